@@ -12,6 +12,7 @@ mod exec;
 mod history;
 mod hooks;
 mod http;
+mod itself;
 mod keys;
 mod line;
 mod log;
@@ -60,6 +61,9 @@ enum Command {
     #[cfg(target_os = "linux")]
     #[command(hide = true)]
     ExecKeeper(exec::keeper::Args),
+    #[cfg(target_os = "linux")]
+    #[command(hide = true)]
+    ExecCommand(exec::command::Args),
     Status(status::Args),
     History(history::HistoryArgs),
     Events(history::EventsArgs),
@@ -125,6 +129,8 @@ fn run(line: &Line) -> Result<ExitCode, Failure> {
         Command::Exec(args) => exec::run(args),
         #[cfg(target_os = "linux")]
         Command::ExecKeeper(args) => exec::keeper::run(args),
+        #[cfg(target_os = "linux")]
+        Command::ExecCommand(args) => exec::command::run(args),
         Command::Status(args) => status::run(args),
         Command::History(args) => history::history(args),
         Command::Events(args) => history::events(args),

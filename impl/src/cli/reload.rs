@@ -1,16 +1,27 @@
 //! What SIGHUP does: the configuration is read again, with the files of secrets, keys and
 //! certificates that it names, and what may change while a node runs is replaced, all of it or
 //! nothing.
+//!
+//! A file may not answer, such as one on a server that is gone. So a thread reads them that nothing
+//! waits for, neither the node nor the end of the program.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::thread;
+use std::time::Duration;
 
 use bellwether::config::{self, Credentials, Hooks, Log, Overrides, Runnable, Visitor};
 use bellwether::http::Options;
 use bellwether::{Config, Election};
+use humantime::format_duration;
+use tokio::sync::oneshot;
+use tokio::time::{Instant, timeout_at};
 
 use super::http::Keys as HttpKeys;
-use super::{hooks, log};
+use super::{hooks, log, service};
+
+/// How long the files may take before the log says that they do not answer.
+const SLOW: Duration = Duration::from_secs(5);
 
 /// The keys that may change while a node runs. Its protocol, its timing and its members are what
 /// the others count on. What is in the files may always change.
@@ -29,9 +40,20 @@ const RELOADABLE: [&str; 10] = [
 
 /// Where a running node has its configuration from, and what it is.
 pub(crate) struct Reload {
+    node: u16,
     path: PathBuf,
     overrides: Overrides,
     current: Keys,
+    under_way: Option<UnderWay>,
+    /// Whether it was asked for again meanwhile.
+    again: bool,
+}
+
+/// A reading that has begun.
+struct UnderWay {
+    answer: oneshot::Receiver<Result<Read, String>>,
+    slow_at: Instant,
+    told: bool,
 }
 
 /// Keys and values of a configuration, every default included.
@@ -45,13 +67,65 @@ impl Reload {
         config: &Config<C>,
         log: &Log,
     ) -> Self {
-        Self { path, overrides, current: keys(&config.to_toml(log)) }
+        let (node, current) = (config.node().get(), keys(&config.to_toml(log)));
+        Self { node, path, overrides, current, under_way: None, again: false }
     }
 
-    /// Reads the configuration again, and replaces what has changed. Says so in the log, or why
-    /// nothing is replaced.
-    pub(crate) fn reload(&mut self, node: u16, running: &Running<'_>, http: &Options) {
-        match self.read() {
+    /// Begins to read the configuration again; if it is being read, once more after that.
+    pub(crate) fn ask(&mut self) {
+        self.again = self.under_way.is_some();
+        if self.again {
+            return;
+        }
+        service::reloading();
+        let (to, answer) = oneshot::channel();
+        let (path, overrides) = (self.path.clone(), self.overrides.clone());
+        let reads = move || {
+            let read = config::load(&path, overrides, Reading).flatten();
+            // The program may be about to end.
+            let _ = to.send(read.map_err(|error| error.to_string()));
+        };
+        // If there is no thread, there is no answer either.
+        let _ = thread::Builder::new().name("reload".to_owned()).spawn(reads);
+        self.under_way = Some(UnderWay { answer, slow_at: Instant::now() + SLOW, told: false });
+    }
+
+    /// Waits until what was asked for is read, for ever if that is nothing. Dropped and called
+    /// again, it goes on waiting. Says in the log if that takes long.
+    pub(crate) async fn read(&mut self) -> Result<Read, String> {
+        let Some(UnderWay { answer, slow_at, told }) = &mut self.under_way else {
+            return std::future::pending().await;
+        };
+        let in_time = if *told { None } else { timeout_at(*slow_at, &mut *answer).await.ok() };
+        let read = match in_time {
+            Some(read) => read,
+            None => {
+                if !*told {
+                    let (node, path, time) = (self.node, &self.path, format_duration(SLOW));
+                    tracing::warn!(
+                        node,
+                        "the configuration in {}, or a file that it names, cannot be read: no \
+                         answer within {time}; the node goes on with what it has",
+                        path.display()
+                    );
+                    *told = true;
+                }
+                answer.await
+            }
+        };
+        self.under_way = None;
+        read.unwrap_or_else(|_| Err("no thread could be started to read it".to_owned()))
+    }
+
+    /// Replaces what has changed by what was read. Says so in the log, or why nothing is replaced.
+    pub(crate) fn finish(
+        &mut self,
+        read: Result<Read, String>,
+        running: &Running<'_>,
+        http: &Options,
+    ) {
+        let node = self.node;
+        match read.and_then(|read| self.check(read)) {
             Ok(read) => {
                 running.log.set(&read.log.levels);
                 running.hooks.set(read.hooks);
@@ -68,11 +142,14 @@ impl Reload {
                 "the configuration was read again, and nothing of it is used"
             ),
         }
+        service::ready();
+        if self.again {
+            self.ask();
+        }
     }
 
-    fn read(&self) -> Result<Read, String> {
-        let read = config::load(&self.path, self.overrides.clone(), Reading).flatten();
-        let read = read.map_err(|error| error.to_string())?;
+    /// Whether the node can go on with this.
+    fn check(&self, read: Read) -> Result<Read, String> {
         let changed = difference(&self.current, &read.keys);
         let fixed = changed.into_iter().filter(|key| !RELOADABLE.contains(&key.as_str()));
         let fixed: Vec<_> = fixed.map(|key| format!("`{key}`")).collect();
@@ -96,7 +173,7 @@ pub(crate) struct Running<'a> {
 }
 
 /// A configuration that was read, and the files that it names.
-struct Read {
+pub(crate) struct Read {
     keys: Keys,
     log: Log,
     hooks: Hooks,

@@ -103,17 +103,16 @@ async fn take_part<C: Runnable>(
     loop {
         tokio::select! {
             signal = signals.next() => match signal {
-                SignalAction::ToReload => {
-                    service::reloading();
-                    let running = Running { log: started, hooks: &hooks, election: &election };
-                    reload.reload(node, &running, &options);
-                    service::ready();
-                }
+                SignalAction::ToReload => reload.ask(),
                 SignalAction::ToEnd(signal) => {
                     tracing::info!(node, signal, "leaving");
                     break;
                 }
             },
+            read = reload.read() => {
+                let running = Running { log: started, hooks: &hooks, election: &election };
+                reload.finish(read, &running, &options);
+            }
             stopped = election.stopped() => return Ok(stopped.map(|()| 0)?),
             () = &mut told => {}
         }

@@ -1,9 +1,10 @@
 //! A cluster of real processes on loopback, which are gone when the test is, however it ends.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 use std::fs::File;
 use std::net::TcpListener;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::{Duration, Instant};
@@ -25,9 +26,17 @@ watch = \"400ms\"
 heartbeat = \"50ms\"
 ";
 
+/// The file of the daemon.
+pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_bellwether");
+
 /// The daemon, without what the environment says about it.
 pub(crate) fn bellwether() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_bellwether"));
+    daemon(PROGRAM)
+}
+
+/// The same, in another file.
+pub(crate) fn daemon(program: impl AsRef<OsStr>) -> Command {
+    let mut command = Command::new(program);
     for (name, _) in std::env::vars_os() {
         if name.to_str().is_some_and(|name| name.starts_with("BELLWETHER_")) {
             command.env_remove(name);
@@ -165,6 +174,15 @@ impl Cluster {
 
     pub(crate) fn config(&self) -> PathBuf {
         self.directory.path().join("bellwether.toml")
+    }
+
+    /// Replaces a file, the configuration or one that it names, by a pipe: what reads it waits
+    /// until it is written to.
+    pub(crate) fn replace_by_pipe(&self, file: &Path) {
+        let pipe = self.directory.path().join("pipe");
+        let made = Command::new("mkfifo").args(["-m", "600"]).arg(&pipe).status();
+        assert!(made.is_ok_and(|status| status.success()), "mkfifo");
+        std::fs::rename(pipe, file).expect("both are ours");
     }
 
     pub(crate) fn log_of(&self, name: &str) -> String {

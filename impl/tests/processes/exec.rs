@@ -5,6 +5,9 @@
 
 mod environment;
 mod handover;
+mod hanging;
+mod killed;
+mod upgrade;
 
 use std::fs::{self, File};
 use std::path::PathBuf;
@@ -43,18 +46,26 @@ impl Cluster {
 
     /// `bellwether exec` for one node; the command gets the path of the journal as its `$0`.
     fn exec(&self, node: u16, more: &[&str], script: &str) -> Process {
+        self.exec_by(bellwether(), node, more, script)
+    }
+
+    /// The same, by a daemon in another file.
+    fn exec_by(&self, daemon: Command, node: u16, more: &[&str], script: &str) -> Process {
         let path = self.directory.path().join(format!("{node}.log"));
         let log = File::options().create(true).append(true).open(path).expect("writable");
-        let mut command = self.command(node, more);
+        let mut command = self.command_by(daemon, node, more);
         command.args(["--", "sh", "-c", &[STARTS, script].concat()]).arg(self.journal());
         Process::start(command.stderr(log))
     }
 
     fn command(&self, node: u16, more: &[&str]) -> Command {
-        let mut command = bellwether();
-        command.arg("exec").arg("--config").arg(self.config()).args(["--node", &node.to_string()]);
-        command.args(more);
-        command
+        self.command_by(bellwether(), node, more)
+    }
+
+    fn command_by(&self, mut daemon: Command, node: u16, more: &[&str]) -> Command {
+        daemon.arg("exec").arg("--config").arg(self.config()).args(["--node", &node.to_string()]);
+        daemon.args(more);
+        daemon
     }
 
     fn journal(&self) -> PathBuf {

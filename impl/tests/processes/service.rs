@@ -114,6 +114,31 @@ fn a_second_signal_ends_a_node_at_once() {
     }
 }
 
+/// A file on a server that is gone does not answer, whatever is in it.
+#[test]
+fn a_node_ends_although_what_it_reads_again_does_not_answer() {
+    for reads_the_secret in [false, true] {
+        let folder = tempfile::tempdir().expect("a directory");
+        let secret = folder.path().join("secret");
+        let made = bellwether().args(["keys", "secret"]).arg(&secret).output().expect("it runs");
+        assert!(made.status.success(), "{made:?}");
+        let file = secret.display();
+        let section = format!("[security]\nmode = \"secret\"\nsecret_file = \"{file}\"\n");
+        let cluster = Cluster::secured(2, &section);
+        let mut process = cluster.run("1", 1, &[]);
+        cluster.wait_for(1, "leads", |status| status["leader"] == 1);
+        let hangs = if reads_the_secret { secret } else { cluster.config() };
+        cluster.replace_by_pipe(&hangs);
+        process.send("-HUP");
+        std::thread::sleep(Duration::from_millis(500));
+        let asked = Instant::now();
+        process.ask_to_end();
+        assert_eq!(process.ended().code(), Some(0), "{}", cluster.log_of("1"));
+        assert!(asked.elapsed() < Duration::from_secs(3), "{:?}", asked.elapsed());
+        assert!(!cluster.log_of("1").contains("was read again"), "{}", cluster.log_of("1"));
+    }
+}
+
 /// A socket that no process reads, or that is gone, is no reason not to elect.
 #[test]
 fn a_service_manager_that_is_gone_disturbs_nothing() {

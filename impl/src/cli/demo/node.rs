@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use crate::cli::{self, Failure};
+use crate::cli::{self, Failure, itself};
 
 /// Take part in elections until the demonstration is over
 #[derive(Debug, clap::Args)]
@@ -17,6 +17,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
+    itself::take_name();
     if is_over(args.of).map_err(Failure::runtime)? {
         return Ok(ExitCode::SUCCESS);
     }

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
 use super::proxy::Proxy;
+use crate::cli::itself;
 
 /// How long between two questions to a node, and how long one takes at most.
 const ASK: Duration = Duration::from_millis(250);
@@ -160,7 +161,7 @@ impl Node {
             return Err(anyhow!("it runs already"));
         }
         let log = File::options().create(true).append(true).open(self.folder.join("log"))?;
-        let mut command = Command::new(std::env::current_exe()?);
+        let mut command = itself::command()?;
         for (name, _) in std::env::vars_os() {
             if name.to_str().is_some_and(|name| name.starts_with("BELLWETHER_")) {
                 command.env_remove(name);

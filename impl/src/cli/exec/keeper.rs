@@ -2,8 +2,8 @@
 //!
 //! The node can be stopped (SIGSTOP), and can end. So another process watches the clock: it starts
 //! the command, hears from the node until when the lease lasts, and ends the command before that
-//! unless it hears of a later instant. Orders and the answer are lines on its standard input, a
-//! socket:
+//! unless it hears of a later instant. If this process ends as well, the kernel ends the command.
+//! Orders and the answer are lines on its standard input, a socket:
 //!
 //! | line | meaning |
 //! |---|---|
@@ -17,9 +17,10 @@
 //! Instants are nanoseconds of a clock that goes on while the machine sleeps.
 
 use std::ffi::OsString;
-use std::io::{BufRead, ErrorKind};
+use std::io::BufRead;
 use std::os::unix::process::CommandExt;
-use std::process::{Command, ExitCode, Stdio};
+use std::path::PathBuf;
+use std::process::ExitCode;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
@@ -28,8 +29,9 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use rustix::time::{ClockId, clock_gettime};
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::descendants;
-use crate::cli::{Failure, log};
+use super::command::{self, CANNOT_START};
+use super::descendants::{self, Killing};
+use crate::cli::{Failure, itself, log};
 
 /// How long between two looks at the clock and at the command.
 const LOOK: Duration = Duration::from_millis(5);
@@ -53,6 +55,10 @@ pub(crate) struct Args {
     #[arg(long)]
     margin: u64,
 
+    /// The folder of the cgroup that the command is to be in
+    #[arg(long)]
+    group: Option<PathBuf>,
+
     /// The command and its arguments
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
     command: Vec<OsString>,
@@ -66,21 +72,20 @@ pub(super) fn now() -> u64 {
 }
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
+    itself::take_name();
     descendants::adopt().map_err(Failure::runtime)?;
     let _deaf = deaf().map_err(Failure::runtime)?;
     if args.until < now().saturating_add(args.least) {
         answer("late 0");
         return Ok(ExitCode::SUCCESS);
     }
-    let mut command = Command::new(&args.command[0]);
-    command.args(&args.command[1..]).stdin(Stdio::null()).process_group(0);
-    let child = match command.spawn() {
+    let started = command::started(args.group.as_deref());
+    let child = match started.and_then(|mut it| it.args(&args.command).process_group(0).spawn()) {
         Ok(child) => child,
         Err(error) => {
-            log::complain(format!("cannot run {}: {error}", args.command[0].display()));
-            let code = if error.kind() == ErrorKind::NotFound { 127 } else { 126 };
-            answer(&format!("ended {code}"));
-            return Ok(ExitCode::from(code));
+            log::complain(format!("cannot start what is to run the command: {error}"));
+            answer(&format!("ended {CANNOT_START}"));
+            return Ok(ExitCode::from(CANNOT_START));
         }
     };
     let child = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
@@ -92,6 +97,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
         grace: args.grace,
         margin: args.margin,
         end: None,
+        killing: Killing::new(LOOK, args.group.clone()),
     };
     let (lost, code) = keeper.keep(&orders());
     answer(&format!("{} {code}", if lost { "lost" } else { "ended" }));
@@ -168,6 +174,7 @@ struct Keeper {
     grace: u64,
     margin: u64,
     end: Option<End>,
+    killing: Killing,
 }
 
 impl Keeper {
@@ -185,13 +192,13 @@ impl Keeper {
                 return (lost, self.code.unwrap_or(u8::MAX));
             }
             self.look(now());
-            match orders.recv_timeout(LOOK) {
+            match orders.recv_timeout(self.killing.pause()) {
                 Ok(order) => self.obey(order),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => {
                     // The node is gone. What it led it leads no more.
                     self.end(Signal::TERM, true, self.grace);
-                    thread::sleep(LOOK);
+                    thread::sleep(self.killing.pause());
                 }
             }
         }
@@ -214,7 +221,9 @@ impl Keeper {
         let latest = self.until.saturating_sub(self.margin);
         if self.end.is_some_and(|end| now >= end.kill_at.min(latest)) {
             self.signal(Signal::KILL);
-            descendants::signal_children(Signal::KILL);
+            if let Some(complaint) = self.killing.kill_all() {
+                log::complain(complaint);
+            }
         }
     }
 

@@ -3,12 +3,16 @@
 //! Two processes watch over the command. The node takes part in elections, and tells the
 //! [keeper] until when its lease lasts. The keeper starts the command, and ends it before the lease
 //! does. If the node is stopped or ends, the keeper ends the command; if the keeper is, the node
-//! does. Only both at once leave it to a fence that refuses old epochs.
+//! does. If both are killed at once, the kernel ends the [command], and the next start of the node
+//! what is left in its [cgroup](group). Only both stopped at once leave it to a fence that refuses
+//! old epochs.
 //!
 //! A lease that is given up is no exception: to the node the command is [`Work`], so it tells no
 //! other node of it before the command is reaped.
 
+pub(super) mod command;
 mod descendants;
+mod group;
 pub(super) mod keeper;
 mod running;
 
@@ -20,12 +24,15 @@ use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
 use bellwether::config::{self, Log, Overrides, Runnable, Visitor};
+use bellwether::http::Options;
 use bellwether::{Config, Election, Work};
 use clap::ValueEnum;
 use futures::FutureExt as _;
 use humantime::format_duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::Notify;
 
+use self::group::Group;
 use self::running::{Ended, Running};
 use super::http::{Http, Keys};
 use super::overrides::OverrideArgs;
@@ -221,24 +228,29 @@ async fn take_part<C: Runnable>(
     started: &log::Started,
     mut again: Reload,
 ) -> anyhow::Result<u8> {
-    let node = config.node();
     let mut signals =
         Signals::new(&args.no_forward).map_err(|e| anyhow!("cannot listen for signals: {e}"))?;
     descendants::adopt().map_err(|e| anyhow!("cannot take over orphans: {e}"))?;
+    let group = group::of_node(&config).await?;
     let http = Http::listen(&config).await?;
     let (mut election, hooks) = hooks::join(config).await?;
     let options = http.serve(&election);
     service::ready();
     let told = service::keep_told(election.handle());
-    let reload = |running: &Election| {
-        service::reloading();
-        let running = reload::Running { log: started, hooks: &hooks, election: running };
-        again.reload(node.get(), &running, &options);
-        service::ready();
-    };
+    let asked = Notify::new();
+    let running = reload::Running { log: started, hooks: &hooks, election: &election };
+    let (scripts, group) = (&hooks.scripts, group.as_ref());
     let code = tokio::select! {
-        code = commands(args, &mut election, &hooks.scripts, &mut signals, reload) => code?,
+        code = commands(args, &election, scripts, group, &mut signals, &asked) => code?,
+        () = reloads(&mut again, &asked, &running, &options) => unreachable!("it goes on"),
         () = told => unreachable!("it goes on"),
+    };
+    let code = match code {
+        Some(code) => code,
+        None => {
+            election.stopped().await?;
+            CANNOT
+        }
     };
     service::stopping();
     election.leave().await?;
@@ -246,39 +258,52 @@ async fn take_part<C: Runnable>(
     Ok(code)
 }
 
-/// Runs the command whenever the node leads, until this program is to end: with which status.
+/// Reads the configuration again whenever that is asked for. Never returns.
+async fn reloads(
+    again: &mut Reload,
+    asked: &Notify,
+    running: &reload::Running<'_>,
+    options: &Options,
+) {
+    loop {
+        tokio::select! {
+            () = asked.notified() => again.ask(),
+            read = again.read() => again.finish(read, running, options),
+        }
+    }
+}
+
+/// Runs the command whenever the node leads, until this program is to end: with which status; none
+/// if the node has stopped.
 async fn commands(
     args: &Args,
-    election: &mut Election,
+    election: &Election,
     scripts: &hooks::Scripts,
+    group: Option<&Group>,
     signals: &mut Signals,
-    mut reload: impl FnMut(&Election),
-) -> anyhow::Result<u8> {
+    reload: &Notify,
+) -> anyhow::Result<Option<u8>> {
     let node = election.leadership().now().node;
     let mut backoff = BACKOFF[0];
     loop {
-        let mut reload = || reload(election);
-        let work = match wait(election, signals, args.least(), &mut reload).await {
+        let work = match wait(election, signals, args.least(), reload).await {
             Waited::Leads(work) => work,
-            Waited::Signal(signal) => return Ok(by_signal(signal)),
-            Waited::Stopped => {
-                election.stopped().await?;
-                return Ok(CANNOT);
-            }
+            Waited::Signal(signal) => return Ok(Some(by_signal(signal))),
+            Waited::Stopped => return Ok(None),
         };
         let epoch = work.guard().epoch().number();
         tracing::info!(node = node.get(), epoch, "starting the command");
         let began = Instant::now();
         // What came before the command was there is not for it.
         signals.forget();
-        let running = Running::start(args, node, work.guard(), scripts.clone())?;
-        let ended = running.watch(&work, signals, &mut reload).await?;
+        let running = Running::start(args, node, work.guard(), scripts.clone(), group)?;
+        let ended = running.watch(&work, signals, reload).await?;
         // Every process of it is reaped. From here on another node may lead.
         drop(work);
         tracing::info!(node = node.get(), epoch, "the command {ended}");
         match ended {
-            Ended::AsAsked(code) => return Ok(code),
-            Ended::Lost if args.once => return Ok(LOST),
+            Ended::AsAsked(code) => return Ok(Some(code)),
+            Ended::Lost if args.once => return Ok(Some(LOST)),
             Ended::Lost | Ended::NotStarted => {}
             Ended::ByItself(code) => {
                 let again = match args.restart {
@@ -287,7 +312,7 @@ async fn commands(
                     Restart::Always => true,
                 };
                 if !again {
-                    return Ok(code);
+                    return Ok(Some(code));
                 }
                 if began.elapsed() > BACKOFF[1] {
                     backoff = BACKOFF[0];
@@ -297,8 +322,8 @@ async fn commands(
                     tokio::select! {
                         () = tokio::time::sleep_until(over.into()) => break,
                         asked = signals.while_waiting() => match asked {
-                            SignalAction::End(signal) => return Ok(by_signal(signal)),
-                            _ => reload(),
+                            SignalAction::End(signal) => return Ok(Some(by_signal(signal))),
+                            _ => reload.notify_one(),
                         },
                     }
                 }
@@ -318,7 +343,7 @@ async fn wait(
     election: &Election,
     signals: &mut Signals,
     least: Duration,
-    reload: &mut impl FnMut(),
+    reload: &Notify,
 ) -> Waited {
     let leadership = election.leadership();
     let mut tick = tokio::time::interval(LOOK);
@@ -327,7 +352,7 @@ async fn wait(
             _ = tick.tick() => {}
             asked = signals.while_waiting() => match asked {
                 SignalAction::End(signal) => return Waited::Signal(signal),
-                _ => reload(),
+                _ => reload.notify_one(),
             },
         }
         if leadership.is_over() {

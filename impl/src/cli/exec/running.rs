@@ -4,7 +4,8 @@ use std::fmt;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream as Socket;
 use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, Stdio};
+use std::path::PathBuf;
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
@@ -14,13 +15,19 @@ use rustix::process::Signal;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::sync::Notify;
 
 use super::super::hooks::Scripts;
-use super::super::service;
-use super::{Args, CANNOT, LOOK, SignalAction, Signals, descendants, keeper, nanoseconds};
+use super::super::{itself, service};
+use super::descendants::Killing;
+use super::group::Group;
+use super::{Args, CANNOT, LOOK, SignalAction, Signals, keeper, nanoseconds};
 
 /// How much longer than it may need the keeper is waited for, before it is taken for stopped.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// How long to wait at first until what was killed has ended.
+const KILLED: Duration = Duration::from_millis(2);
 
 /// How a command ended; every process that it had started has ended, too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +61,8 @@ pub(super) struct Running {
     orders: OwnedWriteHalf,
     /// The hooks of the node, which are no part of the command.
     scripts: Scripts,
+    /// The cgroup that the command is in.
+    group: Option<PathBuf>,
     /// Until when the keeper believes that the lease lasts.
     until: u64,
     grace: Duration,
@@ -74,13 +83,14 @@ impl Running {
         node: NodeId,
         guard: &Guard,
         scripts: Scripts,
+        group: Option<&Group>,
     ) -> anyhow::Result<Self> {
         let (ours, theirs) = Socket::pair().map_err(|e| anyhow!("no socket: {e}"))?;
         ours.set_nonblocking(true)?;
         // A guard that is not valid any more has no instant left: the keeper then starts nothing.
         let until = guard.until().map_or(0, Time::as_nanos);
-        let program = std::env::current_exe().map_err(|e| anyhow!("cannot find myself: {e}"))?;
-        let mut command = Command::new(program);
+        let group = group.map(|group| group.path().to_owned());
+        let mut command = itself::command().map_err(|e| anyhow!("cannot find myself: {e}"))?;
         command.arg("exec-keeper");
         for (name, value) in [
             ("--until", until),
@@ -89,6 +99,9 @@ impl Running {
             ("--margin", nanoseconds(args.margin)),
         ] {
             command.arg(name).arg(value.to_string());
+        }
+        if let Some(group) = &group {
+            command.arg("--group").arg(group);
         }
         command.arg("--").args(&args.command);
         command
@@ -107,6 +120,7 @@ impl Running {
             answers: BufReader::new(answers).lines(),
             orders,
             scripts,
+            group,
             until,
             grace: args.grace,
             margin: nanoseconds(args.margin) / 2,
@@ -118,12 +132,12 @@ impl Running {
     }
 
     /// Renews the lease of the command as long as the node leads, and forwards signals, until the
-    /// command has ended. SIGHUP lets the node reload first.
+    /// command has ended. SIGHUP also asks for a reload, which nothing here waits for.
     pub(super) async fn watch(
         mut self,
         work: &Work,
         signals: &mut Signals,
-        reload: &mut impl FnMut(),
+        reload: &Notify,
     ) -> anyhow::Result<Ended> {
         let mut tick = tokio::time::interval(LOOK);
         let answer = loop {
@@ -132,7 +146,7 @@ impl Running {
                 asked = signals.next() => match asked {
                     SignalAction::End(signal) => self.end(signal).await,
                     SignalAction::Reload => {
-                        reload();
+                        reload.notify_one();
                         self.forward(Signal::HUP.as_raw(), signals).await;
                     }
                     SignalAction::Forward(signal) => self.forward(signal, signals).await,
@@ -220,9 +234,16 @@ impl Running {
             let _ = self.keeper.kill();
         }
         self.keeper.wait().map_err(|e| anyhow!("cannot wait for the keeper: {e}"))?;
-        while !descendants::kill_all_but(&self.scripts.all()) {
-            tokio::time::sleep(Duration::from_millis(2)).await;
+        let mut killing = Killing::new(KILLED, self.group.clone());
+        loop {
+            let (none_is_left, complaint) = killing.kill_all_but(&self.scripts.all());
+            if let Some(complaint) = complaint {
+                tracing::warn!(node = self.node.get(), "{complaint}");
+            }
+            if none_is_left {
+                return Ok(());
+            }
+            tokio::time::sleep(killing.pause()).await;
         }
-        Ok(())
     }
 }
