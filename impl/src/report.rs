@@ -40,7 +40,8 @@ pub struct StatusReport {
     pub uptime_ms: u64,
     /// The milliseconds since its role or leader changed last.
     pub in_role_ms: u64,
-    /// The problem of the node as a whole: it leads, and no other member listens to it.
+    /// The problem of the node as a whole: it leads, and no other member listens to it; its storage
+    /// does not answer; or it is not fit to lead.
     pub problem: Option<String>,
     /// The other members.
     pub members: Vec<MemberReport>,

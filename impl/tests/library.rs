@@ -227,11 +227,38 @@ async fn a_node_that_steps_down_or_is_not_healthy_leaves_the_lead_to_others() {
     let itself = leadership.now().node;
     assert_eq!(wait_for_leader(&mut leadership, Some(itself)).await, next);
     let second = take_leader(&mut nodes).await;
-    second.set_healthy(false).await.expect("it can");
+    assert!(second.is_healthy());
+    second.set_unfit("its disk is full").await.expect("it can");
+    assert!(!second.is_healthy());
+    let problem = second.status().problem;
+    assert_eq!(problem.as_deref(), Some("this node is not fit to lead: its disk is full"));
     // The first is away, and the second is not fit.
     let third = nodes[0].leadership().now().node;
     assert_eq!(wait_for_leader(&mut leadership, Some(next)).await, third);
     assert_eq!(second.resign().await, Err(RequestError::NotLeading { node: next }));
+    second.set_healthy(true).await.expect("it can");
+    assert!(second.is_healthy() && second.status().problem.is_none());
+}
+
+async fn fails() {
+    panic!("on purpose");
+}
+
+/// It goes on to take part, and no other work begins before another node leads.
+#[tokio::test]
+async fn a_node_whose_work_panics_leaves_the_lead_to_another() {
+    let mut nodes = cluster(3).await;
+    let leader = take_leader(&mut nodes).await;
+    let old = leader.leadership().now().leader;
+    let guard = leader.guard().expect("it leads");
+    let handle = leader.handle();
+    let task = tokio::spawn(async move { handle.run_while_leader(|_| fails()).await });
+    let ended = timeout(LIMIT, task).await.expect("within the limit");
+    assert!(ended.expect_err("its work panics").is_panic());
+    assert!(leader.begin_work().is_none());
+    wait_for_leader(&mut nodes[0].leadership(), old).await;
+    assert!(!guard.is_valid_now() && leader.guard().is_none());
+    leader.responds().await.expect("it takes part");
 }
 
 #[tokio::test]
@@ -243,6 +270,7 @@ async fn a_protocol_without_a_handover_says_so() {
     let unsupported = RequestError::Unsupported { protocol: "bully" };
     assert_eq!(election.resign().await, Err(unsupported.clone()));
     assert_eq!(election.set_healthy(false).await, Err(unsupported));
+    assert!(election.is_healthy(), "it cannot be told");
     assert!(election.guard().is_none());
 }
 

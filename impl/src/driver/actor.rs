@@ -47,6 +47,7 @@ pub(super) struct Actor<C: Core, K: Clock> {
 /// What ends a wait of the loop.
 enum Wakeup<M> {
     Stopped,
+    WorkPanicked,
     Command(CommandRequest),
     StorageAnswered(member::StorageAnswer),
     Arrived(Arrival<M>),
@@ -78,6 +79,7 @@ impl<C: Core, K: Clock> Actor<C, K> {
             let wakeup = tokio::select! {
                 biased;
                 () = stop.cancelled(), if !stopped => Wakeup::Stopped,
+                () = self.lease_writer.work_tracker().panicked() => Wakeup::WorkPanicked,
                 Some(request) = commands.recv() => Wakeup::Command(request),
                 // However many arrive, no deadline is missed: the node looks at them first.
                 arrival = arrivals.recv() => match arrival {
@@ -93,6 +95,7 @@ impl<C: Core, K: Clock> Actor<C, K> {
                     stopped = true;
                     Event::Stop
                 }
+                Wakeup::WorkPanicked => self.step_down_after_panic(),
                 Wakeup::Command(request) => self.accept_command(request),
                 Wakeup::StorageAnswered(answer) => Event::StorageAnswered(answer),
                 Wakeup::Arrived(arrival) => event_of(arrival),

@@ -74,16 +74,6 @@ impl Handle {
         self.send_command(Command::Freeze(time)).await.map(drop)
     }
 
-    /// Reports whether this node is fit to lead: whether its disk answers, or a check passes. A
-    /// node that is not does not run, and stops leading at its next round. A restart forgets it.
-    ///
-    /// # Errors
-    ///
-    /// [`RequestError::Unsupported`] and [`RequestError::Stopped`].
-    pub async fn set_healthy(&self, healthy: bool) -> Result<(), RequestError> {
-        self.send_command(Command::SetHealthy(healthy)).await.map(drop)
-    }
-
     /// Waits until the loop around the node has come to this question, which shows that it runs.
     /// While it waits for [work](Handle::begin_work) to end, which its lease bounds, it counts as
     /// running. For a watchdog, with a time-out.
@@ -98,7 +88,10 @@ impl Handle {
         }
     }
 
-    async fn send_command(&self, command: Command) -> Result<Option<NodeId>, RequestError> {
+    pub(super) async fn send_command(
+        &self,
+        command: Command,
+    ) -> Result<Option<NodeId>, RequestError> {
         let (reply, answered) = oneshot::channel();
         let stopped = |_| RequestError::Stopped;
         self.commands

@@ -12,6 +12,7 @@ use tokio::sync::mpsc;
 
 use super::commands::CommandRequest;
 use super::guard::{Guard, LeaseReader};
+use super::health::Unfitness;
 use super::history::History;
 use super::leadership::{Leadership, LeadershipWatch, OwnChange};
 use super::work::Work;
@@ -28,6 +29,8 @@ pub struct Handle {
     pub(super) leases: LeaseReader,
     pub(super) commands: mpsc::Sender<CommandRequest>,
     pub(super) report: Arc<dyn Fn() -> StatusReport + Send + Sync>,
+    /// Why the program says that the node is not fit to lead.
+    pub(super) unfitness: Unfitness,
     /// The protocol, if its leaders have no lease.
     pub(super) without_lease: Option<&'static str>,
     /// Which run of the node it is.
@@ -128,7 +131,8 @@ impl Handle {
     /// was paused. If the node hands over, or makes way for another, the future is dropped *before*
     /// any other node learns of it: see [`Work`]. It runs in the task that calls this. What it has
     /// spawned is not dropped, and what it does between two awaits is not interrupted: there, ask
-    /// the [`Guard`].
+    /// the [`Guard`]. If it panics, this node leads no longer, and does not run for
+    /// [a while](crate::driver::PANIC_PAUSE).
     ///
     /// ```no_run
     /// # async fn example(election: bellwether::Election) -> Result<(), bellwether::LeadError> {

@@ -12,6 +12,7 @@ mod disk;
 mod gate;
 mod guard;
 mod handle;
+mod health;
 mod history;
 mod leadership;
 mod work;
@@ -38,10 +39,11 @@ pub use self::gate::{Approach, Preparation};
 pub use self::guard::Guard;
 use self::guard::{LeaseReader, LeaseWriter};
 pub use self::handle::{Handle, LeadError};
+use self::health::Unfitness;
 pub use self::history::{Change, History};
 use self::leadership::Publisher;
 pub use self::leadership::{Leadership, LeadershipWatch, OwnChange, Term};
-pub use self::work::Work;
+pub use self::work::{PANIC_PAUSE, Work};
 use crate::clock::{Clock as _, SystemClock};
 use crate::config::{self, Address, Config, Credentials, Current, Runnable};
 use crate::log;
@@ -205,7 +207,7 @@ impl Election {
         let setup = setup(&config, storage.is_some(), preparation.is_some())?;
         let (publisher, leadership, history) = Publisher::new(config.node());
         let (lease_writer, leases) = LeaseWriter::new(clock);
-        let ignored = Arc::new(AtomicU64::new(0));
+        let (ignored, unfitness) = (Arc::new(AtomicU64::new(0)), Unfitness::default());
         let incarnation = incarnation();
         let hello = hello(&config, incarnation);
         let lifetime = setup.lifetime;
@@ -220,7 +222,7 @@ impl Election {
             &leadership,
             &leases,
             &links,
-            (Arc::clone(&ignored), disk.stalled()),
+            (Arc::clone(&ignored), disk.stalled(), unfitness.clone()),
         );
         let shared = Arc::clone(&report);
         let limits = Limits::new(config.network_timeout(), config.addresses().count() - 1);
@@ -232,8 +234,16 @@ impl Election {
             Box::new(move || shared()),
         );
         let without_lease = C::shortest_lease(config.core()).is_none().then_some(C::NAME);
-        let handle =
-            Handle { leadership, history, leases, commands, report, without_lease, incarnation };
+        let handle = Handle {
+            leadership,
+            history,
+            leases,
+            commands,
+            report,
+            unfitness,
+            without_lease,
+            incarnation,
+        };
         log_start(&config, incarnation, address);
         let member = Member::new(node, &setup, clock.now());
         let actor = Actor {
@@ -413,7 +423,7 @@ fn reporter<M: Copy + Send + Sync + 'static>(
     leadership: &LeadershipWatch,
     leases: &LeaseReader,
     links: &Links<M>,
-    (ignored, stalled): (Arc<AtomicU64>, Arc<AtomicBool>),
+    (ignored, stalled, unfitness): (Arc<AtomicU64>, Arc<AtomicBool>, Unfitness),
 ) -> Arc<dyn Fn() -> StatusReport + Send + Sync> {
     let (leadership, leases) = (leadership.clone(), leases.clone());
     let links = links.clone();
@@ -437,7 +447,9 @@ fn reporter<M: Copy + Send + Sync + 'static>(
             uptime_ms: milliseconds(start.elapsed()),
             in_role_ms: milliseconds(now.since.elapsed()),
             problem: links.isolation(now.role).or_else(|| {
-                stalled.load(Ordering::Relaxed).then(|| "the storage does not answer".to_owned())
+                let stalled = stalled.load(Ordering::Relaxed);
+                let stalled = stalled.then(|| "the storage does not answer".to_owned());
+                stalled.or_else(|| unfitness.problem())
             }),
             members: links.report(&observers),
             counters: Counters {

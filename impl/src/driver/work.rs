@@ -2,14 +2,23 @@
 //! program has under way, and who waits for it. When it has to end, its [member](crate::member)
 //! decides.
 
-use tokio::sync::watch;
+use std::thread;
+use std::time::Duration;
+
+use humantime::format_duration;
+use tokio::sync::{oneshot, watch};
 
 use super::actor::Actor;
+use super::commands::{Command, CommandRequest};
 use super::guard::Guard;
 use super::leadership::LeadershipWatch;
 use crate::clock::Clock;
 use crate::member::Event;
 use crate::protocol::{Core, Epoch};
+
+/// The time for which a node does not run after its work has panicked. Meanwhile another node can
+/// lead, and the program can get ready to work again.
+pub const PANIC_PAUSE: Duration = Duration::from_secs(10);
 
 /// Work that only a leader may do, under way: a [`Guard`] that the node waits for.
 ///
@@ -21,6 +30,10 @@ use crate::protocol::{Core, Epoch};
 ///
 /// Drop it when nothing of the work can happen any more: what was started has ended, what was sent
 /// is answered.
+///
+/// A node must not lead on when a panic has ended its work. So one that is dropped by a panic, as
+/// the task that has it unwinds, makes the node hand over, and not run for [`PANIC_PAUSE`]. No work
+/// begins any more under that leadership.
 #[derive(Debug)]
 pub struct Work {
     guard: Guard,
@@ -38,6 +51,8 @@ struct State {
     ends: Option<Epoch>,
     /// The loop around the node does nothing but wait for it.
     awaited: bool,
+    /// Work has panicked, and the loop around the node has not done what follows from that.
+    panicked: bool,
 }
 
 impl WorkTracker {
@@ -56,6 +71,12 @@ impl WorkTracker {
     pub(super) async fn awaited(&self) {
         // The sender is here: it does not go.
         let _ = self.0.subscribe().wait_for(|state| state.awaited).await;
+    }
+
+    /// Waits until work has panicked, and nothing has followed from that.
+    pub(super) async fn panicked(&self) {
+        // The sender is here: it does not go.
+        let _ = self.0.subscribe().wait_for(|state| state.panicked).await;
     }
 
     /// Waits until there is none.
@@ -106,7 +127,14 @@ impl Work {
 
 impl Drop for Work {
     fn drop(&mut self) {
-        self.guard.work_tracker().0.send_modify(|state| state.under_way -= 1);
+        let panicked = thread::panicking();
+        let epoch = panicked.then_some(self.guard.epoch());
+        // The queue of commands may be full, and this must not wait: the loop looks here instead.
+        self.guard.work_tracker().0.send_modify(|state| {
+            state.under_way -= 1;
+            state.panicked |= panicked;
+            state.ends = state.ends.max(epoch);
+        });
     }
 }
 
@@ -120,6 +148,19 @@ impl<C: Core, K: Clock> Actor<C, K> {
         tracing::info!(node, epoch, "is to lead no longer, and waits until its work has ended");
         self.lease_writer.work_tracker().set_awaited(true);
         None
+    }
+
+    /// Work has panicked. Returns what the node is asked because of that.
+    pub(super) fn step_down_after_panic(&mut self) -> Event<C::Message> {
+        self.lease_writer.work_tracker().0.send_modify(|state| state.panicked = false);
+        let (node, time) = (self.id(), format_duration(PANIC_PAUSE));
+        tracing::error!(
+            node,
+            "the work of the leader has panicked: the node hands over, and does not run for {time}"
+        );
+        // No process waits for the answer.
+        let (reply, _) = oneshot::channel();
+        self.accept_command(CommandRequest { command: Command::StepDown(PANIC_PAUSE), reply })
     }
 
     /// Waits until the work has ended, for as long as the member says.

@@ -29,10 +29,16 @@ impl Node {
         let (lease_writer, leases) = LeaseWriter::new(clock.clone());
         let (commands, _) = commands::channel();
         let report = Arc::new(|| unreachable!("no test asks"));
-        let without_lease = None;
-        let incarnation = 1;
-        let handle =
-            Handle { leadership, history, leases, commands, report, without_lease, incarnation };
+        let handle = Handle {
+            leadership,
+            history,
+            leases,
+            commands,
+            report,
+            unfitness: Unfitness::default(),
+            without_lease: None,
+            incarnation: 1,
+        };
         Self { handle, publisher, lease_writer, clock }
     }
 
@@ -123,6 +129,29 @@ async fn work_starts_anew_with_each_leadership_until_it_ends_by_itself() {
     let (ended, ()) = tokio::join!(work, meanwhile);
     assert_eq!(ended, Ok("done"));
     assert_eq!(epochs, [1, 2, 3]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_panic_of_the_work_is_known_to_the_node_and_its_end_is_no_panic() {
+    let node = Node::new();
+    node.lead(Some((7, 60_000)));
+    let panicked =
+        || timeout(Duration::from_millis(1), node.lease_writer.work_tracker().panicked());
+    let ended = node.handle.run_one_term(|_| async { "done" }).await;
+    assert_eq!(ended, Ok(Some("done")));
+    assert!(panicked().await.is_err());
+
+    let handle = node.handle.clone();
+    let task = tokio::spawn(async move { handle.run_while_leader(|_| fails()).await });
+    assert!(task.await.expect_err("its work panics").is_panic());
+    assert!(panicked().await.is_ok());
+    assert!(node.handle.guard().is_some() && node.handle.begin_work().is_none());
+    node.lead(Some((9, 60_000)));
+    assert!(node.handle.begin_work().is_some(), "the next leadership is another");
+}
+
+async fn fails() {
+    panic!("on purpose");
 }
 
 #[tokio::test(start_paused = true)]
