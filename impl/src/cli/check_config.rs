@@ -11,7 +11,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::line::Given;
 use super::overrides::OverrideArgs;
-use super::{Failure, environment, print};
+use super::{Failure, environment, health, print};
 
 /// The column in which it is said where a value is from.
 const COLUMN: usize = 40;
@@ -54,7 +54,7 @@ impl Visitor for Explain<'_> {
         config.directory()?;
         config.check_security()?;
         let open = config.security_warning().into_iter().chain(config.http_warning());
-        let open = open.chain(environment::warnings());
+        let open = open.chain(environment::warnings()).chain(health::warning(config.health()));
         for warning in config::warning::<C>().into_iter().chain(open) {
             eprintln!("warning: {warning}");
         }

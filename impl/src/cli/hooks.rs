@@ -1,31 +1,23 @@
 //! What the daemon runs before it leads, and on each change: one script at a time, in the order in
 //! which the changes came, each for a limited time.
 
-use std::collections::BTreeSet;
-use std::io::ErrorKind;
-use std::process::{ExitStatus, Stdio};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::process::ExitStatus;
 
-use anyhow::anyhow;
 use bellwether::config::{Hooks, Runnable};
 use bellwether::driver::Change;
 use bellwether::{Approach, Config, Election, Epoch, Handle, NodeId, Preparation, Reason, Role};
 use futures::FutureExt as _;
 use humantime::format_duration;
-use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::{AsyncRead, AsyncReadExt};
-use tokio::process::{Child, Command};
+use tokio::process::Command;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
+use super::script::{self, About, REST, Script, Scripts};
+
 /// How much of what a script prints is logged, in bytes.
 const PRINTED: u64 = 4096;
-
-/// How long to wait for the rest of it after the script has ended: what it has started in the
-/// background may hold its output open.
-const REST: Duration = Duration::from_millis(100);
 
 /// The scripts of a node that takes part.
 pub(crate) struct Running {
@@ -89,24 +81,6 @@ struct Runner {
     /// The node that was known to lead last.
     led: Option<NodeId>,
     scripts: Scripts,
-}
-
-/// The numbers of the scripts that run: whatever else is below this process is not theirs.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Scripts(Arc<Mutex<BTreeSet<u32>>>);
-
-impl Scripts {
-    /// None starts or ends while this is held.
-    pub(crate) fn all(&self) -> MutexGuard<'_, BTreeSet<u32>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn start(&self, script: &mut Command) -> std::io::Result<Child> {
-        let mut all = self.all();
-        let child = script.spawn()?;
-        all.extend(child.id());
-        Ok(child)
-    }
 }
 
 /// How a script ended.
@@ -185,20 +159,12 @@ impl Runner {
         now: (Role, Option<NodeId>),
         reason: Reason,
     ) -> Command {
-        let mut script = Command::new(hook.first().map_or("", String::as_str));
-        script.args(hook.iter().skip(1));
-        script.env("BELLWETHER_CLUSTER", &self.cluster);
-        script.env("BELLWETHER_NODE", self.node.to_string());
-        script.env("BELLWETHER_EPOCH", epoch.map_or(String::new(), |e| e.number().to_string()));
-        script.env("BELLWETHER_LEADER", number(now.1));
-        script.env("BELLWETHER_ROLE", now.0.to_string());
-        script.env("BELLWETHER_OLD_LEADER", number(before.1));
+        let (role, leader) = now;
+        let about = About { cluster: &self.cluster, node: self.node, role, leader, epoch };
+        let mut script = script::command(hook, &about);
+        script.env("BELLWETHER_OLD_LEADER", script::number(before.1));
         script.env("BELLWETHER_OLD_ROLE", before.0.to_string());
         script.env("BELLWETHER_REASON", reason.name());
-        // It is no part of the service: it says nothing to the service manager.
-        script.env_remove("NOTIFY_SOCKET").env_remove("WATCHDOG_USEC");
-        script.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        script.process_group(0).kill_on_drop(true);
         script
     }
 
@@ -207,17 +173,12 @@ impl Runner {
     async fn execute(
         &self,
         hook: &'static str,
-        mut script: Command,
+        mut command: Command,
         approach: Option<&mut Approach>,
     ) -> anyhow::Result<Ended> {
         let limit = self.hooks.borrow().timeout;
-        let program = script.as_std().get_program().to_string_lossy().into_owned();
-        let mut child = self.scripts.start(&mut script).map_err(|error| match error.kind() {
-            ErrorKind::NotFound => anyhow!("{program}: there is no such program"),
-            _ => anyhow!("{program}: {error}"),
-        })?;
-        let number = child.id();
-        let printed = self.printed(hook, &mut child);
+        let mut script = self.scripts.start(&mut command)?;
+        let printed = self.printed(hook, &mut script);
         let in_vain = async {
             match approach {
                 Some(approach) => approach.withdrawn().await,
@@ -225,14 +186,14 @@ impl Runner {
             }
         };
         let ended = tokio::select! {
-            status = child.wait() => Ended::Itself(status?),
+            status = script.wait() => Ended::Itself(status?),
             () = tokio::time::sleep(limit) => Ended::Late,
             () = in_vain => Ended::InVain,
         };
         if !matches!(ended, Ended::Itself(_)) {
-            kill(&mut child).await;
+            script.kill().await;
         }
-        self.scripts.all().retain(|&script| Some(script) != number);
+        drop(script);
         for task in printed {
             let _ = timeout(REST, task).await;
         }
@@ -240,9 +201,9 @@ impl Runner {
     }
 
     /// Logs what a script prints.
-    fn printed(&self, hook: &'static str, child: &mut Child) -> [JoinHandle<()>; 2] {
+    fn printed(&self, hook: &'static str, script: &mut Script) -> [JoinHandle<()>; 2] {
         let node = self.node.get();
-        let (out, err) = (child.stdout.take(), child.stderr.take());
+        let (out, err) = (script.stdout(), script.stderr());
         [tokio::spawn(log_lines(node, hook, out)), tokio::spawn(log_lines(node, hook, err))]
     }
 
@@ -273,19 +234,6 @@ async fn next(preparation: &mut Option<Preparation>) -> Option<Approach> {
         },
         None => std::future::pending().await,
     }
-}
-
-fn number(node: Option<NodeId>) -> String {
-    node.map_or(String::new(), |node| node.to_string())
-}
-
-/// Kills a script with its process group, and waits for it.
-async fn kill(child: &mut Child) {
-    let group = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
-    if let Some(group) = group {
-        let _ = kill_process_group(group, Signal::KILL);
-    }
-    let _ = child.wait().await;
 }
 
 async fn log_lines(node: u16, hook: &'static str, output: Option<impl AsyncRead + Unpin>) {

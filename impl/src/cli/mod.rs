@@ -9,6 +9,7 @@ mod demo;
 mod environment;
 #[cfg(target_os = "linux")]
 mod exec;
+mod health;
 mod history;
 mod hooks;
 mod http;
@@ -20,6 +21,7 @@ mod man;
 mod overrides;
 mod reload;
 mod run;
+mod script;
 mod service;
 mod status;
 

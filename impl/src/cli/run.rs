@@ -10,6 +10,7 @@ use bellwether::config::{self, Log, Overrides, Runnable, Visitor};
 use futures::FutureExt as _;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
+use super::health::Checker;
 use super::http::{Http, Keys};
 use super::overrides::OverrideArgs;
 use super::reload::{Reload, Running};
@@ -96,7 +97,9 @@ async fn take_part<C: Runnable>(
     let mut signals =
         Signals::new().map_err(|error| anyhow!("cannot listen for signals: {error}"))?;
     let http = Http::listen(&config).await?;
+    let checker = Checker::new(&config);
     let (mut election, hooks) = hooks::join(config).await?;
+    let _checks = checker.start(election.handle(), hooks.scripts.clone()).await;
     let options = http.serve(&election);
     service::ready();
     let mut told = pin!(service::keep_told(election.handle()));

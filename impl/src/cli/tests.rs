@@ -118,6 +118,7 @@ fn the_pages_name_no_variable_that_there_is_not() {
         .collect();
     known.extend(names(include_str!("exec/running.rs")));
     known.extend(names(include_str!("hooks.rs")));
+    known.extend(names(include_str!("script.rs")));
     let library = include_str!("../../../docs/library.md");
     let named = [PAGE, HTTP_PAGE, library].map(names).into_iter().flatten();
     assert_eq!(named.collect::<BTreeSet<_>>(), known);

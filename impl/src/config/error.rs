@@ -116,6 +116,12 @@ pub enum Error {
         /// The hook, and its problem.
         problem: String,
     },
+    /// The check of the node makes no sense.
+    #[error("health.{problem}")]
+    Health {
+        /// The key, and its problem.
+        problem: String,
+    },
     /// The security cannot be had.
     #[error("security: {problem}")]
     Security {

@@ -11,6 +11,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::detector;
 use super::fields::{self, Mistake};
+use super::health::{self, Health};
 use super::hooks::{self, Hooks};
 use super::http::{self, HttpSettings};
 use super::log::{FileLog, Levels, Log};
@@ -25,7 +26,7 @@ use crate::protocol::{Core, MemberError, Members, NAMES, NodeId, Recommended};
 const LARGEST: u64 = 256 * 1024;
 
 /// The keys that may stand at the top, besides the sections of the protocols.
-const TOP: [&str; 14] = [
+const TOP: [&str; 15] = [
     "cluster",
     "protocol",
     "node",
@@ -39,6 +40,7 @@ const TOP: [&str; 14] = [
     "network",
     "detector",
     "hooks",
+    "health",
     "log",
 ];
 
@@ -58,7 +60,7 @@ const LOG: [&str; 2] = ["level", "format"];
 #[must_use]
 pub fn reference() -> Vec<(String, String)> {
     let sections =
-        ["members", "storage", "security", "http", "network", "detector", "hooks", "log"];
+        ["members", "storage", "security", "http", "network", "detector", "hooks", "health", "log"];
     let top = TOP.iter().filter(|key| !sections.contains(key)).map(|&key| key.to_owned());
     let tables = [
         ("members", &["ID"][..]),
@@ -89,6 +91,7 @@ pub fn reference() -> Vec<(String, String)> {
     let mut all: Vec<_> = top.chain(below).map(value).collect();
     all.extend(detector::reference());
     all.extend(Hooks::reference());
+    all.extend(Health::reference());
     all.extend(protocols::reference());
     all
 }
@@ -151,6 +154,8 @@ struct File {
     network: NetworkSettings,
     #[serde(default)]
     hooks: Hooks,
+    #[serde(default)]
+    health: Health,
     #[serde(default)]
     log: FileLog,
 }
@@ -345,6 +350,7 @@ impl Source {
             directory,
             detection,
             hooks: file.hooks,
+            health: file.health,
             security: self.overrides.security.clone().or(file.security).resolve(node)?,
             http: self.overrides.http.clone().or(file.http).resolve(node),
             network: self.overrides.network.or(file.network),
@@ -387,6 +393,7 @@ impl Source {
             ("http", &http::KEYS),
             ("network", &network::KEYS),
             ("hooks", &hooks::KEYS),
+            ("health", &health::KEYS),
             ("log", &LOG),
         ] {
             if let Some(table) = table(&root, section)? {

@@ -11,6 +11,7 @@ mod digest;
 mod error;
 mod fields;
 mod file;
+mod health;
 mod hooks;
 mod http;
 mod log;
@@ -27,6 +28,7 @@ pub(crate) use self::digest::Digests;
 pub use self::error::Error;
 pub use self::fields::{Field, Fields};
 pub use self::file::{Overrides, Source, reference};
+pub use self::health::Health;
 pub use self::hooks::Hooks;
 pub use self::http::{Certificates, Http, HttpSettings, SHORTEST_TOKEN, Token};
 pub use self::log::{Levels, Log, LogFormat};
@@ -59,6 +61,7 @@ pub struct Config<C: Runnable = Recommended> {
     http: Http,
     network: NetworkSettings,
     hooks: Hooks,
+    health: Health,
 }
 
 /// What a configuration is made of.
@@ -76,6 +79,7 @@ struct Parts<C: Runnable> {
     http: Http,
     network: NetworkSettings,
     hooks: Hooks,
+    health: Health,
 }
 
 impl Config {
@@ -145,6 +149,7 @@ impl<C: Runnable> Config<C> {
             http: Http::default(),
             network: NetworkSettings::default(),
             hooks: Hooks::default(),
+            health: Health::default(),
         })
     }
 
@@ -256,7 +261,7 @@ impl<C: Runnable> Config<C> {
 
     fn assemble(parts: Parts<C>) -> Result<Self, Error> {
         let Parts { cluster, node, members, observers, listen, section, directory, .. } = parts;
-        let Parts { detection, security, http, network, hooks, config_epoch, .. } = parts;
+        let Parts { detection, security, http, network, hooks, health, config_epoch, .. } = parts;
         let ids = Members::new(members.iter().map(|&(id, _)| id))?.numbered(config_epoch);
         let ids = observed::<C>(ids, observers)?;
         let addresses: BTreeMap<_, _> = members.into_iter().collect();
@@ -273,6 +278,7 @@ impl<C: Runnable> Config<C> {
         detection.check()?;
         network.check()?;
         hooks.check()?;
+        health.validate::<C>()?;
         http.check()?;
         let fill = |directory: String| {
             directory.replace("{node}", &node.to_string()).replace("{protocol}", C::NAME).into()
@@ -292,6 +298,7 @@ impl<C: Runnable> Config<C> {
             http,
             network,
             hooks,
+            health,
         })
     }
 
@@ -416,21 +423,6 @@ impl<C: Runnable> Config<C> {
         self.addresses.values().chain([&self.listen])
     }
 
-    /// Returns how long a connection may take until it stands; a third of what a handshake may
-    /// take; and how long what was sent may stay unacknowledged. If nothing is configured, it
-    /// follows from how long a message of the protocol is worth sending.
-    #[must_use]
-    pub fn network_timeout(&self) -> Duration {
-        self.network.timeout(C::message_lifetime(&self.core))
-    }
-
-    /// Returns whether a timer that only waits for members that have hung up, and whose addresses
-    /// refuse connections, expires at once. So a leader that was killed is replaced sooner.
-    #[must_use]
-    pub fn suspects_refused(&self) -> bool {
-        self.network.suspects_refused()
-    }
-
     /// What the other nodes are told of this configuration.
     pub(crate) fn digests(&self) -> Digests {
         let settings = fields::write(C::NAME, &C::fields(&mut self.section.clone()));
@@ -472,13 +464,14 @@ impl<C: Runnable> Config<C> {
             "cluster = \"{cluster}\"\nprotocol = \"{protocol}\"\nnode = {node}\n\
              listen = \"{listen}\"\nconfig_epoch = {config_epoch}\nobservers = [{observers}]\n\
              \n[members]\n{members}{section}\
-             {storage}{security}{http}{network}{detector}{hooks}\n\
+             {storage}{security}{http}{network}{detector}{hooks}{health}\n\
              [log]\nlevel = {levels}\nformat = \"{format}\"\n",
             storage = storage.unwrap_or_default(),
             security = self.security.write(),
             http = self.http.write(),
             network = self.network.write(C::message_lifetime(&self.core)),
             hooks = self.hooks.write(),
+            health = self.health.write(),
         )
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use super::Error;
+use super::{Config, Error, Runnable};
 
 /// The keys of the section.
 pub(super) const KEYS: [&str; 2] = ["timeout", "suspect_refused"];
@@ -25,6 +25,23 @@ pub struct NetworkSettings {
     /// Whether a member that has hung up, and whose address refuses connections, is waited for no
     /// longer.
     pub suspect_refused: Option<bool>,
+}
+
+impl<C: Runnable> Config<C> {
+    /// Returns how long a connection may take until it stands; a third of what a handshake may
+    /// take; and how long what was sent may stay unacknowledged. If nothing is configured, it
+    /// follows from how long a message of the protocol is worth sending.
+    #[must_use]
+    pub fn network_timeout(&self) -> Duration {
+        self.network.timeout(C::message_lifetime(&self.core))
+    }
+
+    /// Returns whether a timer that only waits for members that have hung up, and whose addresses
+    /// refuse connections, expires at once. So a leader that was killed is replaced sooner.
+    #[must_use]
+    pub fn suspects_refused(&self) -> bool {
+        self.network.suspects_refused()
+    }
 }
 
 impl NetworkSettings {

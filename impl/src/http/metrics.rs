@@ -37,13 +37,14 @@ enum Kind {
 struct Seen {
     status: StatusReport,
     leads: bool,
+    healthy: bool,
 }
 
 /// A metric: its name, what it says, and how.
 struct Metric(&'static str, &'static str, Kind);
 
 /// All metrics. The name of a counter ends with `_total` when it is written.
-const METRICS: [Metric; 21] = {
+const METRICS: [Metric; 22] = {
     use Kind::{Count, CountEach, Info, Role, Value, ValueEach};
     [
         Metric("bellwether", "The node, its cluster, its protocol and the version", Info),
@@ -67,6 +68,11 @@ const METRICS: [Metric; 21] = {
             "bellwether_problem",
             "1 if something is wrong with the node as a whole: `/cluster` says what",
             Value(|seen| Some(flag(seen.status.problem.is_some()))),
+        ),
+        Metric(
+            "bellwether_healthy",
+            "1 if the node is fit to lead, as far as its check says, or its program",
+            Value(|seen| Some(flag(seen.healthy))),
         ),
         Metric(
             "bellwether_leader",
@@ -163,7 +169,9 @@ struct Collected(Handle);
 
 impl Collector for Collected {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
-        let seen = Seen { status: self.0.status(), leads: self.0.leads_now() };
+        let Self(node) = self;
+        let (leads, healthy) = (node.leads_now(), node.is_healthy());
+        let seen = Seen { status: node.status(), leads, healthy };
         for Metric(name, help, kind) in &METRICS {
             encode(&mut encoder, name, help, kind, &seen)?;
         }

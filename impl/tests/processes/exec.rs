@@ -6,6 +6,7 @@
 mod environment;
 mod handover;
 mod hanging;
+mod health;
 mod killed;
 mod upgrade;
 

@@ -10,6 +10,7 @@ mod encrypted;
 #[cfg(target_os = "linux")]
 mod exec;
 mod gone;
+mod health;
 mod hooks;
 mod http;
 mod logging;

@@ -34,9 +34,11 @@ use tokio::sync::Notify;
 
 use self::group::Group;
 use self::running::{Ended, Running};
+use super::health::Checker;
 use super::http::{Http, Keys};
 use super::overrides::OverrideArgs;
 use super::reload::{self, Reload};
+use super::script::Scripts;
 use super::{Failure, hooks, log, service};
 
 /// The exit status when the node itself cannot go on.
@@ -233,7 +235,9 @@ async fn take_part<C: Runnable>(
     descendants::adopt().map_err(|e| anyhow!("cannot take over orphans: {e}"))?;
     let group = group::of_node(&config).await?;
     let http = Http::listen(&config).await?;
+    let checker = Checker::new(&config);
     let (mut election, hooks) = hooks::join(config).await?;
+    let _checks = checker.start(election.handle(), hooks.scripts.clone()).await;
     let options = http.serve(&election);
     service::ready();
     let told = service::keep_told(election.handle());
@@ -278,7 +282,7 @@ async fn reloads(
 async fn commands(
     args: &Args,
     election: &Election,
-    scripts: &hooks::Scripts,
+    scripts: &Scripts,
     group: Option<&Group>,
     signals: &mut Signals,
     reload: &Notify,

@@ -17,7 +17,7 @@ use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::sync::Notify;
 
-use super::super::hooks::Scripts;
+use super::super::script::Scripts;
 use super::super::{itself, service};
 use super::descendants::Killing;
 use super::group::Group;

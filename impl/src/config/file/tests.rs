@@ -110,6 +110,18 @@ fn every_protocol_has_its_own_section_and_reads_back_as_itself() {
 }
 
 #[test]
+fn a_check_is_written_out_and_reads_back_as_itself() {
+    let section = "[health]\ncheck = [\"/bin/check\", \"a b\"]\ninterval = \"1m\"\nfall = 1\n";
+    let first = written(&format!("{GOOD}{section}"), Overrides::default()).expect("good");
+    let rest = "interval = \"1m\"\ntimeout = \"2s\"\nrise = 2\nfall = 1\n";
+    let whole = format!("\n[health]\ncheck = [\"/bin/check\", \"a b\"]\n{rest}");
+    assert!(first.contains(&whole), "{first}");
+    assert_eq!(written(&first, Overrides::default()).expect("good"), first);
+    let bully = format!("protocol = \"bully\"\n{GOOD}[health]\nrise = 9\n");
+    assert!(written(&bully, Overrides::default()).is_ok(), "no check, nothing to refuse");
+}
+
+#[test]
 fn the_name_of_a_module_reads_back_whatever_is_in_it() {
     let text = format!("{GOOD}[log]\nlevel = 'info,a\"b=debug'\n");
     let first = written(&text, Overrides::default()).expect("good");
@@ -229,6 +241,17 @@ fn every_mistake_has_its_place_and_remedy() {
             &["detector.phi.threshold is 0", "from 0.5 to 1000"],
         ),
         (stoller("[detector.phi]\ntimeout = \"1s\"\n"), &["`timeout` in [detector.phi]"]),
+        (with("[health]\nintervall = \"1s\"\n"), &["line 8", "in [health]", "is `interval`"]),
+        (with("[health]\ncheck = [\"\"]\n"), &["health.check names no program"]),
+        (with("[health]\ninterval = \"0s\"\n"), &["health.interval is 0s"]),
+        (with("[health]\ntimeout = \"0s\"\n"), &["health.timeout is 0s"]),
+        (
+            with("[health]\ninterval = \"1s\"\n"),
+            &["health.timeout (2s)", "not be longer than health.interval (1s)"],
+        ),
+        (with("[health]\nrise = 0\n"), &["health.rise is 0: use 1"]),
+        (with("[health]\nfall = 0\n"), &["health.fall is 0: use 1"]),
+        (bully("[health]\ncheck = [\"true\"]\n"), &["of protocol bully", "the protocol quorum"]),
         (lease(""), &["needs a store", "`store` under [lease]", "(1, 2, 10)", "--store"]),
         (lease("[lease]\nstore = 3\n"), &["needs a store", "1, 2, 10"]),
         (lease("[lease]\nstore = 1\nhold = \"1h\"\n"), &["lease.hold (3600s)", "lease.keep"]),
@@ -270,6 +293,8 @@ fn a_wrong_value_has_its_line_and_the_path_of_its_key() {
         (quorum("drift_ppm = -1\n"), &["line 8: `quorum.drift_ppm`"]),
         (bully("[bully]\nwatch = \"soon\"\n"), &["line 9: `bully.watch`", "as in 300ms or 2s"]),
         (with("[hooks]\nretry = \"soon\"\n"), &["line 8: `hooks.retry`", "as in 300ms or 2s"]),
+        (with("[health]\nrise = -1\n"), &["line 8: `health.rise`", "-1"]),
+        (with("[health]\ncheck = \"true\"\n"), &["line 8: `health.check`"]),
         (with("[network]\ntimeout = 1\n"), &["line 8: `network.timeout`"]),
         (stoller("[detector.phi]\nwindow = []\n"), &["line 9: `detector.phi.window`"]),
         (
