@@ -7,6 +7,10 @@ use serde::{Deserialize, Serialize};
 use crate::config::Address;
 use crate::protocol::{ClusterId, Epoch, NodeId, Role};
 
+/// The longest description of the problem of a node as a whole, in bytes.
+#[cfg(test)]
+pub(crate) const LONGEST_PROBLEM: usize = 2_560;
+
 /// The status of a node at one moment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
@@ -32,16 +36,18 @@ pub struct StatusReport {
     pub epoch: Option<Epoch>,
     /// The milliseconds until its own lease is over if it is not renewed, if it leads with a lease.
     pub lease_ms: Option<u64>,
-    /// The reason why its role or leader changed last.
+    /// The reason for its role and leader.
     pub reason: Option<String>,
-    /// The number of times that its role or leader has changed.
+    /// The number of changes: of times that the leader, its epoch, or the role of a node with a
+    /// leader became another.
     pub seq: u64,
     /// The milliseconds since the node started.
     pub uptime_ms: u64,
-    /// The milliseconds since its role or leader changed last.
+    /// The milliseconds since its role, its leader or the epoch became another one.
     pub in_role_ms: u64,
     /// The problem of the node as a whole: it leads, and no other member listens to it; its storage
-    /// does not answer; or it is not fit to lead.
+    /// does not answer; it has had no leader for longer than three elections take, and why; or it
+    /// is not fit to lead.
     pub problem: Option<String>,
     /// The other members.
     pub members: Vec<MemberReport>,
@@ -63,6 +69,12 @@ pub struct MemberReport {
     pub link: Link,
     /// The reason why there is no connection.
     pub problem: Option<String>,
+    /// Whether the member has a connection to this node.
+    pub heard: bool,
+    /// The reason why there was no connection last, whether there is one now or not.
+    pub error: Option<String>,
+    /// The milliseconds since that was found.
+    pub error_ms: Option<u64>,
     /// The number of messages handed to the network for the member.
     pub sent: u64,
     /// The number of messages received from the member.
@@ -99,6 +111,9 @@ impl fmt::Display for Link {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Counters {
+    /// The number of attempts to find a leader, in which the node took another role: it knew none
+    /// before, and none after.
+    pub attempts: u64,
     /// The number of handshakes that this node refused.
     pub refused_handshakes: u64,
     /// The number of frames that made no sense.

@@ -168,6 +168,7 @@ impl Mapping for MemberMapping {
         const PAST: &str = "it says why something is so that is compared, or was so";
         &[
             ("seq", COUNTS),
+            ("attempts", COUNTS),
             ("number", COUNTS),
             ("generation", COUNTS),
             ("own", COUNTS),

@@ -18,7 +18,7 @@ use super::{Failure, hooks, log, service};
 
 /// Take part in elections until SIGTERM or SIGINT
 ///
-/// Logs to standard error; every change of role or leader is one line. Settings count in this
+/// Logs to standard error; every change of leader or epoch is one line. Settings count in this
 /// order: flags, environment, file, defaults. SIGHUP reads the file again: `log.level` and
 /// `[hooks]` may change, and so may what is in the files of secrets, keys, certificates and the
 /// token.

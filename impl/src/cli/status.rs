@@ -156,8 +156,10 @@ fn describe(report: &StatusReport) -> String {
     let counters = &report.counters;
     let _ = writeln!(
         text,
-        "refused   {} handshakes, {} malformed frames; ignored {} messages\n\
+        "attempts  {} to find a leader\n\
+         refused   {} handshakes, {} malformed frames; ignored {} messages\n\
          log       {} lines dropped",
+        counters.attempts,
         counters.refused_handshakes,
         counters.bad_frames,
         counters.ignored_messages,
@@ -168,14 +170,19 @@ fn describe(report: &StatusReport) -> String {
 
 fn describe_member(text: &mut String, member: &MemberReport) {
     let MemberReport { node, address, observes, link, problem, .. } = member;
-    let MemberReport { sent, received, dropped, .. } = member;
+    let MemberReport { heard, error, error_ms, sent, received, dropped, .. } = member;
     let name = format!("member {node}");
     let observes = if *observes { " (observes)" } else { "" };
-    let _ = writeln!(
-        text,
-        "{name:<9} {address}{observes} {link}: {sent} sent, {received} received, {dropped} dropped"
-    );
+    let heard = if *heard { "" } else { ", not heard" };
+    let counts = format!("{sent} sent, {received} received, {dropped} dropped");
+    let _ = writeln!(text, "{name:<9} {address}{observes} {link}{heard}: {counts}");
     if let Some(problem) = problem {
         let _ = writeln!(text, "{:<9} {problem}", "");
+    }
+    if let (Some(error), Some(age)) = (error, error_ms)
+        && problem.as_ref() != Some(error)
+    {
+        let age = format_duration(Duration::from_secs(age / 1_000));
+        let _ = writeln!(text, "{:<9} no connection {age} ago: {error}", "");
     }
 }

@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::commands::{CommandRequest, ReplySender};
 use super::disk::Disk;
+use super::fitness::Fitness;
 use super::gate::PreparationSender;
 use super::guard::LeaseWriter;
 use super::leadership::Publisher;
@@ -34,6 +35,8 @@ pub(super) struct Actor<C: Core, K: Clock> {
     /// Where the program is asked to prepare itself, if it wants to.
     pub(super) preparation: Option<PreparationSender>,
     pub(super) ignored: Arc<AtomicU64>,
+    /// What it was told of whether it may lead; the status tells it.
+    pub(super) fitness: Fitness,
     pub(super) incarnation: u64,
     pub(super) clock: K,
     /// How often it was asked for something.
@@ -189,6 +192,8 @@ impl<C: Core, K: Clock> Actor<C, K> {
         &mut self,
         CommandRequest { command, reply }: CommandRequest,
     ) -> Event<C::Message> {
+        let preparation = self.member.asks().map(|asked| asked.number);
+        self.fitness.note(self.clock.now(), command, C::REQUESTS, preparation);
         self.tickets += 1;
         let ticket = self.tickets;
         self.replies.insert(ticket, reply);
@@ -200,14 +205,22 @@ impl<C: Core, K: Clock> Actor<C, K> {
         if self.member.tracks_gone_nodes() { self.links.gone() } else { BTreeSet::new() }
     }
 
-    /// Tells the program and the log what is so from now on. The guards say so first.
+    /// Tells the program and the log what is so from now on. The guards say so first. An attempt to
+    /// find a leader is a line for those who look for the cause, and no change.
     fn publish(&self, view: ProgramView) {
         let (node, incarnation) = (view.node().get(), self.incarnation);
         let was = self.publisher.latest().role;
         self.lease_writer.set(view.lease());
-        self.publisher.publish(view);
+        let is_change = self.publisher.publish(view);
         let Some(reason) = view.reason() else { return };
-        let (seq, role) = (view.seq(), view.role());
+        let (seq, attempts, role) = (view.seq(), view.attempts(), view.role());
+        if !is_change {
+            return tracing::debug!(
+                node, incarnation, attempts, %was, %role, reason = reason.name(),
+                "no leader yet: {reason}"
+            );
+        }
+        self.fitness.note_change();
         let (leader, epoch) = (view.leader().map(NodeId::get), view.epoch().map(Epoch::number));
         tracing::info!(
             node, incarnation, seq, %was, %role, leader, epoch, reason = reason.name(),

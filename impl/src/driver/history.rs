@@ -12,7 +12,8 @@ use crate::protocol::{Epoch, NodeId, Reason, Role};
 /// How many changes are remembered.
 const CAPACITY: usize = 256;
 
-/// One change of the role, the leader or its epoch.
+/// One change of the leader, its epoch, or the role of the node. A role that the node takes while
+/// it looks for a leader is no change: see [`Leadership::attempts`](super::Leadership::attempts).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Change {

@@ -6,7 +6,7 @@
 //! has the number of the change, and the number of the node's own leadership, its *term*.
 
 use std::cell::Cell;
-use std::time::{Instant, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use futures::Stream;
 use tokio::sync::watch;
@@ -33,10 +33,16 @@ pub struct Leadership {
     pub lease_until: Option<Time>,
     /// The reason for this state; `None` before the node takes part.
     pub reason: Option<Reason>,
-    /// The number of the change, from 1. A reader that watches only the latest value may miss some.
+    /// The number of the last change, from 1. A reader that watches only the latest value may miss
+    /// some.
     pub seq: u64,
+    /// The number of attempts to find a leader: of new roles of a node that knew no leader before
+    /// and knows none after. An attempt is no change that a reader is woken for.
+    pub attempts: u64,
     /// The moment at which the node learned it.
     pub since: Instant,
+    /// The moment from which on it knew no leader, if it knows none.
+    without_leader: Option<Instant>,
     /// How often this node has come to lead.
     term: u64,
     /// Which of its terms ended last, and why.
@@ -48,6 +54,12 @@ impl Leadership {
     #[must_use]
     pub fn is_self(&self) -> bool {
         self.leader == Some(self.node)
+    }
+
+    /// How long the node has taken part without a leader; none if it has one, or has no part.
+    pub(super) fn without_leader(&self) -> Option<Duration> {
+        let since = self.without_leader.filter(|_| self.role != Role::NotStarted);
+        since.map(|since| since.elapsed())
     }
 
     /// The term of the node itself, if it leads.
@@ -94,15 +106,18 @@ impl LeadershipWatch {
         *self.0.borrow()
     }
 
-    /// Waits for a change since this reader waited last, and returns the latest value. Returns
-    /// `None` once the node has stopped taking part; the value before that names no leader.
+    /// Waits for a change since this reader waited last, and returns the latest value. A change is
+    /// what [`History`] has: neither a renewed lease nor an [attempt](Leadership::attempts) to find
+    /// a leader is one. Returns `None` once the node has stopped taking part; the value before that
+    /// names no leader.
     pub async fn changed(&mut self) -> Option<Leadership> {
         self.0.changed().await.ok()?;
         Some(self.seen())
     }
 
-    /// Waits until the latest value is one that is `wanted`, which it may be already. Returns
-    /// `None` if the node stops taking part before it is.
+    /// Waits until the latest value is one that is `wanted`, which it may be already. It looks now
+    /// and after each change, and not after an [attempt](Leadership::attempts). Returns `None` if
+    /// the node stops taking part before it is.
     pub async fn wait_for(
         &mut self,
         mut wanted: impl FnMut(&Leadership) -> bool,
@@ -170,7 +185,7 @@ pub(super) struct Publisher {
 impl Publisher {
     pub(super) fn new(node: NodeId) -> (Self, LeadershipWatch, History) {
         let view = ProgramView::initial(node);
-        let (latest, receiver) = watch::channel(Leadership::of(view));
+        let (latest, receiver) = watch::channel(Leadership::of(view, None));
         let history = History::default();
         let publisher = Self { latest, history: history.clone(), view: Cell::new(view) };
         (publisher, LeadershipWatch(receiver), history)
@@ -181,18 +196,29 @@ impl Publisher {
         *self.latest.borrow()
     }
 
-    /// Publishes a change. A program that has seen it finds it in the history.
-    pub(super) fn publish(&self, view: ProgramView) {
-        self.view.set(view);
-        let now = Leadership::of(view);
+    /// Publishes what the program is to know, and returns whether that is a change. A program that
+    /// has seen a change finds it in the history. No reader is woken for anything else.
+    pub(super) fn publish(&self, view: ProgramView) -> bool {
+        let is_change = self.view.replace(view).seq() != view.seq();
+        let now = Leadership::of(view, self.latest().without_leader);
         let Leadership { role, leader, epoch, seq, .. } = now;
-        if let Some(reason) = now.reason {
+        if let Some(reason) = now.reason.filter(|_| is_change) {
             self.history.push(Change { seq, time: SystemTime::now(), role, leader, epoch, reason });
         }
-        self.latest.send_replace(now);
+        self.latest.send_if_modified(|latest| {
+            *latest = now;
+            is_change
+        });
+        is_change
     }
 
-    /// Publishes a change of what was told last.
+    /// The same history as its readers have.
+    #[cfg(test)]
+    pub(super) fn history(&self) -> History {
+        self.history.clone()
+    }
+
+    /// Publishes an update of what was told last.
     pub(super) fn update(&self, update: ViewUpdate) {
         let mut view = self.view.get();
         view.apply(update);
@@ -210,8 +236,9 @@ impl Publisher {
 }
 
 impl Leadership {
-    /// What a program is told.
-    fn of(view: ProgramView) -> Self {
+    /// What a program is told. Before that, the node knew no leader from this moment on, if it knew
+    /// none.
+    fn of(view: ProgramView, without_leader: Option<Instant>) -> Self {
         let since = Instant::now();
         Self {
             node: view.node(),
@@ -221,7 +248,9 @@ impl Leadership {
             lease_until: view.lease().map(|lease| lease.until),
             reason: view.reason(),
             seq: view.seq(),
+            attempts: view.attempts(),
             since,
+            without_leader: view.leader().is_none().then(|| without_leader.unwrap_or(since)),
             term: view.terms(),
             lost: view.lost(),
         }

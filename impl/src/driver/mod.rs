@@ -9,11 +9,13 @@
 mod actor;
 mod commands;
 mod disk;
+mod fitness;
 mod gate;
 mod guard;
 mod handle;
 mod health;
 mod history;
+mod leaderless;
 mod leadership;
 mod work;
 
@@ -41,6 +43,7 @@ use self::guard::{LeaseReader, LeaseWriter};
 pub use self::handle::{Handle, LeadError};
 use self::health::Unfitness;
 pub use self::history::{Change, History};
+use self::leaderless::Patience;
 use self::leadership::Publisher;
 pub use self::leadership::{Leadership, LeadershipWatch, OwnChange, Term};
 pub use self::work::{PANIC_PAUSE, Work};
@@ -216,23 +219,29 @@ impl Election {
         let links = if config.suspects_refused() { links } else { links.without_presence() };
         let observers = config.observers().collect();
         let disk = Disk::new(storage);
+        let patience = Patience::of(&config, clock);
+        let fitness = patience.fitness.clone();
         let report = reporter(
             hello.clone(),
             observers,
             &leadership,
             &leases,
             &links,
-            (Arc::clone(&ignored), disk.stalled(), unfitness.clone()),
+            (Arc::clone(&ignored), disk.stalled(), unfitness.clone(), patience.clone()),
         );
         let shared = Arc::clone(&report);
         let limits = Limits::new(config.network_timeout(), config.addresses().count() - 1);
-        let (connections, arrivals) = transport::start(
+        let (mut connections, arrivals) = transport::start(
             hello,
             Terms { credentials: credentials.clone(), lifetime, limits },
             &links,
             listener,
             Box::new(move || shared()),
         );
+        let shared = Arc::clone(&report);
+        let members = move || shared().members;
+        let watch = leaderless::watch(config.node(), patience, leadership.clone(), members);
+        connections.spawn(watch.boxed());
         let without_lease = C::shortest_lease(config.core()).is_none().then_some(C::NAME);
         let handle = Handle {
             leadership,
@@ -254,6 +263,7 @@ impl Election {
             lease_writer,
             preparation,
             ignored,
+            fitness,
             incarnation,
             clock,
             tickets: 0,
@@ -423,13 +433,13 @@ fn reporter<M: Copy + Send + Sync + 'static>(
     leadership: &LeadershipWatch,
     leases: &LeaseReader,
     links: &Links<M>,
-    (ignored, stalled, unfitness): (Arc<AtomicU64>, Arc<AtomicBool>, Unfitness),
+    (ignored, stalled, unfitness, patience): (Arc<AtomicU64>, Arc<AtomicBool>, Unfitness, Patience),
 ) -> Arc<dyn Fn() -> StatusReport + Send + Sync> {
     let (leadership, leases) = (leadership.clone(), leases.clone());
     let links = links.clone();
     let start = Instant::now();
     Arc::new(move || {
-        let now = leadership.now();
+        let (now, members) = (leadership.now(), links.report(&observers));
         let milliseconds = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         StatusReport {
             cluster: hello.cluster.clone(),
@@ -446,13 +456,17 @@ fn reporter<M: Copy + Send + Sync + 'static>(
             seq: now.seq,
             uptime_ms: milliseconds(start.elapsed()),
             in_role_ms: milliseconds(now.since.elapsed()),
-            problem: links.isolation(now.role).or_else(|| {
-                let stalled = stalled.load(Ordering::Relaxed);
-                let stalled = stalled.then(|| "the storage does not answer".to_owned());
-                stalled.or_else(|| unfitness.problem())
-            }),
-            members: links.report(&observers),
+            problem: links
+                .isolation(now.role)
+                .or_else(|| {
+                    let stalled = stalled.load(Ordering::Relaxed);
+                    stalled.then(|| "the storage does not answer".to_owned())
+                })
+                .or_else(|| patience.problem(&now, &members))
+                .or_else(|| unfitness.problem()),
+            members,
             counters: Counters {
+                attempts: now.attempts,
                 refused_handshakes: links.refused(),
                 bad_frames: links.bad_frames(),
                 ignored_messages: ignored.load(Ordering::Relaxed),

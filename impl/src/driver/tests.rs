@@ -2,6 +2,7 @@
 //! The clock is the tests' own, and so is the core: it makes durable what it sees, and when.
 
 mod commands;
+mod leaderless;
 mod pauses;
 mod stalls;
 mod work;
@@ -206,6 +207,7 @@ fn around<C: Core>(
         lease_writer,
         preparation: None,
         ignored: Arc::default(),
+        fitness: fitness::Fitness::default(),
         incarnation: 1,
         clock: clock.clone(),
         tickets: 0,

@@ -94,7 +94,16 @@ const METRICS: [Metric; 22] = {
             "How long the node has taken part",
             Value(|seen| Some(seen.status.uptime_ms as f64 / 1_000.0)),
         ),
-        Metric("bellwether_changes", "Changes of role or leader", Count(|status| status.seq)),
+        Metric(
+            "bellwether_changes",
+            "Changes of leader, epoch or role",
+            Count(|status| status.seq),
+        ),
+        Metric(
+            "bellwether_attempts",
+            "Attempts to find a leader, without one before and after",
+            Count(|status| status.counters.attempts),
+        ),
         Metric(
             "bellwether_refused_handshakes",
             "Handshakes that the node refused",

@@ -26,8 +26,8 @@ use crate::protocol::{ClusterId, LeaseTerms, NodeId};
 use crate::report::StatusReport;
 
 /// The largest frame that is read or written, in bytes: the status of a node with 254 peers, each
-/// with the longest address and the longest problem, fits.
-pub(crate) const MAX_FRAME: usize = 128 * 1024;
+/// with the longest address, the longest problem and the longest error, fits.
+pub(crate) const MAX_FRAME: usize = 192 * 1024;
 
 /// The largest frame after the first, in bytes: they are all tiny.
 pub(crate) const MAX_MESSAGE: usize = 256;

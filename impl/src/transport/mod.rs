@@ -74,10 +74,6 @@ pub(crate) struct Terms {
     pub(crate) limits: Limits,
 }
 
-/// The longest description of a leader that is alone, in bytes.
-#[cfg(test)]
-const LONGEST_ISOLATION: usize = peer::LONGEST_PROBLEM + 100;
-
 /// What all connections of a node share.
 struct Context<M> {
     hello: Hello,
@@ -217,12 +213,16 @@ impl<M> Links<M> {
     pub(crate) fn report(&self, observers: &BTreeSet<NodeId>) -> Vec<MemberReport> {
         let member = |peer: &Arc<Peer<M>>| {
             let (link, problem) = peer.link();
+            let (since, error) = peer.error().unzip();
             MemberReport {
                 node: peer.id,
                 address: peer.address.clone(),
                 observes: observers.contains(&peer.id),
                 link,
                 problem,
+                heard: peer.is_heard(),
+                error,
+                error_ms: since.map(|since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX)),
                 sent: peer.sent.load(Ordering::Relaxed),
                 received: peer.received.load(Ordering::Relaxed),
                 dropped: peer.outbox.dropped(),

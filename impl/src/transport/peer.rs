@@ -39,6 +39,8 @@ pub(crate) struct Peer<M> {
     pub(crate) beat: Notify,
     pub(super) presence: Presence,
     link: Mutex<(Link, Option<String>)>,
+    /// Why there was no connection to it last, and when that was found.
+    error: Mutex<Option<(Instant, String)>>,
     caller: Mutex<Option<Caller>>,
     left: Notify,
 }
@@ -72,6 +74,7 @@ impl<M> Peer<M> {
             beat: Notify::new(),
             presence,
             link: Mutex::new((Link::Connecting, None)),
+            error: Mutex::default(),
             caller: Mutex::new(None),
             left: Notify::new(),
         }
@@ -88,11 +91,24 @@ impl<M> Peer<M> {
             let ends = problem.char_indices().map(|(start, c)| start + c.len_utf8());
             problem.truncate(ends.take_while(|&end| end <= LONGEST_PROBLEM).last().unwrap_or(0));
         }
+        if link != Link::Connected {
+            let error = problem.clone().unwrap_or_else(|| "the connection has ended".to_owned());
+            *self.last_error() = Some((Instant::now(), error));
+        }
         let mut current = self.link.lock().unwrap_or_else(PoisonError::into_inner);
         let next = (link, problem);
         let news = *current != next;
         *current = next;
         news
+    }
+
+    /// Why there was no connection to the peer last, and how long ago that was found.
+    pub(crate) fn error(&self) -> Option<(Duration, String)> {
+        self.last_error().as_ref().map(|(since, error)| (since.elapsed(), error.clone()))
+    }
+
+    fn last_error(&self) -> MutexGuard<'_, Option<(Instant, String)>> {
+        self.error.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether the peer has a connection to this node.
@@ -269,6 +285,22 @@ mod tests {
         let short = "x".repeat(LONGEST_PROBLEM);
         assert!(peer.set_link(Link::Refused, Some(short.clone())));
         assert_eq!(peer.link().1, Some(short));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_last_error_stays_while_there_is_a_connection() {
+        let peer = peer();
+        assert_eq!(peer.error(), None);
+        peer.set_link(Link::Refused, Some("it is wrong".to_owned()));
+        tokio::time::advance(GRACE).await;
+        peer.set_link(Link::Connected, Some("it differs".to_owned()));
+        assert_eq!(peer.error(), Some((GRACE, "it is wrong".to_owned())));
+        peer.set_link(Link::Connecting, None);
+        assert_eq!(peer.error(), Some((Duration::ZERO, "the connection has ended".to_owned())));
+        let long = "x".repeat(2 * LONGEST_PROBLEM);
+        peer.set_link(Link::Connecting, Some(long));
+        let (_, kept) = peer.error().expect("told");
+        assert_eq!(kept.len(), LONGEST_PROBLEM);
     }
 
     #[test]

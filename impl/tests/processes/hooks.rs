@@ -166,8 +166,7 @@ fn scripts_are_told_the_epoch_the_old_and_the_new_leader_and_the_reason() {
     (1..=3).for_each(|node| hooked.cluster.start(node));
     let old = hooked.cluster.wait_for_any_leader();
     let first = hooked.epoch(old);
-    let prepares =
-        format!("before_leading node={old} epoch={first} candidate>leader leader=>{old}");
+    let prepares = format!("before_leading node={old} epoch={first} follower>leader leader=>{old}");
     hooked.waits_for("told", &format!("{prepares} granted\n"));
     hooked.tells(old, &format!("epoch={first} waiting>leader leader=>{old} granted"));
 
@@ -176,9 +175,49 @@ fn scripts_are_told_the_epoch_the_old_and_the_new_leader_and_the_reason() {
     let (second, other) = (hooked.epoch(new), 6 - old - new);
     assert!(second > first);
     hooked.tells(new, &format!("epoch= follower>follower leader={old}> promise_over"));
-    let prepares = format!("before_leading node={new} epoch={second} candidate>leader");
+    let prepares = format!("before_leading node={new} epoch={second} follower>leader");
     hooked.waits_for("told", &format!("{prepares} leader={old}>{new} granted\n"));
     hooked.tells(new, &format!("epoch={second} waiting>leader leader=>{new} granted"));
     let follows = format!("epoch={second} follower>follower leader=>{new} leader_heard");
     hooked.tells(other, &follows);
+}
+
+/// How long elections take: so little that there are many in a second.
+const FAST: &str = "\
+[quorum]
+round = \"20ms\"
+lease = \"100ms\"
+promise = \"120ms\"
+election = \"100ms\"
+coordinator = \"200ms\"
+backoff = \"40ms\"
+skew = \"15ms\"
+";
+
+/// Alone of three: it looks for a leader again and again, and tells that once, with the cause.
+#[test]
+fn a_node_without_a_majority_runs_its_script_and_logs_for_no_attempt() {
+    let hooked = Hooked { cluster: Cluster::running(3, "quorum", FAST) };
+    hooked.write(&[("on_change", TELL)], "");
+    let mut process = hooked.cluster.run("1", 1, &[]);
+    hooked.cluster.wait_for(1, "has tried often, and says why", |status| {
+        status["counters"]["attempts"].as_u64() > Some(30) && status["problem"].is_string()
+    });
+    hooked.waits_for("1.log", "no leader for");
+    process.ask_to_end();
+    assert_eq!(process.ended().code(), Some(0));
+    let (told, log) = (hooked.text("told"), hooked.cluster.log_of("1"));
+    let lines: Vec<_> = told.lines().collect();
+    let [started, left] = lines[..] else { panic!("{told}") };
+    assert!(started.starts_with("on_change 1 not_started>follower"), "{told}");
+    assert!(left.starts_with("on_change 2 follower>not_started"), "{told}");
+    assert_eq!(log.matches("role changed").count(), 1, "{log}");
+    let cause: Vec<_> = log.lines().filter(|line| line.contains("no leader")).collect();
+    let [cause] = cause[..] else { panic!("{log}") };
+    assert!(cause.contains("WARN") && cause.contains("1 of 3 voters"), "{cause}");
+    for other in [2, 3] {
+        let port = hooked.cluster.ports[&other];
+        let refused = format!("node {other} (127.0.0.1:{port}): Connection refused");
+        assert!(cause.contains(&refused), "{cause}");
+    }
 }

@@ -27,6 +27,7 @@ pub struct ProgramView {
     epoch: Option<Epoch>,
     reason: Option<Reason>,
     seq: u64,
+    attempts: u64,
     own: OwnLeadership,
     /// Which of its own leaderships ended last, and why.
     lost: Option<(u64, Reason)>,
@@ -54,24 +55,44 @@ impl ProgramView {
             epoch: None,
             reason: None,
             seq: 0,
+            attempts: 0,
             own: OwnLeadership::Away(0),
             lost: None,
         }
     }
 
-    /// Notes a change. A leadership of the node ends here if another node leads from now on, or
-    /// none, or if it leads another epoch; and one begins if it leads from now on.
+    /// Notes an update, which is a change or an [attempt](ProgramView::attempts). A leadership of
+    /// the node ends here if another node leads from now on, or none, or if it leads another epoch;
+    /// and one begins if it leads from now on.
     pub fn apply(&mut self, update: ViewUpdate) {
         let ViewUpdate { role, leader, epoch, lease, reason } = update;
         let leads = leader == Some(self.node);
+        if self.is_attempt(&update) {
+            self.attempts += 1;
+        } else {
+            self.seq += 1;
+        }
         if !leads || epoch != self.epoch {
             self.lose(reason);
         }
         (self.role, self.leader, self.epoch, self.reason) = (role, leader, epoch, Some(reason));
-        self.seq += 1;
         if leads {
             self.lead(lease);
         }
+    }
+
+    /// Whether the node only goes on to look for a leader: it took part without one, and does so
+    /// still. A node whose program prepares itself leads for the others, so that such a leadership
+    /// begins and ends is a change.
+    fn is_attempt(&self, update: &ViewUpdate) -> bool {
+        let looks = |role| matches!(role, Role::Follower | Role::Candidate | Role::Waiting);
+        let prepares = |reason| reason == Some(Reason::PREPARING);
+        self.leader.is_none()
+            && update.leader.is_none()
+            && looks(self.role)
+            && looks(update.role)
+            && !prepares(self.reason)
+            && !prepares(Some(update.reason))
     }
 
     /// Notes until when the node's own leadership lasts. Returns whether that is another moment
@@ -131,10 +152,17 @@ impl ProgramView {
         self.reason
     }
 
-    /// Returns the number of the change, from 1.
+    /// Returns the number of the last change, from 1.
     #[must_use]
     pub fn seq(&self) -> u64 {
         self.seq
+    }
+
+    /// Returns the number of attempts to find a leader: of updates in which the node took part, and
+    /// knew no leader before and after. They are no changes, and have no number among them.
+    #[must_use]
+    pub fn attempts(&self) -> u64 {
+        self.attempts
     }
 
     /// Returns whether the node itself leads.

@@ -186,6 +186,10 @@ impl Core for Bully {
         config.timing.watch.saturating_sub(config.timing.heartbeat)
     }
 
+    fn election_takes(config: &Config) -> Duration {
+        config.timing.watch + config.timing.election + config.timing.coordinator
+    }
+
     fn may_become(from: Role, to: Role) -> bool {
         match to {
             Role::NotStarted => false,

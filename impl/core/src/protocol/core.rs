@@ -61,6 +61,13 @@ pub trait Core: Clone + Debug + Eq + Hash + Send + 'static {
         Self::message_lifetime(config)
     }
 
+    /// Returns the time that an election takes, from the last that was heard of a leader until all
+    /// nodes know the next, if enough nodes can communicate and the first attempt succeeds. It is
+    /// no bound. A node that knows no leader for several times as long needs attention.
+    fn election_takes(config: &Self::Config) -> Duration {
+        Self::silence(config) + Self::message_lifetime(config) * 3
+    }
+
     /// Decides whether a node may go from one role to the other. The shell asserts it of every
     /// change. No input can make that fail, only a mistake in the core, and then stopping is better
     /// than two leaders. A change of the leader alone is one from a role to the same.

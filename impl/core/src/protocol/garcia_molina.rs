@@ -181,6 +181,10 @@ impl Core for GarciaMolina {
         config.timing.silence.saturating_sub(config.timing.check)
     }
 
+    fn election_takes(config: &Config) -> Duration {
+        config.timing.silence + config.timing.call + config.timing.election
+    }
+
     /// A leader or a follower that is halted stops working first. The lowest node, which has no
     /// other to halt, becomes the leader at once.
     fn may_become(from: Role, to: Role) -> bool {

@@ -427,6 +427,11 @@ impl Core for Invitation {
         config.timing.silence
     }
 
+    fn election_takes(config: &Config) -> Duration {
+        let timing = &config.timing;
+        timing.silence + timing.check + timing.delay + timing.answer + timing.accept
+    }
+
     fn may_become(from: Role, to: Role) -> bool {
         match to {
             Role::NotStarted => false,

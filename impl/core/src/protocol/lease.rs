@@ -169,6 +169,11 @@ impl Core for Lease {
         config.durations().hold
     }
 
+    /// What the store has granted ends, and a client asks again.
+    fn election_takes(config: &Config) -> Duration {
+        config.durations().keep + config.durations().retry
+    }
+
     /// A client is a candidate until it hears of a holder. The store is a follower of the holder.
     fn may_become(from: Role, to: Role) -> bool {
         match to {

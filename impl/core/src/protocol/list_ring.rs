@@ -176,6 +176,10 @@ impl Core for ListRing {
         config.timing.watch.saturating_sub(config.timing.heartbeat)
     }
 
+    fn election_takes(config: &Config) -> Duration {
+        config.timing.watch + config.timing.lap
+    }
+
     fn may_become(from: Role, to: Role) -> bool {
         match to {
             Role::NotStarted | Role::Waiting => false,

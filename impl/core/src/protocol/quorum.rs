@@ -337,6 +337,14 @@ impl Core for Quorum {
         config.timing.lease
     }
 
+    /// Promises end, the lowest node that may have to run begins to, and a higher one outranks it.
+    fn election_takes(config: &Config) -> Duration {
+        let timing = &config.timing;
+        // At most 255 members.
+        let voters = config.members.voters().len() as u32;
+        timing.promise + timing.skew * voters + timing.election + timing.coordinator
+    }
+
     fn may_become(from: Role, to: Role) -> bool {
         match to {
             Role::NotStarted => false,

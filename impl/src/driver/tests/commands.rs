@@ -228,7 +228,8 @@ async fn a_leader_that_was_paused_has_lost_before_anything_else_happens() {
     let lost = own.next().await;
     assert!(matches!(lost, Some(OwnChange::Lost { reason: Some(Reason::PAUSED), .. })), "{lost:?}");
     let after = leader.leadership.now();
-    assert_eq!((after.seq, after.leader), (before.seq + 2, None));
+    assert_eq!((after.seq, after.leader), (before.seq + 1, None));
+    assert_eq!(after.attempts, before.attempts + 1, "what the node says is no change");
     assert_eq!((after.epoch, after.lease_until), (None, None));
     assert_eq!(after.reason.map(Reason::name), Some("lease_over"), "what the node says follows");
 }

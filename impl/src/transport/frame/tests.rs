@@ -9,7 +9,7 @@ use tokio_util::codec::{Decoder, Encoder};
 use super::*;
 use crate::protocol::bully::Message;
 use crate::protocol::{Epoch, Members, Role, list_ring};
-use crate::report::{Counters, Link, MemberReport};
+use crate::report::{Counters, LONGEST_PROBLEM, Link, MemberReport};
 
 fn id() -> impl Strategy<Value = NodeId> {
     any::<u16>().prop_filter_map("not zero", NodeId::new)
@@ -67,7 +67,21 @@ fn member() -> impl Strategy<Value = MemberReport> {
         |(node, port, link, problem, [sent, received, dropped])| {
             let address = format!("10.0.0.1:{}", port.max(1)).parse().expect("an address");
             let observes = sent % 2 == 0;
-            MemberReport { node, address, observes, link, problem, sent, received, dropped }
+            let (heard, error) = (received % 2 == 0, problem.clone());
+            let error_ms = error.as_ref().map(|_| dropped);
+            MemberReport {
+                node,
+                address,
+                observes,
+                link,
+                problem,
+                heard,
+                error,
+                error_ms,
+                sent,
+                received,
+                dropped,
+            }
         },
     )
 }
@@ -78,6 +92,7 @@ fn report() -> impl Strategy<Value = StatusReport> {
         |(hello, leader, members, [seq, uptime_ms, in_role_ms, refused, bad, ignored])| {
             let Hello { cluster, protocol, node, incarnation, config_epoch, .. } = hello;
             let counters = Counters {
+                attempts: seq,
                 refused_handshakes: refused,
                 bad_frames: bad,
                 ignored_messages: ignored,
@@ -290,12 +305,16 @@ fn the_largest_status_report_fits_into_a_frame() {
         observes: true,
         link: Link::Connecting,
         problem: None,
+        heard: true,
+        error: None,
+        error_ms: Some(u64::MAX),
         sent: u64::MAX,
         received: u64::MAX,
         dropped: u64::MAX,
     };
     let problem = Some("p".repeat(crate::transport::peer::LONGEST_PROBLEM));
-    let members = vec![MemberReport { problem, ..member }; Members::MAX - 1];
+    let error = problem.clone();
+    let members = vec![MemberReport { problem, error, ..member }; Members::MAX - 1];
     let report = StatusReport {
         cluster: "c".repeat(64).parse().expect("a name"),
         protocol: "bully".to_owned(),
@@ -311,9 +330,9 @@ fn the_largest_status_report_fits_into_a_frame() {
         seq: u64::MAX,
         uptime_ms: u64::MAX,
         in_role_ms: u64::MAX,
-        problem: Some("p".repeat(crate::transport::LONGEST_ISOLATION)),
+        problem: Some("p".repeat(LONGEST_PROBLEM)),
         members,
-        counters: Counters::default(),
+        counters: Counters { attempts: u64::MAX, ..Counters::default() },
     };
     assert!(encode(&Reply::Status(Box::new(report))).is_ok());
 }

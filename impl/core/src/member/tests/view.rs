@@ -25,7 +25,10 @@ fn whatever_is_new_a_leadership_begins_after_the_last_has_ended() {
                 _ => (None, 0),
             };
             view.apply(update(leader, epoch, None, Reason::CLAIMED));
-            assert_eq!(view.seq(), before.seq() + 1);
+            let begun = before.role() == Role::Waiting;
+            let attempt = begun && before.leader().is_none() && leader.is_none();
+            assert_eq!(view.seq(), before.seq() + u64::from(!attempt));
+            assert_eq!(view.attempts(), before.attempts() + u64::from(attempt));
             assert_eq!(view.leads(), leader == Some(1));
             let goes_on = before.leads() && view.leads() && view.epoch() == before.epoch();
             let ends = before.leads() && !goes_on;
@@ -50,4 +53,37 @@ fn a_lease_counts_for_the_leadership_that_was_told() {
     assert_eq!((view.lease(), view.terms()), (lease(2, 30), 2));
     view.apply(update(None, 0, lease(2, 30), Reason::PAUSED));
     assert_eq!((view.lease(), view.leads()), (None, false));
+}
+
+/// What happened last: a role, a leader, and why; and whether that was a change.
+type Happened = (Role, Option<u16>, Reason, bool);
+
+#[test]
+fn a_role_without_a_leader_before_and_after_is_an_attempt_and_no_change() {
+    let quorum = |name| Reason::new(name, "as the quorum bully says");
+    let [runs, lost, leads] = ["watch_over", "no_majority", "granted"].map(quorum);
+    let happened: [Happened; 13] = [
+        (Role::Follower, None, Reason::BOOTED, true),
+        (Role::Candidate, None, runs, false),
+        (Role::Follower, None, lost, false),
+        (Role::Follower, Some(2), Reason::CLAIMED, true),
+        (Role::Candidate, None, Reason::LEADER_SILENT, true),
+        (Role::Waiting, None, runs, false),
+        (Role::Candidate, None, runs, false),
+        (Role::Waiting, None, Reason::PREPARING, true),
+        (Role::Follower, None, lost, true),
+        (Role::Candidate, None, runs, false),
+        (Role::Leader, Some(1), leads, true),
+        (Role::Waiting, None, Reason::PAUSED, true),
+        (Role::NotStarted, None, Reason::LEFT, true),
+    ];
+    let mut view = ProgramView::initial(id(1));
+    for (role, leader, reason, change) in happened {
+        let before = view;
+        let (leader, epoch) = (leader.map(id), leader.map(|_| first()));
+        view.apply(ViewUpdate { role, leader, epoch, lease: None, reason });
+        let counted = (view.seq() - before.seq(), view.attempts() - before.attempts());
+        assert_eq!(counted, if change { (1, 0) } else { (0, 1) }, "{role} {leader:?} {reason:?}");
+        assert_eq!((view.role(), view.reason()), (role, Some(reason)), "the latest is told");
+    }
 }

@@ -1,0 +1,197 @@
+//! Why a node has no leader: the problem of a node that has known none for longer than elections
+//! take, for its status and its log.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use humantime::format_duration;
+
+use super::fitness::{Fitness, Unfit};
+use super::leadership::{Leadership, LeadershipWatch};
+use crate::clock::Clock;
+use crate::config::{Config, Runnable};
+use crate::protocol::{NodeId, Reason};
+use crate::report::{Link, MemberReport};
+
+/// How many elections a node may be without a leader before that is a problem.
+const ELECTIONS: u32 = 3;
+
+/// How many members are named that cannot be reached.
+const NAMED: usize = 4;
+
+/// The longest time between two looks whether there is a leader.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// What decides whether it is a problem that a node has no leader, and what is known of the cause
+/// besides the links.
+#[derive(Clone, Debug)]
+pub(super) struct Patience {
+    /// How long a node may be without a leader.
+    longest: Duration,
+    /// Whether a leader needs a majority of the voters.
+    majority: bool,
+    /// Whether the node only observes.
+    observes: bool,
+    /// What the node was told of whether it may lead.
+    pub(super) fitness: Fitness,
+    clock: Arc<dyn Clock>,
+}
+
+impl Patience {
+    /// Returns that of a node with this configuration.
+    pub(super) fn of<C: Runnable>(config: &Config<C>, clock: impl Clock) -> Self {
+        Self {
+            longest: C::election_takes(config.core()) * ELECTIONS,
+            majority: C::TWO_LEADERS.is_none(),
+            observes: config.observers().any(|observer| observer == config.node()),
+            fitness: Fitness::default(),
+            clock: Arc::new(clock),
+        }
+    }
+
+    /// Whether the node has known no leader for too long.
+    fn is_over(&self, now: &Leadership) -> bool {
+        now.without_leader().is_some_and(|time| time >= self.longest)
+    }
+
+    /// Returns why the node has no leader, if it has known none for too long, and these are the
+    /// other members.
+    pub(super) fn problem(&self, now: &Leadership, members: &[MemberReport]) -> Option<String> {
+        let time = now.without_leader().filter(|&time| time >= self.longest)?;
+        let Self { majority, observes, .. } = *self;
+        let own = own_cause(now.reason, self.fitness.unfit(self.clock.now()));
+        Some(explain(&Situation { time, majority, observes, own, members }))
+    }
+}
+
+/// Says so in the log when the node has no leader for too long, and when it has one again.
+pub(super) async fn watch(
+    node: NodeId,
+    patience: Patience,
+    leadership: LeadershipWatch,
+    members: impl Fn() -> Vec<MemberReport>,
+) {
+    let look = (patience.longest / 4).clamp(Duration::from_millis(10), LOOK);
+    let node = node.get();
+    let mut told = false;
+    loop {
+        tokio::time::sleep(look).await;
+        let now = leadership.now();
+        if let Some(leader) = now.leader.filter(|_| told) {
+            told = false;
+            tracing::info!(node, leader = leader.get(), "there is a leader again");
+        } else if !told && patience.is_over(&now) {
+            let problem = patience.problem(&now, &members());
+            problem.inspect(|problem| tracing::warn!(node, "{problem}"));
+            told = true;
+        }
+    }
+}
+
+/// What keeps the node itself from leading.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Own {
+    /// It may not lead.
+    Unfit(Unfit),
+    /// Its program prepares itself.
+    Prepares,
+    /// It waits to hear another member with its list.
+    Joins,
+}
+
+fn own_cause(reason: Option<Reason>, unfit: Option<Unfit>) -> Option<Own> {
+    match unfit {
+        Some(unfit) => Some(Own::Unfit(unfit)),
+        None if reason == Some(Reason::PREPARING) => Some(Own::Prepares),
+        None if reason.is_some_and(|reason| reason.name() == "joins") => Some(Own::Joins),
+        None => None,
+    }
+}
+
+/// What is known of a cluster that has no leader.
+struct Situation<'a> {
+    /// For how long the node has known none.
+    time: Duration,
+    majority: bool,
+    observes: bool,
+    own: Option<Own>,
+    members: &'a [MemberReport],
+}
+
+/// Returns why there is no leader: how many voters can be reached, what keeps the node itself from
+/// leading, and what is wrong with each member that cannot be reached.
+fn explain(situation: &Situation<'_>) -> String {
+    let Situation { time, majority, observes, own, members } = *situation;
+    let voters = members.iter().filter(|member| !member.observes);
+    let (there, missing): (Vec<_>, Vec<_>) = voters.partition(|member| is_reached(member));
+    let itself = usize::from(!observes);
+    let (reached, all) = (there.len() + itself, there.len() + missing.len() + itself);
+    let needed = if majority { all / 2 + 1 } else { all };
+    let time = short(time);
+    let mut text = format!("no leader for {time}: {reached} of {all} voters can be reached");
+    text += if observes { "" } else { ", this node included" };
+    if majority && reached < needed {
+        text += &format!(", and {needed} are needed");
+    }
+    text.extend(own.map(|own| format!("; {}", describe_own(own))));
+    if reached >= needed && !there.is_empty() {
+        text += "; others may be kept from leading (`freeze`, `before_leading`, their storage): \
+                 ask each for its status";
+    }
+    let named = missing.iter().take(NAMED);
+    text.extend(named.map(|member| format!("; {}", describe_missing(member))));
+    if missing.len() > NAMED {
+        text += &format!("; and {} more", missing.len() - NAMED);
+    }
+    text
+}
+
+/// Whether messages can go both ways.
+fn is_reached(member: &MemberReport) -> bool {
+    member.link == Link::Connected && member.heard
+}
+
+fn describe_own(own: Own) -> String {
+    let left = |time: Duration| format!("and does not run for another {}", short(time));
+    match own {
+        Own::Unfit(Unfit::Unhealthy) => {
+            "the program of this node says that its machine is not fit to lead".to_owned()
+        }
+        Own::Unfit(Unfit::Asked(time)) => {
+            format!("this node was asked not to lead (`freeze`, `step-down`), {}", left(time))
+        }
+        Own::Unfit(Unfit::Unprepared(Some(time))) => {
+            format!("this node was elected, `before_leading` has failed, {}", left(time))
+        }
+        Own::Unfit(Unfit::Unprepared(None)) => {
+            "this node was elected, `before_leading` has failed, and nodes of this protocol cannot \
+             step down"
+                .to_owned()
+        }
+        Own::Prepares => "this node was elected, and `before_leading` has not ended".to_owned(),
+        Own::Joins => {
+            "the list of members is new to this node, and it waits to hear another member"
+                .to_owned()
+        }
+    }
+}
+
+fn describe_missing(member: &MemberReport) -> String {
+    let MemberReport { node, address, link, error, .. } = member;
+    let why = match (link, error) {
+        (Link::Connected, _) => "it has no connection to this node",
+        (_, Some(error)) => error.as_str(),
+        (_, None) => "no answer yet",
+    };
+    format!("node {node} ({address}): {why}")
+}
+
+/// The time in whole seconds, unless it is shorter than one.
+fn short(time: Duration) -> String {
+    let seconds = Duration::from_secs(time.as_secs());
+    let milliseconds = Duration::from_millis(u64::from(time.subsec_millis()));
+    format_duration(if seconds.is_zero() { milliseconds } else { seconds }).to_string()
+}
+
+#[cfg(test)]
+mod tests;

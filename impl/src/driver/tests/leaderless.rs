@@ -1,0 +1,204 @@
+//! What nodes say that have no leader, each for another cause; and how little they say of attempts.
+//! The core is the quorum bully's.
+
+use futures::FutureExt as _;
+
+use super::commands::leader;
+use super::*;
+use crate::protocol::Timing;
+use crate::protocol::quorum::{Durable, Quorum};
+use crate::storage::Memory;
+
+/// No wait is longer.
+const LIMIT: Duration = ms(30_000);
+
+/// Three elections take 1.4 s.
+const FAST: Timing = Timing {
+    round: ms(20),
+    lease: ms(100),
+    promise: ms(120),
+    election: ms(100),
+    coordinator: ms(200),
+    backoff: ms(40),
+    skew: ms(15),
+    ..Timing::DEFAULT
+};
+
+type Ports = Vec<(TcpListener, String)>;
+
+async fn ports() -> Ports {
+    let mut ports = Vec::new();
+    for _ in 0..3 {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = listener.local_addr().expect("an address").to_string();
+        ports.push((listener, address));
+    }
+    ports
+}
+
+fn config(cluster: &str, node: u16, addresses: &[String]) -> config::Config<Quorum> {
+    let members: Vec<_> = (1..).zip(addresses).collect();
+    let config = config::Config::new(cluster, node, members).expect("valid");
+    config.with_section(FAST).expect("valid")
+}
+
+/// The nodes with these clusters and config epochs, which prepare themselves or not.
+fn join(ports: Ports, nodes: &[(&str, u64)], prepares: bool) -> Vec<(Election, Preparation)> {
+    let addresses: Vec<_> = ports.iter().map(|(_, address)| address.clone()).collect();
+    let join = |((node, &(cluster, epoch)), (listener, _))| {
+        let config = config(cluster, node, &addresses).with_config_epoch(epoch).expect("valid");
+        let (commands, queue) = crate::driver::commands::channel();
+        let (sender, preparation) = PreparationSender::new(commands.clone());
+        let sender = prepares.then_some(sender);
+        let storage: Box<dyn Storage<Durable>> = Box::new(Memory::default());
+        let election = Election::start(config, listener, Some(storage), (commands, queue), sender);
+        (election.expect("it listens"), preparation)
+    };
+    (1..).zip(nodes).zip(ports).map(join).collect()
+}
+
+/// What the node says first, which it does when it is without a leader for longer than three
+/// elections take.
+async fn problem(node: &Election) -> String {
+    let says = async {
+        loop {
+            if let Some(problem) = node.status().problem {
+                return problem;
+            }
+            tokio::time::sleep(ms(5)).await;
+        }
+    };
+    tokio::time::timeout(LIMIT, says).await.expect("it says so")
+}
+
+fn names(problem: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(problem.contains(part), "{part} is missing: {problem}");
+    }
+}
+
+#[tokio::test]
+async fn a_port_at_which_no_process_listens_is_named_as_refused() {
+    let mut ports = ports().await;
+    let others: Vec<_> = ports.drain(1..).map(|(_, address)| address).collect();
+    let addresses = [&[ports[0].1.clone()][..], &others[..]].concat();
+    let (listener, _) = ports.remove(0);
+    let one = Election::join_with(config("orders", 1, &addresses), listener, Memory::default());
+    let one = one.expect("it listens");
+    let said = problem(&one).await;
+    names(&said, &["1 of 3 voters", "2 are needed", "refused", "node 2 (", "node 3 ("]);
+    names(&said, &[others[0].as_str(), others[1].as_str()]);
+    let status = one.status();
+    assert!(status.members.iter().all(|member| member.error.is_some() && !member.heard));
+    assert!(status.counters.attempts > 0);
+    let changes = one.history().since(0);
+    assert_eq!(changes.len(), 1, "it has started: {changes:?}");
+}
+
+/// The system may say so, or not answer either.
+#[tokio::test]
+async fn a_name_that_leads_nowhere_is_named() {
+    let (listener, address) = ports().await.remove(0);
+    let addresses = [address, "no-such-host.invalid:7002".into(), "127.0.0.1:1".into()];
+    let one = Election::join_with(config("orders", 1, &addresses), listener, Memory::default());
+    let one = one.expect("it listens");
+    let deadline = Instant::now() + LIMIT;
+    loop {
+        let said = problem(&one).await;
+        names(&said, &["node 2 (no-such-host.invalid:7002): ", "node 3 (127.0.0.1:1): "]);
+        if !said.contains("no answer yet") {
+            break;
+        }
+        assert!(Instant::now() < deadline, "{said}");
+        tokio::time::sleep(ms(50)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_process_that_accepts_connections_and_says_nothing_is_named_as_silent() {
+    let mut ports = ports().await;
+    let addresses: Vec<_> = ports.iter().map(|(_, address)| address.clone()).collect();
+    let (listener, _) = ports.remove(0);
+    let one = Election::join_with(config("orders", 1, &addresses), listener, Memory::default());
+    let one = one.expect("it listens");
+    let silent = |at: usize| format!("node {} ({}): no answer", at + 1, addresses[at]);
+    names(&problem(&one).await, &["1 of 3 voters", &silent(1), &silent(2)]);
+}
+
+#[tokio::test]
+async fn a_node_of_another_cluster_and_one_with_a_newer_list_are_named_with_what_they_say() {
+    let nodes = [("orders", 1), ("invoices", 1), ("orders", 2)];
+    let nodes = join(ports().await, &nodes, false);
+    let said = problem(&nodes[0].0).await;
+    names(&said, &["node 2 (", "it refuses this node: it belongs to cluster `invoices`"]);
+    names(&said, &["node 3 (", "it has config_epoch 2, and this node 1"]);
+    let said = problem(&nodes[2].0).await;
+    names(&said, &["the list of members is new to this node", "it has config_epoch 1"]);
+}
+
+#[tokio::test]
+async fn frozen_nodes_say_so_and_are_suspected_by_the_others() {
+    let nodes = join(ports().await, &[("orders", 1); 3], false);
+    for (node, _) in &nodes[1..] {
+        node.step_down(LIMIT * 10).await.expect("it can");
+    }
+    nodes[0].0.set_healthy(false).await.expect("it can");
+    let said = problem(&nodes[0].0).await;
+    names(&said, &["3 of 3 voters", "not fit to lead", "others may be kept from leading"]);
+    let said = problem(&nodes[2].0).await;
+    names(&said, &["this node was asked not to lead", "does not run for another"]);
+    assert_eq!(nodes[2].0.status().leader, None);
+    nodes[0].0.set_healthy(true).await.expect("it can");
+    let mut leadership = nodes[2].0.leadership();
+    let leads = leadership.wait_for(|now| now.leader == Some(id(1)));
+    assert!(tokio::time::timeout(LIMIT, leads).await.expect("in time").is_some());
+    assert_eq!(nodes[2].0.status().problem, None);
+}
+
+#[tokio::test]
+async fn a_node_that_could_not_prepare_itself_says_so() {
+    let mut nodes = Vec::new();
+    for (node, mut preparation) in join(ports().await, &[("orders", 1); 3], true) {
+        nodes.push(node);
+        tokio::spawn(async move {
+            while let Some(approach) = preparation.next().await {
+                approach.refuse(LIMIT * 10).await;
+            }
+        });
+    }
+    let says = async {
+        loop {
+            let said = problem(&nodes[2]).await;
+            if said.contains("`before_leading` has failed, and does not run for another") {
+                return said;
+            }
+            tokio::time::sleep(ms(5)).await;
+        }
+    };
+    let said = tokio::time::timeout(LIMIT, says).await.expect("in time");
+    names(&said, &["3 of 3 voters", "this node was elected"]);
+}
+
+/// Ten minutes in which no other node answers.
+#[tokio::test(start_paused = true)]
+async fn ten_minutes_without_a_majority_are_one_change_and_many_attempts() {
+    let mut leader = leader().await;
+    let mut reader = leader.leadership.clone();
+    let before = reader.seen();
+    let (mut woken, mut roles) = (0, Vec::new());
+    for _ in 0..3_000 {
+        leader.clock.sleep(ms(200));
+        leader.actor.step(Input::Wake).await.expect("it is in memory");
+        leader.actor.save_all().await.expect("it is in memory");
+        woken += usize::from(reader.changed().now_or_never().is_some());
+        roles.push(reader.now().role);
+        tokio::task::yield_now().await;
+    }
+    let changes = leader.actor.publisher.history().since(before.seq);
+    let told: Vec<_> = changes.iter().map(|change| (change.leader, change.reason.name())).collect();
+    assert_eq!(told, [(None, "lease_over")]);
+    assert_eq!((woken, reader.now().seq), (1, before.seq + 1));
+    let attempts = reader.now().attempts - before.attempts;
+    assert!(attempts > 500, "it goes on: {attempts}");
+    assert!(roles.contains(&Role::Candidate) && roles.contains(&Role::Follower), "all are seen");
+}
