@@ -5,7 +5,7 @@ use bellwether_model::check::{Engine, Options, Report, Verdict, check};
 use bellwether_model::machine::machine;
 use bellwether_model::property;
 use bellwether_model::protocol::lease::{
-    Acquire, Answers, Count, Expiry, Fence, Lease, Renewal, StoreFault,
+    Acquire, Answers, Count, Expiry, Fence, Lease, Release, Renewal, StoreFault,
 };
 use bellwether_model::trace::Trace;
 use bellwether_model::tune::Question;
@@ -158,6 +158,32 @@ fn each_rule_is_there_for_a_reason() {
     let slow = Scenario { timing: timed(3, 4, 2, Drift::NONE), ..Scenario::calm(2) };
     let any = Lease { answers: Answers::Any, ..base };
     assert_eq!((verdict(base, slow, AMO), verdict(any, slow, AMO)), (Holds, Violated));
+}
+
+/// A holder that gives its lease back while it works is not alone any more. The fence still knows
+/// whose turn it is.
+#[test]
+fn a_lease_is_given_back_when_the_work_has_ended() {
+    let asked = |release| Lease { release, asked: true, ..Lease::RECOMMENDED };
+    let calm = Scenario::calm(2);
+    let safe = [AMO, GRANT, FENCE, FRESH];
+    let found = |release| safe.map(|name| verdict(asked(release), calm, name));
+    assert_eq!(found(Release::AtOnce), [Violated, Holds, Holds, Holds]);
+    let duplicates = Faults { duplicates: 1, ..Faults::NONE };
+    let worlds = [
+        Scenario::calm(3),
+        Scenario::calm(2).with_crashes(1, 1),
+        Scenario { faults: Faults { losses: 1.into(), ..Faults::NONE }, ..calm },
+        Scenario { faults: duplicates, network: Network::Unordered, ..calm },
+    ];
+    for scenario in worlds {
+        for name in safe.into_iter().chain(["settles", "succession", "decided"]) {
+            for release in [Release::Never, Release::AfterWork] {
+                let found = verdict(asked(release), scenario, name);
+                assert_eq!(found, Holds, "{release:?}: {name} in {scenario}");
+            }
+        }
+    }
 }
 
 #[test]

@@ -218,5 +218,6 @@ fn nothing_is_proved_of_other_protocols_or_of_changing_lists() {
     let wrong = |words: &str| parts(&*rules(words)).map(|_| ()).expect_err("it is not proved");
     assert!(wrong("bully").contains("raft-election, quorum, lease"), "{}", wrong("bully"));
     assert!(wrong("quorum lists=joins").contains("lists=one"));
+    assert!(wrong("lease asked=true").contains("asked=false"));
     assert_eq!(proved("bully"), [""; 0]);
 }

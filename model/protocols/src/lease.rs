@@ -29,7 +29,8 @@ mod tokens;
 mod variants;
 
 use durations::{T_GRANT, T_HOLDER, T_RENEW, T_RETRY};
-pub use rules::{Acquire, Answers, Count, Expiry, Fence, Lease, Renewal, StoreFault, Term};
+pub use rules::{Acquire, Answers, Count, Expiry, Fence, Lease, Release, Renewal};
+pub use rules::{StoreFault, Term};
 pub use store::Accepted;
 pub use tokens::{Number, Token};
 
@@ -42,6 +43,8 @@ pub enum Role {
     Follower,
     /// A client that believes that it holds the lease.
     Holder,
+    /// A holder that has given the lease back, and whose work has not ended ([`Release::AtOnce`]).
+    Releasing,
     /// The store, and the resource beside it.
     Store,
 }
@@ -98,6 +101,10 @@ pub enum Message {
     Refused(Number, Option<Id>),
     /// A holder's write to the resource, with the token of its lease.
     Write(Token),
+    /// "I give back the lease that has this token."
+    Release(Token),
+    /// "The lease was given back, and is free": to every other client.
+    Available,
 }
 
 /// What a process waits for.
@@ -114,6 +121,8 @@ pub enum Timer {
     Retry,
     /// The lease that the store has granted, by its clock.
     Grant,
+    /// The first holder is asked to lead no longer ([`Lease::asked`]).
+    Request,
 }
 
 impl Protocol for Lease {
@@ -129,6 +138,7 @@ impl Protocol for Lease {
         TimerRow::fixed(Timer::Renew, &T_RENEW).periodic(timing::has_written_and_renewed),
         TimerRow::fixed(Timer::Retry, &T_RETRY).periodic(timing::knows_the_holder),
         TimerRow::fixed(Timer::Grant, &T_GRANT).armed_if(|rules| rules.term != Term::Never),
+        TimerRow::detector(Timer::Request, &T_HOLDER).armed_if(|rules| rules.asked),
     ];
     const PROPERTIES: &'static [Property<Judge<Self>>] = properties::ALL;
     const RULES: fn() -> Vec<Rule> = Rule::all_of::<Self>;
@@ -171,6 +181,7 @@ impl Protocol for Lease {
             Message::Granted(number, token) => self.on_granted(p, number, token),
             Message::Refused(number, holder) => self.on_refused(p, number, holder),
             Message::Free(number) => self.on_free(p, number),
+            Message::Available => self.on_available(p),
             _ => {}
         }
     }
@@ -182,6 +193,7 @@ impl Protocol for Lease {
             Timer::Renew => self.work(p),
             Timer::Retry => self.ask(p),
             Timer::Grant => self.on_expiry(p),
+            Timer::Request => self.on_request(p),
         }
     }
 
@@ -191,7 +203,7 @@ impl Protocol for Lease {
 
     fn belief(process: &Process) -> Belief {
         match (process.role, process.holder) {
-            (Role::Holder, _) => Belief::Leads,
+            (Role::Holder | Role::Releasing, _) => Belief::Leads,
             (Role::Follower, Some(holder)) => Belief::Follows(holder),
             (Role::Follower | Role::Store, _) => Belief::Undecided,
         }
@@ -201,6 +213,7 @@ impl Protocol for Lease {
         match process.role {
             Role::Follower => "follower",
             Role::Holder => "holder",
+            Role::Releasing => "releasing holder",
             Role::Store => match process.accepted {
                 Accepted::Fresh => "store",
                 Accepted::Stale => "stale store",

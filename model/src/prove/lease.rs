@@ -13,6 +13,10 @@ use crate::world::{Delay, Drift, Durations, Faults, Scenario, Start, State, Time
 
 /// What is proved of the lease by these rules.
 pub(super) fn parts(rules: &Lease) -> Result<Vec<Part>, String> {
+    if rules.asked {
+        return Err("the proof is about leases that no holder gives back; give --rule asked=false"
+            .to_owned());
+    }
     Ok(vec![store(rules), clocks(rules)?])
 }
 
@@ -223,6 +227,7 @@ fn picture_of_clocks(world: &World, state: &State) -> Picture {
             | Message::Set(number) => picture.holds("request-of", &[from, called(number)]),
             Message::Granted(number, _) => picture.holds("granted", &[to, called(number)]),
             Message::Free(_) | Message::Refused(..) | Message::Write(_) => {}
+            Message::Release(_) | Message::Available => unreachable!("no holder is asked"),
         }
     }
     picture

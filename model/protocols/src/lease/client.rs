@@ -1,7 +1,7 @@
 //! What a client does.
 
-use super::{Acquire, Answers, Count, Expiry, Lease, Message, Number, Process, Renewal, Role};
-use super::{Stable, Timer, Token};
+use super::{Acquire, Answers, Count, Expiry, Lease, Message, Number, Process, Release, Renewal};
+use super::{Role, Stable, Timer, Token};
 use bellwether_engine::protocol::{Id, Local};
 
 impl Lease {
@@ -13,6 +13,9 @@ impl Lease {
         if p.id() == highest {
             p.arm(Timer::Lease);
             self.become_holder(p, Token::FIRST);
+            if self.asked {
+                p.arm(Timer::Request);
+            }
         } else {
             p.arm(Timer::Retry);
         }
@@ -37,8 +40,11 @@ impl Lease {
     /// A holder does what it holds the lease for: it writes, with the token of its lease. Then it
     /// renews the lease. It keeps that pace, whatever comes of it.
     pub(super) fn work(&self, p: &mut Local<'_, Self>) {
-        p.arm(Timer::Renew);
         let token = p.state.token;
+        if p.state.role == Role::Releasing {
+            return end_work(p, Message::Write(token));
+        }
+        p.arm(Timer::Renew);
         to_store(p, Message::Write(token));
         match self.renewal {
             Renewal::Asks => request(p, |number| Message::Renew(number, token)),
@@ -98,6 +104,31 @@ impl Lease {
         }
     }
 
+    /// "It is free again": a client that waits to ask asks at once.
+    pub(super) fn on_available(&self, p: &mut Local<'_, Self>) {
+        if p.timers().contains::<Lease>(Timer::Retry) {
+            self.ask(p);
+        }
+    }
+
+    /// It is asked to lead no longer. If no other client comes first, it is granted the lease anew
+    /// when it asks again.
+    pub(super) fn on_request(&self, p: &mut Local<'_, Self>) {
+        let release = Message::Release(p.state.token);
+        match self.release {
+            Release::Never => {
+                step_down(p);
+                p.arm(Timer::Retry);
+            }
+            Release::AfterWork => end_work(p, release),
+            Release::AtOnce => {
+                p.state.role = Role::Releasing;
+                p.cancel(Timer::Asked);
+                to_store(p, release);
+            }
+        }
+    }
+
     fn become_holder(&self, p: &mut Local<'_, Self>, token: Token) {
         *p.state = Process { role: Role::Holder, holder: Some(p.id()), token, ..*p.state };
         p.arm(Timer::Renew);
@@ -127,6 +158,14 @@ fn latest(p: &Local<'_, Lease>) -> Number {
 fn step_down(p: &mut Local<'_, Lease>) {
     p.cancel_all();
     *p.state = Process { requests: p.state.requests, ..Process::default() };
+}
+
+/// Its work ends: it steps down, says the last thing that it says in the name of its lease, and
+/// asks again after a while.
+fn end_work(p: &mut Local<'_, Lease>, last: Message) {
+    step_down(p);
+    to_store(p, last);
+    p.arm(Timer::Retry);
 }
 
 fn to_store(p: &mut Local<'_, Lease>, message: Message) {

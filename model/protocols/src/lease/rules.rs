@@ -19,6 +19,10 @@ pub struct Lease {
     pub expiry: Expiry,
     /// Whether what the store grants ends by itself.
     pub term: Term,
+    /// What a holder does with its lease that is asked to lead no longer.
+    pub release: Release,
+    /// Whether the first holder is asked, once and at any moment, to lead no longer.
+    pub asked: bool,
     /// Which writes the resource rejects.
     pub fence: Fence,
     /// What may happen to the store.
@@ -83,6 +87,18 @@ pub enum Term {
     Expires,
     /// It does not: a lock.
     Never,
+}
+
+/// What a holder does with its lease that is asked to lead no longer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
+#[serde(rename_all = "kebab-case")]
+pub enum Release {
+    /// It steps down, and tells no process: the lease ends when it ends.
+    Never,
+    /// It ends its work, steps down, and gives the lease back.
+    AfterWork,
+    /// It gives the lease back, and ends its work when it would have renewed the lease.
+    AtOnce,
 }
 
 /// Which writes the resource rejects.

@@ -44,7 +44,9 @@ impl Lease {
             Message::Read(number) => on_read(p, from, number),
             Message::Set(number) => self.on_set(p, from, number),
             Message::Write(token) => self.on_write(p, token),
-            Message::Free(_) | Message::Granted(..) | Message::Refused(..) => {}
+            Message::Release(token) => self.on_release(p, from, token),
+            // What the store says itself.
+            _ => {}
         }
     }
 
@@ -74,7 +76,20 @@ impl Lease {
         p.send(from, Message::Granted(number, p.state.token));
     }
 
-    /// The lease has expired: it is free.
+    /// "I give it back": if it is the asker's by this grant, it is free at once, and the others
+    /// hear so. A message that comes late, or twice, names an older grant.
+    fn on_release(&self, p: &mut Local<'_, Self>, from: Id, token: Token) {
+        if p.state.holder != Some(from) || p.state.token != token {
+            return;
+        }
+        p.cancel(Timer::Grant);
+        self.on_expiry(p);
+        for client in p.others().filter(|&client| client != from) {
+            p.send(client, Message::Available);
+        }
+    }
+
+    /// The lease has expired, or was given back: it is free.
     pub(super) fn on_expiry(&self, p: &mut Local<'_, Self>) {
         p.state.holder = None;
         p.state.granted = Ids::NONE;

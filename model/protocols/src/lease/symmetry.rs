@@ -52,9 +52,10 @@ fn each_token(all: &mut Everything<'_, Lease>, mut call: impl FnMut(&mut Token))
     }
     for envelope in &mut *all.messages {
         match &mut envelope.message {
-            Message::Renew(_, token) | Message::Granted(_, token) | Message::Write(token) => {
-                call(token);
-            }
+            Message::Renew(_, token)
+            | Message::Granted(_, token)
+            | Message::Write(token)
+            | Message::Release(token) => call(token),
             _ => {}
         }
     }
@@ -94,7 +95,7 @@ fn each_number(all: &mut Everything<'_, Lease>, client: Id, mut call: impl FnMut
             Message::Free(number) | Message::Granted(number, _) | Message::Refused(number, _) => {
                 (*to, number)
             }
-            Message::Write(_) => continue,
+            Message::Write(_) | Message::Release(_) | Message::Available => continue,
         };
         if whose == client {
             call(number);

@@ -12,6 +12,8 @@ pub(super) fn may_time_out(rules: &Lease, view: &View<'_, Lease>, me: Id, timer:
         Timer::Renew => !asks(view, me) && !writes(view, me),
         Timer::Lease => rules.renewal == Renewal::Asks && !asks(view, me) && !reaches(view, me),
         Timer::Grant => lease_is_over(rules, view, me),
+        // Its operator waits for no process.
+        Timer::Request => true,
     }
 }
 
@@ -22,7 +24,8 @@ fn lease_is_over(rules: &Lease, view: &View<'_, Lease>, store: Id) -> bool {
         let sends = view.in_flight(|from, _, _| from == holder);
         let renews = rules.renewal == Renewal::Asks && reaches(view, holder);
         let steps_down = rules.renewal == Renewal::Asks && rules.expiry == Expiry::StepsDown;
-        let holds = view.process(holder).role == Role::Holder && (renews || steps_down);
+        let leads = view.process(holder).role != Role::Follower;
+        let holds = leads && (renews || steps_down);
         sends || (view.up(holder) && (holds || asks(view, holder)))
     };
     !view.process(store).holder.is_some_and(goes_on)
@@ -44,12 +47,13 @@ fn reaches(view: &View<'_, Lease>, client: Id) -> bool {
     view.services().all(|store| view.hears(store, client) && view.hears(client, store))
 }
 
-/// A holder's writing and renewing is nothing new if it gets nowhere, or the client has written and
+/// What a holder writes and renews is nothing new if it gets nowhere, or the client has written and
 /// the store has renewed the lease already.
 pub(super) fn has_written_and_renewed(_: &Lease, view: &View<'_, Lease>, me: Id) -> bool {
     agree_or_cut_off(view, me, |client, store| {
         let written = store.written == client.token && store.accepted == Accepted::Fresh;
-        written && store.holder == Some(me) && store.token == client.token
+        let renewed = store.holder == Some(me) && store.token == client.token;
+        client.role == Role::Holder && written && renewed
     })
 }
 

@@ -1,6 +1,6 @@
 //! Each variant of the lease as one value of its rules.
 
-use super::{Acquire, Answers, Count, Expiry, Fence, Lease, Renewal, StoreFault, Term};
+use super::{Acquire, Answers, Count, Expiry, Fence, Lease, Release, Renewal, StoreFault, Term};
 use bellwether_engine::protocol::Variant;
 
 pub(super) const ALL: &[Variant<Lease>] = &[
@@ -60,6 +60,8 @@ impl Lease {
         renewal: Renewal::Asks,
         expiry: Expiry::StepsDown,
         term: Term::Expires,
+        release: Release::AfterWork,
+        asked: false,
         fence: Fence::NewestGrant,
         store: StoreFault::Lives,
     };
