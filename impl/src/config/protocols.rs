@@ -347,7 +347,8 @@ impl Runnable for Lease {
     const TWO_LEADERS: Option<&'static str> = Some(
         "a holder that is paused, or whose clock is slower than \
         `hold` and `keep` allow for, believes that it leads after its lease was granted to \
-        another; the store of this release forgets its grants when it restarts",
+        another; the store of this release forgets its grants when it restarts, and counts \
+        epochs anew",
     );
 
     fn fields(section: &mut LeaseSection) -> Fields<'_> {
@@ -377,6 +378,12 @@ impl Runnable for Lease {
         let (lease::Config::Client(lease::ClientConfig { durations, .. })
         | lease::Config::Store(lease::StoreConfig { durations, .. })) = config;
         explained(&durations.relations())
+    }
+
+    fn shortest_lease(config: &Self::Config) -> Option<Duration> {
+        let (lease::Config::Client(lease::ClientConfig { durations, .. })
+        | lease::Config::Store(lease::StoreConfig { durations, .. })) = config;
+        Some(durations.hold.saturating_sub(durations.renew))
     }
 
     /// A client counts its lease as long as `hold`, and the store promises it for `keep`. What of

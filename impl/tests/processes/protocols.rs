@@ -142,6 +142,26 @@ fn a_leader_of_the_quorum_bully_that_is_asked_to_end_hands_over_first() {
     assert!(first.contains("another node is to lead instead"), "{first}");
 }
 
+/// Nor does it with `lease`: the holder gives the lease back, and the store tells the others. They
+/// would ask only after a while, and the store would keep the lease for longer than that.
+#[test]
+fn a_holder_of_the_lease_that_is_asked_to_end_gives_it_back() {
+    let durations = "hold = \"4s\"\nkeep = \"6s\"\nrenew = \"200ms\"\nretry = \"5s\"\n";
+    let mut cluster = Cluster::running(3, "lease", &format!("[lease]\nstore = 3\n{durations}"));
+    (1..=3).for_each(|node| cluster.start(node));
+    let first = cluster.wait_for_any_leader();
+    let mut leader = cluster.take(first);
+    let asked = Instant::now();
+    leader.ask_to_end();
+    assert_eq!(leader.ended().code(), Some(0));
+    let second = cluster.wait_for_any_leader();
+    let (took, log) = (asked.elapsed(), cluster.log_of("3"));
+    assert_ne!(second, first);
+    assert!(took < Duration::from_secs(2), "{took:?}: {log}");
+    assert!(log.contains("the holder has given the lease back"), "{log}");
+    assert!(!log.contains("the lease has expired"), "{log}");
+}
+
 /// A restarted node does not depose a leader that works, and no warning is due.
 #[test]
 fn the_quorum_bully() {

@@ -142,6 +142,9 @@ impl<C: Core> Member<C> {
         match command {
             Command::Ping | Command::Prepared(_) | Command::Unprepared(..) => None,
             _ if !C::REQUESTS => Some(RequestError::Unsupported { protocol: C::NAME }),
+            Command::HandOver(Some(_)) if !C::TRANSFERS => {
+                Some(RequestError::Unsupported { protocol: C::NAME })
+            }
             Command::HandOver(_) if role != Role::Leader => Some(RequestError::NotLeading { node }),
             Command::HandOver(Some(to)) if !other(to) => {
                 Some(RequestError::NoSuccessor { node, to })

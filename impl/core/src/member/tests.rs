@@ -14,6 +14,7 @@ mod work;
 use super::*;
 use crate::protocol::bully::{self, Bully};
 use crate::protocol::garcia_molina::{self, GarciaMolina};
+use crate::protocol::lease;
 use crate::protocol::quorum::{self, Message, Quorum, Timing};
 use crate::protocol::{Members, Output, Role};
 
@@ -188,6 +189,19 @@ fn unsaved_leader(setup: &Setup) -> Run<GarciaMolina> {
         run.runs(10);
     }
     assert!(run.member.is_behind() && !run.leads(), "what it says may be lost");
+    run
+}
+
+/// Node 1 of the protocol `lease`, which leads by the grant with token 7 of the store, node 3.
+fn holder() -> Run<lease::Lease> {
+    let durations = lease::Durations::DEFAULT;
+    let config = lease::ClientConfig { id: id(1), store: id(3), durations };
+    let config = lease::Config::Client(config);
+    let mut run = Run::<lease::Lease>::new(config, &setup(durations.hold));
+    run.saves_all();
+    let first = lease::Request { started: 1, number: 1 };
+    run.hears(3, lease::Message::Granted(first, lease::Token::new(7)));
+    assert!(run.leads());
     run
 }
 

@@ -27,6 +27,8 @@ pub trait Core: Clone + Debug + Eq + Hash + Send + 'static {
     const TIMERS: &'static [Self::Timer];
     /// Whether the protocol serves the [requests](Core::request) that a node gets.
     const REQUESTS: bool = false;
+    /// Whether a leader can let another node lead instead that is named.
+    const TRANSFERS: bool = Self::REQUESTS;
     /// Whether the protocol has observers among its members.
     const OBSERVERS: bool = false;
 

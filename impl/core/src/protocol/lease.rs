@@ -27,6 +27,9 @@
 //!   token, so what its former self wrote and is still under way is rejected.
 //! - **A holder that notices late that its lease is over does nothing in its name any more**, not
 //!   even what was due before: ours.
+//! - **A holder that is asked to lead no longer ends its work, and gives the lease back after
+//!   that:** Chubby's `Release`, §2.4. The store tells the other clients that the lease is free, or
+//!   they would ask only when they would have asked anyway: ours.
 //!
 //! # What it does not promise
 //!
@@ -39,10 +42,11 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Belief, Context, Core, DurationError, Membership as _, NodeId, Reason, Role};
+use super::{Belief, Context, Core, DurationError, Epoch, Membership as _, NodeId, Reason, Role};
 
 mod client;
 mod config;
+mod requests;
 mod store;
 
 pub use client::Client;
@@ -103,6 +107,10 @@ pub enum Message {
     Refused(Request, Option<NodeId>),
     /// To what the lease protects: the holder's work, with the token of its lease.
     Write(Token),
+    /// To the store: "I give back the lease with this token."
+    Release(Token),
+    /// To a client: "The lease was given back, and is free."
+    Available,
 }
 
 /// The timers by which a node waits.
@@ -118,10 +126,13 @@ pub enum Timer {
     Retry,
     /// The timer of the store, until what it granted has expired.
     Grant,
+    /// The timer of a client that was asked not to lead for a time, until that is over.
+    Away,
 }
 
 const GRANTED: Reason = Reason::new("granted", "the store granted the lease");
 const REFUSED: Reason = Reason::new("refused", "the store refused the lease");
+const RELEASED: Reason = Reason::new("released", "the holder has given the lease back");
 const LEASE_EXPIRED: Reason = Reason::new("lease_expired", "the lease has expired");
 
 /// The state that a client must not forget: how often it has started.
@@ -143,7 +154,10 @@ pub enum Lease {
 impl Core for Lease {
     const NAME: &'static str = "lease";
     const TIMERS: &'static [Timer] =
-        &[Timer::Asked, Timer::Lease, Timer::Renew, Timer::Retry, Timer::Grant];
+        &[Timer::Asked, Timer::Lease, Timer::Renew, Timer::Retry, Timer::Grant, Timer::Away];
+    const REQUESTS: bool = true;
+    /// The store grants the lease to the client that asks first.
+    const TRANSFERS: bool = false;
     type Config = Config;
     type Error = DurationError;
     type Durable = Durable;
@@ -161,6 +175,8 @@ impl Core for Lease {
             Timer::Renew => durations.renew,
             Timer::Retry => durations.retry,
             Timer::Grant => durations.keep,
+            // It is armed until the time that was asked for is over.
+            Timer::Away => Duration::ZERO,
         }
     }
 
@@ -207,6 +223,8 @@ impl Core for Lease {
                 store.on_renew(cx, from, request, token);
             }
             (Self::Store(store), Message::Write(token)) => store.on_write(token),
+            (Self::Store(store), Message::Release(token)) => store.on_release(cx, from, token),
+            (Self::Client(client), Message::Available) => client.ask_if_idle(cx),
             (Self::Client(_) | Self::Store(_), _) => cx.ignore(from, Reason::WRONG_DIRECTION),
         }
     }
@@ -216,6 +234,19 @@ impl Core for Lease {
             Self::Client(client) => client.expire(cx, timer),
             Self::Store(store) => store.expire(cx),
         }
+    }
+
+    /// The store does not lead, and is asked for nothing.
+    fn request(&mut self, cx: &mut Context<'_, Self>, request: super::Request) {
+        if let Self::Client(client) = self {
+            client.on_request(cx, request);
+        }
+    }
+
+    /// The token is the epoch: the store grants each once.
+    fn lease(&self) -> Option<(Epoch, Timer)> {
+        let Self::Client(client) = self else { return None };
+        client.token().map(|token| (Epoch::new(token.get()), Timer::Lease))
     }
 
     fn belief(&self, config: &Config) -> Belief {

@@ -259,7 +259,7 @@ impl Tested for lease::Lease {
     }
 
     fn messages() -> BoxedStrategy<lease::Message> {
-        use lease::Message::{Acquire, Granted, Refused, Renew, Write};
+        use lease::Message::{Acquire, Available, Granted, Refused, Release, Renew, Write};
         let request =
             (1..=1_u32, 1..6_u32).prop_map(|(started, number)| lease::Request { started, number });
         let token = (0..4_u64).prop_map(lease::Token::new);
@@ -270,7 +270,9 @@ impl Tested for lease::Lease {
             2 => both.clone().prop_map(|(request, token)| Renew(request, token)),
             4 => both.prop_map(|(request, token)| Granted(request, token)),
             1 => refused.prop_map(|(request, holder)| Refused(request, holder)),
-            1 => token.prop_map(Write),
+            1 => token.clone().prop_map(Write),
+            1 => token.prop_map(Release),
+            1 => Just(Available),
         ]
         .boxed()
     }
@@ -281,7 +283,10 @@ impl Tested for lease::Lease {
         match core {
             Lease::Client(client) => {
                 prop_assert_eq!(client.token().is_some(), armed.contains(&Timer::Lease));
-                prop_assert!(!armed.contains(&Timer::Grant) && !armed.is_empty());
+                prop_assert!(!armed.contains(&Timer::Grant));
+                prop_assert!(armed.iter().any(|&timer| timer != Timer::Away), "it waits for ever");
+                let fit = client.healthy() && !armed.contains(&Timer::Away);
+                prop_assert!(fit || client.token().is_none(), "it leads, and may not");
             }
             Lease::Store(store) => {
                 let granted = store.holder().map(|_| Timer::Grant);

@@ -56,6 +56,19 @@ fn what_cannot_be_done_is_refused() {
     assert_eq!(answers(&run.asks(9, Command::Ping)), [(9, Ok(None))]);
 }
 
+/// The store grants the lease to the client that asks first.
+#[test]
+fn a_holder_of_the_lease_steps_down_and_chooses_no_successor() {
+    let mut run = holder();
+    let refused = RequestError::Unsupported { protocol: "lease" };
+    let done = run.asks(1, Command::HandOver(Some(id(2))));
+    assert_eq!((answers(&done), run.leads()), (vec![(1, Err(refused))], true));
+    let done = run.asks(2, Command::StepDown(ms(60_000)));
+    assert_eq!(answers(&done), [(2, Ok(None))]);
+    assert_eq!(sent(&done), [(3, lease::Message::Release(lease::Token::new(7)))]);
+    assert!(!run.leads());
+}
+
 #[test]
 fn its_deadlines_come_before_what_is_asked() {
     let mut run = leader(&setup(ms(60_000)));

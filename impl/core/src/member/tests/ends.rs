@@ -48,6 +48,22 @@ fn a_leader_whose_successor_does_not_answer_leaves_after_a_round() {
     assert_eq!(done.last(), Some(&Action::End(End::HandedOver)));
 }
 
+/// Another node leads as soon as the store hears of it.
+#[test]
+fn a_holder_of_the_lease_gives_it_back_once_its_work_has_ended() {
+    let mut run = holder();
+    run.works = true;
+    assert_eq!(run.take(Event::Stop), [Action::EndWork(Epoch::new(7))]);
+    assert!(run.leads() && run.member.awaits_work());
+    run.works = false;
+    let done = run.take(Event::WorkEnded);
+    assert_eq!(tells(&done), [(Role::Candidate, "asked_to_yield")]);
+    let release = (3, lease::Message::Release(lease::Token::new(7)));
+    assert_eq!(sent(&done), [release]);
+    assert_eq!(done.last(), Some(&Action::End(End::HandedOver)));
+    assert!(matches!(done[0], Action::Publish(_)), "its program knows before the store does");
+}
+
 #[test]
 fn one_that_leaves_waits_half_a_second_for_its_storage() {
     let mut run = unsaved_leader(&usual());

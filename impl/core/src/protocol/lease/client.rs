@@ -6,8 +6,9 @@ use super::{
     ClientConfig, Durable, GRANTED, LEASE_EXPIRED, Lease, Message, REFUSED, Request, Timer, Token,
 };
 
+/// What a client is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum State {
+pub(super) enum State {
     /// The store says that this one holds the lease; `None` while the client has not heard.
     Follower {
         holder: Option<NodeId>,
@@ -20,10 +21,12 @@ enum State {
 /// A node that wants to lead.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Client {
-    store: NodeId,
-    state: State,
+    pub(super) store: NodeId,
+    pub(super) state: State,
     /// Its latest request.
     latest: Request,
+    /// Whether its machine is fit to lead.
+    pub(super) healthy: bool,
 }
 
 /// The rules, one function for each event.
@@ -39,16 +42,23 @@ impl Client {
         cx.persist(Durable { started });
         let latest = Request { started, number: 0 };
         let state = State::Follower { holder: None };
-        let mut client = Self { store: config.store, state, latest };
+        let mut client = Self { store: config.store, state, latest, healthy: true };
         client.change(cx, state, Reason::BOOTED);
         client.ask(cx);
         client
     }
 
-    fn ask(&mut self, cx: &mut Context<'_, Lease>) {
+    /// One that may not lead asks to extend a lease that was never granted: the store refuses, and
+    /// names the holder, which it follows.
+    pub(super) fn ask(&mut self, cx: &mut Context<'_, Lease>) {
         cx.cancel(Timer::Retry);
         let request = self.request(cx);
-        cx.send(self.store, Message::Acquire(request));
+        let message = if self.is_fit(cx) {
+            Message::Acquire(request)
+        } else {
+            Message::Renew(request, Token::default())
+        };
+        cx.send(self.store, message);
     }
 
     /// Whatever it is granted counts from here on.
@@ -71,7 +81,8 @@ impl Client {
         cx.send(self.store, Message::Renew(request, token));
     }
 
-    /// "You hold it": until the moment that was written down when it asked.
+    /// "You hold it": until the moment that was written down when it asked. If it may not lead any
+    /// more, it gives back what it has asked for before.
     pub(super) fn on_granted(
         &mut self,
         cx: &mut Context<'_, Lease>,
@@ -79,6 +90,10 @@ impl Client {
         token: Token,
     ) {
         let Some(until) = self.take_answer(cx, request) else { return };
+        if !self.is_fit(cx) {
+            cx.send(self.store, Message::Release(token));
+            return cx.arm(Timer::Retry);
+        }
         cx.arm_at(Timer::Lease, until);
         if !matches!(self.state, State::Holder { .. }) {
             cx.arm(Timer::Renew);
@@ -94,7 +109,7 @@ impl Client {
         holder: Option<NodeId>,
     ) {
         if self.take_answer(cx, request).is_some() {
-            cx.cancel_all();
+            Self::await_nothing(cx);
             cx.arm(Timer::Retry);
             self.change(cx, State::Follower { holder }, REFUSED);
         }
@@ -115,16 +130,24 @@ impl Client {
             Timer::Asked | Timer::Retry => self.ask(cx),
             Timer::Renew => self.work(cx),
             Timer::Lease => {
-                cx.cancel_all();
+                Self::await_nothing(cx);
                 self.change(cx, State::Follower { holder: None }, LEASE_EXPIRED);
                 self.ask(cx);
             }
+            Timer::Away => self.ask_if_idle(cx),
             Timer::Grant => {}
         }
     }
 
+    /// It holds no lease, and has asked for none. How long it stays away is another matter.
+    pub(super) fn await_nothing(cx: &mut Context<'_, Lease>) {
+        for timer in [Timer::Asked, Timer::Lease, Timer::Renew, Timer::Retry] {
+            cx.cancel(timer);
+        }
+    }
+
     /// The only place where the state is written.
-    fn change(&mut self, cx: &mut Context<'_, Lease>, to: State, reason: Reason) {
+    pub(super) fn change(&mut self, cx: &mut Context<'_, Lease>, to: State, reason: Reason) {
         self.state = to;
         cx.because(reason);
     }
@@ -152,6 +175,12 @@ impl Client {
     #[must_use]
     pub fn latest(&self) -> Request {
         self.latest
+    }
+
+    /// Returns whether the client was told that its machine is fit to lead.
+    #[must_use]
+    pub fn healthy(&self) -> bool {
+        self.healthy
     }
 
     /// Returns the token of the lease that the client holds or held until a deadline that it has

@@ -2,7 +2,7 @@
 
 use crate::protocol::{Belief, Context, NodeId, Reason, Role};
 
-use super::{GRANTED, LEASE_EXPIRED, Lease, Message, Request, Timer, Token};
+use super::{Config, GRANTED, LEASE_EXPIRED, Lease, Message, RELEASED, Request, Timer, Token};
 
 /// The node that grants the lease. It keeps nothing on stable storage: it stands for a service that
 /// does not fail.
@@ -52,6 +52,21 @@ impl Store {
     fn grant(&mut self, cx: &mut Context<'_, Lease>, to: NodeId, request: Request) {
         cx.arm(Timer::Grant);
         cx.send(to, Message::Granted(request, self.token));
+    }
+
+    /// A lease that its holder gives back is free at once, and the others hear so: they would ask
+    /// only later. A message that comes late, or twice, names an older grant, and frees nothing.
+    pub(super) fn on_release(&mut self, cx: &mut Context<'_, Lease>, from: NodeId, token: Token) {
+        let Config::Store(config) = cx.config() else { return };
+        if (self.holder, self.token) != (Some(from), token) {
+            return;
+        }
+        cx.cancel(Timer::Grant);
+        self.holder = None;
+        cx.because(RELEASED);
+        for client in config.clients.iter().filter(|&client| client != from) {
+            cx.send(client, Message::Available);
+        }
     }
 
     /// Only the client that was granted the lease last may write.

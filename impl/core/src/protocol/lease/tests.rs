@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::{
     ClientConfig, Config, Durable, Durations, Lease, Message, Request, StoreConfig, Token,
 };
-use crate::protocol::{Input, Members, Node, NodeId, Output, Time};
+use crate::protocol::{self, Epoch, Input, Members, Node, NodeId, Output, Time};
 
 fn id(number: u16) -> NodeId {
     NodeId::new(number).expect("not zero")
@@ -68,6 +68,8 @@ fn said(message: Message) -> String {
         Message::Granted(request, token) => format!("Granted {}: {token}", name(request)),
         Message::Refused(request, _) => format!("Refused {}", name(request)),
         Message::Write(token) => format!("Write with {token}"),
+        Message::Release(token) => format!("Release {token}"),
+        Message::Available => "Available".to_owned(),
     }
 }
 
@@ -227,20 +229,129 @@ fn the_fence_knows_of_a_grant_before_its_holder_has_written() {
 }
 
 #[test]
+fn a_holder_that_is_asked_to_yield_gives_its_lease_back() {
+    let mut one = Story(client(1, 0));
+    one.at(0, Input::Boot);
+    one.hears(10, STORE, granted(1, 1, 7));
+    let lease = one.0.lease().expect("it leads for a time");
+    assert_eq!((lease.epoch, lease.until), (Epoch::new(7), at(1_000)));
+    one.at(210, Input::Wake);
+    assert_eq!(
+        one.at(250, Input::Request(protocol::Request::Yield(None))),
+        "Release 7 to 9, leader becomes candidate: it was asked to lead no longer, wake at 550"
+    );
+    assert_eq!(one.0.lease(), None);
+    assert_eq!(one.hears(260, STORE, granted(1, 2, 7)), "", "the renewal comes too late");
+    assert_eq!(one.at(270, Input::Request(protocol::Request::Yield(None))), "", "it has yielded");
+    assert_eq!(one.at(550, Input::Wake), "Acquire 1.3 to 9, wake at 1550", "it asks again");
+}
+
+#[test]
+fn a_client_that_steps_down_follows_and_leads_only_when_its_time_is_over() {
+    let mut one = Story(client(1, 0));
+    one.at(0, Input::Boot);
+    one.hears(10, STORE, granted(1, 1, 7));
+    let away = protocol::Request::StepDown(None, Duration::from_millis(1_000));
+    assert_eq!(
+        one.at(100, Input::Request(away)),
+        "Release 7 to 9, leader becomes candidate: it was asked to lead no longer, wake at 400"
+    );
+    assert_eq!(
+        one.at(400, Input::Wake),
+        "Renew 1.2 of 0 to 9, wake at 1100",
+        "it asks which one leads, and not for the lease"
+    );
+    let refused = |number| Message::Refused(request(1, number), Some(id(2)));
+    assert_eq!(
+        one.hears(410, STORE, refused(2)),
+        "candidate becomes follower of 2: the store refused the lease, wake at 710"
+    );
+    one.at(710, Input::Wake);
+    one.hears(720, STORE, refused(3));
+    one.at(1_020, Input::Wake);
+    one.hears(1_030, STORE, refused(4));
+    assert_eq!(one.at(1_100, Input::Wake), "Acquire 1.5 to 9, wake at 2100", "its time is over");
+}
+
+#[test]
+fn a_client_that_may_not_lead_any_more_gives_back_what_it_is_granted() {
+    let mut one = Story(client(1, 0));
+    one.at(0, Input::Boot);
+    assert_eq!(one.at(5, Input::Request(protocol::Request::Healthy(false))), "");
+    assert_eq!(one.hears(10, STORE, granted(1, 1, 7)), "Release 7 to 9, wake at 310");
+    assert_eq!(one.0.holds(at(11)), None);
+    assert_eq!(
+        one.at(20, Input::Request(protocol::Request::Healthy(true))),
+        "Acquire 1.2 to 9, wake at 1020",
+        "it is fit again, and asks at once"
+    );
+    one.hears(30, STORE, granted(1, 2, 8));
+    assert_eq!(
+        one.at(40, Input::Request(protocol::Request::Healthy(false))),
+        "Release 8 to 9, leader becomes candidate: its machine is not fit to lead, wake at 340"
+    );
+}
+
+#[test]
+fn a_client_that_waits_to_ask_asks_at_once_when_the_lease_is_free() {
+    let mut one = Story(client(1, 0));
+    one.at(0, Input::Boot);
+    assert_eq!(one.hears(5, STORE, Message::Available), "", "it has asked already");
+    one.hears(20, STORE, Message::Refused(request(1, 1), Some(id(3))));
+    assert_eq!(one.hears(50, STORE, Message::Available), "Acquire 1.2 to 9, wake at 1050");
+    one.hears(60, STORE, granted(1, 2, 8));
+    assert_eq!(one.hears(70, STORE, Message::Available), "", "it has the lease");
+}
+
+#[test]
+fn a_lease_that_is_given_back_is_free_at_once_and_the_others_hear_so() {
+    let mut store = Story(store());
+    store.at(0, Input::Boot);
+    store.hears(10, 1, Message::Acquire(request(1, 1)));
+    assert_eq!(store.hears(20, 2, Message::Release(Token::new(1))), "", "it is not its own");
+    assert_eq!(store.hears(25, 2, Message::Acquire(request(1, 1))), "Refused 1.1 to 2");
+    assert_eq!(
+        store.hears(30, 1, Message::Release(Token::new(1))),
+        "Available to 2, Available to 3, \
+         follower becomes follower: the holder has given the lease back, no timer"
+    );
+    assert!(store.hears(40, 2, Message::Acquire(request(1, 2))).starts_with("Granted 1.2: 2"));
+}
+
+#[test]
+fn a_release_that_comes_late_frees_no_newer_grant() {
+    let mut store = Story(store());
+    store.at(0, Input::Boot);
+    store.hears(10, 1, Message::Acquire(request(1, 1)));
+    store.hears(20, 1, Message::Release(Token::new(1)));
+    store.hears(30, 1, Message::Acquire(request(1, 2)));
+    assert_eq!(store.hears(40, 1, Message::Release(Token::new(1))), "", "it came twice");
+    assert_eq!(store.hears(50, 2, Message::Acquire(request(1, 1))), "Refused 1.1 to 2");
+}
+
+#[test]
 fn nobody_listens_to_whom_it_should_not() {
     let mut one = Story(client(1, 0));
     assert_eq!(one.hears(0, STORE, granted(1, 1, 1)), "", "it has not started");
     one.at(0, Input::Boot);
-    for (from, message) in
-        [(2, granted(1, 1, 1)), (1, granted(1, 1, 1)), (STORE, Message::Write(Token::new(1)))]
-    {
+    for (from, message) in [
+        (2, granted(1, 1, 1)),
+        (1, granted(1, 1, 1)),
+        (STORE, Message::Write(Token::new(1))),
+        (2, Message::Available),
+        (STORE, Message::Release(Token::new(1))),
+    ] {
         assert!(one.hears(10, from, message).starts_with("ignored"), "{message:?} of {from}");
     }
     let mut store = Story(store());
     store.at(0, Input::Boot);
-    for (from, message) in
-        [(7, Message::Acquire(request(1, 1))), (STORE, granted(1, 1, 1)), (1, granted(1, 1, 1))]
-    {
+    for (from, message) in [
+        (7, Message::Acquire(request(1, 1))),
+        (STORE, granted(1, 1, 1)),
+        (1, granted(1, 1, 1)),
+        (7, Message::Release(Token::new(1))),
+        (1, Message::Available),
+    ] {
         assert!(store.hears(10, from, message).starts_with("ignored"), "{message:?} of {from}");
     }
 }
