@@ -71,6 +71,8 @@ fn all_that_there_is_happens_on_the_way() {
             }
             // Nothing is asked of a leader.
             ("quorum", _) => vec!["message invite"],
+            // No holder is asked to give its lease back.
+            ("lease", _) => vec!["message available", "message release", "rule release"],
             // Nothing is prepared in two phases.
             ("two-phase-commit", _) => {
                 vec!["message precommit", "message preabort"]

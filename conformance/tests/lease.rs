@@ -7,7 +7,7 @@ use bellwether_model::world::{Faults, Network, Scenario, Start};
 use crate::compared;
 
 fn conforms(scenario: Scenario) -> Summary {
-    compared::conforms(&LeaseMapping, scenario)
+    compared::conforms(&LeaseMapping::new(), scenario)
 }
 
 fn two(faults: Faults) -> Scenario {
@@ -37,6 +37,26 @@ fn messages_are_lost_doubled_and_out_of_order() {
         network: Network::Unordered,
         ..two(Faults { crashes: 1, ..Faults::NONE })
     });
+}
+
+/// A holder that is asked to lead no longer gives its lease back, and the others hear so.
+#[test]
+fn a_holder_gives_its_lease_back() {
+    let worlds = [
+        Scenario::calm(2).with_crashes(1, 1),
+        two(Faults { losses: 1.into(), ..Faults::NONE }),
+        two(Faults { duplicates: 1, ..Faults::NONE }),
+        Scenario { network: Network::Unordered, ..two(Faults { duplicates: 1, ..Faults::NONE }) },
+    ];
+    for scenario in worlds {
+        let coverage = compared::conforms(&LeaseMapping::asked(), scenario).coverage;
+        assert_eq!(coverage.missing, [""; 0], "{scenario}");
+        let asked = coverage.timers.get("request");
+        let said = ["release", "available"].map(|kind| coverage.messages.get(kind));
+        for met in said.into_iter().chain([asked]) {
+            assert!(met.is_some_and(|met| met.walked > 0), "{scenario}: {coverage:?}");
+        }
+    }
 }
 
 #[test]

@@ -98,7 +98,7 @@ proptest! {
         follows(&ChangRobertsMapping, scenario, &choices)?;
         follows(&ListRingMapping, scenario, &choices)?;
         follows(&StollerMapping, scenario, &choices)?;
-        follows(&LeaseMapping, scenario, &choices)?;
+        follows(&LeaseMapping::new(), scenario, &choices)?;
         follows(&QuorumMapping::<Recommended>::new(), scenario, &choices)?;
         follows(&QuorumMapping::<Preemptive>::new(), scenario, &choices)?;
         follows(&QuorumMapping::<AtOnce>::new(), scenario, &choices)?;

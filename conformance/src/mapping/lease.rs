@@ -3,7 +3,7 @@
 use super::{Mapping, OnInvalid, SpecEvent, Step, node_id, process_id};
 use bellwether_bridge::program::Refusal;
 use bellwether_core::protocol::lease as program;
-use bellwether_core::protocol::{Input, Members, Node, NodeId};
+use bellwether_core::protocol::{Input, Members, Node, NodeId, Request};
 use bellwether_model::protocol::{Id, lease as spec};
 use std::time::Duration;
 
@@ -20,10 +20,28 @@ use std::time::Duration;
 /// The program's fence lets no write pass but of the newest grant, so the last that it accepted was
 /// fresh when it was. The highest member is the store. A client remembers nothing besides: how
 /// often it has started is durable.
+///
+/// With `ASKED`, the first holder is asked to lead no longer, once and at any moment.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct LeaseMapping;
+pub struct LeaseMapping<const ASKED: bool = false>;
 
-impl LeaseMapping {
+impl LeaseMapping<false> {
+    /// The mapping of the recommended rules, for a registry.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self
+    }
+}
+
+impl LeaseMapping<true> {
+    /// The mapping of the rules by which the first holder is asked to lead no longer.
+    #[must_use]
+    pub const fn asked() -> Self {
+        Self
+    }
+}
+
+impl<const ASKED: bool> LeaseMapping<ASKED> {
     const DURATIONS: program::Durations =
         program::Durations { retry: Duration::from_secs(3), ..program::Durations::DEFAULT };
 
@@ -67,12 +85,12 @@ impl LeaseMapping {
     }
 }
 
-impl Mapping for LeaseMapping {
+impl<const ASKED: bool> Mapping for LeaseMapping<ASKED> {
     type Spec = spec::Lease;
     type Program = Node<program::Lease>;
     type Memory = ();
 
-    const RULES: spec::Lease = spec::Lease::RECOMMENDED;
+    const RULES: spec::Lease = spec::Lease { asked: ASKED, ..spec::Lease::RECOMMENDED };
 
     fn program(
         &self,
@@ -116,6 +134,8 @@ impl Mapping for LeaseMapping {
                 program::Message::Refused(request(number), holder.map(node_id))
             }
             spec::Message::Write(of) => program::Message::Write(token(of)),
+            spec::Message::Release(of) => program::Message::Release(token(of)),
+            spec::Message::Available => program::Message::Available,
             // Other variants' ways to acquire.
             spec::Message::Read(_) | spec::Message::Free(_) | spec::Message::Set(_) => return None,
         })
@@ -138,6 +158,8 @@ impl Mapping for LeaseMapping {
                 spec::Message::Refused(number(request), holder.and_then(process_id))
             }
             program::Message::Write(of) => spec::Message::Write(token(of)),
+            program::Message::Release(of) => spec::Message::Release(token(of)),
+            program::Message::Available => spec::Message::Available,
         }
     }
 
@@ -148,6 +170,8 @@ impl Mapping for LeaseMapping {
             program::Timer::Renew => spec::Timer::Renew,
             program::Timer::Retry => spec::Timer::Retry,
             program::Timer::Grant => spec::Timer::Grant,
+            // It is asked for, as the other is; and never here.
+            program::Timer::Away => spec::Timer::Request,
         }
     }
 
@@ -157,6 +181,8 @@ impl Mapping for LeaseMapping {
             spec::Timer::Renew => Self::DURATIONS.renew,
             spec::Timer::Retry => Self::DURATIONS.retry,
             spec::Timer::Grant => Self::DURATIONS.keep,
+            // What is asked comes when it comes.
+            spec::Timer::Request => return None,
         })
     }
 
@@ -175,12 +201,16 @@ impl Mapping for LeaseMapping {
     fn memory(&self, _: &Node<program::Lease>) {}
 
     fn messages(&self) -> Vec<spec::Message> {
-        use spec::Message::{Acquire, Free, Granted, Read, Refused, Renew, Set, Write};
+        use spec::Message::Write;
+        use spec::Message::{
+            Acquire, Available, Free, Granted, Read, Refused, Release, Renew, Set,
+        };
         let numbers = [(0, 1), (1, 1), (1, 2), (2, 1)];
         let numbers = numbers.map(|(incarnation, request)| spec::Number { incarnation, request });
         let tokens = [1, 2, 3].map(spec::Token);
         let holders = [None, Some(Id::at(0)), Some(Id::at(1))];
-        let mut all: Vec<_> = tokens.map(Write).to_vec();
+        let mut all: Vec<_> = tokens.iter().flat_map(|&of| [Write(of), Release(of)]).collect();
+        all.push(Available);
         for number in numbers {
             all.extend([Acquire(number), Read(number), Free(number), Set(number)]);
             all.extend(tokens.iter().flat_map(|&of| [Renew(number, of), Granted(number, of)]));
@@ -190,11 +220,15 @@ impl Mapping for LeaseMapping {
     }
 
     fn uncovered(&self) -> &'static [(&'static str, &'static str)] {
-        &[("rule store", "it says which faults the store has, and by these rules it has none")]
+        type Never = (&'static str, &'static str);
+        const STORE: Never =
+            ("rule store", "it says which faults the store has, and by these rules it has none");
+        const NOT_ASKED: Never = ("rule asked", "by these rules nothing is asked");
+        if ASKED { &[STORE] } else { &[STORE, NOT_ASKED] }
     }
 
     fn invalid_messages(&self, _: &Members) -> Vec<(program::Message, OnInvalid<spec::Lease>)> {
-        use program::Message::{Acquire, Granted, Refused, Renew, Write};
+        use program::Message::{Acquire, Available, Granted, Refused, Release, Renew, Write};
         let (most, token) = (u32::MAX, program::Token::new(u64::MAX));
         let numbers = [(0, 0), (1, 1), (1, most), (most, most)];
         let requests = numbers.map(|(started, number)| program::Request { started, number });
@@ -202,8 +236,13 @@ impl Mapping for LeaseMapping {
             let answers = [Granted(request, token), Refused(request, None)];
             [Acquire(request), Renew(request, token)].into_iter().chain(answers)
         };
-        let all = requests.into_iter().flat_map(of).chain([Write(token)]);
+        let all =
+            requests.into_iter().flat_map(of).chain([Write(token), Release(token), Available]);
         all.map(|message| (message, OnInvalid::Like(self.to_model(message)))).collect()
+    }
+
+    fn asks(&self, timer: spec::Timer) -> Option<Request> {
+        (timer == spec::Timer::Request).then_some(Request::Yield(None))
     }
 
     fn reason(&self, step: &Step<'_, spec::Lease>) -> Option<&'static str> {
@@ -212,17 +251,20 @@ impl Mapping for LeaseMapping {
             SpecEvent::Receive { message, .. } => match message {
                 spec::Message::Granted(..) | spec::Message::Acquire(_) => "granted",
                 spec::Message::Refused(..) => "refused",
+                spec::Message::Release(_) => "released",
                 _ => return None,
             },
             SpecEvent::Expire(spec::Timer::Lease | spec::Timer::Grant) => "lease_expired",
+            SpecEvent::Expire(spec::Timer::Request) => "asked_to_yield",
             SpecEvent::Expire(_) | SpecEvent::Crash => return None,
         })
     }
 
     /// Clients hear the store alone.
     fn ignores(&self, step: &Step<'_, spec::Lease>) -> Option<&'static str> {
+        use spec::Message::{Available, Granted, Refused};
         let SpecEvent::Receive { from, message } = step.happening else { return None };
-        let to_client = matches!(message, spec::Message::Granted(..) | spec::Message::Refused(..));
+        let to_client = matches!(message, Granted(..) | Refused(..) | Available);
         let is_store = step.before.role == spec::Role::Store;
         if !is_store && from != Id::at(step.nodes - 1) {
             return Some("unknown_sender");
@@ -237,6 +279,7 @@ impl Mapping for LeaseMapping {
                 spec::Message::Granted(..) => &["count", "answers"],
                 spec::Message::Refused(..) => &["answers"],
                 spec::Message::Write(_) => &["fence"],
+                spec::Message::Release(_) => &["release"],
                 _ => &["acquire"],
             },
             SpecEvent::Expire(timer) => match timer {
@@ -244,6 +287,7 @@ impl Mapping for LeaseMapping {
                 spec::Timer::Renew => &["renewal"],
                 spec::Timer::Asked | spec::Timer::Retry => &["acquire"],
                 spec::Timer::Grant => &["term"],
+                spec::Timer::Request => &["asked", "release"],
             },
         }
     }

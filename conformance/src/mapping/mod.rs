@@ -61,7 +61,7 @@ mappings![
     chang_roberts::ChangRobertsMapping,
     list_ring::ListRingMapping,
     stoller::StollerMapping,
-    lease::LeaseMapping,
+    lease::LeaseMapping::new(),
     quorum::QuorumMapping::<quorum::Recommended>::new(),
     quorum::QuorumMapping::<quorum::Preemptive>::new(),
     commit::CommitMapping::<Two>::new(),

@@ -52,7 +52,7 @@ macro_rules! everywhere {
         $call(ChangRobertsMapping, $($argument),*);
         $call(ListRingMapping, $($argument),*);
         $call(StollerMapping, $($argument),*);
-        $call(LeaseMapping, $($argument),*);
+        $call(LeaseMapping::new(), $($argument),*);
     }};
 }
 
@@ -61,7 +61,7 @@ fn without_a_mistake_the_wrapper_conforms() {
     for mistake in [Mistake::None, Mistake::RemembersAnInstant, Mistake::CountsWakeUpsAndSaysSo] {
         let found = first_difference(BullyMapping, mistake);
         assert_eq!(found, None, "{mistake:?}");
-        assert_eq!(first_difference(LeaseMapping, mistake), None, "{mistake:?}");
+        assert_eq!(first_difference(LeaseMapping::new(), mistake), None, "{mistake:?}");
         assert_eq!(first_difference(StollerMapping, mistake), None, "{mistake:?}");
     }
 }
@@ -120,7 +120,7 @@ fn a_number_is_too_large() {
     caught(StollerMapping, mistake, Kind::Different, about);
     caught(InvitationMapping, mistake, Kind::Different, about);
     caught(GarciaMolinaMapping, mistake, Kind::Different, about);
-    caught(LeaseMapping, mistake, Kind::Different, about);
+    caught(LeaseMapping::new(), mistake, Kind::Different, about);
 }
 
 #[test]

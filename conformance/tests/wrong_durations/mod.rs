@@ -53,7 +53,7 @@ fn period<M: Mapping>(mapping: &M, timer: SpecTimer<M>) -> Duration {
 fn without_a_mistake_the_wrapper_conforms() {
     let world = Scenario::calm(2).with_crashes(1, 1);
     assert_eq!(first_difference(BullyMapping, |arming| arming.right, world), None);
-    assert_eq!(first_difference(LeaseMapping, |arming| arming.right, world), None);
+    assert_eq!(first_difference(LeaseMapping::new(), |arming| arming.right, world), None);
 }
 
 #[test]
@@ -68,19 +68,19 @@ fn the_coordinator_is_waited_for_as_long_as_an_answer() {
 #[test]
 fn the_lease_counts_from_the_answer() {
     let mistake = |arming: &Arming<LeaseMapping>| match arming.timer {
-        lease::Timer::Lease => arming.now + period(&LeaseMapping, arming.timer),
+        lease::Timer::Lease => arming.now + period(&LeaseMapping::new(), arming.timer),
         _ => arming.right,
     };
-    caught(LeaseMapping, mistake, 2, "lease due in 9.999");
+    caught(LeaseMapping::new(), mistake, 2, "lease due in 9.999");
 }
 
 #[test]
 fn the_store_keeps_a_lease_only_as_long_as_the_client() {
     let mistake = |arming: &Arming<LeaseMapping>| match arming.timer {
-        lease::Timer::Grant => arming.now + period(&LeaseMapping, lease::Timer::Lease),
+        lease::Timer::Grant => arming.now + period(&LeaseMapping::new(), lease::Timer::Lease),
         _ => arming.right,
     };
-    caught(LeaseMapping, mistake, 2, "grant due in 15s in the model");
+    caught(LeaseMapping::new(), mistake, 2, "grant due in 15s in the model");
 }
 
 /// As if the wake-up had come at its deadline: it always comes later.
@@ -107,15 +107,15 @@ fn a_timer_counts_from_its_old_deadline() {
     from_the_old_deadline(ChangRobertsMapping, 3);
     from_the_old_deadline(ListRingMapping, 3);
     from_the_old_deadline(StollerMapping, 3);
-    from_the_old_deadline(LeaseMapping, 2);
+    from_the_old_deadline(LeaseMapping::new(), 2);
 }
 
 #[test]
 fn a_mapping_that_gives_two_durations_one_period_is_refused() {
-    let world = World::new(LeaseMapping::RULES, Scenario::calm(2)).expect("possible");
+    let world = World::new(LeaseMapping::<false>::RULES, Scenario::calm(2)).expect("possible");
     let period = Some(Duration::from_secs(1));
-    let wrong = Wrong::new(LeaseMapping, |arming| arming.right, period);
-    let wrong = WrongMapping(LeaseMapping, wrong);
+    let wrong = Wrong::new(LeaseMapping::new(), |arming| arming.right, period);
+    let wrong = WrongMapping(LeaseMapping::new(), wrong);
     let refused = lockstep(&world, &wrong, &Limits::NONE, &mut |_| {}).expect_err("refused");
     let words = refused.to_string();
     assert!(words.contains("gives 'renew' the period of 'asked'"), "{words}");
