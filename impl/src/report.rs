@@ -36,6 +36,8 @@ pub struct StatusReport {
     pub epoch: Option<Epoch>,
     /// The milliseconds until its own lease is over if it is not renewed, if it leads with a lease.
     pub lease_ms: Option<u64>,
+    /// The milliseconds that were left of its own lease when it was renewed last, if it was.
+    pub margin_ms: Option<u64>,
     /// The reason for its role and leader.
     pub reason: Option<String>,
     /// The number of changes: of times that the leader, its epoch, or the role of a node with a
@@ -124,4 +126,6 @@ pub struct Counters {
     /// The number of log lines that were dropped, because they were too many or could not be
     /// written; 0 for a program that does not [count](crate::log::Lines::count_in_status) them.
     pub dropped_log_lines: u64,
+    /// The number of times that the node renewed its own lease with less than a third of it left.
+    pub late_renewals: u64,
 }

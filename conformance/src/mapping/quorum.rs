@@ -6,12 +6,13 @@ use bellwether_bridge::program::Refusal;
 use bellwether_core::protocol::quorum as program;
 use bellwether_core::protocol::{Input, MemberError, Members, Node, NodeId, Request};
 use bellwether_model::protocol::{Id, Ids, quorum as spec};
-use std::collections::BTreeSet;
 use std::marker::PhantomData;
 use std::time::Duration;
 
+mod values;
 mod variants;
 
+use values::{epoch, ids, list, of_the_list, small};
 use variants::AWAY;
 pub use variants::{
     AtOnce, Joins, Observed, Overlooks, Preemptive, Promotes, Recommended, StepsAside, StepsDown,
@@ -26,7 +27,9 @@ pub use variants::{
 /// | follower that has promised, has heard    | follower, the same promise, as leader   |
 /// | deferring, canvassing, claiming,         | the same role                           |
 /// | succeeding, leader                       |                                         |
-/// | supports, grants, acknowledgements       | granted                                 |
+/// | supports, grants                         | granted                                 |
+/// | the two rounds that wait, and which      | asked, later, granted, granted later    |
+/// | nodes have acknowledged at least those   |                                         |
 /// | has challenged                           | the same, where a process can be next   |
 /// | epoch and to which node it is granted    | the same, stable                        |
 #[derive(Clone, Copy, Debug, Default)]
@@ -40,8 +43,9 @@ impl<V: Variant> QuorumMapping<V> {
     }
 
     /// The watch of the highest node takes one skew, and that of each other one more; no two timers
-    /// that the specification tells apart take equally long.
+    /// that the specification tells apart take equally long. A leader waits for two rounds at once.
     const TIMING: program::Timing = program::Timing {
+        round: Duration::from_millis(400),
         skew: Duration::from_millis(110),
         preemption: V::PREEMPTION,
         ..program::Timing::DEFAULT
@@ -91,12 +95,23 @@ impl<V: Variant> QuorumMapping<V> {
             Canvassing(supports) => process(spec::Role::Canvassing, ids(supports)),
             Claiming(grants) => process(spec::Role::Claiming, ids(grants)),
             Succeeding(grants) => process(spec::Role::Succeeding, ids(grants)),
-            Leader { round, acks, invited, .. } => {
-                let leader = node.status().leader.and_then(process_id);
-                let round = u16::try_from(*round).unwrap_or(u16::MAX);
-                let invited = invited.and_then(process_id);
-                let leads = process(spec::Role::Leader, ids(acks));
-                spec::Process { leader, round, invited, ..leads }
+            Leader { round, waiting, followers, invited } => {
+                let alone: Ids = process_id(node.config().id).into_iter().collect();
+                let acks =
+                    |number| followers.iter().filter(move |(_, node)| node.acknowledged >= number);
+                let voters = |number| acks(number).filter_map(|(&id, _)| process_id(id));
+                let granted = |number| voters(number).fold(alone, Ids::with);
+                let waits = |place: usize| waiting.get(place).copied();
+                spec::Process {
+                    leader: node.status().leader.and_then(process_id),
+                    granted: waits(0).map_or(alone, granted),
+                    granted_later: waits(1).map_or(Ids::NONE, granted),
+                    round: small(*round),
+                    asked: waits(0).map_or(0, small),
+                    later: waits(1).map_or(0, small),
+                    invited: invited.and_then(process_id),
+                    ..process(spec::Role::Leader, alone)
+                }
             }
         }
     }
@@ -206,6 +221,7 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
     fn timer(&self, timer: program::Timer) -> spec::Timer {
         match timer {
             program::Timer::Asked => spec::Timer::Asked,
+            program::Timer::Later(_) => spec::Timer::Later,
             program::Timer::Lease => spec::Timer::Lease,
             program::Timer::Promise => spec::Timer::Promise,
             program::Timer::Quiet => spec::Timer::Quiet,
@@ -226,7 +242,7 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
         let higher = members.iter().filter(|&other| other > id && !observes(other));
         let skews: Duration = higher.map(|_| timing.skew).sum();
         Some(match timer {
-            spec::Timer::Asked | spec::Timer::Lease => timing.lease,
+            spec::Timer::Asked | spec::Timer::Later | spec::Timer::Lease => timing.lease,
             spec::Timer::Promise | spec::Timer::Quiet => timing.promise,
             spec::Timer::Watch => timing.skew + skews,
             spec::Timer::Election => timing.election,
@@ -260,8 +276,8 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
     }
 
     fn ignored_fields(&self) -> &'static [(&'static str, &'static str)] {
-        const ASKED: &str =
-            "it is told to a program that asks which node is next, and read by no step";
+        const ASKED: &str = "beyond the rounds that wait, it is told to a program that asks which \
+                             node is next, and read by no step";
         const NEVER_NEXT: &str = "by these rules no process is to be next, and no step reads it";
         if V::HANDS_OVER {
             &[("followers", ASKED)]
@@ -357,7 +373,7 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
             }
             spec::Message::Grant(epoch) => role == Claiming && epoch == own,
             spec::Message::Ack(epoch, round) => {
-                role == Leader && epoch == own && round == step.before.round
+                role == Leader && epoch == own && round <= step.before.round
             }
             spec::Message::Refuse(epoch, _) => {
                 epoch > own && matches!(role, Canvassing | Claiming | Leader)
@@ -454,6 +470,7 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
                 spec::Timer::Quiet => &["quiet"],
                 spec::Timer::Promise => &["promises"],
                 spec::Timer::Asked => &["count"],
+                spec::Timer::Later => &["rounds"],
                 spec::Timer::Watch => &["canvass"],
                 spec::Timer::Dwell => &["preemption"],
                 spec::Timer::Request => &["transfer", "step_down"],
@@ -464,27 +481,5 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
     }
 }
 
-/// The list with this config epoch.
-fn list(config_epoch: u64) -> spec::List {
-    spec::List::try_from(config_epoch - Members::FIRST).unwrap_or(spec::List::MAX)
-}
-
-/// A message among members of the first list.
-fn of_the_list(message: spec::Message) -> spec::Letter {
-    spec::Letter { message, list: 0 }
-}
-
 /// What is never met, and why.
 type Never = (&'static str, &'static str);
-
-fn ids(nodes: &BTreeSet<NodeId>) -> Ids {
-    nodes.iter().copied().filter_map(process_id).collect()
-}
-
-fn epoch(of: program::Epoch) -> spec::Epoch {
-    spec::Epoch::try_from(of.number()).unwrap_or(spec::Epoch::MAX)
-}
-
-fn small(round: u64) -> spec::Round {
-    spec::Round::try_from(round).unwrap_or(spec::Round::MAX)
-}

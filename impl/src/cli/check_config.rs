@@ -74,6 +74,13 @@ impl Visitor for Explain<'_> {
         for relation in relations {
             let _ = writeln!(text, "# {relation}");
         }
+        let demands = C::demands(config.core());
+        if !demands.is_empty() {
+            let _ = writeln!(text, "\n# What the network must give:");
+        }
+        for demand in demands {
+            let _ = writeln!(text, "# {demand}");
+        }
         Ok(text)
     }
 }

@@ -66,6 +66,13 @@ pub trait Runnable: Core {
         Vec::new()
     }
 
+    /// Returns what the network must give, as inequalities with their numbers: what no
+    /// configuration can see to.
+    fn demands(config: &Self::Config) -> Vec<String> {
+        let _ = config;
+        Vec::new()
+    }
+
     /// Returns whether the node has durable state, and so needs storage.
     fn durable(config: &Self::Config) -> bool {
         let _ = config;
@@ -431,6 +438,16 @@ impl Runnable for Quorum {
 
     fn explain(config: &Self::Config) -> Vec<String> {
         explained(&config.timing.relations())
+    }
+
+    fn demands(config: &Self::Config) -> Vec<String> {
+        let timing = &config.timing;
+        let shown = humantime::format_duration;
+        let (keep, lead) = (timing.longest_round_trip(), timing.longest_round_trip_to_lead());
+        vec![
+            format!("to come to lead: round trip to a majority < {}", shown(lead)),
+            format!("to keep the lease: round trip to a majority < {}", shown(keep)),
+        ]
     }
 
     fn shortest_lease(config: &Self::Config) -> Option<Duration> {

@@ -165,7 +165,15 @@ impl<C: Core, K: Clock> Actor<C, K> {
             Action::Probe => return self.disk.probe().map(Event::StorageAnswered),
             Action::Publish(view) => self.publish(view),
             Action::RenewLease(lease) => {
-                self.lease_writer.set(lease);
+                if let Some(left) = self.lease_writer.set(lease) {
+                    let node = self.id();
+                    tracing::warn!(
+                        node,
+                        left_ms = left.as_millis(),
+                        "less than a third of the lease was left when it was renewed: the network \
+                         or this machine is slow"
+                    );
+                }
                 self.publisher.renew(lease);
             }
             Action::Prepare(request) => {

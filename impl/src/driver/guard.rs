@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::time::Duration;
 
+use super::margin::Margin;
 use super::work::WorkTracker;
 use crate::clock::Clock;
 use crate::protocol::{Epoch, Lease, Time};
@@ -70,11 +71,17 @@ struct SharedLease {
     until: AtomicU64,
     /// What the application does meanwhile that the loop waits for.
     work_tracker: WorkTracker,
+    margin: Margin,
 }
 
 /// Writes the lease, for the loop. When it ends, however it does, the node leads no longer.
 #[derive(Debug)]
-pub(super) struct LeaseWriter(Arc<SharedLease>);
+pub(super) struct LeaseWriter {
+    shared: Arc<SharedLease>,
+    clock: Arc<dyn Clock>,
+    /// How long a lease is that has just been asked for.
+    length: Duration,
+}
 
 /// Reads the lease, for guards.
 #[derive(Clone, Debug)]
@@ -84,29 +91,37 @@ pub(super) struct LeaseReader {
 }
 
 impl LeaseWriter {
-    pub(super) fn new(clock: impl Clock) -> (Self, LeaseReader) {
-        let shared = Arc::<SharedLease>::default();
-        (Self(Arc::clone(&shared)), LeaseReader { shared, clock: Arc::new(clock) })
+    pub(super) fn new(clock: impl Clock, length: Duration) -> (Self, LeaseReader) {
+        let (shared, clock): (_, Arc<dyn Clock>) = (Arc::<SharedLease>::default(), Arc::new(clock));
+        let writer = Self { shared: Arc::clone(&shared), clock: Arc::clone(&clock), length };
+        (writer, LeaseReader { shared, clock })
     }
 
     /// What is to end before another node can lead.
     pub(super) fn work_tracker(&self) -> &WorkTracker {
-        &self.0.work_tracker
+        &self.shared.work_tracker
     }
 
     /// The node has this lease from here on. A time is never written beside an epoch whose lease is
-    /// over earlier.
-    pub(super) fn set(&self, lease: Option<Lease>) {
-        let SharedLease { epoch, until, .. } = &*self.0;
+    /// over earlier. Returns what was left of the lease before, if that is [to be warned
+    /// of](Margin::renewed).
+    pub(super) fn set(&self, lease: Option<Lease>) -> Option<Duration> {
+        let SharedLease { epoch, until, margin, .. } = &*self.shared;
         let held = lease.map_or(0, |lease| lease.epoch.number());
+        let (mut late, before) = (None, until.load(SeqCst));
         if epoch.load(SeqCst) != held {
             epoch.store(0, SeqCst);
             until.store(0, SeqCst);
+            margin.begin();
+        } else if lease.is_some_and(|lease| lease.until.as_nanos() != before) {
+            let left = Time::from_nanos(before).since(self.clock.now());
+            late = Some(left).filter(|&left| margin.renewed(left, self.length));
         }
         if let Some(lease) = lease {
             until.store(lease.until.as_nanos(), SeqCst);
             epoch.store(held, SeqCst);
         }
+        late
     }
 }
 
@@ -125,6 +140,16 @@ impl LeaseReader {
     /// How long the lease lasts if it is not renewed.
     pub(super) fn left(&self) -> Option<Duration> {
         self.current().map(|lease| lease.until.since(self.clock.now()))
+    }
+
+    /// What was left of the lease when it was renewed last.
+    pub(super) fn margin(&self) -> Option<Duration> {
+        self.current().and_then(|_| self.shared.margin.left())
+    }
+
+    /// How often the lease was renewed with less than a third of it left.
+    pub(super) fn late_renewals(&self) -> u64 {
+        self.shared.margin.late()
     }
 
     pub(super) fn guard(&self) -> Option<Guard> {
@@ -154,14 +179,18 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_guard_is_valid_while_the_lease_lasts_and_is_renewed() {
         let clock = ManualClock::new();
-        let (lease_writer, leases) = LeaseWriter::new(clock.clone());
+        let (lease_writer, leases) = LeaseWriter::new(clock.clone(), Duration::from_secs(2));
         assert!(leases.guard().is_none(), "it does not lead yet");
         lease_writer.set(lease(7, 2));
         let guard = leases.guard().expect("it leads");
         assert_eq!(guard.epoch(), Epoch::new(7));
         clock.sleep(Duration::from_millis(1_999));
         assert!(guard.is_valid_now());
-        lease_writer.set(lease(7, 3));
+        let late = lease_writer.set(lease(7, 3));
+        assert_eq!(late, Some(Duration::from_millis(1)), "of two seconds");
+        assert_eq!(leases.margin(), late);
+        assert_eq!(leases.late_renewals(), 1);
+        assert_eq!(lease_writer.set(lease(7, 3)), None, "it is the same");
         clock.sleep(Duration::from_millis(2));
         assert!(guard.is_valid_now(), "renewed");
         // The loop has not run again: nothing but the clock says so.
@@ -172,7 +201,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_guard_is_for_one_epoch() {
-        let (lease_writer, leases) = LeaseWriter::new(ManualClock::new());
+        let (lease_writer, leases) = LeaseWriter::new(ManualClock::new(), Duration::from_secs(2));
         lease_writer.set(lease(7, 2));
         let first = leases.guard().expect("it leads");
         lease_writer.set(None);

@@ -17,6 +17,7 @@ mod health;
 mod history;
 mod leaderless;
 mod leadership;
+mod margin;
 mod work;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -209,7 +210,7 @@ impl Election {
         let clock = SystemClock;
         let setup = setup(&config, storage.is_some(), preparation.is_some())?;
         let (publisher, leadership, history) = Publisher::new(config.node());
-        let (lease_writer, leases) = LeaseWriter::new(clock);
+        let (lease_writer, leases) = LeaseWriter::new(clock, setup.silence);
         let (ignored, unfitness) = (Arc::new(AtomicU64::new(0)), Unfitness::default());
         let incarnation = incarnation();
         let hello = hello(&config, incarnation);
@@ -452,6 +453,7 @@ fn reporter<M: Copy + Send + Sync + 'static>(
             leader: now.leader,
             epoch: now.epoch,
             lease_ms: leases.left().map(milliseconds),
+            margin_ms: leases.margin().map(milliseconds),
             reason: now.reason.map(|reason| reason.name().to_owned()),
             seq: now.seq,
             uptime_ms: milliseconds(start.elapsed()),
@@ -471,6 +473,7 @@ fn reporter<M: Copy + Send + Sync + 'static>(
                 bad_frames: links.bad_frames(),
                 ignored_messages: ignored.load(Ordering::Relaxed),
                 dropped_log_lines: log::dropped(),
+                late_renewals: leases.late_renewals(),
             },
         }
     })

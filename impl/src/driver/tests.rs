@@ -197,7 +197,7 @@ fn around<C: Core>(
     clock: &ManualClock,
 ) -> (Actor<C, ManualClock>, LeadershipWatch, LeaseReader) {
     let (publisher, leadership, _) = Publisher::new(node.status().id);
-    let (lease_writer, leases) = LeaseWriter::new(clock.clone());
+    let (lease_writer, leases) = LeaseWriter::new(clock.clone(), setup.silence);
     let setup = Setup { stores: storage.is_some(), ..setup };
     let actor = Actor {
         member: Member::new(node, &setup, clock.now()),

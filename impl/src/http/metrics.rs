@@ -44,9 +44,9 @@ struct Seen {
 struct Metric(&'static str, &'static str, Kind);
 
 /// All metrics. The name of a counter ends with `_total` when it is written.
-const METRICS: [Metric; 22] = {
+const METRICS: &[Metric] = {
     use Kind::{Count, CountEach, Info, Role, Value, ValueEach};
-    [
+    &[
         Metric("bellwether", "The node, its cluster, its protocol and the version", Info),
         Metric(
             "bellwether_leads",
@@ -88,6 +88,16 @@ const METRICS: [Metric; 22] = {
             "bellwether_lease_seconds",
             "How long the node's own lease lasts if it is not renewed",
             Value(|seen| seen.status.lease_ms.map(|ms| ms as f64 / 1_000.0)),
+        ),
+        Metric(
+            "bellwether_lease_margin_seconds",
+            "What was left of the node's own lease when it was renewed last",
+            Value(|seen| seen.status.margin_ms.map(|ms| ms as f64 / 1_000.0)),
+        ),
+        Metric(
+            "bellwether_late_renewals",
+            "Renewals of the node's own lease with less than a third of it left",
+            Count(|status| status.counters.late_renewals),
         ),
         Metric(
             "bellwether_uptime_seconds",
@@ -181,7 +191,7 @@ impl Collector for Collected {
         let Self(node) = self;
         let (leads, healthy) = (node.leads_now(), node.is_healthy());
         let seen = Seen { status: node.status(), leads, healthy };
-        for Metric(name, help, kind) in &METRICS {
+        for Metric(name, help, kind) in METRICS {
             encode(&mut encoder, name, help, kind, &seen)?;
         }
         Ok(())

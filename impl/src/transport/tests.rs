@@ -67,6 +67,7 @@ fn nothing_special() -> StatusReport {
         leader: None,
         epoch: None,
         lease_ms: None,
+        margin_ms: None,
         reason: None,
         seq: 1,
         uptime_ms: 1,

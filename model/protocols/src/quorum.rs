@@ -71,11 +71,18 @@ pub struct Process {
     pub leader: Option<Id>,
     /// To which process it has promised to grant no other anything.
     pub promised: Option<Id>,
-    /// The processes that support it, have granted it its epoch, or have acknowledged its round,
-    /// itself included.
+    /// The processes that support it, have granted it its epoch, or have acknowledged the round for
+    /// which [`Timer::Asked`] runs or a later one, itself included.
     pub granted: Ids,
+    /// The processes that have acknowledged the round for which [`Timer::Later`] runs or a later
+    /// one, itself included.
+    pub granted_later: Ids,
     /// A leader's latest round.
     pub round: Round,
+    /// The round for which [`Timer::Asked`] runs; 0 if a leader waits for none.
+    pub asked: Round,
+    /// The round for which [`Timer::Later`] runs; 0 if a leader waits for no second one.
+    pub later: Round,
     /// The process that a leader has asked to take over from it.
     pub invited: Option<Id>,
     /// Whether it has challenged the leader of its epoch, or may have before a crash.
@@ -179,9 +186,11 @@ impl Message {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Timer {
-    /// The lease of what a process has asked for, a claim, a round or a challenge, if it is
-    /// granted.
+    /// The lease of what a process has asked for, a claim, a challenge or the earliest round that
+    /// no majority has acknowledged, if it is granted.
     Asked,
+    /// The lease of the latest round, while an earlier one waits for a majority.
+    Later,
     /// A leader's lease.
     Lease,
     /// A voter's promise.
@@ -218,6 +227,7 @@ impl Protocol for Quorum {
     const VARIANTS: &'static [Variant<Self>] = variants::ALL;
     const TIMERS: &'static [TimerRow<Self>] = &[
         TimerRow::fixed(Timer::Asked, &T_LEASE),
+        TimerRow::fixed(Timer::Later, &T_LEASE).armed_if(|rules| rules.rounds != Rounds::Latest),
         TimerRow::fixed(Timer::Lease, &T_LEASE),
         TimerRow::fixed(Timer::Promise, &T_PROMISE),
         TimerRow::fixed(Timer::Quiet, &T_PROMISE).armed_if(|rules| rules.quiet),
@@ -330,6 +340,7 @@ impl Protocol for Quorum {
         }
         match timer {
             Timer::Asked => self.on_unanswered(p),
+            Timer::Later => Self::forget_later(p),
             Timer::Lease => self.on_lease_expired(p),
             Timer::Promise => self.on_promise_over(p),
             Timer::Quiet => self.watch(p),

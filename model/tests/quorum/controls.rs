@@ -86,6 +86,15 @@ fn leases() -> Vec<Control> {
             world: hub("--crashes 0 --cuts 1 --without '1-3'", 1),
             ..timed("rounds=any", "an acknowledgement counts for its own round")
         },
+        // A round trip is longer than a round.
+        Control {
+            other: &[],
+            property: "first-leader-stays",
+            world: "--nodes 2 --crashes 0 --timing timed --delay 2 --t-backoff 3 --t-coord 14 \
+                    --t-elec 6 --t-lease 9 --t-promise 10 --t-round 3 --t-skew 1"
+                .to_owned(),
+            ..timed("rounds=latest", "a late acknowledgement counts")
+        },
         Control {
             world: hub("--recoveries 1 --without '1-3'", 3),
             ..timed("quiet=false", "a restarted voter waits for as long as a promise")

@@ -21,6 +21,8 @@
 //! - **The lease counts from before the request, and a restarted voter grants nothing for as long
 //!   as a promise that it may have forgotten:** C. Gray, D. Cheriton, *Leases: An Efficient
 //!   Fault-Tolerant Mechanism for Distributed File Cache Consistency*, SOSP 1989.
+//! - **Each acknowledgement counts for its round and those before it, however late it comes:** as
+//!   the lease of a Raft leader counts from its heartbeats (Ongaro 2014, §6.4.1).
 //! - **A node that finds no majority is not electable for a while:** ours. It supports others
 //!   meanwhile, so that a high node with few links does not hold up a lower one with many.
 //! - **A member may observe: it follows, is asked for nothing, and is in no majority:** as a
@@ -81,9 +83,12 @@ pub enum Message {
 /// The timers by which a node waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Timer {
-    /// The timer of the lease that a claim, a round or a challenge would give, once it is asked
-    /// for.
+    /// The timer of the lease that a claim or a challenge would give, or the earliest round that no
+    /// majority has acknowledged.
     Asked,
+    /// The timer of the lease that a later round would give, while earlier ones wait for a
+    /// majority: 1 for the second, and so on.
+    Later(u8),
     /// The timer of a leader for the end of its lease.
     Lease,
     /// The timer for the end of the node's promise.
@@ -166,13 +171,23 @@ pub enum State {
     Leader {
         /// The number of its latest round.
         round: u64,
-        /// The nodes that have acknowledged it, itself included.
-        acks: BTreeSet<NodeId>,
-        /// The latest round that each node has acknowledged.
-        followers: BTreeMap<NodeId, u64>,
+        /// The rounds that wait for a majority, the earliest first; [`Timer::Asked`] runs for that
+        /// one, and [`Timer::Later`] for the others.
+        waiting: Vec<u64>,
+        /// The nodes that have acknowledged a round.
+        followers: BTreeMap<NodeId, Follower>,
         /// The node that it has asked to take over.
         invited: Option<NodeId>,
     },
+}
+
+/// What a leader knows of a node that has acknowledged one of its rounds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Follower {
+    /// The latest round that it has acknowledged.
+    pub acknowledged: u64,
+    /// The leader's latest round when it last acknowledged any.
+    pub heard: u64,
 }
 
 /// One node of the quorum bully.
@@ -282,6 +297,10 @@ impl Core for Quorum {
     const NAME: &'static str = "quorum";
     const TIMERS: &'static [Timer] = &[
         Timer::Asked,
+        Timer::Later(1),
+        Timer::Later(2),
+        Timer::Later(3),
+        Timer::Later(4),
         Timer::Lease,
         Timer::Promise,
         Timer::Quiet,
@@ -314,7 +333,7 @@ impl Core for Quorum {
         // At most 255 members.
         let higher = config.members.voters_above(config.id).len() as u32;
         match timer {
-            Timer::Asked | Timer::Lease => timing.lease,
+            Timer::Asked | Timer::Later(_) | Timer::Lease => timing.lease,
             Timer::Promise | Timer::Quiet => timing.promise,
             Timer::Watch => timing.skew * (1 + higher),
             Timer::Election => timing.election,
@@ -399,7 +418,8 @@ impl Core for Quorum {
 
     fn expire(&mut self, cx: &mut Context<'_, Self>, timer: Timer) {
         match timer {
-            Timer::Asked => self.on_unanswered(cx),
+            Timer::Asked => self.on_unanswered(cx, 0),
+            Timer::Later(place) => self.on_unanswered(cx, place),
             Timer::Lease => self.watch(cx, LEASE_OVER),
             Timer::Promise => self.watch(cx, PROMISE_OVER),
             Timer::Quiet => self.on_quiet_over(cx),

@@ -26,7 +26,7 @@ impl Node {
     fn new() -> Self {
         let clock = ManualClock::new();
         let (publisher, leadership, history) = Publisher::new(NodeId::new(1).expect("not zero"));
-        let (lease_writer, leases) = LeaseWriter::new(clock.clone());
+        let (lease_writer, leases) = LeaseWriter::new(clock.clone(), Duration::from_secs(1));
         let (commands, _) = commands::channel();
         let report = Arc::new(|| unreachable!("no test asks"));
         let handle = Handle {

@@ -97,6 +97,7 @@ fn report() -> impl Strategy<Value = StatusReport> {
                 bad_frames: bad,
                 ignored_messages: ignored,
                 dropped_log_lines: ignored,
+                late_renewals: bad,
             };
             let role = if leader == Some(node) { Role::Leader } else { Role::Waiting };
             StatusReport {
@@ -110,6 +111,7 @@ fn report() -> impl Strategy<Value = StatusReport> {
                 leader,
                 epoch: leader.map(|_| Epoch::new(refused)),
                 lease_ms: leader.map(|_| bad),
+                margin_ms: leader.map(|_| refused),
                 reason: leader.map(|_| "claimed".to_owned()),
                 seq,
                 uptime_ms,
@@ -326,6 +328,7 @@ fn the_largest_status_report_fits_into_a_frame() {
         leader: Some(id(u16::MAX)),
         epoch: Some(Epoch::new(u64::MAX)),
         lease_ms: Some(u64::MAX),
+        margin_ms: Some(u64::MAX),
         reason: Some("r".repeat(64)),
         seq: u64::MAX,
         uptime_ms: u64::MAX,

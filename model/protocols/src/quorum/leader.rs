@@ -14,30 +14,71 @@ impl Quorum {
         self.start_round(p);
     }
 
-    /// A leader says to all that it leads, and notes when: before it sends.
+    /// A leader says to all that it leads, and notes when: before it sends. It may wait for two
+    /// rounds at a time: for the earliest that no majority has acknowledged, and for the latest.
     pub(super) fn start_round(&self, p: &mut Local<'_, Self>) {
         let (round, overstepped) = (p.state.round + 1, p.has_run_out(Timer::Lease));
-        *p.state = Process { round, granted: Ids::NONE.with(p.id()), overstepped, ..*p.state };
-        p.arm(Timer::Asked);
+        let alone = Ids::NONE.with(p.id());
+        let waits = p.timers().contains::<Self>(Timer::Asked) && self.rounds != Rounds::Latest;
+        *p.state = Process { round, overstepped, ..*p.state };
+        if waits {
+            *p.state = Process { later: round, granted_later: alone, ..*p.state };
+            p.arm(Timer::Later);
+        } else {
+            *p.state = Process { asked: round, granted: alone, ..*p.state };
+            p.arm(Timer::Asked);
+        }
         p.arm(Timer::Round);
         self.broadcast(p, Message::Coordinator(Self::kept(p).epoch, round));
+        self.renew(p);
     }
 
-    /// A round that a majority has acknowledged extends the lease.
+    /// An acknowledgement counts for the round that it answers and for those before it: the promise
+    /// behind it began after all of them were sent.
     pub(super) fn on_ack(&self, p: &mut Local<'_, Self>, from: Id, epoch: Epoch, round: Round) {
         let leads = matches!(p.state.role, Role::Leader | Role::Lapsed);
-        let counts = self.rounds == Rounds::Any || round == p.state.round;
-        let waits = p.timers().contains::<Self>(Timer::Asked);
-        if !leads || !counts || !waits || epoch != Self::kept(p).epoch {
+        if !leads || epoch != Self::kept(p).epoch || round > p.state.round {
             return;
         }
-        p.state.granted = p.state.granted.with(from);
-        if self.has_majority(p) {
-            p.state.granted = Ids::NONE.with(p.id());
-            p.state.role = Role::Leader;
-            p.state.leader = Some(p.id());
-            self.start_lease(p);
+        let Process { asked, later, .. } = *p.state;
+        let counts = |waits: Round| waits > 0 && (self.rounds == Rounds::Any || round >= waits);
+        if counts(asked) {
+            p.state.granted = p.state.granted.with(from);
         }
+        if counts(later) {
+            p.state.granted_later = p.state.granted_later.with(from);
+        }
+        self.renew(p);
+    }
+
+    /// The latest round that a majority has acknowledged extends the lease.
+    fn renew(&self, p: &mut Local<'_, Self>) {
+        let enough = self.enough(p.state, p.nodes());
+        let Process { asked, later, granted, granted_later, .. } = *p.state;
+        if later > 0 && granted_later.len() >= enough {
+            p.cancel(Timer::Asked);
+            Self::forget_asked(p);
+        } else if asked == 0 || granted.len() < enough {
+            return;
+        }
+        p.state.role = Role::Leader;
+        p.state.leader = Some(p.id());
+        self.start_lease(p);
+        Self::forget_asked(p);
+    }
+
+    /// It waits no longer for the earlier of two rounds, or for the only one.
+    fn forget_asked(p: &mut Local<'_, Self>) {
+        let Process { later, granted_later, .. } = *p.state;
+        let granted = if later > 0 { granted_later } else { Ids::NONE.with(p.id()) };
+        *p.state = Process { asked: later, granted, ..*p.state };
+        p.arm_since(Timer::Asked, Timer::Later);
+        Self::forget_later(p);
+    }
+
+    /// It waits for one round at most.
+    pub(super) fn forget_later(p: &mut Local<'_, Self>) {
+        *p.state = Process { later: 0, granted_later: Ids::NONE, ..*p.state };
     }
 
     fn start_lease(&self, p: &mut Local<'_, Self>) {
@@ -55,6 +96,10 @@ impl Quorum {
     pub(super) fn look_at_leases(&self, p: &mut Local<'_, Self>) -> bool {
         let before = p.state.role;
         if self.late == Late::LooksFirst {
+            if p.has_run_out(Timer::Later) {
+                p.cancel(Timer::Later);
+                Self::forget_later(p);
+            }
             if p.has_run_out(Timer::Asked) {
                 p.cancel(Timer::Asked);
                 self.on_unanswered(p);
@@ -69,8 +114,10 @@ impl Quorum {
 
     /// What it asked for would be over by now, if it were granted.
     pub(super) fn on_unanswered(&self, p: &mut Local<'_, Self>) {
-        if matches!(p.state.role, Role::Claiming | Role::Succeeding) {
-            self.back_off(p);
+        match p.state.role {
+            Role::Claiming | Role::Succeeding => self.back_off(p),
+            Role::Leader | Role::Lapsed => Self::forget_asked(p),
+            Role::Follower | Role::Deferring | Role::Canvassing => {}
         }
     }
 

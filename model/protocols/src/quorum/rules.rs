@@ -172,9 +172,11 @@ pub enum Count {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rounds {
-    /// The one that it answers.
+    /// The one that it answers, and those before it, however late it comes.
     Own,
-    /// The latest.
+    /// The latest, if it answers that; otherwise for none.
+    Latest,
+    /// All that wait for a majority, whichever it answers.
     Any,
 }
 

@@ -1,7 +1,7 @@
 //! Epochs [without history](crate::terms), and rounds.
 //!
-//! Of rounds, only a leader asks anything: whether an acknowledgement is that of its latest. So the
-//! latest round of a leader is called 1 and all others 0, in its state and in flight.
+//! Of rounds, only a leader asks anything: for how many of those that it waits for an
+//! acknowledgement counts. So a round is called by that number, in its state and in flight.
 
 use super::{Letter, Message, Process, Quorum, Role, Stable, Storage, known};
 use crate::terms::{BEYOND, Names};
@@ -51,9 +51,12 @@ pub(super) fn canonicalize(rules: &Quorum, all: Everything<'_, Quorum>) {
 
 fn name_rounds(processes: &mut [Process], stable: &[Stable], messages: &mut [Envelope<Letter>]) {
     let leads = |process: &Process| matches!(process.role, Role::Leader | Role::Lapsed);
-    let latest = |id: Id| {
-        let process = &processes[id.index()];
-        leads(process).then(|| (known(process, &stable[id.index()]).epoch, process.round))
+    let counts = |leader: Id, epoch, round| {
+        let process = &processes[leader.index()];
+        let own = known(process, &stable[leader.index()]).epoch;
+        let for_one = |waits| waits > 0 && round >= waits;
+        let waits = [process.asked, process.later].map(|waits| u16::from(for_one(waits)));
+        if leads(process) && epoch == own { waits.iter().sum() } else { 0 }
     };
     for Envelope { from, to, message } in messages.iter_mut() {
         let (leader, epoch, round) = match &mut message.message {
@@ -61,9 +64,11 @@ fn name_rounds(processes: &mut [Process], stable: &[Stable], messages: &mut [Env
             Message::Ack(epoch, round) => (*to, *epoch, round),
             _ => continue,
         };
-        *round = u16::from(latest(leader) == Some((epoch, *round)));
+        *round = counts(leader, epoch, *round);
     }
     for process in processes.iter_mut() {
-        process.round = u16::from(leads(process));
+        process.asked = u16::from(process.asked > 0);
+        process.later = 2 * u16::from(process.later > 0);
+        process.round = process.asked.max(process.later);
     }
 }

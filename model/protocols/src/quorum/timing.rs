@@ -24,7 +24,7 @@ pub(super) fn may_time_out(rules: &Quorum, view: &Moment<'_>, me: Id, timer: Tim
         }
         // The lease would run out no earlier than the wait for the answers ends, and a leader's
         // present one no later.
-        Timer::Asked => false,
+        Timer::Asked | Timer::Later => false,
         Timer::Round | Timer::Election => !concerns(view, me),
         Timer::Lease => !has_contact(rules, view, me) && !view.in_flight(|_, to, _| to == me),
         Timer::Promise | Timer::Quiet => {

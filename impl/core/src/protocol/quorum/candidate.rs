@@ -63,6 +63,7 @@ impl Quorum {
         cx.arm(Timer::Asked);
         cx.arm(Timer::Election);
         Self::ask_all(cx, Message::Claim(epoch));
+        self.lead_if_granted(cx);
     }
 
     /// A majority of grants makes it leader.
@@ -80,7 +81,13 @@ impl Quorum {
             return;
         };
         grants.insert(from);
-        if Self::is_majority(cx, grants) {
+        self.lead_if_granted(cx);
+    }
+
+    fn lead_if_granted(&mut self, cx: &mut Context<'_, Self>) {
+        if let State::Claiming(grants) | State::Succeeding(grants) = &self.state
+            && Self::is_majority(cx, grants)
+        {
             self.lead(cx, GRANTED);
         }
     }

@@ -114,6 +114,32 @@ impl Timing {
         vec![renewed, outlasts, section.longer(coordinator, election, why, self.election * 3)]
     }
 
+    /// Returns for how many rounds a leader waits at a time: as many as there are in a lease, from
+    /// 2 to 5.
+    #[must_use]
+    pub fn rounds_at_once(&self) -> usize {
+        let in_a_lease = self.lease.as_nanos() / self.round.as_nanos().max(1);
+        usize::try_from(in_a_lease).unwrap_or(usize::MAX).clamp(2, 5)
+    }
+
+    /// Returns the round trip to a majority below which a node comes to lead: it needs answers
+    /// within [`Timing::election`]; and its first lease counts from its claim, while its first
+    /// round follows the grants.
+    #[must_use]
+    pub fn longest_round_trip_to_lead(&self) -> Duration {
+        self.election.min(self.lease / 2)
+    }
+
+    /// Returns the round trip to a majority below which a leader keeps its lease: the next round
+    /// that waits is acknowledged before the lease of the one before is over.
+    #[must_use]
+    pub fn longest_round_trip(&self) -> Duration {
+        // At most 3 more than 2 wait.
+        let more = self.rounds_at_once() as u32 - 2;
+        let gap = (self.lease + self.round * more) / 2;
+        gap.min(self.lease.saturating_sub(self.round))
+    }
+
     /// Returns what another node must know of these durations before the two talk.
     #[must_use]
     pub fn terms(&self) -> LeaseTerms {

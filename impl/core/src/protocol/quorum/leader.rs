@@ -1,6 +1,9 @@
 //! What a leader does: rounds that renew its lease.
+//!
+//! A round takes as long as the network needs, which may be longer than the time until the next. So
+//! several wait for a majority at a time, each with the lease that it would give.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::{
     ASKED_TO_YIELD, Context, Epoch, Message, NO_MAJORITY, NodeId, Quorum, Reason, STALE, State,
@@ -12,8 +15,8 @@ impl Quorum {
     pub(super) fn lead(&mut self, cx: &mut Context<'_, Self>, reason: Reason) {
         // While it claims, the timer runs.
         let until = cx.armed(Timer::Asked).unwrap_or(cx.now());
-        let (acks, followers) = (BTreeSet::new(), BTreeMap::new());
-        let leads = State::Leader { round: 0, acks, followers, invited: None };
+        let (waiting, followers) = (Vec::new(), BTreeMap::new());
+        let leads = State::Leader { round: 0, waiting, followers, invited: None };
         if self.proves() {
             cx.persist(self.durable.clone());
         }
@@ -40,19 +43,21 @@ impl Quorum {
     }
 
     /// The leader says to all that it leads, and notes until when a lease would last that counts
-    /// from before the sending.
+    /// from before the sending. If as many rounds wait as may, it waits for the latest no longer.
     fn start_round(&mut self, cx: &mut Context<'_, Self>) {
-        let State::Leader { round, acks, .. } = &mut self.state else { return };
+        let State::Leader { round, waiting, .. } = &mut self.state else { return };
         *round = round.saturating_add(1);
-        *acks = BTreeSet::from([cx.id()]);
+        waiting.truncate(cx.config().timing.rounds_at_once() - 1);
+        waiting.push(*round);
         let message = Message::Coordinator(self.durable.epoch, *round);
-        cx.arm(Timer::Asked);
+        cx.arm(timer(waiting.len() - 1));
         cx.arm(Timer::Round);
         Self::broadcast(cx, message);
+        self.renew(cx);
     }
 
-    /// "I follow you": a round that a majority has acknowledged extends the lease. Further answers
-    /// give nothing, nor do those that come when what the round would give is over.
+    /// "I follow you": it counts for the round that it answers and for those before it, because the
+    /// promise behind it began after all of them were sent.
     pub(super) fn on_ack(
         &mut self,
         cx: &mut Context<'_, Self>,
@@ -62,24 +67,64 @@ impl Quorum {
     ) {
         let own = self.durable.epoch;
         match &mut self.state {
-            State::Leader { round, acks, followers, .. } if epoch == own && number == *round => {
-                followers.insert(from, number);
-                let Some(until) = cx.armed(Timer::Asked) else { return };
-                acks.insert(from);
-                if Self::is_majority(cx, acks) {
-                    *acks = BTreeSet::from([cx.id()]);
-                    cx.cancel(Timer::Asked);
-                    cx.arm_at(Timer::Lease, until);
-                }
+            State::Leader { round, followers, .. } if epoch == own && number <= *round => {
+                let follower = followers.entry(from).or_default();
+                follower.acknowledged = number.max(follower.acknowledged);
+                follower.heard = *round;
+                self.renew(cx);
             }
             _ => cx.ignore(from, STALE),
         }
     }
 
-    /// What it has asked for would be over by now.
-    pub(super) fn on_unanswered(&mut self, cx: &mut Context<'_, Self>) {
-        if matches!(self.state, State::Claiming(_) | State::Succeeding(_)) {
-            self.back_off(cx, NO_MAJORITY);
+    /// The latest round that a majority has acknowledged extends the lease.
+    fn renew(&mut self, cx: &mut Context<'_, Self>) {
+        let State::Leader { waiting, followers, .. } = &self.state else { return };
+        let voters = cx.config().members.voters().len();
+        let acknowledged = |number: &u64| {
+            let others = followers.values().filter(|other| other.acknowledged >= *number).count();
+            2 * (others + 1) > voters
+        };
+        let Some(place) = waiting.iter().rposition(acknowledged) else { return };
+        if let Some(until) = cx.armed(timer(place)) {
+            cx.arm_at(Timer::Lease, until);
         }
+        self.forget_rounds(cx, 0, place + 1);
+    }
+
+    /// It waits no longer for so many rounds from this place on. Those behind them keep their
+    /// deadlines.
+    fn forget_rounds(&mut self, cx: &mut Context<'_, Self>, first: usize, count: usize) {
+        let State::Leader { waiting, .. } = &mut self.state else { return };
+        let last = waiting.len();
+        waiting.drain(first..first + count);
+        for place in first..last {
+            let until = Some(place + count).filter(|&at| at < last).map(timer);
+            let until = until.and_then(|behind| cx.armed(behind));
+            match until {
+                Some(until) => cx.arm_at(timer(place), until),
+                None => cx.cancel(timer(place)),
+            }
+        }
+    }
+
+    /// What it has asked for would be over by now: a claim, or the round at this place.
+    pub(super) fn on_unanswered(&mut self, cx: &mut Context<'_, Self>, place: u8) {
+        match &self.state {
+            State::Claiming(_) | State::Succeeding(_) => self.back_off(cx, NO_MAJORITY),
+            State::Leader { waiting, .. } if usize::from(place) < waiting.len() => {
+                self.forget_rounds(cx, place.into(), 1);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The timer of the round at this place among those that wait, from 0.
+fn timer(place: usize) -> Timer {
+    match u8::try_from(place) {
+        Ok(0) => Timer::Asked,
+        // At most as many wait as there are timers.
+        place => Timer::Later(place.unwrap_or(u8::MAX)),
     }
 }

@@ -1,7 +1,7 @@
 //! What a node is asked to do, and whether it may lead: its machine is fit, and it was not asked to
 //! stay away.
 
-use super::{ASKED_TO_YIELD, Context, Message, NodeId, Quorum, Request, State, Timer};
+use super::{ASKED_TO_YIELD, Context, Follower, Message, NodeId, Quorum, Request, State, Timer};
 
 impl Quorum {
     /// Something is asked of it. What ends a leadership is done at once, but for what its machine
@@ -36,11 +36,10 @@ impl Quorum {
         }
     }
 
-    /// The highest node that has acknowledged the leader's latest round, or the one before while
-    /// the latest is under way.
+    /// The highest node that has acknowledged any round since the one before the latest began.
     pub(super) fn best_follower(&self) -> Option<NodeId> {
         let State::Leader { round, followers, .. } = &self.state else { return None };
-        let lately = |(_, answered): &(&NodeId, &u64)| answered.saturating_add(1) >= *round;
+        let lately = |(_, node): &(&NodeId, &Follower)| node.heard.saturating_add(1) >= *round;
         followers.iter().filter(lately).map(|(&id, _)| id).max()
     }
 

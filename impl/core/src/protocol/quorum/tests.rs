@@ -5,6 +5,7 @@ mod lists;
 mod observers;
 mod promises;
 mod requests;
+mod rounds;
 
 use std::time::Duration;
 
@@ -149,17 +150,6 @@ fn a_lease_counts_from_before_the_round_that_a_majority_acknowledged() {
     three.hears(1_700, 1, Message::Ack(epoch(1), 2));
     assert_eq!(three.0.leads(at(2_519)), Some(epoch(1)));
     assert_eq!(three.0.leads(at(2_520)), None, "not 2700, which is when the answer came");
-}
-
-#[test]
-fn an_answer_to_an_old_round_gives_nothing() {
-    let mut three = Story::of_a_leader();
-    three.at(1_520, Input::Wake);
-    assert_eq!(
-        three.hears(1_530, 1, Message::Ack(epoch(1), 1)),
-        "ignored 1: it belongs to something that is over"
-    );
-    assert_eq!(three.0.leads(at(2_310)), None);
 }
 
 #[test]
