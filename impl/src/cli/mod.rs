@@ -64,8 +64,8 @@ enum Command {
     #[command(hide = true)]
     ExecKeeper(exec::keeper::Args),
     #[cfg(target_os = "linux")]
-    #[command(hide = true)]
-    ExecCommand(exec::command::Args),
+    #[command(name = "exec-command", hide = true)]
+    ExecTrampoline(exec::command::Args),
     Status(status::Args),
     History(history::HistoryArgs),
     Events(history::EventsArgs),
@@ -132,7 +132,7 @@ fn run(line: &Line) -> Result<ExitCode, Failure> {
         #[cfg(target_os = "linux")]
         Command::ExecKeeper(args) => exec::keeper::run(args),
         #[cfg(target_os = "linux")]
-        Command::ExecCommand(args) => exec::command::run(args),
+        Command::ExecTrampoline(args) => exec::command::run(args),
         Command::Status(args) => status::run(args),
         Command::History(args) => history::history(args),
         Command::Events(args) => history::events(args),

@@ -18,16 +18,18 @@ mod history;
 mod leaderless;
 mod leadership;
 mod margin;
+mod reporter;
 mod work;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::ops::Deref;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use futures::FutureExt as _;
+use futures::future::BoxFuture;
 use thiserror::Error;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
@@ -40,21 +42,21 @@ use self::disk::Disk;
 use self::gate::PreparationSender;
 pub use self::gate::{Approach, Preparation};
 pub use self::guard::Guard;
-use self::guard::{LeaseReader, LeaseWriter};
+use self::guard::LeaseWriter;
 pub use self::handle::{Handle, LeadError};
 use self::health::Unfitness;
 pub use self::history::{Change, History};
 use self::leaderless::Patience;
 use self::leadership::Publisher;
 pub use self::leadership::{Leadership, LeadershipWatch, OwnChange, Term};
+use self::reporter::Reporter;
 pub use self::work::{PANIC_PAUSE, Work};
 use crate::clock::{Clock as _, SystemClock};
 use crate::config::{self, Address, Config, Credentials, Current, Runnable};
-use crate::log;
 pub use crate::member::RequestError;
 use crate::member::{Member, Setup};
-use crate::protocol::{Core, Node, NodeId};
-use crate::status::{Counters, StatusReport};
+use crate::protocol::{Core, Node};
+use crate::status::StatusReport;
 use crate::storage::{Directory, Storage, StorageError};
 use crate::transport::frame::Hello;
 use crate::transport::{self, Arrival, Limits, Links, Terms};
@@ -204,9 +206,7 @@ impl Election {
     ) -> Result<Self, JoinError> {
         let address = listener.local_addr().map_err(JoinError::Listener)?;
         let credentials = Current::new(config.credentials()?);
-        let durable = storage.as_mut().map(|storage| storage.load()).transpose()?.flatten();
-        let node = Node::<C>::new(config.core().clone(), durable, rand::random())
-            .map_err(|error| config::Error::Contradiction(Box::new(error)))?;
+        let node = node(&config, &mut storage)?;
         let clock = SystemClock;
         let setup = setup(&config, storage.is_some(), preparation.is_some())?;
         let (publisher, leadership, history) = Publisher::new(config.node());
@@ -215,21 +215,23 @@ impl Election {
         let incarnation = incarnation();
         let hello = hello(&config, incarnation);
         let lifetime = setup.lifetime;
-        let others = config.addresses().filter(|&(id, _)| id != config.node());
-        let links = Links::new(others, lifetime, clock);
-        let links = if config.suspects_refused() { links } else { links.without_presence() };
-        let observers = config.observers().collect();
+        let links = links(&config, lifetime, clock);
         let disk = Disk::new(storage);
         let patience = Patience::of(&config, clock);
         let fitness = patience.fitness.clone();
-        let report = reporter(
-            hello.clone(),
-            observers,
-            &leadership,
-            &leases,
-            &links,
-            (Arc::clone(&ignored), disk.stalled(), unfitness.clone(), patience.clone()),
-        );
+        let reporter = Reporter {
+            hello: hello.clone(),
+            observers: config.observers().collect(),
+            leadership: leadership.clone(),
+            leases: leases.clone(),
+            links: links.clone(),
+            ignored: Arc::clone(&ignored),
+            stalled: disk.stalled(),
+            unfitness: unfitness.clone(),
+            patience: patience.clone(),
+            start: Instant::now(),
+        };
+        let report: Report = Arc::new(move || reporter.report());
         let shared = Arc::clone(&report);
         let limits = Limits::new(config.network_timeout(), config.addresses().count() - 1);
         let (mut connections, arrivals) = transport::start(
@@ -239,10 +241,7 @@ impl Election {
             listener,
             Box::new(move || shared()),
         );
-        let shared = Arc::clone(&report);
-        let members = move || shared().members;
-        let watch = leaderless::watch(config.node(), patience, leadership.clone(), members);
-        connections.spawn(watch.boxed());
+        connections.spawn(watch(&config, patience, &leadership, &report));
         let without_lease = C::shortest_lease(config.core()).is_none().then_some(C::NAME);
         let handle = Handle {
             leadership,
@@ -272,13 +271,11 @@ impl Election {
             end: None,
         };
         let stop = CancellationToken::new();
-        let stopped = stop.clone();
         // Boxed, as all that is spawned for one protocol: a task of its own kind for each of them
         // would be a quarter of the program.
-        let part = take_part(actor, connections, (arrivals, queue), stopped);
-        let task = tokio::spawn(part.boxed());
-        let stop = stop.drop_guard();
-        Ok(Self { handle, address, credentials, task: Some(task), stop })
+        let part = take_part(actor, connections, (arrivals, queue), stop.clone());
+        let (task, stop) = (Some(tokio::spawn(part.boxed())), stop.drop_guard());
+        Ok(Self { handle, address, credentials, task, stop })
     }
 
     /// Returns a handle to this node, to be shared with other tasks.
@@ -364,6 +361,42 @@ impl Deref for Election {
     }
 }
 
+/// The node, with what it made durable before.
+fn node<C: Runnable>(
+    config: &Config<C>,
+    storage: &mut DurableState<C>,
+) -> Result<Node<C>, JoinError> {
+    let durable = storage.as_mut().map(|storage| storage.load()).transpose()?.flatten();
+    let node = Node::new(config.core().clone(), durable, rand::random());
+    Ok(node.map_err(|error| config::Error::Contradiction(Box::new(error)))?)
+}
+
+/// The links to the other members.
+fn links<C: Runnable>(
+    config: &Config<C>,
+    lifetime: Duration,
+    clock: SystemClock,
+) -> Links<C::Message> {
+    let others = config.addresses().filter(|&(id, _)| id != config.node());
+    let links = Links::new(others, lifetime, clock);
+    if config.suspects_refused() { links } else { links.without_presence() }
+}
+
+/// What says how the node is.
+type Report = Arc<dyn Fn() -> StatusReport + Send + Sync>;
+
+/// Says in the log when the node has no leader for too long.
+fn watch<C: Runnable>(
+    config: &Config<C>,
+    patience: Patience,
+    leadership: &LeadershipWatch,
+    report: &Report,
+) -> BoxFuture<'static, ()> {
+    let report = Arc::clone(report);
+    let members = move || report().members;
+    leaderless::watch(config.node(), patience, leadership.clone(), members).boxed()
+}
+
 /// What the node says of itself to others.
 fn hello<C: Runnable>(config: &Config<C>, incarnation: u64) -> Hello {
     let (cluster, protocol) = (config.cluster().clone(), C::NAME.to_owned());
@@ -425,58 +458,6 @@ fn setup<C: Runnable>(
 fn incarnation() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
-}
-
-/// What answers the question how the node is.
-fn reporter<M: Copy + Send + Sync + 'static>(
-    hello: Hello,
-    observers: BTreeSet<NodeId>,
-    leadership: &LeadershipWatch,
-    leases: &LeaseReader,
-    links: &Links<M>,
-    (ignored, stalled, unfitness, patience): (Arc<AtomicU64>, Arc<AtomicBool>, Unfitness, Patience),
-) -> Arc<dyn Fn() -> StatusReport + Send + Sync> {
-    let (leadership, leases) = (leadership.clone(), leases.clone());
-    let links = links.clone();
-    let start = Instant::now();
-    Arc::new(move || {
-        let (now, members) = (leadership.now(), links.report(&observers));
-        let milliseconds = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-        StatusReport {
-            cluster: hello.cluster.clone(),
-            protocol: hello.protocol.clone(),
-            node: hello.node,
-            incarnation: Some(hello.incarnation),
-            config_epoch: hello.config_epoch,
-            observes: observers.contains(&hello.node),
-            role: now.role,
-            leader: now.leader,
-            epoch: now.epoch,
-            lease_ms: leases.left().map(milliseconds),
-            margin_ms: leases.margin().map(milliseconds),
-            reason: now.reason.map(|reason| reason.name().to_owned()),
-            seq: now.seq,
-            uptime_ms: milliseconds(start.elapsed()),
-            in_role_ms: milliseconds(now.since.elapsed()),
-            problem: links
-                .isolation(now.role)
-                .or_else(|| {
-                    let stalled = stalled.load(Ordering::Relaxed);
-                    stalled.then(|| "the storage does not answer".to_owned())
-                })
-                .or_else(|| patience.problem(&now, &members))
-                .or_else(|| unfitness.problem()),
-            members,
-            counters: Counters {
-                attempts: now.attempts,
-                refused_handshakes: links.refused(),
-                bad_frames: links.bad_frames(),
-                ignored_messages: ignored.load(Ordering::Relaxed),
-                dropped_log_lines: log::dropped(),
-                late_renewals: leases.late_renewals(),
-            },
-        }
-    })
 }
 
 #[cfg(test)]

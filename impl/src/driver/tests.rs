@@ -9,12 +9,14 @@ mod work;
 
 use std::convert::Infallible;
 use std::sync::Mutex;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use tokio::sync::mpsc;
 
+use super::guard::LeaseReader;
 use super::*;
 use crate::clock::tests::ManualClock;
 use crate::config::{Detection, Fields};

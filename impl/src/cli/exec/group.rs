@@ -8,7 +8,6 @@
 use std::fs::{self, File, TryLockError};
 use std::io::{Error, Write as _};
 use std::path::{Component, Path, PathBuf};
-use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use anyhow::anyhow;

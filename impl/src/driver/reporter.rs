@@ -1,0 +1,74 @@
+//! What a node says of itself when it is asked how it is.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use super::guard::LeaseReader;
+use super::health::Unfitness;
+use super::leaderless::Patience;
+use super::leadership::LeadershipWatch;
+use crate::log;
+use crate::protocol::NodeId;
+use crate::status::{Counters, StatusReport};
+use crate::transport::Links;
+use crate::transport::frame::Hello;
+
+/// All that the status of a node is made of.
+pub(super) struct Reporter<M> {
+    pub(super) hello: Hello,
+    pub(super) observers: BTreeSet<NodeId>,
+    pub(super) leadership: LeadershipWatch,
+    pub(super) leases: LeaseReader,
+    pub(super) links: Links<M>,
+    pub(super) ignored: Arc<AtomicU64>,
+    /// Whether the storage does not answer.
+    pub(super) stalled: Arc<AtomicBool>,
+    pub(super) unfitness: Unfitness,
+    pub(super) patience: Patience,
+    pub(super) start: Instant,
+}
+
+impl<M: Copy + Send + Sync + 'static> Reporter<M> {
+    /// The status of the node at this moment.
+    pub(super) fn report(&self) -> StatusReport {
+        let now = self.leadership.now();
+        let members = self.links.report(&self.observers);
+        let milliseconds = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        let stalled = || {
+            let stalled = self.stalled.load(Ordering::Relaxed);
+            stalled.then(|| "the storage does not answer".to_owned())
+        };
+        let hello = &self.hello;
+        let problem = self.links.isolation(now.role).or_else(stalled);
+        let problem = problem.or_else(|| self.patience.problem(&now, &members));
+        StatusReport {
+            cluster: hello.cluster.clone(),
+            protocol: hello.protocol.clone(),
+            node: hello.node,
+            incarnation: Some(hello.incarnation),
+            config_epoch: hello.config_epoch,
+            observes: self.observers.contains(&hello.node),
+            role: now.role,
+            leader: now.leader,
+            epoch: now.epoch,
+            lease_ms: self.leases.left().map(milliseconds),
+            margin_ms: self.leases.margin().map(milliseconds),
+            reason: now.reason.map(|reason| reason.name().to_owned()),
+            seq: now.seq,
+            uptime_ms: milliseconds(self.start.elapsed()),
+            in_role_ms: milliseconds(now.since.elapsed()),
+            problem: problem.or_else(|| self.unfitness.problem()),
+            members,
+            counters: Counters {
+                attempts: now.attempts,
+                refused_handshakes: self.links.refused(),
+                bad_frames: self.links.bad_frames(),
+                ignored_messages: self.ignored.load(Ordering::Relaxed),
+                dropped_log_lines: log::dropped(),
+                late_renewals: self.leases.late_renewals(),
+            },
+        }
+    }
+}
