@@ -84,7 +84,7 @@ impl<V: Variant> QuorumMapping<V> {
         let Some(core) = node.core() else { return idle };
         let challenged = V::HANDS_OVER && core.challenged();
         let (list, joins) = (list(node.config().members.config_epoch()), core.joins());
-        let idle = spec::Process { challenged, list, joins, ..idle };
+        let idle = spec::Process { led: core.led(), challenged, list, joins, ..idle };
         let process = |role, granted| spec::Process { role, granted, ..idle };
         match core.state() {
             Follower { promised, heard } => {
@@ -272,6 +272,7 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
             granted_to,
             list: kept.map_or(0, |kept| list(kept.config_epoch)),
             unproven: kept.is_some_and(|kept| !kept.in_force),
+            joined: durable.before.as_ref().is_some_and(|before| before.is_empty()),
         }
     }
 
@@ -412,6 +413,7 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
         const HANDSHAKE: Never = ("rule lists_apart", "the handshake sees to it, not the core");
         const APART: Never = ("rule lists_apart", "there is one list of members");
         const PROVEN: Never = ("rule lists_proven", "there is one list of members");
+        const JOINT: Never = ("rule lists_joint", "there is one list of members");
         const WAIT: Never = ("rule newcomers_wait", "there is one list of members");
         const TRANSFER: Never = ("rule transfer", "by these rules nothing is asked");
         const STEP_DOWN: Never = ("rule step_down", "by these rules nothing is asked");
@@ -419,20 +421,20 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
         const LISTED: Never = ("rule observer", "the lists say which process observes");
         const OBSERVING: Never = ("rule observing", "by these rules every process votes");
         match (V::ASKED, Self::CHANGES, Self::OBSERVED) {
-            (Some(_), _, true) => &[HEALTHY, EPOCHS, LATE, LISTS, APART, PROVEN, WAIT],
+            (Some(_), _, true) => &[HEALTHY, EPOCHS, LATE, LISTS, APART, PROVEN, JOINT, WAIT],
             (Some(_), _, false) => {
-                &[HEALTHY, EPOCHS, LATE, LISTS, APART, PROVEN, WAIT, OBSERVER, OBSERVING]
+                &[HEALTHY, EPOCHS, LATE, LISTS, APART, PROVEN, JOINT, WAIT, OBSERVER, OBSERVING]
             }
             (None, true, true) => &[HEALTHY, EPOCHS, LATE, HANDSHAKE, TRANSFER, STEP_DOWN, LISTED],
             (None, true, false) => {
                 &[HEALTHY, EPOCHS, LATE, HANDSHAKE, TRANSFER, STEP_DOWN, OBSERVER, OBSERVING]
             }
             (None, false, true) => {
-                &[HEALTHY, EPOCHS, LATE, LISTS, APART, PROVEN, WAIT, TRANSFER, STEP_DOWN]
+                &[HEALTHY, EPOCHS, LATE, LISTS, APART, PROVEN, JOINT, WAIT, TRANSFER, STEP_DOWN]
             }
             (None, false, false) => &[
-                HEALTHY, EPOCHS, LATE, LISTS, APART, PROVEN, WAIT, TRANSFER, STEP_DOWN, OBSERVER,
-                OBSERVING,
+                HEALTHY, EPOCHS, LATE, LISTS, APART, PROVEN, JOINT, WAIT, TRANSFER, STEP_DOWN,
+                OBSERVER, OBSERVING,
             ],
         }
     }
@@ -440,8 +442,15 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
     fn rules(&self, happening: &SpecEvent<spec::Quorum>) -> &'static [&'static str] {
         match happening {
             SpecEvent::Boot | SpecEvent::Crash if Self::CHANGES => {
-                const RULES: &[&str] =
-                    &["quiet", "storage", "lists", "lists_proven", "newcomers_wait", "observing"];
+                const RULES: &[&str] = &[
+                    "quiet",
+                    "storage",
+                    "lists",
+                    "lists_proven",
+                    "lists_joint",
+                    "newcomers_wait",
+                    "observing",
+                ];
                 if Self::OBSERVED { RULES } else { &RULES[..RULES.len() - 1] }
             }
             SpecEvent::Boot | SpecEvent::Crash if Self::OBSERVED => {
@@ -449,10 +458,16 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
             }
             SpecEvent::Boot | SpecEvent::Crash => &["quiet", "storage"],
             SpecEvent::Receive { message, .. } => match message.message {
-                spec::Message::Canvass(_) => {
-                    &["canvass", "outrank", "defers", "promises", "binds_itself", "quiet"]
-                }
-                spec::Message::Support(_) => &["canvass", "grants"],
+                spec::Message::Canvass(_) => &[
+                    "canvass",
+                    "outrank",
+                    "defers",
+                    "returns",
+                    "promises",
+                    "binds_itself",
+                    "quiet",
+                ],
+                spec::Message::Support(_) => &["canvass", "grants", "returns"],
                 spec::Message::Outrank(_) => &["outrank"],
                 spec::Message::Claim(_) => &["grants", "promises", "quiet"],
                 spec::Message::Grant(_) => &["grants", "count"],

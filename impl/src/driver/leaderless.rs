@@ -25,7 +25,7 @@ const LOOK: Duration = Duration::from_secs(1);
 /// What decides whether it is a problem that a node has no leader, and what is known of the cause
 /// besides the links.
 #[derive(Clone, Debug)]
-pub(super) struct Patience {
+pub(super) struct LeaderTimeout {
     /// How long a node may be without a leader.
     longest: Duration,
     /// Whether a leader needs a majority of the voters.
@@ -37,7 +37,7 @@ pub(super) struct Patience {
     clock: Arc<dyn Clock>,
 }
 
-impl Patience {
+impl LeaderTimeout {
     /// Returns that of a node with this configuration.
     pub(super) fn of<C: Runnable>(config: &Config<C>, clock: impl Clock) -> Self {
         Self {
@@ -67,11 +67,11 @@ impl Patience {
 /// Says so in the log when the node has no leader for too long, and when it has one again.
 pub(super) async fn watch(
     node: NodeId,
-    patience: Patience,
+    leader_timeout: LeaderTimeout,
     leadership: LeadershipWatch,
     members: impl Fn() -> Vec<MemberReport>,
 ) {
-    let look = (patience.longest / 4).clamp(Duration::from_millis(10), LOOK);
+    let look = (leader_timeout.longest / 4).clamp(Duration::from_millis(10), LOOK);
     let node = node.get();
     let mut told = false;
     loop {
@@ -80,8 +80,8 @@ pub(super) async fn watch(
         if let Some(leader) = now.leader.filter(|_| told) {
             told = false;
             tracing::info!(node, leader = leader.get(), "there is a leader again");
-        } else if !told && patience.is_over(&now) {
-            let problem = patience.problem(&now, &members());
+        } else if !told && leader_timeout.is_over(&now) {
+            let problem = leader_timeout.problem(&now, &members());
             problem.inspect(|problem| tracing::warn!(node, "{problem}"));
             told = true;
         }

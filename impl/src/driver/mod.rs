@@ -46,7 +46,7 @@ use self::guard::LeaseWriter;
 pub use self::handle::{Handle, LeadError};
 use self::health::Unfitness;
 pub use self::history::{Change, History};
-use self::leaderless::Patience;
+use self::leaderless::LeaderTimeout;
 use self::leadership::Publisher;
 pub use self::leadership::{Leadership, LeadershipWatch, OwnChange, Term};
 use self::reporter::Reporter;
@@ -217,8 +217,8 @@ impl Election {
         let lifetime = setup.lifetime;
         let links = links(&config, lifetime, clock);
         let disk = Disk::new(storage);
-        let patience = Patience::of(&config, clock);
-        let fitness = patience.fitness.clone();
+        let leader_timeout = LeaderTimeout::of(&config, clock);
+        let fitness = leader_timeout.fitness.clone();
         let reporter = Reporter {
             hello: hello.clone(),
             observers: config.observers().collect(),
@@ -228,7 +228,7 @@ impl Election {
             ignored: Arc::clone(&ignored),
             stalled: disk.stalled(),
             unfitness: unfitness.clone(),
-            patience: patience.clone(),
+            leader_timeout: leader_timeout.clone(),
             start: Instant::now(),
         };
         let report: Report = Arc::new(move || reporter.report());
@@ -241,7 +241,7 @@ impl Election {
             listener,
             Box::new(move || shared()),
         );
-        connections.spawn(watch(&config, patience, &leadership, &report));
+        connections.spawn(watch(&config, leader_timeout, &leadership, &report));
         let without_lease = C::shortest_lease(config.core()).is_none().then_some(C::NAME);
         let handle = Handle {
             leadership,
@@ -388,13 +388,13 @@ type Report = Arc<dyn Fn() -> StatusReport + Send + Sync>;
 /// Says in the log when the node has no leader for too long.
 fn watch<C: Runnable>(
     config: &Config<C>,
-    patience: Patience,
+    leader_timeout: LeaderTimeout,
     leadership: &LeadershipWatch,
     report: &Report,
 ) -> BoxFuture<'static, ()> {
     let report = Arc::clone(report);
     let members = move || report().members;
-    leaderless::watch(config.node(), patience, leadership.clone(), members).boxed()
+    leaderless::watch(config.node(), leader_timeout, leadership.clone(), members).boxed()
 }
 
 /// What the node says of itself to others.

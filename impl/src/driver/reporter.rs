@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::guard::LeaseReader;
 use super::health::Unfitness;
-use super::leaderless::Patience;
+use super::leaderless::LeaderTimeout;
 use super::leadership::LeadershipWatch;
 use crate::log;
 use crate::protocol::NodeId;
@@ -26,7 +26,7 @@ pub(super) struct Reporter<M> {
     /// Whether the storage does not answer.
     pub(super) stalled: Arc<AtomicBool>,
     pub(super) unfitness: Unfitness,
-    pub(super) patience: Patience,
+    pub(super) leader_timeout: LeaderTimeout,
     pub(super) start: Instant,
 }
 
@@ -42,7 +42,7 @@ impl<M: Copy + Send + Sync + 'static> Reporter<M> {
         };
         let hello = &self.hello;
         let problem = self.links.isolation(now.role).or_else(stalled);
-        let problem = problem.or_else(|| self.patience.problem(&now, &members));
+        let problem = problem.or_else(|| self.leader_timeout.problem(&now, &members));
         StatusReport {
             cluster: hello.cluster.clone(),
             protocol: hello.protocol.clone(),

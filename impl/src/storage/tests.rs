@@ -217,7 +217,7 @@ fn what_a_voter_has_written_without_a_promise_is_read() {
     before.save(&(epoch, granted_to, list)).expect("writable");
     drop(before);
     let mut now = Directory::<Durable>::open(directory.path(), owner(2)).expect("usable");
-    let read = Durable { epoch, granted_to, list: None, promise: None };
+    let read = Durable { epoch, granted_to, list: None, promise: None, before: None };
     assert_eq!(now.load().expect("readable"), Some(read));
 }
 

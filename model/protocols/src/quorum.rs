@@ -87,6 +87,9 @@ pub struct Process {
     pub invited: Option<Id>,
     /// Whether it has challenged the leader of its epoch, or may have before a crash.
     pub challenged: bool,
+    /// Whether it has led, and since then neither promised itself to another nor outranked one in
+    /// its back-off: the rule `returns`.
+    pub led: bool,
     /// What it has written to stable storage, but not synced ([`Storage::SyncsLate`]).
     pub written: Option<Stable>,
     /// Whether it has just acted as a leader although its lease had run out by its own clock.
@@ -109,6 +112,9 @@ pub struct Stable {
     /// Whether it has not followed a leader of that list, nor led. The first list has none before
     /// it, and need not be proved.
     pub unproven: bool,
+    /// Whether it came to that list by hearing a member of it, and has not followed a leader of it:
+    /// it does not know which list is the one before.
+    pub joined: bool,
 }
 
 /// A message, and the list of members of the process that sends it.
@@ -280,6 +286,7 @@ impl Protocol for Quorum {
             let granted = Ids::NONE.with(leader);
             *p.state = Process {
                 role: Role::Leader,
+                led: self.returns,
                 leader: Some(leader),
                 granted,
                 round: 1,
@@ -421,8 +428,8 @@ impl Quorum {
                 p.cancel(timer);
             }
         }
-        let Process { challenged, written, list, joins, .. } = *p.state;
-        *p.state = Process { role, challenged, written, list, joins, ..Process::default() };
+        let Process { led, challenged, written, list, joins, .. } = *p.state;
+        *p.state = Process { role, led, challenged, written, list, joins, ..Process::default() };
     }
 }
 

@@ -194,15 +194,37 @@ fn successors() -> Vec<Control> {
 
 /// Who is asked.
 fn members() -> Vec<Control> {
+    let apart = &["lists_joint=false"];
+    let in_steps = &["lists_joint=false", "lists=replaces-in-steps"];
     vec![
         Control {
+            other: &["lists=fork-joins"],
+            world: "--nodes 4 --crashes 4 --recoveries 4".to_owned(),
+            ..list(
+                "lists_joint=false",
+                "the first leader of a list needs a majority of the list before",
+            )
+        },
+        Control {
             on: Some("lists=replaces-in-steps"),
-            other: &[],
+            other: apart,
             world: "--nodes 4 --recoveries 1".to_owned(),
             ..list("lists=replaces", "one member changes at a time")
         },
-        list("lists_proven=false", "a process moves at once only from a list that is in force"),
-        list("newcomers_wait=false", "one that is new to a list waits until it hears a member"),
+        Control {
+            other: in_steps,
+            ..list(
+                "lists_proven=false",
+                "a process moves at once only from a list that is in force",
+            )
+        },
+        Control {
+            other: in_steps,
+            ..list(
+                "newcomers_wait=false",
+                "one that is new to a list waits until it hears a member",
+            )
+        },
         Control {
             world: "--nodes 4 --crashes 2 --recoveries 2 --cuts 1".to_owned(),
             ..list("lists_apart=false", "processes of different lists do not talk")
@@ -223,7 +245,7 @@ fn members() -> Vec<Control> {
         },
         Control {
             on: Some("lists=swaps-in-steps"),
-            other: &[],
+            other: apart,
             ..list("lists=swaps", "a voter for an observer are two changes")
         },
     ]

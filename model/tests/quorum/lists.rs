@@ -43,6 +43,24 @@ fn a_member_joins_or_leaves_and_there_is_one_leader_at_a_time() {
     }
 }
 
+/// Two lists with one number, which an operator has written by mistake: at most one has a leader.
+#[test]
+fn of_two_lists_with_one_number_one_has_a_leader() {
+    let all = |nodes: u8| Faults { crashes: nodes, recoveries: nodes, ..Faults::NONE };
+    for (lists, nodes) in
+        [("fork-leaves", 3), ("fork-joins", 3), ("fork-mixed", 3), ("fork-joins", 4)]
+    {
+        let names = ["at-most-one-leader", "one-leader-per-epoch", "epochs-grow"];
+        let scenario = Scenario { faults: all(nodes), ..Scenario::calm(usize::from(nodes)) };
+        let report = report(rules("recommended", &[&format!("lists={lists}")]), scenario, &names);
+        assert_eq!(report.verdict(), Holds, "{lists} of {nodes}");
+    }
+    let rules = rules("recommended", &["lists=fork-joins"]);
+    let found =
+        lists_with_a_leader(&world(rules, Scenario { faults: all(3), ..Scenario::calm(3) }));
+    assert!(found.len() > 1, "one of them has: {found:?}");
+}
+
 #[test]
 fn every_list_can_come_to_have_a_leader() {
     for (lists, nodes, most) in [("joins", 3, 1), ("leaves", 3, 1)] {

@@ -63,7 +63,7 @@ fn a_connected_majority_of_three_has_a_leader_within_a_bound_whatever_else_is_mi
             .map(|name| most.get(name).copied().unwrap_or(0))
     };
     assert_eq!(counts(&cold), [7, 3, 2, 2, 1]);
-    assert_eq!(counts(&converged), [6, 0, 2, 2, 1]);
+    assert_eq!(counts(&converged), [7, 0, 2, 3, 1]);
 }
 
 /// `BELLWETHER_CASES` says how many of the 1,048,576 networks are tried: that many makes all.

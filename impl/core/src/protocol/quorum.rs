@@ -25,12 +25,14 @@
 //!   the lease of a Raft leader counts from its heartbeats (Ongaro 2014, §6.4.1).
 //! - **A node that finds no majority is not electable for a while:** ours. It supports others
 //!   meanwhile, so that a high node with few links does not hold up a lower one with many.
+//! - **Without preemption, the leader of the latest epoch comes before all others:** ours. After an outage of the whole network the leader is the one that it was.
 //! - **A member may observe: it follows, is asked for nothing, and is in no majority:** as a
 //!   non-voting member of Raft (Ongaro 2014, §4.2.1), which here need not catch up with anything.
 //! - **A leader hands over by stopping first; then the others grant the next epoch without being
 //!   asked:** ours. The successor said before that it is ready, and counts its lease from there.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -123,8 +125,13 @@ pub struct Durable {
     pub list: Option<List>,
     /// The length of a promise that the node may have given: until it has granted nothing for so
     /// long after a start, the longest. `None` was written by a release that did not keep it.
-    #[serde(deserialize_with = "voter::written_promise")]
+    #[serde(deserialize_with = "voter::written")]
     pub promise: Option<Duration>,
+    /// The voters of the list before, until its own is known to have had a leader; none if it came
+    /// to its list by hearing a member of it, and does not know them. `None` if it need not know
+    /// them, and if a release wrote it that did not keep them.
+    #[serde(deserialize_with = "voter::written")]
+    pub before: Option<Arc<[NodeId]>>,
 }
 
 const GRANTED: Reason = Reason::new("granted", "a majority granted the epoch");
@@ -197,6 +204,9 @@ pub struct Quorum {
     state: State,
     /// Whether it has challenged the leader of its epoch, or may have in an earlier life.
     challenged: bool,
+    /// Whether it has led, and since then neither promised itself to another nor outranked one in
+    /// its back-off.
+    led: bool,
     /// Whether its machine is fit to lead.
     healthy: bool,
     /// Whether it waits to hear another member before it has a part in its list.
@@ -222,6 +232,13 @@ impl Quorum {
     #[must_use]
     pub fn challenged(&self) -> bool {
         self.challenged
+    }
+
+    /// Returns whether the node has led, and since then neither promised itself to another nor
+    /// outranked one in its back-off.
+    #[must_use]
+    pub fn led(&self) -> bool {
+        self.led
     }
 
     /// Returns whether the node was told that its machine is fit to lead.
@@ -257,9 +274,13 @@ impl Quorum {
         cx.config().members.observes(cx.id())
     }
 
-    /// Whether these, which all vote, are a majority of the voters.
-    fn is_majority(cx: &Context<'_, Self>, nodes: &BTreeSet<NodeId>) -> bool {
-        2 * nodes.len() > cx.config().members.voters().len()
+    /// Whether these, which all vote, are a majority of the voters; and of those of the list before,
+    /// if its own is not known to have had a leader.
+    fn is_majority(&self, config: &Config, nodes: &BTreeSet<NodeId>) -> bool {
+        let of_both = self.durable.before.as_ref().is_none_or(|before| {
+            2 * before.iter().filter(|id| nodes.contains(id)).count() > before.len()
+        });
+        of_both && 2 * nodes.len() > config.members.voters().len()
     }
 
     /// To all others, those that observe included: what a leader says.
@@ -278,6 +299,11 @@ impl Quorum {
     /// The only place where the role is written. A new role waits for nothing of the old one, but a
     /// node that was asked to stay away does so in every role.
     fn change(&mut self, cx: &mut Context<'_, Self>, to: State, reason: Reason) {
+        self.led = match to {
+            State::Leader { .. } => true,
+            State::Follower { promised: Some(_), .. } => false,
+            _ => self.led,
+        };
         self.state = to;
         Self::TIMERS
             .iter()
@@ -380,7 +406,8 @@ impl Core for Quorum {
         let state = State::Follower { promised: None, heard: false };
         let remembers = durable.is_some();
         let durable = durable.unwrap_or_default();
-        let mut node = Self { durable, state, challenged: true, healthy: true, joins: false };
+        let (challenged, led, healthy, joins) = (true, false, true, false);
+        let mut node = Self { durable, state, challenged, led, healthy, joins };
         let longest = node.remember_promise(cx, remembers);
         if !Self::observes(cx) {
             cx.arm_at(Timer::Quiet, cx.now() + longest);
@@ -449,10 +476,9 @@ impl Core for Quorum {
     /// node canvasses earlier than it would: the promises of others may last, and a node that is
     /// refused waits for longer than it has saved.
     fn waits_for(&self, config: &Config) -> Option<(Timer, Vec<NodeId>)> {
-        let higher = config.members.voters_above(config.id).iter().copied();
         match &self.state {
-            State::Canvassing(supports) if 2 * supports.len() > config.members.voters().len() => {
-                let silent = higher.filter(|id| !supports.contains(id));
+            State::Canvassing(supports) if self.is_majority(config, supports) => {
+                let silent = self.before(config).filter(|id| !supports.contains(id));
                 Some((Timer::Election, silent.collect()))
             }
             _ => None,

@@ -210,8 +210,8 @@ impl Args {
             return Err(anyhow!(
                 "a command needs {least} of the lease (--min-lease, or --grace and --margin \
                  together), and before each renewal only {shortest} of it are left (`lease` less \
-                 `round`, or `hold` less `renew`); make `lease` and `promise` longer, or `hold` and \
-                 `keep`, or those shorter"
+                 `round`, or `hold` less `renew`); make `lease` and `promise` longer, or `hold` \
+                 and `keep`, or those shorter"
             ));
         }
         Ok(())

@@ -39,7 +39,8 @@ async fn ports() -> Ports {
 fn config(cluster: &str, node: u16, addresses: &[String]) -> config::Config<Quorum> {
     let members: Vec<_> = (1..).zip(addresses).collect();
     let config = config::Config::new(cluster, node, members).expect("valid");
-    config.with_section(FAST).expect("valid")
+    let plain = config::Security::Plain { anywhere: true };
+    config.with_section(FAST).expect("valid").with_security(plain)
 }
 
 /// The nodes with these clusters and config epochs, which prepare themselves or not.
@@ -64,6 +65,20 @@ async fn problem(node: &Election) -> String {
         loop {
             if let Some(problem) = node.status().problem {
                 return problem;
+            }
+            tokio::time::sleep(ms(5)).await;
+        }
+    };
+    tokio::time::timeout(LIMIT, says).await.expect("it says so")
+}
+
+/// What the node says once that names this.
+async fn problem_that_names(node: &Election, part: &str) -> String {
+    let says = async {
+        loop {
+            let said = problem(node).await;
+            if said.contains(part) {
+                return said;
             }
             tokio::time::sleep(ms(5)).await;
         }
@@ -143,8 +158,10 @@ async fn frozen_nodes_say_so_and_are_suspected_by_the_others() {
         node.step_down(LIMIT * 10).await.expect("it can");
     }
     nodes[0].0.set_healthy(false).await.expect("it can");
-    let said = problem(&nodes[0].0).await;
-    names(&said, &["3 of 3 voters", "not fit to lead", "others may be kept from leading"]);
+    let unfit = "this node is not fit to lead: its program says so";
+    assert_eq!(problem(&nodes[0].0).await, unfit, "at once");
+    let said = problem_that_names(&nodes[0].0, "3 of 3 voters").await;
+    names(&said, &["not fit to lead", "others may be kept from leading"]);
     let said = problem(&nodes[2].0).await;
     names(&said, &["this node was asked not to lead", "does not run for another"]);
     assert_eq!(nodes[2].0.status().leader, None);
@@ -166,16 +183,8 @@ async fn a_node_that_could_not_prepare_itself_says_so() {
             }
         });
     }
-    let says = async {
-        loop {
-            let said = problem(&nodes[2]).await;
-            if said.contains("`before_leading` has failed, and does not run for another") {
-                return said;
-            }
-            tokio::time::sleep(ms(5)).await;
-        }
-    };
-    let said = tokio::time::timeout(LIMIT, says).await.expect("in time");
+    let failed = "`before_leading` has failed, and does not run for another";
+    let said = problem_that_names(&nodes[2], failed).await;
     names(&said, &["3 of 3 voters", "this node was elected"]);
 }
 

@@ -20,8 +20,7 @@ impl Quorum {
         p.arm(Timer::Election);
     }
 
-    /// "I would grant it": with a majority, and if no higher process can outrank it any more, it
-    /// claims. Otherwise it waits until they have had the time.
+    /// "I would grant it": with a majority, and if no process can outrank it any more, it claims. Otherwise it waits until they have had the time.
     pub(super) fn on_support(&self, p: &mut Local<'_, Self>, from: Id, epoch: Epoch) {
         if !Self::canvasses(p, epoch) {
             if self.grants == Grants::CountsSupport {
@@ -31,9 +30,11 @@ impl Quorum {
         }
         p.state.granted = p.state.granted.with(from);
         let electors = self.electors_of(p.state, p.nodes());
-        let mut higher = electors.iter().filter(|&id| id > p.id());
-        let all_higher = higher.all(|id| p.state.granted.contains(id));
-        if self.has_majority(p) && (all_higher || !self.outrank) {
+        let last = self.last_leader(p);
+        let first = |&id: &Id| id > p.id() || last == Some(id);
+        let mut before = electors.iter().filter(first);
+        let all_before = before.all(|id| p.state.granted.contains(id));
+        if self.has_majority(p) && (all_before || !self.outrank) {
             self.claim(p, epoch);
         }
     }

@@ -5,11 +5,12 @@ use super::{Epoch, Handover, Heir, Message, Preemption, Quorum, Role, Stable, Ti
 use bellwether_engine::protocol::{Id, Ids, Local};
 
 impl Quorum {
-    /// Whether a process is electable as far as its machine and its operator go: it does not
-    /// observe, for one.
+    /// Whether a process is electable as far as its machine, its operator and its list go: it does
+    /// not observe, for one.
     pub(super) fn is_healthy(&self, p: &Local<'_, Self>) -> bool {
         let away = p.timers().contains::<Self>(Timer::Away);
-        self.unhealthy != Some(p.id()) && !away && !self.observes(p)
+        let knows_before = !self.lists_joint || !Self::kept(p).joined;
+        self.unhealthy != Some(p.id()) && !away && !self.observes(p) && knows_before
     }
 
     /// Whether it would take over from this leader.

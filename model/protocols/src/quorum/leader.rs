@@ -11,6 +11,7 @@ impl Quorum {
         p.cancel(Timer::Election);
         p.state.role = Role::Leader;
         p.state.leader = Some(p.id());
+        p.state.led = self.returns;
         self.start_round(p);
     }
 

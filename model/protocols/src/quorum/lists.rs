@@ -44,6 +44,13 @@ pub enum Lists {
     Swaps,
     /// The same in two lists: the lowest observes as well, then the highest votes.
     SwapsInSteps,
+    /// An operator's error: the highest leaves by one list and the second highest by another, and
+    /// both lists have the same number. Who is in both takes the one or the other.
+    ForkLeaves,
+    /// The same, where they join.
+    ForkJoins,
+    /// The same, where the highest joins and the lowest leaves.
+    ForkMixed,
 }
 
 /// What a process does that observes.
@@ -79,6 +86,9 @@ impl Quorum {
         let (low, high) = (Ids::NONE.with(lowest), Ids::NONE.with(highest));
         let voters = |ids| (ids, Ids::NONE);
         let without_highest = voters(all.without(highest));
+        let second = Id::at(nodes.saturating_sub(2));
+        let without_second = voters(all.without(second));
+        let both_missing = voters(all.without(highest).without(second));
         let lists = match self.lists {
             Lists::One => &[voters(all)][..],
             Lists::Joins => &[without_highest, voters(all)],
@@ -94,6 +104,11 @@ impl Quorum {
             Lists::Demotes => &[voters(all), (all, high)],
             Lists::Swaps => &[(all, high), (all, low)],
             Lists::SwapsInSteps => &[(all, high), (all, high.and(low)), (all, low)],
+            Lists::ForkLeaves => &[voters(all), without_highest, without_second],
+            Lists::ForkJoins => &[both_missing, without_second, without_highest],
+            Lists::ForkMixed => {
+                &[without_highest, voters(all), voters(all.without(highest).without(lowest))]
+            }
         };
         lists.get(usize::from(list)).copied()
     }
@@ -141,9 +156,28 @@ impl Quorum {
         majority(all.len())
     }
 
-    /// Those that have granted, or would, are a majority of its voters.
+    /// Those that have granted, or would, are a majority of its voters; and of those of the list
+    /// before, if its own is not known to have had a leader: the rule `lists_joint`.
     pub(super) fn has_majority(&self, p: &Local<'_, Self>) -> bool {
-        p.state.granted.len() >= self.enough(p.state, p.nodes())
+        let kept = Self::kept(p);
+        let before = self.before(kept.list).filter(|_| kept.unproven && self.lists_joint);
+        let of_both = before.is_none_or(|before| {
+            let before = Process { list: before, ..Process::default() };
+            let voters = self.voters_of(&before, p.nodes());
+            let granted = voters.iter().filter(|&id| p.state.granted.contains(id)).count();
+            !kept.joined && granted >= majority(voters.len())
+        });
+        of_both && p.state.granted.len() >= self.enough(p.state, p.nodes())
+    }
+
+    /// The list that comes before this one.
+    fn before(&self, list: List) -> Option<List> {
+        if self.forks() { Some(0).filter(|_| list > 0) } else { list.checked_sub(1) }
+    }
+
+    /// Whether two lists have the same number.
+    fn forks(&self) -> bool {
+        matches!(self.lists, Lists::ForkLeaves | Lists::ForkJoins | Lists::ForkMixed)
     }
 
     /// The list that a process is started with: the next one when it recovers, if that has it. A
@@ -151,6 +185,15 @@ impl Quorum {
     #[must_use]
     pub fn given(&self, id: Id, kept: &Stable, nodes: usize) -> List {
         let has = |list: &List| self.members(*list, nodes).is_some_and(|all| all.contains(id));
+        if self.forks() {
+            let other = 1 + List::from(id.index() % 2 == 1);
+            return match kept.list {
+                0 if has(&0) && *kept == Stable::default() => 0,
+                0 if has(&other) => other,
+                0 => 3 - other,
+                list => list,
+            };
+        }
         let next = kept.list + 1;
         match *kept == Stable::default() || !has(&kept.list) {
             true => (kept.list..List::MAX).find(has).unwrap_or(kept.list),
@@ -171,7 +214,7 @@ impl Quorum {
             return;
         }
         if moves || !self.newcomers_wait {
-            p.persist(Stable { list, unproven: true, ..kept });
+            p.persist(Stable { list, unproven: true, joined: !belongs, ..kept });
         } else {
             p.state.joins = true;
         }
@@ -188,7 +231,7 @@ impl Quorum {
             return letter.message.is_for_all() || !self.observes(p);
         }
         p.state.joins = false;
-        self.keep(p, Stable { list: p.state.list, unproven: true, ..Self::kept(p) });
+        self.keep(p, Stable { list: p.state.list, unproven: true, joined: true, ..Self::kept(p) });
         if !p.timers().contains::<Self>(Timer::Quiet) {
             self.watch(p);
         }
@@ -197,7 +240,7 @@ impl Quorum {
 
     /// Its list has a leader: it is in force.
     pub(super) fn proves(&self, p: &mut Local<'_, Self>) {
-        self.keep(p, Stable { unproven: false, ..Self::kept(p) });
+        self.keep(p, Stable { unproven: false, joined: false, ..Self::kept(p) });
     }
 
     /// Sends a message to a member.

@@ -15,6 +15,9 @@ pub struct Quorum {
     pub outrank: bool,
     /// What a process that defers does when a lower one asks.
     pub defers: Defers,
+    /// Whether the process to which the latest epoch was granted comes before all others, without
+    /// preemption.
+    pub returns: bool,
     /// Whether a process without a majority is not electable for a while.
     pub backoff: bool,
     /// How often a voter grants an epoch.
@@ -63,6 +66,8 @@ pub struct Quorum {
     pub lists_apart: bool,
     /// Whether a process moves on at once only from a list that is in force.
     pub lists_proven: bool,
+    /// Whether the first leader of a list needs a majority of the list before as well.
+    pub lists_joint: bool,
     /// Whether one that does not, or is new, has no part in its list until it hears a member.
     pub newcomers_wait: bool,
     /// A process that observes: it follows the leader, and is no voter.

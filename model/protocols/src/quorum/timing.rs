@@ -173,7 +173,8 @@ fn sends_rounds(view: &Moment<'_>, id: Id) -> bool {
 }
 
 fn is_healthy(rules: &Quorum, view: &Moment<'_>, id: Id) -> bool {
-    rules.unhealthy != Some(id) && !view.armed(id, Timer::Away) && votes(rules, view, id)
+    let joined = known(view.process(id), view.stable(id)).joined && rules.lists_joint;
+    rules.unhealthy != Some(id) && !view.armed(id, Timer::Away) && votes(rules, view, id) && !joined
 }
 
 /// Whether a process does more than follow.

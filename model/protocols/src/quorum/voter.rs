@@ -1,7 +1,8 @@
 //! What a process answers to others: support, grant, and promise.
 
 use super::{
-    Canvass, Defers, Epoch, Grants, Message, Promises, Quorum, Role, Round, Stable, Timer,
+    Canvass, Defers, Epoch, Grants, Message, Preemption, Promises, Quorum, Role, Round, Stable,
+    Timer,
 };
 use bellwether_engine::protocol::{Id, Local};
 
@@ -14,9 +15,10 @@ impl Quorum {
             return self.refuse(p, from);
         }
         let promised = p.state.promised == Some(from) && self.binds_itself;
-        if !self.outrank || from > p.id() || promised || !self.is_electable(p) {
+        if !self.outrank || promised || !self.comes_before(p, from, epoch) {
             return Self::say(p, from, Message::Support(epoch));
         }
+        p.state.led &= !p.timers().contains::<Self>(Timer::Backoff);
         Self::say(p, from, Message::Outrank(epoch));
         // One that defers waits for no longer than the one that asks does from now on.
         match p.state.role {
@@ -24,6 +26,25 @@ impl Quorum {
             Role::Deferring if self.defers == Defers::Runs => self.run(p),
             _ => {}
         }
+    }
+
+    /// Whether it runs instead of one that asks for this epoch: it is electable, and higher. But the
+    /// leader of the epoch before comes first, and once in its back-off too.
+    fn comes_before(&self, p: &Local<'_, Self>, asks: Id, epoch: Epoch) -> bool {
+        let last = self.last_leader(p).filter(|_| epoch == Self::kept(p).epoch + 1);
+        if last == Some(asks) {
+            return false;
+        }
+        let led = p.state.led && last == Some(p.id()) && p.state.role != Role::Deferring;
+        let quiet = p.timers().contains::<Self>(Timer::Quiet);
+        (led && self.is_healthy(p) && !quiet) || (asks < p.id() && self.is_electable(p))
+    }
+
+    /// The process to which the latest epoch was granted that it knows, if that comes before all
+    /// others: the rule `returns`.
+    pub(super) fn last_leader(&self, p: &Local<'_, Self>) -> Option<Id> {
+        let returns = self.returns && self.preemption == Preemption::Never;
+        Self::kept(p).granted_to.filter(|_| returns)
     }
 
     /// "Grant me this epoch." A grant is durable before it is sent, and starts a promise.
@@ -66,7 +87,7 @@ impl Quorum {
             return;
         }
         let granted_to = if epoch > own { Some(from) } else { kept.granted_to };
-        self.keep(p, Stable { epoch, granted_to, unproven: false, ..kept });
+        self.keep(p, Stable { epoch, granted_to, unproven: false, joined: false, ..kept });
         if p.state.leader == Some(from) && epoch == own {
             p.arm(Timer::Promise);
         } else {
@@ -88,6 +109,7 @@ impl Quorum {
     pub(super) fn promise(&self, p: &mut Local<'_, Self>, to: Id) {
         Self::turn(p, Role::Follower);
         p.state.promised = Some(to);
+        p.state.led = false;
         p.arm(Timer::Promise);
     }
 

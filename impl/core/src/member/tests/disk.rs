@@ -17,7 +17,10 @@ fn silence(silence: Duration) -> Setup {
 fn saves(run: &mut Run<Quorum>) -> Actions<Quorum> {
     let core = run.member.node().core().expect("booted");
     let (epoch, granted_to) = (core.epoch(), core.granted_to());
-    run.member.push_state(run.now, Durable { epoch, granted_to, list: None, promise: None });
+    run.member.push_state(
+        run.now,
+        Durable { epoch, granted_to, list: None, promise: None, before: None },
+    );
     let done = run.wake();
     assert!(run.member.is_behind());
     done

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::{
-    Context, Epoch, GRANTED, HIGHER_EPOCH, Message, NO_MAJORITY, NodeId, OUTRANKED, Quorum, Reason,
-    STALE, SUPPORTED, State, Timer,
+    Config, Context, Epoch, GRANTED, HIGHER_EPOCH, Message, NO_MAJORITY, NodeId, OUTRANKED, Quorum,
+    Reason, STALE, SUPPORTED, State, Timer,
 };
 
 impl Quorum {
@@ -18,8 +18,7 @@ impl Quorum {
         cx.arm(Timer::Election);
     }
 
-    /// "I would grant it": it claims once a majority would and no higher node can outrank it any
-    /// more. Until then it gives them the time.
+    /// "I would grant it": it claims once a majority would and no node can outrank it any more. Until then it gives them the time.
     pub(super) fn on_support(&mut self, cx: &mut Context<'_, Self>, from: NodeId, epoch: Epoch) {
         let asked = self.durable.epoch.next();
         let State::Canvassing(supports) = &mut self.state else { return cx.ignore(from, STALE) };
@@ -27,10 +26,18 @@ impl Quorum {
             return cx.ignore(from, STALE);
         }
         supports.insert(from);
-        let higher = cx.config().members.voters_above(cx.id());
-        if higher.iter().all(|id| supports.contains(id)) && Self::is_majority(cx, supports) {
+        let State::Canvassing(supports) = &self.state else { return };
+        let all_before = self.before(cx.config()).all(|id| supports.contains(&id));
+        if all_before && self.is_majority(cx.config(), supports) {
             self.claim(cx, asked, SUPPORTED);
         }
+    }
+
+    /// The nodes that come before it if they are electable: the higher ones, and the last leader.
+    pub(super) fn before(&self, config: &Config) -> impl Iterator<Item = NodeId> {
+        let (me, last) = (config.id, self.last_leader(config));
+        let first = move |&id: &NodeId| id > me || last == Some(id);
+        config.members.voters().iter().copied().filter(first)
     }
 
     /// "I am higher and run myself": it gives way.
@@ -47,7 +54,7 @@ impl Quorum {
     /// that it runs.
     pub(super) fn on_election_over(&mut self, cx: &mut Context<'_, Self>) {
         match &self.state {
-            State::Canvassing(supports) if Self::is_majority(cx, supports) => {
+            State::Canvassing(supports) if self.is_majority(cx.config(), supports) => {
                 self.claim(cx, self.durable.epoch.next(), SUPPORTED);
             }
             _ => self.back_off(cx, NO_MAJORITY),
@@ -86,7 +93,7 @@ impl Quorum {
 
     fn lead_if_granted(&mut self, cx: &mut Context<'_, Self>) {
         if let State::Claiming(grants) | State::Succeeding(grants) = &self.state
-            && Self::is_majority(cx, grants)
+            && self.is_majority(cx.config(), grants)
         {
             self.lead(cx, GRANTED);
         }

@@ -3,7 +3,9 @@
 //! Nodes talk only to those that have the same list, so a majority is one of a single list. Lists
 //! that follow each other differ by one member: their majorities have a node in common, and that
 //! one does not go back. Those of a list and of the one after the next need have none in common. So
-//! a list is *in force* once it has had a leader: a majority has left the one before. A node that
+//! a list is *in force* once it has had a leader. The first one needs a majority of the list before
+//! as well, so a majority has left that; and of two lists with one number, which an operator may
+//! have written by mistake, at most one comes into force, because a node takes only one. A node that
 //! has followed no leader of its list may be given the next, and waits then until it hears a node
 //! that has a part in it. So does one that is new.
 //!
@@ -76,6 +78,7 @@ impl Quorum {
             // It remembers nothing, so it has promised nothing.
             None if given == first => self.durable.list = Some(new),
             Some(kept) if kept.in_force && kept.config_epoch + 1 == given => {
+                self.durable.before = Some(Arc::clone(&kept.voters));
                 self.durable.list = Some(new);
                 cx.persist(self.durable.clone());
             }
@@ -89,7 +92,10 @@ impl Quorum {
     /// It has heard a member that has a part in its list, and takes part itself from now on.
     pub(super) fn join(&mut self, cx: &mut Context<'_, Self>, from: NodeId) {
         self.joins = false;
-        self.durable.list = Some(List::new(&cx.config().members));
+        let list = List::new(&cx.config().members);
+        // The first list has none before it.
+        self.durable.before = (!list.in_force).then(|| [].into());
+        self.durable.list = Some(list);
         cx.persist(self.durable.clone());
         if cx.armed(Timer::Quiet).is_none() {
             self.wait(cx);
@@ -100,9 +106,9 @@ impl Quorum {
     /// Its list has a leader, and so is in force. Whether it did not know that.
     pub(super) fn proves(&mut self) -> bool {
         let list = self.durable.list.as_mut().filter(|list| !list.in_force);
-        list.is_some_and(|list| {
-            list.in_force = true;
-            true
-        })
+        let Some(list) = list else { return false };
+        list.in_force = true;
+        self.durable.before = None;
+        true
     }
 }

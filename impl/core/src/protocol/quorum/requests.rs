@@ -43,9 +43,10 @@ impl Quorum {
         followers.iter().filter(lately).map(|(&id, _)| id).max()
     }
 
-    /// Whether it may lead.
+    /// Whether it may lead: not if it does not know of which list a majority must grant as well.
     pub(super) fn is_fit(&self, cx: &Context<'_, Self>) -> bool {
-        self.healthy && cx.armed(Timer::Away).is_none() && !Self::observes(cx)
+        let knows_before = self.durable.before.as_ref().is_none_or(|before| !before.is_empty());
+        self.healthy && cx.armed(Timer::Away).is_none() && !Self::observes(cx) && knows_before
     }
 
     /// It waits to run, if it may lead.

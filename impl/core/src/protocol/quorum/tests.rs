@@ -5,11 +5,12 @@ mod lists;
 mod observers;
 mod promises;
 mod requests;
+mod returns;
 mod rounds;
 
 use std::time::Duration;
 
-use super::{Config, Durable, Epoch, Message, Quorum, Timer, Timing};
+use super::{Config, Durable, Epoch, Message, Preemption, Quorum, Timer, Timing};
 use crate::protocol::{DurationError, Input, Members, Node, NodeId, Output, Role, Time};
 
 fn id(number: u16) -> NodeId {
@@ -113,7 +114,13 @@ fn epoch(number: u64) -> Epoch {
 }
 
 fn granted(number: u64, to: u16) -> Option<Durable> {
-    Some(Durable { epoch: epoch(number), granted_to: Some(id(to)), list: None, promise: PROMISE })
+    Some(Durable {
+        epoch: epoch(number),
+        granted_to: Some(id(to)),
+        list: None,
+        promise: PROMISE,
+        before: None,
+    })
 }
 
 #[test]

@@ -5,15 +5,15 @@ use std::time::Duration;
 use serde::{Deserialize, Deserializer};
 
 use super::{
-    CANVASSED, CLAIMED_BY, Context, Epoch, HEARD, HIGHER_EPOCH, Message, NodeId, Quorum, STALE,
-    State, Timer,
+    CANVASSED, CLAIMED_BY, Config, Context, Epoch, HEARD, HIGHER_EPOCH, Message, NodeId,
+    Preemption, Quorum, STALE, State, Timer,
 };
 
-/// A promise that was written; none at the end of what an earlier release has written. Whether all
-/// that was written is there, the storage knows.
-pub(super) fn written_promise<'de, D: Deserializer<'de>>(
+/// What was written; none at the end of what an earlier release has written. Whether all that was
+/// written is there, the storage knows.
+pub(super) fn written<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     from: D,
-) -> Result<Option<Duration>, D::Error> {
+) -> Result<Option<T>, D::Error> {
     Ok(Option::deserialize(from).unwrap_or_default())
 }
 
@@ -53,13 +53,34 @@ impl Quorum {
             return self.refuse(cx, from);
         }
         let promised = matches!(self.state, State::Follower { promised: Some(_), .. });
-        if from > cx.id() || promised || !self.is_electable(cx) {
+        if promised || !self.comes_before(cx, from, epoch) {
             return cx.send(from, Message::Support(epoch));
         }
+        self.led &= cx.armed(Timer::Backoff).is_none();
         cx.send(from, Message::Outrank(epoch));
         if matches!(self.state, State::Follower { .. }) {
             self.run(cx, CANVASSED);
         }
+    }
+
+    /// Whether it runs instead of one that asks for this epoch: it is electable, and higher. But the
+    /// leader of the epoch before comes first, and once in its back-off too.
+    fn comes_before(&self, cx: &Context<'_, Self>, asks: NodeId, epoch: Epoch) -> bool {
+        let last = self.last_leader(cx.config());
+        let last = last.filter(|_| epoch == self.durable.epoch.next());
+        if last == Some(asks) {
+            return false;
+        }
+        let led = self.led && last == Some(cx.id()) && self.state != State::Deferring;
+        let quiet = cx.armed(Timer::Quiet).is_some();
+        (led && self.is_fit(cx) && !quiet) || (asks < cx.id() && self.is_electable(cx))
+    }
+
+    /// The node to which the latest epoch was granted that it knows, if that comes before all
+    /// others.
+    pub(super) fn last_leader(&self, config: &Config) -> Option<NodeId> {
+        let returns = config.timing.preemption == Preemption::Never;
+        self.durable.granted_to.filter(|_| returns)
     }
 
     /// "Grant me this epoch." A grant is durable before it is sent, and starts a promise.

@@ -161,8 +161,15 @@ fn an_observer_becomes_a_voter_by_a_change_of_voters() {
         let voters = voters.iter().copied().map(id).collect();
         Some(List { config_epoch, voters, in_force })
     };
-    let durable =
-        |list| Some(Durable { epoch: epoch(4), granted_to: Some(id(2)), list, promise: PROMISE });
+    let durable = |list| {
+        Some(Durable {
+            epoch: epoch(4),
+            granted_to: Some(id(2)),
+            list,
+            promise: PROMISE,
+            before: None,
+        })
+    };
     let members = |config_epoch, observers: &[u16]| {
         let all = Members::new((1..=5).map(id)).expect("valid").numbered(config_epoch);
         all.with_observers(observers.iter().copied().map(id)).expect("enough vote")
