@@ -1,15 +1,22 @@
 //! How a node is, as data: what it answers to a question on its port, and what others show of it.
 
 use std::fmt;
+use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
-use crate::config::Address;
+use crate::config::{Address, CertificateUse, Expiry};
 use crate::protocol::{ClusterId, Epoch, NodeId, Role};
 
 /// The longest description of the problem of a node as a whole, in bytes.
 #[cfg(test)]
 pub(crate) const LONGEST_PROBLEM: usize = 2_560;
+
+/// How many certificates are reported.
+pub(crate) const MOST_CERTIFICATES: usize = 16;
+
+/// How many characters of the path of a file are reported: the last ones.
+pub(crate) const LONGEST_FILE: usize = 160;
 
 /// The status of a node at one moment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,6 +62,9 @@ pub struct StatusReport {
     pub members: Vec<MemberReport>,
     /// The counters of what has gone wrong so far.
     pub counters: Counters,
+    /// The certificates that the node uses, those that expire first: at most 16. The last field:
+    /// old versions of the wire format end before it.
+    pub certificates: Vec<CertificateReport>,
 }
 
 /// The status of another member, as a node sees it.
@@ -128,4 +138,92 @@ pub struct Counters {
     pub dropped_log_lines: u64,
     /// The number of times that the node renewed its own lease with less than a third of it left.
     pub late_renewals: u64,
+}
+
+/// A certificate that a node uses, and when it expires.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct CertificateReport {
+    /// The use that the node makes of the certificate.
+    pub which: CertificateUse,
+    /// The path of the file in which it is.
+    pub file: String,
+    /// The place of the certificate in that file, from 1.
+    pub number: u32,
+    /// The end of its validity.
+    #[serde(with = "rfc3339")]
+    pub not_after: SystemTime,
+    /// The number of whole days that are left: 0 on the last day, and negative after it.
+    pub days_left: i64,
+}
+
+impl CertificateReport {
+    /// What is reported of these certificates at this moment.
+    pub(crate) fn all(expiries: &[Expiry], now: SystemTime) -> Vec<Self> {
+        let mut first: Vec<_> = expiries.iter().collect();
+        first.sort_by_key(|expiry| expiry.not_after);
+        first.into_iter().take(MOST_CERTIFICATES).map(|expiry| Self::of(expiry, now)).collect()
+    }
+
+    fn of(expiry: &Expiry, now: SystemTime) -> Self {
+        let Expiry { which, ref file, number, not_after } = *expiry;
+        let file = file.to_string_lossy();
+        let cut = file.chars().count().saturating_sub(LONGEST_FILE);
+        let file = file.chars().skip(cut).collect();
+        Self { which, file, number, not_after, days_left: expiry.days_left(now) }
+    }
+}
+
+/// A moment as text, in UTC.
+mod rfc3339 {
+    use std::time::SystemTime;
+
+    use humantime::{format_rfc3339_seconds, parse_rfc3339};
+    use serde::de::Error as _;
+    use serde::{Deserialize as _, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(
+        time: &SystemTime,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&format_rfc3339_seconds(*time).to_string())
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<SystemTime, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        parse_rfc3339(&text).map_err(D::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn those_that_expire_first_are_reported_with_the_end_of_a_long_path() {
+        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000);
+        let hour = Duration::from_secs(60 * 60);
+        let expiry = |number: u32| Expiry {
+            which: CertificateUse::Authority,
+            file: format!("{}/ca.pem", "ä".repeat(200)).into(),
+            number,
+            not_after: now + hour * (40 - number),
+        };
+        let all: Vec<_> = (1..=30).map(expiry).collect();
+        let reported = CertificateReport::all(&all, now);
+        let numbers: Vec<_> = reported.iter().map(|one| one.number).collect();
+        assert_eq!(numbers, (15..=30).rev().collect::<Vec<_>>());
+        assert_eq!((reported[0].days_left, reported[15].days_left), (0, 1));
+        assert_eq!(reported[0].file.chars().count(), LONGEST_FILE);
+        assert!(reported[0].file.ends_with("ä/ca.pem"));
+
+        let text = serde_json::to_string(&reported[0]).expect("it can be written");
+        assert!(text.contains("\"which\":\"authority\""), "{text}");
+        assert!(text.contains("\"not_after\":\"2001-09-09T11:46:40Z\""), "{text}");
+        assert_eq!(serde_json::from_str::<CertificateReport>(&text).expect("read"), reported[0]);
+    }
 }

@@ -6,7 +6,7 @@ use thiserror::Error;
 use tokio::time::timeout;
 
 use crate::config::{Address, Credentials};
-pub use crate::report::{Counters, Link, MemberReport, StatusReport};
+pub use crate::report::{CertificateReport, Counters, Link, MemberReport, StatusReport};
 use crate::transport::connect::Resolver;
 use crate::transport::frame::{Opening, Reply};
 use crate::transport::handshake::Failure;

@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::SystemTime;
 
 use bellwether::Config;
-use bellwether::config::{self, Log, Overrides, Runnable, Visitor};
+use bellwether::config::{self, Expiry, Log, Overrides, Runnable, Visitor};
+use humantime::format_rfc3339_seconds;
 use toml::de::{DeTable, DeValue};
 
 use super::line::Given;
@@ -20,8 +22,10 @@ const COLUMN: usize = 40;
 ///
 /// The output is itself a configuration file, with every default written out. Behind each value
 /// stands where it is from: the line of the file, the flag, the variable, or the default. At the
-/// end it says which durations had to fit together, and how they do. If two nodes can lead at the
-/// same time with the protocol, a warning goes to standard error.
+/// end it says which durations had to fit together, and how they do, and when the certificates
+/// expire that the configuration names. A warning goes to standard error if two nodes can lead at
+/// the same time with the protocol, if a certificate expires within 30 days, and if it cannot be
+/// read here. One that has expired is an error.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -81,7 +85,35 @@ impl Visitor for Explain<'_> {
         for demand in demands {
             let _ = writeln!(text, "# {demand}");
         }
+        text += &certificates(config.expiries())?;
         Ok(text)
+    }
+}
+
+/// When certificates expire. One that expires soon, or a file that cannot be read, is warned of;
+/// one that has expired is an error.
+fn certificates(files: Vec<Result<Vec<Expiry>, config::Error>>) -> Result<String, config::Error> {
+    let now = SystemTime::now();
+    let (mut text, mut over) = (String::new(), Vec::new());
+    for file in files {
+        let expiries = file.unwrap_or_else(|error| {
+            eprintln!("warning: {error}");
+            Vec::new()
+        });
+        for expiry in expiries {
+            match expiry.warning(now) {
+                Some(warning) if expiry.is_over(now) => over.push(warning),
+                Some(warning) => eprintln!("warning: {warning}"),
+                None => {}
+            }
+            let (end, days) = (format_rfc3339_seconds(expiry.not_after), expiry.days_left(now));
+            let _ = writeln!(text, "# {expiry}: {end}, {days} days left");
+        }
+    }
+    match over.is_empty() {
+        true if text.is_empty() => Ok(text),
+        true => Ok(format!("\n# When certificates expire:\n{text}")),
+        false => Err(config::Error::Security { problem: over.join("\n") }),
     }
 }
 

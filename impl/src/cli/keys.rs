@@ -16,6 +16,12 @@ use rcgen::{
 
 use super::{Failure, print};
 
+/// How much longer an authority is valid than the nodes that are made with it.
+const AUTHORITY: u32 = 10;
+
+/// The largest number of days: with it, the authority ends before the year 4000.
+const LONGEST: u32 = 50_000;
+
 /// The permissions of a file that must be kept secret, and of one that need not be.
 const PRIVATE: u32 = 0o600;
 const PUBLIC: u32 = 0o644;
@@ -33,8 +39,10 @@ Examples:
 
 `init` makes an authority, ca.pem and ca.key, and for each node N a certificate and its private key,
 node-N.pem and node-N.key; `node` makes those of one more. Each node needs ca.pem and its own two
-files. Keep ca.key elsewhere: it can make any node. `client` makes a certificate for a person or a
-program that asks something of nodes by HTTP.")]
+files. Keep ca.key elsewhere: it can make any node. The authority is valid ten times as long as the
+nodes. Of the nodes, each expires a day before the one that is named before it, so that a cluster
+does not lose all at once; none loses more than half of its days. `client` makes a certificate for a
+person or a program that asks something of nodes by HTTP.")]
 pub(crate) struct Args {
     #[command(subcommand)]
     what: KeysCommand,
@@ -65,7 +73,8 @@ enum KeysCommand {
         #[arg(long, value_name = "NAMES", value_delimiter = ',')]
         host: Vec<String>,
 
-        /// For how many days the certificates are valid, from yesterday on; 0 has expired at once
+        /// For how many days the certificate of the first node is valid, from yesterday on; 0 has
+        /// expired at once
         #[arg(long, value_name = "NUMBER", default_value = "365", value_parser = days)]
         days: u32,
     },
@@ -110,7 +119,10 @@ enum KeysCommand {
 }
 
 fn days(text: &str) -> Result<u32, String> {
-    text.parse().map_err(|_| "give a whole number of days; 0 has expired at once".to_owned())
+    let days = text.parse::<u32>().ok().filter(|&days| days <= LONGEST);
+    days.ok_or_else(|| {
+        format!("give a whole number of days, at most {LONGEST}; 0 has expired at once")
+    })
 }
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
@@ -120,12 +132,12 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
             std::fs::create_dir_all(directory).map_err(|error| cannot(directory, &error))?;
             let key = KeyPair::generate().map_err(Failure::runtime)?;
             create(&directory.join("ca.key"), &key.serialize_pem(), PRIVATE)?;
-            let authority = authority(cluster, *days);
+            let authority = authority(cluster, days * AUTHORITY);
             let certificate = authority.self_signed(&key).map_err(Failure::runtime)?;
             create(&directory.join("ca.pem"), &certificate.pem(), PUBLIC)?;
             let issuer = Issuer::new(authority, key);
-            for &id in nodes {
-                node(directory, &issuer, cluster, id, host, *days)?;
+            for (&id, earlier) in nodes.iter().zip(0_u32..) {
+                node(directory, &issuer, cluster, id, host, days - earlier.min(days / 2))?;
             }
         }
         KeysCommand::Node { directory, cluster, node: id, host, days } => {

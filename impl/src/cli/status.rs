@@ -9,8 +9,8 @@ use std::time::Duration;
 use anyhow::anyhow;
 use bellwether::NodeId;
 use bellwether::config::{self, Address, Credentials, Overrides, SecuritySettings, Source};
-use bellwether::status::{MemberReport, QueryError, StatusReport, query};
-use humantime::format_duration;
+use bellwether::status::{CertificateReport, MemberReport, QueryError, StatusReport, query};
+use humantime::{format_duration, format_rfc3339_seconds};
 
 use super::overrides::SecurityArgs;
 use super::{Failure, print, put};
@@ -152,6 +152,11 @@ fn describe(report: &StatusReport) -> String {
     }
     for member in &report.members {
         describe_member(&mut text, member);
+    }
+    for certificate in &report.certificates {
+        let CertificateReport { which, file, not_after, days_left, .. } = certificate;
+        let (which, end) = (which.name(), format_rfc3339_seconds(*not_after));
+        let _ = writeln!(text, "expires   {end}, {days_left} days left: {which}, {file}");
     }
     let counters = &report.counters;
     let _ = writeln!(

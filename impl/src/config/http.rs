@@ -9,6 +9,7 @@ use rustls::ServerConfig;
 use serde::Deserialize;
 use zeroize::Zeroizing;
 
+use super::security::expiry::CertificateUse;
 use super::security::tls;
 use super::{Address, Error, security};
 use crate::protocol::NodeId;
@@ -115,6 +116,15 @@ impl Http {
         };
         let server = tls::for_http(certificate, key, self.client_ca_file.as_deref())?;
         Ok(Some(Certificates(Arc::new(server))))
+    }
+
+    /// The files of certificates that it names.
+    pub(super) fn certificate_files(&self) -> impl Iterator<Item = (CertificateUse, &Path)> {
+        let files = [
+            (CertificateUse::Http, self.certificate_file.as_deref()),
+            (CertificateUse::HttpAuthority, self.client_ca_file.as_deref()),
+        ];
+        files.into_iter().filter_map(|(which, file)| Some((which, file?)))
     }
 
     /// Whether this makes sense, and no token goes over a network for all to read.

@@ -16,6 +16,7 @@ mod hooks;
 mod http;
 mod log;
 mod network;
+mod protection;
 mod protocols;
 mod security;
 
@@ -35,6 +36,7 @@ pub use self::log::{Levels, Log, LogFormat};
 pub use self::network::NetworkSettings;
 pub use self::protocols::{LeaseSection, Runnable, StollerSection, Visitor, keys, load, warning};
 use self::protocols::{core, observed};
+pub use self::security::expiry::{CertificateUse, Expiry};
 pub use self::security::tls::certified_name;
 pub(crate) use self::security::tls::{Tls, explain};
 pub use self::security::{Credentials, SHORTEST_SECRET, Security, SecuritySettings};
@@ -380,47 +382,6 @@ impl<C: Runnable> Config<C> {
     #[must_use]
     pub fn security(&self) -> &Security {
         &self.security
-    }
-
-    /// Reads the credentials with which the node proves itself to others.
-    ///
-    /// # Errors
-    ///
-    /// As [`Config::check_security`], and [`Error::Security`] when a file cannot be used.
-    pub fn credentials(&self) -> Result<Credentials, Error> {
-        self.check_security()?;
-        let credentials = self.security.load(&self.cluster)?;
-        credentials.check(self.node)?;
-        Ok(credentials)
-    }
-
-    /// Checks whether the security suits the addresses.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Unprotected`] when nothing protects the nodes, and an address is that of another
-    /// machine.
-    pub fn check_security(&self) -> Result<(), Error> {
-        self.security.check(self.all_addresses())
-    }
-
-    /// Returns the warning about a node that believes what other machines say; `None` if it does
-    /// not.
-    #[must_use]
-    pub fn security_warning(&self) -> Option<String> {
-        self.security.warning(self.all_addresses())
-    }
-
-    /// Returns the warning about a token that is sent over a network without encryption; `None` if
-    /// none is.
-    #[must_use]
-    pub fn http_warning(&self) -> Option<String> {
-        self.http.warning()
-    }
-
-    /// The addresses of all members, and the one at which the node listens.
-    fn all_addresses(&self) -> impl Iterator<Item = &Address> {
-        self.addresses.values().chain([&self.listen])
     }
 
     /// What the other nodes are told of this configuration.

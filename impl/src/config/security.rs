@@ -1,15 +1,20 @@
 //! The section `[security]`: how the nodes of a cluster know each other.
 
+mod credentials;
+pub(super) mod expiry;
 pub(crate) mod tls;
 
 use std::fmt;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 use serde::Deserialize;
 use zeroize::Zeroizing;
 
+pub use self::credentials::Credentials;
+pub(crate) use self::credentials::{Current, Kind};
+use self::expiry::CertificateUse;
 use self::tls::Tls;
 use super::fields;
 use super::{Address, ClusterId, Error};
@@ -237,6 +242,18 @@ impl Security {
         }))
     }
 
+    /// The files of certificates that it names.
+    pub(super) fn certificate_files(&self) -> impl Iterator<Item = (CertificateUse, &Path)> {
+        let files = match self {
+            Self::Plain { .. } | Self::Secret { .. } => None,
+            Self::Tls { ca, certificate, .. } => {
+                let own = (CertificateUse::Node, certificate.as_path());
+                Some([own, (CertificateUse::Authority, ca.as_path())])
+            }
+        };
+        files.into_iter().flatten()
+    }
+
     /// The warning about a node that believes what other machines say; none if it does not.
     pub(super) fn warning<'a>(
         &self,
@@ -272,81 +289,6 @@ impl Security {
         };
         format!("\n[security]\nmode = \"{mode}\"\n{rest}")
     }
-}
-
-/// The credentials with which a node proves itself to others. It is not printed.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct Credentials {
-    pub(crate) kind: Kind,
-    /// Which node is asked, where only that one may answer.
-    pub(crate) asked: Option<NodeId>,
-}
-
-impl Credentials {
-    /// Returns the credentials of a process that has none: enough for nodes whose security is
-    /// plain.
-    #[must_use]
-    pub fn none() -> Self {
-        Self::new(Kind::Plain)
-    }
-
-    pub(crate) fn new(kind: Kind) -> Self {
-        Self { kind, asked: None }
-    }
-
-    /// Returns the same credentials, to ask this node. With certificates, no other one may answer.
-    #[must_use]
-    pub fn asking(self, node: NodeId) -> Self {
-        Self { asked: Some(node), ..self }
-    }
-
-    /// Whether the others will believe that this is node `node`.
-    pub(super) fn check(&self, node: NodeId) -> Result<(), Error> {
-        match &self.kind {
-            Kind::Tls(tls) => tls.check(node),
-            Kind::Plain | Kind::Secret(..) => Ok(()),
-        }
-    }
-
-    pub(crate) fn mode(&self) -> Mode {
-        match &self.kind {
-            Kind::Plain => Mode::Plain,
-            Kind::Secret(..) => Mode::Secret,
-            Kind::Tls(_) => Mode::Tls,
-        }
-    }
-}
-
-/// The credentials of a node that runs. They can be replaced: what begins later uses the new ones.
-#[derive(Clone, Debug)]
-pub(crate) struct Current(Arc<RwLock<Credentials>>);
-
-impl Current {
-    pub(crate) fn new(credentials: Credentials) -> Self {
-        Self(Arc::new(RwLock::new(credentials)))
-    }
-
-    pub(crate) fn now(&self) -> Credentials {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    /// From now on these count. Nothing happens if they are of another kind: that is the same on
-    /// every node, and cannot change while they run.
-    pub(crate) fn replace(&self, credentials: Credentials) {
-        let mut now = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        if now.mode() == credentials.mode() {
-            *now = credentials;
-        }
-    }
-}
-
-#[derive(Clone, Debug)]
-pub(crate) enum Kind {
-    Plain,
-    /// Its own, and another one that is believed as well.
-    Secret(Secret, Option<Secret>),
-    Tls(Tls),
 }
 
 fn secrets(file: &Path, second: Option<&Path>) -> Result<Kind, Error> {

@@ -9,6 +9,7 @@
 mod actor;
 mod commands;
 mod disk;
+mod expiry;
 mod fitness;
 mod gate;
 mod guard;
@@ -214,8 +215,7 @@ impl Election {
         let (ignored, unfitness) = (Arc::new(AtomicU64::new(0)), Unfitness::default());
         let incarnation = incarnation();
         let hello = hello(&config, incarnation);
-        let lifetime = setup.lifetime;
-        let links = links(&config, lifetime, clock);
+        let links = links(&config, setup.lifetime, clock);
         let disk = Disk::new(storage);
         let leader_timeout = LeaderTimeout::of(&config, clock);
         let fitness = leader_timeout.fitness.clone();
@@ -229,6 +229,7 @@ impl Election {
             stalled: disk.stalled(),
             unfitness: unfitness.clone(),
             leader_timeout: leader_timeout.clone(),
+            credentials: credentials.clone(),
             start: Instant::now(),
         };
         let report: Report = Arc::new(move || reporter.report());
@@ -236,12 +237,12 @@ impl Election {
         let limits = Limits::new(config.network_timeout(), config.addresses().count() - 1);
         let (mut connections, arrivals) = transport::start(
             hello,
-            Terms { credentials: credentials.clone(), lifetime, limits },
+            Terms { credentials: credentials.clone(), lifetime: setup.lifetime, limits },
             &links,
             listener,
             Box::new(move || shared()),
         );
-        connections.spawn(watch(&config, leader_timeout, &leadership, &report));
+        connections.spawn(watch(&config, leader_timeout, &leadership, &report, &credentials));
         let without_lease = C::shortest_lease(config.core()).is_none().then_some(C::NAME);
         let handle = Handle {
             leadership,
@@ -385,16 +386,22 @@ fn links<C: Runnable>(
 /// What says how the node is.
 type Report = Arc<dyn Fn() -> StatusReport + Send + Sync>;
 
-/// Says in the log when the node has no leader for too long.
+/// Says in the log when the node has no leader for too long, and which certificates expire.
 fn watch<C: Runnable>(
     config: &Config<C>,
     leader_timeout: LeaderTimeout,
     leadership: &LeadershipWatch,
     report: &Report,
+    credentials: &Current,
 ) -> BoxFuture<'static, ()> {
     let report = Arc::clone(report);
     let members = move || report().members;
-    leaderless::watch(config.node(), leader_timeout, leadership.clone(), members).boxed()
+    let led = leaderless::watch(config.node(), leader_timeout, leadership.clone(), members);
+    let certified = expiry::watch(config.node(), credentials.watch());
+    async move {
+        tokio::join!(led, certified);
+    }
+    .boxed()
 }
 
 /// What the node says of itself to others.

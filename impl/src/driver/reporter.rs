@@ -3,14 +3,16 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use super::guard::LeaseReader;
 use super::health::Unfitness;
 use super::leaderless::LeaderTimeout;
 use super::leadership::LeadershipWatch;
+use crate::config::Current;
 use crate::log;
 use crate::protocol::NodeId;
+use crate::report::CertificateReport;
 use crate::status::{Counters, StatusReport};
 use crate::transport::Links;
 use crate::transport::frame::Hello;
@@ -27,6 +29,7 @@ pub(super) struct Reporter<M> {
     pub(super) stalled: Arc<AtomicBool>,
     pub(super) unfitness: Unfitness,
     pub(super) leader_timeout: LeaderTimeout,
+    pub(super) credentials: Current,
     pub(super) start: Instant,
 }
 
@@ -69,6 +72,10 @@ impl<M: Copy + Send + Sync + 'static> Reporter<M> {
                 dropped_log_lines: log::dropped(),
                 late_renewals: self.leases.late_renewals(),
             },
+            certificates: CertificateReport::all(
+                self.credentials.now().expiries(),
+                SystemTime::now(),
+            ),
         }
     }
 }

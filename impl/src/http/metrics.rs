@@ -1,6 +1,7 @@
 //! What Prometheus collects: made of the status of the node when it is asked for.
 
 use std::fmt;
+use std::time::SystemTime;
 
 use axum::extract::State;
 use axum::http::{StatusCode, header};
@@ -27,6 +28,8 @@ enum Kind {
     Value(fn(&Seen) -> Option<f64>),
     /// One value of each other member.
     ValueEach(fn(&MemberReport) -> f64),
+    /// The end of each certificate.
+    Certificates,
     /// 1 for the role that the node has, 0 for the others.
     Role,
     /// 1, with what does not change as labels.
@@ -45,7 +48,7 @@ struct Metric(&'static str, &'static str, Kind);
 
 /// All metrics. The name of a counter ends with `_total` when it is written.
 const METRICS: &[Metric] = {
-    use Kind::{Count, CountEach, Info, Role, Value, ValueEach};
+    use Kind::{Certificates, Count, CountEach, Info, Role, Value, ValueEach};
     &[
         Metric("bellwether", "The node, its cluster, its protocol and the version", Info),
         Metric(
@@ -135,6 +138,11 @@ const METRICS: &[Metric] = {
             Count(|status| status.counters.dropped_log_lines),
         ),
         Metric(
+            "bellwether_certificate_not_after_timestamp_seconds",
+            "When a certificate expires, in seconds since 1970",
+            Certificates,
+        ),
+        Metric(
             "bellwether_member_connected",
             "1 if there is a connection to the member",
             ValueEach(|member| flag(member.link == Link::Connected)),
@@ -177,7 +185,7 @@ pub fn names() -> Vec<String> {
     let name = |Metric(name, _, kind): &Metric| match kind {
         Kind::Count(_) | Kind::CountEach(_) => format!("{name}_total"),
         Kind::Info => format!("{name}_info"),
-        Kind::Value(_) | Kind::ValueEach(_) | Kind::Role => (*name).to_owned(),
+        Kind::Value(_) | Kind::ValueEach(_) | Kind::Certificates | Kind::Role => (*name).to_owned(),
     };
     METRICS.iter().map(name).collect()
 }
@@ -208,7 +216,7 @@ fn encode(
     let status = &seen.status;
     let of = match kind {
         Kind::Count(_) | Kind::CountEach(_) => MetricType::Counter,
-        Kind::Value(_) | Kind::ValueEach(_) | Kind::Role => MetricType::Gauge,
+        Kind::Value(_) | Kind::ValueEach(_) | Kind::Certificates | Kind::Role => MetricType::Gauge,
         Kind::Info => MetricType::Info,
     };
     let mut metric = encoder.encode_descriptor(name, help, None, of)?;
@@ -225,6 +233,13 @@ fn encode(
         Kind::ValueEach(value) => status.members.iter().try_for_each(|member| {
             let labels = [("member", member.node.to_string())];
             ConstGauge::new(value(member)).encode(metric.encode_family(&labels)?)
+        }),
+        Kind::Certificates => status.certificates.iter().try_for_each(|certificate| {
+            let which = certificate.which.name().to_owned();
+            let labels = [("which", which), ("number", certificate.number.to_string())];
+            let since = certificate.not_after.duration_since(SystemTime::UNIX_EPOCH);
+            let end = since.unwrap_or_default().as_secs_f64();
+            ConstGauge::new(end).encode(metric.encode_family(&labels)?)
         }),
         Kind::Role => ROLES.iter().try_for_each(|role| {
             let labels = [("role", role.to_string())];

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use axum::body::Body;
 use axum::http::Request;
@@ -16,6 +16,7 @@ use tokio::time::timeout;
 use tower::ServiceExt as _;
 
 use super::*;
+use crate::config::{CertificateUse, Credentials, Expiry};
 use crate::storage::Memory;
 use crate::{Config, Election};
 
@@ -49,6 +50,14 @@ async fn cluster() -> Vec<Election> {
     timeout(LIMIT, agree).await.expect("within the limit");
     nodes.sort_by_key(|node| !node.leadership().now().is_self());
     nodes
+}
+
+/// From here on the node says that it uses a certificate.
+fn certify(node: &Election) {
+    let not_after = SystemTime::UNIX_EPOCH + Duration::from_secs(4_102_444_800);
+    let (which, file) = (CertificateUse::Http, "http.pem".into());
+    let expiry = Expiry { which, file, number: 1, not_after };
+    node.replace_credentials(Credentials::none().with_expiries([expiry]));
 }
 
 fn allowed() -> Options {
@@ -140,6 +149,7 @@ fn fields(of: &Value, prefix: &str, all: &mut BTreeSet<String>) {
 #[tokio::test]
 async fn the_page_lists_every_field_of_every_answer() {
     let nodes = cluster().await;
+    certify(&nodes[1]);
     let follower = router(nodes[1].handle(), Options::default());
     let mut answered = BTreeSet::new();
     for path in ["/cluster", "/leader"] {
@@ -293,6 +303,7 @@ async fn the_number_of_followers_is_limited() {
 #[tokio::test]
 async fn every_metric_is_written() {
     let nodes = cluster().await;
+    certify(&nodes[0]);
     let node = router(nodes[0].handle(), Options::default());
     let request = Request::get("/metrics").body(Body::empty()).expect("valid");
     let (status, text) = ask(&node, request).await;
@@ -307,6 +318,8 @@ async fn every_metric_is_written() {
     assert_eq!(written.len(), metrics().len());
     assert!(text.contains("bellwether_leads 1"), "{text}");
     assert!(text.contains("bellwether_role{role=\"leader\"} 1"), "{text}");
+    let end = "seconds{which=\"http\",number=\"1\"} 4102444800";
+    assert!(text.contains(&format!("bellwether_certificate_not_after_timestamp_{end}")), "{text}");
 }
 
 #[tokio::test]

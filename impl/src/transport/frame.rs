@@ -38,14 +38,18 @@ pub(crate) const MAX_OPENING: usize = 512;
 /// The versions of everything in this file that this release speaks. A change of what a frame
 /// looks like adds a version, and keeps the one before it: nodes are upgraded one after another.
 /// Version 5 is the first that says the config epoch, and understands none before it. Version 6
-/// says how long leases last. Version 7 encrypts with a secret; without, it is version 6.
-pub(crate) const VERSIONS: Versions = Versions { newest: 7, oldest: 5 };
+/// says how long leases last. Version 7 encrypts with a secret; without, it is version 6. Version 8
+/// has the certificates in a status.
+pub(crate) const VERSIONS: Versions = Versions { newest: 8, oldest: 5 };
 
 /// The first version in which a [`Hello`] has `leases`.
 const LEASES: u16 = 6;
 
 /// The first version that is spoken with a secret: those before it had another handshake then.
 pub(crate) const NOISE: u16 = 7;
+
+/// The first version in which a status has `certificates`.
+const CERTIFICATES: u16 = 8;
 
 const MAGIC: [u8; 4] = *b"BLWR";
 
@@ -296,20 +300,29 @@ impl Reply {
             Self::Refused(Refusal::Leases(own)) if version < LEASES => {
                 encode(&Self::Refused(Refusal::Protocol(format!("another: with {own}"))))
             }
+            Self::Status(report) if version < CERTIFICATES => {
+                let report = StatusReport { certificates: Vec::new(), ..(**report).clone() };
+                Ok(cut(&encode(&Self::Status(Box::new(report)))?))
+            }
             _ => encode(self),
         }
     }
 
-    /// Reads one in this version.
+    /// Reads one in this version. `Status` is the third kind, and ends with the number of its
+    /// `certificates`.
     pub(crate) fn decode(bytes: &[u8], version: u16) -> Result<Self, FrameError> {
-        decode(&completed(bytes, version))
+        match bytes {
+            [2, ..] if version < CERTIFICATES => decode(&[bytes, &[0]].concat()),
+            _ => decode(&completed(bytes, version)),
+        }
     }
 }
 
 /// `Hello` is the first kind of opening and of reply, and its last byte says that it has no
-/// `leases`: in version 5 that byte is not there.
-fn cut(hello: &Bytes) -> Bytes {
-    hello.slice(..hello.len() - 1)
+/// `leases`: in version 5 that byte is not there. That of a status says that it has no
+/// `certificates`.
+fn cut(frame: &Bytes) -> Bytes {
+    frame.slice(..frame.len() - 1)
 }
 
 /// What was [`cut`], as a whole again.

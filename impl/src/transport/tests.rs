@@ -75,6 +75,7 @@ fn nothing_special() -> StatusReport {
         problem: None,
         members: Vec::new(),
         counters: Counters::default(),
+        certificates: Vec::new(),
     }
 }
 

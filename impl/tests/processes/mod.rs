@@ -9,6 +9,7 @@ mod demo;
 mod encrypted;
 #[cfg(target_os = "linux")]
 mod exec;
+mod expiry;
 mod gone;
 mod health;
 mod hooks;

@@ -11,6 +11,7 @@ use rustls::server::{NoServerSessionStorage, ParsedCertificate, WebPkiClientVeri
 use rustls::{CertificateError, ClientConfig, RootCertStore, ServerConfig, crypto, version};
 use tokio_rustls::{TlsAcceptor, TlsConnector};
 
+use super::expiry::{CertificateUse, Expiry};
 use super::{read, read_private};
 use crate::config::{ClusterId, Error};
 use crate::protocol::NodeId;
@@ -24,6 +25,8 @@ pub(crate) struct Tls {
     cluster: ClusterId,
     /// The certificate of this node, and where it is from.
     own: (CertificateDer<'static>, PathBuf),
+    /// When this certificate expires, and those of the authorities.
+    expiries: Arc<[Expiry]>,
     pub(crate) acceptor: TlsAcceptor,
     pub(crate) connector: TlsConnector,
 }
@@ -60,9 +63,13 @@ impl Tls {
         certificate: &Path,
         key: &Path,
     ) -> Result<Self, Error> {
-        let roots = authorities(ca)?;
-        let chain = certificates(certificate)?;
+        let (trusted, chain) = (certificates(ca)?, certificates(certificate)?);
+        let roots = authorities(ca, &trusted)?;
         let own = (chain[0].clone(), certificate.to_owned());
+        let expiries = [
+            Expiry::all(CertificateUse::Node, certificate, &chain),
+            Expiry::all(CertificateUse::Authority, ca, &trusted),
+        ];
         let unfit = |error: &dyn fmt::Display| unfit(certificate, key, error);
         let provider = Arc::new(crypto::ring::default_provider());
         let verifier =
@@ -91,9 +98,14 @@ impl Tls {
         Ok(Self {
             cluster: cluster.clone(),
             own,
+            expiries: expiries.concat().into(),
             acceptor: Arc::new(server).into(),
             connector: Arc::new(client).into(),
         })
+    }
+
+    pub(super) fn expiries(&self) -> &Arc<[Expiry]> {
+        &self.expiries
     }
 
     /// Whether the own certificate is that of this node, so that the others will believe it.
@@ -141,7 +153,7 @@ pub(in crate::config) fn for_http(
         .map_err(|error| unfit(&error))?;
     let builder = match client_ca {
         Some(ca) => {
-            let roots = authorities(ca)?;
+            let roots = authorities(ca, &certificates(ca)?)?;
             let verifier = WebPkiClientVerifier::builder_with_provider(roots, provider)
                 .allow_unauthenticated()
                 .build()
@@ -169,7 +181,7 @@ fn unfit(certificate: &Path, key: &Path, error: &dyn fmt::Display) -> Error {
 }
 
 /// The certificates in a file; one at least.
-fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, Error> {
+pub(super) fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, Error> {
     let text = read(path)?;
     let read: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&text).collect();
     read.ok()
@@ -177,10 +189,13 @@ fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, Error> {
         .ok_or_else(|| wrong(path, "has no certificate in PEM format"))
 }
 
-fn authorities(path: &Path) -> Result<Arc<RootCertStore>, Error> {
+fn authorities(
+    path: &Path,
+    certificates: &[CertificateDer<'_>],
+) -> Result<Arc<RootCertStore>, Error> {
     let mut roots = RootCertStore::empty();
-    for root in certificates(path)? {
-        roots.add(root).map_err(|error| wrong(path, &error.to_string()))?;
+    for root in certificates {
+        roots.add(root.clone()).map_err(|error| wrong(path, &error.to_string()))?;
     }
     Ok(Arc::new(roots))
 }

@@ -1,15 +1,19 @@
 //! Every frame survives a round trip; everything else is refused.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use bytes::{Bytes, BytesMut};
 use proptest::prelude::*;
 use tokio_util::codec::{Decoder, Encoder};
 
 use super::*;
+use crate::config::CertificateUse;
 use crate::protocol::bully::Message;
 use crate::protocol::{Epoch, Members, Role, list_ring};
-use crate::report::{Counters, LONGEST_PROBLEM, Link, MemberReport};
+use crate::report::{
+    CertificateReport, Counters, LONGEST_FILE, LONGEST_PROBLEM, Link, MOST_CERTIFICATES,
+    MemberReport,
+};
 
 fn id() -> impl Strategy<Value = NodeId> {
     any::<u16>().prop_filter_map("not zero", NodeId::new)
@@ -86,10 +90,20 @@ fn member() -> impl Strategy<Value = MemberReport> {
     )
 }
 
+fn certificate() -> impl Strategy<Value = CertificateReport> {
+    let which = prop_oneof![Just(CertificateUse::Node), Just(CertificateUse::HttpAuthority)];
+    (which, ".{0,50}", any::<u32>(), any::<i64>()).prop_map(|(which, file, number, days_left)| {
+        let not_after = SystemTime::UNIX_EPOCH + Duration::from_secs(number.into());
+        CertificateReport { which, file, number, not_after, days_left }
+    })
+}
+
 fn report() -> impl Strategy<Value = StatusReport> {
     let members = proptest::collection::vec(member(), 0..8);
-    (hello(), proptest::option::of(id()), members, any::<[u64; 6]>()).prop_map(
-        |(hello, leader, members, [seq, uptime_ms, in_role_ms, refused, bad, ignored])| {
+    let lists = (members, proptest::collection::vec(certificate(), 0..4));
+    (hello(), proptest::option::of(id()), lists, any::<[u64; 6]>()).prop_map(
+        |(hello, leader, lists, [seq, uptime_ms, in_role_ms, refused, bad, ignored])| {
+            let (members, certificates) = lists;
             let Hello { cluster, protocol, node, incarnation, config_epoch, .. } = hello;
             let counters = Counters {
                 attempts: seq,
@@ -119,6 +133,7 @@ fn report() -> impl Strategy<Value = StatusReport> {
                 problem: leader.map(|leader| format!("{leader} is wrong")),
                 members,
                 counters,
+                certificates,
             }
         },
     )
@@ -156,6 +171,19 @@ proptest! {
         prop_assert_eq!(Opening::decode(&bytes, 5), Ok(Opening::Hello(without.clone())));
         prop_assert_eq!(Reply::decode(&bytes, 5), Ok(Reply::Hello(without)));
         prop_assert!(Opening::decode(&bytes, 6).is_err(), "version 6 says it");
+    }
+
+    /// What the releases before this one would send, and read.
+    #[test]
+    fn before_version_8_a_status_has_no_certificates(report in report(), version in 5_u16..8) {
+        let without = StatusReport { certificates: Vec::new(), ..report.clone() };
+        let whole = encode(&Reply::Status(Box::new(without.clone()))).expect("fits");
+        let before = whole.slice(..whole.len() - 1);
+        let reply = Reply::Status(Box::new(report));
+        prop_assert_eq!(reply.encode(version), Ok(before.clone()));
+        prop_assert_eq!(Reply::decode(&before, version), Ok(Reply::Status(Box::new(without))));
+        prop_assert!(Reply::decode(&before, 8).is_err(), "version 8 says it");
+        prop_assert_eq!(Reply::decode(&reply.encode(8).expect("fits"), 8), Ok(reply));
     }
 
     #[test]
@@ -253,7 +281,7 @@ fn a_node_of_an_old_release_is_told_which_version_it_speaks() {
     for bytes in [&b"BLWR\0\x03\x01"[..], b"BLWR\0\x03", b"BLWR\0\x03\0\x06orders"] {
         assert_eq!(Greeting::decode(bytes), Err(FrameError::Version { theirs: 3 }));
     }
-    assert_eq!(Greeting::new(Mode::Plain).encode()[..6], *b"BLWR\0\x07", "where it looks");
+    assert_eq!(Greeting::new(Mode::Plain).encode()[..6], *b"BLWR\0\x08", "where it looks");
 }
 
 #[test]
@@ -317,6 +345,13 @@ fn the_largest_status_report_fits_into_a_frame() {
     let problem = Some("p".repeat(crate::transport::peer::LONGEST_PROBLEM));
     let error = problem.clone();
     let members = vec![MemberReport { problem, error, ..member }; Members::MAX - 1];
+    let certificate = CertificateReport {
+        which: CertificateUse::HttpAuthority,
+        file: "\u{1f980}".repeat(LONGEST_FILE),
+        number: u32::MAX,
+        not_after: SystemTime::UNIX_EPOCH,
+        days_left: i64::MIN,
+    };
     let report = StatusReport {
         cluster: "c".repeat(64).parse().expect("a name"),
         protocol: "bully".to_owned(),
@@ -336,6 +371,7 @@ fn the_largest_status_report_fits_into_a_frame() {
         problem: Some("p".repeat(LONGEST_PROBLEM)),
         members,
         counters: Counters { attempts: u64::MAX, ..Counters::default() },
+        certificates: vec![certificate; MOST_CERTIFICATES],
     };
     assert!(encode(&Reply::Status(Box::new(report))).is_ok());
 }
