@@ -281,7 +281,7 @@ async fn a_node_that_does_not_know_where_to_remember_is_refused() {
     let config = Config::new("library", 1, [(1, "a:1"), (2, "b:1")]).expect("valid");
     let error = Election::join_on(config, listener).expect_err("no directory");
     assert!(matches!(error, JoinError::Config(_)));
-    assert!(error.to_string().contains("`directory` under [storage]"), "{error}");
+    assert!(error.to_string().contains("`Config::with_directory`"), "{error}");
 }
 
 #[tokio::test]
@@ -292,7 +292,9 @@ async fn a_taken_port_is_an_error_that_names_it() {
     let config = Config::new("library", 1, members).expect("valid");
     let error = Election::join(config).await.expect_err("taken");
     assert!(matches!(error, JoinError::Listen { .. }));
-    assert!(error.to_string().contains(&address), "{error}");
+    let text = error.to_string();
+    assert!(text.contains(&address) && text.contains("is another node running there?"), "{text}");
+    assert!(!text.contains("--"), "a program of its own has other flags: {text}");
 }
 
 #[tokio::test]
@@ -334,7 +336,7 @@ fn every_piece_of_code_on_the_page_stands_in_the_example() {
     let example: String = trimmed(include_str!("../../examples/embedding/src/bin/library.rs"));
     let page = include_str!("../../docs/library.md");
     let blocks = blocks(page, "rust");
-    assert_eq!(blocks.len(), 5);
+    assert_eq!(blocks.len(), 6);
     for block in blocks.iter().map(|block| trimmed(block.text)) {
         assert!(example.contains(&block), "not in the example:\n{block}");
     }

@@ -20,6 +20,7 @@ mod log;
 mod man;
 mod overrides;
 mod reload;
+mod remedy;
 mod run;
 mod script;
 mod service;
@@ -118,7 +119,7 @@ pub(crate) fn main() -> ExitCode {
         Ok(status) => status,
         Err(Failure { status, error }) => {
             let sources = if status == CONFIGURATION { line.sources() } else { String::new() };
-            log::complain(format!("{error}{sources}"));
+            log::complain(format!("{}{sources}", remedy::told(&error)));
             ExitCode::from(status)
         }
     }

@@ -52,9 +52,8 @@ pub enum Error {
     NoNode,
     /// Nothing says where to keep durable state.
     #[error(
-        "protocol {protocol} must remember things through restarts, and nothing says where: set \
-         `directory` under [storage] in the file, pass --data-dir, or set the environment variable \
-         BELLWETHER_DATA_DIR"
+        "protocol {protocol} must remember things through restarts, and nothing says where: name a \
+         directory with `Config::with_directory`"
     )]
     NoDirectory {
         /// The name of the protocol.
@@ -72,7 +71,7 @@ pub enum Error {
     /// Nothing says which member is the store of the lease, or one that is no member.
     #[error(
         "protocol lease needs a store: set `store` under [lease] to one of the members \
-         ({members}), on every node, or start that node with --store"
+         ({members}), on every node"
     )]
     NoStore {
         /// The members that are listed.

@@ -85,11 +85,7 @@ pub enum JoinError {
     #[error(transparent)]
     Storage(#[from] StorageError),
     /// The node cannot listen where others expect it.
-    #[error(
-        "cannot listen on {address}: {cause}; {} (`listen` in the file, --listen, \
-         BELLWETHER_LISTEN)",
-        Address::remedy(cause)
-    )]
+    #[error("cannot listen on {address}: {cause}; {}", Address::remedy(cause))]
     Listen {
         /// The address.
         address: Address,

@@ -24,8 +24,7 @@ pub enum StorageError {
     /// Another process uses the directory.
     #[error(
         "the storage directory {path} is in use by another process: stop that process, or give \
-         this node a directory of its own (`storage.directory` in the file, --data-dir, \
-         BELLWETHER_DATA_DIR)",
+         this node a directory of its own",
         path = path.display()
     )]
     Locked {

@@ -226,7 +226,7 @@ fn two_at_a_time_are_refused() {
     let directory = tempfile::tempdir().expect("a directory");
     let first = open(directory.path());
     let error = Directory::<u64>::open(directory.path(), owner(3)).expect_err("in use");
-    tells(&error, directory.path(), &["in use by another process", "stop that", "--data-dir"]);
+    tells(&error, directory.path(), &["in use by another process", "stop that", "of its own"]);
     drop(first);
     open(directory.path());
 }

@@ -1,11 +1,12 @@
 //! Every piece of code of `docs/library.md`, in a program: one node of three that does its work
 //! while it leads. Start three in three terminals, each with its number:
-//! `cargo run -p embedding --bin library -- 1`.
+//! `cargo run -p embedding --bin library -- 1`; with `slow` behind it, for a slow network.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use bellwether::{Config, Election, Epoch};
+use bellwether::{Config, Election, Epoch, Timing};
 use tokio::process::{Child, Command};
 
 /// The work of a leader.
@@ -68,13 +69,35 @@ async fn in_a_process(election: &Election) -> anyhow::Result<()> {
     Ok(())
 }
 
+async fn join(node: u16, folder: PathBuf) -> anyhow::Result<Election> {
+    let members = [(1, "127.0.0.1:7001"), (2, "127.0.0.1:7002"), (3, "127.0.0.1:7003")];
+    let config = Config::new("orders", node, members)?.with_directory(folder);
+    let election = Election::join(config).await?;
+    Ok(election)
+}
+
+/// The same, for a network that is slow at times.
+async fn join_slowly(node: u16, folder: PathBuf) -> anyhow::Result<Election> {
+    let members = [(1, "127.0.0.1:7001"), (2, "127.0.0.1:7002"), (3, "127.0.0.1:7003")];
+    let config = Config::new("orders", node, members)?.with_directory(folder);
+    let slow = Timing {
+        round: Duration::from_millis(500),
+        lease: Duration::from_secs(3),
+        promise: Duration::from_secs(4),
+        ..Timing::DEFAULT
+    };
+    let config = config.with_section(slow)?;
+    Ok(Election::join(config).await?)
+}
+
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
     let node: u16 = std::env::args().nth(1).context("which node: 1, 2 or 3?")?.parse()?;
     let folder = std::env::temp_dir().join(format!("bellwether-library-{node}"));
-    let members = [(1, "127.0.0.1:7001"), (2, "127.0.0.1:7002"), (3, "127.0.0.1:7003")];
-    let config = Config::new("orders", node, members)?.with_directory(folder);
-    let election = Election::join(config).await?;
+    let election = match std::env::args().nth(2).as_deref() {
+        Some("slow") => join_slowly(node, folder).await?,
+        _ => join(node, folder).await?,
+    };
     tokio::select! {
         ended = work(&election) => ended?,
         () = watch(&election) => {}

@@ -252,7 +252,7 @@ fn every_mistake_has_its_place_and_remedy() {
         (with("[health]\nrise = 0\n"), &["health.rise is 0: use 1"]),
         (with("[health]\nfall = 0\n"), &["health.fall is 0: use 1"]),
         (bully("[health]\ncheck = [\"true\"]\n"), &["of protocol bully", "the protocol quorum"]),
-        (lease(""), &["needs a store", "`store` under [lease]", "(1, 2, 10)", "--store"]),
+        (lease(""), &["needs a store", "`store` under [lease]", "(1, 2, 10)"]),
         (lease("[lease]\nstore = 3\n"), &["needs a store", "1, 2, 10"]),
         (lease("[lease]\nstore = 1\nhold = \"1h\"\n"), &["lease.hold (3600s)", "lease.keep"]),
         (GOOD.replace("node = 2", "node = 3").pipe(problem), &["node 3 is not among", "1, 2, 10"]),
