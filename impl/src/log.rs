@@ -12,7 +12,8 @@
 //!     tracing::warn!(dropped, "lines of the log were dropped");
 //! })?;
 //! lines.count_in_status();
-//! tracing_subscriber::fmt().with_writer(lines.clone()).log_internal_errors(false).init();
+//! let writer = move || lines.clone();
+//! tracing_subscriber::fmt().with_writer(writer).log_internal_errors(false).init();
 //! # Ok::<(), std::io::Error>(())
 //! ```
 //!
@@ -26,8 +27,6 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
-
-use tracing_subscriber::fmt::MakeWriter;
 
 /// How many lines wait to be written: those of some seconds in which everything goes wrong.
 const CAPACITY: usize = 1024;
@@ -121,14 +120,6 @@ impl Write for Lines {
     }
 }
 
-impl<'a> MakeWriter<'a> for Lines {
-    type Writer = Self;
-
-    fn make_writer(&'a self) -> Self {
-        self.clone()
-    }
-}
-
 /// What the thread does until the last clone of the log is gone.
 fn write_all(
     lines: &Receiver<Vec<u8>>,
@@ -197,7 +188,7 @@ mod tests {
     }
 
     fn log(lines: &Lines, line: &str) {
-        lines.make_writer().write_all(line.as_bytes()).expect("it never fails");
+        lines.clone().write_all(line.as_bytes()).expect("it never fails");
     }
 
     #[test]

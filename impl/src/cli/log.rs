@@ -54,8 +54,9 @@ pub(crate) fn start(log: &Log, node: NodeId) -> Result<Started, Failure> {
     lines.count_in_status();
     let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     let (filter, levels) = reload::Layer::new(log.levels.filter());
+    let writer = lines.clone();
     let layer = tracing_subscriber::fmt::layer()
-        .with_writer(lines.clone())
+        .with_writer(move || writer.clone())
         // They would be printed, and a print that fails is a panic.
         .log_internal_errors(false)
         .with_ansi(!plain && std::io::stderr().is_terminal());

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 use tracing::level_filters::LevelFilter;
+#[cfg(feature = "daemon")]
 use tracing_subscriber::filter::Targets;
 
 /// The settings of the daemon's log: what it logs, and how.
@@ -35,6 +36,7 @@ impl Levels {
     /// Returns the filter for a subscriber that keeps to these levels. What rustls says of a single
     /// connection is left out, unless it is asked for, or everything is at `debug`: a stranger
     /// could fill the log with it, and a refused connection is told anyway.
+    #[cfg(feature = "daemon")]
     #[must_use]
     pub fn filter(&self) -> Targets {
         let mut targets = Targets::new().with_default(self.default);
