@@ -1,7 +1,7 @@
 //! How a node is, as data: what it answers to a question on its port, and what others show of it.
 
 use std::fmt;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
 
@@ -174,6 +174,53 @@ impl CertificateReport {
     }
 }
 
+/// The measurements of a node at one moment. They are for the operator of that node: it tells them
+/// to no other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Measurements {
+    /// The links to the other members.
+    pub links: Vec<LinkMeasurements>,
+    /// The storage; `None` if nothing was written since the start.
+    pub storage: Option<StorageMeasurements>,
+    /// The time for which the node does not run for election, as it was asked with a request to
+    /// freeze or to step down.
+    pub frozen: Duration,
+}
+
+/// The measurements of the link to another member: of the connections in both directions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LinkMeasurements {
+    /// The id of the member.
+    pub node: NodeId,
+    /// Whether there is a connection to the member, and the member is heard.
+    pub up: bool,
+    /// The number of times that the link has broken.
+    pub breaks: u64,
+    /// The number of times that it was up again.
+    pub heals: u64,
+    /// The time since the member was heard last; `None` if it never was.
+    pub silence: Option<Duration>,
+    /// The time that the latest ping and its answer took; or for which an answer is awaited, if
+    /// that is longer. `None` before the first answer, and while there is no connection.
+    pub round_trip: Option<Duration>,
+}
+
+/// The measurements of the storage. A write is done when what was written is on disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct StorageMeasurements {
+    /// The number of writes that were done.
+    pub syncs: u64,
+    /// The time that the latest write took; or that one has taken so far, if that is longer.
+    pub last: Duration,
+    /// The longest of these times since the start.
+    pub longest: Duration,
+    /// The time since the latest write was done; `None` if none was.
+    pub age: Option<Duration>,
+}
+
 /// A moment as text, in UTC.
 mod rfc3339 {
     use std::time::SystemTime;
@@ -199,8 +246,6 @@ mod rfc3339 {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     #[test]

@@ -6,7 +6,10 @@ use thiserror::Error;
 use tokio::time::timeout;
 
 use crate::config::{Address, Credentials};
-pub use crate::report::{CertificateReport, Counters, Link, MemberReport, StatusReport};
+pub use crate::report::{
+    CertificateReport, Counters, Link, LinkMeasurements, Measurements, MemberReport, StatusReport,
+    StorageMeasurements,
+};
 use crate::transport::connect::Resolver;
 use crate::transport::frame::{Opening, Reply};
 use crate::transport::handshake::Failure;

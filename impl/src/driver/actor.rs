@@ -14,7 +14,7 @@ use super::disk::Disk;
 use super::fitness::Fitness;
 use super::gate::PreparationSender;
 use super::guard::LeaseWriter;
-use super::leadership::Publisher;
+use super::leadership::{Leadership, Publisher};
 use crate::clock::Clock;
 use crate::member::{self, Action, End, Event, LogLine, Member, ProgramView};
 use crate::protocol::{Core, Epoch, NodeId};
@@ -217,7 +217,7 @@ impl<C: Core, K: Clock> Actor<C, K> {
     /// find a leader is a line for those who look for the cause, and no change.
     fn publish(&self, view: ProgramView) {
         let (node, incarnation) = (view.node().get(), self.incarnation);
-        let was = self.publisher.latest().role;
+        let Leadership { role: was, leader: before, .. } = self.publisher.latest();
         self.lease_writer.set(view.lease());
         let is_change = self.publisher.publish(view);
         let Some(reason) = view.reason() else { return };
@@ -230,9 +230,11 @@ impl<C: Core, K: Clock> Actor<C, K> {
         }
         self.fitness.note_change();
         let (leader, epoch) = (view.leader().map(NodeId::get), view.epoch().map(Epoch::number));
+        let lost = before.filter(|_| view.leader() != before);
+        let links = lost.map(|lost| self.links.explain_loss(lost));
         tracing::info!(
             node, incarnation, seq, %was, %role, leader, epoch, reason = reason.name(),
-            "role changed: {reason}"
+            links = links.as_deref(), "role changed: {reason}"
         );
     }
 
@@ -291,6 +293,6 @@ fn event_of<M>(Arrival { from, incarnation, frame }: Arrival<M>) -> Event<M> {
     match frame {
         Frame::Message(message) => Event::Received { from, message },
         Frame::Heartbeat => Event::Heartbeat { from, incarnation },
-        Frame::Quiet => Event::Wake,
+        Frame::Quiet | Frame::Ping(_) | Frame::Pong(_) => Event::Wake,
     }
 }

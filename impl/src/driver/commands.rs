@@ -1,6 +1,6 @@
 //! What the program asks of its node while that takes part.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::sync::{mpsc, oneshot};
 
@@ -59,7 +59,7 @@ impl Handle {
     ///
     /// [`RequestError::Unsupported`] and [`RequestError::Stopped`].
     pub async fn step_down(&self, time: Duration) -> Result<Option<NodeId>, RequestError> {
-        self.send_command(Command::StepDown(time)).await
+        self.freeze_by(Command::StepDown(time), time).await
     }
 
     /// Keeps the node from running for election for `time` from now on. A node that leads goes on
@@ -71,7 +71,7 @@ impl Handle {
     ///
     /// [`RequestError::Unsupported`] and [`RequestError::Stopped`].
     pub async fn freeze(&self, time: Duration) -> Result<(), RequestError> {
-        self.send_command(Command::Freeze(time)).await.map(drop)
+        self.freeze_by(Command::Freeze(time), time).await.map(drop)
     }
 
     /// Waits until the loop around the node has come to this question, which shows that it runs.
@@ -86,6 +86,21 @@ impl Handle {
             answered = self.send_command(Command::Ping) => answered.map(drop),
             () = self.leases.work_tracker().awaited() => Ok(()),
         }
+    }
+
+    /// Sends a command by which the node does not run for so long, and notes until when that is.
+    /// The node goes on with it even if its answer is not awaited.
+    async fn freeze_by(
+        &self,
+        command: Command,
+        time: Duration,
+    ) -> Result<Option<NodeId>, RequestError> {
+        let before = self.gauges.freeze(Instant::now().checked_add(time));
+        let answer = self.send_command(command).await;
+        if answer.is_err() {
+            self.gauges.freeze(before);
+        }
+        answer
     }
 
     pub(super) async fn send_command(

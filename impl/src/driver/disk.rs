@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::task::JoinHandle;
 
+use super::gauges::SyncTimes;
 use crate::member::StorageAnswer;
 use crate::storage::{Storage, StorageError};
 
@@ -21,12 +22,20 @@ pub(super) struct Disk<D> {
     failure: Option<StorageError>,
     /// Whether the node takes it for stalled; the status tells it.
     stalled: Arc<AtomicBool>,
+    /// How long it takes.
+    times: Arc<SyncTimes>,
 }
 
 impl<D: Send + 'static> Disk<D> {
     /// A storage, if there is one.
     pub(super) fn new(storage: Option<Box<dyn Storage<D>>>) -> Self {
-        Self { storage, waited: None, failure: None, stalled: Arc::default() }
+        let (stalled, times) = (Arc::default(), Arc::default());
+        Self { storage, waited: None, failure: None, stalled, times }
+    }
+
+    /// How long it takes, for others to look at.
+    pub(super) fn times(&self) -> Arc<SyncTimes> {
+        Arc::clone(&self.times)
     }
 
     /// Whether it is taken for stalled, for others to look at.
@@ -43,14 +52,18 @@ impl<D: Send + 'static> Disk<D> {
     /// of its own busy meanwhile.
     pub(super) fn save(&mut self, state: D) -> Option<StorageAnswer> {
         let Some(mut storage) = self.storage.take() else { return Some(self.missing()) };
-        self.waited = Some(tokio::task::spawn_blocking(move || (storage.save(&state), storage)));
+        let times = self.times();
+        let save = move || (times.measure(|| storage.save(&state)), storage);
+        self.waited = Some(tokio::task::spawn_blocking(save));
         None
     }
 
     /// Asks whether it answers; returns the answer if there is no storage.
     pub(super) fn probe(&mut self) -> Option<StorageAnswer> {
         let Some(mut storage) = self.storage.take() else { return Some(self.missing()) };
-        self.waited = Some(tokio::task::spawn_blocking(move || (storage.probe(), storage)));
+        let times = self.times();
+        let probe = move || (times.measure(|| storage.probe()), storage);
+        self.waited = Some(tokio::task::spawn_blocking(probe));
         None
     }
 

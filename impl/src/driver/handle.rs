@@ -11,13 +11,14 @@ use thiserror::Error;
 use tokio::sync::mpsc;
 
 use super::commands::CommandRequest;
+use super::gauges::Gauges;
 use super::guard::{Guard, LeaseReader};
 use super::health::Unfitness;
 use super::history::History;
 use super::leadership::{Leadership, LeadershipWatch, OwnChange};
 use super::work::Work;
 use crate::member::LONGEST_SLEEP;
-use crate::status::StatusReport;
+use crate::status::{Measurements, StatusReport};
 
 /// A handle to an [`Election`](super::Election), through which a program uses a node that takes
 /// part. A clone is one more; the node goes on for as long as the election, not for as long as its
@@ -35,6 +36,8 @@ pub struct Handle {
     pub(super) without_lease: Option<&'static str>,
     /// Which run of the node it is.
     pub(super) incarnation: u64,
+    /// What is measured.
+    pub(super) gauges: Gauges,
 }
 
 impl fmt::Debug for Handle {
@@ -113,6 +116,13 @@ impl Handle {
     #[must_use]
     pub fn status(&self) -> StatusReport {
         (self.report)()
+    }
+
+    /// Returns what the node measures beside its status: its links, the time that its storage
+    /// takes, and for how long it does not run for election.
+    #[must_use]
+    pub fn measurements(&self) -> Measurements {
+        self.gauges.read()
     }
 
     /// Begins work under the leadership that this node has now; the node waits for the work to end

@@ -12,6 +12,7 @@ mod disk;
 mod expiry;
 mod fitness;
 mod gate;
+mod gauges;
 mod guard;
 mod handle;
 mod health;
@@ -42,6 +43,7 @@ use self::commands::CommandRequest;
 use self::disk::Disk;
 use self::gate::PreparationSender;
 pub use self::gate::{Approach, Preparation};
+use self::gauges::Gauges;
 pub use self::guard::Guard;
 use self::guard::LeaseWriter;
 pub use self::handle::{Handle, LeadError};
@@ -240,6 +242,7 @@ impl Election {
         );
         connections.spawn(watch(&config, leader_timeout, &leadership, &report, &credentials));
         let without_lease = C::shortest_lease(config.core()).is_none().then_some(C::NAME);
+        let gauges = Gauges::new(links.clone(), disk.times());
         let handle = Handle {
             leadership,
             history,
@@ -249,6 +252,7 @@ impl Election {
             unfitness,
             without_lease,
             incarnation,
+            gauges,
         };
         log_start(&config, incarnation, address);
         let member = Member::new(node, &setup, clock.now());

@@ -16,6 +16,7 @@ use tokio::time::timeout;
 use super::channel::{Broken, Channel};
 use super::frame::{self, Frame, Hello, Opening, Refusal, Reply};
 use super::handshake::{self, Caller, Failure};
+use super::health::Cause;
 use super::limiter::Source;
 use super::peer::{Peer, Session};
 use super::pending::{PendingConnections, PendingSlot};
@@ -87,14 +88,26 @@ async fn serve<M: Serialize + DeserializeOwned>(
         admitted = receive(context, stream, from, slot, &questions) => admitted,
     };
     let Some((mut channel, peer, session, incarnation)) = admitted else { return };
+    context.log_heal(&peer, peer.health.heard());
     peer.called.notify_one();
     tokio::select! {
         () = session.replaced.cancelled() => {}
-        hung_up = read_frames(context, &mut channel, &peer, incarnation, &inbox) => {
-            if hung_up {
-                session.ended(context.terms.limits.step);
+        ended = read_frames(context, &mut channel, &peer, incarnation, &inbox) => {
+            if let Some(cause) = ended {
+                end(context, &peer, &session, &cause);
             }
         }
+    }
+}
+
+/// Notes that the peer is not heard on this connection any more.
+fn end<M>(context: &Context<M>, peer: &Peer<M>, session: &Session<M>, cause: &Cause) {
+    if cause.is_end() {
+        session.ended(context.terms.limits.step);
+    }
+    // If a newer connection of the peer has taken its place, the peer is heard on that.
+    if !session.replaced.is_cancelled() {
+        context.log_break(peer, peer.health.unheard(cause));
     }
 }
 
@@ -279,23 +292,25 @@ pub(super) fn lease_mismatch(node: NodeId, own: &LeaseTerms, theirs: Option<Leas
     }
 }
 
-/// Passes on what a peer sends until it hangs up, makes no sense, or is silent for too long. True
-/// if it has hung up.
+/// Passes on what a peer sends until it hangs up, makes no sense, or is silent for too long, and
+/// returns which of these. `None` if it is this node that ends.
 async fn read_frames<M: DeserializeOwned>(
     context: &Context<M>,
     channel: &mut Channel,
     peer: &Peer<M>,
     incarnation: u64,
     inbox: &mpsc::Sender<Arrival<M>>,
-) -> bool {
+) -> Option<Cause> {
     loop {
-        let Ok(next) = timeout(context.terms.limits.idle, channel.next()).await else {
-            return false;
+        let idle = context.terms.limits.idle;
+        let Ok(next) = timeout(idle, channel.next()).await else {
+            return Some(Cause::Silent(idle));
         };
         let read = match next {
             Some(Ok(bytes)) => frame::decode_frame(&bytes).map_err(|error| error.to_string()),
             Some(Err(error @ Broken::Forged)) => Err(error.to_string()),
-            Some(Err(Broken::Io(_))) | None => return true,
+            Some(Err(Broken::Io(error))) => return Some(Cause::Io(error)),
+            None => return Some(Cause::HungUp),
         };
         let frame = match read {
             Ok(frame) => frame,
@@ -305,17 +320,26 @@ async fn read_frames<M: DeserializeOwned>(
                 if context.admits_line(Source::Member(peer.id), &text) {
                     tracing::warn!(node = context.hello.node.get(), peer = peer.id.get(), "{text}");
                 }
-                return false;
+                return Some(Cause::Nonsense(problem));
             }
         };
+        context.log_heal(peer, peer.health.heard());
         match frame {
             Frame::Message(_) => Peer::<M>::count(&peer.received),
             Frame::Heartbeat => {}
             Frame::Quiet => continue,
+            Frame::Ping(number) => {
+                peer.round_trip.asked(number);
+                continue;
+            }
+            Frame::Pong(number) => {
+                peer.round_trip.answered(number);
+                continue;
+            }
         }
         let arrival = Arrival { from: peer.id, incarnation, frame };
         if inbox.send(arrival).await.is_err() {
-            return false;
+            return None;
         }
     }
 }

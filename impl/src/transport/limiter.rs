@@ -26,6 +26,8 @@ pub(crate) enum Source {
     System,
     /// A member that this node calls.
     Member(NodeId),
+    /// The link to a member, which breaks and heals.
+    Link(NodeId),
     /// A machine that calls this node. What it says of itself is not believed.
     Stranger(IpAddr),
 }

@@ -9,13 +9,15 @@
 //!
 //! A message that is sent arrives at most once, in the order of sending while a connection lasts,
 //! or not at all. Limits: see [`outbox`] for messages that wait, [`frame`] for sizes, [`pending`]
-//! for the number of connections, and [`limits`] for times.
+//! for the number of connections, and [`limits`] for times. [`health`] says in the log when the
+//! link to a peer breaks, and when it heals.
 
 mod backoff;
 pub(crate) mod channel;
 pub(crate) mod connect;
 pub(crate) mod frame;
 pub(crate) mod handshake;
+mod health;
 mod incoming;
 mod limiter;
 mod limits;
@@ -25,6 +27,7 @@ mod peer;
 pub(crate) mod pending;
 mod presence;
 pub(crate) mod question;
+mod round_trip;
 mod seal;
 pub(crate) mod socket;
 
@@ -51,7 +54,7 @@ use self::presence::Presence;
 use crate::clock::Clock;
 use crate::config::{Address, Current, Mode};
 use crate::protocol::{NodeId, Role};
-use crate::report::{Link, MemberReport, StatusReport};
+use crate::report::{Link, LinkMeasurements, MemberReport, StatusReport};
 
 /// How often a leader looks whether it is alone.
 const LOOK: Duration = Duration::from_secs(1);
@@ -229,6 +232,11 @@ impl<M> Links<M> {
             }
         };
         self.peers.values().map(member).collect()
+    }
+
+    /// What is measured of the link to each member.
+    pub(crate) fn measurements(&self) -> Vec<LinkMeasurements> {
+        self.peers.values().map(|peer| peer.measurements()).collect()
     }
 
     /// What is wrong with a leader that no other member listens to, or speaks to.

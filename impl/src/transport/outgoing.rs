@@ -4,14 +4,16 @@ use std::fmt;
 use std::io::ErrorKind;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use serde::Serialize;
 use tokio::net::TcpStream;
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, sleep_until, timeout};
 
 use super::backoff::Backoff;
-use super::channel::Channel;
+use super::channel::{Broken, Channel};
 use super::frame::{self, Frame, Hello, Opening, Refusal, Reply};
 use super::handshake::{self, Failure};
+use super::health::Cause;
 use super::limiter::Source;
 use super::peer::Peer;
 use super::{Context, Limits, incoming, socket};
@@ -35,9 +37,12 @@ pub(super) async fn maintain<M: Serialize + Copy>(context: Arc<Context<M>>, peer
                 }
                 peer.set_link(Link::Connected, differs);
                 tracing::debug!(node, peer = peer.id.get(), "connected");
+                context.log_heal(&peer, peer.health.connected());
                 let since = Instant::now();
-                send_queued(&context, &peer, channel).await;
+                let cause = send_queued(&context, &peer, channel).await;
                 peer.set_link(Link::Connecting, None);
+                peer.round_trip.reset();
+                context.log_break(&peer, peer.health.disconnected(&cause));
                 tracing::debug!(node, peer = peer.id.get(), "disconnected");
                 // Whether a process is still there is worth knowing at once.
                 if since.elapsed() >= context.terms.limits.step {
@@ -80,11 +85,13 @@ async fn dial<M>(
         Err(error) if error.kind() == ErrorKind::ConnectionRefused => peer.presence.refused(),
         Err(_) => {}
     }
-    let stream = stream.map_err(|error| Problem::Unreachable(error.to_string()))?;
+    let stream = stream.map_err(|error| Problem::Unreachable(Cause::Io(error).to_string()))?;
     socket::set_options(&stream, limit);
     // The other side may wait for a moment before it refuses.
     let limit = handshake + admission;
-    let late = |_| Problem::Unreachable(format!("no answer within {limit:?}"));
+    let late = |_| {
+        Problem::Unreachable(format!("no answer within {limit:?}: it is paused, cut off or slow"))
+    };
     let (channel, reply) =
         timeout(limit, shake_hands(context, peer.id, stream)).await.map_err(late)??;
     match reply {
@@ -137,19 +144,31 @@ fn refused(refusal: &Refusal) -> String {
     format!("it refuses this node: {refusal}")
 }
 
-/// Sends what is in the outbox until the connection ends.
-async fn send_queued<M: Serialize + Copy>(context: &Context<M>, peer: &Peer<M>, mut to: Channel) {
+/// Sends what is in the outbox until the connection ends, and returns why it has.
+async fn send_queued<M: Serialize + Copy>(
+    context: &Context<M>,
+    peer: &Peer<M>,
+    mut to: Channel,
+) -> Cause {
+    let Limits { step, quiet, .. } = context.terms.limits;
+    let pings = to.version() >= frame::PINGS;
+    let mut next_ping = Instant::now();
     loop {
         let frame = tokio::select! {
             biased;
             // Nothing is expected from the other side: whatever comes, the connection is over.
-            _ = to.next() => return,
+            heard = to.next() => return ended(heard),
             // Before the messages: however many there are, the peer hears that this node is up.
             () = peer.beat.notified() => Frame::Heartbeat,
             // The process at the other end has vanished, and another has its place.
-            () = peer.renewed.notified() => return,
+            () = peer.renewed.notified() => return Cause::Replaced,
             message = peer.outbox.next() => Frame::Message(message),
-            () = tokio::time::sleep(context.terms.limits.quiet) => Frame::Quiet,
+            number = peer.round_trip.owed(), if pings => Frame::Pong(number),
+            () = sleep_until(next_ping), if pings => {
+                next_ping = Instant::now() + quiet;
+                Frame::Ping(peer.round_trip.ping())
+            }
+            () = tokio::time::sleep(quiet) => Frame::Quiet,
         };
         let Ok(bytes) = frame::encode_frame(&frame) else {
             tracing::error!(
@@ -159,11 +178,22 @@ async fn send_queued<M: Serialize + Copy>(context: &Context<M>, peer: &Peer<M>, 
             );
             continue;
         };
-        match timeout(context.terms.limits.step, to.send(bytes)).await {
+        match timeout(step, to.send(bytes)).await {
             Ok(Ok(())) if matches!(frame, Frame::Message(_)) => Peer::<M>::count(&peer.sent),
             Ok(Ok(())) => {}
-            Ok(Err(_)) | Err(_) => return,
+            Ok(Err(error)) => return Cause::Io(error),
+            Err(_) => return Cause::Stuck(step),
         }
+    }
+}
+
+/// Why a connection is over on which the other side is silent as long as it lasts.
+fn ended(heard: Option<Result<Bytes, Broken>>) -> Cause {
+    match heard {
+        None => Cause::HungUp,
+        Some(Err(Broken::Io(error))) => Cause::Io(error),
+        Some(Err(error @ Broken::Forged)) => Cause::Nonsense(error.to_string()),
+        Some(Ok(_)) => Cause::Nonsense("it answers where nothing was asked".to_owned()),
     }
 }
 
@@ -173,6 +203,7 @@ fn report<M>(context: &Context<M>, peer: &Peer<M>, problem: &Problem) {
         Problem::Unreachable(_) => Link::Connecting,
         Problem::Wrong(_) => Link::Refused,
     };
+    peer.health.attempt_failed(problem.to_string());
     let news = peer.set_link(link, Some(problem.to_string()));
     let (node, address) = (context.hello.node.get(), &peer.address);
     let id = peer.id.get();

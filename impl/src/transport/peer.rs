@@ -10,8 +10,10 @@ use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use super::connect::Resolver;
+use super::health::Health;
 use super::outbox::Outbox;
 use super::presence::Presence;
+use super::round_trip::RoundTrip;
 use crate::config::Address;
 use crate::protocol::NodeId;
 use crate::report::Link;
@@ -38,6 +40,9 @@ pub(crate) struct Peer<M> {
     /// A heartbeat is due. At most one waits.
     pub(crate) beat: Notify,
     pub(super) presence: Presence,
+    /// How the connections in both directions are.
+    pub(super) health: Health,
+    pub(super) round_trip: RoundTrip,
     link: Mutex<(Link, Option<String>)>,
     /// Why there was no connection to it last, and when that was found.
     error: Mutex<Option<(Instant, String)>>,
@@ -73,6 +78,8 @@ impl<M> Peer<M> {
             renewed: Notify::new(),
             beat: Notify::new(),
             presence,
+            health: Health::default(),
+            round_trip: RoundTrip::default(),
             link: Mutex::new((Link::Connecting, None)),
             error: Mutex::default(),
             caller: Mutex::new(None),

@@ -4,6 +4,7 @@ use bytes::Bytes;
 mod certificates;
 mod hostile;
 mod leases;
+mod links;
 mod secret;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -269,22 +270,6 @@ async fn a_peer_that_is_silent_for_too_long_is_gone() {
     assert!(!matches!(end, Some(Ok(_))), "it hangs up");
     assert!(!context.peers[&id(2)].is_heard());
     assert_eq!(context.peers[&id(2)].received.load(Ordering::Relaxed), 0, "no messages");
-}
-
-#[tokio::test]
-async fn a_node_that_has_nothing_to_say_says_so() {
-    let (listener, address) = bind().await;
-    let context = with_limits(address, SHORT);
-    let peer = Arc::clone(&context.peers[&id(2)]);
-    let mut tasks = JoinSet::new();
-    tasks.spawn(outgoing::maintain(context, Arc::clone(&peer)));
-    let mut connection = answer(&listener, 2).await;
-    let started = Instant::now();
-    for _ in 0..3 {
-        assert_eq!(next(&mut connection).await, Frame::Quiet);
-    }
-    assert!(started.elapsed() >= SHORT.quiet * 2, "and no more often: {:?}", started.elapsed());
-    assert_eq!(peer.sent.load(Ordering::Relaxed), 0, "no messages");
 }
 
 #[tokio::test]

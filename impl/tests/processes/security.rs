@@ -49,7 +49,7 @@ impl Forger {
         let stream = TcpStream::connect(("127.0.0.1", port))?;
         stream.set_read_timeout(Some(LIMIT))?;
         let mut forger = Self(stream);
-        let mut greeting = b"BLWR\0\x07\0\x05".to_vec();
+        let mut greeting = b"BLWR\0\x08\0\x05".to_vec();
         greeting.push(mode);
         greeting.extend([7; 32]);
         forger.send(&greeting)?;

@@ -116,10 +116,10 @@ fn half_open_connections_disturb_nothing(mut cluster: Cluster, begins: &'static 
 }
 
 /// The length of a greeting, and what it begins with.
-const GREETING: &[u8] = b"\0\0\0\x29BLWR\0\x07\0\x05\x01";
+const GREETING: &[u8] = b"\0\0\0\x29BLWR\0\x08\0\x05\x01";
 
 /// A whole greeting: the node has proved itself, and waits for the proof of the other.
-const GREETED: &[u8] = b"\0\0\0\x29BLWR\0\x07\0\x05\x01................................";
+const GREETED: &[u8] = b"\0\0\0\x29BLWR\0\x08\0\x05\x01................................";
 
 /// The head of a TLS record, and the type of a ClientHello that does not follow.
 const RECORD: &[u8] = &[22, 3, 1, 2, 0, 1];

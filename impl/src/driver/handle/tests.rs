@@ -14,6 +14,7 @@ use crate::driver::guard::LeaseWriter;
 use crate::driver::leadership::Publisher;
 use crate::member::ViewUpdate;
 use crate::protocol::{Epoch, Lease, NodeId, Reason, Role, Time};
+use crate::transport::Links;
 
 struct Node {
     handle: Handle,
@@ -29,6 +30,8 @@ impl Node {
         let (lease_writer, leases) = LeaseWriter::new(clock.clone(), Duration::from_secs(1));
         let (commands, _) = commands::channel();
         let report = Arc::new(|| unreachable!("no test asks"));
+        let links = Links::<()>::new(std::iter::empty(), Duration::from_secs(1), clock.clone());
+        let gauges = Gauges::new(links, Arc::default());
         let handle = Handle {
             leadership,
             history,
@@ -38,6 +41,7 @@ impl Node {
             unfitness: Unfitness::default(),
             without_lease: None,
             incarnation: 1,
+            gauges,
         };
         Self { handle, publisher, lease_writer, clock }
     }

@@ -89,8 +89,14 @@ fn good() -> Vec<Vec<u8>> {
         Opening::AreYou { node: id(1), incarnation: 7 },
     ]
     .map(|opening| opening.encode(VERSIONS.newest).expect("fits"));
-    let frames = [Frame::Message(Message::Coordinator), Frame::Heartbeat, Frame::Quiet]
-        .map(|frame| frame::encode_frame(&frame).expect("fits"));
+    let frames = [
+        Frame::Message(Message::Coordinator),
+        Frame::Heartbeat,
+        Frame::Quiet,
+        Frame::Ping(7),
+        Frame::Pong(7),
+    ]
+    .map(|frame| frame::encode_frame(&frame).expect("fits"));
     let votes: Vec<_> = votes()
         .into_iter()
         .map(|vote| frame::encode_frame(&Frame::Message(vote)).expect("fits"))
