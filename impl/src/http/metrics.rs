@@ -1,4 +1,7 @@
-//! What Prometheus collects: made of the status of the node when it is asked for.
+//! What Prometheus collects: made of the status of the node and of what it measures, when it is
+//! asked for.
+
+mod measured;
 
 use std::fmt;
 use std::time::SystemTime;
@@ -13,10 +16,11 @@ use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
 
+use self::measured::MEASURED;
 use super::{Shared, refuse};
 use crate::driver::Handle;
 use crate::protocol::Role;
-use crate::status::{Link, MemberReport, StatusReport};
+use crate::status::{Link, LinkMeasurements, Measurements, MemberReport, StatusReport};
 
 /// How many of something there have been, or how something is.
 enum Kind {
@@ -30,6 +34,14 @@ enum Kind {
     ValueEach(fn(&MemberReport) -> f64),
     /// The end of each certificate.
     Certificates,
+    /// Counters of what the node measures; none if it has not.
+    MeasuredCount(fn(&Measurements) -> Option<u64>),
+    /// One value that the node measures; none if it has not.
+    Measured(fn(&Measurements) -> Option<f64>),
+    /// Counters of the link to each other member.
+    LinkCount(fn(&LinkMeasurements) -> u64),
+    /// One value of the link to each other member; none if there is none.
+    LinkValue(fn(&LinkMeasurements) -> Option<f64>),
     /// 1 for the role that the node has, 0 for the others.
     Role,
     /// 1, with what does not change as labels.
@@ -41,12 +53,13 @@ struct Seen {
     status: StatusReport,
     leads: bool,
     healthy: bool,
+    measured: Measurements,
 }
 
 /// A metric: its name, what it says, and how.
 struct Metric(&'static str, &'static str, Kind);
 
-/// All metrics. The name of a counter ends with `_total` when it is written.
+/// All metrics of the status. The name of a counter ends with `_total` when it is written.
 const METRICS: &[Metric] = {
     use Kind::{Certificates, Count, CountEach, Info, Role, Value, ValueEach};
     &[
@@ -183,11 +196,19 @@ fn flag(set: bool) -> f64 {
 #[must_use]
 pub fn names() -> Vec<String> {
     let name = |Metric(name, _, kind): &Metric| match kind {
-        Kind::Count(_) | Kind::CountEach(_) => format!("{name}_total"),
+        _ if kind.is_counter() => format!("{name}_total"),
         Kind::Info => format!("{name}_info"),
-        Kind::Value(_) | Kind::ValueEach(_) | Kind::Certificates | Kind::Role => (*name).to_owned(),
+        _ => (*name).to_owned(),
     };
-    METRICS.iter().map(name).collect()
+    METRICS.iter().chain(MEASURED).map(name).collect()
+}
+
+impl Kind {
+    /// Whether it is something that is counted.
+    fn is_counter(&self) -> bool {
+        let counts = matches!(self, Self::Count(_) | Self::CountEach(_));
+        counts || matches!(self, Self::MeasuredCount(_) | Self::LinkCount(_))
+    }
 }
 
 /// Collects from one node.
@@ -198,8 +219,8 @@ impl Collector for Collected {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
         let Self(node) = self;
         let (leads, healthy) = (node.leads_now(), node.is_healthy());
-        let seen = Seen { status: node.status(), leads, healthy };
-        for Metric(name, help, kind) in METRICS {
+        let seen = Seen { status: node.status(), leads, healthy, measured: node.measurements() };
+        for Metric(name, help, kind) in METRICS.iter().chain(MEASURED) {
             encode(&mut encoder, name, help, kind, &seen)?;
         }
         Ok(())
@@ -213,11 +234,11 @@ fn encode(
     kind: &Kind,
     seen: &Seen,
 ) -> Result<(), fmt::Error> {
-    let status = &seen.status;
+    let (status, measured) = (&seen.status, &seen.measured);
     let of = match kind {
-        Kind::Count(_) | Kind::CountEach(_) => MetricType::Counter,
-        Kind::Value(_) | Kind::ValueEach(_) | Kind::Certificates | Kind::Role => MetricType::Gauge,
+        _ if kind.is_counter() => MetricType::Counter,
         Kind::Info => MetricType::Info,
+        _ => MetricType::Gauge,
     };
     let mut metric = encoder.encode_descriptor(name, help, None, of)?;
     match kind {
@@ -240,6 +261,23 @@ fn encode(
             let since = certificate.not_after.duration_since(SystemTime::UNIX_EPOCH);
             let end = since.unwrap_or_default().as_secs_f64();
             ConstGauge::new(end).encode(metric.encode_family(&labels)?)
+        }),
+        Kind::MeasuredCount(count) => match count(measured) {
+            Some(count) => ConstCounter::new(count).encode(metric),
+            None => Ok(()),
+        },
+        Kind::Measured(value) => match value(measured) {
+            Some(value) => ConstGauge::new(value).encode(metric),
+            None => Ok(()),
+        },
+        Kind::LinkCount(count) => measured.links.iter().try_for_each(|link| {
+            let labels = [("member", link.node.to_string())];
+            ConstCounter::new(count(link)).encode(metric.encode_family(&labels)?)
+        }),
+        Kind::LinkValue(value) => measured.links.iter().try_for_each(|link| {
+            let Some(value) = value(link) else { return Ok(()) };
+            let labels = [("member", link.node.to_string())];
+            ConstGauge::new(value).encode(metric.encode_family(&labels)?)
         }),
         Kind::Role => ROLES.iter().try_for_each(|role| {
             let labels = [("role", role.to_string())];

@@ -305,15 +305,25 @@ async fn every_metric_is_written() {
     let nodes = cluster().await;
     certify(&nodes[0]);
     let node = router(nodes[0].handle(), Options::default());
-    let request = Request::get("/metrics").body(Body::empty()).expect("valid");
-    let (status, text) = ask(&node, request).await;
-    assert_eq!(status, StatusCode::OK);
+    let missing = |text: &str| {
+        let starts = |start: String| text.lines().any(|line| line.starts_with(&start));
+        let written = |name: &str| starts(format!("{name} ")) || starts(format!("{name}{{"));
+        metrics().into_iter().filter(|name| !written(name)).collect::<Vec<_>>()
+    };
+    let mut text = String::new();
+    let all = async {
+        while text.is_empty() || !missing(&text).is_empty() {
+            // A moment after the start, no ping has been answered.
+            tokio::time::sleep(Duration::from_millis(10)).await;
+            let request = Request::get("/metrics").body(Body::empty()).expect("valid");
+            let (status, written) = ask(&node, request).await;
+            assert_eq!(status, StatusCode::OK);
+            text = written;
+        }
+    };
+    let all = timeout(LIMIT, all).await;
+    assert!(all.is_ok(), "{:?} are missing in\n{text}", missing(&text));
     assert!(text.ends_with("# EOF\n"), "{text}");
-    for name in metrics() {
-        let line = text.lines().find(|line| line.starts_with(&format!("{name} ")));
-        let labelled = text.lines().find(|line| line.starts_with(&format!("{name}{{")));
-        assert!(line.or(labelled).is_some(), "{name} is missing in\n{text}");
-    }
     let written: Vec<_> = text.lines().filter(|line| line.starts_with("# TYPE ")).collect();
     assert_eq!(written.len(), metrics().len());
     assert!(text.contains("bellwether_leads 1"), "{text}");

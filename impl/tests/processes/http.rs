@@ -8,7 +8,7 @@ use super::common::{Cluster, Process, bellwether, free_port, wait_until};
 use bellwether_browser::Page;
 
 /// What stands at this URL: the status and the body; nothing if no process answers.
-fn get(url: &str) -> Option<(u16, String)> {
+pub(crate) fn get(url: &str) -> Option<(u16, String)> {
     let agent: ureq::Agent = ureq::Agent::config_builder()
         .http_status_as_error(false)
         .timeout_global(Some(Duration::from_secs(5)))
