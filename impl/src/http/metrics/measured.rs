@@ -4,7 +4,7 @@ use super::Kind::{LinkCount, LinkValue, Measured, MeasuredCount};
 use super::{Metric, flag};
 
 /// These metrics. The name of a counter ends with `_total` when it is written.
-pub(super) const MEASURED: [Metric; 10] = [
+pub(super) const MEASURED: &[Metric] = &[
     Metric(
         "bellwether_link_up",
         "1 if there is a connection to the member, and the member is heard",
