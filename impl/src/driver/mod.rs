@@ -216,7 +216,6 @@ impl Election {
         let links = links(&config, setup.lifetime, clock);
         let disk = Disk::new(storage);
         let leader_timeout = LeaderTimeout::of(&config, clock);
-        let fitness = leader_timeout.fitness.clone();
         let reporter = Reporter {
             hello: hello.clone(),
             observers: config.observers().collect(),
@@ -231,16 +230,21 @@ impl Election {
             start: Instant::now(),
         };
         let report: Report = Arc::new(move || reporter.report());
-        let shared = Arc::clone(&report);
         let limits = Limits::new(config.network_timeout(), config.addresses().count() - 1);
         let (mut connections, arrivals) = transport::start(
             hello,
             Terms { credentials: credentials.clone(), lifetime: setup.lifetime, limits },
             &links,
             listener,
-            Box::new(move || shared()),
+            answering(&report),
         );
-        connections.spawn(watch(&config, leader_timeout, &leadership, &report, &credentials));
+        connections.spawn(watch(
+            &config,
+            leader_timeout.clone(),
+            &leadership,
+            &report,
+            &credentials,
+        ));
         let without_lease = C::shortest_lease(config.core()).is_none().then_some(C::NAME);
         let gauges = Gauges::new(links.clone(), disk.times());
         let handle = Handle {
@@ -264,7 +268,7 @@ impl Election {
             lease_writer,
             preparation,
             ignored,
-            fitness,
+            fitness: leader_timeout.fitness.clone(),
             incarnation,
             clock,
             tickets: 0,
@@ -385,6 +389,12 @@ fn links<C: Runnable>(
 
 /// What says how the node is.
 type Report = Arc<dyn Fn() -> StatusReport + Send + Sync>;
+
+/// The same, for those that ask at the port of the nodes.
+fn answering(report: &Report) -> Box<dyn Fn() -> StatusReport + Send + Sync> {
+    let report = Arc::clone(report);
+    Box::new(move || report())
+}
 
 /// Says in the log when the node has no leader for too long, and which certificates expire.
 fn watch<C: Runnable>(
