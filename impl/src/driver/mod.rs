@@ -231,20 +231,11 @@ impl Election {
         };
         let report: Report = Arc::new(move || reporter.report());
         let limits = Limits::new(config.network_timeout(), config.addresses().count() - 1);
-        let (mut connections, arrivals) = transport::start(
-            hello,
-            Terms { credentials: credentials.clone(), lifetime: setup.lifetime, limits },
-            &links,
-            listener,
-            answering(&report),
-        );
-        connections.spawn(watch(
-            &config,
-            leader_timeout.clone(),
-            &leadership,
-            &report,
-            &credentials,
-        ));
+        let terms = Terms { credentials: credentials.clone(), lifetime: setup.lifetime, limits };
+        let (mut connections, arrivals) =
+            transport::start(hello, terms, &links, listener, answering(&report));
+        let fitness = leader_timeout.fitness.clone();
+        connections.spawn(watch(&config, leader_timeout, &leadership, &report, &credentials));
         let without_lease = C::shortest_lease(config.core()).is_none().then_some(C::NAME);
         let gauges = Gauges::new(links.clone(), disk.times());
         let handle = Handle {
@@ -268,7 +259,7 @@ impl Election {
             lease_writer,
             preparation,
             ignored,
-            fitness: leader_timeout.fitness.clone(),
+            fitness,
             incarnation,
             clock,
             tickets: 0,
