@@ -150,7 +150,7 @@ async fn a_node_without_the_storage_that_it_needs_does_not_start() {
     let (pair, [one, _]) = Pair::new().await;
     let error = Election::join_on(pair.config(1), one).expect_err("no directory");
     assert!(matches!(error, JoinError::Config(_)));
-    for part in ["stoller", "`directory` under [storage]", "--data-dir", "BELLWETHER_DATA_DIR"] {
+    for part in ["stoller", "`Config::with_directory`"] {
         assert!(error.to_string().contains(part), "{error}");
     }
 }

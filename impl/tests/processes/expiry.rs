@@ -62,6 +62,8 @@ fn a_certificate_that_expires_is_told_of_and_renewed_without_a_restart() {
     let check = ["check-config", &config, "--node", "1"];
     refuses(&check, 2, &["the certificate of this node", "has expired", "renew it"]);
     assert!(check_config(&cluster, "2").status.success(), "its own has not expired");
+    // A certificate is valid to the end of its last second.
+    std::thread::sleep(Duration::from_secs(1));
     cluster.take(2).kill();
     cluster.start(2);
     cluster.wait_for(2, "refuses node 1", |status| {

@@ -25,7 +25,8 @@
 //!   the lease of a Raft leader counts from its heartbeats (Ongaro 2014, §6.4.1).
 //! - **A node that finds no majority is not electable for a while:** ours. It supports others
 //!   meanwhile, so that a high node with few links does not hold up a lower one with many.
-//! - **Without preemption, the leader of the latest epoch comes before all others:** ours. After an outage of the whole network the leader is the one that it was.
+//! - **Without preemption, the leader of the latest epoch comes before all others:** ours. After an
+//!   outage of the whole network the leader is the one that it was.
 //! - **A member may observe: it follows, is asked for nothing, and is in no majority:** as a
 //!   non-voting member of Raft (Ongaro 2014, §4.2.1), which here need not catch up with anything.
 //! - **A leader hands over by stopping first; then the others grant the next epoch without being
@@ -44,43 +45,14 @@ mod config;
 mod handover;
 mod leader;
 mod lists;
+mod message;
 mod requests;
 mod voter;
 
 pub use super::Epoch;
 pub use config::{Config, Preemption, Timing};
 pub use lists::List;
-
-/// The messages that nodes send to each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Message {
-    /// "Would you grant me this epoch?" Asking changes nothing.
-    Canvass(Epoch),
-    /// "I would grant you this epoch."
-    Support(Epoch),
-    /// "I am higher and electable, and run myself."
-    Outrank(Epoch),
-    /// "Grant me this epoch."
-    Claim(Epoch),
-    /// "This epoch is yours." Durable before it is sent.
-    Grant(Epoch),
-    /// "I lead this epoch, and this is my round of that number."
-    Coordinator(Epoch, u64),
-    /// "I follow you": the answer to a round.
-    Ack(Epoch, u64),
-    /// "No": the highest epoch that the sender knows, and the node to which it has promised itself.
-    Refuse(Epoch, Option<NodeId>),
-    /// "I am higher than you, or invited, and take over the epoch after this one."
-    Challenge(Epoch),
-    /// "I have stopped leading this epoch, all promises to me are void, and this node is next: it
-    /// has my grant of the next epoch."
-    Yield(Epoch, Option<NodeId>),
-    /// "This epoch is yours, as the leader of the one before has yielded to you." Durable before it
-    /// is sent.
-    Entrust(Epoch),
-    /// "I lead this epoch: take over from me."
-    Invite(Epoch),
-}
+pub use message::Message;
 
 /// The timers by which a node waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -274,8 +246,8 @@ impl Quorum {
         cx.config().members.observes(cx.id())
     }
 
-    /// Whether these, which all vote, are a majority of the voters; and of those of the list before,
-    /// if its own is not known to have had a leader.
+    /// Whether these, which all vote, are a majority of the voters; and of those of the list
+    /// before, if its own is not known to have had a leader.
     fn is_majority(&self, config: &Config, nodes: &BTreeSet<NodeId>) -> bool {
         let of_both = self.durable.before.as_ref().is_none_or(|before| {
             2 * before.iter().filter(|id| nodes.contains(id)).count() > before.len()

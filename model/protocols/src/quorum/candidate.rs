@@ -20,7 +20,8 @@ impl Quorum {
         p.arm(Timer::Election);
     }
 
-    /// "I would grant it": with a majority, and if no process can outrank it any more, it claims. Otherwise it waits until they have had the time.
+    /// "I would grant it": with a majority, and if no process can outrank it any more, it claims.
+    /// Otherwise it waits until they have had the time.
     pub(super) fn on_support(&self, p: &mut Local<'_, Self>, from: Id, epoch: Epoch) {
         if !Self::canvasses(p, epoch) {
             if self.grants == Grants::CountsSupport {

@@ -18,7 +18,8 @@ impl Quorum {
         cx.arm(Timer::Election);
     }
 
-    /// "I would grant it": it claims once a majority would and no node can outrank it any more. Until then it gives them the time.
+    /// "I would grant it": it claims once a majority would and no node can outrank it any more.
+    /// Until then it gives them the time.
     pub(super) fn on_support(&mut self, cx: &mut Context<'_, Self>, from: NodeId, epoch: Epoch) {
         let asked = self.durable.epoch.next();
         let State::Canvassing(supports) = &mut self.state else { return cx.ignore(from, STALE) };

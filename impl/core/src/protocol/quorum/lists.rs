@@ -5,9 +5,9 @@
 //! one does not go back. Those of a list and of the one after the next need have none in common. So
 //! a list is *in force* once it has had a leader. The first one needs a majority of the list before
 //! as well, so a majority has left that; and of two lists with one number, which an operator may
-//! have written by mistake, at most one comes into force, because a node takes only one. A node that
-//! has followed no leader of its list may be given the next, and waits then until it hears a node
-//! that has a part in it. So does one that is new.
+//! have written by mistake, at most one comes into force, because a node takes only one. A node
+//! that has followed no leader of its list may be given the next, and waits then until it hears a
+//! node that has a part in it. So does one that is new.
 //!
 //! Majorities are those of voters: members that observe may come and go, any number at once. One
 //! that becomes a voter, or was one, is a change.

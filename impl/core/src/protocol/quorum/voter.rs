@@ -63,8 +63,8 @@ impl Quorum {
         }
     }
 
-    /// Whether it runs instead of one that asks for this epoch: it is electable, and higher. But the
-    /// leader of the epoch before comes first, and once in its back-off too.
+    /// Whether it runs instead of one that asks for this epoch: it is electable, and higher. But
+    /// the leader of the epoch before comes first, and once in its back-off too.
     fn comes_before(&self, cx: &Context<'_, Self>, asks: NodeId, epoch: Epoch) -> bool {
         let last = self.last_leader(cx.config());
         let last = last.filter(|_| epoch == self.durable.epoch.next());

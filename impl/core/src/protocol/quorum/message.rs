@@ -1,0 +1,37 @@
+//! What nodes of the quorum bully say to each other.
+
+use serde::{Deserialize, Serialize};
+
+use super::Epoch;
+use crate::protocol::NodeId;
+
+/// The messages that nodes send to each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Message {
+    /// "Would you grant me this epoch?" Asking changes nothing.
+    Canvass(Epoch),
+    /// "I would grant you this epoch."
+    Support(Epoch),
+    /// "I am higher and electable, and run myself."
+    Outrank(Epoch),
+    /// "Grant me this epoch."
+    Claim(Epoch),
+    /// "This epoch is yours." Durable before it is sent.
+    Grant(Epoch),
+    /// "I lead this epoch, and this is my round of that number."
+    Coordinator(Epoch, u64),
+    /// "I follow you": the answer to a round.
+    Ack(Epoch, u64),
+    /// "No": the highest epoch that the sender knows, and the node to which it has promised itself.
+    Refuse(Epoch, Option<NodeId>),
+    /// "I am higher than you, or invited, and take over the epoch after this one."
+    Challenge(Epoch),
+    /// "I have stopped leading this epoch, all promises to me are void, and this node is next: it
+    /// has my grant of the next epoch."
+    Yield(Epoch, Option<NodeId>),
+    /// "This epoch is yours, as the leader of the one before has yielded to you." Durable before it
+    /// is sent.
+    Entrust(Epoch),
+    /// "I lead this epoch: take over from me."
+    Invite(Epoch),
+}
