@@ -28,8 +28,8 @@ impl Quorum {
         }
     }
 
-    /// Whether it runs instead of one that asks for this epoch: it is electable, and higher. But the
-    /// leader of the epoch before comes first, and once in its back-off too.
+    /// Whether it runs instead of one that asks for this epoch: it is electable, and higher. But
+    /// the leader of the epoch before comes first, and once in its back-off too.
     fn comes_before(&self, p: &Local<'_, Self>, asks: Id, epoch: Epoch) -> bool {
         let last = self.last_leader(p).filter(|_| epoch == Self::kept(p).epoch + 1);
         if last == Some(asks) {
