@@ -133,6 +133,9 @@ pub struct Counters {
     /// The number of well-formed messages that the protocol ignored: late, or sent by a node that
     /// is wrong.
     pub ignored_messages: u64,
+    /// The number of times that the node heard of a rival, which led at the same time as it did:
+    /// once of each node in each leadership of its own.
+    pub rivals: u64,
     /// The number of log lines that were dropped, because they were too many or could not be
     /// written; 0 for a program that does not [count](crate::log::Lines::count_in_status) them.
     pub dropped_log_lines: u64,

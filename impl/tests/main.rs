@@ -4,3 +4,4 @@ mod leases;
 mod library;
 mod persistence;
 mod processes;
+mod rivals;

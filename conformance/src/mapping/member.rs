@@ -278,7 +278,9 @@ fn steps<'a>(waiting: impl Iterator<Item = &'a Deferred<Message>>) -> spec::Step
             Deferred::Lead(protocol::Event::RoleChanged { reason, .. }) => {
                 steps.lead = Some(spec_reason(reason));
             }
-            Deferred::Lead(protocol::Event::Ignored { .. }) => {}
+            Deferred::Lead(
+                protocol::Event::Ignored { .. } | protocol::Event::RivalHeard { .. },
+            ) => {}
         }
     }
     steps

@@ -15,7 +15,7 @@ const TESTS: &str = "BELLWETHER_TEST_";
 
 /// Those that a hook, or the command of `exec`, finds in its environment: a node below it does so
 /// as well.
-const GIVEN: [&str; 9] = [
+const GIVEN: [&str; 10] = [
     "BELLWETHER_CLUSTER",
     "BELLWETHER_EPOCH",
     "BELLWETHER_LEADER",
@@ -23,6 +23,7 @@ const GIVEN: [&str; 9] = [
     "BELLWETHER_OLD_LEADER",
     "BELLWETHER_OLD_ROLE",
     "BELLWETHER_REASON",
+    "BELLWETHER_RIVAL",
     "BELLWETHER_ROLE",
     "BELLWETHER_SEQ",
 ];

@@ -79,7 +79,8 @@ fn line(change: &Value) -> String {
         Value::String(text) => text.clone(),
         other => other.to_string(),
     };
-    let [seq, time, role, leader, epoch, reason] =
-        ["seq", "time", "role", "leader", "epoch", "reason"].map(text);
-    format!("{seq:>4}  {time}  {role:<11}  leader {leader:<5}  epoch {epoch:<5}  {reason}\n")
+    let [seq, time, role, leader, epoch, reason, rival] =
+        ["seq", "time", "role", "leader", "epoch", "reason", "rival"].map(text);
+    let rival = if rival == "-" { String::new() } else { format!(" of node {rival}") };
+    format!("{seq:>4}  {time}  {role:<11}  leader {leader:<5}  epoch {epoch:<5}  {reason}{rival}\n")
 }

@@ -124,9 +124,10 @@ impl Runner {
                 let before = self.last.map_or((Role::NotStarted, None), |l| (l.role, l.leader));
                 let mut script = self.script(&hook, epoch, before, (role, leader), reason);
                 script.env("BELLWETHER_SEQ", change.seq.to_string());
+                script.env("BELLWETHER_RIVAL", script::number(change.rival));
                 self.log("on_change", &self.execute("on_change", script, None).await);
             }
-            if change.reason != Reason::PREPARING {
+            if ![Reason::PREPARING, Reason::RIVAL_HEARD].contains(&change.reason) {
                 self.role = change.role;
             }
             self.led = change.leader.or(self.led);

@@ -170,6 +170,9 @@ fn describe(report: &StatusReport) -> String {
         counters.ignored_messages,
         counters.dropped_log_lines
     );
+    if counters.rivals > 0 {
+        let _ = writeln!(text, "rivals    {} led at the same time", counters.rivals);
+    }
     text
 }
 

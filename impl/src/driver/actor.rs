@@ -17,7 +17,7 @@ use super::guard::LeaseWriter;
 use super::leadership::{Leadership, Publisher};
 use crate::clock::Clock;
 use crate::member::{self, Action, End, Event, LogLine, Member, ProgramView};
-use crate::protocol::{Core, Epoch, NodeId};
+use crate::protocol::{Core, Epoch, NodeId, Reason};
 use crate::storage::StorageError;
 use crate::transport::frame::Frame;
 use crate::transport::{Arrival, Links};
@@ -161,6 +161,7 @@ impl<C: Core, K: Clock> Actor<C, K> {
         match action {
             Action::Send(to, message) => self.links.send(to, message),
             Action::SendHeartbeat => self.links.heartbeat(),
+            Action::TellRival(rival) => self.links.tell_rival(rival),
             Action::Save(state) => return self.disk.save(state).map(Event::StorageAnswered),
             Action::Probe => return self.disk.probe().map(Event::StorageAnswered),
             Action::Publish(view) => self.publish(view),
@@ -220,8 +221,20 @@ impl<C: Core, K: Clock> Actor<C, K> {
         let Leadership { role: was, leader: before, .. } = self.publisher.latest();
         self.lease_writer.set(view.lease());
         let is_change = self.publisher.publish(view);
-        let Some(reason) = view.reason() else { return };
         let (seq, attempts, role) = (view.seq(), view.attempts(), view.role());
+        if let Some(rival) = view.rival().filter(|_| is_change) {
+            let (peer, reason) = (rival.get(), Reason::RIVAL_HEARD.name());
+            return tracing::warn!(
+                node,
+                incarnation,
+                seq,
+                peer,
+                reason,
+                "node {peer} led at the same time as this one: what both have done as leaders may \
+                 have to be reconciled; see docs/daemon.md"
+            );
+        }
+        let Some(reason) = view.reason() else { return };
         if !is_change {
             return tracing::debug!(
                 node, incarnation, attempts, %was, %role, reason = reason.name(),
@@ -293,6 +306,7 @@ fn event_of<M>(Arrival { from, incarnation, frame }: Arrival<M>) -> Event<M> {
     match frame {
         Frame::Message(message) => Event::Received { from, message },
         Frame::Heartbeat => Event::Heartbeat { from, incarnation },
+        Frame::Rival => Event::ToldOfRival { from },
         Frame::Quiet | Frame::Ping(_) | Frame::Pong(_) => Event::Wake,
     }
 }

@@ -12,8 +12,9 @@ use crate::protocol::{Epoch, NodeId, Reason, Role};
 /// How many changes are remembered.
 const CAPACITY: usize = 256;
 
-/// One change of the leader, its epoch, or the role of the node. A role that the node takes while
-/// it looks for a leader is no change: see [`Leadership::attempts`](super::Leadership::attempts).
+/// One change of the leader, its epoch, or the role of the node; or that the node has heard of a
+/// [rival](Change::rival), which changes none of these. A role that the node takes while it looks
+/// for a leader is no change: see [`Leadership::attempts`](super::Leadership::attempts).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Change {
@@ -30,6 +31,9 @@ pub struct Change {
     pub epoch: Option<Epoch>,
     /// The reason for the change.
     pub reason: Reason,
+    /// The node that led at the same time as this one, if the reason is [`Reason::RIVAL_HEARD`].
+    /// What both have done as leaders may have to be reconciled.
+    pub rival: Option<NodeId>,
 }
 
 fn rfc3339<S: Serializer>(time: &SystemTime, serializer: S) -> Result<S::Ok, S::Error> {
@@ -71,7 +75,7 @@ mod tests {
     fn change(seq: u64) -> Change {
         let (leader, epoch) = (NodeId::new(3), Some(Epoch::new(7)));
         let (time, reason) = (SystemTime::UNIX_EPOCH, Reason::BOOTED);
-        Change { seq, time, role: Role::Follower, leader, epoch, reason }
+        Change { seq, time, role: Role::Follower, leader, epoch, reason, rival: None }
     }
 
     #[test]
@@ -89,7 +93,7 @@ mod tests {
     fn a_change_is_written_with_names_and_the_time() {
         let text = serde_json::to_string(&change(1)).expect("it can be written");
         let wanted = "{\"seq\":1,\"time\":\"1970-01-01T00:00:00.000Z\",\"role\":\"follower\",\
-                      \"leader\":3,\"epoch\":7,\"reason\":\"booted\"}";
+                      \"leader\":3,\"epoch\":7,\"reason\":\"booted\",\"rival\":null}";
         assert_eq!(text, wanted);
     }
 }

@@ -39,6 +39,13 @@ pub struct Leadership {
     /// The number of attempts to find a leader: of new roles of a node that knew no leader before
     /// and knows none after. An attempt is no change that a reader is woken for.
     pub attempts: u64,
+    /// The node that led at the same time as this one, if the latest change is that this was heard.
+    /// All the rest is as it was before that change.
+    pub rival: Option<NodeId>,
+    /// How often a rival was heard: once each node in each leadership of this one. A reader that
+    /// has led, and sees another number than before, may have missed some, and finds them in the
+    /// [history](super::Handle::history).
+    pub rivals: u64,
     /// The moment at which the node learned it.
     pub since: Instant,
     /// The moment from which on it knew no leader, if it knows none.
@@ -200,10 +207,16 @@ impl Publisher {
     /// has seen a change finds it in the history. No reader is woken for anything else.
     pub(super) fn publish(&self, view: ProgramView) -> bool {
         let is_change = self.view.replace(view).seq() != view.seq();
-        let now = Leadership::of(view, self.latest().without_leader);
-        let Leadership { role, leader, epoch, seq, .. } = now;
-        if let Some(reason) = now.reason.filter(|_| is_change) {
-            self.history.push(Change { seq, time: SystemTime::now(), role, leader, epoch, reason });
+        let latest = self.latest();
+        let mut now = Leadership::of(view, latest.without_leader);
+        let Leadership { role, leader, epoch, seq, rival, .. } = now;
+        if rival.is_some() {
+            now.since = latest.since;
+        }
+        let reason = rival.map(|_| Reason::RIVAL_HEARD).or(now.reason);
+        if let Some(reason) = reason.filter(|_| is_change) {
+            let time = SystemTime::now();
+            self.history.push(Change { seq, time, role, leader, epoch, reason, rival });
         }
         self.latest.send_if_modified(|latest| {
             *latest = now;
@@ -249,6 +262,8 @@ impl Leadership {
             reason: view.reason(),
             seq: view.seq(),
             attempts: view.attempts(),
+            rival: view.rival(),
+            rivals: view.rivals(),
             since,
             without_leader: view.leader().is_none().then(|| without_leader.unwrap_or(since)),
             term: view.terms(),

@@ -69,6 +69,7 @@ impl<M: Copy + Send + Sync + 'static> Reporter<M> {
                 refused_handshakes: self.links.refused(),
                 bad_frames: self.links.bad_frames(),
                 ignored_messages: self.ignored.load(Ordering::Relaxed),
+                rivals: now.rivals,
                 dropped_log_lines: log::dropped(),
                 late_renewals: self.leases.late_renewals(),
             },

@@ -122,7 +122,7 @@ const METRICS: &[Metric] = {
         ),
         Metric(
             "bellwether_changes",
-            "Changes of leader, epoch or role",
+            "Changes of leader, epoch or role, and rivals",
             Count(|status| status.seq),
         ),
         Metric(
@@ -144,6 +144,11 @@ const METRICS: &[Metric] = {
             "bellwether_ignored_messages",
             "Messages that the protocol ignored",
             Count(|status| status.counters.ignored_messages),
+        ),
+        Metric(
+            "bellwether_rivals",
+            "Nodes that led at the same time as this one",
+            Count(|status| status.counters.rivals),
         ),
         Metric(
             "bellwether_dropped_log_lines",

@@ -39,7 +39,7 @@ pub(crate) const MAX_OPENING: usize = 512;
 /// looks like adds a version, and keeps the one before it: nodes are upgraded one after another.
 /// Version 5 is the first that says the config epoch, and understands none before it. Version 6
 /// says how long leases last. Version 7 encrypts with a secret; without, it is version 6. Version 8
-/// has [pings](Frame::Ping), and the certificates in a status.
+/// has [pings](Frame::Ping), tells [rivals](Frame::Rival), and has the certificates in a status.
 pub(crate) const VERSIONS: Versions = Versions { newest: 8, oldest: 5 };
 
 /// The first version in which a [`Hello`] has `leases`.
@@ -53,6 +53,9 @@ const CERTIFICATES: u16 = 8;
 
 /// The first version in which there are pings: a side that speaks one before is sent none.
 pub(crate) const PINGS: u16 = 8;
+
+/// The first version in which rivals are told: a side that speaks one before is not.
+pub(crate) const RIVALS: u16 = 8;
 
 const MAGIC: [u8; 4] = *b"BLWR";
 
@@ -150,6 +153,8 @@ pub(crate) enum Frame<M> {
     Ping(u8),
     /// The answer to the ping with this number, on the connection in the other direction.
     Pong(u8),
+    /// "I led when I heard that you do." For the member; no core sees it.
+    Rival,
 }
 
 /// Who a node is.

@@ -326,7 +326,7 @@ async fn read_frames<M: DeserializeOwned>(
         context.log_heal(peer, peer.health.heard());
         match frame {
             Frame::Message(_) => Peer::<M>::count(&peer.received),
-            Frame::Heartbeat => {}
+            Frame::Heartbeat | Frame::Rival => {}
             Frame::Quiet => continue,
             Frame::Ping(number) => {
                 peer.round_trip.asked(number);

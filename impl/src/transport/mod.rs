@@ -212,6 +212,14 @@ impl<M> Links<M> {
         self.peers.values().for_each(|peer| peer.beat.notify_one());
     }
 
+    /// Tells a peer that this node led when it heard that the peer did, as soon as there is a
+    /// connection.
+    pub(crate) fn tell_rival(&self, to: NodeId) {
+        if let Some(peer) = self.peers.get(&to) {
+            peer.rival.notify_one();
+        }
+    }
+
     /// The other members, and how the connection to each is.
     pub(crate) fn report(&self, observers: &BTreeSet<NodeId>) -> Vec<MemberReport> {
         let member = |peer: &Arc<Peer<M>>| {
@@ -275,7 +283,7 @@ pub(crate) struct Arrival<M> {
     pub(crate) from: NodeId,
     /// Which run of it.
     pub(crate) incarnation: u64,
-    /// A message, or a sign of life.
+    /// A message, a sign of life, or that the peer is a rival.
     pub(crate) frame: Frame<M>,
 }
 

@@ -163,6 +163,10 @@ async fn send_queued<M: Serialize + Copy>(
             // The process at the other end has vanished, and another has its place.
             () = peer.renewed.notified() => return Cause::Replaced,
             message = peer.outbox.next() => Frame::Message(message),
+            () = peer.rival.notified() => match to.version() >= frame::RIVALS {
+                true => Frame::Rival,
+                false => continue,
+            },
             number = peer.round_trip.owed(), if pings => Frame::Pong(number),
             () = sleep_until(next_ping), if pings => {
                 next_ping = Instant::now() + quiet;
@@ -181,8 +185,16 @@ async fn send_queued<M: Serialize + Copy>(
         match timeout(step, to.send(bytes)).await {
             Ok(Ok(())) if matches!(frame, Frame::Message(_)) => Peer::<M>::count(&peer.sent),
             Ok(Ok(())) => {}
-            Ok(Err(error)) => return Cause::Io(error),
-            Err(_) => return Cause::Stuck(step),
+            failed => {
+                if matches!(frame, Frame::Rival) {
+                    // On the next connection, then.
+                    peer.rival.notify_one();
+                }
+                return match failed {
+                    Ok(Err(error)) => Cause::Io(error),
+                    _ => Cause::Stuck(step),
+                };
+            }
         }
     }
 }

@@ -39,6 +39,8 @@ pub(crate) struct Peer<M> {
     pub(crate) renewed: Notify,
     /// A heartbeat is due. At most one waits.
     pub(crate) beat: Notify,
+    /// The peer is to be told that this node led at the same time. At most one waits.
+    pub(crate) rival: Notify,
     pub(super) presence: Presence,
     /// How the connections in both directions are.
     pub(super) health: Health,
@@ -77,6 +79,7 @@ impl<M> Peer<M> {
             called: Notify::new(),
             renewed: Notify::new(),
             beat: Notify::new(),
+            rival: Notify::new(),
             presence,
             health: Health::default(),
             round_trip: RoundTrip::default(),

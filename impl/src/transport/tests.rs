@@ -5,6 +5,7 @@ mod certificates;
 mod hostile;
 mod leases;
 mod links;
+mod rivals;
 mod secret;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

@@ -10,7 +10,7 @@ use super::common::{Cluster, Process, wait_until};
 /// The changes of role in a log, and nothing else.
 fn changes(log: &str) -> Vec<Value> {
     let lines = log.lines().map(|line| serde_json::from_str(line).expect("one object a line"));
-    lines.filter(|line: &Value| line.get("seq").is_some()).collect()
+    lines.filter(|line: &Value| line.get("was").is_some()).collect()
 }
 
 /// Pauses the leader of a cluster of three again and again.

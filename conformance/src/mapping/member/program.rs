@@ -195,6 +195,7 @@ impl MemberProgram {
                 // Its lease is over, so it does nothing that only a leader may.
                 Action::Log(LogLine::WorkUnfinished(_)) => self.works = false,
                 Action::SendHeartbeat
+                | Action::TellRival(_)
                 | Action::RenewLease(_)
                 | Action::Prepare(_)
                 | Action::EndWork(_)

@@ -29,6 +29,11 @@ pub enum Event<M> {
         /// The incarnation of that node, which is one run of it.
         incarnation: u64,
     },
+    /// Another node says that it led when it heard that this one did.
+    ToldOfRival {
+        /// The other node.
+        from: NodeId,
+    },
     /// All messages that have arrived were handed over.
     Drained {
         /// The nodes whose processes are gone. It need not be known of any unless the member [looks
@@ -69,13 +74,17 @@ pub enum Action<D, M> {
     Send(NodeId, M),
     /// Sends a heartbeat to all other members.
     SendHeartbeat,
+    /// Tells another node that this one led when it heard that the other did. That may be lost; it
+    /// is worth sending however late.
+    TellRival(NodeId),
     /// Makes a state durable. The answer is an [`Event::StorageAnswered`]; until then the storage
     /// has nothing else to do.
     Save(D),
     /// Asks the storage whether anything could be saved; with the same answer.
     Probe,
     /// Tells the program which node leads from here on. If its own does, the program may do what
-    /// only a leader may until the lease is over; if it does not, from before this is told.
+    /// only a leader may until the lease is over; if it does not, from before this is told. Or
+    /// tells it of a [rival](ProgramView::rival).
     Publish(ProgramView),
     /// Tells the program until when its own node leads.
     RenewLease(Option<Lease>),

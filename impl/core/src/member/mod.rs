@@ -20,6 +20,8 @@
 //!   a part of the same value, so that nothing else says so.
 //! - **Nothing leaves before it is durable**, and the program is not told before either that its
 //!   node leads. That it leads no longer waits for nothing.
+//! - **A rival is news once.** In each of its terms, the program is told once of each other node
+//!   that led at the same time, if a protocol without a quorum finds one; and so is that node.
 //! - **Work ends first.** A leadership that is given up before its lease is over is said to have
 //!   ended once the work of the program has.
 
@@ -32,6 +34,7 @@ mod gate;
 mod leading;
 mod pause;
 mod peers;
+mod rivals;
 mod same;
 mod steps;
 mod unsaved;
@@ -51,6 +54,7 @@ pub use self::event::{Action, Actions, End, Event, LogLine, StorageAnswer};
 use self::gate::Gate;
 pub use self::gate::PreparationRequest;
 use self::pause::PauseDetector;
+use self::rivals::Rivals;
 use self::steps::Task;
 pub use self::unsaved::{Deferred, Unsaved};
 pub use self::view::{ProgramView, ViewUpdate};
@@ -109,6 +113,7 @@ pub struct Member<C: Core> {
     disk: Disk,
     /// What the program was told last.
     view: ProgramView,
+    rivals: Rivals,
     /// What keeps the program from knowing that the node leads before it is prepared.
     gate: Option<Gate>,
     pause_detector: PauseDetector,
@@ -150,6 +155,7 @@ impl<C: Core> Member<C> {
             node,
             unsaved: Unsaved::new(setup.lifetime, setup.members),
             disk: Disk::new(setup.stores, setup.bound, now),
+            rivals: Rivals::default(),
             gate: setup.prepares.then(Gate::new),
             pause_detector: PauseDetector::new(setup.silence, now),
             resume: None,

@@ -17,6 +17,7 @@ impl<C: Core> Member<C> {
             unsaved,
             disk,
             view,
+            rivals,
             gate,
             pause_detector: _,
             resume,
@@ -38,6 +39,7 @@ impl<C: Core> Member<C> {
             && same_steps(unsaved, &other.unsaved)
             && disk.is_like(&other.disk)
             && facts(view) == facts(&other.view)
+            && rivals.of(view.terms()).eq(other.rivals.of(other.view.terms()))
             && same_gate(gate.as_ref(), other.gate.as_ref())
             && (watch.is_none() && other.watch.is_none())
             && (unannounced, healthy, gone) == (&other.unannounced, &other.healthy, &other.gone)

@@ -19,6 +19,8 @@ pub(super) enum Task<M> {
     ReplyAfterStepDown(u64, Option<NodeId>),
     /// To tell the program that its node leads still.
     Resume,
+    /// To tell the program of a node that led at the same time.
+    ReportRival(NodeId),
     /// To report nodes that are silent.
     Suspect,
     /// To wait no longer for nodes that are gone; so often at most.
@@ -42,6 +44,10 @@ impl<C: Core> Member<C> {
                 if let Some(watch) = &mut self.watch {
                     watch.on_heartbeat(from, incarnation, now);
                 }
+            }
+            Event::ToldOfRival { from } => {
+                self.tasks.push_back(Task::Step(Input::Wake));
+                self.tasks.push_back(Task::ReportRival(from));
             }
             Event::Drained { gone } => {
                 self.gone = gone;
@@ -87,6 +93,9 @@ impl<C: Core> Member<C> {
             Task::Reply(ticket, next) => self.actions.push(Action::Reply(ticket, Ok(next))),
             Task::ReplyAfterStepDown(ticket, next) => self.reply_after_step_down(ticket, next),
             Task::Resume => self.resume(now),
+            Task::ReportRival(rival) => {
+                self.report_rival(rival);
+            }
             Task::Suspect => self.suspect(now),
             Task::AbandonWaits(most) => self.abandon_waits(now, most),
             Task::CheckStorage => self.check_storage(now),
@@ -139,6 +148,7 @@ impl<C: Core> Member<C> {
             protocol::Event::Ignored { from, cause } => {
                 self.actions.push(Action::Log(LogLine::Ignored { from, cause }));
             }
+            protocol::Event::RivalHeard { rival } => self.on_rival_heard(rival),
         }
     }
 

@@ -8,6 +8,7 @@ mod gate;
 mod leading;
 mod pause;
 mod peers;
+mod rivals;
 mod view;
 mod work;
 

@@ -28,6 +28,9 @@ pub struct ProgramView {
     reason: Option<Reason>,
     seq: u64,
     attempts: u64,
+    /// Which node led at the same time, if the last change is that the program is told so.
+    rival: Option<NodeId>,
+    rivals: u64,
     own: OwnLeadership,
     /// Which of its own leaderships ended last, and why.
     lost: Option<(u64, Reason)>,
@@ -56,6 +59,8 @@ impl ProgramView {
             reason: None,
             seq: 0,
             attempts: 0,
+            rival: None,
+            rivals: 0,
             own: OwnLeadership::Away(0),
             lost: None,
         }
@@ -76,6 +81,7 @@ impl ProgramView {
             self.lose(reason);
         }
         (self.role, self.leader, self.epoch, self.reason) = (role, leader, epoch, Some(reason));
+        self.rival = None;
         if leads {
             self.lead(lease);
         }
@@ -93,6 +99,13 @@ impl ProgramView {
             && looks(update.role)
             && !prepares(self.reason)
             && !prepares(Some(update.reason))
+    }
+
+    /// Notes that another node led at the same time. That is a change of neither role nor leader.
+    pub(super) fn note_rival(&mut self, rival: NodeId) {
+        self.rival = Some(rival);
+        self.rivals += 1;
+        self.seq += 1;
     }
 
     /// Notes until when the node's own leadership lasts. Returns whether that is another moment
@@ -163,6 +176,20 @@ impl ProgramView {
     #[must_use]
     pub fn attempts(&self) -> u64 {
         self.attempts
+    }
+
+    /// Returns the node that led at the same time as this one, if the last change is that this was
+    /// heard. The role, the leader and the reason are what they were before.
+    #[must_use]
+    pub fn rival(&self) -> Option<NodeId> {
+        self.rival
+    }
+
+    /// Returns how often the program was told of a rival: once of each node in each term of its
+    /// own.
+    #[must_use]
+    pub fn rivals(&self) -> u64 {
+        self.rivals
     }
 
     /// Returns whether the node itself leads.

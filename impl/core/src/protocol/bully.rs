@@ -121,8 +121,12 @@ impl Bully {
     }
 
     /// A process that receives `COORDINATOR` takes its sender for the leader, whatever it was
-    /// doing, unless it follows a higher one. From the leader it follows, this is a heartbeat.
+    /// doing, unless it follows a higher one. From the leader it follows, this is a heartbeat. A
+    /// process that leads has a rival.
     fn on_coordinator(&mut self, cx: &mut Context<'_, Self>, from: NodeId) {
+        if self.state == State::Leader {
+            cx.rival_heard(from);
+        }
         match self.state {
             State::Follower { leader } if from < leader => cx.ignore(from, BELOW_LEADER),
             _ => {

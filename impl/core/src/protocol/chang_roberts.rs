@@ -94,9 +94,12 @@ impl ChangRoberts {
 
     /// An announcement comes by, and passes if it is that of a higher node. One that is lower than
     /// this node cannot be right: there is an election, if this node has started none. One's own
-    /// has done its work.
+    /// has done its work. Any other is that of a rival, if this node leads.
     fn on_coordinator(&mut self, cx: &mut Context<'_, Self>, leader: NodeId) {
         let me = cx.id();
+        if self.ring.state == State::Leader && leader != me {
+            cx.rival_heard(leader);
+        }
         if leader > me {
             self.ring.change(cx, State::Follower { leader: Some(leader) }, Reason::CLAIMED);
             self.ring.hand_on(cx, Message::Coordinator(leader));

@@ -243,6 +243,13 @@ impl<'a, C: Core> Context<'a, C> {
         self.shell.events.push_back(Event::Ignored { from, cause });
     }
 
+    /// Reports that the node leads, and that a message says that `rival` takes itself for the
+    /// leader. A core without a quorum reports each such message, before anything that follows from
+    /// it.
+    pub fn rival_heard(&mut self, rival: NodeId) {
+        self.shell.events.push_back(Event::RivalHeard { rival });
+    }
+
     /// Lets a core that is a part of this one handle an input: it has a part of the configuration,
     /// of the messages and of the timers, and keeps nothing durable.
     pub fn part<D: Core<Durable = Nothing>, T>(

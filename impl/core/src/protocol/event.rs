@@ -79,6 +79,9 @@ impl Reason {
     /// failed.
     pub const STORAGE_STALLED: Self =
         Self::new("storage_stalled", "its storage does not answer, or fails");
+    /// Another node led at the same time as this one.
+    pub const RIVAL_HEARD: Self =
+        Self::new("rival_heard", "another node led at the same time as this one");
     /// The leader is the same, and leads another epoch.
     pub const NEXT_EPOCH: Self = Self::new("next_epoch", "the leader leads another epoch");
     /// The node has stopped taking part.
@@ -140,6 +143,12 @@ pub enum Event {
         /// The reason why it was ignored.
         cause: Reason,
     },
+    /// A message says that another node takes itself for the leader, and this one leads: one event
+    /// for each such message.
+    RivalHeard {
+        /// The other node.
+        rival: NodeId,
+    },
 }
 
 /// The event as one line, for people.
@@ -153,6 +162,7 @@ impl fmt::Display for Event {
                 write!(f, "{from} becomes {to}: {reason}")
             }
             Self::Ignored { from, cause } => write!(f, "ignored {from}: {cause}"),
+            Self::RivalHeard { rival } => write!(f, "{rival} leads as well"),
         }
     }
 }

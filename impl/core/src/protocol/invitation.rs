@@ -154,9 +154,11 @@ impl Invitation {
         }
     }
 
-    /// Only a coordinator that is not busy with its group says that it is one.
+    /// Only a coordinator that is not busy with its group says that it is one. Only such a
+    /// coordinator asks, so the two are rivals.
     fn on_are_you_coordinator(&mut self, cx: &mut Context<'_, Self>, from: NodeId) {
         if matches!(self.state, State::Coordinator { .. }) {
+            cx.rival_heard(from);
             cx.send(from, Message::IAm);
         }
     }
@@ -168,6 +170,7 @@ impl Invitation {
             && waits
         {
             found.add(&cx.config().members, from);
+            cx.rival_heard(from);
         }
     }
 
@@ -214,11 +217,12 @@ impl Invitation {
     }
 
     /// A node at work leaves its group for the new one; a coordinator sends its members after it,
-    /// but not the one that invites, which it may still count among them. A node that is busy with
-    /// forming a group does nothing.
+    /// but not the one that invites, which it may still count among them, and which has coordinated
+    /// a group until it invited. A node that is busy with forming a group does nothing.
     fn on_invitation(&mut self, cx: &mut Context<'_, Self>, group: GroupNumber) {
         match self.state {
             State::Coordinator { members, .. } => {
+                cx.rival_heard(group.coordinator);
                 let all = &cx.config().members;
                 for to in members.iter(all).filter(|&to| to != group.coordinator) {
                     cx.send(to, Message::Invitation(group));

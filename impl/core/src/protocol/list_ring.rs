@@ -93,11 +93,16 @@ impl ListRing {
     }
 
     /// An announcement comes by, and passes, unless it has completed the ring, or names a lower
-    /// node: that cannot be right, and there is an election if this node has started none.
+    /// node: that cannot be right, and there is an election if this node has started none. If it
+    /// has passed the node that it names, that takes itself for the leader: it is a rival of a
+    /// leader.
     fn on_coordinator(&mut self, cx: &mut Context<'_, Self>, leader: NodeId, passed: List) {
         let me = cx.id();
         if passed.origin() == me {
             return;
+        }
+        if self.ring.state == State::Leader && leader != me && passed.contains(leader) {
+            cx.rival_heard(leader);
         }
         if leader >= me {
             self.take_for_leader(cx, leader, if leader == me { CHOSEN } else { Reason::CLAIMED });

@@ -222,7 +222,11 @@ impl Stoller {
     }
 
     /// `NORM_Q`: no, unless it follows the asker in that election, or has to do with a higher one.
+    /// Only a leader asks: it is a rival of a leader that it asks.
     fn on_norm_q(&mut self, cx: &mut Context<'_, Self>, from: NodeId, of: Elid) {
+        if matches!(self.state, State::Leading { .. }) {
+            cx.rival_heard(from);
+        }
         let (above_me, follows) = match self.state {
             State::Following { leader, elid } => (leader, elid == of),
             State::Waiting { elid } => (elid.owner, false),

@@ -3,6 +3,7 @@
 
 mod commit;
 mod cores;
+mod rivals;
 
 use std::time::Duration;
 
@@ -147,6 +148,9 @@ fn follow<C: Core>(
             prop_assert!(C::may_become(from, to), "{} cannot become {}", from, to);
             known = (to, leader);
         }
+        if let Output::Event(Event::RivalHeard { .. }) = *effect {
+            prop_assert_eq!(known.0, Role::Leader, "a rival of a node that does not lead");
+        }
     }
     prop_assert_eq!(known, (after.role, after.leader));
     prop_assert_eq!(after.role == Role::Leader, after.leader == Some(after.id));
@@ -179,6 +183,9 @@ fn leaves<C: Tested>(config: &C::Config, effect: &Effect<C>) -> Result<(), TestC
         Output::Persist(durable) => {
             let slot = postcard::to_stdvec(durable).expect("written");
             prop_assert_eq!(&postcard::from_bytes::<C::Durable>(&slot).expect("read"), durable);
+        }
+        Output::Event(Event::RivalHeard { rival }) => {
+            prop_assert!(config.hears(*rival) && *rival != config.id(), "a rival: {}", rival);
         }
         Output::Event(_) | Output::WakeAt(_) => {}
     }
@@ -358,6 +365,11 @@ macro_rules! contracts {
             #[test]
             fn reads_differences_of_times_only() {
                 $(super::only_differences_of_times_matter::<$core>();)+
+            }
+
+            #[test]
+            fn reports_a_rival_of_a_leader() {
+                $(super::rivals::at_least_one_hears_of_the_other::<$core>();)+
             }
 
             #[test]

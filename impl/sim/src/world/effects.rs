@@ -68,6 +68,10 @@ impl<S: Subject> World<S> {
             Action::Send(to, message) => self.send(node, to, message),
             // No protocol that is simulated has failures detected for it.
             Action::SendHeartbeat => {}
+            // No invariant reads which rivals a program knows, so the rival is not told.
+            Action::TellRival(rival) => {
+                self.note(node, format_args!("has led at the same time as n{rival}"));
+            }
             Action::Save(durable) => {
                 self.note(node, format_args!("writes {durable:?}"));
                 self.ask_disk(node, Some(durable));

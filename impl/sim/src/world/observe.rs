@@ -128,6 +128,7 @@ impl<S: Subject> World<S> {
             Event::Wake
             | Event::StorageAnswered(_)
             | Event::Heartbeat { .. }
+            | Event::ToldOfRival { .. }
             | Event::Drained { .. } => {}
         }
     }

@@ -110,6 +110,7 @@ fn report() -> impl Strategy<Value = StatusReport> {
                 refused_handshakes: refused,
                 bad_frames: bad,
                 ignored_messages: ignored,
+                rivals: bad,
                 dropped_log_lines: ignored,
                 late_renewals: bad,
             };
@@ -209,7 +210,7 @@ proptest! {
         let _ = decode::<Opening>(&bytes);
         let _ = decode::<Reply>(&bytes);
         let frame = decode_frame::<Message>(&bytes);
-        prop_assert_eq!(frame.is_ok(), matches!(bytes[..], [1 | 2] | [0, 0..3] | [3 | 4, _]));
+        prop_assert_eq!(frame.is_ok(), matches!(bytes[..], [1 | 2 | 5] | [0, 0..3] | [3 | 4, _]));
     }
 
     #[test]
@@ -287,7 +288,8 @@ fn a_node_of_an_old_release_is_told_which_version_it_speaks() {
 #[test]
 fn every_frame_survives_a_round_trip() {
     let messages = [Message::Election, Message::Ok, Message::Coordinator].map(Frame::Message);
-    let others = [Frame::Heartbeat, Frame::Quiet, Frame::Ping(0), Frame::Pong(u8::MAX)];
+    let others =
+        [Frame::Heartbeat, Frame::Quiet, Frame::Rival, Frame::Ping(0), Frame::Pong(u8::MAX)];
     for frame in messages.into_iter().chain(others) {
         let bytes = encode_frame(&frame).expect("fits");
         assert_eq!(decode_frame(&bytes), Ok(frame));

@@ -95,6 +95,7 @@ fn good() -> Vec<Vec<u8>> {
         Frame::Quiet,
         Frame::Ping(7),
         Frame::Pong(7),
+        Frame::Rival,
     ]
     .map(|frame| frame::encode_frame(&frame).expect("fits"));
     let votes: Vec<_> = votes()

@@ -142,7 +142,7 @@ fn a_leader_steps_down_for_a_higher_claim_and_a_follower_changes_over() {
     two.at(300, Input::Wake);
     assert_eq!(
         two.hears(310, 3, Message::Coordinator),
-        "leader becomes follower of 3: a higher node claims to lead, wake at 810"
+        "3 leads as well, leader becomes follower of 3: a higher node claims to lead, wake at 810"
     );
     assert_eq!(two.at(400, Input::Wake), "", "the heartbeat timer of the leader is gone");
     assert_eq!(

@@ -158,6 +158,33 @@ fn a_lower_leader_is_contested_not_followed() {
     );
 }
 
+/// Node 2, which has led alone from 60 on.
+fn leader() -> Story {
+    let mut two = Story::of(2);
+    for milliseconds in [0, 20, 40, 60] {
+        two.at(milliseconds, Input::Wake);
+    }
+    assert_eq!(two.leader(), Some(2));
+    two
+}
+
+#[test]
+fn a_leader_says_so_when_it_hears_the_announcement_of_another() {
+    assert_eq!(
+        leader().hears(70, 1, coordinator(1)),
+        "ack of coordinator 1 to 1, election 2 to 3, 1 leads as well, leader becomes candidate: \
+         a lower node claims to lead, wake at 90"
+    );
+    assert_eq!(
+        leader().hears(70, 1, coordinator(4)),
+        "ack of coordinator 4 to 1, coordinator 4 to 3, 4 leads as well, leader becomes follower \
+         of 4: a higher node claims to lead, wake at 90"
+    );
+    assert_eq!(leader().hears(70, 1, coordinator(2)), "ack of coordinator 2 to 1", "its own");
+    let said = leader().hears(70, 1, election(4));
+    assert!(!said.contains("leads as well"), "4 does not lead yet: {said}");
+}
+
 #[test]
 fn an_election_that_is_lost_on_the_way_is_held_again() {
     let mut three = Story::of(3);

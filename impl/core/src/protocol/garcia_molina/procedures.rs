@@ -8,8 +8,12 @@ use crate::protocol::{Context, Core as _, NodeId, Reason, Role};
 
 /// What a node answers, at once and whatever it is doing.
 impl GarciaMolina {
-    /// A node that is asked how it is tells its task, if it is at work.
+    /// A node that is asked how it is tells its task, if it is at work. Only a coordinator at work
+    /// asks that, so if this node is one, the other is its rival.
     pub(super) fn on_are_you_normal(&mut self, cx: &mut Context<'_, Self>, from: NodeId) {
+        if self.leads(cx) {
+            cx.rival_heard(from);
+        }
         let answer = match (self.phase, self.task) {
             (Phase::Normal, Some(task)) => Message::Normal(task),
             _ => Message::NotNormal,
@@ -140,6 +144,9 @@ impl GarciaMolina {
 
     /// The call is answered, and the procedure goes on. What answers another call says nothing.
     pub(super) fn on_answer(&mut self, cx: &mut Context<'_, Self>, from: NodeId, answer: Message) {
+        if self.checks_rival(from, answer) {
+            cx.rival_heard(from);
+        }
         cx.because(UNANSWERED);
         match (self.activity, answer) {
             (Some(Activity::Probe(node)), Message::Here) if node == from => self.finish(cx),
@@ -170,6 +177,18 @@ impl GarciaMolina {
         }
     }
 
+    /// Whether the answer to the check of a coordinator is that of another one: a node that works
+    /// on a task of its own.
+    fn checks_rival(&self, from: NodeId, answer: Message) -> bool {
+        let own = matches!(answer, Message::Normal(task) if task.coordinator == from);
+        own && self.activity == Some(Activity::Check(from))
+    }
+
+    /// Whether this node is a coordinator at work.
+    fn leads(&self, cx: &Context<'_, Self>) -> bool {
+        self.belief(cx.config()).role == Role::Leader
+    }
+
     /// The call is not answered in time: that node is down. A coordinator that loses one of those
     /// that it was reorganizing begins anew.
     pub(super) fn on_unanswered(&mut self, cx: &mut Context<'_, Self>) {
@@ -195,7 +214,7 @@ impl GarciaMolina {
     fn give_way(&mut self, cx: &mut Context<'_, Self>) {
         cx.because(ANSWERED);
         self.finish(cx);
-        if self.belief(cx.config()).role != Role::Leader {
+        if !self.leads(cx) {
             cx.cancel_all();
             cx.arm(Timer::Election);
         }

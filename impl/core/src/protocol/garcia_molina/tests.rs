@@ -215,6 +215,29 @@ fn a_coordinator_checks_what_every_node_works_on() {
     );
 }
 
+/// Two that lead ask each other, and answer each other.
+#[test]
+fn a_coordinator_at_work_hears_of_another_and_says_so_each_time() {
+    let theirs = |coordinator| Message::Normal(Task { coordinator: id(coordinator), number: 1 });
+    let mut two = Story::leader();
+    for time in [710, 720] {
+        assert_eq!(
+            two.hears(time, 3, Message::AreYouNormal),
+            "Normal(Task { coordinator: NodeId(2), number: 1 }) to 3, 3 leads as well"
+        );
+    }
+    assert_eq!(two.hears(730, 1, theirs(1)), "", "it has not asked");
+    two.at(950, Input::Wake);
+    let said = two.hears(1_000, 1, theirs(1));
+    assert_eq!(said, "AreYouThere to 3, 1 leads as well, wake at 1200");
+    let mut two = Story::follower(2);
+    assert!(!two.hears(400, 1, Message::AreYouNormal).contains("leads as well"), "it follows");
+    let mut two = Story::leader();
+    two.at(950, Input::Wake);
+    let said = two.hears(1_000, 1, theirs(3));
+    assert!(!said.contains("leads as well"), "whether 3 leads is not known: {said}");
+}
+
 #[test]
 fn the_highest_needs_to_ask_no_other() {
     let mut three = Story::of(3);

@@ -115,8 +115,8 @@ fn a_node_that_starts_is_a_group_of_its_own_and_looks_for_others_from_time_to_ti
 fn the_highest_coordinator_merges_at_once_and_hands_out_the_task() {
     let mut four = Story::begun(4);
     four.wakes(1000);
-    assert_eq!(four.hears(1010, 1, Message::IAm), "");
-    assert_eq!(four.hears(1020, 3, Message::IAm), "");
+    assert_eq!(four.hears(1010, 1, Message::IAm), "1 leads as well");
+    assert_eq!(four.hears(1020, 3, Message::IAm), "3 leads as well");
     assert_eq!(
         four.wakes(1300),
         "durable: 2, Invitation 4.2 to 1, Invitation 4.2 to 3, \
@@ -141,7 +141,8 @@ fn the_highest_coordinator_merges_at_once_and_hands_out_the_task() {
         four.hears(1780, 1, Message::Done(group(4, 2))),
         "candidate becomes leader of 4: the group is formed, wake at 2780"
     );
-    assert_eq!(four.hears(1790, 3, Message::AreYouCoordinator), "IAm to 3");
+    let said = four.hears(1790, 3, Message::AreYouCoordinator);
+    assert_eq!(said, "IAm to 3, 3 leads as well");
 }
 
 #[test]
@@ -151,7 +152,8 @@ fn a_coordinator_leaves_a_higher_one_a_delay_for_each_rank() {
     two.hears(1010, 1, Message::IAm);
     two.hears(1010, 4, Message::IAm);
     assert_eq!(two.wakes(1300), "wake at 1700", "4 is two ranks above it");
-    assert_eq!(two.hears(1310, 4, Message::AreYouCoordinator), "IAm to 4");
+    let said = two.hears(1310, 4, Message::AreYouCoordinator);
+    assert_eq!(said, "IAm to 4, 4 leads as well", "it has said so before");
     assert_eq!(two.wakes(1700), "wake at 2100");
     assert_eq!(
         two.wakes(2100),
@@ -180,8 +182,8 @@ fn a_coordinator_that_is_invited_sends_its_members_after_it() {
     three.hears(1760, 2, Message::Done(group(3, 2)));
     assert_eq!(
         three.hears(1800, 2, Message::Invitation(group(2, 5))),
-        "Invitation 2.5 to 1, Accept 2.5 to 2, leader becomes waiting: a coordinator invited the \
-         node, wake at 2300",
+        "Invitation 2.5 to 1, Accept 2.5 to 2, 2 leads as well, leader becomes waiting: a \
+         coordinator invited the node, wake at 2300",
         "2 has come back meanwhile, and gets no invitation to its own group"
     );
     assert_eq!(three.hears(1810, 2, Message::Invitation(group(2, 5))), "", "once is enough");
@@ -189,6 +191,7 @@ fn a_coordinator_that_is_invited_sends_its_members_after_it() {
         three.hears(1820, 2, Message::Ready(group(2, 5), these(&[1, 2, 3]))),
         "Done 2.5 to 2, waiting becomes follower of 2: the group is formed"
     );
+    assert_eq!(three.hears(1830, 1, Message::AreYouCoordinator), "", "it leads no longer");
 }
 
 #[test]

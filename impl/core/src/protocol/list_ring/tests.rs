@@ -146,6 +146,34 @@ fn a_node_that_no_other_answers_leads() {
     );
 }
 
+/// Node 2, which has led alone from 60 on.
+fn leader() -> Story {
+    let mut two = Story::of(2);
+    for milliseconds in [0, 20, 40, 60] {
+        two.at(milliseconds, Input::Wake);
+    }
+    assert_eq!(two.leader(), Some(2));
+    two
+}
+
+#[test]
+fn a_leader_says_so_when_it_hears_the_announcement_of_another() {
+    assert_eq!(
+        leader().hears(70, 1, coordinator(1, &[1])),
+        "ack of coordinator 1 to 1, election [2] to 3, 1 leads as well, leader becomes candidate: \
+         a lower node claims to lead, wake at 90"
+    );
+    assert_eq!(
+        leader().hears(70, 1, coordinator(4, &[3, 4, 1])),
+        "ack of coordinator 3 to 1, coordinator 4 [3 4 1 2] to 3, 4 leads as well, leader becomes \
+         follower of 4: a higher node claims to lead, wake at 90"
+    );
+    for announced in [coordinator(4, &[1]), coordinator(2, &[1]), coordinator(2, &[2])] {
+        let said = leader().hears(70, 1, announced);
+        assert!(!said.contains("leads as well"), "it has passed no other leader: {said}");
+    }
+}
+
 #[test]
 fn what_no_correct_node_would_send_is_ignored_and_told() {
     let mut two = Story::of(2);
