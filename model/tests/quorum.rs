@@ -20,6 +20,8 @@ mod lists;
 mod networks;
 #[path = "quorum/observers.rs"]
 mod observers;
+#[path = "quorum/witnesses.rs"]
+mod witnesses;
 
 const SAFETY: [&str; 3] = ["one-leader-per-epoch", "grants-stand", "epochs-grow"];
 

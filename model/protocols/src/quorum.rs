@@ -273,14 +273,16 @@ impl Protocol for Quorum {
     type Message = Letter;
     type Timer = Timer;
 
-    /// The highest voter leads epoch 1, every voter has granted it, and acknowledged its first
-    /// round; those that observe follow it. A process that is to join later has just started.
+    /// The highest voter that may lead leads epoch 1, every voter has granted it, and acknowledged
+    /// its first round; those that observe follow it. A process that is to join later has just
+    /// started.
     fn converged(&self, p: &mut Local<'_, Self>) {
         let members = self.members(0, p.nodes()).unwrap_or(Ids::NONE);
         if !members.contains(p.id()) {
             return self.recover(p);
         }
-        let leader = self.voters_of(p.state, p.nodes()).iter().last().unwrap_or(p.highest());
+        let candidates = self.without_witness(self.voters_of(p.state, p.nodes()));
+        let leader = candidates.iter().last().unwrap_or(p.highest());
         p.persist(Stable { epoch: 1, granted_to: Some(leader), ..Stable::default() });
         if p.id() == leader {
             let granted = Ids::NONE.with(leader);
@@ -440,7 +442,7 @@ fn known(process: &Process, stable: &Stable) -> Stable {
 
 /// How many processes are higher that may run.
 fn higher(rules: &Quorum, id: Id, nodes: usize) -> u8 {
-    let runs = |&other: &Id| other > id && rules.observer != Some(other);
+    let runs = |&other: &Id| other > id && ![rules.observer, rules.witness].contains(&Some(other));
     // At most as many as there are processes.
     u8::try_from(Id::all(nodes).filter(runs).count()).unwrap_or(u8::MAX)
 }

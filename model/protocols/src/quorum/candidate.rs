@@ -30,10 +30,10 @@ impl Quorum {
             return;
         }
         p.state.granted = p.state.granted.with(from);
-        let electors = self.electors_of(p.state, p.nodes());
+        let candidates = self.candidates_of(p.state, p.nodes());
         let last = self.last_leader(p);
         let first = |&id: &Id| id > p.id() || last == Some(id);
-        let mut before = electors.iter().filter(first);
+        let mut before = candidates.iter().filter(first);
         let all_before = before.all(|id| p.state.granted.contains(id));
         if self.has_majority(p) && (all_before || !self.outrank) {
             self.claim(p, epoch);

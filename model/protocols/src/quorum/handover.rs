@@ -5,12 +5,13 @@ use super::{Epoch, Handover, Heir, Message, Preemption, Quorum, Role, Stable, Ti
 use bellwether_engine::protocol::{Id, Ids, Local};
 
 impl Quorum {
-    /// Whether a process is electable as far as its machine, its operator and its list go: it does
-    /// not observe, for one.
+    /// Whether a process is electable as far as its machine, its operator and its list go: it
+    /// neither observes nor is a witness, for one.
     pub(super) fn is_healthy(&self, p: &Local<'_, Self>) -> bool {
         let away = p.timers().contains::<Self>(Timer::Away);
         let knows_before = !self.lists_joint || !Self::kept(p).joined;
-        self.unhealthy != Some(p.id()) && !away && !self.observes(p) && knows_before
+        let may_lead = self.candidates_of(p.state, p.nodes()).contains(p.id());
+        self.unhealthy != Some(p.id()) && !away && may_lead && knows_before
     }
 
     /// Whether it would take over from this leader.
@@ -95,7 +96,7 @@ impl Quorum {
             p.arm(Timer::Away);
         }
         match self.transfer.filter(|&to| to != p.id()) {
-            Some(to) if self.electors_of(p.state, p.nodes()).contains(to) => self.invite(p, to),
+            Some(to) if self.candidates_of(p.state, p.nodes()).contains(to) => self.invite(p, to),
             Some(_) => {}
             None if self.step_down => self.hand_over(p, None),
             None => {}
@@ -145,9 +146,9 @@ impl Quorum {
         next: Option<Id>,
     ) {
         let own = Self::kept(p).epoch;
-        // A successor that is no voter is none.
-        let electors = self.electors_of(p.state, p.nodes());
-        let next = next.filter(|&to| electors.contains(to));
+        // A successor that may not lead is none.
+        let candidates = self.candidates_of(p.state, p.nodes());
+        let next = next.filter(|&to| candidates.contains(to));
         if p.state.role == Role::Succeeding && next == Some(p.id()) && epoch + 1 == own {
             return self.count(p, from);
         }

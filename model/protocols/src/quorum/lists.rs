@@ -131,6 +131,16 @@ impl Quorum {
         }
     }
 
+    /// Those of them that may lead.
+    pub(super) fn candidates_of(&self, process: &Process, nodes: usize) -> Ids {
+        self.without_witness(self.electors_of(process, nodes))
+    }
+
+    /// These, but for the one that votes and never leads: the rule `witness`.
+    pub(super) fn without_witness(&self, ids: Ids) -> Ids {
+        self.witness.map_or(ids, |id| ids.without(id))
+    }
+
     /// Whether it does nothing but follow.
     pub(super) fn observes(&self, p: &Local<'_, Self>) -> bool {
         !self.electors_of(p.state, p.nodes()).contains(p.id())

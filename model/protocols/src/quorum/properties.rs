@@ -68,8 +68,8 @@ pub(super) const ALL: &[Property<Judge<Quorum>>] = &[
         by_default: false,
         premise: None,
         temporal: Temporal::Always(|rules, view| {
-            let first = rules.voters_of(&Process::default(), view.nodes).iter().last();
-            first == leaders(view).last()
+            let voters = rules.voters_of(&Process::default(), view.nodes);
+            rules.without_witness(voters).iter().last() == leaders(view).last()
         }),
     },
     Property {

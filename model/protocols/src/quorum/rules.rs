@@ -2,7 +2,7 @@
 
 use super::{Epoch, Lists, Observing};
 use crate::terms::BEYOND;
-use bellwether_engine::protocol::{Id, Misfit, RuleDocs};
+use bellwether_engine::protocol::{Id, Ids, Misfit, RuleDocs};
 use serde::{Deserialize, Serialize};
 
 /// The rules of an election by a quorum.
@@ -75,6 +75,9 @@ pub struct Quorum {
     pub observer: Option<Id>,
     /// What a process does that observes.
     pub observing: Observing,
+    /// A process that is a witness: it votes, and never leads.
+    #[rule(values = "the id of a process, such as 1, or null for none")]
+    pub witness: Option<Id>,
 }
 
 /// What is wrong with the rules in a group of so many.
@@ -82,11 +85,24 @@ pub(super) fn fits(rules: &Quorum, nodes: usize) -> Result<(), Misfit> {
     let wrong = |rule, value: &dyn ToString, instead: String| {
         Err(Misfit { rule, value: value.to_string(), nodes, instead })
     };
-    let Quorum { unhealthy, transfer, observer, .. } = *rules;
-    for (rule, id) in [("unhealthy", unhealthy), ("transfer", transfer), ("observer", observer)] {
+    let Quorum { unhealthy, transfer, observer, witness, .. } = *rules;
+    let ids = [
+        ("unhealthy", unhealthy),
+        ("transfer", transfer),
+        ("observer", observer),
+        ("witness", witness),
+    ];
+    for (rule, id) in ids {
         if let Some(id) = id.filter(|id| id.index() >= nodes) {
             return wrong(rule, &id, format!("it is an id from 1 to {nodes}, or null"));
         }
+    }
+    let leaves_none = |_: &Id| {
+        let members = rules.members(0, nodes).unwrap_or(Ids::NONE);
+        rules.without_witness(members.except(rules.observers(0, nodes))).is_empty()
+    };
+    if let Some(id) = witness.filter(leaves_none) {
+        return wrong("witness", &id, "it leaves a process that votes and may lead".to_owned());
     }
     // The list between has neither the lowest nor the highest as a voter.
     let between = match rules.lists {

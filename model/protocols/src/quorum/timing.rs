@@ -174,7 +174,8 @@ fn sends_rounds(view: &Moment<'_>, id: Id) -> bool {
 
 fn is_healthy(rules: &Quorum, view: &Moment<'_>, id: Id) -> bool {
     let joined = known(view.process(id), view.stable(id)).joined && rules.lists_joint;
-    rules.unhealthy != Some(id) && !view.armed(id, Timer::Away) && votes(rules, view, id) && !joined
+    let may_lead = rules.candidates_of(view.process(id), view.nodes).contains(id);
+    rules.unhealthy != Some(id) && !view.armed(id, Timer::Away) && may_lead && !joined
 }
 
 /// Whether a process does more than follow.

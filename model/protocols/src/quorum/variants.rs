@@ -62,5 +62,6 @@ impl Quorum {
         newcomers_wait: true,
         observer: None,
         observing: Observing::Follows,
+        witness: None,
     };
 }
