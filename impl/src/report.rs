@@ -62,9 +62,12 @@ pub struct StatusReport {
     pub members: Vec<MemberReport>,
     /// The counters of what has gone wrong so far.
     pub counters: Counters,
-    /// The certificates that the node uses, those that expire first: at most 16. The last field:
-    /// old versions of the wire format end before it.
+    /// The certificates that the node uses, those that expire first: at most 16. Old versions of
+    /// the wire format end before this field.
     pub certificates: Vec<CertificateReport>,
+    /// The members that vote and never lead, ascending; the node itself is among them if it is one.
+    /// Old versions of the wire format end before this field.
+    pub witnesses: Vec<NodeId>,
 }
 
 /// The status of another member, as a node sees it.

@@ -31,6 +31,11 @@ pub(crate) struct OverrideArgs {
     #[arg(help_heading = "Node")]
     observers: Option<Vec<NodeId>>,
 
+    /// The members that vote and never lead, as in 3; the same on every node
+    #[arg(long, value_name = "IDS", env = "BELLWETHER_WITNESSES", value_delimiter = ',')]
+    #[arg(help_heading = "Node")]
+    witnesses: Option<Vec<NodeId>>,
+
     /// A key of the protocol's section and its value, as in skew=200ms; may be repeated
     #[arg(long, value_name = "KEY=VALUE", env = "BELLWETHER_SET", value_parser = setting)]
     #[arg(help_heading = "Node")]
@@ -170,6 +175,7 @@ impl From<&OverrideArgs> for Overrides {
             node: args.node,
             listen: args.listen.clone(),
             observers: args.observers.clone(),
+            witnesses: args.witnesses.clone(),
             settings: args.set.clone(),
             store: args.store,
             directory: args.data_dir.clone(),
@@ -204,11 +210,12 @@ impl OverrideArgs {
 }
 
 /// The arguments that say what one key says.
-pub(crate) const KEYS: [(&str, &str); 23] = [
+pub(crate) const KEYS: [(&str, &str); 24] = [
     ("protocol", "protocol"),
     ("node", "node"),
     ("listen", "listen"),
     ("observers", "observers"),
+    ("witnesses", "witnesses"),
     ("store", "lease.store"),
     ("data_dir", "storage.directory"),
     ("security", "security.mode"),

@@ -134,12 +134,17 @@ fn describe(report: &StatusReport) -> String {
         (None, _) => leader,
     };
     let StatusReport { cluster, protocol, node, role, seq, .. } = report;
-    let observes = if report.observes { ", which only observes," } else { "" };
+    let is_witness = |node| report.witnesses.contains(node);
+    let duty = match (report.observes, is_witness(node)) {
+        (true, _) => ", which only observes,",
+        (_, true) => ", a witness,",
+        _ => "",
+    };
     let incarnation = report.incarnation.map(|incarnation| format!(", incarnation {incarnation}"));
     let mut text = format!(
         "node      {node} of cluster {cluster} (protocol {protocol}{})\n\
          members   with config_epoch {}\n\
-         role      {role}{observes} for {} (change {seq})\n\
+         role      {role}{duty} for {} (change {seq})\n\
          leader    {leader}\n\
          up for    {}\n",
         incarnation.unwrap_or_default(),
@@ -151,7 +156,7 @@ fn describe(report: &StatusReport) -> String {
         let _ = writeln!(text, "problem   {problem}");
     }
     for member in &report.members {
-        describe_member(&mut text, member);
+        describe_member(&mut text, member, is_witness(&member.node));
     }
     for certificate in &report.certificates {
         let CertificateReport { which, file, not_after, days_left, .. } = certificate;
@@ -176,14 +181,18 @@ fn describe(report: &StatusReport) -> String {
     text
 }
 
-fn describe_member(text: &mut String, member: &MemberReport) {
+fn describe_member(text: &mut String, member: &MemberReport, is_witness: bool) {
     let MemberReport { node, address, observes, link, problem, .. } = member;
     let MemberReport { heard, error, error_ms, sent, received, dropped, .. } = member;
     let name = format!("member {node}");
-    let observes = if *observes { " (observes)" } else { "" };
+    let duty = match (*observes, is_witness) {
+        (true, _) => " (observes)",
+        (_, true) => " (witness)",
+        _ => "",
+    };
     let heard = if *heard { "" } else { ", not heard" };
     let counts = format!("{sent} sent, {received} received, {dropped} dropped");
-    let _ = writeln!(text, "{name:<9} {address}{observes} {link}{heard}: {counts}");
+    let _ = writeln!(text, "{name:<9} {address}{duty} {link}{heard}: {counts}");
     if let Some(problem) = problem {
         let _ = writeln!(text, "{:<9} {problem}", "");
     }

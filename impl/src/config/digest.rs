@@ -11,8 +11,8 @@ pub(crate) type Digest = [u8; 16];
 /// A digest of each part of the configuration that must be the same on every node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Digests {
-    /// The ids of the members, and which of them observe. Their addresses may differ: a node may
-    /// reach another by another way.
+    /// The ids of the members, which of them observe, and which are witnesses. Their addresses may
+    /// differ: a node may reach another by another way.
     pub(crate) members: Digest,
     /// The section of the protocol.
     pub(crate) settings: Digest,
@@ -22,11 +22,19 @@ pub(crate) struct Digests {
 
 impl Digests {
     pub(super) fn new(members: &Members, settings: &str, detection: &str) -> Self {
-        let observers = members.observers().map(NodeId::get);
-        // No node has the id 0: it stands between the two.
-        let between = members.observers().next().map(|_| 0);
-        let ids = members.iter().map(NodeId::get).chain(between).chain(observers);
-        let ids: Vec<u8> = ids.flat_map(u16::to_be_bytes).collect();
+        let mut ids: Vec<_> = members.iter().map(NodeId::get).collect();
+        let (observers, witnesses) = (members.observers(), members.witnesses());
+        // No node has the id 0: it stands before each list that follows. Without witnesses, the
+        // digest is that of a release that has none.
+        if members.observers().next().is_some() || !witnesses.is_empty() {
+            ids.push(0);
+            ids.extend(observers.map(NodeId::get));
+        }
+        if !witnesses.is_empty() {
+            ids.push(0);
+            ids.extend(witnesses.iter().map(|id| id.get()));
+        }
+        let ids: Vec<u8> = ids.into_iter().flat_map(u16::to_be_bytes).collect();
         Self {
             members: digest(&ids),
             settings: digest(settings.as_bytes()),

@@ -68,6 +68,15 @@ pub enum Error {
         /// The name of the protocol.
         protocol: &'static str,
     },
+    /// The protocol has no witnesses.
+    #[error(
+        "protocol {protocol} has no witnesses: remove `witnesses`, or choose the protocol quorum, \
+         which has"
+    )]
+    NoWitnesses {
+        /// The name of the protocol.
+        protocol: &'static str,
+    },
     /// Nothing says which member is the store of the lease, or one that is no member.
     #[error(
         "protocol lease needs a store: set `store` under [lease] to one of the members \

@@ -26,13 +26,14 @@ use crate::protocol::{Core, MemberError, Members, NAMES, NodeId, Recommended};
 const LARGEST: u64 = 256 * 1024;
 
 /// The keys that may stand at the top, besides the sections of the protocols.
-const TOP: [&str; 15] = [
+const TOP: [&str; 16] = [
     "cluster",
     "protocol",
     "node",
     "listen",
     "config_epoch",
     "observers",
+    "witnesses",
     "members",
     "storage",
     "security",
@@ -78,7 +79,7 @@ pub fn reference() -> Vec<(String, String)> {
             "protocol" => format!("\"{}\"", Recommended::NAME),
             "security.mode" => format!("\"{}\"", super::Mode::Plain),
             "config_epoch" => Members::FIRST.to_string(),
-            "observers" => "[]".to_owned(),
+            "observers" | "witnesses" => "[]".to_owned(),
             "security.allow_plain" => "false".to_owned(),
             "http.allow_plain" => "false".to_owned(),
             "network.suspect_refused" => "true".to_owned(),
@@ -107,6 +108,8 @@ pub struct Overrides {
     pub listen: Option<Address>,
     /// The members that only observe.
     pub observers: Option<Vec<NodeId>>,
+    /// The members that vote and never lead.
+    pub witnesses: Option<Vec<NodeId>>,
     /// The keys of the protocol's section and their values.
     pub settings: Vec<(String, String)>,
     /// Whether this node is the store of the cluster's lease.
@@ -143,6 +146,8 @@ struct File {
     config_epoch: ConfigEpoch,
     #[serde(default)]
     observers: Vec<NodeNumber>,
+    #[serde(default)]
+    witnesses: Vec<NodeNumber>,
     members: BTreeMap<MemberKey, Address>,
     #[serde(default)]
     storage: FileStorage,
@@ -324,8 +329,8 @@ impl Source {
             return Err(Error::OtherProtocol { asked: asked.clone(), runs: C::NAME });
         }
         let node = self.node(&file)?;
-        let Overrides { listen, observers, settings, store, directory, .. } = &self.overrides;
-        let Overrides { log_levels, log_format, .. } = &self.overrides;
+        let Overrides { listen, observers, witnesses, settings, store, .. } = &self.overrides;
+        let Overrides { directory, log_levels, log_format, .. } = &self.overrides;
         let mut section = C::Section::default();
         if let Some(table) = protocols.remove(C::NAME) {
             fields::read(table, C::NAME, C::fields(&mut section))
@@ -338,13 +343,14 @@ impl Source {
             })?;
         }
         let directory = directory.clone().or(file.storage.directory);
-        let listed = file.observers.iter().map(|node| node.0).collect();
+        let listed = |nodes: &[NodeNumber]| nodes.iter().map(|node| node.0).collect();
         let config = Config::assemble(Parts {
             cluster: file.cluster,
             node,
             config_epoch: file.config_epoch.0,
             members: file.members.into_iter().map(|(key, address)| (key.0, address)).collect(),
-            observers: observers.clone().unwrap_or(listed),
+            observers: observers.clone().unwrap_or_else(|| listed(&file.observers)),
+            witnesses: witnesses.clone().unwrap_or_else(|| listed(&file.witnesses)),
             listen: listen.clone().or(file.listen),
             section,
             directory,

@@ -35,7 +35,7 @@ pub use self::http::{Certificates, Http, HttpSettings, SHORTEST_TOKEN, Token};
 pub use self::log::{Levels, Log, LogFormat};
 pub use self::network::NetworkSettings;
 pub use self::protocols::{LeaseSection, Runnable, StollerSection, Visitor, keys, load, warning};
-use self::protocols::{core, observed};
+use self::protocols::{core, with_roles};
 pub use self::security::expiry::{CertificateUse, Expiry};
 pub use self::security::tls::certified_name;
 pub(crate) use self::security::tls::{Tls, explain};
@@ -73,6 +73,7 @@ struct Parts<C: Runnable> {
     config_epoch: u64,
     members: Vec<(NodeId, Address)>,
     observers: Vec<NodeId>,
+    witnesses: Vec<NodeId>,
     listen: Option<Address>,
     section: C::Section,
     directory: Option<String>,
@@ -143,6 +144,7 @@ impl<C: Runnable> Config<C> {
             config_epoch: Members::FIRST,
             members: members?,
             observers: Vec::new(),
+            witnesses: Vec::new(),
             listen: None,
             section,
             directory: None,
@@ -210,8 +212,33 @@ impl<C: Runnable> Config<C> {
         observers: impl IntoIterator<Item = u16>,
     ) -> Result<Self, Error> {
         let observers: Result<Vec<_>, _> = observers.into_iter().map(id).collect();
+        let witnesses = self.members.witnesses().to_vec();
         let all = Members::new(self.members.iter())?.numbered(self.config_epoch());
-        self.members = observed::<C>(all, observers?)?;
+        self.members = with_roles::<C>(all, observers?, witnesses)?;
+        let section = self.section.clone();
+        self.with_section(section)
+    }
+
+    /// Returns this configuration, in which these members are witnesses: they vote, and never lead.
+    ///
+    /// ```
+    /// use bellwether::Config;
+    /// let members = (1..=3).map(|id| (id, format!("127.0.0.1:700{id}")));
+    /// let config = Config::new("orders", 3, members)?.with_witnesses([3])?;
+    /// # Ok::<(), bellwether::config::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// An [`enum@Error`] when the protocol has no witnesses, one of them is no member or only
+    /// observes, or no other member votes.
+    pub fn with_witnesses(
+        mut self,
+        witnesses: impl IntoIterator<Item = u16>,
+    ) -> Result<Self, Error> {
+        let witnesses: Result<Vec<_>, _> = witnesses.into_iter().map(id).collect();
+        let observers = self.observers().collect();
+        self.members = with_roles::<C>(self.members, observers, witnesses?)?;
         let section = self.section.clone();
         self.with_section(section)
     }
@@ -262,10 +289,11 @@ impl<C: Runnable> Config<C> {
     }
 
     fn assemble(parts: Parts<C>) -> Result<Self, Error> {
-        let Parts { cluster, node, members, observers, listen, section, directory, .. } = parts;
-        let Parts { detection, security, http, network, hooks, health, config_epoch, .. } = parts;
+        let Parts { cluster, node, members, listen, section, directory, .. } = parts;
+        let Parts { observers, witnesses, config_epoch, .. } = parts;
+        let Parts { detection, security, http, network, hooks, health, .. } = parts;
         let ids = Members::new(members.iter().map(|&(id, _)| id))?.numbered(config_epoch);
-        let ids = observed::<C>(ids, observers)?;
+        let ids = with_roles::<C>(ids, observers, witnesses)?;
         let addresses: BTreeMap<_, _> = members.into_iter().collect();
         let mut owners = BTreeMap::new();
         for (&second, address) in &addresses {
@@ -325,6 +353,11 @@ impl<C: Runnable> Config<C> {
     /// Returns the members that only observe, ascending.
     pub fn observers(&self) -> impl Iterator<Item = NodeId> + '_ {
         self.members.observers()
+    }
+
+    /// Returns the members that vote and never lead, ascending.
+    pub fn witnesses(&self) -> impl Iterator<Item = NodeId> + '_ {
+        self.members.witnesses().iter().copied()
     }
 
     /// Returns the address on which the node listens: its own, unless the configuration says
@@ -408,8 +441,7 @@ impl<C: Runnable> Config<C> {
     pub fn to_toml(&self, log: &Log) -> String {
         let Self { cluster, listen, node, .. } = self;
         let (protocol, config_epoch) = (C::NAME, self.config_epoch());
-        let observers: Vec<_> = self.observers().map(|id| id.to_string()).collect();
-        let observers = observers.join(", ");
+        let (observers, witnesses) = (listed(self.observers()), listed(self.witnesses()));
         let members: String =
             self.addresses().map(|(id, address)| format!("{id} = \"{address}\"\n")).collect();
         let section = fields::write(protocol, &C::fields(&mut self.section.clone()));
@@ -424,7 +456,7 @@ impl<C: Runnable> Config<C> {
         format!(
             "cluster = \"{cluster}\"\nprotocol = \"{protocol}\"\nnode = {node}\n\
              listen = \"{listen}\"\nconfig_epoch = {config_epoch}\nobservers = [{observers}]\n\
-             \n[members]\n{members}{section}\
+             witnesses = [{witnesses}]\n\n[members]\n{members}{section}\
              {storage}{security}{http}{network}{detector}{hooks}{health}\n\
              [log]\nlevel = {levels}\nformat = \"{format}\"\n",
             storage = storage.unwrap_or_default(),
@@ -435,6 +467,11 @@ impl<C: Runnable> Config<C> {
             health = self.health.write(),
         )
     }
+}
+
+/// These ids, with commas between.
+fn listed(ids: impl Iterator<Item = NodeId>) -> String {
+    ids.map(|id| id.to_string()).collect::<Vec<_>>().join(", ")
 }
 
 /// The id with this number.

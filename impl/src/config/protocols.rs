@@ -92,15 +92,19 @@ pub fn warning<C: Runnable>() -> Option<String> {
     ))
 }
 
-/// These members, of which some only observe.
-pub(super) fn observed<C: Runnable>(
+/// These members, of which some only observe, and some are witnesses.
+pub(super) fn with_roles<C: Runnable>(
     members: Members,
     observers: Vec<NodeId>,
+    witnesses: Vec<NodeId>,
 ) -> Result<Members, Error> {
     if !observers.is_empty() && !C::OBSERVERS {
         return Err(Error::NoObservers { protocol: C::NAME });
     }
-    Ok(members.with_observers(observers)?)
+    if !witnesses.is_empty() && !C::WITNESSES {
+        return Err(Error::NoWitnesses { protocol: C::NAME });
+    }
+    Ok(members.with_observers(observers)?.with_witnesses(witnesses)?)
 }
 
 /// The configuration of a core, if the protocol accepts it.

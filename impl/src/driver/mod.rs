@@ -219,6 +219,7 @@ impl Election {
         let reporter = Reporter {
             hello: hello.clone(),
             observers: config.observers().collect(),
+            witnesses: config.witnesses().collect(),
             leadership: leadership.clone(),
             leases: leases.clone(),
             links: links.clone(),

@@ -21,6 +21,7 @@ use crate::transport::frame::Hello;
 pub(super) struct Reporter<M> {
     pub(super) hello: Hello,
     pub(super) observers: BTreeSet<NodeId>,
+    pub(super) witnesses: Vec<NodeId>,
     pub(super) leadership: LeadershipWatch,
     pub(super) leases: LeaseReader,
     pub(super) links: Links<M>,
@@ -77,6 +78,7 @@ impl<M: Copy + Send + Sync + 'static> Reporter<M> {
                 self.credentials.now().expiries(),
                 SystemTime::now(),
             ),
+            witnesses: self.witnesses.clone(),
         }
     }
 }

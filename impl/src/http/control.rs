@@ -164,7 +164,9 @@ fn answer(
     let status = match error {
         RequestError::Unsupported { .. } => StatusCode::NOT_IMPLEMENTED,
         RequestError::NotLeading { .. } => StatusCode::CONFLICT,
-        RequestError::NoSuccessor { .. } | RequestError::Observer { .. } => StatusCode::BAD_REQUEST,
+        RequestError::NoSuccessor { .. }
+        | RequestError::Observer { .. }
+        | RequestError::Witness { .. } => StatusCode::BAD_REQUEST,
         RequestError::Stopped => StatusCode::SERVICE_UNAVAILABLE,
         // The type can grow: each new reason gets a status of its own above.
         _ => StatusCode::INTERNAL_SERVER_ERROR,

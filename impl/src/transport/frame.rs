@@ -39,7 +39,8 @@ pub(crate) const MAX_OPENING: usize = 512;
 /// looks like adds a version, and keeps the one before it: nodes are upgraded one after another.
 /// Version 5 is the first that says the config epoch, and understands none before it. Version 6
 /// says how long leases last. Version 7 encrypts with a secret; without, it is version 6. Version 8
-/// has [pings](Frame::Ping), tells [rivals](Frame::Rival), and has the certificates in a status.
+/// has [pings](Frame::Ping), tells [rivals](Frame::Rival), and has the certificates and the
+/// witnesses in a status.
 pub(crate) const VERSIONS: Versions = Versions { newest: 8, oldest: 5 };
 
 /// The first version in which a [`Hello`] has `leases`.
@@ -48,7 +49,7 @@ const LEASES: u16 = 6;
 /// The first version that is spoken with a secret: those before it had another handshake then.
 pub(crate) const NOISE: u16 = 7;
 
-/// The first version in which a status has `certificates`.
+/// The first version in which a status has `certificates` and `witnesses`.
 const CERTIFICATES: u16 = 8;
 
 /// The first version in which there are pings: a side that speaks one before is sent none.
@@ -313,26 +314,27 @@ impl Reply {
                 encode(&Self::Refused(Refusal::Protocol(format!("another: with {own}"))))
             }
             Self::Status(report) if version < CERTIFICATES => {
-                let report = StatusReport { certificates: Vec::new(), ..(**report).clone() };
-                Ok(cut(&encode(&Self::Status(Box::new(report)))?))
+                let (certificates, witnesses) = (Vec::new(), Vec::new());
+                let report = StatusReport { certificates, witnesses, ..(**report).clone() };
+                Ok(cut(&cut(&encode(&Self::Status(Box::new(report)))?)))
             }
             _ => encode(self),
         }
     }
 
-    /// Reads one in this version. `Status` is the third kind, and ends with the number of its
-    /// `certificates`.
+    /// Reads one in this version. `Status` is the third kind, and ends with the numbers of its
+    /// `certificates` and of its `witnesses`.
     pub(crate) fn decode(bytes: &[u8], version: u16) -> Result<Self, FrameError> {
         match bytes {
-            [2, ..] if version < CERTIFICATES => decode(&[bytes, &[0]].concat()),
+            [2, ..] if version < CERTIFICATES => decode(&[bytes, &[0, 0]].concat()),
             _ => decode(&completed(bytes, version)),
         }
     }
 }
 
 /// `Hello` is the first kind of opening and of reply, and its last byte says that it has no
-/// `leases`: in version 5 that byte is not there. That of a status says that it has no
-/// `certificates`.
+/// `leases`: in version 5 that byte is not there. The last two of a status say that it has no
+/// `certificates`, and no `witnesses`.
 fn cut(frame: &Bytes) -> Bytes {
     frame.slice(..frame.len() - 1)
 }

@@ -78,6 +78,7 @@ fn nothing_special() -> StatusReport {
         members: Vec::new(),
         counters: Counters::default(),
         certificates: Vec::new(),
+        witnesses: Vec::new(),
     }
 }
 

@@ -27,3 +27,4 @@ mod service;
 mod storage;
 mod strangers;
 mod vanished;
+mod witnesses;

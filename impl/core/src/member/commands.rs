@@ -59,6 +59,12 @@ pub enum RequestError {
         /// The node that was to lead instead.
         to: NodeId,
     },
+    /// The node that is to lead instead is a witness.
+    #[error("node {to} is a witness, which votes and never leads: name a member that may lead")]
+    Witness {
+        /// The node that was to lead instead.
+        to: NodeId,
+    },
     /// The node has stopped taking part.
     #[error("the node takes part no longer")]
     Stopped,
@@ -148,6 +154,9 @@ impl<C: Core> Member<C> {
             Command::HandOver(_) if role != Role::Leader => Some(RequestError::NotLeading { node }),
             Command::HandOver(Some(to)) if !other(to) => {
                 Some(RequestError::NoSuccessor { node, to })
+            }
+            Command::HandOver(Some(to)) if C::is_witness(self.node.config(), to) => {
+                Some(RequestError::Witness { to })
             }
             Command::HandOver(Some(to)) if !C::may_lead(self.node.config(), to) => {
                 Some(RequestError::Observer { to })

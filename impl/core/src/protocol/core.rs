@@ -31,6 +31,8 @@ pub trait Core: Clone + Debug + Eq + Hash + Send + 'static {
     const TRANSFERS: bool = Self::REQUESTS;
     /// Whether the protocol has observers among its members.
     const OBSERVERS: bool = false;
+    /// Whether the protocol has witnesses among its members: they vote, and never lead.
+    const WITNESSES: bool = false;
 
     /// The configuration that a node must have before it can start.
     type Config: Membership + Clone + Debug + Eq + Hash + Send + Sync + 'static;
@@ -80,6 +82,12 @@ pub trait Core: Clone + Debug + Eq + Hash + Send + 'static {
         config.hears(node)
     }
 
+    /// Decides whether this node, which may be another one, votes and can never lead.
+    fn is_witness(config: &Self::Config, node: NodeId) -> bool {
+        let _ = (config, node);
+        false
+    }
+
     /// Starts the node, for the first time or again, with what it made durable last.
     ///
     /// The seed is the only source of randomness: the same seed and the same inputs give the same
@@ -104,7 +112,8 @@ pub trait Core: Clone + Debug + Eq + Hash + Send + 'static {
     }
 
     /// Returns the node that would be best to lead after this one, if this one leads.
-    fn successor(&self) -> Option<NodeId> {
+    fn successor(&self, config: &Self::Config) -> Option<NodeId> {
+        let _ = config;
         None
     }
 

@@ -104,12 +104,13 @@ impl From<ClusterId> for String {
     }
 }
 
-/// The members of a cluster: 2 to 255 distinct ids, ascending, which of them vote, and the number
-/// of that list. Cheap to clone.
+/// The members of a cluster: 2 to 255 distinct ids, ascending, which of them vote, which of those
+/// never lead, and the number of that list. Cheap to clone.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Members {
     ids: Arc<[NodeId]>,
     voters: Arc<[NodeId]>,
+    witnesses: Arc<[NodeId]>,
     config_epoch: u64,
 }
 
@@ -142,7 +143,8 @@ impl Members {
     }
 
     fn all_vote(ids: Arc<[NodeId]>) -> Self {
-        Self { voters: Arc::clone(&ids), ids, config_epoch: Self::FIRST }
+        let (voters, witnesses) = (Arc::clone(&ids), [].into());
+        Self { ids, voters, witnesses, config_epoch: Self::FIRST }
     }
 
     /// Returns these members, however many there are; of two with one id, one. For simulations,
@@ -160,7 +162,8 @@ impl Members {
     /// # Errors
     ///
     /// [`MemberError::UnknownObserver`] if one of them is no member, [`MemberError::DuplicateId`]
-    /// if one is named twice, [`MemberError::TooFewVoters`] if fewer than two are left.
+    /// if one is named twice, [`MemberError::TooFewVoters`] if fewer than two are left, and what
+    /// [`Members::with_witnesses`] says of the witnesses that there are.
     pub fn with_observers(
         self,
         observers: impl IntoIterator<Item = NodeId>,
@@ -176,7 +179,41 @@ impl Members {
         if voters.len() < Self::MIN {
             return Err(MemberError::TooFewVoters { voters: voters.len() });
         }
-        Ok(Self { voters: voters.into(), ..self })
+        Self { voters: voters.into(), ..self }.with_a_candidate()
+    }
+
+    /// Returns the same members, of which these are witnesses: they vote, and never lead. Of the
+    /// protocols that there are, only quorum has witnesses.
+    ///
+    /// # Errors
+    ///
+    /// [`MemberError::UnknownWitness`] if one of them is no member, [`MemberError::DuplicateId`] if
+    /// one is named twice, [`MemberError::WitnessObserves`] if one only observes,
+    /// [`MemberError::NoCandidate`] if no other member votes.
+    pub fn with_witnesses(
+        self,
+        witnesses: impl IntoIterator<Item = NodeId>,
+    ) -> Result<Self, MemberError> {
+        let mut witnesses: Vec<_> = witnesses.into_iter().collect();
+        witnesses.sort_unstable();
+        if let Some(pair) = witnesses.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(MemberError::DuplicateId { node: pair[0] });
+        }
+        if let Some(&node) = witnesses.iter().find(|&&id| !self.contains(id)) {
+            return Err(MemberError::UnknownWitness { node, members: self });
+        }
+        Self { witnesses: witnesses.into(), ..self }.with_a_candidate()
+    }
+
+    /// Checks that every witness votes, and that there is a member that may lead.
+    fn with_a_candidate(self) -> Result<Self, MemberError> {
+        if let Some(&node) = self.witnesses.iter().find(|&&id| !self.votes(id)) {
+            return Err(MemberError::WitnessObserves { node });
+        }
+        if self.witnesses.len() == self.voters.len() {
+            return Err(MemberError::NoCandidate { voters: self.voters.len() });
+        }
+        Ok(self)
     }
 
     /// Returns the same members, as the list with this number.
@@ -244,10 +281,27 @@ impl Members {
         self.contains(id) && !self.votes(id)
     }
 
-    /// Returns the voters with higher ids than `id`, ascending.
+    /// Returns the ids of the members that vote and never lead, ascending.
     #[must_use]
-    pub fn voters_above(&self, id: NodeId) -> &[NodeId] {
-        &self.voters[self.voters.partition_point(|&voter| voter <= id)..]
+    pub fn witnesses(&self) -> &[NodeId] {
+        &self.witnesses
+    }
+
+    /// Returns whether `id` is a member that votes and never leads.
+    #[must_use]
+    pub fn is_witness(&self, id: NodeId) -> bool {
+        self.witnesses.binary_search(&id).is_ok()
+    }
+
+    /// Returns whether `id` may lead: it votes, and is no witness.
+    #[must_use]
+    pub fn may_lead(&self, id: NodeId) -> bool {
+        self.votes(id) && !self.is_witness(id)
+    }
+
+    /// Returns the ids of the members that may lead, ascending.
+    pub fn candidates(&self) -> impl Iterator<Item = NodeId> + '_ {
+        self.voters.iter().copied().filter(|&id| !self.is_witness(id))
     }
 
     /// Returns the members with lower ids than `id`, ascending.

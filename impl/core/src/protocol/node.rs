@@ -187,7 +187,7 @@ impl<C: Core> Node<C> {
     /// name in a [`Request`](super::Request).
     #[must_use]
     pub fn successor(&self) -> Option<NodeId> {
-        self.core.as_ref()?.successor()
+        self.core.as_ref()?.successor(&self.config)
     }
 
     /// Returns the core; `None` before the node has booted.

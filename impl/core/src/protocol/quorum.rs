@@ -312,6 +312,7 @@ impl Core for Quorum {
     ];
     const REQUESTS: bool = true;
     const OBSERVERS: bool = true;
+    const WITNESSES: bool = true;
     type Config = Config;
     type Error = SettingsError;
     type Durable = Durable;
@@ -329,7 +330,7 @@ impl Core for Quorum {
     fn period(config: &Config, timer: Timer) -> Duration {
         let timing = &config.timing;
         // At most 255 members.
-        let higher = config.members.voters_above(config.id).len() as u32;
+        let higher = config.members.candidates().filter(|&id| id > config.id).count() as u32;
         match timer {
             Timer::Asked | Timer::Later(_) | Timer::Lease => timing.lease,
             Timer::Promise | Timer::Quiet => timing.promise,
@@ -358,8 +359,8 @@ impl Core for Quorum {
     fn election_takes(config: &Config) -> Duration {
         let timing = &config.timing;
         // At most 255 members.
-        let voters = config.members.voters().len() as u32;
-        timing.promise + timing.skew * voters + timing.election + timing.coordinator
+        let candidates = config.members.candidates().count() as u32;
+        timing.promise + timing.skew * candidates + timing.election + timing.coordinator
     }
 
     fn may_become(from: Role, to: Role) -> bool {
@@ -433,15 +434,19 @@ impl Core for Quorum {
     }
 
     fn may_lead(config: &Config, node: NodeId) -> bool {
-        config.members.votes(node)
+        config.members.may_lead(node)
+    }
+
+    fn is_witness(config: &Config, node: NodeId) -> bool {
+        config.members.is_witness(node)
     }
 
     fn request(&mut self, cx: &mut Context<'_, Self>, request: Request) {
         self.on_request(cx, request);
     }
 
-    fn successor(&self) -> Option<NodeId> {
-        self.best_follower()
+    fn successor(&self, config: &Config) -> Option<NodeId> {
+        self.best_follower(config)
     }
 
     /// Never for a promise to end: a leader that seems to be gone may have its lease still. And no

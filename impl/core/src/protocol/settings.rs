@@ -90,6 +90,34 @@ pub enum MemberError {
         /// The members that are listed.
         members: Members,
     },
+    /// The witness is not among the members.
+    #[error(
+        "node {node} is to be a witness, and is not among the members ({members}): list its \
+         address under [members], or do not name it as a witness"
+    )]
+    UnknownWitness {
+        /// The id of the witness.
+        node: NodeId,
+        /// The members that are listed.
+        members: Members,
+    },
+    /// The witness only observes, and so has no vote.
+    #[error(
+        "node {node} is to be a witness and to observe: a witness votes, and an observer does \
+         not; name it as one of the two"
+    )]
+    WitnessObserves {
+        /// The id of the witness.
+        node: NodeId,
+    },
+    /// All voters are witnesses.
+    #[error(
+        "{voters} member(s) vote, and all are witnesses: let at least 1 be none, or none leads"
+    )]
+    NoCandidate {
+        /// The number of voters.
+        voters: usize,
+    },
     /// The number of observers is too large.
     #[error(
         "{voters} member(s) vote, the others observe: let at least 2 vote, or there is no other \

@@ -410,3 +410,50 @@ fn observers_are_written_out_and_flags_count_more() {
     assert_ne!(changed.digests().members, all_vote.digests().members);
     assert_eq!(changed.with_observers([]).expect("all vote").digests(), all_vote.digests());
 }
+
+#[test]
+fn witnesses_are_written_out_and_flags_count_more() {
+    let file = format!("witnesses = [10]\n{GOOD}");
+    let config = |overrides| read_as::<Quorum>(&file, overrides).expect("good").0;
+    let witnesses =
+        |config: &Config<Quorum>| config.witnesses().map(NodeId::get).collect::<Vec<_>>();
+    assert_eq!(witnesses(&config(Overrides::default())), [10]);
+    assert!(written(&file, Overrides::default()).expect("good").contains("\nwitnesses = [10]\n"));
+    let none = Overrides { witnesses: Some(Vec::new()), ..Overrides::default() };
+    let all_lead = config(none);
+    assert!(witnesses(&all_lead).is_empty());
+    let changed = all_lead.clone().with_witnesses([10, 1]).expect("one may lead");
+    assert_eq!(witnesses(&changed), [1, 10]);
+    assert!(changed.clone().with_witnesses([1, 2, 10]).is_err(), "none may lead");
+    assert!(changed.clone().with_observers([1]).is_err(), "a witness votes");
+    let both = all_lead.clone().with_witnesses([1]).expect("two may lead");
+    let both = both.with_observers([10]).expect("one may lead");
+    assert_eq!(witnesses(&both), [1], "they stay what they are");
+    // Who observes and who is a witness are told apart.
+    let observes = all_lead.clone().with_observers([10]).expect("two vote");
+    let votes = all_lead.clone().with_witnesses([10]).expect("two may lead");
+    let digests = [&all_lead, &observes, &votes, &both].map(|config| config.digests().members);
+    for (place, digest) in digests.iter().enumerate() {
+        assert!(!digests[..place].contains(digest), "{place}");
+    }
+    assert_eq!(changed.with_witnesses([]).expect("all may lead").digests(), all_lead.digests());
+}
+
+#[test]
+fn witnesses_that_cannot_be_are_refused() {
+    tells(&[
+        (problem(&format!("witnesses = [9]\n{GOOD}")), &["node 9 is to be a", "[members]"]),
+        (
+            problem(&format!("observers = [10]\nwitnesses = [10]\n{GOOD}")),
+            &["node 10", "to be a witness and to observe", "one of the two"],
+        ),
+        (
+            problem(&format!("witnesses = [1, 2, 10]\n{GOOD}")),
+            &["3 member(s) vote", "all are witnesses", "at least 1"],
+        ),
+        (
+            problem(&format!("protocol = \"bully\"\nwitnesses = [10]\n{GOOD}")),
+            &["protocol bully has no witnesses", "the protocol quorum"],
+        ),
+    ]);
+}

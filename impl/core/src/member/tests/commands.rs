@@ -56,6 +56,16 @@ fn what_cannot_be_done_is_refused() {
     assert_eq!(answers(&run.asks(9, Command::Ping)), [(9, Ok(None))]);
 }
 
+#[test]
+fn a_witness_cannot_take_over() {
+    let members = members().with_witnesses([id(1)]).expect("two may lead");
+    let mut run = candidate_among(members, &usual());
+    run.hears(2, Message::Grant(first()));
+    let refused = RequestError::Witness { to: id(1) };
+    assert_eq!(answers(&run.asks(7, Command::HandOver(Some(id(1))))), [(7, Err(refused))]);
+    assert!(run.leads());
+}
+
 /// The store grants the lease to the client that asks first.
 #[test]
 fn a_holder_of_the_lease_steps_down_and_chooses_no_successor() {

@@ -34,11 +34,12 @@ impl Quorum {
         }
     }
 
-    /// The nodes that come before it if they are electable: the higher ones, and the last leader.
+    /// The nodes that come before it if they are electable: of those that may lead, the higher ones
+    /// and the last leader.
     pub(super) fn before(&self, config: &Config) -> impl Iterator<Item = NodeId> {
         let (me, last) = (config.id, self.last_leader(config));
         let first = move |&id: &NodeId| id > me || last == Some(id);
-        config.members.voters().iter().copied().filter(first)
+        config.members.candidates().filter(first)
     }
 
     /// "I am higher and run myself": it gives way.

@@ -102,8 +102,8 @@ impl Quorum {
         next: Option<NodeId>,
     ) {
         let own = self.durable.epoch;
-        // A successor that is no voter is none.
-        let next = next.filter(|&to| cx.config().members.votes(to));
+        // A successor that may not lead is none.
+        let next = next.filter(|&to| cx.config().members.may_lead(to));
         match self.state {
             State::Follower { promised, .. } if promised == Some(from) && epoch == own => {}
             State::Succeeding(_) if next == Some(cx.id()) && epoch.next() == own => {

@@ -1,7 +1,9 @@
-//! What a node is asked to do, and whether it may lead: its machine is fit, and it was not asked to
-//! stay away.
+//! What a node is asked to do, and whether it may lead: it is no witness, its machine is fit, and
+//! it was not asked to stay away.
 
-use super::{ASKED_TO_YIELD, Context, Follower, Message, NodeId, Quorum, Request, State, Timer};
+use super::{
+    ASKED_TO_YIELD, Config, Context, Follower, Message, NodeId, Quorum, Request, State, Timer,
+};
 
 impl Quorum {
     /// Something is asked of it. What ends a leadership is done at once, but for what its machine
@@ -28,7 +30,7 @@ impl Quorum {
     fn on_asked_to_yield(&mut self, cx: &mut Context<'_, Self>, next: Option<NodeId>) {
         let State::Leader { invited, .. } = &mut self.state else { return };
         let Some(to) = next else { return self.hand_over(cx, None, ASKED_TO_YIELD) };
-        let other = to != cx.id() && cx.config().members.votes(to);
+        let other = to != cx.id() && cx.config().members.may_lead(to);
         if other && *invited != next {
             *invited = next;
             cx.arm(Timer::Round);
@@ -36,17 +38,21 @@ impl Quorum {
         }
     }
 
-    /// The highest node that has acknowledged any round since the one before the latest began.
-    pub(super) fn best_follower(&self) -> Option<NodeId> {
+    /// The highest node that may lead and has acknowledged any round since the one before the
+    /// latest began.
+    pub(super) fn best_follower(&self, config: &Config) -> Option<NodeId> {
         let State::Leader { round, followers, .. } = &self.state else { return None };
         let lately = |(_, node): &(&NodeId, &Follower)| node.heard.saturating_add(1) >= *round;
-        followers.iter().filter(lately).map(|(&id, _)| id).max()
+        let followers = followers.iter().filter(lately).map(|(&id, _)| id);
+        followers.filter(|&id| config.members.may_lead(id)).max()
     }
 
-    /// Whether it may lead: not if it does not know of which list a majority must grant as well.
+    /// Whether it may lead: not as an observer or a witness, and not if it does not know of which
+    /// list a majority must grant as well.
     pub(super) fn is_fit(&self, cx: &Context<'_, Self>) -> bool {
         let knows_before = self.durable.before.as_ref().is_none_or(|before| !before.is_empty());
-        self.healthy && cx.armed(Timer::Away).is_none() && !Self::observes(cx) && knows_before
+        let may_lead = cx.config().members.may_lead(cx.id());
+        self.healthy && cx.armed(Timer::Away).is_none() && may_lead && knows_before
     }
 
     /// It waits to run, if it may lead.

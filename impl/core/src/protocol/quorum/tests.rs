@@ -7,6 +7,7 @@ mod promises;
 mod requests;
 mod returns;
 mod rounds;
+mod witnesses;
 
 use std::time::Duration;
 
