@@ -2,8 +2,8 @@
 
 use bellwether_conformance::lockstep::Summary;
 use bellwether_conformance::mapping::quorum::{
-    AtOnce, Joins, Observed, Overlooks, Preemptive, Promotes, QuorumMapping, Recommended,
-    StepsAside, StepsDown, Transfers, Variant,
+    AtOnce, Declines, Joins, Observed, Overlooks, Preemptive, Promotes, QuorumMapping, Recommended,
+    StepsAside, StepsDown, Transfers, Variant, Witnessed,
 };
 use bellwether_model::world::{Faults, Scenario};
 
@@ -86,6 +86,14 @@ fn a_node_observes() {
     let faults = Faults { suspicions: 1, ..Faults::NONE };
     compared::conforms(&QuorumMapping::<Observed>::new(), Scenario { faults, ..Scenario::calm(3) });
     conforms::<Overlooks>(Scenario::calm(3).with_crashes(1, 1));
+}
+
+/// One of three votes and never leads: the highest, which would take over at once otherwise, or the
+/// lowest, which is to lead instead. With two crashes, a process canvasses without a majority.
+#[test]
+fn a_node_is_a_witness() {
+    conforms::<Witnessed>(Scenario::calm(3).with_crashes(2, 1));
+    conforms::<Declines>(Scenario::calm(3).with_crashes(2, 1));
 }
 
 /// A node that has observed becomes a voter, and all restart with the list that says so.

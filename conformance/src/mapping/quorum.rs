@@ -9,14 +9,15 @@ use bellwether_model::protocol::{Id, Ids, quorum as spec};
 use std::marker::PhantomData;
 use std::time::Duration;
 
+mod coverage;
 mod values;
 mod variants;
 
 use values::{epoch, ids, list, of_the_list, small};
 use variants::AWAY;
 pub use variants::{
-    AtOnce, Joins, Observed, Overlooks, Preemptive, Promotes, Recommended, StepsAside, StepsDown,
-    Transfers, Variant,
+    AtOnce, Declines, Joins, Observed, Overlooks, Preemptive, Promotes, Recommended, StepsAside,
+    StepsDown, Transfers, Variant, Witnessed,
 };
 
 /// How a node of the quorum bully reads as a process of [`spec::Quorum`].
@@ -66,14 +67,14 @@ impl<V: Variant> QuorumMapping<V> {
 
     /// The list that a node is started with: that of the specification.
     fn given(id: NodeId, members: &Members, kept: spec::Stable) -> Result<Members, MemberError> {
-        let listed = Self::CHANGES || Self::OBSERVED;
+        let listed = Self::CHANGES || Self::OBSERVED || V::RULES.witness.is_some();
         let Some(id) = process_id(id).filter(|_| listed) else { return Ok(members.clone()) };
         let list = V::RULES.given(id, &kept, members.count());
         let ids = V::RULES.members(list, members.count()).unwrap_or(Ids::NONE);
         let given = Members::of_any_size(ids.iter().map(node_id));
         let observers = V::RULES.observers(list, members.count()).iter().map(node_id);
         let given = given.numbered(u64::from(list) + Members::FIRST);
-        given.with_observers(observers)
+        given.with_observers(observers)?.with_witnesses(V::RULES.witness.map(node_id))
     }
 
     /// The process that a node stands for.
@@ -145,7 +146,7 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
         if members.config_epoch() != Members::FIRST {
             return boot;
         }
-        let highest = members.voters().last().copied().unwrap_or(id);
+        let highest = members.candidates().last().unwrap_or(id);
         if id != highest {
             let message = Coordinator(epoch, 1);
             let heard = Input::Receive { from: highest, message };
@@ -156,7 +157,8 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
         let mut inputs = [boot, vec![(quiet, Input::Wake), (runs, Input::Wake)]].concat();
         for message in [Support(epoch), Grant(epoch), Ack(epoch, 1)] {
             // Half of the others make a majority with it.
-            let others = members.voters().iter().take(members.voters().len() / 2);
+            let others = members.voters().iter().filter(|&&other| other != id);
+            let others = others.take(members.voters().len() / 2);
             inputs.extend(others.map(|&from| (runs, Input::Receive { from, message })));
         }
         inputs
@@ -237,9 +239,9 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
 
     fn period(&self, id: NodeId, members: &Members, timer: spec::Timer) -> Option<Duration> {
         let timing = Self::TIMING;
-        let observes =
-            |other: NodeId| V::RULES.observer.is_some_and(|id| process_id(other) == Some(id));
-        let higher = members.iter().filter(|&other| other > id && !observes(other));
+        let never_run = [V::RULES.observer, V::RULES.witness];
+        let runs = |other| process_id(other).is_none_or(|id| !never_run.contains(&Some(id)));
+        let higher = members.iter().filter(|&other| other > id && runs(other));
         let skews: Duration = higher.map(|_| timing.skew).sum();
         Some(match timer {
             spec::Timer::Asked | spec::Timer::Later | spec::Timer::Lease => timing.lease,
@@ -406,37 +408,7 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
     }
 
     fn uncovered(&self) -> &'static [(&'static str, &'static str)] {
-        const HEALTHY: Never = ("rule unhealthy", "here every process is electable");
-        const EPOCHS: Never = ("rule epochs", "it bounds a search, and no process");
-        const LATE: Never = ("rule late", "without a clock, no lease runs out unnoticed");
-        const LISTS: Never = ("rule lists", "there is one list of members");
-        const HANDSHAKE: Never = ("rule lists_apart", "the handshake sees to it, not the core");
-        const APART: Never = ("rule lists_apart", "there is one list of members");
-        const PROVEN: Never = ("rule lists_proven", "there is one list of members");
-        const JOINT: Never = ("rule lists_joint", "there is one list of members");
-        const WAIT: Never = ("rule newcomers_wait", "there is one list of members");
-        const TRANSFER: Never = ("rule transfer", "by these rules nothing is asked");
-        const STEP_DOWN: Never = ("rule step_down", "by these rules nothing is asked");
-        const OBSERVER: Never = ("rule observer", "by these rules every process votes");
-        const LISTED: Never = ("rule observer", "the lists say which process observes");
-        const OBSERVING: Never = ("rule observing", "by these rules every process votes");
-        match (V::ASKED, Self::CHANGES, Self::OBSERVED) {
-            (Some(_), _, true) => &[HEALTHY, EPOCHS, LATE, LISTS, APART, PROVEN, JOINT, WAIT],
-            (Some(_), _, false) => {
-                &[HEALTHY, EPOCHS, LATE, LISTS, APART, PROVEN, JOINT, WAIT, OBSERVER, OBSERVING]
-            }
-            (None, true, true) => &[HEALTHY, EPOCHS, LATE, HANDSHAKE, TRANSFER, STEP_DOWN, LISTED],
-            (None, true, false) => {
-                &[HEALTHY, EPOCHS, LATE, HANDSHAKE, TRANSFER, STEP_DOWN, OBSERVER, OBSERVING]
-            }
-            (None, false, true) => {
-                &[HEALTHY, EPOCHS, LATE, LISTS, APART, PROVEN, JOINT, WAIT, TRANSFER, STEP_DOWN]
-            }
-            (None, false, false) => &[
-                HEALTHY, EPOCHS, LATE, LISTS, APART, PROVEN, JOINT, WAIT, TRANSFER, STEP_DOWN,
-                OBSERVER, OBSERVING,
-            ],
-        }
+        coverage::uncovered::<V>()
     }
 
     fn rules(&self, happening: &SpecEvent<spec::Quorum>) -> &'static [&'static str] {
@@ -467,6 +439,9 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
                     "binds_itself",
                     "quiet",
                 ],
+                spec::Message::Support(_) if V::RULES.witness.is_some() => {
+                    &["canvass", "grants", "returns", "witness"]
+                }
                 spec::Message::Support(_) => &["canvass", "grants", "returns"],
                 spec::Message::Outrank(_) => &["outrank"],
                 spec::Message::Claim(_) => &["grants", "promises", "quiet"],
@@ -495,6 +470,3 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
         }
     }
 }
-
-/// What is never met, and why.
-type Never = (&'static str, &'static str);

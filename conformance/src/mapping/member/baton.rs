@@ -188,7 +188,7 @@ impl Core for Baton {
         }
     }
 
-    fn successor(&self) -> Option<NodeId> {
+    fn successor(&self, _: &Self::Config) -> Option<NodeId> {
         Some(self.next)
     }
 

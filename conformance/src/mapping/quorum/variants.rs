@@ -52,6 +52,14 @@ pub struct Observed;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Overlooks;
 
+/// The highest process votes and never leads, and would take over at once if it did lead.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Witnessed;
+
+/// The lowest process votes and never leads, and the leader is asked to let it lead.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Declines;
+
 /// The lowest process, which has observed, becomes a voter: all restart with the list that says so.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Promotes;
@@ -106,6 +114,16 @@ impl Variant for Observed {
 
 impl Variant for Overlooks {
     const RULES: spec::Quorum = spec::Quorum { observer: Some(Id::at(0)), ..Transfers::RULES };
+    const ASKED: Option<Request> = Transfers::ASKED;
+}
+
+impl Variant for Witnessed {
+    const RULES: spec::Quorum = spec::Quorum { witness: Some(Id::at(2)), ..AtOnce::RULES };
+    const PREEMPTION: program::Preemption = AtOnce::PREEMPTION;
+}
+
+impl Variant for Declines {
+    const RULES: spec::Quorum = spec::Quorum { witness: Some(Id::at(0)), ..Transfers::RULES };
     const ASKED: Option<Request> = Transfers::ASKED;
 }
 
