@@ -34,6 +34,16 @@ async fn cluster(size: u16) -> Vec<Election> {
     (1..).zip(listeners).map(join).collect()
 }
 
+/// One node alone: a beginning, to which others are added.
+#[tokio::test]
+async fn the_only_member_leads_itself_and_keeps_its_lease() {
+    let node = cluster(1).await.remove(0);
+    let guard = timeout(LIMIT, node.lead()).await.expect("within the limit").expect("takes part");
+    tokio::time::sleep(Timing::DEFAULT.lease * 2).await;
+    assert!(guard.is_valid_now(), "its lease was renewed");
+    assert_eq!(node.status().problem, None);
+}
+
 /// Waits until the node takes another than `not` for the leader.
 async fn wait_for_leader(leadership: &mut LeadershipWatch, not: Option<NodeId>) -> NodeId {
     let wanted = |now: &Leadership| now.leader.is_some() && now.leader != not;
@@ -320,7 +330,7 @@ fn a_configuration_that_cannot_be_is_refused() {
         Config::new("c", 3, members).expect_err("not a member"),
         Config::new("c", 1, [(1, "a:1"), (1, "b:1")]).expect_err("one id twice"),
         Config::new("c", 1, [(1, "a:1"), (2, "a:1")]).expect_err("one address twice"),
-        Config::new("c", 1, [(1, "a:1")]).expect_err("alone"),
+        Config::<Bully>::new("c", 1, [(1, "a:1")]).expect_err("alone"),
         Config::new("c", 1, members)
             .expect("valid")
             .with_section(Timing { skew: Duration::ZERO, ..Timing::DEFAULT })

@@ -59,6 +59,15 @@ pub enum Error {
         /// The name of the protocol.
         protocol: &'static str,
     },
+    /// The protocol elects one of several.
+    #[error(
+        "protocol {protocol} needs at least 2 members: add one, or choose the protocol quorum, in \
+         which one alone leads itself"
+    )]
+    Alone {
+        /// The name of the protocol.
+        protocol: &'static str,
+    },
     /// The protocol has no observers.
     #[error(
         "protocol {protocol} has no observers: remove `observers`, or choose the protocol quorum, \

@@ -29,6 +29,9 @@ pub trait Runnable: Core {
     /// Whether its nodes are watched by failure detectors, and so send heartbeats.
     const DETECTOR: bool = false;
 
+    /// Whether a node without other members leads itself.
+    const ALONE: bool = false;
+
     /// The warning for the log that tells when two nodes may lead at the same time, as a sentence.
     /// None if they never do.
     const TWO_LEADERS: Option<&'static str> = Some(
@@ -113,6 +116,9 @@ pub(super) fn core<C: Runnable>(
     members: &Members,
     section: &C::Section,
 ) -> Result<C::Config, Error> {
+    if members.count() < 2 && !C::ALONE {
+        return Err(Error::Alone { protocol: C::NAME });
+    }
     let core = C::core(node, members, section)?;
     C::validate(&core, None).map_err(|error| Error::Contradiction(Box::new(error)))?;
     Ok(core)
@@ -413,6 +419,8 @@ impl Runnable for Lease {
 
 impl Runnable for Quorum {
     type Section = quorum::Timing;
+
+    const ALONE: bool = true;
 
     /// As long as the rates of clocks differ by no more than `drift_ppm`.
     const TWO_LEADERS: Option<&'static str> = None;

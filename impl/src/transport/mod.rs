@@ -250,7 +250,8 @@ impl<M> Links<M> {
     /// What is wrong with a leader that no other member listens to, or speaks to.
     pub(crate) fn isolation(&self, role: Role) -> Option<String> {
         let alone = |peer: &Arc<Peer<M>>| peer.link().0 != Link::Connected && !peer.is_heard();
-        if role != Role::Leader || !self.peers.values().all(alone) {
+        let has_others = !self.peers.is_empty();
+        if role != Role::Leader || !has_others || !self.peers.values().all(alone) {
             return None;
         }
         let problem = |peer: &Arc<Peer<M>>| match peer.link() {

@@ -104,7 +104,7 @@ impl From<ClusterId> for String {
     }
 }
 
-/// The members of a cluster: 2 to 255 distinct ids, ascending, which of them vote, which of those
+/// The members of a cluster: 1 to 255 distinct ids, ascending, which of them vote, which of those
 /// never lead, and the number of that list. Cheap to clone.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Members {
@@ -115,8 +115,9 @@ pub struct Members {
 }
 
 impl Members {
-    /// The smallest number of members of a cluster: with one node there is no other to lead.
-    pub const MIN: usize = 2;
+    /// The smallest number of members of a cluster. One alone leads itself, and has no other to
+    /// take over: a beginning, to which others are added.
+    pub const MIN: usize = 1;
     /// The largest number of members of a cluster. An election costs up to n² messages; beyond this
     /// it is the wrong tool.
     pub const MAX: usize = 255;
@@ -127,7 +128,7 @@ impl Members {
     ///
     /// # Errors
     ///
-    /// [`MemberError::Size`] unless there are 2 to 255 of them, [`MemberError::DuplicateId`] if
+    /// [`MemberError::Size`] unless there are 1 to 255 of them, [`MemberError::DuplicateId`] if
     /// two have one id.
     pub fn new(ids: impl IntoIterator<Item = NodeId>) -> Result<Self, MemberError> {
         // One more than allowed is enough to know that there are too many.
@@ -162,7 +163,7 @@ impl Members {
     /// # Errors
     ///
     /// [`MemberError::UnknownObserver`] if one of them is no member, [`MemberError::DuplicateId`]
-    /// if one is named twice, [`MemberError::TooFewVoters`] if fewer than two are left, and what
+    /// if one is named twice, [`MemberError::TooFewVoters`] if none is left, and what
     /// [`Members::with_witnesses`] says of the witnesses that there are.
     pub fn with_observers(
         self,

@@ -64,7 +64,7 @@ pub enum MemberError {
     },
     /// The number of members is too small or too large.
     #[error(
-        "{members} member(s) configured: list 2 to 255, the node itself included",
+        "{members} member(s) configured: list 1 to 255, the node itself included",
         members = if *members > Members::MAX { "more than 255".into() } else { members.to_string() }
     )]
     Size {
@@ -120,8 +120,7 @@ pub enum MemberError {
     },
     /// The number of observers is too large.
     #[error(
-        "{voters} member(s) vote, the others observe: let at least 2 vote, or there is no other \
-         to lead"
+        "{voters} member(s) vote, the others observe: let at least 1 vote, or there is none to lead"
     )]
     TooFewVoters {
         /// The number of voters that are left.

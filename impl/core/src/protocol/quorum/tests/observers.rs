@@ -203,8 +203,10 @@ fn observers_are_members_and_leave_enough_voters() {
     assert!(matches!(unknown, Err(MemberError::UnknownObserver { .. })), "{unknown:?}");
     let twice = all().with_observers([id(3), id(3)]);
     assert_eq!(twice, Err(MemberError::DuplicateId { node: id(3) }));
-    let lonely = all().with_observers([id(3), id(1)]);
-    assert_eq!(lonely, Err(MemberError::TooFewVoters { voters: 1 }));
+    let none = all().with_observers([id(3), id(1), id(2)]);
+    assert_eq!(none, Err(MemberError::TooFewVoters { voters: 0 }));
+    let one = all().with_observers([id(3), id(1)]).expect("one votes");
+    assert_eq!(one.voters(), [id(2)]);
     let two = all().with_observers([id(2)]).expect("two vote");
     assert_eq!((two.voters(), two.count()), (&[id(1), id(3)][..], 3));
     assert!(two.observes(id(2)) && !two.votes(id(2)) && !two.observes(id(9)));
