@@ -221,7 +221,10 @@ fn every_mistake_has_its_place_and_remedy() {
         (problem(&format!("protocol = \"buly\"\n{GOOD}")), &["line 1", "`buly`", "is `bully`"]),
         (with("3 = \"127.0.0.1:7001\"\n"), &["members 1 and 3 have the same address"]),
         (problem(&format!("observers = [9]\n{GOOD}")), &["node 9 is to observe", "[members]"]),
-        (problem(&format!("observers = [1, 2]\n{GOOD}")), &["1 member(s) vote", "at least 2"]),
+        (
+            problem(&format!("observers = [1, 2, 10]\n{GOOD}")),
+            &["0 member(s) vote", "at least 1"],
+        ),
         (
             problem(&format!("protocol = \"bully\"\nobservers = [10]\n{GOOD}")),
             &["protocol bully has no observers", "the protocol quorum"],
