@@ -3,7 +3,7 @@
 use bellwether_conformance::lockstep::Summary;
 use bellwether_conformance::mapping::quorum::{
     AtOnce, Declines, Joins, Observed, Overlooks, Preemptive, Promotes, QuorumMapping, Recommended,
-    StepsAside, StepsDown, Transfers, Variant, Witnessed,
+    Resigns, StepsAside, StepsDown, Transfers, Variant, Witnessed,
 };
 use bellwether_model::world::{Faults, Scenario};
 
@@ -67,6 +67,7 @@ fn a_leader_hands_over_when_it_is_asked_to() {
         assert!(met > 0, "{:?}", summary.coverage);
     };
     asked(conforms::<Transfers>(crash));
+    asked(conforms::<Resigns>(crash));
     asked(conforms::<StepsDown>(crash));
     asked(conforms::<StepsAside>(Scenario::calm(2).with_crashes(1, 1)));
 }

@@ -330,7 +330,8 @@ fn a_configuration_that_cannot_be_is_refused() {
         Config::new("c", 3, members).expect_err("not a member"),
         Config::new("c", 1, [(1, "a:1"), (1, "b:1")]).expect_err("one id twice"),
         Config::new("c", 1, [(1, "a:1"), (2, "a:1")]).expect_err("one address twice"),
-        Config::<Bully>::new("c", 1, [(1, "a:1")]).expect_err("alone"),
+        Config::<Bully>::for_protocol("c", 1, [(1, "a:1")], bully::Timing::DEFAULT)
+            .expect_err("alone"),
         Config::new("c", 1, members)
             .expect("valid")
             .with_section(Timing { skew: Duration::ZERO, ..Timing::DEFAULT })

@@ -13,11 +13,11 @@ mod coverage;
 mod values;
 mod variants;
 
-use values::{epoch, ids, list, of_the_list, small};
+use values::{epoch, ids, list, of_the_list, small, waits_for};
 use variants::AWAY;
 pub use variants::{
-    AtOnce, Declines, Joins, Observed, Overlooks, Preemptive, Promotes, Recommended, StepsAside,
-    StepsDown, Transfers, Variant, Witnessed,
+    AtOnce, Declines, Joins, Observed, Overlooks, Preemptive, Promotes, Recommended, Resigns,
+    StepsAside, StepsDown, Transfers, Variant, Witnessed,
 };
 
 /// How a node of the quorum bully reads as a process of [`spec::Quorum`].
@@ -110,7 +110,8 @@ impl<V: Variant> QuorumMapping<V> {
                     round: small(*round),
                     asked: waits(0).map_or(0, small),
                     later: waits(1).map_or(0, small),
-                    invited: invited.and_then(process_id),
+                    invited: invited.and_then(|invited| process_id(invited.to)),
+                    waits_for: invited.map_or(0, waits_for),
                     ..process(spec::Role::Leader, alone)
                 }
             }
@@ -465,7 +466,8 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
                 spec::Timer::Dwell => &["preemption"],
                 spec::Timer::Request => &["transfer", "step_down"],
                 spec::Timer::Away => &["step_down"],
-                spec::Timer::Round | spec::Timer::Sync => &[],
+                spec::Timer::Round => &["absent"],
+                spec::Timer::Sync => &[],
             },
         }
     }

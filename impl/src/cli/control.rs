@@ -11,9 +11,9 @@ use super::{Failure, print};
 
 /// Let another member lead instead of the leader that is asked
 ///
-/// The node leads no longer when it answers, and the other is granted the next epoch. If it does
-/// not lead within a time-out, the members start an election. Exit status 1 if the node that is
-/// asked does not lead.
+/// It is done when the other node is heard to lead. If that is frozen, unfit, paused or cannot be
+/// reached, the node that is asked leads on. Exit status 1 if the other does not lead in the end,
+/// and the message says which node does.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -96,10 +96,11 @@ impl ForATime {
 
 fn ask(target: &Target, permission: &Permission, path: &str) -> Result<ExitCode, Failure> {
     let answer = target.asker(permission)?.post(path)?;
-    let text = match answer["next"].as_u64() {
+    let text = match (answer["next"].as_u64(), answer["epoch"].as_u64()) {
         _ if target.json => format!("{answer}\n"),
-        Some(next) => format!("done: node {next} is next\n"),
-        None => "done\n".to_owned(),
+        (Some(next), Some(epoch)) => format!("done: node {next} leads, epoch {epoch}\n"),
+        (Some(next), None) => format!("done: node {next} leads\n"),
+        (None, _) => "done\n".to_owned(),
     };
     print(&text)?;
     Ok(ExitCode::SUCCESS)

@@ -3,11 +3,13 @@
 use std::time::{Duration, Instant};
 
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::timeout;
 
-use super::Handle;
+use super::{Handle, Leadership};
 pub(super) use crate::member::Command;
 use crate::member::RequestError;
 use crate::protocol::NodeId;
+use crate::status::Link;
 
 /// Where an answer goes.
 pub(super) type ReplySender = oneshot::Sender<Result<Option<NodeId>, RequestError>>;
@@ -25,41 +27,76 @@ pub(super) fn channel() -> (mpsc::Sender<CommandRequest>, mpsc::Receiver<Command
     mpsc::channel(16)
 }
 
-/// What can be asked of a node. The answer comes when the node has done its part, and tells which
-/// node was to be next, if any. A leader that hands over leads on until that one is prepared, but
-/// for no longer than the time between two rounds; it leads no longer when it answers. Before that
-/// it waits until all [work](Handle::begin_work) that it asked to end has ended, and no longer than
-/// its lease lasts. So code that holds such work must not wait for the answer. Whether the other
-/// comes to lead is another matter: if it does not within a time-out, the others start an election,
-/// so a handover always ends.
+/// What can be asked of a node. The answer is what has happened: it comes when the next node is
+/// heard to lead. A leader that hands over leads on until that one is prepared. Before it yields it
+/// waits until all [work](Handle::begin_work) that it asked to end has ended, and no longer than
+/// its lease lasts. So code that holds such work must not wait for the answer.
 impl Handle {
     /// Stops leading, in favour of the highest node that has acknowledged this leader's latest
-    /// rounds; if there is none, the others start an election at once.
+    /// rounds; if there is none, the others start an election at once. Returns the node that is
+    /// heard to lead then, if there is one within the time of an election.
     ///
     /// # Errors
     ///
     /// [`RequestError::NotLeading`] and others.
     pub async fn resign(&self) -> Result<Option<NodeId>, RequestError> {
-        self.send_command(Command::HandOver(None)).await
+        self.send_command(Command::HandOver(None)).await?;
+        Ok(self.next_leader().await)
     }
 
-    /// Stops leading, and lets the member `to` lead instead.
+    /// Lets the member `to` lead instead, and returns once that is heard to lead. If it does not
+    /// come within a few rounds, as it is frozen or unfit for example, this node leads on.
     ///
     /// # Errors
     ///
+    /// [`RequestError::NotTaken`] if another node leads in the end, [`RequestError::Unreachable`],
     /// [`RequestError::NotLeading`] and others.
     pub async fn transfer(&self, to: NodeId) -> Result<(), RequestError> {
-        self.send_command(Command::HandOver(Some(to))).await.map(drop)
+        let mut leadership = self.leadership();
+        let now = leadership.seen();
+        if let Some(problem) = self.unreachable(to).filter(|_| now.is_self()) {
+            return Err(RequestError::Unreachable { node: now.node, to, problem });
+        }
+        self.send_command(Command::HandOver(Some(to))).await?;
+        let led = |now: &Leadership| now.leader.is_some() && !now.is_self();
+        let next = timeout(self.election, leadership.wait_for(led)).await;
+        match next.unwrap_or_else(|_| Some(leadership.now())) {
+            Some(now) if now.leader == Some(to) => Ok(()),
+            Some(now) => Err(RequestError::NotTaken { to, leader: now.leader }),
+            None => Err(RequestError::Stopped),
+        }
+    }
+
+    /// Why the member cannot be asked anything.
+    fn unreachable(&self, to: NodeId) -> Option<String> {
+        let member = self.status().members.into_iter().find(|member| member.node == to)?;
+        let problem = match member.link {
+            Link::Connected if member.heard => return None,
+            Link::Connected => "it has no connection to this node".to_owned(),
+            _ => member.problem.or(member.error).unwrap_or_else(|| "no connection".to_owned()),
+        };
+        Some(problem)
     }
 
     /// Stops leading, if the node leads, and keeps the node from running for `time` from now on. It
-    /// follows, votes, and is no successor meanwhile. A restart forgets it.
+    /// follows, votes, and is no successor meanwhile. A restart forgets it. Returns the node that
+    /// is heard to lead then, if there is one within the time of an election.
     ///
     /// # Errors
     ///
     /// [`RequestError::Unsupported`] and [`RequestError::Stopped`].
     pub async fn step_down(&self, time: Duration) -> Result<Option<NodeId>, RequestError> {
-        self.freeze_by(Command::StepDown(time), time).await
+        let led = self.leadership().now().is_self();
+        let next = self.freeze_by(Command::StepDown(time), time).await?;
+        if led { Ok(self.next_leader().await) } else { Ok(next) }
+    }
+
+    /// The node that leads after this one, if it is heard to within the time of an election.
+    async fn next_leader(&self) -> Option<NodeId> {
+        let mut leadership = self.leadership();
+        let led = |now: &Leadership| now.leader.is_some() && !now.is_self();
+        let now = timeout(self.election, leadership.wait_for(led)).await.ok()??;
+        now.leader
     }
 
     /// Keeps the node from running for election for `time` from now on. A node that leads goes on

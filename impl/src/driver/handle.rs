@@ -5,6 +5,7 @@ use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
+use std::time::Duration;
 
 use futures::Stream;
 use thiserror::Error;
@@ -36,6 +37,8 @@ pub struct Handle {
     pub(super) without_lease: Option<&'static str>,
     /// Which run of the node it is.
     pub(super) incarnation: u64,
+    /// How long an election takes at most, if a leader comes of it.
+    pub(super) election: Duration,
     /// What is measured.
     pub(super) gauges: Gauges,
 }

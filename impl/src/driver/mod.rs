@@ -248,6 +248,7 @@ impl Election {
             unfitness,
             without_lease,
             incarnation,
+            election: C::election_takes(config.core()),
             gauges,
         };
         log_start(&config, incarnation, address);

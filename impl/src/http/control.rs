@@ -112,11 +112,17 @@ fn bad(error: &str) -> Response {
     refuse(StatusCode::BAD_REQUEST, error)
 }
 
-/// Lets another node lead.
+/// Lets another node lead: done is when that is heard to lead.
 pub(super) async fn transfer(_: Allowed, State(shared): State<Shared>, To(to): To) -> Response {
     tracing::info!(node = shared.node(), peer = to.get(), "asked to hand over");
-    let answered = async { shared.handle.transfer(to).await.map(|()| Some(to)) };
-    answer(timeout(shared.longest(), answered).await)
+    match timeout(shared.longest(), shared.handle.transfer(to)).await {
+        Ok(Ok(())) => {
+            let epoch = shared.handle.leadership().now().epoch;
+            Json(json!({ "done": true, "next": to, "epoch": epoch })).into_response()
+        }
+        Ok(Err(error)) => answer(Ok(Err(error))),
+        Err(elapsed) => answer(Err(elapsed)),
+    }
 }
 
 /// Leads no longer, and does not run for a time.
@@ -140,7 +146,7 @@ pub(super) async fn freeze(
 }
 
 impl Shared {
-    /// How long it may take until the node leads no longer: it waits for its work as long as its
+    /// How long it may take until the next node leads: this one waits for its work as long as its
     /// lease lasts, which it may renew once more. More than half of a lease is left at any time.
     pub(super) fn longest(&self) -> Duration {
         let left = self.handle.status().lease_ms.map(Duration::from_millis);
@@ -163,7 +169,10 @@ fn answer(
     };
     let status = match error {
         RequestError::Unsupported { .. } => StatusCode::NOT_IMPLEMENTED,
-        RequestError::NotLeading { .. } => StatusCode::CONFLICT,
+        RequestError::NotTaken { leader: None, .. } => StatusCode::GATEWAY_TIMEOUT,
+        RequestError::NotLeading { .. }
+        | RequestError::NotTaken { .. }
+        | RequestError::Unreachable { .. } => StatusCode::CONFLICT,
         RequestError::NoSuccessor { .. }
         | RequestError::Observer { .. }
         | RequestError::Witness { .. } => StatusCode::BAD_REQUEST,

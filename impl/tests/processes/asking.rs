@@ -45,13 +45,15 @@ fn commands_hand_over_step_down_and_freeze_with_the_token_and_not_without() {
     assert_eq!(frozen.status.code(), Some(0), "{}", said(&frozen));
     assert_eq!(served.leader(), first, "it keeps its lease");
     let done = ask(served.url(first), &[&transfer[..], &token].concat());
-    assert_eq!((done.status.code(), said(&done)), (Some(0), format!("done: node {to} is next\n")));
-    assert_eq!(served.leader(), other);
+    let leads = format!("done: node {to} leads, epoch ");
+    assert!(done.status.success() && said(&done).starts_with(&leads), "{}", said(&done));
+    assert!(served.leads(other), "by what the target says itself");
     let away = ["step-down", "--for", "1min", "--json"];
     let away = ask(served.url(other), &[&away[..], &token].concat());
     let answer: Value = serde_json::from_slice(&away.stdout).expect("JSON");
     assert_eq!(answer["done"], true, "{answer}");
-    assert_ne!(served.leader(), other);
+    let next = answer["next"].as_u64().expect("it has heard the next leader");
+    assert_eq!(u64::from(served.leader()), next);
 
     let history = ask(served.url(other), &["history"]);
     assert!(said(&history).contains("asked_to_yield"), "{}", said(&history));
@@ -61,6 +63,44 @@ fn commands_hand_over_step_down_and_freeze_with_the_token_and_not_without() {
     assert_eq!(json[0]["reason"], "booted");
     let nowhere = ask("http://127.0.0.1:1", &["history"]);
     assert_eq!(nowhere.status.code(), Some(3), "{}", said(&nowhere));
+}
+
+/// A transfer is done exactly if the target says that it leads; otherwise the leader leads on.
+#[test]
+fn a_transfer_says_what_has_happened() {
+    let mut served = Served::new();
+    let token = served.cluster.directory.path().join("token");
+    let token = ["--token-file", token.to_str().expect("plain")];
+    let leader = served.leader();
+    let others: Vec<u16> = (1..=3).filter(|&node| node != leader).collect();
+    let (other, url) = (others[0], served.url(leader).to_owned());
+    let to = other.to_string();
+    let transfer = |served: &Served, parts: &[&str]| {
+        let asked = ask(&url, &[&["transfer", "--to", &to][..], &token].concat());
+        let text = said(&asked);
+        assert_eq!(asked.status.code(), Some(1), "{text}");
+        for part in parts {
+            assert!(text.contains(part), "{part} is missing: {text}");
+        }
+        assert!(served.leads(leader) && !served.leads(other), "{text}");
+    };
+    let leads = format!("node {leader} leads");
+    let frozen = ask(served.url(other), &[&["freeze", "--for", "1h"][..], &token].concat());
+    assert!(frozen.status.success(), "{}", said(&frozen));
+    transfer(&served, &["has not taken over", "frozen", &leads]);
+    served.send(other, "-STOP");
+    transfer(&served, &["has not taken over", "paused", &leads]);
+    served.send(other, "-CONT");
+    served.kill(other);
+    wait_until(
+        "the leader knows that it is gone",
+        || {
+            let asked = ask(&url, &[&["transfer", "--to", &to][..], &token].concat());
+            said(&asked).contains("cannot be asked to lead")
+        },
+        String::new,
+    );
+    transfer(&served, &["cannot be asked to lead", &format!("{leads} still")]);
 }
 
 #[test]

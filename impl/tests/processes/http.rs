@@ -50,6 +50,15 @@ impl Served {
         get(&format!("{}{path}", self.url(node))).map_or(0, |(code, _)| code)
     }
 
+    /// Whether the node says itself that it leads.
+    pub(crate) fn leads(&self, node: u16) -> bool {
+        self.code(node, "/leader") == 200
+    }
+
+    pub(crate) fn send(&self, node: u16, signal: &str) {
+        self.processes[usize::from(node) - 1].as_ref().expect("it runs").send(signal);
+    }
+
     /// Waits until one node says that it leads, and all others say so.
     pub(crate) fn leader(&self) -> u16 {
         let mut leader = 0;

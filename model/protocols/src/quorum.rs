@@ -32,7 +32,7 @@ mod voter;
 pub use crate::terms::Term as Epoch;
 use crate::terms::majority;
 pub use lists::{List, Lists, Observing};
-pub use rules::{Canvass, Count, Defers, Deposed, Expiry, Grants, Handover, Heir, Late};
+pub use rules::{Absent, Canvass, Count, Defers, Deposed, Expiry, Grants, Handover, Heir, Late};
 pub use rules::{Preemption, Promises, Quorum, Rounds, Storage};
 
 use durations::{T_BACKOFF, T_COORD, T_DWELL, T_ELEC, T_LEASE, T_PROMISE, T_ROUND, T_SKEW};
@@ -85,6 +85,8 @@ pub struct Process {
     pub later: Round,
     /// The process that a leader has asked to take over from it.
     pub invited: Option<Id>,
+    /// For how many further rounds the leader waits for it.
+    pub waits_for: u8,
     /// Whether it has challenged the leader of its epoch, or may have before a crash.
     pub challenged: bool,
     /// Whether it has led, and since then neither promised itself to another nor outranked one in

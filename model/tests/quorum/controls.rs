@@ -174,6 +174,15 @@ fn successors() -> Vec<Control> {
                 "--nodes 4 --crashes 0",
             )
         },
+        Control {
+            other: &["unhealthy=1", "transfer=1"],
+            ..recommended(
+                "absent=yields",
+                "a leader leads on if the process that it has invited does not come",
+                "first-leader-stays",
+                "--crashes 0",
+            )
+        },
         // One of the two others may miss that it yields, and the other be cut off.
         Control {
             other: &["outrank=false", "transfer=1"],

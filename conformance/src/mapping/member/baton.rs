@@ -184,6 +184,7 @@ impl Core for Baton {
             Request::Yield(to) | Request::StepDown(to, _) => {
                 self.hand_over(cx, to.unwrap_or(self.next), ASKED);
             }
+            Request::Transfer(to) => self.hand_over(cx, to, ASKED),
             Request::Healthy(healthy) => self.healthy = healthy,
         }
     }

@@ -16,6 +16,7 @@ const JOINT: Never = ("rule lists_joint", "there is one list of members");
 const WAIT: Never = ("rule newcomers_wait", "there is one list of members");
 const TRANSFER: Never = ("rule transfer", "by these rules nothing is asked");
 const STEP_DOWN: Never = ("rule step_down", "by these rules nothing is asked");
+const ABSENT: Never = ("rule absent", "by these rules no process is invited");
 const OBSERVER: Never = ("rule observer", "by these rules every process votes");
 const LISTED: Never = ("rule observer", "the lists say which process observes");
 const OBSERVING: Never = ("rule observing", "by these rules every process votes");
@@ -35,17 +36,19 @@ fn beside_witness<V: Variant>() -> &'static [Never] {
             WITNESS, HEALTHY, EPOCHS, LATE, LISTS, APART, PROVEN, JOINT, WAIT, OBSERVER, OBSERVING,
         ],
         (None, true, true) => {
-            &[WITNESS, HEALTHY, EPOCHS, LATE, HANDSHAKE, TRANSFER, STEP_DOWN, LISTED]
+            &[WITNESS, HEALTHY, EPOCHS, LATE, HANDSHAKE, TRANSFER, ABSENT, STEP_DOWN, LISTED]
         }
-        (None, true, false) => {
-            &[WITNESS, HEALTHY, EPOCHS, LATE, HANDSHAKE, TRANSFER, STEP_DOWN, OBSERVER, OBSERVING]
-        }
+        (None, true, false) => &[
+            WITNESS, HEALTHY, EPOCHS, LATE, HANDSHAKE, TRANSFER, ABSENT, STEP_DOWN, OBSERVER,
+            OBSERVING,
+        ],
         (None, false, true) => &[
-            WITNESS, HEALTHY, EPOCHS, LATE, LISTS, APART, PROVEN, JOINT, WAIT, TRANSFER, STEP_DOWN,
+            WITNESS, HEALTHY, EPOCHS, LATE, LISTS, APART, PROVEN, JOINT, WAIT, TRANSFER, ABSENT,
+            STEP_DOWN,
         ],
         (None, false, false) => &[
-            WITNESS, HEALTHY, EPOCHS, LATE, LISTS, APART, PROVEN, JOINT, WAIT, TRANSFER, STEP_DOWN,
-            OBSERVER, OBSERVING,
+            WITNESS, HEALTHY, EPOCHS, LATE, LISTS, APART, PROVEN, JOINT, WAIT, TRANSFER, ABSENT,
+            STEP_DOWN, OBSERVER, OBSERVING,
         ],
     }
 }

@@ -27,3 +27,9 @@ pub(super) fn epoch(of: program::Epoch) -> spec::Epoch {
 pub(super) fn small(round: u64) -> spec::Round {
     spec::Round::try_from(round).unwrap_or(spec::Round::MAX)
 }
+
+/// For how many further rounds a leader waits for the node that it has invited. One that yields if
+/// that does not come does so before it could count.
+pub(super) fn waits_for(invited: program::Invitation) -> u8 {
+    invited.rounds.map_or(1, |rounds| u8::try_from(rounds).unwrap_or(u8::MAX))
+}

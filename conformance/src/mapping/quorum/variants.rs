@@ -36,6 +36,10 @@ pub struct AtOnce;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Transfers;
 
+/// The first leader is asked to lead no longer, and would have the lowest process lead instead.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Resigns;
+
 /// The first leader is asked to lead no longer, and not to run for a time.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct StepsDown;
@@ -92,6 +96,14 @@ impl Variant for AtOnce {
 
 impl Variant for Transfers {
     const RULES: spec::Quorum = spec::Quorum { transfer: Some(Id::at(0)), ..RECOMMENDED };
+    const ASKED: Option<Request> = match LOWEST {
+        Some(lowest) => Some(Request::Transfer(lowest)),
+        None => None,
+    };
+}
+
+impl Variant for Resigns {
+    const RULES: spec::Quorum = spec::Quorum { absent: spec::Absent::Yields, ..Transfers::RULES };
     const ASKED: Option<Request> = Some(Request::Yield(LOWEST));
 }
 
@@ -101,8 +113,12 @@ impl Variant for StepsDown {
 }
 
 impl Variant for StepsAside {
-    const RULES: spec::Quorum =
-        spec::Quorum { transfer: Some(Id::at(0)), step_down: true, ..Preemptive::RULES };
+    const RULES: spec::Quorum = spec::Quorum {
+        transfer: Some(Id::at(0)),
+        step_down: true,
+        absent: spec::Absent::Yields,
+        ..Preemptive::RULES
+    };
     const PREEMPTION: program::Preemption = program::Preemption::Dwell;
     const ASKED: Option<Request> = Some(Request::StepDown(LOWEST, AWAY));
 }

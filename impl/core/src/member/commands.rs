@@ -65,9 +65,34 @@ pub enum RequestError {
         /// The node that was to lead instead.
         to: NodeId,
     },
+    /// There is no connection to the node that is to lead instead.
+    #[error("node {to} cannot be asked to lead: {problem}; node {node} leads still")]
+    Unreachable {
+        /// The node that was asked, which leads.
+        node: NodeId,
+        /// The node that was to lead instead.
+        to: NodeId,
+        /// The problem with the connection.
+        problem: String,
+    },
+    /// The node that is to lead instead has not come to lead.
+    #[error(
+        "node {to} has not taken over: it is frozen, unfit, paused or too slow, and its own status \
+         says which; {}", leader_of(*leader)
+    )]
+    NotTaken {
+        /// The node that was to lead instead.
+        to: NodeId,
+        /// The node that leads, if one is known.
+        leader: Option<NodeId>,
+    },
     /// The node has stopped taking part.
     #[error("the node takes part no longer")]
     Stopped,
+}
+
+fn leader_of(leader: Option<NodeId>) -> String {
+    leader.map_or("no leader is known".to_owned(), |leader| format!("node {leader} leads"))
 }
 
 impl Command {
@@ -75,10 +100,8 @@ impl Command {
     /// would be.
     fn request(self, follower: Option<NodeId>) -> (Option<Request>, Option<NodeId>) {
         match self {
-            Self::HandOver(to) => {
-                let next = to.or(follower);
-                (Some(Request::Yield(next)), next)
-            }
+            Self::HandOver(Some(to)) => (Some(Request::Transfer(to)), Some(to)),
+            Self::HandOver(None) => (Some(Request::Yield(follower)), follower),
             Self::StepDown(time) => (Some(Request::StepDown(follower, time)), follower),
             Self::Freeze(time) => (Some(Request::StepDown(None, time)), None),
             Self::Unprepared(_, time) => (Some(Request::StepDown(follower, time)), follower),
@@ -92,6 +115,8 @@ impl Command {
 pub(super) struct PendingReplies {
     /// Those who have asked that it leads no longer, and the node that is next.
     handovers: Vec<(u64, Option<NodeId>)>,
+    /// Those who have asked that this node leads instead.
+    transfers: Vec<(u64, NodeId)>,
     /// Those who have said that the program is prepared.
     prepared: Vec<u64>,
 }
@@ -133,7 +158,10 @@ impl<C: Core> Member<C> {
         self.frozen_until = self.frozen_until.filter(|_| !matches!(command, Command::StepDown(_)));
         let (request, next) = command.request(self.node.successor());
         self.tasks.push_front(match command {
-            Command::HandOver(_) | Command::StepDown(_) => Task::ReplyAfterStepDown(ticket, next),
+            Command::HandOver(Some(to)) => Task::ReplyAfterTransfer(ticket, to),
+            Command::HandOver(None) | Command::StepDown(_) => {
+                Task::ReplyAfterStepDown(ticket, next)
+            }
             _ => Task::Reply(ticket, next),
         });
         if let Some(request) = request {
@@ -173,6 +201,12 @@ impl<C: Core> Member<C> {
         self.pending.handovers.push((ticket, next));
     }
 
+    /// The answer to this question is due once the node leads no longer, or leads on because that
+    /// one has not come.
+    pub(super) fn reply_after_transfer(&mut self, ticket: u64, to: NodeId) {
+        self.pending.transfers.push((ticket, to));
+    }
+
     /// Answers those that have asked it to lead no longer, once it does not; and those that have
     /// said that the program is prepared, once that knows that it leads, or does not lead.
     pub(super) fn send_due_replies(&mut self) {
@@ -181,6 +215,17 @@ impl<C: Core> Member<C> {
             let handovers = self.pending.handovers.drain(..);
             let answers = handovers.map(|(ticket, next)| Action::Reply(ticket, Ok(next)));
             self.actions.extend(answers);
+        }
+        let node = self.node.status().id;
+        for (ticket, to) in std::mem::take(&mut self.pending.transfers) {
+            if !leads {
+                self.actions.push(Action::Reply(ticket, Ok(Some(to))));
+            } else if self.node.awaits_successor(to) {
+                self.pending.transfers.push((ticket, to));
+            } else {
+                let error = RequestError::NotTaken { to, leader: Some(node) };
+                self.actions.push(Action::Reply(ticket, Err(error)));
+            }
         }
         if !leads || self.view.leads() {
             let prepared = self.pending.prepared.drain(..);

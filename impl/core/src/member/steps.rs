@@ -17,6 +17,8 @@ pub(super) enum Task<M> {
     Reply(u64, Option<NodeId>),
     /// To answer so once the node leads no longer.
     ReplyAfterStepDown(u64, Option<NodeId>),
+    /// To answer so once the node leads no longer, or that it leads on.
+    ReplyAfterTransfer(u64, NodeId),
     /// To tell the program that its node leads still.
     Resume,
     /// To tell the program of a node that led at the same time.
@@ -92,6 +94,7 @@ impl<C: Core> Member<C> {
             Task::Command(ticket, command) => self.handle_command(now, ticket, command),
             Task::Reply(ticket, next) => self.actions.push(Action::Reply(ticket, Ok(next))),
             Task::ReplyAfterStepDown(ticket, next) => self.reply_after_step_down(ticket, next),
+            Task::ReplyAfterTransfer(ticket, to) => self.reply_after_transfer(ticket, to),
             Task::Resume => self.resume(now),
             Task::ReportRival(rival) => {
                 self.report_rival(rival);

@@ -117,6 +117,13 @@ pub trait Core: Clone + Debug + Eq + Hash + Send + 'static {
         None
     }
 
+    /// Returns whether a leader that was asked to hand over to this node waits for it still: if
+    /// not, it leads on.
+    fn awaits_successor(&self, to: NodeId) -> bool {
+        let _ = to;
+        true
+    }
+
     /// Returns the timer that runs only because one of these nodes may still send a message, and
     /// these nodes. Once all of them are known to be gone, and what they have sent has arrived, it
     /// may expire at once: only a restart could still bring a message. None if there is no such

@@ -97,8 +97,10 @@ pub enum Request {
     /// The node is to stop leading, and to let this node lead instead, if one is named. Nothing
     /// happens if it does not lead.
     Yield(Option<NodeId>),
-    /// The node is to do the same, and not to run for this long from now on, whether it leads or
-    /// not.
+    /// The node is to let this node lead instead, and to lead on if that does not come to lead.
+    Transfer(NodeId),
+    /// The node is to do what it does for [`Request::Yield`], and not to run for this long from now
+    /// on, whether it leads or not.
     StepDown(Option<NodeId>, Duration),
     /// The node is told whether its machine is fit to lead: if not, it does not run, and leads no
     /// longer.

@@ -190,6 +190,12 @@ impl<C: Core> Node<C> {
         self.core.as_ref()?.successor(&self.config)
     }
 
+    /// Returns whether a leader that was asked to hand over to this node waits for it still.
+    #[must_use]
+    pub fn awaits_successor(&self, to: NodeId) -> bool {
+        self.core.as_ref().is_some_and(|core| core.awaits_successor(to))
+    }
+
     /// Returns the core; `None` before the node has booted.
     #[must_use]
     pub fn core(&self) -> Option<&C> {

@@ -51,6 +51,7 @@ mod voter;
 
 pub use super::Epoch;
 pub use config::{Config, Preemption, Timing};
+pub use leader::{Follower, Invitation};
 pub use lists::List;
 pub use message::Message;
 
@@ -156,17 +157,8 @@ pub enum State {
         /// The nodes that have acknowledged a round.
         followers: BTreeMap<NodeId, Follower>,
         /// The node that it has asked to take over.
-        invited: Option<NodeId>,
+        invited: Option<Invitation>,
     },
-}
-
-/// What a leader knows of a node that has acknowledged one of its rounds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Follower {
-    /// The latest round that it has acknowledged.
-    pub acknowledged: u64,
-    /// The leader's latest round when it last acknowledged any.
-    pub heard: u64,
 }
 
 /// One node of the quorum bully.
@@ -443,6 +435,10 @@ impl Core for Quorum {
 
     fn request(&mut self, cx: &mut Context<'_, Self>, request: Request) {
         self.on_request(cx, request);
+    }
+
+    fn awaits_successor(&self, to: NodeId) -> bool {
+        matches!(self.state, State::Leader { invited: Some(invited), .. } if invited.to == to)
     }
 
     fn successor(&self, config: &Config) -> Option<NodeId> {

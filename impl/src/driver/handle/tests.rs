@@ -41,6 +41,7 @@ impl Node {
             unfitness: Unfitness::default(),
             without_lease: None,
             incarnation: 1,
+            election: Duration::from_secs(1),
             gauges,
         };
         Self { handle, publisher, lease_writer, clock }

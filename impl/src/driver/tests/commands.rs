@@ -128,16 +128,35 @@ async fn no_guard_is_valid_when_a_leadership_is_said_to_be_over() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_leader_waits_for_a_successor_for_no_longer_than_a_round() {
+async fn a_leader_that_resigns_waits_for_a_successor_for_no_longer_than_a_round() {
     let mut leader = leader().await;
     let (reply, mut answered) = oneshot::channel();
-    let command = Command::HandOver(Some(id(1)));
+    let command = Command::HandOver(None);
     leader.command(CommandRequest { command, reply }).await;
     assert!(answered.try_recv().is_err());
     leader.clock.sleep(ms(200));
     leader.actor.step(Input::Wake).await.expect("it is in memory");
-    assert_eq!(answered.try_recv().expect("answered"), Ok(Some(id(1))));
+    assert_eq!(answered.try_recv().expect("answered"), Ok(Some(id(2))));
     assert!(leader.leases.guard().is_none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_leader_leads_on_if_the_node_to_which_it_is_to_hand_over_does_not_come() {
+    let mut leader = leader().await;
+    let (reply, mut answered) = oneshot::channel();
+    let command = Command::HandOver(Some(id(1)));
+    leader.command(CommandRequest { command, reply }).await;
+    for round in 2..=6 {
+        assert!(answered.try_recv().is_err(), "it waits for five rounds");
+        leader.clock.sleep(ms(200));
+        leader.actor.step(Input::Wake).await.expect("it is in memory");
+        let message = Message::Ack(Epoch::new(1), round);
+        let acknowledged = Input::Receive { from: id(2), message };
+        leader.actor.step(acknowledged).await.expect("it is in memory");
+    }
+    let error = RequestError::NotTaken { to: id(1), leader: Some(id(3)) };
+    assert_eq!(answered.try_recv().expect("answered"), Err(error));
+    assert!(leader.leases.guard().is_some_and(|guard| guard.is_valid_now()));
 }
 
 #[tokio::test(start_paused = true)]

@@ -63,7 +63,7 @@ fn ends() -> Vec<(&'static str, Vec<Happens>)> {
         ("resign", vec![Round, Round, Asked(Command::HandOver(None))]),
         ("step down", vec![Round, Round, Asked(Command::StepDown(ms(1_000)))]),
         ("unfit", vec![Asked(Command::SetHealthy(false)), Round]),
-        ("no successor", vec![to(1), Round]),
+        ("no successor", vec![Asked(Command::HandOver(None)), Round]),
         ("a higher epoch is known", vec![Hears(Message::Refuse(later, None))]),
         ("a higher epoch has a leader", vec![Hears(Message::Coordinator(later, 1))]),
     ]

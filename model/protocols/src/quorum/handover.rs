@@ -1,7 +1,7 @@
 //! How a leader hands over: to a higher process that challenges it, because it is not electable
 //! itself, or because its operator asks it to.
 
-use super::{Epoch, Handover, Heir, Message, Preemption, Quorum, Role, Stable, Timer};
+use super::{Absent, Epoch, Handover, Heir, Message, Preemption, Quorum, Role, Stable, Timer};
 use bellwether_engine::protocol::{Id, Ids, Local};
 
 impl Quorum {
@@ -70,13 +70,18 @@ impl Quorum {
     }
 
     /// The next round is due. A leader that is not electable any more yields instead, to the one
-    /// that is quickest, and so does one that has invited a process that does not come.
+    /// that is quickest. One that has invited a process that does not come leads on after two
+    /// rounds, or yields: the rule `absent`.
     pub(super) fn on_round(&self, p: &mut Local<'_, Self>) {
-        if self.is_healthy(p) && p.state.invited.is_none() {
-            self.start_round(p);
-        } else {
-            self.hand_over(p, None);
+        let leads_on = p.state.invited.is_none() || self.absent == Absent::LeadsOn;
+        if !self.is_healthy(p) || !leads_on {
+            return self.hand_over(p, None);
         }
+        match p.state.waits_for.checked_sub(1) {
+            Some(rounds) => p.state.waits_for = rounds,
+            None => p.state.invited = None,
+        }
+        self.start_round(p);
     }
 
     /// Whether the first leader is asked for anything: the rules `transfer` and `step_down`.
@@ -103,9 +108,10 @@ impl Quorum {
         }
     }
 
-    /// It leads on until the one that is next is prepared, but for no longer than a round.
+    /// It leads on until the one that is next is prepared, and waits for it for a time.
     fn invite(&self, p: &mut Local<'_, Self>, to: Id) {
         p.state.invited = Some(to);
+        p.state.waits_for = 1;
         p.arm(Timer::Round);
         Self::say(p, to, Message::Invite(Self::kept(p).epoch));
     }

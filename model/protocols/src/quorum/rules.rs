@@ -48,6 +48,8 @@ pub struct Quorum {
     pub handover: Handover,
     /// From when on a process that a leader yields to counts its lease.
     pub heir: Heir,
+    /// What a leader does that has invited a process which does not come.
+    pub absent: Absent,
     /// A process that is not electable: its disk stalls, or a check fails.
     #[rule(values = "the id of a process, such as 1, or null for none")]
     pub unhealthy: Option<Id>,
@@ -243,6 +245,16 @@ pub enum Handover {
     Entrusted,
     /// They make way: it has nothing but the leader's grant and its own.
     Unaided,
+}
+
+/// What a leader does that has invited a process to take over, if that does not come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
+#[serde(rename_all = "kebab-case")]
+pub enum Absent {
+    /// It waits for two rounds, and leads on.
+    LeadsOn,
+    /// It yields to none when the next round is due.
+    Yields,
 }
 
 /// From when on a process that a leader yields to counts its lease.

@@ -1,6 +1,6 @@
 //! The variants of the quorum bully: all of its rules, and what it is without its parts.
 
-use super::{Canvass, Count, Defers, Deposed, Expiry, Grants, Handover, Heir, Late};
+use super::{Absent, Canvass, Count, Defers, Deposed, Expiry, Grants, Handover, Heir, Late};
 use super::{Lists, Observing, Preemption, Promises, Quorum, Rounds, Storage};
 use bellwether_engine::protocol::Variant;
 
@@ -51,6 +51,7 @@ impl Quorum {
         preemption: Preemption::Never,
         handover: Handover::Entrusted,
         heir: Heir::FromChallenge,
+        absent: Absent::LeadsOn,
         unhealthy: None,
         transfer: None,
         step_down: false,

@@ -24,13 +24,17 @@ fn a_leader_that_hands_over_answers_when_it_leads_no_longer() {
 }
 
 #[test]
-fn a_leader_waits_for_a_successor_for_no_longer_than_a_round() {
+fn a_leader_leads_on_if_the_node_to_which_it_is_to_hand_over_does_not_come() {
     let mut run = leader(&usual());
     let done = run.asks(1, Command::HandOver(Some(id(1))));
     assert_eq!(answers(&done), []);
-    assert_eq!(answers(&run.runs(199)), []);
-    assert_eq!(answers(&run.runs(1)), [(1, Ok(Some(id(1))))]);
-    assert!(!run.leads());
+    for round in 2..=5 {
+        assert_eq!(answers(&run.runs(200)), [], "it waits for five rounds");
+        run.hears(2, Message::Ack(first(), round));
+    }
+    let error = RequestError::NotTaken { to: id(1), leader: Some(id(3)) };
+    assert_eq!(answers(&run.runs(200)), [(1, Err(error))]);
+    assert!(run.leads());
 }
 
 #[test]

@@ -241,8 +241,8 @@ fn settings_that_contradict_themselves_are_refused_with_numbers_and_a_remedy() {
     );
     let twice = Members::new([id(1), id(2), id(1)]).expect_err("must be refused");
     assert_eq!(twice, MemberError::DuplicateId { node: id(1) });
-    let alone = Members::new([id(1)]).expect_err("must be refused");
-    assert!(alone.to_string().starts_with("1 member(s) configured"), "{alone}");
+    let none = Members::new([]).expect_err("must be refused");
+    assert!(none.to_string().starts_with("0 member(s) configured"), "{none}");
     let crowd = Members::new((1..=300).map(id)).expect_err("must be refused");
     assert!(crowd.to_string().starts_with("more than 255 member(s)"), "{crowd}");
 }

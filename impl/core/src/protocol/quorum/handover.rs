@@ -9,8 +9,8 @@
 use std::collections::BTreeSet;
 
 use super::{
-    Context, Epoch, HANDED_OVER, Message, NodeId, Preemption, Quorum, Reason, STALE, State, Timer,
-    YIELDED,
+    Context, Core, Epoch, HANDED_OVER, Message, NodeId, Preemption, Quorum, Reason, STALE, State,
+    Timer, YIELDED,
 };
 
 impl Quorum {
@@ -65,8 +65,9 @@ impl Quorum {
     /// "I take over": a leader makes way for a higher node, and for the one that it has invited.
     pub(super) fn on_challenge(&mut self, cx: &mut Context<'_, Self>, from: NodeId, epoch: Epoch) {
         match self.state {
-            State::Leader { invited, .. }
-                if epoch == self.durable.epoch && (from > cx.id() || invited == Some(from)) =>
+            State::Leader { .. }
+                if epoch == self.durable.epoch
+                    && (from > cx.id() || self.awaits_successor(from)) =>
             {
                 self.hand_over(cx, Some(from), HANDED_OVER);
             }

@@ -10,6 +10,25 @@ use super::{
     Timer,
 };
 
+/// A node that a leader has asked to take over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Invitation {
+    /// The node.
+    pub to: NodeId,
+    /// The number of further rounds for which the leader waits for it, and then leads on; `None` if
+    /// the leader yields to none when the next round is due.
+    pub rounds: Option<usize>,
+}
+
+/// What a leader knows of a node that has acknowledged one of its rounds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Follower {
+    /// The latest round that it has acknowledged.
+    pub acknowledged: u64,
+    /// The leader's latest round when it last acknowledged any.
+    pub heard: u64,
+}
+
 impl Quorum {
     /// It leads, with a lease that counts from before it claimed.
     pub(super) fn lead(&mut self, cx: &mut Context<'_, Self>, reason: Reason) {
@@ -26,20 +45,26 @@ impl Quorum {
     }
 
     /// The next round is due. If its lease is over it says nothing: that is handled next. One that
-    /// is not fit to lead any more yields to the quickest, and so does one that has invited a node
-    /// that does not come.
+    /// is not fit to lead any more yields to the quickest, and so does one that was asked to lead
+    /// no longer and has invited a node that does not come. One that was asked to let that node
+    /// lead waits for it for a while, and leads on.
     pub(super) fn on_round(&mut self, cx: &mut Context<'_, Self>) {
         let lasts = cx.armed(Timer::Lease).is_some_and(|until| until > cx.now());
         if !lasts {
             return;
         }
-        if matches!(self.state, State::Leader { invited: Some(_), .. }) {
-            self.hand_over(cx, None, ASKED_TO_YIELD);
-        } else if self.is_fit(cx) {
-            self.start_round(cx);
-        } else {
-            self.hand_over(cx, None, Reason::UNFIT);
+        let fit = self.is_fit(cx);
+        let State::Leader { invited, .. } = &mut self.state else { return };
+        match invited {
+            Some(Invitation { rounds: Some(rounds), .. }) if fit => match rounds.checked_sub(1) {
+                Some(fewer) => *rounds = fewer,
+                None => *invited = None,
+            },
+            Some(_) => return self.hand_over(cx, None, ASKED_TO_YIELD),
+            None if fit => {}
+            None => return self.hand_over(cx, None, Reason::UNFIT),
         }
+        self.start_round(cx);
     }
 
     /// The leader says to all that it leads, and notes until when a lease would last that counts

@@ -2,7 +2,8 @@
 //! it was not asked to stay away.
 
 use super::{
-    ASKED_TO_YIELD, Config, Context, Follower, Message, NodeId, Quorum, Request, State, Timer,
+    ASKED_TO_YIELD, Config, Context, Follower, Invitation, Message, NodeId, Quorum, Request, State,
+    Timer,
 };
 
 impl Quorum {
@@ -10,14 +11,18 @@ impl Quorum {
     /// is not fit for: that is done at the next round.
     pub(super) fn on_request(&mut self, cx: &mut Context<'_, Self>, request: Request) {
         match request {
-            Request::Yield(next) => self.on_asked_to_yield(cx, next),
+            Request::Yield(next) => self.on_asked_to_yield(cx, next, None),
+            Request::Transfer(to) => {
+                let rounds = cx.config().timing.rounds_at_once() - 1;
+                self.on_asked_to_yield(cx, Some(to), Some(rounds));
+            }
             Request::StepDown(next, time) => {
                 let until = cx.now() + time;
                 if until > cx.now() {
                     cx.arm_at(Timer::Away, until);
                     self.on_unfit(cx);
                 }
-                self.on_asked_to_yield(cx, next);
+                self.on_asked_to_yield(cx, next, None);
             }
             Request::Healthy(healthy) => {
                 self.healthy = healthy;
@@ -26,13 +31,22 @@ impl Quorum {
         }
     }
 
-    /// A leader leads on until the node that is next is prepared, but for no longer than a round.
-    fn on_asked_to_yield(&mut self, cx: &mut Context<'_, Self>, next: Option<NodeId>) {
+    /// A leader leads on until the node that is next is prepared. It waits for a round, or for so
+    /// many further ones and then leads on.
+    fn on_asked_to_yield(
+        &mut self,
+        cx: &mut Context<'_, Self>,
+        next: Option<NodeId>,
+        rounds: Option<usize>,
+    ) {
         let State::Leader { invited, .. } = &mut self.state else { return };
         let Some(to) = next else { return self.hand_over(cx, None, ASKED_TO_YIELD) };
         let other = to != cx.id() && cx.config().members.may_lead(to);
-        if other && *invited != next {
-            *invited = next;
+        let invitation = Invitation { to, rounds };
+        let again = invited
+            .is_some_and(|known| known.to == to && known.rounds.is_some() == rounds.is_some());
+        if other && !again {
+            *invited = Some(invitation);
             cx.arm(Timer::Round);
             cx.send(to, Message::Invite(self.durable.epoch));
         }
