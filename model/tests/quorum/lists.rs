@@ -1,7 +1,7 @@
 //! Lists of members that follow each other: one leader at a time, whenever which process restarts
 //! with the next one.
 
-use super::{CRASH, Holds, SAFETY, report, rules, with, world};
+use super::{Holds, SAFETY, report, rules, world};
 use bellwether_model::check::Verdict::HoldsWithin;
 use bellwether_model::protocol::quorum::{Quorum, Role};
 use bellwether_model::world::{Delay, Durations, Faults, Scenario, Timed, Timing, World};
@@ -83,7 +83,7 @@ fn one_process_at_a_time_has_a_lease_while_a_member_joins() {
         ("t-skew", 1),
     ];
     let timed = Timed::of(Delay::AtMost(1), Durations::of(durations).expect("short names"));
-    let scenario = Scenario { timing: Timing::Timed(timed), ..with(CRASH) };
+    let scenario = Scenario { timing: Timing::Timed(timed), ..of(3) };
     let rules = rules("recommended", &["outrank=false", "lists=joins"]);
     let report = report(rules, scenario, &["one-lease-at-a-time", "at-most-one-leader"]);
     assert!(matches!(report.verdict(), Holds | HoldsWithin), "{:?}", report.verdict());

@@ -67,7 +67,6 @@ impl Quorum {
         p.arm(Timer::Asked);
         p.arm(Timer::Election);
         self.broadcast(p, Message::Claim(epoch));
-        self.lead_if_granted(p);
     }
 
     /// A majority of grants makes it leader.
@@ -80,10 +79,6 @@ impl Quorum {
     /// With this one's grant it may have a majority.
     pub(super) fn count(&self, p: &mut Local<'_, Self>, from: Id) {
         p.state.granted = p.state.granted.with(from);
-        self.lead_if_granted(p);
-    }
-
-    fn lead_if_granted(&self, p: &mut Local<'_, Self>) {
         if self.has_majority(p) {
             self.lead(p);
         }

@@ -59,6 +59,11 @@ impl Quorum {
             State::Canvassing(supports) if self.is_majority(cx.config(), supports) => {
                 self.claim(cx, self.durable.epoch.next(), SUPPORTED);
             }
+            // The only voter has granted it itself, and hears no other. The model has no such
+            // group.
+            State::Claiming(grants) if self.is_majority(cx.config(), grants) => {
+                self.lead(cx, GRANTED);
+            }
             _ => self.back_off(cx, NO_MAJORITY),
         }
     }
@@ -72,7 +77,6 @@ impl Quorum {
         cx.arm(Timer::Asked);
         cx.arm(Timer::Election);
         Self::ask_all(cx, Message::Claim(epoch));
-        self.lead_if_granted(cx);
     }
 
     /// A majority of grants makes it leader.
@@ -90,10 +94,6 @@ impl Quorum {
             return;
         };
         grants.insert(from);
-        self.lead_if_granted(cx);
-    }
-
-    fn lead_if_granted(&mut self, cx: &mut Context<'_, Self>) {
         if let State::Claiming(grants) | State::Succeeding(grants) = &self.state
             && self.is_majority(cx.config(), grants)
         {
