@@ -124,7 +124,15 @@ async fn a_leader_transfers_to_the_node_that_is_named() {
     assert_eq!(nodes[0].transfer(node).await, Err(RequestError::NotLeading { node: to }));
     assert!(guard.is_valid_now(), "nothing has happened");
 
-    leader.transfer(to).await.expect("it leads");
+    // One that is not fit does not come, and the leader leads on.
+    nodes[0].set_healthy(false).await.expect("it takes part");
+    let not_taken = RequestError::NotTaken { to, leader: Some(node) };
+    assert_eq!(leader.transfer(to).await, Err(not_taken));
+    assert!(guard.is_valid_now() && leader.leads_now(), "it has not yielded");
+    nodes[0].set_healthy(true).await.expect("it takes part");
+
+    let epoch = leader.transfer(to).await.expect("it leads");
+    assert!(epoch.is_some_and(|epoch| epoch > guard.epoch()), "{epoch:?}");
     assert!(!guard.is_valid_now(), "it does not lead when it says that it has handed over");
     let leads = |now: &Leadership| now.leader == Some(to);
     let (mut leadership, mut other) = (leader.leadership(), nodes[1].leadership());

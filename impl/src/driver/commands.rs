@@ -8,7 +8,7 @@ use tokio::time::timeout;
 use super::{Handle, Leadership};
 pub(super) use crate::member::Command;
 use crate::member::RequestError;
-use crate::protocol::NodeId;
+use crate::protocol::{Epoch, NodeId};
 use crate::status::Link;
 
 /// Where an answer goes.
@@ -44,14 +44,14 @@ impl Handle {
         Ok(self.next_leader().await)
     }
 
-    /// Lets the member `to` lead instead, and returns once that is heard to lead. If it does not
-    /// come within a few rounds, as it is frozen or unfit for example, this node leads on.
+    /// Lets the member `to` lead instead, and returns its epoch once that is heard to lead. If it
+    /// does not come within a few rounds, as it is frozen or unfit for example, this node leads on.
     ///
     /// # Errors
     ///
     /// [`RequestError::NotTaken`] if another node leads in the end, [`RequestError::Unreachable`],
     /// [`RequestError::NotLeading`] and others.
-    pub async fn transfer(&self, to: NodeId) -> Result<(), RequestError> {
+    pub async fn transfer(&self, to: NodeId) -> Result<Option<Epoch>, RequestError> {
         let mut leadership = self.leadership();
         let now = leadership.seen();
         if let Some(problem) = self.unreachable(to).filter(|_| now.is_self()) {
@@ -61,7 +61,7 @@ impl Handle {
         let led = |now: &Leadership| now.leader.is_some() && !now.is_self();
         let next = timeout(self.election, leadership.wait_for(led)).await;
         match next.unwrap_or_else(|_| Some(leadership.now())) {
-            Some(now) if now.leader == Some(to) => Ok(()),
+            Some(now) if now.leader == Some(to) => Ok(now.epoch),
             Some(now) => Err(RequestError::NotTaken { to, leader: now.leader }),
             None => Err(RequestError::Stopped),
         }

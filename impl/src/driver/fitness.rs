@@ -7,13 +7,17 @@ use std::time::Duration;
 use crate::member::Command;
 use crate::protocol::Time;
 
+/// The longest reason that is told, in bytes. A status has room for it.
+const LONGEST_REASON: usize = 160;
+
 /// What a node was told of whether it may lead. A clone is the same, and not a copy.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Fitness(Arc<Mutex<State>>);
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct State {
-    unhealthy: bool,
+    /// Whether its program says that it is not fit, and why.
+    unhealthy: Option<String>,
     away: Option<Away>,
 }
 
@@ -27,10 +31,10 @@ struct Away {
 }
 
 /// The reason why a node may not lead.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Unfit {
-    /// Its program says that its machine is not fit to lead.
-    Unhealthy,
+    /// Its program says that its machine is not fit to lead, and why.
+    Unhealthy(String),
     /// It was asked not to run, for so long from now on.
     Asked(Duration),
     /// Its program could not prepare itself. So it does not run, for so long from now on; or it
@@ -44,7 +48,10 @@ impl Fitness {
     pub(super) fn note(&self, now: Time, command: Command, serves: bool, preparation: Option<u64>) {
         let mut state = self.state();
         match command {
-            Command::SetHealthy(healthy) if serves => state.unhealthy = !healthy,
+            Command::SetHealthy(true) if serves => state.unhealthy = None,
+            Command::SetHealthy(false) if serves => {
+                state.unhealthy.get_or_insert_with(|| "its program says so".to_owned());
+            }
             Command::StepDown(time) | Command::Freeze(time) if serves && !time.is_zero() => {
                 state.away = Some(Away { until: Some(now + time), unprepared: false });
             }
@@ -65,19 +72,36 @@ impl Fitness {
 
     /// Returns why the node may not lead at `now`, if it may not.
     pub(super) fn unfit(&self, now: Time) -> Option<Unfit> {
-        let State { unhealthy, away } = *self.state();
+        let State { unhealthy, away } = self.state().clone();
         let away =
             away.and_then(|Away { until, unprepared }| match until.map(|until| until.since(now)) {
                 Some(left) if left.is_zero() => None,
                 Some(left) if !unprepared => Some(Unfit::Asked(left)),
                 left => Some(Unfit::Unprepared(left)),
             });
-        away.or_else(|| unhealthy.then_some(Unfit::Unhealthy))
+        away.or_else(|| unhealthy.map(Unfit::Unhealthy))
+    }
+
+    /// Notes why the program says that the node is not fit to lead. A long reason is cut.
+    pub(super) fn explain(&self, reason: &str) {
+        let ends = reason.char_indices().map(|(start, c)| start + c.len_utf8());
+        let end = ends.take_while(|&end| end <= LONGEST_REASON).last().unwrap_or(0);
+        self.state().unhealthy = Some(reason[..end].to_owned());
+    }
+
+    /// Returns what is wrong with the node, as its program says.
+    pub(super) fn problem(&self) -> Option<String> {
+        self.state().unhealthy.as_deref().map(unfit_because)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The sentence for the status.
+pub(super) fn unfit_because(reason: &str) -> String {
+    format!("this node is not fit to lead: {reason}")
 }
 
 #[cfg(test)]
@@ -110,9 +134,25 @@ mod tests {
         fitness.note(at(0), Command::SetHealthy(false), false, None);
         assert_eq!(fitness.unfit(at(0)), None);
         fitness.note(at(0), Command::SetHealthy(false), true, None);
-        assert_eq!(fitness.unfit(at(9)), Some(Unfit::Unhealthy));
+        let says_so = Unfit::Unhealthy("its program says so".to_owned());
+        assert_eq!(fitness.unfit(at(9)), Some(says_so));
         fitness.note(at(9), Command::SetHealthy(true), true, None);
         assert_eq!(fitness.unfit(at(9)), None);
+    }
+
+    #[test]
+    fn a_long_reason_is_cut_between_two_characters() {
+        let fitness = Fitness::default();
+        assert_eq!(fitness.problem(), None);
+        let long = format!("x{}", "\u{1f980}".repeat(LONGEST_REASON));
+        fitness.explain(&long);
+        let told = fitness.problem().expect("it is not fit");
+        let reason = told.strip_prefix("this node is not fit to lead: ").expect("words");
+        assert!(long.starts_with(reason) && reason.len() == LONGEST_REASON - 3, "{told}");
+        fitness.note(at(0), Command::SetHealthy(false), true, None);
+        assert_eq!(fitness.problem(), Some(told), "the reason stays");
+        fitness.note(at(0), Command::SetHealthy(true), true, None);
+        assert_eq!(fitness.problem(), None);
     }
 
     #[test]

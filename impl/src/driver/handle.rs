@@ -12,9 +12,9 @@ use thiserror::Error;
 use tokio::sync::mpsc;
 
 use super::commands::CommandRequest;
+use super::fitness::Fitness;
 use super::gauges::Gauges;
 use super::guard::{Guard, LeaseReader};
-use super::health::Unfitness;
 use super::history::History;
 use super::leadership::{Leadership, LeadershipWatch, OwnChange};
 use super::work::Work;
@@ -32,7 +32,7 @@ pub struct Handle {
     pub(super) commands: mpsc::Sender<CommandRequest>,
     pub(super) report: Arc<dyn Fn() -> StatusReport + Send + Sync>,
     /// Why the program says that the node is not fit to lead.
-    pub(super) unfitness: Unfitness,
+    pub(super) fitness: Fitness,
     /// The protocol, if its leaders have no lease.
     pub(super) without_lease: Option<&'static str>,
     /// Which run of the node it is.
@@ -106,6 +106,12 @@ impl Handle {
             Some(_) => self.leadership.now().is_self(),
             None => self.guard().is_some(),
         }
+    }
+
+    /// How long an election takes at most, if a leader comes of it.
+    #[cfg(feature = "http")]
+    pub(crate) fn election(&self) -> Duration {
+        self.election
     }
 
     /// Returns the incarnation, which is one run of the node: the time of its start, in nanoseconds

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use humantime::format_duration;
 
-use super::fitness::{Fitness, Unfit};
+use super::fitness::{Fitness, Unfit, unfit_because};
 use super::leadership::{Leadership, LeadershipWatch};
 use crate::clock::Clock;
 use crate::config::{Config, Runnable};
@@ -89,7 +89,7 @@ pub(super) async fn watch(
 }
 
 /// What keeps the node itself from leading.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum Own {
     /// It may not lead.
     Unfit(Unfit),
@@ -121,7 +121,7 @@ struct Situation<'a> {
 /// Returns why there is no leader: how many voters can be reached, what keeps the node itself from
 /// leading, and what is wrong with each member that cannot be reached.
 fn explain(situation: &Situation<'_>) -> String {
-    let Situation { time, majority, observes, own, members } = *situation;
+    let &Situation { time, majority, observes, ref own, members } = situation;
     let voters = members.iter().filter(|member| !member.observes);
     let (there, missing): (Vec<_>, Vec<_>) = voters.partition(|member| is_reached(member));
     let itself = usize::from(!observes);
@@ -133,7 +133,7 @@ fn explain(situation: &Situation<'_>) -> String {
     if majority && reached < needed {
         text += &format!(", and {needed} are needed");
     }
-    text.extend(own.map(|own| format!("; {}", describe_own(own))));
+    text.extend(own.as_ref().map(|own| format!("; {}", describe_own(own))));
     if reached >= needed && !there.is_empty() {
         text += "; others may be kept from leading (`freeze`, `before_leading`, their storage): \
                  ask each for its status";
@@ -151,12 +151,10 @@ fn is_reached(member: &MemberReport) -> bool {
     member.link == Link::Connected && member.heard
 }
 
-fn describe_own(own: Own) -> String {
-    let left = |time: Duration| format!("and does not run for another {}", short(time));
+fn describe_own(own: &Own) -> String {
+    let left = |time: &Duration| format!("and does not run for another {}", short(*time));
     match own {
-        Own::Unfit(Unfit::Unhealthy) => {
-            "the program of this node says that its machine is not fit to lead".to_owned()
-        }
+        Own::Unfit(Unfit::Unhealthy(reason)) => unfit_because(reason),
         Own::Unfit(Unfit::Asked(time)) => {
             format!("this node was asked not to lead (`freeze`, `step-down`), {}", left(time))
         }

@@ -47,7 +47,6 @@ use self::gauges::Gauges;
 pub use self::guard::Guard;
 use self::guard::LeaseWriter;
 pub use self::handle::{Handle, LeadError};
-use self::health::Unfitness;
 pub use self::history::{Change, History};
 use self::leaderless::LeaderTimeout;
 use self::leadership::Publisher;
@@ -210,12 +209,13 @@ impl Election {
         let setup = setup(&config, storage.is_some(), preparation.is_some())?;
         let (publisher, leadership, history) = Publisher::new(config.node());
         let (lease_writer, leases) = LeaseWriter::new(clock, setup.silence);
-        let (ignored, unfitness) = (Arc::new(AtomicU64::new(0)), Unfitness::default());
+        let ignored = Arc::new(AtomicU64::new(0));
         let incarnation = incarnation();
         let hello = hello(&config, incarnation);
         let links = links(&config, setup.lifetime, clock);
         let disk = Disk::new(storage);
         let leader_timeout = LeaderTimeout::of(&config, clock);
+        let fitness = leader_timeout.fitness.clone();
         let reporter = Reporter {
             hello: hello.clone(),
             observers: config.observers().collect(),
@@ -225,7 +225,7 @@ impl Election {
             links: links.clone(),
             ignored: Arc::clone(&ignored),
             stalled: disk.stalled(),
-            unfitness: unfitness.clone(),
+            fitness: fitness.clone(),
             leader_timeout: leader_timeout.clone(),
             credentials: credentials.clone(),
             start: Instant::now(),
@@ -235,7 +235,6 @@ impl Election {
         let terms = Terms { credentials: credentials.clone(), lifetime: setup.lifetime, limits };
         let (mut connections, arrivals) =
             transport::start(hello, terms, &links, listener, answering(&report));
-        let fitness = leader_timeout.fitness.clone();
         connections.spawn(watch(&config, leader_timeout, &leadership, &report, &credentials));
         let without_lease = C::shortest_lease(config.core()).is_none().then_some(C::NAME);
         let gauges = Gauges::new(links.clone(), disk.times());
@@ -245,7 +244,7 @@ impl Election {
             leases,
             commands,
             report,
-            unfitness,
+            fitness: fitness.clone(),
             without_lease,
             incarnation,
             election: C::election_takes(config.core()),

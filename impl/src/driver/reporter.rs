@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
+use super::fitness::Fitness;
 use super::guard::LeaseReader;
-use super::health::Unfitness;
 use super::leaderless::LeaderTimeout;
 use super::leadership::LeadershipWatch;
 use crate::config::Current;
@@ -28,7 +28,7 @@ pub(super) struct Reporter<M> {
     pub(super) ignored: Arc<AtomicU64>,
     /// Whether the storage does not answer.
     pub(super) stalled: Arc<AtomicBool>,
-    pub(super) unfitness: Unfitness,
+    pub(super) fitness: Fitness,
     pub(super) leader_timeout: LeaderTimeout,
     pub(super) credentials: Current,
     pub(super) start: Instant,
@@ -63,7 +63,7 @@ impl<M: Copy + Send + Sync + 'static> Reporter<M> {
             seq: now.seq,
             uptime_ms: milliseconds(self.start.elapsed()),
             in_role_ms: milliseconds(now.since.elapsed()),
-            problem: problem.or_else(|| self.unfitness.problem()),
+            problem: problem.or_else(|| self.fitness.problem()),
             members,
             counters: Counters {
                 attempts: now.attempts,

@@ -116,10 +116,7 @@ fn bad(error: &str) -> Response {
 pub(super) async fn transfer(_: Allowed, State(shared): State<Shared>, To(to): To) -> Response {
     tracing::info!(node = shared.node(), peer = to.get(), "asked to hand over");
     match timeout(shared.longest(), shared.handle.transfer(to)).await {
-        Ok(Ok(())) => {
-            let epoch = shared.handle.leadership().now().epoch;
-            Json(json!({ "done": true, "next": to, "epoch": epoch })).into_response()
-        }
+        Ok(Ok(epoch)) => Json(json!({ "done": true, "next": to, "epoch": epoch })).into_response(),
         Ok(Err(error)) => answer(Ok(Err(error))),
         Err(elapsed) => answer(Err(elapsed)),
     }
@@ -147,10 +144,11 @@ pub(super) async fn freeze(
 
 impl Shared {
     /// How long it may take until the next node leads: this one waits for its work as long as its
-    /// lease lasts, which it may renew once more. More than half of a lease is left at any time.
+    /// lease lasts, which it may renew once more, and then for an election. More than half of a
+    /// lease is left at any time.
     pub(super) fn longest(&self) -> Duration {
         let left = self.handle.status().lease_ms.map(Duration::from_millis);
-        LIMIT + left.unwrap_or_default() * 2
+        LIMIT + left.unwrap_or_default() * 2 + self.handle.election()
     }
 
     fn node(&self) -> u16 {

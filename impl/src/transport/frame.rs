@@ -39,8 +39,7 @@ pub(crate) const MAX_OPENING: usize = 512;
 /// looks like adds a version, and keeps the one before it: nodes are upgraded one after another.
 /// Version 5 is the first that says the config epoch, and understands none before it. Version 6
 /// says how long leases last. Version 7 encrypts with a secret; without, it is version 6. Version 8
-/// has [pings](Frame::Ping), tells [rivals](Frame::Rival), and has the certificates and the
-/// witnesses in a status.
+/// has [pings](Frame::Ping), tells [rivals](Frame::Rival), and has another status.
 pub(crate) const VERSIONS: Versions = Versions { newest: 8, oldest: 5 };
 
 /// The first version in which a [`Hello`] has `leases`.
@@ -49,8 +48,9 @@ const LEASES: u16 = 6;
 /// The first version that is spoken with a secret: those before it had another handshake then.
 pub(crate) const NOISE: u16 = 7;
 
-/// The first version in which a status has `certificates` and `witnesses`.
-const CERTIFICATES: u16 = 8;
+/// The first version with the status of this release: it has grown in the middle, and one before it
+/// is not understood.
+pub(crate) const STATUS: u16 = 8;
 
 /// The first version in which there are pings: a side that speaks one before is sent none.
 pub(crate) const PINGS: u16 = 8;
@@ -303,8 +303,9 @@ impl Opening {
 }
 
 impl Reply {
-    /// The bytes of it in this version. Version 5 has no words for leases that do not fit: it is
-    /// told in those that it has for another protocol.
+    /// The bytes of it in this version. Version 5 has no words for leases that do not fit, and none
+    /// before 8 for a status that it does not understand: each is told in those that it has for
+    /// another protocol.
     pub(crate) fn encode(&self, version: u16) -> Result<Bytes, FrameError> {
         match self {
             Self::Hello(hello) if version < LEASES => {
@@ -313,28 +314,22 @@ impl Reply {
             Self::Refused(Refusal::Leases(own)) if version < LEASES => {
                 encode(&Self::Refused(Refusal::Protocol(format!("another: with {own}"))))
             }
-            Self::Status(report) if version < CERTIFICATES => {
-                let (certificates, witnesses) = (Vec::new(), Vec::new());
-                let report = StatusReport { certificates, witnesses, ..(**report).clone() };
-                Ok(cut(&cut(&encode(&Self::Status(Box::new(report)))?)))
+            Self::Status(_) if version < STATUS => {
+                let release = "another: ask with its own release".to_owned();
+                encode(&Self::Refused(Refusal::Protocol(release)))
             }
             _ => encode(self),
         }
     }
 
-    /// Reads one in this version. `Status` is the third kind, and ends with the numbers of its
-    /// `certificates` and of its `witnesses`.
+    /// Reads one in this version.
     pub(crate) fn decode(bytes: &[u8], version: u16) -> Result<Self, FrameError> {
-        match bytes {
-            [2, ..] if version < CERTIFICATES => decode(&[bytes, &[0, 0]].concat()),
-            _ => decode(&completed(bytes, version)),
-        }
+        decode(&completed(bytes, version))
     }
 }
 
 /// `Hello` is the first kind of opening and of reply, and its last byte says that it has no
-/// `leases`: in version 5 that byte is not there. The last two of a status say that it has no
-/// `certificates`, and no `witnesses`.
+/// `leases`: in version 5 that byte is not there.
 fn cut(frame: &Bytes) -> Bytes {
     frame.slice(..frame.len() - 1)
 }

@@ -63,6 +63,16 @@ pub(crate) enum Failure {
         /// The newest version that it speaks.
         theirs: u16,
     },
+    /// It is of a release whose status this one does not understand.
+    #[error(
+        "it speaks version {theirs} of the wire format, and a status is understood from version {} \
+         on: ask it with its own release, or upgrade it",
+        frame::STATUS
+    )]
+    OldStatus {
+        /// The version that both speak.
+        theirs: u16,
+    },
     /// The two know different secrets.
     #[error("it does not know the secret of this node: give every node the same secret")]
     Secret,
@@ -114,6 +124,10 @@ pub(crate) async fn call(
 
 /// Says what the caller wants, and returns the answer.
 pub(crate) async fn ask(channel: &mut Channel, opening: &Opening) -> Result<Reply, Failure> {
+    let theirs = channel.version();
+    if matches!(opening, Opening::StatusRequest) && theirs < frame::STATUS {
+        return Err(Failure::OldStatus { theirs });
+    }
     send(channel, opening.encode(channel.version())?).await?;
     // The other side is known, or need not be.
     channel.expect(sealed(frame::MAX_FRAME));

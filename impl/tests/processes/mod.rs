@@ -22,6 +22,7 @@ mod monitoring;
 mod observers;
 mod paused;
 mod protocols;
+mod roles;
 mod security;
 mod service;
 mod storage;

@@ -1,75 +1,18 @@
 //! A member that only observes: it follows whichever leader there is, and is no part of a majority.
 
-use std::collections::BTreeMap;
-use std::fs;
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
-
 use super::bad_input::refuses;
-use super::common::{Cluster, Process, bellwether, free_port, wait_until};
+use super::common::{Cluster, bellwether, wait_until};
+use super::roles::Roles;
 
 /// Longer than any promise, and an election after it.
 const LONG: Duration = Duration::from_secs(3);
 
-/// Three voters, and node 4, which observes.
-struct Watched {
-    cluster: Cluster,
-    running: BTreeMap<u16, Process>,
-    http: BTreeMap<u16, String>,
-    token: String,
-}
-
-impl Watched {
-    fn new() -> Self {
-        let cluster = Cluster::running(4, "quorum", "");
-        let text = fs::read_to_string(cluster.config()).expect("ours");
-        let text = text.replace("[members]", "observers = [4]\n[members]");
-        fs::write(cluster.config(), text).expect("ours");
-        let token = cluster.directory.path().join("token").display().to_string();
-        let made = bellwether().args(["keys", "secret", &token]).output().expect("it runs");
-        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
-        let http = (1..=4).map(|node| (node, format!("127.0.0.1:{}", free_port()))).collect();
-        let mut watched = Self { cluster, running: BTreeMap::new(), http, token };
-        (1..=4).for_each(|node| watched.start(node));
-        watched
-    }
-
-    fn start(&mut self, node: u16) {
-        let flags = ["--http", &self.http[&node], "--token-file", &self.token];
-        self.running.insert(node, self.cluster.run(&node.to_string(), node, &flags));
-    }
-
-    fn kill(&mut self, node: u16) {
-        self.running.remove(&node).expect("it runs").kill();
-    }
-
-    fn status(&self, node: u16) -> Value {
-        self.cluster.status(node).unwrap_or_default()
-    }
-
-    /// Waits until all that run, the observer included, follow one of them, and returns that and
-    /// its epoch.
-    fn leader(&self) -> (u16, u64) {
-        let mut found = None;
-        let agree = || {
-            let seen = |node: &u16| {
-                let status = self.status(*node);
-                Some((status["leader"].as_u64()?, status["epoch"].as_u64()?))
-            };
-            let all: Vec<_> = self.running.keys().map(seen).collect();
-            found = all[0].filter(|_| all.iter().all(|other| *other == all[0]));
-            found.is_some_and(|(leader, _)| self.running.contains_key(&(leader as u16)))
-        };
-        let logs = || (1..=4).map(|node| self.cluster.log_of(&node.to_string())).collect();
-        wait_until("all follow one of them", agree, logs);
-        found.map(|(leader, epoch)| (leader as u16, epoch)).expect("seen above")
-    }
-}
-
 #[test]
 fn an_observer_follows_and_helps_no_voter_to_lead() {
-    let mut watched = Watched::new();
+    let mut watched = Roles::new(4, "observers = [4]");
+    (1..=4).for_each(|node| watched.start(node));
     let (leader, epoch) = watched.leader();
     assert_ne!(leader, 4, "an observer never leads");
     let observes = watched.status(4);
@@ -112,7 +55,8 @@ fn an_observer_follows_and_helps_no_voter_to_lead() {
 
 #[test]
 fn no_leader_hands_over_to_an_observer() {
-    let watched = Watched::new();
+    let mut watched = Roles::new(4, "observers = [4]");
+    (1..=4).for_each(|node| watched.start(node));
     let (leader, epoch) = watched.leader();
     let http = &watched.http[&leader];
     let asked = ["transfer", "--http", http, "--token-file", &watched.token, "--to", "4"];

@@ -1,98 +1,54 @@
 //! A member that votes and never leads: its vote lets others lead, and it stays what it is.
 
-use std::collections::BTreeMap;
-use std::fs;
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
-
 use super::bad_input::refuses;
-use super::common::{Cluster, Process, bellwether, free_port, wait_until};
+use super::common::{Cluster, bellwether, wait_until};
+use super::roles::Roles;
 
 /// Longer than any promise, and an election after it.
 const LONG: Duration = Duration::from_secs(3);
 
-/// Nodes 1 and 2, and node 3, which is a witness.
-struct Witnessed {
-    cluster: Cluster,
-    running: BTreeMap<u16, Process>,
-    http: BTreeMap<u16, String>,
-    token: String,
-}
-
-impl Witnessed {
-    fn new() -> Self {
-        let cluster = Cluster::running(3, "quorum", "");
-        let text = fs::read_to_string(cluster.config()).expect("ours");
-        let text = text.replace("[members]", "witnesses = [3]\n[members]");
-        fs::write(cluster.config(), text).expect("ours");
-        let token = cluster.directory.path().join("token").display().to_string();
-        let made = bellwether().args(["keys", "secret", &token]).output().expect("it runs");
-        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
-        let http = (1..=3).map(|node| (node, format!("127.0.0.1:{}", free_port()))).collect();
-        Self { cluster, running: BTreeMap::new(), http, token }
-    }
-
-    fn start(&mut self, node: u16) {
-        let flags = ["--http", &self.http[&node], "--token-file", &self.token];
-        self.running.insert(node, self.cluster.run(&node.to_string(), node, &flags));
-    }
-
-    fn kill(&mut self, node: u16) {
-        self.running.remove(&node).expect("it runs").kill();
-    }
-
-    fn status(&self, node: u16) -> Value {
-        self.cluster.status(node).unwrap_or_default()
-    }
-
-    /// Waits until all that run follow node `leader`, and returns its epoch.
-    fn epoch_of(&self, leader: u16) -> u64 {
-        let mut epoch = None;
-        let follow = || {
-            let seen = |node: &u16| {
-                let status = self.status(*node);
-                let follows = status["leader"] == leader;
-                status["epoch"].as_u64().filter(|_| follows)
-            };
-            let all: Vec<_> = self.running.keys().map(seen).collect();
-            epoch = all[0].filter(|_| all.iter().all(|other| *other == all[0]));
-            epoch.is_some()
-        };
-        let logs = || (1..=3).map(|node| self.cluster.log_of(&node.to_string())).collect();
-        wait_until(&format!("all follow {leader}"), follow, logs);
-        epoch.expect("seen above")
-    }
+/// Waits until all that run follow node `leader`, and returns its epoch.
+fn epoch_of(roles: &Roles, leader: u16) -> u64 {
+    let mut epoch = None;
+    let leads = || {
+        let (seen, of) = roles.leader();
+        epoch = Some(of).filter(|_| seen == leader);
+        epoch.is_some()
+    };
+    wait_until(&format!("all follow {leader}"), leads, String::new);
+    epoch.expect("seen above")
 }
 
 #[test]
 fn a_witness_lets_others_lead_and_never_leads_itself() {
-    let mut three = Witnessed::new();
+    let mut three = Roles::new(3, "witnesses = [3]");
     // With the vote of the witness alone.
     [3, 2].into_iter().for_each(|node| three.start(node));
-    let first = three.epoch_of(2);
+    let first = epoch_of(&three, 2);
     three.start(1);
-    assert_eq!(three.epoch_of(2), first);
+    assert_eq!(epoch_of(&three, 2), first);
     assert_eq!(three.status(1)["witnesses"], serde_json::json!([3]));
     let said = three.cluster.ask(3, &[]).stdout;
     let said = String::from_utf8_lossy(&said);
     assert!(said.contains("follower, a witness, for"), "{said}");
 
     three.kill(2);
-    let second = three.epoch_of(1);
+    let second = epoch_of(&three, 1);
     assert!(second > first, "{second} after {first}");
     let asked = ["transfer", "--http", &three.http[&1], "--token-file", &three.token, "--to", "3"];
     let answer = bellwether().args(asked).output().expect("it runs");
     let text = String::from_utf8_lossy(&answer.stderr);
     assert_eq!(answer.status.code(), Some(1), "{text}");
     assert!(text.contains("node 3 is a witness, which votes and never leads"), "{text}");
-    assert_eq!(three.epoch_of(1), second);
+    assert_eq!(epoch_of(&three, 1), second);
 
     // A restart changes nothing. The other voter that is left is asked not to lead, and the witness
     // does not run either.
     three.kill(3);
     three.start(3);
-    assert!(three.epoch_of(1) >= second);
+    assert!(epoch_of(&three, 1) >= second);
     let asked = ["step-down", "--http", &three.http[&1], "--token-file", &three.token];
     let answer = bellwether().args(asked).args(["--for", "1min"]).output().expect("it runs");
     assert!(answer.status.success(), "{}", String::from_utf8_lossy(&answer.stderr));
@@ -103,7 +59,7 @@ fn a_witness_lets_others_lead_and_never_leads_itself() {
         assert!(status.is_null() || status["role"] == "follower", "{status}");
     }
     three.start(2);
-    assert!(three.epoch_of(2) > second);
+    assert!(epoch_of(&three, 2) > second);
 }
 
 #[test]

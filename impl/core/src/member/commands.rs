@@ -76,10 +76,7 @@ pub enum RequestError {
         problem: String,
     },
     /// The node that is to lead instead has not come to lead.
-    #[error(
-        "node {to} has not taken over: it is frozen, unfit, paused or too slow, and its own status \
-         says which; {}", leader_of(*leader)
-    )]
+    #[error("{}", not_taken(*to, *leader))]
     NotTaken {
         /// The node that was to lead instead.
         to: NodeId,
@@ -91,8 +88,14 @@ pub enum RequestError {
     Stopped,
 }
 
-fn leader_of(leader: Option<NodeId>) -> String {
-    leader.map_or("no leader is known".to_owned(), |leader| format!("node {leader} leads"))
+fn not_taken(to: NodeId, leader: Option<NodeId>) -> String {
+    match leader {
+        Some(leader) => format!(
+            "node {to} has not taken over: it is frozen, unfit, paused or too slow, and its own \
+             status says which; node {leader} leads"
+        ),
+        None => format!("no leader is heard yet, and node {to} may come to lead: ask again"),
+    }
 }
 
 impl Command {

@@ -151,12 +151,23 @@ fn change((kept, given): &(Members, Members)) -> String {
         None => {
             "a list of members is never taken back: give it the newest configuration".to_owned()
         }
+        Some(1) if !leaves_a_majority(kept, given) => {
+            "the first leader of a list needs a majority of the list before, and too few of that \
+             stay: let another voter join first"
+                .to_owned()
+        }
         Some(0) => format!("voters change only with a higher one: set config_epoch = {}", old + 1),
         Some(_) => "one voter may join or leave with each config_epoch: change one after another, \
                     on all nodes"
             .to_owned(),
     };
     format!("{lists}: {remedy}")
+}
+
+/// Whether those who vote by both lists are a majority of the one before.
+pub(super) fn leaves_a_majority(kept: &Members, given: &Members) -> bool {
+    let stay = kept.voters().iter().filter(|&&id| given.votes(id)).count();
+    2 * stay > kept.voters().len()
 }
 
 fn listed(ids: &[NodeId]) -> String {

@@ -38,7 +38,7 @@ impl Node {
             leases,
             commands,
             report,
-            unfitness: Unfitness::default(),
+            fitness: Fitness::default(),
             without_lease: None,
             incarnation: 1,
             election: Duration::from_secs(1),

@@ -83,7 +83,10 @@ fn what_keeps_the_node_itself_from_leading_is_said() {
     let minute = Duration::from_secs(60);
     let unfit = |unfit| own_cause(None, Some(unfit));
     for (own, words) in [
-        (unfit(Unfit::Unhealthy), "its machine is not fit"),
+        (
+            unfit(Unfit::Unhealthy("the disk is full".to_owned())),
+            "not fit to lead: the disk is full",
+        ),
         (unfit(Unfit::Asked(minute)), "(`freeze`, `step-down`), and does not run for another 1m"),
         (
             unfit(Unfit::Unprepared(Some(minute))),

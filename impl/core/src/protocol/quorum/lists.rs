@@ -17,6 +17,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::{Context, Durable, NodeId, Quorum, Reason, Timer};
+use crate::protocol::settings::leaves_a_majority;
 use crate::protocol::{MemberError, Members};
 
 /// It waited to hear a member, and has heard one.
@@ -51,9 +52,11 @@ impl List {
         let left = self.voters.iter().filter(|&&id| !next.votes(id)).count();
         let joined = next.voters().iter().filter(|id| !self.voters.contains(id)).count();
         let changes = left + joined;
+        let from = Members::of_any_size(self.voters.iter().copied()).numbered(own);
+        // Those that stay must be enough to let the first leader of the next list lead.
+        let too_few = given == own + 1 && !leaves_a_majority(&from, next);
         // Each of the lists between may have changed one voter.
-        if given < own || changes as u64 > given - own {
-            let from = Members::of_any_size(self.voters.iter().copied()).numbered(own);
+        if given < own || changes as u64 > given - own || too_few {
             let change = (from, next.clone());
             return Err(MemberError::Change(Box::new(change)));
         }

@@ -58,6 +58,10 @@ fn an_older_list_and_one_that_changes_too_much_are_refused() {
     let one_by_one = "one voter may join or leave with each config_epoch: change one after \
                       another, on all nodes";
     assert_eq!(refusal(members(4, &[1, 2, 4])), what("4 (voters 1, 2, 4)") + one_by_one);
+    let alone = given(1, Some(kept(1, &[1, 2], true)), members(2, &[1]));
+    let alone = alone.expect_err("no majority of the two stays").to_string();
+    assert!(alone.ends_with("let another voter join first"), "{alone}");
+    given(1, Some(kept(1, &[1], true)), members(2, &[1, 2])).expect("one becomes two");
     for next in [members(3, &[1, 2, 3]), members(4, &[1, 2]), members(5, &[1, 2, 4])] {
         given(1, Some(kept(3, &[1, 2, 3], true)), next).expect("one change for each config epoch");
     }

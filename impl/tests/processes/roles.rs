@@ -1,0 +1,61 @@
+//! A cluster of which some members observe, or are witnesses, with HTTP and a token.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use serde_json::Value;
+
+use super::common::{Cluster, Process, bellwether, free_port, wait_until};
+
+pub(crate) struct Roles {
+    pub(crate) cluster: Cluster,
+    pub(crate) running: BTreeMap<u16, Process>,
+    pub(crate) http: BTreeMap<u16, String>,
+    pub(crate) token: String,
+}
+
+impl Roles {
+    /// So many nodes, none of which runs yet, with this line in their configuration.
+    pub(crate) fn new(size: u16, roles: &str) -> Self {
+        let cluster = Cluster::running(size, "quorum", "");
+        let text = fs::read_to_string(cluster.config()).expect("ours");
+        let text = text.replace("[members]", &format!("{roles}\n[members]"));
+        fs::write(cluster.config(), text).expect("ours");
+        let token = cluster.directory.path().join("token").display().to_string();
+        let made = bellwether().args(["keys", "secret", &token]).output().expect("it runs");
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        let http = (1..=size).map(|node| (node, format!("127.0.0.1:{}", free_port()))).collect();
+        Self { cluster, running: BTreeMap::new(), http, token }
+    }
+
+    pub(crate) fn start(&mut self, node: u16) {
+        let flags = ["--http", &self.http[&node], "--token-file", &self.token];
+        self.running.insert(node, self.cluster.run(&node.to_string(), node, &flags));
+    }
+
+    pub(crate) fn kill(&mut self, node: u16) {
+        self.running.remove(&node).expect("it runs").kill();
+    }
+
+    pub(crate) fn status(&self, node: u16) -> Value {
+        self.cluster.status(node).unwrap_or_default()
+    }
+
+    /// Waits until all that run, whatever they are, follow one of them, and returns that and its
+    /// epoch.
+    pub(crate) fn leader(&self) -> (u16, u64) {
+        let mut found = None;
+        let agree = || {
+            let seen = |node: &u16| {
+                let status = self.status(*node);
+                Some((status["leader"].as_u64()?, status["epoch"].as_u64()?))
+            };
+            let all: Vec<_> = self.running.keys().map(seen).collect();
+            found = all[0].filter(|_| all.iter().all(|other| *other == all[0]));
+            found.is_some_and(|(leader, _)| self.running.contains_key(&(leader as u16)))
+        };
+        let logs = || self.http.keys().map(|node| self.cluster.log_of(&node.to_string())).collect();
+        wait_until("all follow one of them", agree, logs);
+        found.map(|(leader, epoch)| (leader as u16, epoch)).expect("seen above")
+    }
+}
