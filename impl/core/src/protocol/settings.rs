@@ -151,7 +151,10 @@ fn change((kept, given): &(Members, Members)) -> String {
         None => {
             "a list of members is never taken back: give it the newest configuration".to_owned()
         }
-        Some(1) if !leaves_a_majority(kept, given) => {
+        Some(1)
+            if given.voters().len() + 1 == kept.voters().len()
+                && !leaves_a_majority(kept, given) =>
+        {
             "the first leader of a list needs a majority of the list before, and too few of that \
              stay: let another voter join first"
                 .to_owned()
