@@ -2,6 +2,9 @@
 //! are those of `docs/daemon.md`.
 
 use std::fs;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
 
 use super::bad_input::{logs, refuses};
 use super::common::{Cluster, wait_until};
@@ -25,9 +28,14 @@ impl Changing {
 
     /// Nodes `1..=members` are the list with this number.
     fn write(&self, config_epoch: u64, members: u16) {
+        self.write_list(config_epoch, &(1..=members).collect::<Vec<_>>());
+    }
+
+    /// These nodes are the list with this number.
+    fn write_list(&self, config_epoch: u64, members: &[u16]) {
         let is_member = |line: &&str| {
             let node = line.split(" = \"127").next().and_then(|id| id.parse::<u16>().ok());
-            node.is_none_or(|node| node <= members)
+            node.is_none_or(|node| members.contains(&node))
         };
         let lines: Vec<_> = self.all.lines().filter(is_member).collect();
         let text = lines.join("\n");
@@ -56,6 +64,39 @@ impl Changing {
         assert!(epoch > before, "{epoch} after {before}");
         epoch
     }
+}
+
+/// An operator's error: half of the nodes get another list with the same number. No node leads,
+/// and the steps of the page repair it.
+#[test]
+fn two_lists_with_one_number_have_no_leader_and_can_be_repaired() {
+    let mut changing = Changing::new(4);
+    for node in 1..=4 {
+        changing.write_list(2, if node % 2 == 1 { &[1, 2, 3] } else { &[1, 2, 4] });
+        changing.restart(node);
+    }
+    // Each is asked at its address, by whichever list.
+    fs::write(changing.cluster.config(), &changing.all).expect("ours");
+    let until = Instant::now() + Duration::from_secs(4);
+    while Instant::now() < until {
+        for node in 1..=4 {
+            let status = changing.cluster.status(node).expect("it runs");
+            assert!(status["lease_ms"].is_null() && status["leader"].is_null(), "{status}");
+        }
+    }
+    let other = |status: &Value| status["members"].to_string().contains("it has other members");
+    changing.cluster.wait_for(1, "it says that node 2 has another list", other);
+
+    for node in 1..=4 {
+        let mut process = changing.cluster.take(node);
+        process.ask_to_end();
+        assert!(process.ended().success());
+    }
+    changing.write_list(2, &[1, 2, 3]);
+    let directory = changing.cluster.directory.path().join("quorum-2");
+    fs::remove_dir_all(directory).expect("it is there");
+    (1..=3).for_each(|node| changing.cluster.start(node));
+    changing.agree(2, 3, 1);
 }
 
 #[test]
