@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::Deserialize;
 use toml::Spanned;
@@ -16,6 +17,7 @@ use super::hooks::{self, Hooks};
 use super::http::{self, HttpSettings};
 use super::log::{FileLog, Levels, Log};
 use super::network::{self, NetworkSettings};
+use super::priority::{Preference, Priority};
 use super::security::{self, SecuritySettings};
 use super::{
     Address, ClusterId, Config, Credentials, Detection, Error, Parts, Runnable, protocols,
@@ -26,7 +28,7 @@ use crate::protocol::{Core, MemberError, Members, NAMES, NodeId, Recommended};
 const LARGEST: u64 = 256 * 1024;
 
 /// The keys that may stand at the top, besides the sections of the protocols.
-const TOP: [&str; 16] = [
+const TOP: [&str; 18] = [
     "cluster",
     "protocol",
     "node",
@@ -34,6 +36,8 @@ const TOP: [&str; 16] = [
     "config_epoch",
     "observers",
     "witnesses",
+    "priority",
+    "preempt_delay",
     "members",
     "storage",
     "security",
@@ -90,6 +94,9 @@ pub fn reference() -> Vec<(String, String)> {
         (key, value)
     };
     let mut all: Vec<_> = top.chain(below).map(value).collect();
+    for (key, value) in Preference::reference() {
+        all.iter_mut().filter(|known| known.0 == key).for_each(|known| known.1.clone_from(&value));
+    }
     all.extend(detector::reference());
     all.extend(Hooks::reference());
     all.extend(Health::reference());
@@ -148,6 +155,9 @@ struct File {
     observers: Vec<NodeNumber>,
     #[serde(default)]
     witnesses: Vec<NodeNumber>,
+    priority: Option<Priority>,
+    #[serde(default, deserialize_with = "fields::time")]
+    preempt_delay: Option<Duration>,
     members: BTreeMap<MemberKey, Address>,
     #[serde(default)]
     storage: FileStorage,
@@ -357,6 +367,7 @@ impl Source {
             detection,
             hooks: file.hooks,
             health: file.health,
+            preference: Preference::of(file.priority, file.preempt_delay),
             security: self.overrides.security.clone().or(file.security).resolve(node)?,
             http: self.overrides.http.clone().or(file.http).resolve(node),
             network: self.overrides.network.or(file.network),

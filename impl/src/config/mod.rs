@@ -16,6 +16,7 @@ mod hooks;
 mod http;
 mod log;
 mod network;
+mod priority;
 mod protection;
 mod protocols;
 mod security;
@@ -34,6 +35,7 @@ pub use self::hooks::Hooks;
 pub use self::http::{Certificates, Http, HttpSettings, SHORTEST_TOKEN, Token};
 pub use self::log::{Levels, Log, LogFormat};
 pub use self::network::NetworkSettings;
+use self::priority::Preference;
 pub use self::protocols::{LeaseSection, Runnable, StollerSection, Visitor, keys, load, warning};
 use self::protocols::{core, with_roles};
 pub use self::security::expiry::{CertificateUse, Expiry};
@@ -64,6 +66,7 @@ pub struct Config<C: Runnable = Recommended> {
     network: NetworkSettings,
     hooks: Hooks,
     health: Health,
+    preference: Preference,
 }
 
 /// What a configuration is made of.
@@ -83,6 +86,7 @@ struct Parts<C: Runnable> {
     network: NetworkSettings,
     hooks: Hooks,
     health: Health,
+    preference: Preference,
 }
 
 impl Config {
@@ -154,6 +158,7 @@ impl<C: Runnable> Config<C> {
             network: NetworkSettings::default(),
             hooks: Hooks::default(),
             health: Health::default(),
+            preference: Preference::default(),
         })
     }
 
@@ -291,7 +296,7 @@ impl<C: Runnable> Config<C> {
     fn assemble(parts: Parts<C>) -> Result<Self, Error> {
         let Parts { cluster, node, members, listen, section, directory, .. } = parts;
         let Parts { observers, witnesses, config_epoch, .. } = parts;
-        let Parts { detection, security, http, network, hooks, health, .. } = parts;
+        let Parts { detection, security, http, network, hooks, health, preference, .. } = parts;
         let ids = Members::new(members.iter().map(|&(id, _)| id))?.numbered(config_epoch);
         let ids = with_roles::<C>(ids, observers, witnesses)?;
         let addresses: BTreeMap<_, _> = members.into_iter().collect();
@@ -309,6 +314,7 @@ impl<C: Runnable> Config<C> {
         network.check()?;
         hooks.check()?;
         health.validate::<C>()?;
+        preference.validate::<C>(&core)?;
         http.check()?;
         let fill = |directory: String| {
             directory.replace("{node}", &node.to_string()).replace("{protocol}", C::NAME).into()
@@ -329,6 +335,7 @@ impl<C: Runnable> Config<C> {
             network,
             hooks,
             health,
+            preference,
         })
     }
 
@@ -455,10 +462,11 @@ impl<C: Runnable> Config<C> {
         let levels = toml::Value::from(levels.to_string());
         format!(
             "cluster = \"{cluster}\"\nprotocol = \"{protocol}\"\nnode = {node}\n\
-             listen = \"{listen}\"\nconfig_epoch = {config_epoch}\nobservers = [{observers}]\n\
-             witnesses = [{witnesses}]\n\n[members]\n{members}{section}\
+             listen = \"{listen}\"\n{preference}config_epoch = {config_epoch}\n\
+             observers = [{observers}]\nwitnesses = [{witnesses}]\n\n[members]\n{members}{section}\
              {storage}{security}{http}{network}{detector}{hooks}{health}\n\
              [log]\nlevel = {levels}\nformat = \"{format}\"\n",
+            preference = self.preference.write(),
             storage = storage.unwrap_or_default(),
             security = self.security.write(),
             http = self.http.write(),
