@@ -25,6 +25,11 @@ const BLOCKS: &[(&str, &str, How)] = &[
     ("docs/ci.md", "cargo run -p bellwether-conformance --example mutants", Not(LONG)),
     ("docs/ci.md", "target/release/bellwether-conformance lockstep", Runs),
     ("docs/daemon.md", "cargo build --release -p bellwether", Prints("taking part in elections")),
+    (
+        "docs/daemon.md",
+        "bellwether maintenance begin",
+        Not("it needs a cluster with a token; tests/processes/standing.rs"),
+    ),
     ("docs/daemon.md", "target/release/bellwether exec", Prints("taking part in elections")),
     ("docs/daemon.md", "bellwether keys secret /etc", Not("it writes into /etc")),
     ("docs/daemon.md", "bellwether keys init keys", Runs),

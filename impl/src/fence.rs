@@ -47,8 +47,8 @@ pub mod sql;
 /// The lowest epoch that any node leads.
 const FIRST: Epoch = Epoch::new(1);
 
-/// A fencing token: what a leader sends along with each write. [`Guard::token`](crate::Guard::token)
-/// returns it.
+/// A fencing token: what a leader sends along with each write.
+/// [`Guard::token`](crate::Guard::token) returns it.
 ///
 /// The epoch says which leadership is the newest. No two nodes lead one epoch; the node is there so
 /// that a resource refuses the second of them should that ever happen, after an error of an

@@ -1,5 +1,5 @@
-//! What nodes tell each other of themselves: which of them is to lead, and whether the cluster is in
-//! maintenance.
+//! What nodes tell each other of themselves: which of them is to lead, and whether the cluster is
+//! in maintenance.
 
 use std::path::Path;
 use std::time::{Duration, Instant};

@@ -1,4 +1,5 @@
-//! `bellwether transfer`, `step-down`, `freeze` and `maintenance`: asks something of a running node.
+//! `bellwether transfer`, `step-down`, `freeze` and `maintenance`: asks something of a running
+//! node.
 
 use std::process::ExitCode;
 use std::time::Duration;

@@ -21,7 +21,7 @@ use crate::storage::{Directory, Storage as _, StorageError};
 use crate::transport::Links;
 use crate::transport::standing::{Maintenance, Standing, Standings};
 
-/// How long between two looks at what nobody tells.
+/// How long between two looks at what is not told.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// A node in maintenance does not run for so long. It is asked again before that is over.

@@ -151,12 +151,12 @@ proptest! {
                     let done = fence.raise(resource, token(epoch, node));
                     expect(&known, resource, (epoch, node), fence.broken, &done)?;
                 },
-                Step::Write { resource, token: (epoch, node), save } => if let Some(fence) = &mut fence {
+                Step::Write { resource, token: of, save } => if let Some(fence) = &mut fence {
                     disk.with(|content| content.next = save);
-                    let write = |writes: &mut Writes| writes.push((epoch, node, number));
-                    let done = fence.write(resource, token(epoch, node), write);
+                    let write = |writes: &mut Writes| writes.push((of.0, of.1, number));
+                    let done = fence.write(resource, token(of.0, of.1), write);
                     disk.with(|content| content.next = Save::Succeeds);
-                    expect(&known, resource, (epoch, node), fence.broken, &done)?;
+                    expect(&known, resource, of, fence.broken, &done)?;
                 },
             }
             if matches!(step, Step::Crash) {

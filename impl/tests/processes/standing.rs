@@ -73,6 +73,8 @@ fn a_priority_is_read_again_and_the_leader_hands_over() {
     set("300");
     let complains = || three.cluster.log_of("1").contains("use a number from 0 to 255");
     wait_until("it complains", complains, || three.cluster.log_of("1"));
+    assert_eq!(three.status(1)["priority"], serde_json::Value::Null, "the file is wrong");
+    fs::write(three.cluster.config(), &text).expect("ours");
     says(&three, 1, "priority  201");
     set("0");
     wait_until("another leads", || three.leader().0 == 3, || three.cluster.log_of("3"));
