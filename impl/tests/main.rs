@@ -5,3 +5,4 @@ mod library;
 mod persistence;
 mod processes;
 mod rivals;
+mod standing;

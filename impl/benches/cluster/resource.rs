@@ -13,9 +13,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use bellwether::Epoch;
-use bellwether::fence::Fence;
+use bellwether::fence::{Fence, Token};
 use bellwether::storage::Memory;
+use bellwether::{Epoch, NodeId};
 
 /// The name of the number.
 const NUMBER: &str = "number";
@@ -139,20 +139,22 @@ impl State {
     /// the epoch is old.
     fn write(&mut self, node: u64, epoch: u64, number: Option<u64>) -> Option<u64> {
         let now = Instant::now();
-        let node = u16::try_from(node).unwrap_or(0);
-        let mut before = 0;
-        let written = self.fence.write(NUMBER, Epoch::new(epoch), |kept| {
-            before = *kept;
-            *kept = number.unwrap_or(*kept);
-        });
-        let seen = &mut self.seen;
-        if written.is_err() {
-            seen.refused += 1;
-            return None;
-        }
+        let id = u16::try_from(node).ok().and_then(NodeId::new)?;
+        let (seen, node) = (&mut self.seen, id.get());
+        // The fence would refuse the second one, and all would look well.
         let writer = *seen.writers.entry(epoch).or_insert(node);
         if writer != node {
             seen.violate(format_args!("epoch {epoch} is led by node {writer} and node {node}"));
+        }
+        let mut before = 0;
+        let token = Token { epoch: Epoch::new(epoch), node: id };
+        let written = self.fence.write(NUMBER, token, |kept| {
+            before = *kept;
+            *kept = number.unwrap_or(*kept);
+        });
+        if written.is_err() {
+            seen.refused += 1;
+            return None;
         }
         let Some(number) = number else { return Some(before) };
         if number != before + 1 {
@@ -219,9 +221,9 @@ pub(crate) fn test() -> anyhow::Result<()> {
     }
     anyhow::ensure!(state.write(1, 1, Some(2)).is_none(), "an old epoch");
     anyhow::ensure!(state.seen.refused == 1 && state.seen.violations.is_empty());
-    state.write(3, 2, Some(2));
+    anyhow::ensure!(state.write(3, 2, Some(2)).is_none(), "another node in this epoch");
     anyhow::ensure!(state.seen.violations.len() == 1, "two leaders of one epoch");
-    state.write(2, 2, Some(2));
+    state.write(2, 2, Some(3));
     anyhow::ensure!(state.seen.violations.len() == 2, "one writes between");
     Ok(())
 }

@@ -73,6 +73,7 @@ enum Command {
     Transfer(control::TransferArgs),
     StepDown(control::StepDownArgs),
     Freeze(control::FreezeArgs),
+    Maintenance(control::MaintenanceArgs),
     Demo(demo::Args),
     #[command(hide = true)]
     DemoNode(demo::node::Args),
@@ -140,6 +141,7 @@ fn run(line: &Line) -> Result<ExitCode, Failure> {
         Command::Transfer(args) => control::transfer(args),
         Command::StepDown(args) => control::step_down(args),
         Command::Freeze(args) => control::freeze(args),
+        Command::Maintenance(args) => control::maintenance(args),
         Command::Demo(args) => demo::run(args),
         Command::DemoNode(args) => demo::node::run(args),
         Command::CheckConfig(args) => check_config::run(args, &line.given),

@@ -19,8 +19,8 @@ use super::{Failure, hooks, log, service};
 /// Take part in elections until SIGTERM or SIGINT
 ///
 /// Logs to standard error; every change of leader or epoch is one line. Settings count in this
-/// order: flags, environment, file, defaults. SIGHUP reads the file again: `log.level` and
-/// `[hooks]` may change, and so may what is in the files of secrets, keys, certificates and the
+/// order: flags, environment, file, defaults. SIGHUP reads the file again: `log.level`, `priority`
+/// and `[hooks]` may change, and so may what is in the files of secrets, keys, certificates and the
 /// token.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\

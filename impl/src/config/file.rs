@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::Deserialize;
 use toml::Spanned;
@@ -23,6 +24,7 @@ pub use self::log::{Levels, Log, LogFormat};
 pub use self::protocols::{Visitor, keys, load};
 pub use self::settings::{HttpSettings, SecuritySettings};
 use self::values::Mistake;
+use super::priority::Preference;
 use super::{
     Address, ClusterId, Config, Credentials, Detection, Error, Health, Hooks, Http,
     NetworkSettings, Parts, Runnable,
@@ -88,6 +90,9 @@ struct File {
     observers: Vec<NodeNumber>,
     #[serde(default)]
     witnesses: Vec<NodeNumber>,
+    priority: Option<Priority>,
+    #[serde(default, deserialize_with = "fields::time")]
+    preempt_delay: Option<Duration>,
     members: BTreeMap<MemberKey, Address>,
     #[serde(default)]
     storage: FileStorage,
@@ -140,6 +145,29 @@ impl TryFrom<i64> for ConfigEpoch {
     fn try_from(number: i64) -> Result<Self, MemberError> {
         let wrong = || MemberError::ConfigEpoch { text: number.to_string() };
         u64::try_from(number).ok().filter(|&number| number > 0).map(Self).ok_or_else(wrong)
+    }
+}
+
+/// A priority in a file.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(try_from = "i64")]
+struct Priority(u8);
+
+impl TryFrom<i64> for Priority {
+    type Error = String;
+
+    fn try_from(number: i64) -> Result<Self, String> {
+        let wrong = |_| format!("{number} is no priority: use a number from 0 to 255");
+        u8::try_from(number).map(Self).map_err(wrong)
+    }
+}
+
+/// What a file says, and the default where it says nothing.
+fn preference(priority: Option<Priority>, preempt_delay: Option<Duration>) -> Preference {
+    let default = Preference::default();
+    Preference {
+        priority: priority.map_or(default.priority, |Priority(priority)| priority),
+        preempt_delay: preempt_delay.unwrap_or(default.preempt_delay),
     }
 }
 
@@ -309,6 +337,7 @@ impl Source {
             detection,
             hooks: file.hooks,
             health: file.health,
+            preference: preference(file.priority, file.preempt_delay),
             security: self.overrides.security.clone().or(file.security).resolve(node)?,
             http: self.overrides.http.clone().or(file.http).resolve(node),
             network: self.overrides.network.or(file.network),

@@ -16,6 +16,7 @@ mod health;
 mod hooks;
 mod http;
 mod network;
+mod priority;
 mod protection;
 mod protocols;
 mod security;
@@ -37,6 +38,7 @@ pub use self::health::Health;
 pub use self::hooks::Hooks;
 pub use self::http::{Http, SHORTEST_TOKEN, Token};
 pub use self::network::NetworkSettings;
+use self::priority::Preference;
 pub use self::protocols::{LeaseSection, Runnable, StollerSection, warning};
 use self::protocols::{core, with_roles};
 pub use self::security::expiry::{CertificateUse, Expiry};
@@ -69,6 +71,7 @@ pub struct Config<C: Runnable = Recommended> {
     network: NetworkSettings,
     hooks: Hooks,
     health: Health,
+    preference: Preference,
 }
 
 /// What a configuration is made of.
@@ -88,6 +91,7 @@ struct Parts<C: Runnable> {
     network: NetworkSettings,
     hooks: Hooks,
     health: Health,
+    preference: Preference,
 }
 
 impl Config {
@@ -159,6 +163,7 @@ impl<C: Runnable> Config<C> {
             network: NetworkSettings::default(),
             hooks: Hooks::default(),
             health: Health::default(),
+            preference: Preference::default(),
         })
     }
 
@@ -287,7 +292,7 @@ impl<C: Runnable> Config<C> {
     fn assemble(parts: Parts<C>) -> Result<Self, Error> {
         let Parts { cluster, node, members, listen, section, directory, .. } = parts;
         let Parts { observers, witnesses, config_epoch, .. } = parts;
-        let Parts { detection, security, http, network, hooks, health, .. } = parts;
+        let Parts { detection, security, http, network, hooks, health, preference, .. } = parts;
         let ids = Members::new(members.iter().map(|&(id, _)| id))?.numbered(config_epoch);
         let ids = with_roles::<C>(ids, observers, witnesses)?;
         let addresses: BTreeMap<_, _> = members.into_iter().collect();
@@ -305,6 +310,7 @@ impl<C: Runnable> Config<C> {
         network.check()?;
         hooks.check()?;
         health.validate::<C>()?;
+        preference.validate::<C>(&core)?;
         http.check()?;
         let fill = |directory: String| {
             directory.replace("{node}", &node.to_string()).replace("{protocol}", C::NAME).into()
@@ -325,6 +331,7 @@ impl<C: Runnable> Config<C> {
             network,
             hooks,
             health,
+            preference,
         })
     }
 

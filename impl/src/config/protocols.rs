@@ -73,6 +73,13 @@ pub trait Runnable: Core {
         Vec::new()
     }
 
+    /// Returns whether a leader hands over to a node with a [higher
+    /// priority](Config::priority): it can, and no node takes over by itself.
+    fn prefers_by_priority(config: &Self::Config) -> bool {
+        let _ = config;
+        false
+    }
+
     /// Returns whether the node has durable state, and so needs storage.
     fn durable(config: &Self::Config) -> bool {
         let _ = config;
@@ -406,5 +413,9 @@ impl Runnable for Quorum {
 
     fn terms(config: &Self::Config) -> Option<LeaseTerms> {
         Some(config.timing.terms())
+    }
+
+    fn prefers_by_priority(config: &Self::Config) -> bool {
+        config.timing.preemption == quorum::Preemption::Never
     }
 }

@@ -71,6 +71,9 @@ impl Handle {
     fn unreachable(&self, to: NodeId) -> Option<String> {
         let member = self.status().members.into_iter().find(|member| member.node == to)?;
         let problem = match member.link {
+            Link::Connected if member.fit == Some(false) => {
+                "it says that it is not fit to lead, or was asked not to run".to_owned()
+            }
             Link::Connected if member.heard => return None,
             Link::Connected => "it has no connection to this node".to_owned(),
             _ => member.problem.or(member.error).unwrap_or_else(|| "no connection".to_owned()),
@@ -150,6 +153,8 @@ impl Handle {
             .send(CommandRequest { command, reply })
             .await
             .map_err(|_| RequestError::Stopped)?;
-        answered.await.map_err(stopped)?
+        let answer = answered.await.map_err(stopped)?;
+        self.tell_fitness();
+        answer
     }
 }

@@ -17,6 +17,7 @@ use super::gauges::Gauges;
 use super::guard::{Guard, LeaseReader};
 use super::history::History;
 use super::leadership::{Leadership, LeadershipWatch, OwnChange};
+use super::standing::OwnStanding;
 use super::work::Work;
 use crate::member::LONGEST_SLEEP;
 use crate::status::{Measurements, StatusReport};
@@ -41,6 +42,8 @@ pub struct Handle {
     pub(super) election: Duration,
     /// What is measured.
     pub(super) gauges: Gauges,
+    /// What the node says of itself, and hears of the others.
+    pub(super) standing: OwnStanding,
 }
 
 impl fmt::Debug for Handle {

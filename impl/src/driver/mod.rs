@@ -21,6 +21,7 @@ mod leaderless;
 mod leadership;
 mod margin;
 mod reporter;
+mod standing;
 mod work;
 
 use std::collections::BTreeMap;
@@ -52,6 +53,8 @@ use self::leaderless::LeaderTimeout;
 use self::leadership::Publisher;
 pub use self::leadership::{Leadership, LeadershipWatch, OwnChange, Term};
 use self::reporter::Reporter;
+pub use self::standing::MaintenanceReport;
+use self::standing::{Keeper, OwnStanding};
 pub use self::work::{PANIC_PAUSE, Work};
 use crate::clock::{Clock as _, SystemClock};
 use crate::config::{self, Address, Config, Credentials, Current, Runnable};
@@ -208,11 +211,12 @@ impl Election {
         let clock = SystemClock;
         let setup = setup(&config, storage.is_some(), preparation.is_some())?;
         let (publisher, leadership, history) = Publisher::new(config.node());
-        let (lease_writer, leases) = LeaseWriter::new(clock, setup.silence);
+        let (lease_writer, leases) = LeaseWriter::new(config.node(), clock, setup.silence);
         let ignored = Arc::new(AtomicU64::new(0));
         let incarnation = incarnation();
         let hello = hello(&config, incarnation);
         let links = links(&config, setup.lifetime, clock);
+        let standing = OwnStanding::open(&config, &links)?;
         let disk = Disk::new(storage);
         let leader_timeout = LeaderTimeout::of(&config, clock);
         let fitness = leader_timeout.fitness.clone();
@@ -236,8 +240,6 @@ impl Election {
         let (mut connections, arrivals) =
             transport::start(hello, terms, &links, listener, answering(&report));
         connections.spawn(watch(&config, leader_timeout, &leadership, &report, &credentials));
-        let without_lease = C::shortest_lease(config.core()).is_none().then_some(C::NAME);
-        let gauges = Gauges::new(links.clone(), disk.times());
         let handle = Handle {
             leadership,
             history,
@@ -245,11 +247,13 @@ impl Election {
             commands,
             report,
             fitness: fitness.clone(),
-            without_lease,
+            without_lease: C::shortest_lease(config.core()).is_none().then_some(C::NAME),
             incarnation,
             election: C::election_takes(config.core()),
-            gauges,
+            gauges: Gauges::new(links.clone(), disk.times()),
+            standing,
         };
+        connections.spawn(Keeper::new(&config, handle.clone()).run().boxed());
         log_start(&config, incarnation, address);
         let member = Member::new(node, &setup, clock.now());
         let actor = Actor {

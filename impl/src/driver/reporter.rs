@@ -44,7 +44,11 @@ impl<M: Copy + Send + Sync + 'static> Reporter<M> {
             let stalled = self.stalled.load(Ordering::Relaxed);
             stalled.then(|| "the storage does not answer".to_owned())
         };
-        let hello = &self.hello;
+        let (hello, own) = (&self.hello, self.links.standings.own());
+        let maintenance = || {
+            let text = "the cluster is in maintenance: no node runs until it is ended";
+            own.maintenance.on.then(|| text.to_owned())
+        };
         let problem = self.links.isolation(now.role).or_else(stalled);
         let problem = problem.or_else(|| self.leader_timeout.problem(&now, &members));
         StatusReport {
@@ -63,7 +67,7 @@ impl<M: Copy + Send + Sync + 'static> Reporter<M> {
             seq: now.seq,
             uptime_ms: milliseconds(self.start.elapsed()),
             in_role_ms: milliseconds(now.since.elapsed()),
-            problem: problem.or_else(|| self.fitness.problem()),
+            problem: problem.or_else(|| self.fitness.problem()).or_else(maintenance),
             members,
             counters: Counters {
                 attempts: now.attempts,
@@ -79,6 +83,8 @@ impl<M: Copy + Send + Sync + 'static> Reporter<M> {
                 SystemTime::now(),
             ),
             witnesses: self.witnesses.clone(),
+            priority: own.priority,
+            maintenance: own.maintenance.on,
         }
     }
 }

@@ -14,7 +14,7 @@ use subtle::ConstantTimeEq;
 use tokio::time::timeout;
 
 use super::{Shared, refuse};
-use crate::driver::RequestError;
+use crate::driver::{MaintenanceReport, RequestError};
 use crate::protocol::NodeId;
 
 /// How long the node may take, besides what it waits for.
@@ -99,6 +99,21 @@ impl FromRequestParts<Shared> for Length {
     }
 }
 
+/// Whether the maintenance begins: `?on=true`, or `?on=false`.
+pub(super) struct On(bool);
+
+impl FromRequestParts<Shared> for On {
+    type Rejection = Response;
+
+    async fn from_request_parts(parts: &mut Parts, _: &Shared) -> Result<Self, Response> {
+        #[derive(Deserialize)]
+        struct Asked {
+            on: bool,
+        }
+        asked(parts, |Asked { on }| Ok(Self(on))).map_err(|error| bad(&error))
+    }
+}
+
 /// What stands in the address behind the question mark.
 fn asked<Q: DeserializeOwned, T>(
     parts: &Parts,
@@ -140,6 +155,20 @@ pub(super) async fn freeze(
 ) -> Response {
     tracing::info!(node = shared.node(), "asked not to run for {time:?}");
     answer(timeout(LIMIT, async { shared.handle.freeze(time).await.map(|()| None) }).await)
+}
+
+/// Begins or ends the maintenance of the cluster. It is done at the members that are `known` to
+/// know it; the others learn of it once they are connected.
+pub(super) async fn maintenance(_: Allowed, State(shared): State<Shared>, On(on): On) -> Response {
+    tracing::info!(node = shared.node(), on, "asked for maintenance");
+    match timeout(LIMIT, shared.handle.set_maintenance(on)).await {
+        Ok(Ok(MaintenanceReport { maintenance, known, missing })) => {
+            let answer = json!({ "maintenance": maintenance, "known": known, "missing": missing });
+            Json(answer).into_response()
+        }
+        Ok(Err(error)) => answer(Ok(Err(error))),
+        Err(elapsed) => answer(Err(elapsed)),
+    }
 }
 
 impl Shared {

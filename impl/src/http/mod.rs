@@ -35,7 +35,7 @@ use crate::config::{Certificates, Token};
 use crate::driver::Handle;
 
 /// The endpoints, each with its method and its path.
-pub const ENDPOINTS: [(&str, &str); 11] = [
+pub const ENDPOINTS: [(&str, &str); 12] = [
     ("GET", "/"),
     ("GET", "/leader"),
     ("GET", "/livez"),
@@ -47,6 +47,7 @@ pub const ENDPOINTS: [(&str, &str); 11] = [
     ("POST", "/transfer"),
     ("POST", "/step-down"),
     ("POST", "/freeze"),
+    ("POST", "/maintenance"),
 ];
 
 /// How many processes can follow the events of a node at a time.
@@ -128,6 +129,7 @@ pub fn router(handle: Handle, options: Options) -> Router {
         .route("/transfer", post(control::transfer))
         .route("/step-down", post(control::step_down))
         .route("/freeze", post(control::freeze))
+        .route("/maintenance", post(control::maintenance))
         .method_not_allowed_fallback(async || {
             let error = "this endpoint has another method: see the header `Allow`";
             refuse(StatusCode::METHOD_NOT_ALLOWED, error)

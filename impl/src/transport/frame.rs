@@ -21,6 +21,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use tokio_util::codec::LengthDelimitedCodec;
 
+use super::standing::Standing;
 use crate::config::{Digests, Mode};
 use crate::protocol::{ClusterId, LeaseTerms, NodeId};
 use crate::report::StatusReport;
@@ -39,8 +40,9 @@ pub(crate) const MAX_OPENING: usize = 512;
 /// looks like adds a version, and keeps the one before it: nodes are upgraded one after another.
 /// Version 5 is the first that says the config epoch, and understands none before it. Version 6
 /// says how long leases last. Version 7 encrypts with a secret; without, it is version 6. Version 8
-/// has [pings](Frame::Ping), tells [rivals](Frame::Rival), and has another status.
-pub(crate) const VERSIONS: Versions = Versions { newest: 8, oldest: 5 };
+/// has [pings](Frame::Ping) and tells [rivals](Frame::Rival). Version 9 tells the [standing of a
+/// node](Frame::Standing), and has another status.
+pub(crate) const VERSIONS: Versions = Versions { newest: 9, oldest: 5 };
 
 /// The first version in which a [`Hello`] has `leases`.
 const LEASES: u16 = 6;
@@ -50,13 +52,16 @@ pub(crate) const NOISE: u16 = 7;
 
 /// The first version with the status of this release: it has grown in the middle, and one before it
 /// is not understood.
-pub(crate) const STATUS: u16 = 8;
+pub(crate) const STATUS: u16 = 9;
 
 /// The first version in which there are pings: a side that speaks one before is sent none.
 pub(crate) const PINGS: u16 = 8;
 
 /// The first version in which rivals are told: a side that speaks one before is not.
 pub(crate) const RIVALS: u16 = 8;
+
+/// The first version in which nodes tell their standing: a side that speaks one before is not told.
+pub(crate) const STANDINGS: u16 = 9;
 
 const MAGIC: [u8; 4] = *b"BLWR";
 
@@ -156,6 +161,8 @@ pub(crate) enum Frame<M> {
     Pong(u8),
     /// "I led when I heard that you do." For the member; no core sees it.
     Rival,
+    /// What the node says of itself beside its protocol; no core sees it.
+    Standing(Standing),
 }
 
 /// Who a node is.
@@ -304,7 +311,7 @@ impl Opening {
 
 impl Reply {
     /// The bytes of it in this version. Version 5 has no words for leases that do not fit, and none
-    /// before 8 for a status that it does not understand: each is told in those that it has for
+    /// before 9 for a status that it does not understand: each is told in those that it has for
     /// another protocol.
     pub(crate) fn encode(&self, version: u16) -> Result<Bytes, FrameError> {
         match self {

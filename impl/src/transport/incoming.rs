@@ -98,6 +98,9 @@ async fn serve<M: Serialize + DeserializeOwned>(
             }
         }
     }
+    if !session.replaced.is_cancelled() {
+        context.standings.forget(peer.id);
+    }
 }
 
 /// Notes that the peer is not heard on this connection any more.
@@ -334,6 +337,10 @@ async fn read_frames<M: DeserializeOwned>(
             }
             Frame::Pong(number) => {
                 peer.round_trip.answered(number);
+                continue;
+            }
+            Frame::Standing(standing) => {
+                context.standings.hear(peer.id, standing);
                 continue;
             }
         }

@@ -30,6 +30,7 @@ pub(crate) mod question;
 mod round_trip;
 mod seal;
 pub(crate) mod socket;
+pub(crate) mod standing;
 
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
@@ -51,6 +52,7 @@ pub(crate) use self::limits::Limits;
 use self::outbox::Outbox;
 use self::peer::Peer;
 use self::presence::Presence;
+use self::standing::Standings;
 use crate::clock::Clock;
 use crate::config::{Address, Current, Mode};
 use crate::protocol::{NodeId, Role};
@@ -82,6 +84,7 @@ struct Context<M> {
     hello: Hello,
     terms: Terms,
     peers: Arc<BTreeMap<NodeId, Arc<Peer<M>>>>,
+    standings: Standings,
     limiter: LogLimiter,
     refused: Arc<AtomicU64>,
     bad_frames: Arc<AtomicU64>,
@@ -145,6 +148,8 @@ pub(crate) struct Links<M> {
     bad_frames: Arc<AtomicU64>,
     /// Told when a peer is gone; none if that means nothing.
     gone: Option<Arc<Notify>>,
+    /// What the nodes say of themselves.
+    pub(crate) standings: Standings,
 }
 
 impl<M> Links<M> {
@@ -166,6 +171,7 @@ impl<M> Links<M> {
             refused: Arc::default(),
             bad_frames: Arc::default(),
             gone: Some(gone),
+            standings: Standings::default(),
         }
     }
 
@@ -222,7 +228,9 @@ impl<M> Links<M> {
 
     /// The other members, and how the connection to each is.
     pub(crate) fn report(&self, observers: &BTreeSet<NodeId>) -> Vec<MemberReport> {
+        let standings = self.standings.heard();
         let member = |peer: &Arc<Peer<M>>| {
+            let standing = standings.get(&peer.id);
             let (link, problem) = peer.link();
             let (since, error) = peer.error().unzip();
             MemberReport {
@@ -232,6 +240,8 @@ impl<M> Links<M> {
                 link,
                 problem,
                 heard: peer.is_heard(),
+                priority: standing.map(|standing| standing.priority),
+                fit: standing.map(|standing| standing.fit),
                 error,
                 error_ms: since.map(|since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX)),
                 sent: peer.sent.load(Ordering::Relaxed),
@@ -305,6 +315,7 @@ where
         hello,
         terms,
         peers: Arc::clone(&links.peers),
+        standings: links.standings.clone(),
         limiter: LogLimiter::default(),
         refused: Arc::clone(&links.refused),
         bad_frames: Arc::clone(&links.bad_frames),

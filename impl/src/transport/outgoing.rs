@@ -152,6 +152,8 @@ async fn send_queued<M: Serialize + Copy>(
 ) -> Cause {
     let Limits { step, quiet, .. } = context.terms.limits;
     let pings = to.version() >= frame::PINGS;
+    let tells = to.version() >= frame::STANDINGS;
+    let mut standing = context.standings.to_send();
     let mut next_ping = Instant::now();
     loop {
         let frame = tokio::select! {
@@ -167,6 +169,9 @@ async fn send_queued<M: Serialize + Copy>(
                 true => Frame::Rival,
                 false => continue,
             },
+            Ok(()) = standing.changed(), if tells => {
+                Frame::Standing(*standing.borrow_and_update())
+            }
             number = peer.round_trip.owed(), if pings => Frame::Pong(number),
             () = sleep_until(next_ping), if pings => {
                 next_ping = Instant::now() + quiet;

@@ -80,6 +80,8 @@ fn nothing_special() -> StatusReport {
         counters: Counters::default(),
         certificates: Vec::new(),
         witnesses: Vec::new(),
+        priority: 100,
+        maintenance: false,
     }
 }
 
@@ -102,6 +104,7 @@ fn with_credentials(peer: SocketAddr, credentials: Credentials) -> Arc<Context<M
             limits: Limits::new(Duration::from_secs(2), 1),
         },
         peers: links.peers,
+        standings: links.standings,
         limiter: LogLimiter::default(),
         refused: links.refused,
         bad_frames: links.bad_frames,
@@ -180,8 +183,8 @@ async fn a_heartbeat_is_kept_until_it_can_be_sent_and_goes_before_the_messages()
     let context = context(address);
     let peer = Arc::clone(&context.peers[&id(2)]);
     let (refused, bad_frames) = (Arc::clone(&context.refused), Arc::clone(&context.bad_frames));
-    let peers = Arc::clone(&context.peers);
-    let links = Links { peers, refused, bad_frames, gone: None };
+    let (peers, standings) = (Arc::clone(&context.peers), context.standings.clone());
+    let links = Links { peers, refused, bad_frames, gone: None, standings };
     links.send(id(2), Message::Election);
     links.send(id(2), Message::Ok);
     links.heartbeat();

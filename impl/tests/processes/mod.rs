@@ -25,6 +25,7 @@ mod protocols;
 mod roles;
 mod security;
 mod service;
+mod standing;
 mod storage;
 mod strangers;
 mod vanished;

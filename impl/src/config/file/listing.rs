@@ -1,13 +1,13 @@
 //! Every key of a file, and the value that it has if nothing is said.
 
-use super::write::{health_entries, hook_entries};
-use super::{Health, Hooks, Levels, LogFormat, detector, protocols};
+use super::write::{health_entries, hook_entries, time};
+use super::{Health, Hooks, Levels, LogFormat, Preference, detector, protocols};
 use crate::config::Mode;
 use crate::config::fields::Fields;
 use crate::protocol::{Core, Members, Recommended};
 
 /// The keys that may stand at the top, besides the sections of the protocols.
-pub(super) const TOP: [&str; 16] = [
+pub(super) const TOP: [&str; 18] = [
     "cluster",
     "protocol",
     "node",
@@ -15,6 +15,8 @@ pub(super) const TOP: [&str; 16] = [
     "config_epoch",
     "observers",
     "witnesses",
+    "priority",
+    "preempt_delay",
     "members",
     "storage",
     "security",
@@ -96,6 +98,8 @@ pub fn reference() -> Vec<(String, String)> {
             "network.suspect_refused" => "true".to_owned(),
             "log.level" => format!("\"{}\"", Levels::default()),
             "log.format" => format!("\"{}\"", LogFormat::default()),
+            "priority" => Preference::default().priority.to_string(),
+            "preempt_delay" => time(Preference::default().preempt_delay),
             _ => String::new(),
         };
         (key, value)

@@ -33,10 +33,13 @@ impl<C: Runnable> Config<C> {
         let levels = text(levels.to_string());
         format!(
             "cluster = \"{cluster}\"\nprotocol = \"{protocol}\"\nnode = {node}\n\
-             listen = \"{listen}\"\nconfig_epoch = {config_epoch}\nobservers = [{observers}]\n\
+             listen = \"{listen}\"\npriority = {priority}\npreempt_delay = {preempt_delay}\n\
+             config_epoch = {config_epoch}\nobservers = [{observers}]\n\
              witnesses = [{witnesses}]\n\n[members]\n{members}{own}\
              {storage}{security}{http}{network}{detector}{hooks}{health}\n\
              [log]\nlevel = {levels}\nformat = \"{format}\"\n",
+            priority = self.priority(),
+            preempt_delay = time(self.preempt_delay()),
             storage = section("storage", storage),
             security = section("security", security_entries(&self.security)),
             http = section("http", http_entries(&self.http)),
@@ -72,7 +75,7 @@ fn words(words: &[String]) -> String {
     toml::Value::from(words.to_vec()).to_string()
 }
 
-fn time(time: Duration) -> String {
+pub(super) fn time(time: Duration) -> String {
     format!("\"{}\"", format_duration(time))
 }
 

@@ -6,6 +6,7 @@ use bytes::{Bytes, BytesMut};
 use proptest::prelude::*;
 use tokio_util::codec::{Decoder, Encoder};
 
+use super::super::standing::Maintenance;
 use super::*;
 use crate::config::CertificateUse;
 use crate::protocol::bully::Message;
@@ -80,6 +81,8 @@ fn member() -> impl Strategy<Value = MemberReport> {
                 link,
                 problem,
                 heard,
+                priority: heard.then_some(7),
+                fit: heard.then_some(observes),
                 error,
                 error_ms,
                 sent,
@@ -136,6 +139,8 @@ fn report() -> impl Strategy<Value = StatusReport> {
                 counters,
                 certificates,
                 witnesses: vec![node; usize::from(bad % 2 == 0)],
+                priority: seq.to_le_bytes()[0],
+                maintenance: seq % 2 == 0,
             }
         },
     )
@@ -279,7 +284,7 @@ fn a_node_of_an_old_release_is_told_which_version_it_speaks() {
     for bytes in [&b"BLWR\0\x03\x01"[..], b"BLWR\0\x03", b"BLWR\0\x03\0\x06orders"] {
         assert_eq!(Greeting::decode(bytes), Err(FrameError::Version { theirs: 3 }));
     }
-    assert_eq!(Greeting::new(Mode::Plain).encode()[..6], *b"BLWR\0\x08", "where it looks");
+    assert_eq!(Greeting::new(Mode::Plain).encode()[..6], *b"BLWR\0\x09", "where it looks");
 }
 
 #[test]
@@ -287,7 +292,9 @@ fn every_frame_survives_a_round_trip() {
     let messages = [Message::Election, Message::Ok, Message::Coordinator].map(Frame::Message);
     let others =
         [Frame::Heartbeat, Frame::Quiet, Frame::Rival, Frame::Ping(0), Frame::Pong(u8::MAX)];
-    for frame in messages.into_iter().chain(others) {
+    let maintenance = Maintenance::default().decide(true);
+    let standing = Frame::Standing(Standing { priority: u8::MAX, fit: true, maintenance });
+    for frame in messages.into_iter().chain(others).chain([standing]) {
         let bytes = encode_frame(&frame).expect("fits");
         assert_eq!(decode_frame(&bytes), Ok(frame));
         assert_eq!(decode_frame::<Message>(&[]), Err(FrameError::Malformed));
@@ -336,6 +343,8 @@ fn the_largest_status_report_fits_into_a_frame() {
         link: Link::Connecting,
         problem: None,
         heard: true,
+        priority: Some(u8::MAX),
+        fit: Some(true),
         error: None,
         error_ms: Some(u64::MAX),
         sent: u64::MAX,
@@ -373,6 +382,8 @@ fn the_largest_status_report_fits_into_a_frame() {
         counters: Counters { attempts: u64::MAX, ..Counters::default() },
         certificates: vec![certificate; MOST_CERTIFICATES],
         witnesses: vec![id(u16::MAX); Members::MAX - 1],
+        priority: u8::MAX,
+        maintenance: true,
     };
     assert!(encode(&Reply::Status(Box::new(report))).is_ok());
 }

@@ -10,6 +10,7 @@ use rand::seq::IndexedRandom as _;
 use rand::{Rng, SeedableRng};
 
 use super::super::frame::VERSIONS;
+use super::super::standing::Standing;
 use super::*;
 use crate::config::Mode;
 use crate::protocol::Epoch;
@@ -96,6 +97,7 @@ fn good() -> Vec<Vec<u8>> {
         Frame::Ping(7),
         Frame::Pong(7),
         Frame::Rival,
+        Frame::Standing(Standing { priority: 200, fit: true, ..Standing::default() }),
     ]
     .map(|frame| frame::encode_frame(&frame).expect("fits"));
     let votes: Vec<_> = votes()

@@ -8,7 +8,8 @@ fn told(address: SocketAddr) -> (Arc<Context<Message>>, Arc<Peer<Message>>) {
     let context = with_limits(address, SHORT);
     let peer = Arc::clone(&context.peers[&id(2)]);
     let (refused, bad_frames) = (Arc::clone(&context.refused), Arc::clone(&context.bad_frames));
-    let links = Links { peers: Arc::clone(&context.peers), refused, bad_frames, gone: None };
+    let (peers, standings) = (Arc::clone(&context.peers), context.standings.clone());
+    let links = Links { peers, refused, bad_frames, gone: None, standings };
     links.tell_rival(id(2));
     links.tell_rival(id(2));
     // It is not a member.

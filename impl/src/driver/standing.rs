@@ -1,0 +1,281 @@
+//! What a node says of itself beside its protocol, and what follows from what the others say: a
+//! leader hands over to a node with a higher priority, and no node runs while the cluster is in
+//! maintenance.
+//!
+//! All of it is done by what an operator could ask of the node as well, a transfer and a freeze. So
+//! nothing here can give the cluster two leaders.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Mutex;
+use tokio::time::{Instant, sleep, timeout};
+
+use super::Handle;
+use super::commands::Command;
+use crate::config::{Config, Runnable};
+use crate::member::RequestError;
+use crate::protocol::NodeId;
+use crate::storage::{Directory, Storage as _, StorageError};
+use crate::transport::Links;
+use crate::transport::standing::{Maintenance, Standing, Standings};
+
+/// How long between two looks at what nobody tells.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// A node in maintenance does not run for so long. It is asked again before that is over.
+const FROZEN: Duration = Duration::from_secs(365 * 24 * 3_600);
+
+/// The time in which a node ends that does not run any more.
+const AT_ONCE: Duration = Duration::from_millis(1);
+
+/// How long the others have to say that they know a decision.
+const HEARD_WITHIN: Duration = Duration::from_secs(2);
+
+/// How many times longer than [`Config::preempt_delay`] a leader waits at most that could not hand
+/// over.
+const LONGEST_BACKOFF: u32 = 64;
+
+/// The name of the directory below that of the node in which the decision is kept.
+const DIRECTORY: &str = "maintenance";
+
+/// The members that know a decision on [maintenance](Handle::set_maintenance), and those that do
+/// not yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MaintenanceReport {
+    /// Whether the cluster is in maintenance, as these members know.
+    pub maintenance: bool,
+    /// The members that know, ascending; the node that was asked is among them.
+    pub known: Vec<NodeId>,
+    /// The other members, ascending. Each learns of the decision when it is connected to one that
+    /// knows.
+    pub missing: Vec<NodeId>,
+}
+
+/// Where the decision is kept, if the node has a directory.
+type Kept = Option<Directory<Maintenance>>;
+
+/// What a node says of itself, for its handles. A clone is the same.
+#[derive(Clone, Debug, Default)]
+pub(super) struct OwnStanding {
+    pub(super) standings: Standings,
+    /// Held by what makes a decision durable.
+    kept: Arc<Mutex<Kept>>,
+    others: BTreeSet<NodeId>,
+}
+
+impl OwnStanding {
+    /// Of a node with these links. Reads the decision that it knew last.
+    pub(super) fn open<C: Runnable>(
+        config: &Config<C>,
+        links: &Links<C::Message>,
+    ) -> Result<Self, StorageError> {
+        let path = config.directory().ok().flatten().filter(|_| C::REQUESTS);
+        let open = |path: &std::path::Path| Directory::open(&path.join(DIRECTORY), config.owner());
+        let mut kept = path.map(open).transpose()?;
+        let load = |kept: &mut Directory<_>| kept.load();
+        let maintenance = kept.as_mut().map(load).transpose()?.flatten().unwrap_or_default();
+        let (standings, priority) = (links.standings.clone(), config.priority());
+        standings.change(|own| *own = Standing { priority, fit: true, maintenance });
+        let others = config.addresses().map(|(id, _)| id).filter(|&id| id != config.node());
+        Ok(Self { standings, kept: Arc::new(Mutex::new(kept)), others: others.collect() })
+    }
+
+    /// What another member says of itself, if it is heard.
+    pub(super) fn of(&self, node: NodeId) -> Option<Standing> {
+        self.standings.heard().get(&node).copied()
+    }
+
+    /// Takes a decision if it is newer than what is known: durably, before anything follows from
+    /// it. Returns the one that counts.
+    async fn take(&self, handle: &Handle, new: Maintenance) -> Maintenance {
+        let mut kept = self.kept.lock().await;
+        let known = self.standings.own().maintenance;
+        if new <= known {
+            return known;
+        }
+        let node = handle.leadership().now().node.get();
+        if let Some(mut directory) = kept.take() {
+            let saved = tokio::task::spawn_blocking(move || {
+                let saved = directory.save(&new);
+                (directory, saved)
+            });
+            match saved.await {
+                Ok((directory, Ok(()))) => *kept = Some(directory),
+                Ok((_, Err(error))) => tracing::error!(
+                    node,
+                    "whether the cluster is in maintenance is forgotten in a restart: {error}"
+                ),
+                // The runtime ends.
+                Err(_) => {}
+            }
+        }
+        self.standings.change(|own| own.maintenance = new);
+        if new.on {
+            tracing::warn!(node, "the cluster is in maintenance: no node runs until it is ended");
+        } else {
+            tracing::info!(node, "the maintenance of the cluster is ended");
+        }
+        handle.freeze_for_maintenance(new.on).await;
+        new
+    }
+}
+
+impl Handle {
+    /// Returns the priority of this node: see [`Config::priority`](crate::Config::priority).
+    #[must_use]
+    pub fn priority(&self) -> u8 {
+        self.standing.standings.own().priority
+    }
+
+    /// Gives this node another priority, until it starts anew.
+    pub fn set_priority(&self, priority: u8) {
+        self.standing.standings.change(|own| own.priority = priority);
+    }
+
+    /// Returns whether the cluster is in maintenance, as far as this node knows.
+    #[must_use]
+    pub fn in_maintenance(&self) -> bool {
+        self.standing.standings.own().maintenance.on
+    }
+
+    /// Begins or ends the maintenance of the whole cluster. While it lasts, no node runs for
+    /// election: the leader leads on, and if it is lost, none takes over until the maintenance is
+    /// ended. Each node remembers it through restarts, and tells all others that it is connected
+    /// to, now and later. Returns when all have said that they know, or after two seconds.
+    ///
+    /// # Errors
+    ///
+    /// [`RequestError::Unsupported`] and [`RequestError::Stopped`].
+    pub async fn set_maintenance(&self, on: bool) -> Result<MaintenanceReport, RequestError> {
+        // Asks whether the protocol knows such requests.
+        self.send_command(Command::Freeze(Duration::ZERO)).await?;
+        let standing = &self.standing;
+        let decision = standing.take(self, standing.standings.own().maintenance.decide(on)).await;
+        let knows =
+            |node: &NodeId| standing.of(*node).is_some_and(|other| other.maintenance >= decision);
+        let all = async {
+            while !standing.others.iter().all(knows) {
+                sleep(AT_ONCE * 10).await;
+            }
+        };
+        let _ = timeout(HEARD_WITHIN, all).await;
+        let (mut known, missing): (Vec<_>, _) =
+            standing.others.iter().partition(|&node| knows(node));
+        known.push(self.leadership().now().node);
+        known.sort_unstable();
+        Ok(MaintenanceReport { maintenance: decision.on, known, missing })
+    }
+
+    /// Keeps this node from running, or lets it run again.
+    async fn freeze_for_maintenance(&self, on: bool) {
+        // A node that has ended does not run.
+        let _ = self.freeze(if on { FROZEN } else { AT_ONCE }).await;
+    }
+
+    /// Tells the others whether this node is fit to lead.
+    pub(super) fn tell_fitness(&self) {
+        let fit = self.fitness.unfit(self.leases.now()).is_none();
+        self.standing.standings.change(|own| own.fit = fit);
+    }
+}
+
+/// Does what follows from what the others say, until the node takes part no longer.
+pub(super) struct Keeper {
+    pub(super) handle: Handle,
+    /// How long a node must be preferred before the leader hands over to it.
+    delay: Duration,
+    /// The nodes to which a leader may hand over.
+    candidates: BTreeSet<NodeId>,
+    /// The node that is preferred, and since when.
+    preferred: Option<(NodeId, Instant)>,
+    /// How many attempts have failed, and when the next may be made.
+    failed: (u32, Instant),
+}
+
+impl Keeper {
+    pub(super) fn new<C: Runnable>(config: &Config<C>, handle: Handle) -> Self {
+        let core = config.core();
+        let candidates = config.addresses().map(|(id, _)| id).filter(|&id| {
+            C::prefers_by_priority(core) && id != config.node() && C::may_lead(core, id)
+        });
+        let candidates = candidates.collect();
+        let (delay, preferred) = (config.preempt_delay(), None);
+        Self { handle, delay, candidates, preferred, failed: (0, Instant::now()) }
+    }
+
+    pub(super) async fn run(mut self) {
+        let standings = self.handle.standing.standings.clone();
+        if standings.own().maintenance.on {
+            let node = self.handle.leadership().now().node.get();
+            tracing::warn!(node, "the cluster is in maintenance: no node runs until it is ended");
+            self.handle.freeze_for_maintenance(true).await;
+        }
+        loop {
+            tokio::select! {
+                () = standings.news() => {}
+                () = sleep(LOOK) => {}
+            }
+            self.keep_maintenance().await;
+            self.handle.tell_fitness();
+            self.prefer().await;
+        }
+    }
+
+    /// Learns of a decision that another node knows; and if this node was asked something else
+    /// meanwhile, it does not run all the same.
+    async fn keep_maintenance(&self) {
+        let standing = &self.handle.standing;
+        let heard = standing.standings.heard();
+        if let Some(newest) = heard.values().map(|other| other.maintenance).max() {
+            standing.take(&self.handle, newest).await;
+        }
+        let lasts = self.handle.measurements().frozen > FROZEN / 2;
+        if self.handle.in_maintenance() && !lasts {
+            self.handle.freeze_for_maintenance(true).await;
+        }
+    }
+
+    /// Hands over to a node that has been preferred for long enough.
+    async fn prefer(&mut self) {
+        let (standings, now) = (&self.handle.standing.standings, Instant::now());
+        let leadership = self.handle.leadership().now();
+        let own = standings.own();
+        let heard = standings.heard();
+        let better = heard.iter().filter(|&(id, other)| {
+            self.candidates.contains(id) && other.fit && other.priority > own.priority
+        });
+        let best = better.max_by_key(|&(&id, other)| (other.priority, id)).map(|(&id, _)| id);
+        let Some(best) = best.filter(|_| leadership.is_self() && !own.maintenance.on) else {
+            self.preferred = None;
+            return;
+        };
+        let since = match self.preferred {
+            Some((preferred, since)) if preferred == best => since,
+            _ => now,
+        };
+        self.preferred = Some((best, since));
+        let led = leadership.since.elapsed() >= self.delay;
+        if !led || now.duration_since(since) < self.delay || now < self.failed.1 {
+            return;
+        }
+        let (node, priority) = (leadership.node.get(), own.priority);
+        let peer = best.get();
+        tracing::info!(
+            node,
+            peer,
+            priority,
+            "hands over to node {peer}, which has a higher priority"
+        );
+        match self.handle.transfer(best).await {
+            Ok(_) => self.failed = (0, Instant::now()),
+            Err(error) => {
+                let times = 2_u32.saturating_pow(self.failed.0).min(LONGEST_BACKOFF);
+                let wait = self.delay.max(LOOK) * times;
+                self.failed = (self.failed.0.saturating_add(1), Instant::now() + wait);
+                tracing::warn!(node, peer, "node {peer} has not taken over: {error}");
+            }
+        }
+    }
+}
