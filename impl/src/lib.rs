@@ -54,7 +54,8 @@
 //! - [`storage`]: what a core must not forget, on disk;
 //! - `transport`: frames over TCP, handshakes, reconnection;
 //! - [`fence`]: a resource that refuses a leader of an old epoch;
-//! - [`config`]: files, environment and flags, parsed into types that cannot be wrong;
+//! - [`config`]: files, environment and flags, parsed into types that cannot be wrong; files with
+//!   the feature `config-file`, and certificates with the feature `tls`;
 //! - `report`: how a node is, as data;
 //! - [`status`]: asking a node how it is;
 //! - `http`, with the feature of that name: the same for load balancers, Prometheus and people;

@@ -1,20 +1,20 @@
 //! The configuration of a node, parsed into types that cannot be wrong.
 //!
 //! A [`Config`] is complete and consistent, however it came about: built by a program with
-//! [`Config::new`], or read with [`Config::load`]. Where several places say something, the first of
-//! these counts: flags, environment, file, defaults. `docs/daemon.md` lists everything that can be
-//! said.
+//! [`Config::new`], or, with the feature `config-file`, read with `Config::load`. Where several
+//! places say something, the first of these counts: flags, environment, file, defaults.
+//! `docs/daemon.md` lists everything that can be said.
 
 mod address;
 mod detector;
 mod digest;
 mod error;
 mod fields;
+#[cfg(feature = "config-file")]
 mod file;
 mod health;
 mod hooks;
 mod http;
-mod log;
 mod network;
 mod priority;
 mod protection;
@@ -29,19 +29,24 @@ pub use self::address::Address;
 pub(crate) use self::digest::Digests;
 pub use self::error::Error;
 pub use self::fields::{Field, Fields};
-pub use self::file::{Overrides, Source, reference};
+#[cfg(feature = "config-file")]
+pub use self::file::{
+    HttpSettings, Levels, Log, LogFormat, Overrides, SecuritySettings, Source, Visitor, keys, load,
+    reference,
+};
 pub use self::health::Health;
 pub use self::hooks::Hooks;
-pub use self::http::{Certificates, Http, HttpSettings, SHORTEST_TOKEN, Token};
-pub use self::log::{Levels, Log, LogFormat};
+pub use self::http::{Http, SHORTEST_TOKEN, Token};
 pub use self::network::NetworkSettings;
 use self::priority::Preference;
-pub use self::protocols::{LeaseSection, Runnable, StollerSection, Visitor, keys, load, warning};
+pub use self::protocols::{LeaseSection, Runnable, StollerSection, warning};
 use self::protocols::{core, with_roles};
 pub use self::security::expiry::{CertificateUse, Expiry};
+pub use self::security::tls::Certificates;
+#[cfg(feature = "tls")]
 pub use self::security::tls::certified_name;
-pub(crate) use self::security::tls::{Tls, explain};
-pub use self::security::{Credentials, SHORTEST_SECRET, Security, SecuritySettings};
+pub(crate) use self::security::tls::{ShownCertificate, explain};
+pub use self::security::{Credentials, SHORTEST_SECRET, Security};
 pub(crate) use self::security::{Current, Kind, Mode, Secret};
 pub use crate::detector::{Detection, Settings as DetectorSettings};
 pub use crate::protocol::ClusterId;
@@ -160,15 +165,6 @@ impl<C: Runnable> Config<C> {
             health: Health::default(),
             preference: Preference::default(),
         })
-    }
-
-    /// Reads the file at `path`; what `overrides` says counts more.
-    ///
-    /// # Errors
-    ///
-    /// The first thing that is wrong, with the place and the remedy.
-    pub fn load(path: &Path, overrides: Overrides) -> Result<(Self, Log), Error> {
-        Source::read(path, overrides)?.config()
     }
 
     /// Returns this configuration with another section of the protocol, which is its timing above
@@ -442,44 +438,6 @@ impl<C: Runnable> Config<C> {
     pub fn addresses(&self) -> impl Iterator<Item = (NodeId, &Address)> {
         self.addresses.iter().map(|(&id, address)| (id, address))
     }
-
-    /// Returns the configuration as a file that says everything, defaults included.
-    #[must_use]
-    pub fn to_toml(&self, log: &Log) -> String {
-        let Self { cluster, listen, node, .. } = self;
-        let (protocol, config_epoch) = (C::NAME, self.config_epoch());
-        let (observers, witnesses) = (listed(self.observers()), listed(self.witnesses()));
-        let members: String =
-            self.addresses().map(|(id, address)| format!("{id} = \"{address}\"\n")).collect();
-        let section = fields::write(protocol, &C::fields(&mut self.section.clone()));
-        let storage = self.directory.as_ref().map(|directory| {
-            let directory = toml::Value::from(directory.to_string_lossy().into_owned());
-            format!("\n[storage]\ndirectory = {directory}\n")
-        });
-        let detector = if C::DETECTOR { detector::write(self.detection) } else { String::new() };
-        let Log { levels, format } = log;
-        // The name of a module may have anything in it.
-        let levels = toml::Value::from(levels.to_string());
-        format!(
-            "cluster = \"{cluster}\"\nprotocol = \"{protocol}\"\nnode = {node}\n\
-             listen = \"{listen}\"\n{preference}config_epoch = {config_epoch}\n\
-             observers = [{observers}]\nwitnesses = [{witnesses}]\n\n[members]\n{members}{section}\
-             {storage}{security}{http}{network}{detector}{hooks}{health}\n\
-             [log]\nlevel = {levels}\nformat = \"{format}\"\n",
-            preference = self.preference.write(),
-            storage = storage.unwrap_or_default(),
-            security = self.security.write(),
-            http = self.http.write(),
-            network = self.network.write(C::message_lifetime(&self.core)),
-            hooks = self.hooks.write(),
-            health = self.health.write(),
-        )
-    }
-}
-
-/// These ids, with commas between.
-fn listed(ids: impl Iterator<Item = NodeId>) -> String {
-    ids.map(|id| id.to_string()).collect::<Vec<_>>().join(", ")
 }
 
 /// The id with this number.

@@ -2,13 +2,7 @@
 
 use std::time::Duration;
 
-use humantime::format_duration;
-use serde::Deserialize;
-
 use super::{Config, Error, Runnable};
-
-/// The names of the keys.
-pub(super) const KEYS: [&str; 2] = ["priority", "preempt_delay"];
 
 /// The longest delay.
 const LONGEST_DELAY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -16,22 +10,8 @@ const LONGEST_DELAY: Duration = Duration::from_secs(24 * 60 * 60);
 /// How much a node is preferred as the leader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Preference {
-    priority: u8,
-    preempt_delay: Duration,
-}
-
-/// A priority in a file.
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(try_from = "i64")]
-pub(super) struct Priority(u8);
-
-impl TryFrom<i64> for Priority {
-    type Error = String;
-
-    fn try_from(number: i64) -> Result<Self, String> {
-        let wrong = |_| format!("{number} is no priority: use a number from 0 to 255");
-        u8::try_from(number).map(Self).map_err(wrong)
-    }
+    pub(super) priority: u8,
+    pub(super) preempt_delay: Duration,
 }
 
 impl Default for Preference {
@@ -70,29 +50,6 @@ impl<C: Runnable> Config<C> {
 }
 
 impl Preference {
-    /// What a file says, and the default where it says nothing.
-    pub(super) fn of(priority: Option<Priority>, preempt_delay: Option<Duration>) -> Self {
-        let default = Self::default();
-        Self {
-            priority: priority.map_or(default.priority, |Priority(priority)| priority),
-            preempt_delay: preempt_delay.unwrap_or(default.preempt_delay),
-        }
-    }
-
-    /// Every key with the value that it has if nothing is said.
-    pub(super) fn reference() -> [(&'static str, String); 2] {
-        let Self { priority, preempt_delay } = Self::default();
-        let delay = format!("\"{}\"", format_duration(preempt_delay));
-        [(KEYS[0], priority.to_string()), (KEYS[1], delay)]
-    }
-
-    /// The lines of a file.
-    pub(super) fn write(self) -> String {
-        let Self { priority, preempt_delay } = self;
-        let delay = format_duration(preempt_delay);
-        format!("priority = {priority}\npreempt_delay = \"{delay}\"\n")
-    }
-
     /// Checks whether this makes sense for a node of the protocol `C`.
     pub(super) fn validate<C: Runnable>(self, core: &C::Config) -> Result<(), Error> {
         let problem = if self.preempt_delay > LONGEST_DELAY {

@@ -2,13 +2,10 @@
 
 use std::any::TypeId;
 use std::fmt::Debug;
-use std::path::Path;
 use std::time::Duration;
 
-use toml::de::DeTable;
-
-use super::fields::{self, Field, Fields, Mistake};
-use super::{Config, Error, Log, Overrides, Source};
+use super::Error;
+use super::fields::{Field, Fields};
 use crate::protocol::bully::{self, Bully};
 use crate::protocol::chang_roberts::ChangRoberts;
 use crate::protocol::garcia_molina::{self, GarciaMolina};
@@ -129,65 +126,6 @@ pub(super) fn core<C: Runnable>(
     let core = C::core(node, members, section)?;
     C::validate(&core, None).map_err(|error| Error::Contradiction(Box::new(error)))?;
     Ok(core)
-}
-
-/// A visitor of a configuration whose protocol is known only while the program runs.
-pub trait Visitor {
-    /// The type of the result.
-    type Output;
-
-    /// Visits the configuration, and returns the result.
-    fn visit<C: Runnable>(self, config: Config<C>, log: Log) -> Self::Output;
-}
-
-macro_rules! registry {
-    ($($protocol:ty),+ $(,)?) => {
-        fn dispatch<V: Visitor>(source: &Source, visitor: V) -> Result<V::Output, Error> {
-            let name = source.protocol()?;
-            $(if name == <$protocol>::NAME {
-                let (config, log) = source.config::<$protocol>()?;
-                return Ok(visitor.visit(config, log));
-            })+
-            unreachable!("{name} is registered")
-        }
-
-        /// Returns the keys of the section of the protocol with this name; none if there is none.
-        #[must_use]
-        pub fn keys(name: &str) -> Vec<&'static str> {
-            $(if name == <$protocol>::NAME {
-                let mut section = <$protocol as Runnable>::Section::default();
-                return fields::names(&<$protocol>::fields(&mut section));
-            })+
-            Vec::new()
-        }
-
-        /// Every key of every protocol's section, with the value that it has if nothing is said.
-        pub(super) fn reference() -> Vec<(String, String)> {
-            let mut listed = Vec::new();
-            $(
-                let mut section = <$protocol as Runnable>::Section::default();
-                let fields = <$protocol>::fields(&mut section);
-                listed.extend(fields::listed(<$protocol>::NAME, &fields));
-            )+
-            listed
-        }
-    };
-}
-
-crate::for_each_core!(registry);
-
-/// Reads the configuration at `path`, for the protocol that it names.
-///
-/// # Errors
-///
-/// The first thing that is wrong, with the place and the remedy.
-pub fn load<V: Visitor>(path: &Path, overrides: Overrides, visitor: V) -> Result<V::Output, Error> {
-    dispatch(&Source::read(path, overrides)?, visitor)
-}
-
-/// Refuses keys that the protocol's section does not have.
-pub(super) fn check_keys(name: &str, table: &DeTable<'_>) -> Result<(), Mistake> {
-    fields::check(table, name, &keys(name))
 }
 
 impl Runnable for Bully {

@@ -1,6 +1,7 @@
 //! Connections on the loopback interface: one side is the transport, the other a test.
 
 use bytes::Bytes;
+#[cfg(feature = "tls")]
 mod certificates;
 mod hostile;
 mod leases;

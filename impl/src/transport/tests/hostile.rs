@@ -309,6 +309,7 @@ async fn damaged_connections_with_a_secret_end_and_leave_nothing_behind() {
     survives_damage(secrets(7, None), secrets(7, None), 400).await;
 }
 
+#[cfg(feature = "tls")]
 #[tokio::test]
 async fn damaged_connections_with_certificates_end_and_leave_nothing_behind() {
     let authority = certificates::Authority::new("the authority");
