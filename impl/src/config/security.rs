@@ -225,9 +225,19 @@ fn cannot_read(path: &Path, error: &std::io::Error) -> Error {
 
 #[cfg(unix)]
 fn open_to_others(about: &std::fs::Metadata) -> Option<u32> {
-    use std::os::unix::fs::PermissionsExt as _;
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
     let mode = about.permissions().mode() & 0o7777;
-    (about.is_file() && mode & 0o077 != 0).then_some(mode)
+    let process = rustix::process::geteuid().as_raw();
+    (about.is_file() && mode & !permitted(about.uid(), process) & 0o077 != 0).then_some(mode)
+}
+
+/// What others than the owner may be permitted of a private file. To a process of another user,
+/// root can give a file only through its group, as Kubernetes does, or through a list of users, for
+/// which the permissions of the group stand, as systemd does for credentials. So the group may read
+/// then. A process keeps its own files to itself.
+#[cfg(unix)]
+fn permitted(owner: u32, process: u32) -> u32 {
+    if owner == 0 && process != 0 { 0o040 } else { 0 }
 }
 
 #[cfg(not(unix))]
@@ -263,6 +273,14 @@ mod tests {
         }
         let error = Secret::read(Path::new("/no/such/file")).expect_err("none").to_string();
         assert!(error.contains("cannot read /no/such/file"), "{error}");
+    }
+
+    #[test]
+    fn root_may_give_a_file_to_the_group_of_another_user() {
+        assert_eq!(permitted(0, 1000), 0o040);
+        for (owner, process) in [(0, 0), (1000, 1000), (1001, 1000), (1000, 0)] {
+            assert_eq!(permitted(owner, process), 0);
+        }
     }
 
     #[test]

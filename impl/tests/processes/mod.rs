@@ -20,6 +20,7 @@ mod manual;
 mod membership;
 mod monitoring;
 mod observers;
+mod packaging;
 mod paused;
 mod protocols;
 mod roles;
