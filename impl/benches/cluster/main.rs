@@ -3,14 +3,17 @@
 //! `cargo bench -p bellwether --bench cluster -- --help` says what it can do. Without a command, as
 //! `cargo test` starts it, it is a test: a few faults.
 
+mod alone;
 mod cluster;
 mod etcd;
 mod failover;
 mod fault;
 mod lateness;
+mod members;
 mod namespaces;
 mod network;
 mod probe;
+mod process;
 mod quiescent;
 mod relay;
 mod report;
@@ -21,6 +24,7 @@ mod test;
 mod wait;
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{CommandFactory as _, Parser};
@@ -48,6 +52,9 @@ enum Command {
         node: u16,
         resource: String,
         etcd: Option<String>,
+        /// A lock that all commands take
+        #[arg(long)]
+        alone: Option<PathBuf>,
     },
 }
 
@@ -70,8 +77,8 @@ fn run(arguments: &[OsString]) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     };
     match command {
-        Command::Hammer { node, resource, etcd } => {
-            resource::hammer(node, &resource, etcd.as_deref())?;
+        Command::Hammer { node, resource, etcd, alone } => {
+            resource::hammer(node, &resource, etcd.as_deref(), alone.as_deref())?;
             Ok(ExitCode::SUCCESS)
         }
         Command::Failover(args) => {
@@ -83,15 +90,20 @@ fn run(arguments: &[OsString]) -> anyhow::Result<ExitCode> {
             quiescent::run(&args)
         }
         Command::Soak(args) => {
-            // Relays do without, but leave nothing behind there even if this program is killed.
-            if !namespaces::are_ours() {
-                let why = namespaces::enter(arguments);
-                anyhow::ensure!(args.network != soak::Choice::Namespaces, "{why}");
-                eprintln!("{why}; relays are used.");
-            }
-            namespaces::settle_in()?;
-            wait::heed_signals()?;
+            contain(arguments, args.network == soak::Choice::Namespaces)?;
             soak::run(&args)
         }
     }
+}
+
+/// Goes on in namespaces of its own where the system allows it: then nothing is left behind, even
+/// if this program is killed. Without them, what needs no network of the kernel's goes on as well.
+fn contain(arguments: &[OsString], needed: bool) -> anyhow::Result<()> {
+    if !namespaces::are_ours() {
+        let why = namespaces::enter(arguments);
+        anyhow::ensure!(!needed, "{why}");
+        eprintln!("{why}; nodes are reached on loopback.");
+    }
+    namespaces::settle_in()?;
+    wait::heed_signals()
 }

@@ -93,6 +93,12 @@ impl Probe {
         (said.answers, said.overlaps())
     }
 
+    /// The node that has had a valid lease of this epoch, as far as it was asked.
+    pub(crate) fn leader_of(&self, epoch: u64) -> Option<u16> {
+        let said = self.said();
+        said.leases.keys().find(|(of, _)| *of == epoch).map(|&(_, node)| node)
+    }
+
     fn said(&self) -> MutexGuard<'_, Said> {
         self.said.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -2,19 +2,23 @@
 
 use std::ffi::OsString;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use super::cluster::Security;
 use super::soak::{self, Args, Choice};
-use super::{etcd, namespaces, probe, resource, slow, wait};
+use super::{alone, etcd, members, namespaces, probe, relay, resource, slow, wait};
 
 /// How many faults on each network.
 const FAULTS: usize = 5;
 
 type Test = (&'static str, fn() -> anyhow::Result<()>);
 
-const TESTS: [Test; 7] = [
+const TESTS: [Test; 10] = [
     ("the_resource_notices_two_leaders", resource::test),
     ("two_leases_at_a_time_are_noticed", probe::test),
+    ("two_commands_at_a_time_are_noticed", alone::test),
+    ("lists_of_members_change_one_at_a_time", members::test),
+    ("relays_make_some_round_trips_slow", relay::test),
     ("the_keys_of_etcd_are_written_in_base_64", etcd::test),
     ("nodes_agree_over_links_that_are_slow", slow::test),
     ("a_few_faults_on_relays", on_relays),
@@ -29,7 +33,8 @@ const IN_NAMESPACES: &str = "a_few_faults_in_namespaces";
 pub(crate) fn asked_for(arguments: &[OsString]) -> Option<Vec<&'static str>> {
     let texts: Vec<_> = arguments.iter().map(|argument| argument.to_string_lossy()).collect();
     let flag = |text: &str| text.starts_with('-');
-    let other = ["soak", "failover", "quiescent", "hammer", "help"];
+    let other =
+        ["soak", "failover", "quiescent", "forked-lists", "killed-together", "hammer", "help"];
     let first = texts.first();
     if first.is_some_and(|first| other.contains(&&**first) || matches!(&**first, "--help" | "-h"))
         || texts.iter().any(|text| text == "--bench")
@@ -66,25 +71,36 @@ pub(crate) fn run(arguments: &[OsString], asked: &[&str]) -> anyhow::Result<Exit
 }
 
 fn on_relays() -> anyhow::Result<()> {
-    faults(Choice::Relays, Security::Secret, 1)
+    faults(Choice::Relays, Security::Secret, 1, 0.0)
 }
 
 /// Where namespaces cannot be made, this is the soak with certificates.
 fn on_relays_with_certificates() -> anyhow::Result<()> {
-    faults(Choice::Relays, Security::Tls, 3)
+    faults(Choice::Relays, Security::Tls, 3, 3.0)
 }
 
 fn in_namespaces() -> anyhow::Result<()> {
-    faults(Choice::Namespaces, Security::Tls, 2)
+    faults(Choice::Namespaces, Security::Tls, 2, 0.0)
 }
 
-fn faults(network: Choice, security: Security, seed: u64) -> anyhow::Result<()> {
-    let usual =
-        Args { faults: FAULTS, seed, network, security, pace: 0.5, drift: 90_000, json: false };
+fn faults(network: Choice, security: Security, seed: u64, slow_trips: f64) -> anyhow::Result<()> {
+    let usual = Args {
+        faults: FAULTS,
+        seed,
+        network,
+        security,
+        pace: 0.5,
+        drift: 90_000,
+        slow_trips,
+        time_limit: Duration::from_secs(20 * 60),
+        json: false,
+    };
     let report = soak::soak(&usual)?;
     let good = report["violations"].as_array().is_some_and(Vec::is_empty);
     anyhow::ensure!(good, "{report:#}");
     anyhow::ensure!(report["faults"] == FAULTS, "{report:#}");
     anyhow::ensure!(report["writes_accepted"].as_u64() > Some(100), "{report:#}");
+    let slow = report["pieces_slow"].as_u64() > Some(0);
+    anyhow::ensure!(slow == (slow_trips > 0.0), "{report:#}");
     Ok(())
 }
