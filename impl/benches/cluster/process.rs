@@ -52,3 +52,9 @@ pub(crate) fn below(process: u32) -> Vec<u32> {
     }
     found.split_off(1)
 }
+
+/// Whether a process runs, and writes to the resource. One that has ended has no arguments.
+pub(crate) fn writes(process: u32) -> bool {
+    let arguments = fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
+    arguments.split(|&byte| byte == 0).any(|argument| argument == b"hammer")
+}

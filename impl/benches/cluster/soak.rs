@@ -24,7 +24,7 @@ use super::resource::Resource;
 use super::wait;
 
 /// Nothing is waited for longer, so that the report says what has become of it.
-const LIMIT: Duration = Duration::from_secs(60);
+pub(crate) const LIMIT: Duration = Duration::from_secs(60);
 
 /// A node that does not reach another calls it again after this time at the latest.
 const CALLS_AGAIN: Duration = Duration::from_secs(1);
@@ -42,7 +42,7 @@ const WITNESS: u16 = 3;
 const OBSERVER: u16 = 6;
 
 /// The exit status of a run that has ended before all faults were struck, and violated nothing.
-const ENDED_EARLY: u8 = 3;
+pub(crate) const ENDED_EARLY: u8 = 3;
 
 /// Strike a cluster with faults, and check that it never has two leaders, and always one
 ///

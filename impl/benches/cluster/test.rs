@@ -4,7 +4,10 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use serde_json::{Value, json};
+
 use super::cluster::Security;
+use super::controls::{self, Control};
 use super::soak::{self, Args, Choice};
 use super::{alone, etcd, members, namespaces, probe, relay, resource, slow, wait};
 
@@ -13,7 +16,7 @@ const FAULTS: usize = 5;
 
 type Test = (&'static str, fn() -> anyhow::Result<()>);
 
-const TESTS: [Test; 10] = [
+const TESTS: [Test; 12] = [
     ("the_resource_notices_two_leaders", resource::test),
     ("two_leases_at_a_time_are_noticed", probe::test),
     ("two_commands_at_a_time_are_noticed", alone::test),
@@ -23,6 +26,8 @@ const TESTS: [Test; 10] = [
     ("nodes_agree_over_links_that_are_slow", slow::test),
     ("a_few_faults_on_relays", on_relays),
     ("a_few_faults_on_relays_with_certificates", on_relays_with_certificates),
+    ("lists_with_one_number_have_one_leader", forked_lists),
+    ("a_command_ends_with_its_node_and_its_keeper", killed_together),
     (IN_NAMESPACES, in_namespaces),
 ];
 
@@ -103,4 +108,28 @@ fn faults(network: Choice, security: Security, seed: u64, slow_trips: f64) -> an
     let slow = report["pieces_slow"].as_u64() > Some(0);
     anyhow::ensure!(slow == (slow_trips > 0.0), "{report:#}");
     Ok(())
+}
+
+fn forked_lists() -> anyhow::Result<()> {
+    let report = control(Control::ForkedLists, 1)?;
+    let round = &report["rounds"][0];
+    anyhow::ensure!(round["two_led"] == 0 && round["looks"].as_u64() > Some(10), "{report:#}");
+    Ok(())
+}
+
+fn killed_together() -> anyhow::Result<()> {
+    let report = control(Control::KilledTogether, 2)?;
+    let left = |round: &Value| round["commands_left"].as_u64();
+    let rounds = report["rounds"].as_array().into_iter().flatten();
+    anyhow::ensure!(rounds.map(left).eq([Some(0), Some(0)]), "{report:#}");
+    Ok(())
+}
+
+/// The daemon of today makes no mistake.
+fn control(control: Control, rounds: usize) -> anyhow::Result<Value> {
+    let args =
+        controls::Args { rounds, program: None, security: Security::Tls, pace: 0.5, json: false };
+    let report = controls::control_report(&args, control)?;
+    anyhow::ensure!(report["violations"] == json!([]), "{report:#}");
+    Ok(report)
 }
