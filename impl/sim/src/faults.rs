@@ -14,7 +14,7 @@ mod operators;
 
 pub use kind::{Faults, Kind};
 pub use operators::{Condition, Part};
-pub(crate) use operators::{DURATIONS, FARTHEST};
+pub(crate) use operators::{DURATIONS, FARTHEST, VOTERS};
 
 /// Which node a fault strikes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::clock::Moment;
 use crate::code::Code;
-use crate::faults::{Blow, DURATIONS, FARTHEST, Fault, Faults, Kind, Stage, Target, plan};
+use crate::faults::{Blow, DURATIONS, FARTHEST, Fault, Faults, Kind, Stage, Target, VOTERS, plan};
 use crate::invariant::{self, Terms};
 use crate::network::Delays;
 use crate::random::Random;
@@ -17,9 +17,6 @@ const FAULTS: Duration = Duration::from_secs(30);
 
 /// How long a run goes on after all nodes must have agreed.
 const REST: Duration = Duration::from_secs(5);
-
-/// How many voters a list of members has that changes: at least, and at most.
-pub(crate) const VOTERS: (usize, usize) = (2, 6);
 
 /// What is promised where nothing but transfers can end a leadership.
 const OF_TRANSFERS: &[&str] = &["transfers-work"];

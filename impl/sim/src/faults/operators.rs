@@ -14,6 +14,9 @@ const FAR: (Duration, Duration) = (Duration::from_millis(100), Duration::from_mi
 /// How long a message takes at most on a slow link, besides what it takes on any.
 pub(crate) const FARTHEST: Duration = FAR.1;
 
+/// How many voters a list of members has that changes: at least, and at most.
+pub(crate) const VOTERS: (usize, usize) = (2, 6);
+
 /// How many sets of durations an operator chooses from.
 pub(crate) const DURATIONS: usize = 3;
 

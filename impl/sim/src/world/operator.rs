@@ -12,10 +12,9 @@ use bellwether_core::protocol::quorum::List;
 use bellwether_core::protocol::{Members, NodeId};
 
 use crate::clock::Moment;
-use crate::faults::Part;
+use crate::faults::{Part, VOTERS};
 use crate::host::Given;
 use crate::random::Random;
-use crate::run::VOTERS;
 use crate::subject::Subject;
 use crate::wrong::Wrong;
 
@@ -299,7 +298,10 @@ impl<S: Subject> World<S> {
             return;
         }
         let mut learn: Vec<_> = (0..self.hosts.len()).collect();
-        learn.retain(|&node| self.votes(node, keeps) && self.kept(node).is_some());
+        // A voter that is new has no memory either, and learns nothing before it hears a leader.
+        let before = self.operator.newest.list;
+        learn.retain(|&node| self.votes(node, keeps) && self.votes(node, before));
+        learn.retain(|&node| self.kept(node).is_some());
         self.operator.latest = learn.iter().map(|&node| self.epoch_of(node)).max().unwrap_or(0);
         (self.operator.waiting, self.operator.learn) = (emptied, learn);
         self.operator.tasks += 1;
