@@ -351,7 +351,7 @@ impl<S: Subject> World<S> {
         let seed = mix(self.setting.seed ^ mix(life << 16 | node as u64));
         let setup = Setup::of::<S::Core>(&config, self.setting.nodes);
         let setup = Setup { stores: S::PERSISTS, prepares: self.setting.prepares, ..setup };
-        let made = match Node::new(config, host.disk.synced.clone(), seed) {
+        let made = match Node::<S::Core>::new(config, host.disk.synced.clone(), seed) {
             Ok(made) => made,
             Err(error) => return self.refuse(node, &error.to_string()),
         };

@@ -91,7 +91,7 @@ struct File {
     #[serde(default)]
     witnesses: Vec<NodeNumber>,
     priority: Option<Priority>,
-    #[serde(default, deserialize_with = "fields::time")]
+    #[serde(default, deserialize_with = "super::fields::time")]
     preempt_delay: Option<Duration>,
     members: BTreeMap<MemberKey, Address>,
     #[serde(default)]

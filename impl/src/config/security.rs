@@ -17,7 +17,6 @@ pub(crate) use self::credentials::{Current, Kind};
 use self::expiry::CertificateUse;
 use self::tls::Tls;
 use super::{Address, ClusterId, Error};
-use crate::protocol::NodeId;
 
 /// The smallest length of a secret, in bytes.
 pub const SHORTEST_SECRET: usize = 32;

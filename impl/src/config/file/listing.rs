@@ -3,7 +3,7 @@
 use super::write::{health_entries, hook_entries, time};
 use super::{Health, Hooks, Levels, LogFormat, Preference, detector, protocols};
 use crate::config::Mode;
-use crate::config::fields::Fields;
+use crate::config::fields::{Field, Fields};
 use crate::protocol::{Core, Members, Recommended};
 
 /// The keys that may stand at the top, besides the sections of the protocols.
