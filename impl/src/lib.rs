@@ -78,7 +78,7 @@ pub use bellwether_core::for_each_core;
 pub use bellwether_core::{detector, member, protocol};
 pub use config::Config;
 pub use driver::{
-    Approach, Election, Guard, Handle, JoinError, LeadError, Leadership, OwnChange, Preparation,
-    RequestError, Stopped, Work,
+    Approach, Election, Guard, Handle, JoinError, LeadError, Leadership, MembersError, OwnChange,
+    Preparation, RequestError, Stopped, Work,
 };
 pub use protocol::{Epoch, Members, NodeId, Reason, Role, Timing};

@@ -12,6 +12,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::health::Checker;
 use super::http::{Http, Keys};
+use super::itself::{self, Ended};
 use super::overrides::OverrideArgs;
 use super::reload::{Reload, Running};
 use super::{Failure, hooks, log, service};
@@ -83,7 +84,10 @@ impl Visitor for Run<'_> {
         // What still blocks, such as a resolver that does not answer, is not waited for.
         runtime.shutdown_timeout(log::LAST_WORDS);
         started.lines.flush(log::LAST_WORDS);
-        result.map(ExitCode::from)
+        match result? {
+            Ended::With(status) => Ok(ExitCode::from(status)),
+            Ended::Anew => Err(Failure::runtime(itself::start_anew())),
+        }
     }
 }
 
@@ -91,7 +95,7 @@ async fn take_part<C: Runnable>(
     config: Config<C>,
     started: &log::Started,
     mut reload: Reload,
-) -> anyhow::Result<u8> {
+) -> anyhow::Result<Ended> {
     let node = config.node().get();
     // Asked for first, so that a signal during the start is not lost.
     let mut signals =
@@ -103,6 +107,8 @@ async fn take_part<C: Runnable>(
     let options = http.serve(&election);
     service::ready();
     let mut told = pin!(service::keep_told(election.handle()));
+    let handle = election.handle();
+    let mut node_is_superseded = pin!(handle.superseded());
     loop {
         tokio::select! {
             signal = signals.next() => match signal {
@@ -116,7 +122,14 @@ async fn take_part<C: Runnable>(
                 let running = Running { log: started, hooks: &hooks, election: &election };
                 reload.finish(read, &running, &options);
             }
-            stopped = election.stopped() => return Ok(stopped.map(|()| 0)?),
+            stopped = election.stopped() => return Ok(stopped.map(|()| Ended::With(0))?),
+            config_epoch = node_is_superseded.as_mut() => {
+                tracing::info!(node, config_epoch, "starts anew with the new list of members");
+                service::reloading();
+                election.leave().await?;
+                hooks.finish().await;
+                return Ok(Ended::Anew);
+            }
             () = &mut told => {}
         }
     }
@@ -130,12 +143,12 @@ async fn take_part<C: Runnable>(
         left = leaves => {
             left?;
             tracing::info!(node, "left");
-            Ok(0)
+            Ok(Ended::With(0))
         }
         // What it holds, the system takes back: its port, its lock, and scripts that run.
         (signal, status) = signals.last() => {
             tracing::warn!(node, signal, "asked to end again: ends without waiting");
-            Ok(status)
+            Ok(Ended::With(status))
         }
     }
 }

@@ -15,6 +15,7 @@ mod file;
 mod health;
 mod hooks;
 mod http;
+mod list;
 mod network;
 mod priority;
 mod protection;
@@ -37,6 +38,8 @@ pub use self::file::{
 pub use self::health::Health;
 pub use self::hooks::Hooks;
 pub use self::http::{Http, SHORTEST_TOKEN, Token};
+pub(crate) use self::list::ListMark;
+pub use self::list::{MemberChange, MemberList};
 pub use self::network::NetworkSettings;
 use self::priority::Preference;
 pub use self::protocols::{LeaseSection, Runnable, StollerSection, warning};
@@ -351,6 +354,11 @@ impl<C: Runnable> Config<C> {
     #[must_use]
     pub fn config_epoch(&self) -> u64 {
         self.members.config_epoch()
+    }
+
+    /// The ids of the members, and their roles.
+    pub(crate) fn members(&self) -> &Members {
+        &self.members
     }
 
     /// Returns the members that only observe, ascending.

@@ -19,6 +19,7 @@ mod health;
 mod history;
 mod leaderless;
 mod leadership;
+mod lists;
 mod margin;
 mod reporter;
 mod standing;
@@ -52,6 +53,8 @@ pub use self::history::{Change, History};
 use self::leaderless::LeaderTimeout;
 use self::leadership::Publisher;
 pub use self::leadership::{Leadership, LeadershipWatch, OwnChange, Term};
+pub use self::lists::MembersError;
+use self::lists::OwnLists;
 use self::reporter::Reporter;
 pub use self::standing::MaintenanceReport;
 use self::standing::{Keeper, OwnStanding};
@@ -206,6 +209,7 @@ impl Election {
         preparation: Option<PreparationSender>,
     ) -> Result<Self, JoinError> {
         let address = listener.local_addr().map_err(JoinError::Listener)?;
+        let (config, kept) = lists::newest(config)?;
         let credentials = Current::new(config.credentials()?);
         let node = node(&config, &mut storage)?;
         let clock = SystemClock;
@@ -217,6 +221,7 @@ impl Election {
         let hello = hello(&config, incarnation);
         let links = links(&config, setup.lifetime, clock);
         let standing = OwnStanding::open(&config, &links)?;
+        let lists = OwnLists::new(&config, kept, &links, &credentials);
         let disk = Disk::new(storage);
         let leader_timeout = LeaderTimeout::of(&config, clock);
         let fitness = leader_timeout.fitness.clone();
@@ -230,6 +235,7 @@ impl Election {
             ignored: Arc::clone(&ignored),
             stalled: disk.stalled(),
             fitness: fitness.clone(),
+            lists: lists.clone(),
             leader_timeout: leader_timeout.clone(),
             credentials: credentials.clone(),
             start: Instant::now(),
@@ -252,6 +258,7 @@ impl Election {
             election: C::election_takes(config.core()),
             gauges: Gauges::new(links.clone(), disk.times()),
             standing,
+            lists,
         };
         connections.spawn(Keeper::new(&config, handle.clone()).run().boxed());
         log_start(&config, incarnation, address);

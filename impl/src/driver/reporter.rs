@@ -9,6 +9,7 @@ use super::fitness::Fitness;
 use super::guard::LeaseReader;
 use super::leaderless::LeaderTimeout;
 use super::leadership::LeadershipWatch;
+use super::lists::OwnLists;
 use crate::config::Current;
 use crate::log;
 use crate::protocol::NodeId;
@@ -29,6 +30,7 @@ pub(super) struct Reporter<M> {
     /// Whether the storage does not answer.
     pub(super) stalled: Arc<AtomicBool>,
     pub(super) fitness: Fitness,
+    pub(super) lists: OwnLists,
     pub(super) leader_timeout: LeaderTimeout,
     pub(super) credentials: Current,
     pub(super) start: Instant,
@@ -49,7 +51,8 @@ impl<M: Copy + Send + Sync + 'static> Reporter<M> {
             let text = "the cluster is in maintenance: no node runs until it is ended";
             own.maintenance.on.then(|| text.to_owned())
         };
-        let problem = self.links.isolation(now.role).or_else(stalled);
+        let problem = self.lists.problem().or_else(|| self.links.isolation(now.role));
+        let problem = problem.or_else(stalled);
         let problem = problem.or_else(|| self.leader_timeout.problem(&now, &members));
         StatusReport {
             cluster: hello.cluster.clone(),

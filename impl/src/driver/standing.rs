@@ -77,7 +77,9 @@ impl OwnStanding {
         let load = |kept: &mut Directory<_>| kept.load();
         let maintenance = kept.as_mut().map(load).transpose()?.flatten().unwrap_or_default();
         let (standings, priority) = (links.standings.clone(), config.priority());
-        standings.change(|own| *own = Standing { priority, fit: true, maintenance });
+        standings.change(|own| {
+            *own = Standing { priority, fit: true, maintenance, ..Standing::default() };
+        });
         let others = config.addresses().map(|(id, _)| id).filter(|&id| id != config.node());
         Ok(Self { standings, kept: Arc::new(Mutex::new(kept)), others: others.collect() })
     }
@@ -218,6 +220,7 @@ impl Keeper {
                 () = sleep(LOOK) => {}
             }
             self.keep_maintenance().await;
+            self.handle.lists.learn(self.handle.leads_now()).await;
             self.handle.tell_fitness();
             self.prefer().await;
         }

@@ -115,7 +115,7 @@ impl FromRequestParts<Shared> for On {
 }
 
 /// What stands in the address behind the question mark.
-fn asked<Q: DeserializeOwned, T>(
+pub(super) fn asked<Q: DeserializeOwned, T>(
     parts: &Parts,
     read: impl FnOnce(Q) -> Result<T, String>,
 ) -> Result<T, String> {
@@ -123,7 +123,7 @@ fn asked<Q: DeserializeOwned, T>(
     query.and_then(|Query(query)| read(query))
 }
 
-fn bad(error: &str) -> Response {
+pub(super) fn bad(error: &str) -> Response {
     refuse(StatusCode::BAD_REQUEST, error)
 }
 
@@ -186,7 +186,7 @@ impl Shared {
 }
 
 /// What the node says.
-fn answer(
+pub(super) fn answer(
     answered: Result<Result<Option<NodeId>, RequestError>, tokio::time::error::Elapsed>,
 ) -> Response {
     let error = match answered {

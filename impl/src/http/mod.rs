@@ -17,6 +17,7 @@
 mod control;
 mod events;
 mod look;
+mod members;
 mod metrics;
 mod server;
 
@@ -35,7 +36,7 @@ use crate::config::{Certificates, Token};
 use crate::driver::Handle;
 
 /// The endpoints, each with its method and its path.
-pub const ENDPOINTS: [(&str, &str); 12] = [
+pub const ENDPOINTS: [(&str, &str); 14] = [
     ("GET", "/"),
     ("GET", "/leader"),
     ("GET", "/livez"),
@@ -48,6 +49,8 @@ pub const ENDPOINTS: [(&str, &str); 12] = [
     ("POST", "/step-down"),
     ("POST", "/freeze"),
     ("POST", "/maintenance"),
+    ("GET", "/members"),
+    ("POST", "/members"),
 ];
 
 /// How many processes can follow the events of a node at a time.
@@ -130,6 +133,7 @@ pub fn router(handle: Handle, options: Options) -> Router {
         .route("/step-down", post(control::step_down))
         .route("/freeze", post(control::freeze))
         .route("/maintenance", post(control::maintenance))
+        .route("/members", get(members::members).post(members::change))
         .method_not_allowed_fallback(async || {
             let error = "this endpoint has another method: see the header `Allow`";
             refuse(StatusCode::METHOD_NOT_ALLOWED, error)

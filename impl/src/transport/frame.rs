@@ -21,6 +21,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use tokio_util::codec::LengthDelimitedCodec;
 
+use super::lists::KnownList;
 use super::standing::Standing;
 use crate::config::{Digests, Mode};
 use crate::protocol::{ClusterId, LeaseTerms, NodeId};
@@ -41,7 +42,7 @@ pub(crate) const MAX_OPENING: usize = 512;
 /// Version 5 is the first that says the config epoch, and understands none before it. Version 6
 /// says how long leases last. Version 7 encrypts with a secret; without, it is version 6. Version 8
 /// has [pings](Frame::Ping) and tells [rivals](Frame::Rival). Version 9 tells the [standing of a
-/// node](Frame::Standing), and has another status.
+/// node](Frame::Standing) and its [lists of members](Opening::ListRequest), and has another status.
 pub(crate) const VERSIONS: Versions = Versions { newest: 9, oldest: 5 };
 
 /// The first version in which a [`Hello`] has `leases`.
@@ -131,6 +132,8 @@ pub(crate) enum Opening {
     StatusRequest,
     /// "Are you this run of this node?"
     AreYou { node: NodeId, incarnation: u64 },
+    /// "Which is your list of members with this number?"
+    ListRequest(u64),
 }
 
 /// The frame with which the side that was called answers.
@@ -144,6 +147,8 @@ pub(crate) enum Reply {
     Status(Box<StatusReport>),
     /// Whether it is the run of the node that it was asked for.
     Is(bool),
+    /// The list that was asked for, if the node has it.
+    List(Option<Box<KnownList>>),
 }
 
 /// Every later frame of the side that calls.

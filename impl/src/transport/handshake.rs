@@ -124,7 +124,8 @@ pub(crate) async fn call(
 /// Says what the caller wants, and returns the answer.
 pub(crate) async fn ask(channel: &mut Channel, opening: &Opening) -> Result<Reply, Failure> {
     let theirs = channel.version();
-    if matches!(opening, Opening::StatusRequest) && theirs < frame::STATUS {
+    let is_new = matches!(opening, Opening::StatusRequest | Opening::ListRequest(_));
+    if is_new && theirs < frame::STATUS {
         return Err(Failure::OldStatus { theirs });
     }
     send(channel, opening.encode(channel.version())?).await?;

@@ -162,6 +162,7 @@ async fn receive<M>(
         Opening::AreYou { node, incarnation } => {
             Reply::Is((node, incarnation) == (context.hello.node, context.hello.incarnation))
         }
+        Opening::ListRequest(number) => Reply::List(context.lists.numbered(number).map(Box::new)),
         _ => Reply::Status(Box::new(context.status())),
     };
     answer(context, &mut channel, &reply).await;

@@ -21,6 +21,7 @@ mod health;
 mod incoming;
 mod limiter;
 mod limits;
+pub(crate) mod lists;
 mod outbox;
 mod outgoing;
 mod peer;
@@ -49,6 +50,7 @@ use tokio::task::{JoinError, JoinSet};
 use self::frame::{Frame, Hello};
 use self::limiter::{LogLimiter, Source};
 pub(crate) use self::limits::Limits;
+use self::lists::Lists;
 use self::outbox::Outbox;
 use self::peer::Peer;
 use self::presence::Presence;
@@ -85,6 +87,7 @@ struct Context<M> {
     terms: Terms,
     peers: Arc<BTreeMap<NodeId, Arc<Peer<M>>>>,
     standings: Standings,
+    lists: Lists,
     limiter: LogLimiter,
     refused: Arc<AtomicU64>,
     bad_frames: Arc<AtomicU64>,
@@ -150,6 +153,8 @@ pub(crate) struct Links<M> {
     gone: Option<Arc<Notify>>,
     /// What the nodes say of themselves.
     pub(crate) standings: Standings,
+    /// The lists of members that this node can be asked for.
+    pub(crate) lists: Lists,
 }
 
 impl<M> Links<M> {
@@ -172,6 +177,7 @@ impl<M> Links<M> {
             bad_frames: Arc::default(),
             gone: Some(gone),
             standings: Standings::default(),
+            lists: Lists::default(),
         }
     }
 
@@ -316,6 +322,7 @@ where
         terms,
         peers: Arc::clone(&links.peers),
         standings: links.standings.clone(),
+        lists: links.lists.clone(),
         limiter: LogLimiter::default(),
         refused: Arc::clone(&links.refused),
         bad_frames: Arc::clone(&links.bad_frames),

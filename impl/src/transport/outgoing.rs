@@ -102,8 +102,16 @@ async fn dial<M>(
             _ => Ok((channel, difference(context, &hello))),
         },
         Reply::Hello(hello) => Err(Problem::Wrong(wrong_node(hello.node, peer.id, &peer.address))),
-        Reply::Refused(refusal) => Err(Problem::Wrong(refused(&refusal))),
-        Reply::Status(_) | Reply::Is(_) => {
+        Reply::Refused(refusal) => {
+            if let Refusal::ConfigEpoch { own, .. } = refusal
+                && own > context.hello.config_epoch
+            {
+                context.lists.is_ahead(peer.id, own);
+                context.standings.notify();
+            }
+            Err(Problem::Wrong(refused(&refusal)))
+        }
+        Reply::Status(_) | Reply::Is(_) | Reply::List(_) => {
             Err(Problem::Wrong("it answers a question that was not asked".to_owned()))
         }
     }

@@ -105,6 +105,7 @@ fn with_credentials(peer: SocketAddr, credentials: Credentials) -> Arc<Context<M
         },
         peers: links.peers,
         standings: links.standings,
+        lists: links.lists,
         limiter: LogLimiter::default(),
         refused: links.refused,
         bad_frames: links.bad_frames,
@@ -184,7 +185,8 @@ async fn a_heartbeat_is_kept_until_it_can_be_sent_and_goes_before_the_messages()
     let peer = Arc::clone(&context.peers[&id(2)]);
     let (refused, bad_frames) = (Arc::clone(&context.refused), Arc::clone(&context.bad_frames));
     let (peers, standings) = (Arc::clone(&context.peers), context.standings.clone());
-    let links = Links { peers, refused, bad_frames, gone: None, standings };
+    let lists = context.lists.clone();
+    let links = Links { peers, refused, bad_frames, gone: None, standings, lists };
     links.send(id(2), Message::Election);
     links.send(id(2), Message::Ok);
     links.heartbeat();

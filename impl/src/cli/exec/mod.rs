@@ -39,13 +39,16 @@ use super::http::{Http, Keys};
 use super::overrides::OverrideArgs;
 use super::reload::{self, Reload};
 use super::script::Scripts;
-use super::{Failure, hooks, log, service};
+use super::{Failure, hooks, itself, log, service};
 
 /// The exit status when the node itself cannot go on.
 const CANNOT: u8 = 125;
 
 /// The exit status when the leadership is lost, with `--once`; `EX_TEMPFAIL` of sysexits.h.
 const LOST: u8 = 75;
+
+/// How long a node that is to start anew does not run: until then it has.
+const LONGEST_STOP: Duration = Duration::from_secs(60);
 
 /// How long between two looks at the lease.
 const LOOK: Duration = Duration::from_millis(10);
@@ -186,7 +189,10 @@ impl Visitor for Exec<'_> {
         let ended = runtime.block_on(part.boxed_local()).map_err(cannot);
         runtime.shutdown_timeout(log::LAST_WORDS);
         started.lines.flush(log::LAST_WORDS);
-        Ok(ExitCode::from(ended?))
+        match ended? {
+            itself::Ended::With(code) => Ok(ExitCode::from(code)),
+            itself::Ended::Anew => Err(cannot(itself::start_anew().into())),
+        }
     }
 }
 
@@ -230,7 +236,7 @@ async fn take_part<C: Runnable>(
     config: Config<C>,
     started: &log::Started,
     mut again: Reload,
-) -> anyhow::Result<u8> {
+) -> anyhow::Result<itself::Ended> {
     let mut signals =
         Signals::new(&args.no_forward).map_err(|e| anyhow!("cannot listen for signals: {e}"))?;
     descendants::adopt().map_err(|e| anyhow!("cannot take over orphans: {e}"))?;
@@ -246,6 +252,12 @@ async fn take_part<C: Runnable>(
     let running = reload::Running { log: started, hooks: &hooks, election: &election };
     let (scripts, group) = (&hooks.scripts, group.as_ref());
     let code = tokio::select! {
+        () = superseded(&election) => {
+            service::reloading();
+            election.leave().await?;
+            hooks.finish().await;
+            return Ok(itself::Ended::Anew);
+        }
         code = commands(args, &election, scripts, group, &mut signals, &asked) => code?,
         () = reloads(&mut again, &asked, &running, &options) => unreachable!("it goes on"),
         () = told => unreachable!("it goes on"),
@@ -260,7 +272,21 @@ async fn take_part<C: Runnable>(
     service::stopping();
     election.leave().await?;
     hooks.finish().await;
-    Ok(code)
+    Ok(itself::Ended::With(code))
+}
+
+/// Returns when the node is to start anew with another list of members, and its command has ended.
+async fn superseded(election: &Election) {
+    let config_epoch = election.superseded().await;
+    let mut leadership = election.leadership();
+    let node = leadership.now().node.get();
+    tracing::info!(node, config_epoch, "starts anew with the new list of members");
+    let stops = election.step_down(LONGEST_STOP);
+    tokio::select! {
+        // A leader stops once its work has ended.
+        _ = leadership.wait_for(|now| !now.is_self()) => {}
+        _ = stops => {}
+    }
 }
 
 /// Reads the configuration again whenever that is asked for. Never returns.

@@ -46,6 +46,7 @@ impl Node {
             election: Duration::from_secs(1),
             gauges,
             standing: OwnStanding::default(),
+            lists: OwnLists::default(),
         };
         Self { handle, publisher, lease_writer, clock }
     }

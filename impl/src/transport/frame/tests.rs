@@ -8,7 +8,7 @@ use tokio_util::codec::{Decoder, Encoder};
 
 use super::super::standing::Maintenance;
 use super::*;
-use crate::config::CertificateUse;
+use crate::config::{CertificateUse, Config, ListMark, MemberList};
 use crate::protocol::bully::Message;
 use crate::protocol::{Epoch, Members, Role, list_ring};
 use crate::report::{
@@ -48,6 +48,7 @@ fn opening() -> impl Strategy<Value = Opening> {
     prop_oneof![
         hello().prop_map(Opening::Hello),
         Just(Opening::StatusRequest),
+        any::<u64>().prop_map(Opening::ListRequest),
         (id(), any::<u64>()).prop_map(|(node, incarnation)| Opening::AreYou { node, incarnation }),
     ]
 }
@@ -146,12 +147,21 @@ fn report() -> impl Strategy<Value = StatusReport> {
     )
 }
 
+fn known_list() -> impl Strategy<Value = KnownList> {
+    (any::<u64>(), any::<bool>()).prop_map(|(number, decided)| {
+        let members = [(1, "10.0.0.1:7000"), (2, "10.0.0.2:7000"), (3, "10.0.0.3:7000")];
+        let list = Config::new("orders", 1, members).expect("valid").list();
+        KnownList { list: MemberList { config_epoch: number, ..list }, decided }
+    })
+}
+
 fn reply() -> impl Strategy<Value = Reply> {
     prop_oneof![
         hello().prop_map(Reply::Hello),
         refusal().prop_map(Reply::Refused),
         report().prop_map(|report| Reply::Status(Box::new(report))),
         any::<bool>().prop_map(Reply::Is),
+        proptest::option::of(known_list()).prop_map(|known| Reply::List(known.map(Box::new))),
     ]
 }
 
@@ -293,7 +303,9 @@ fn every_frame_survives_a_round_trip() {
     let others =
         [Frame::Heartbeat, Frame::Quiet, Frame::Rival, Frame::Ping(0), Frame::Pong(u8::MAX)];
     let maintenance = Maintenance::default().decide(true);
-    let standing = Frame::Standing(Standing { priority: u8::MAX, fit: true, maintenance });
+    let keeps = ListMark { number: u64::MAX, digest: u64::MAX };
+    let standing = Standing { priority: 9, fit: true, maintenance, keeps, decided: u64::MAX };
+    let standing = Frame::Standing(standing);
     for frame in messages.into_iter().chain(others).chain([standing]) {
         let bytes = encode_frame(&frame).expect("fits");
         assert_eq!(decode_frame(&bytes), Ok(frame));

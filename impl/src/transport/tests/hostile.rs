@@ -88,6 +88,7 @@ fn good() -> Vec<Vec<u8>> {
         Opening::Hello(hello(2)),
         Opening::StatusRequest,
         Opening::AreYou { node: id(1), incarnation: 7 },
+        Opening::ListRequest(3),
     ]
     .map(|opening| opening.encode(VERSIONS.newest).expect("fits"));
     let frames = [

@@ -9,7 +9,8 @@ fn told(address: SocketAddr) -> (Arc<Context<Message>>, Arc<Peer<Message>>) {
     let peer = Arc::clone(&context.peers[&id(2)]);
     let (refused, bad_frames) = (Arc::clone(&context.refused), Arc::clone(&context.bad_frames));
     let (peers, standings) = (Arc::clone(&context.peers), context.standings.clone());
-    let links = Links { peers, refused, bad_frames, gone: None, standings };
+    let lists = context.lists.clone();
+    let links = Links { peers, refused, bad_frames, gone: None, standings, lists };
     links.tell_rival(id(2));
     links.tell_rival(id(2));
     // It is not a member.
