@@ -2,6 +2,7 @@
 
 mod leases;
 mod library;
+mod members;
 mod persistence;
 mod processes;
 mod rivals;

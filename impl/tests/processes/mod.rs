@@ -17,6 +17,7 @@ mod http;
 mod links;
 mod logging;
 mod manual;
+mod members;
 mod membership;
 mod monitoring;
 mod observers;
