@@ -27,6 +27,11 @@ const BLOCKS: &[(&str, &str, How)] = &[
     ("docs/daemon.md", "cargo build --release -p bellwether", Prints("taking part in elections")),
     (
         "docs/daemon.md",
+        "bellwether members list",
+        Not("it needs a cluster with a token; tests/processes/members.rs"),
+    ),
+    (
+        "docs/daemon.md",
         "bellwether maintenance begin",
         Not("it needs a cluster with a token; tests/processes/standing.rs"),
     ),
