@@ -6,9 +6,11 @@ use std::time::{Duration, Instant};
 
 use bellwether::protocol::bully::{self, Bully};
 use bellwether::protocol::quorum::{Preemption, Timing};
-use bellwether::{Config, Election, NodeId, RequestError};
+use bellwether::{Config, Election, JoinError, NodeId, RequestError};
 use tokio::net::TcpListener;
 use tokio::time::{sleep, timeout};
+
+use super::processes::common::free_port;
 
 /// No wait is longer.
 const LIMIT: Duration = Duration::from_secs(30);
@@ -34,19 +36,15 @@ struct Three {
 impl Three {
     /// Starts all of them.
     async fn new(priorities: [u8; 3]) -> Self {
-        let mut three = Self::stopped(priorities).await;
+        let mut three = Self::stopped(priorities);
         for node in 1..=3 {
             three.start(node).await;
         }
         three
     }
 
-    async fn stopped(priorities: [u8; 3]) -> Self {
-        let mut addresses = [(); 3].map(|()| String::new());
-        for address in &mut addresses {
-            let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-            *address = listener.local_addr().expect("an address").to_string();
-        }
+    fn stopped(priorities: [u8; 3]) -> Self {
+        let addresses = [(); 3].map(|()| format!("127.0.0.1:{}", free_port()));
         let directory = tempfile::tempdir().expect("a directory");
         Self { addresses, priorities, directory, running: [None, None, None] }
     }
@@ -57,7 +55,16 @@ impl Three {
         let config = config.with_priority(self.priorities[node - 1], DELAY).expect("valid");
         let path: &Path = self.directory.path();
         let config = config.with_directory(path.join(node.to_string()));
-        self.running[node - 1] = Some(Election::join(config).await.expect("it can join"));
+        // For a moment, a process that another test has just forked has the listener open as well.
+        let joins = async {
+            loop {
+                match Election::join(config.clone()).await {
+                    Err(JoinError::Listen { .. }) => sleep(Duration::from_millis(10)).await,
+                    joined => return joined.expect("it can join"),
+                }
+            }
+        };
+        self.running[node - 1] = Some(timeout(LIMIT, joins).await.expect("its port is free"));
     }
 
     fn node(&self, node: usize) -> &Election {
@@ -156,7 +163,7 @@ async fn a_node_that_is_not_fit_or_was_asked_not_to_run_is_not_asked_to_lead() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn no_node_takes_over_in_maintenance_before_it_is_ended() {
-    let mut three = Three::stopped([100; 3]).await;
+    let mut three = Three::stopped([100; 3]);
     for node in [2, 3] {
         three.start(node).await;
     }

@@ -27,14 +27,6 @@ pub(crate) fn start_anew() -> std::io::Error {
     }
 }
 
-/// How a part in elections has ended.
-pub(crate) enum Ended {
-    /// The program is to end with this status.
-    With(u8),
-    /// The program is to start anew.
-    Anew,
-}
-
 /// What the kernel runs as this process. A child opens the link while it still runs the same.
 #[cfg(target_os = "linux")]
 fn program() -> std::io::Result<PathBuf> {

@@ -54,7 +54,7 @@ enum What {
 struct Added {
     /// The node, and where the others reach it
     #[arg(value_name = "ID=HOST:PORT")]
-    node: Place,
+    place: Place,
 
     #[command(flatten)]
     target: Target,
@@ -68,7 +68,7 @@ struct Added {
 struct Named {
     /// The member
     #[arg(value_name = "ID")]
-    node: NodeId,
+    member: NodeId,
 
     #[command(flatten)]
     target: Target,
@@ -102,13 +102,13 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
     }
 }
 
-fn add(change: &str, Added { node: Place(node, address), target, permission }: &Added) -> Answer {
+fn add(change: &str, Added { place: Place(node, address), target, permission }: &Added) -> Answer {
     let path = format!("/members?change={change}&node={node}&address={address}");
     ask(target, permission, &path)
 }
 
-fn name(change: &str, Named { node, target, permission }: &Named) -> Answer {
-    ask(target, permission, &format!("/members?change={change}&node={node}"))
+fn name(change: &str, Named { member, target, permission }: &Named) -> Answer {
+    ask(target, permission, &format!("/members?change={change}&node={member}"))
 }
 
 type Answer = Result<ExitCode, Failure>;

@@ -12,10 +12,9 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::health::Checker;
 use super::http::{Http, Keys};
-use super::itself::{self, Ended};
 use super::overrides::OverrideArgs;
 use super::reload::{Reload, Running};
-use super::{Failure, hooks, log, service};
+use super::{Failure, hooks, itself, log, service};
 
 /// Take part in elections until SIGTERM or SIGINT
 ///
@@ -84,10 +83,7 @@ impl Visitor for Run<'_> {
         // What still blocks, such as a resolver that does not answer, is not waited for.
         runtime.shutdown_timeout(log::LAST_WORDS);
         started.lines.flush(log::LAST_WORDS);
-        match result? {
-            Ended::With(status) => Ok(ExitCode::from(status)),
-            Ended::Anew => Err(Failure::runtime(itself::start_anew())),
-        }
+        result.map(ExitCode::from)
     }
 }
 
@@ -95,7 +91,7 @@ async fn take_part<C: Runnable>(
     config: Config<C>,
     started: &log::Started,
     mut reload: Reload,
-) -> anyhow::Result<Ended> {
+) -> anyhow::Result<u8> {
     let node = config.node().get();
     // Asked for first, so that a signal during the start is not lost.
     let mut signals =
@@ -108,6 +104,7 @@ async fn take_part<C: Runnable>(
     service::ready();
     let mut told = pin!(service::keep_told(election.handle()));
     let handle = election.handle();
+    let mut anew = false;
     let mut node_is_superseded = pin!(handle.superseded());
     loop {
         tokio::select! {
@@ -122,18 +119,20 @@ async fn take_part<C: Runnable>(
                 let running = Running { log: started, hooks: &hooks, election: &election };
                 reload.finish(read, &running, &options);
             }
-            stopped = election.stopped() => return Ok(stopped.map(|()| Ended::With(0))?),
+            stopped = election.stopped() => return Ok(stopped.map(|()| 0)?),
             config_epoch = node_is_superseded.as_mut() => {
                 tracing::info!(node, config_epoch, "starts anew with the new list of members");
-                service::reloading();
-                election.leave().await?;
-                hooks.finish().await;
-                return Ok(Ended::Anew);
+                anew = true;
+                break;
             }
             () = &mut told => {}
         }
     }
-    service::stopping();
+    if anew {
+        service::reloading();
+    } else {
+        service::stopping();
+    }
     let leaves = async {
         election.leave().await?;
         hooks.finish().await;
@@ -143,12 +142,19 @@ async fn take_part<C: Runnable>(
         left = leaves => {
             left?;
             tracing::info!(node, "left");
-            Ok(Ended::With(0))
+            if anew {
+                started.lines.flush(log::LAST_WORDS);
+                // One that has come meanwhile ends it; after this line, the system does.
+                if signals.last().now_or_never().is_none() {
+                    return Err(itself::start_anew().into());
+                }
+            }
+            Ok(0)
         }
         // What it holds, the system takes back: its port, its lock, and scripts that run.
         (signal, status) = signals.last() => {
             tracing::warn!(node, signal, "asked to end again: ends without waiting");
-            Ok(Ended::With(status))
+            Ok(status)
         }
     }
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use super::{Address, Config, Error, Runnable, with_roles};
-use crate::protocol::{Members, NodeId};
+use crate::protocol::{Epoch, Members, NodeId};
 
 /// The members of a cluster, with their addresses and roles, and the number of the list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,12 +23,23 @@ pub struct MemberList {
     pub witnesses: BTreeSet<NodeId>,
 }
 
-/// Tells one list of members from another.
+/// Tells one list of members from another. Of two with one number, the later proposal is the
+/// larger.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct ListMark {
     pub(crate) number: u64,
-    /// A digest of the whole list: two of one number differ in it.
+    pub(crate) proposal: Proposal,
+    /// A digest of the whole list.
     pub(crate) digest: u64,
+}
+
+/// Who has proposed a list, and when.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(crate) struct Proposal {
+    /// The epoch of the leader.
+    pub(crate) epoch: Epoch,
+    /// How many it has proposed in its epoch.
+    pub(crate) turn: u32,
 }
 
 /// A change of the list of members: of one member.
@@ -129,11 +140,12 @@ impl MemberList {
     }
 
     /// What tells this list from others.
-    pub(crate) fn mark(&self) -> ListMark {
+    pub(crate) fn mark(&self, proposal: Proposal) -> ListMark {
         let bytes = postcard::to_stdvec(self).unwrap_or_default();
         let digest = Sha256::digest(bytes);
         let (first, _) = digest.split_first_chunk().unwrap_or((&[0; 8], &[]));
-        ListMark { number: self.config_epoch, digest: u64::from_be_bytes(*first) }
+        let (number, digest) = (self.config_epoch, u64::from_be_bytes(*first));
+        ListMark { number, proposal, digest }
     }
 
     /// Whether that list has the same members in the same roles.

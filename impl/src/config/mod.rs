@@ -38,7 +38,7 @@ pub use self::file::{
 pub use self::health::Health;
 pub use self::hooks::Hooks;
 pub use self::http::{Http, SHORTEST_TOKEN, Token};
-pub(crate) use self::list::ListMark;
+pub(crate) use self::list::{ListMark, Proposal};
 pub use self::list::{MemberChange, MemberList};
 pub use self::network::NetworkSettings;
 use self::priority::Preference;

@@ -5,13 +5,14 @@
 //! leader *decides* the list, durably, and all that hear of it are to start anew with it. A node
 //! that was not there is refused by those with a later list, and asks one of them.
 //!
-//! No two lists with one number are decided: a voter keeps the first that it has made durable, and
-//! two lists would both need a voter that stays in both. What follows from a list, and in which
+//! No two lists with one number are decided. A voter keeps the first that it has made durable, and
+//! two lists would both need a voter that stays in both. Only the leader that has proposed a list
+//! may propose another in its place, in the same epoch: until it has decided, no other can have.
+//! What follows from a list, and in which
 //! order the nodes may start with it, is a matter of the protocol, as if an operator had written it
 //! into the file of each: nothing here can give the cluster two leaders.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,11 +20,11 @@ use thiserror::Error;
 use tokio::sync::{Mutex, watch};
 use tokio::time::{sleep, timeout};
 
+use super::kept::Kept;
 use super::{Handle, JoinError};
-use crate::config::{self, Config, Current, MemberChange, MemberList, Runnable};
+use crate::config::{self, Config, Current, MemberChange, MemberList, Proposal, Runnable};
 use crate::member::RequestError;
 use crate::protocol::{MemberError, NodeId};
-use crate::storage::{Directory, Storage as _, StorageError};
 use crate::transport::Links;
 use crate::transport::connect::Resolver;
 use crate::transport::frame::{Opening, Reply};
@@ -100,8 +101,8 @@ fn listed(nodes: &[NodeId]) -> String {
     format!("node {}", nodes.join(", "))
 }
 
-/// Where the next list is kept.
-type Kept = Directory<KnownList>;
+/// Where the next list is kept, and the one that was there.
+type Opened = (Kept<KnownList>, Option<KnownList>);
 
 /// The lists of a node, for its handles. A clone is the same.
 #[derive(Clone, Debug)]
@@ -111,29 +112,24 @@ pub(super) struct OwnLists {
     lists: Lists,
     standings: Standings,
     credentials: Current,
-    /// Held by what makes a list durable; none if the node cannot.
-    kept: Arc<Mutex<Option<Kept>>>,
+    /// Where the next list is kept.
+    kept: Kept<KnownList>,
+    /// Held while one is.
+    turn: Arc<Mutex<()>>,
     /// The number of the list with which the node is to start anew.
     superseded: watch::Sender<Option<u64>>,
     /// The number of the list in which the node is no member any more.
     removed: watch::Sender<Option<u64>>,
 }
 
-/// Opens the directory of the next list, if the node has one.
-fn open<C: Runnable>(config: &Config<C>) -> Result<Option<(Kept, Option<KnownList>)>, JoinError> {
-    let Some(path) = config.directory()?.filter(|_| C::CHANGES_MEMBERS) else { return Ok(None) };
-    let path: &Path = &path.join(DIRECTORY);
-    let mut kept = Directory::open(path, config.owner())?;
-    let known = kept.load()?;
-    Ok(Some((kept, known)))
-}
-
 /// The configuration with the newest list that was decided, in the file or by a request; and where
 /// the next one is kept.
 pub(super) fn newest<C: Runnable>(
     config: Config<C>,
-) -> Result<(Config<C>, Option<(Kept, Option<KnownList>)>), JoinError> {
-    let Some((kept, known)) = open(&config)? else { return Ok((config, None)) };
+) -> Result<(Config<C>, Option<Opened>), JoinError> {
+    let path = config.directory().ok().flatten().filter(|_| C::CHANGES_MEMBERS);
+    let Some(path) = path else { return Ok((config, None)) };
+    let (kept, known) = Kept::<KnownList>::open(path, DIRECTORY, config.owner())?;
     let (own, node) = (config.list(), config.node());
     let decided = known.as_ref().filter(|known| known.decided).map(|known| &known.list);
     let config = match decided {
@@ -163,27 +159,31 @@ impl OwnLists {
     /// Of a node that runs with this configuration.
     pub(super) fn new<C: Runnable>(
         config: &Config<C>,
-        kept: Option<(Kept, Option<KnownList>)>,
+        kept: Option<Opened>,
         links: &Links<C::Message>,
         credentials: &Current,
     ) -> Self {
         let (lists, standings) = (links.lists.clone(), links.standings.clone());
         let credentials = credentials.clone();
         let running = config.list();
-        let (kept, known) = kept.unzip();
-        let next = known.flatten().filter(|known| known.list.config_epoch > running.config_epoch);
+        let (kept, known) = kept.unwrap_or_default();
+        let is_running = |known: &&KnownList| known.list.config_epoch == running.config_epoch;
+        let decided = known.as_ref().filter(is_running).map(|_| running.clone());
+        let next = known.filter(|known| known.list.config_epoch > running.config_epoch);
         standings.change(|own| {
-            own.keeps = next.as_ref().map_or(&running, |known| &known.list).mark();
+            let first = || running.mark(Proposal::default());
+            own.keeps = next.as_ref().map_or_else(first, KnownList::mark);
             own.decided = running.config_epoch;
         });
-        lists.begin(running.clone(), next);
+        lists.begin(decided, next);
         Self {
             node: config.node(),
             running: Arc::new(running),
             lists,
             standings,
             credentials,
-            kept: Arc::new(Mutex::new(kept)),
+            kept,
+            turn: Arc::default(),
             superseded: watch::Sender::new(None),
             removed: watch::Sender::new(None),
         }
@@ -191,25 +191,20 @@ impl OwnLists {
 
     /// Makes a list durable, and says so to the others.
     async fn keep(&self, known: KnownList) -> Result<(), String> {
-        let mut kept = self.kept.lock().await;
-        let mark = known.list.mark();
+        let _turn = self.turn.lock().await;
+        let mark = known.mark();
         let number = mark.number;
         // What another request has done meanwhile counts.
         if let Some(next) = self.lists.next()
-            && (next.decided || !known.decided)
-            && next.list.config_epoch >= number
-            && next != known
+            && if known.decided {
+                next.decided && next.list.config_epoch >= number
+            } else {
+                next.decided || next.mark() >= mark
+            }
         {
             return Err(format!("list {} is known already", next.list.config_epoch));
         }
-        let mut directory = kept.take().ok_or("the node has no directory, or it has failed")?;
-        let saved = tokio::task::spawn_blocking(move || {
-            let saved = directory.save(&known);
-            (directory, known, saved)
-        });
-        let (directory, known, saved) = saved.await.map_err(|_| "the program ends".to_owned())?;
-        saved.map_err(|error: StorageError| error.to_string())?;
-        *kept = Some(directory);
+        self.kept.save(known.clone()).await?;
         let decided = known.decided;
         self.lists.set_next(known);
         self.standings.change(|own| {
@@ -221,9 +216,17 @@ impl OwnLists {
         Ok(())
     }
 
+    pub(super) async fn close(&self) {
+        self.kept.close().await;
+    }
+
+    fn has_decided(&self) -> bool {
+        self.lists.next().is_some_and(|next| next.decided)
+    }
+
     /// The voters of the list before that must have made the next one durable, and have not.
-    fn missing(&self, next: &MemberList) -> Vec<NodeId> {
-        let stays: BTreeSet<_> = next.voters().collect();
+    fn missing(&self, next: &KnownList) -> Vec<NodeId> {
+        let stays: BTreeSet<_> = next.list.voters().collect();
         let heard = self.standings.heard();
         let mark = next.mark();
         let has = |id: &NodeId| heard.get(id).is_some_and(|other| other.keeps == mark);
@@ -248,10 +251,10 @@ impl OwnLists {
     pub(super) async fn learn(&self, leads: bool) {
         let own = self.standings.own();
         let heard = self.standings.heard();
-        let newest = heard.iter().max_by_key(|(_, other)| (other.decided, other.keeps.number));
+        let newest = heard.iter().max_by_key(|(_, other)| (other.decided, other.keeps));
         if let Some((&node, other)) = newest {
             let next = self.running.config_epoch + 1;
-            let is_news = other.decided > own.decided || other.keeps.number > own.keeps.number;
+            let is_news = other.decided > own.decided || other.keeps > own.keeps;
             if is_news && other.keeps.number == next {
                 self.take(node, next, other.decided == next).await;
             }
@@ -261,12 +264,12 @@ impl OwnLists {
         {
             self.take(node, number, true).await;
         }
-        if let Some(KnownList { list, decided: false }) = self.lists.next()
+        if let Some(next @ KnownList { decided: false, .. }) = self.lists.next()
             && leads
-            && self.missing(&list).is_empty()
+            && self.missing(&next).is_empty()
         {
-            let config_epoch = list.config_epoch;
-            match self.keep(KnownList { list, decided: true }).await {
+            let config_epoch = next.list.config_epoch;
+            match self.keep(KnownList { decided: true, ..next }).await {
                 Ok(()) => tracing::info!(
                     node = self.node.get(),
                     config_epoch,
@@ -302,7 +305,7 @@ impl OwnLists {
 
     /// If a later list is decided, tells the others, and then the program, which is to start anew.
     async fn supersede(&self) {
-        let Some(KnownList { list, decided: true }) = self.lists.next() else { return };
+        let Some(KnownList { list, decided: true, .. }) = self.lists.next() else { return };
         let number = list.config_epoch;
         if !list.members.contains_key(&self.node) {
             if self.removed.send_replace(Some(number)) != Some(number) {
@@ -339,10 +342,9 @@ impl Handle {
     #[must_use]
     pub fn lists(&self) -> (MemberList, Option<(MemberList, Vec<NodeId>)>) {
         let own = &self.lists;
-        let next = own.lists.next().map(|known| known.list);
-        let next = next.map(|list| {
-            let missing = own.missing(&list);
-            (list, missing)
+        let next = own.lists.next().map(|known| {
+            let missing = own.missing(&known);
+            (known.list, missing)
         });
         ((*own.running).clone(), next)
     }
@@ -358,19 +360,29 @@ impl Handle {
         let own = &self.lists;
         let leadership = self.leadership().now();
         let node = leadership.node;
-        if own.kept.lock().await.is_none() {
+        if !own.kept.is_open().await {
             let problem = "the protocol cannot, or the node has no directory".to_owned();
             return Err(MembersError::Change { problem });
         }
         if !self.leads_now() {
             return Err(RequestError::NotLeading { node }.into());
         }
-        let heard = own.standings.heard();
-        let newest = heard.values().map(|other| other.keeps.number).max().unwrap_or(0);
-        if own.lists.next().is_some() || newest > own.running.config_epoch {
-            let config_epoch = own.running.config_epoch + 1;
-            return Err(MembersError::UnderWay { config_epoch });
+        if self.in_maintenance() {
+            let problem = "no node could lead with the new list: end the maintenance first";
+            return Err(MembersError::Change { problem: problem.to_owned() });
         }
+        let heard = own.standings.heard();
+        let epoch = leadership.epoch.unwrap_or_default();
+        let kept = heard.values().map(|other| other.keeps).chain([own.standings.own().keeps]).max();
+        let kept = kept.filter(|kept| kept.number > own.running.config_epoch);
+        // What this leader has proposed itself, and has not decided, is decided by no other.
+        let turn = match kept {
+            Some(kept) if kept.proposal.epoch == epoch && !own.has_decided() => {
+                kept.proposal.turn + 1
+            }
+            Some(kept) => return Err(MembersError::UnderWay { config_epoch: kept.number }),
+            None => 1,
+        };
         let list =
             own.running.changed(change).map_err(|problem| MembersError::Change { problem })?;
         let config_epoch = list.config_epoch;
@@ -381,8 +393,9 @@ impl Handle {
             return Err(MembersError::Missing { missing });
         }
         tracing::info!(node = node.get(), config_epoch, "changes the members: {change}");
-        let proposal = KnownList { list: list.clone(), decided: false };
-        own.keep(proposal).await.map_err(|problem| MembersError::Storage { problem })?;
+        let proposal = Proposal { epoch, turn };
+        let proposed = KnownList { list, proposal, decided: false };
+        own.keep(proposed.clone()).await.map_err(|problem| MembersError::Storage { problem })?;
         let decided = async {
             while own.standings.own().decided < config_epoch {
                 sleep(LOOK).await;
@@ -390,7 +403,9 @@ impl Handle {
         };
         match timeout(KEPT_WITHIN, decided).await {
             Ok(()) => Ok(config_epoch),
-            Err(_) => Err(MembersError::Undecided { config_epoch, missing: own.missing(&list) }),
+            Err(_) => {
+                Err(MembersError::Undecided { config_epoch, missing: own.missing(&proposed) })
+            }
         }
     }
 
@@ -417,7 +432,8 @@ impl Default for OwnLists {
             lists: Lists::default(),
             standings: Standings::default(),
             credentials: Current::new(config::Credentials::none()),
-            kept: Arc::default(),
+            kept: Kept::default(),
+            turn: Arc::default(),
             superseded: watch::Sender::new(None),
             removed: watch::Sender::new(None),
         }

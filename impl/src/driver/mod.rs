@@ -17,6 +17,7 @@ mod guard;
 mod handle;
 mod health;
 mod history;
+mod kept;
 mod leaderless;
 mod leadership;
 mod lists;
@@ -216,14 +217,12 @@ impl Election {
         let setup = setup(&config, storage.is_some(), preparation.is_some())?;
         let (publisher, leadership, history) = Publisher::new(config.node());
         let (lease_writer, leases) = LeaseWriter::new(config.node(), clock, setup.silence);
-        let ignored = Arc::new(AtomicU64::new(0));
-        let incarnation = incarnation();
+        let (ignored, incarnation) = (Arc::new(AtomicU64::new(0)), incarnation());
         let hello = hello(&config, incarnation);
         let links = links(&config, setup.lifetime, clock);
         let standing = OwnStanding::open(&config, &links)?;
         let lists = OwnLists::new(&config, kept, &links, &credentials);
-        let disk = Disk::new(storage);
-        let leader_timeout = LeaderTimeout::of(&config, clock);
+        let (disk, leader_timeout) = (Disk::new(storage), LeaderTimeout::of(&config, clock));
         let fitness = leader_timeout.fitness.clone();
         let reporter = Reporter {
             hello: hello.clone(),
@@ -241,8 +240,7 @@ impl Election {
             start: Instant::now(),
         };
         let report: Report = Arc::new(move || reporter.report());
-        let limits = Limits::new(config.network_timeout(), config.addresses().count() - 1);
-        let terms = Terms { credentials: credentials.clone(), lifetime: setup.lifetime, limits };
+        let terms = terms(&config, credentials.clone(), setup.lifetime);
         let (mut connections, arrivals) =
             transport::start(hello, terms, &links, listener, answering(&report));
         connections.spawn(watch(&config, leader_timeout, &leadership, &report, &credentials));
@@ -262,9 +260,8 @@ impl Election {
         };
         connections.spawn(Keeper::new(&config, handle.clone()).run().boxed());
         log_start(&config, incarnation, address);
-        let member = Member::new(node, &setup, clock.now());
         let actor = Actor {
-            member,
+            member: Member::new(node, &setup, clock.now()),
             links,
             disk,
             publisher,
@@ -278,10 +275,10 @@ impl Election {
             replies: BTreeMap::new(),
             end: None,
         };
-        let stop = CancellationToken::new();
         // Boxed, as all that is spawned for one protocol: a task of its own kind for each of them
         // would be a quarter of the program.
-        let part = take_part(actor, connections, (arrivals, queue), stop.clone());
+        let stop = CancellationToken::new();
+        let part = take_part(actor, handle.clone(), connections, (arrivals, queue), stop.clone());
         let (task, stop) = (Some(tokio::spawn(part.boxed())), stop.drop_guard());
         Ok(Self { handle, address, credentials, task, stop })
     }
@@ -340,6 +337,7 @@ impl Election {
 /// Lets a node take part until it is told to stop, has to, or has lost a link.
 async fn take_part<C: Core>(
     actor: Actor<C, SystemClock>,
+    handle: Handle,
     mut connections: JoinSet<()>,
     (arrivals, commands): (mpsc::Receiver<Arrival<C::Message>>, mpsc::Receiver<CommandRequest>),
     stopped: CancellationToken,
@@ -358,6 +356,7 @@ async fn take_part<C: Core>(
         tracing::error!(node, "takes part no longer: {error}");
     }
     connections.shutdown().await;
+    handle.close().await;
     result
 }
 
@@ -388,6 +387,12 @@ fn links<C: Runnable>(
     let others = config.addresses().filter(|&(id, _)| id != config.node());
     let links = Links::new(others, lifetime, clock);
     if config.suspects_refused() { links } else { links.without_presence() }
+}
+
+/// On what terms the node talks to others.
+fn terms<C: Runnable>(config: &Config<C>, credentials: Current, lifetime: Duration) -> Terms {
+    let limits = Limits::new(config.network_timeout(), config.addresses().count() - 1);
+    Terms { credentials, lifetime, limits }
 }
 
 /// What says how the node is.

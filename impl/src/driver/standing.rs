@@ -14,10 +14,11 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::Handle;
 use super::commands::Command;
+use super::kept::Kept;
 use crate::config::{Config, Runnable};
 use crate::member::RequestError;
 use crate::protocol::NodeId;
-use crate::storage::{Directory, Storage as _, StorageError};
+use crate::storage::StorageError;
 use crate::transport::Links;
 use crate::transport::standing::{Maintenance, Standing, Standings};
 
@@ -25,7 +26,7 @@ use crate::transport::standing::{Maintenance, Standing, Standings};
 const LOOK: Duration = Duration::from_secs(1);
 
 /// A node in maintenance does not run for so long. It is asked again before that is over.
-const FROZEN: Duration = Duration::from_secs(365 * 24 * 3_600);
+pub(super) const FROZEN: Duration = Duration::from_secs(365 * 24 * 3_600);
 
 /// The time in which a node ends that does not run any more.
 const AT_ONCE: Duration = Duration::from_millis(1);
@@ -53,15 +54,14 @@ pub struct MaintenanceReport {
     pub missing: Vec<NodeId>,
 }
 
-/// Where the decision is kept, if the node has a directory.
-type Kept = Option<Directory<Maintenance>>;
-
 /// What a node says of itself, for its handles. A clone is the same.
 #[derive(Clone, Debug, Default)]
 pub(super) struct OwnStanding {
     pub(super) standings: Standings,
-    /// Held by what makes a decision durable.
-    kept: Arc<Mutex<Kept>>,
+    /// Where the decision is kept.
+    kept: Kept<Maintenance>,
+    /// Held while one is taken.
+    turn: Arc<Mutex<()>>,
     others: BTreeSet<NodeId>,
 }
 
@@ -72,16 +72,15 @@ impl OwnStanding {
         links: &Links<C::Message>,
     ) -> Result<Self, StorageError> {
         let path = config.directory().ok().flatten().filter(|_| C::REQUESTS);
-        let open = |path: &std::path::Path| Directory::open(&path.join(DIRECTORY), config.owner());
-        let mut kept = path.map(open).transpose()?;
-        let load = |kept: &mut Directory<_>| kept.load();
-        let maintenance = kept.as_mut().map(load).transpose()?.flatten().unwrap_or_default();
+        let opened = path.map(|path| Kept::open(path, DIRECTORY, config.owner())).transpose()?;
+        let (kept, maintenance) = opened.unwrap_or_default();
+        let maintenance = maintenance.unwrap_or_default();
         let (standings, priority) = (links.standings.clone(), config.priority());
         standings.change(|own| {
             *own = Standing { priority, fit: true, maintenance, ..Standing::default() };
         });
         let others = config.addresses().map(|(id, _)| id).filter(|&id| id != config.node());
-        Ok(Self { standings, kept: Arc::new(Mutex::new(kept)), others: others.collect() })
+        Ok(Self { standings, kept, turn: Arc::default(), others: others.collect() })
     }
 
     /// What another member says of itself, if it is heard.
@@ -92,26 +91,19 @@ impl OwnStanding {
     /// Takes a decision if it is newer than what is known: durably, before anything follows from
     /// it. Returns the one that counts.
     async fn take(&self, handle: &Handle, new: Maintenance) -> Maintenance {
-        let mut kept = self.kept.lock().await;
+        let _turn = self.turn.lock().await;
         let known = self.standings.own().maintenance;
         if new <= known {
             return known;
         }
         let node = handle.leadership().now().node.get();
-        if let Some(mut directory) = kept.take() {
-            let saved = tokio::task::spawn_blocking(move || {
-                let saved = directory.save(&new);
-                (directory, saved)
-            });
-            match saved.await {
-                Ok((directory, Ok(()))) => *kept = Some(directory),
-                Ok((_, Err(error))) => tracing::error!(
-                    node,
-                    "whether the cluster is in maintenance is forgotten in a restart: {error}"
-                ),
-                // The runtime ends.
-                Err(_) => {}
-            }
+        if self.kept.is_open().await
+            && let Err(error) = self.kept.save(new).await
+        {
+            tracing::error!(
+                node,
+                "whether the cluster is in maintenance is forgotten in a restart: {error}"
+            );
         }
         self.standings.change(|own| own.maintenance = new);
         if new.on {
@@ -125,6 +117,11 @@ impl OwnStanding {
 }
 
 impl Handle {
+    /// Closes what the node remembers beside the state of its protocol.
+    pub(super) async fn close(&self) {
+        tokio::join!(self.standing.kept.close(), self.lists.close());
+    }
+
     /// Returns the priority of this node: see [`Config::priority`](crate::Config::priority).
     #[must_use]
     pub fn priority(&self) -> u8 {

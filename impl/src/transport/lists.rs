@@ -8,15 +8,22 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
-use crate::config::MemberList;
+use crate::config::{ListMark, MemberList, Proposal};
 use crate::protocol::NodeId;
 
 /// A list that a node has made durable.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct KnownList {
     pub(crate) list: MemberList,
+    pub(crate) proposal: Proposal,
     /// Whether it takes effect. No other list with its number does then.
     pub(crate) decided: bool,
+}
+
+impl KnownList {
+    pub(crate) fn mark(&self) -> ListMark {
+        self.list.mark(self.proposal)
+    }
 }
 
 /// The lists that a node can be asked for. A clone is the same.
@@ -25,7 +32,8 @@ pub(crate) struct Lists(Arc<Mutex<State>>);
 
 #[derive(Debug, Default)]
 struct State {
-    /// The list that the node runs with.
+    /// The list that the node runs with, if that was decided: not if an operator has written it
+    /// into the file, and decides which node has it when.
     running: Option<MemberList>,
     /// The next one.
     next: Option<KnownList>,
@@ -34,10 +42,10 @@ struct State {
 }
 
 impl Lists {
-    /// The node runs with this list, and knows that one.
-    pub(crate) fn begin(&self, running: MemberList, next: Option<KnownList>) {
+    /// The node runs with this list, if it can be asked for it, and knows that one.
+    pub(crate) fn begin(&self, running: Option<MemberList>, next: Option<KnownList>) {
         let mut state = self.state();
-        (state.running, state.next) = (Some(running), next);
+        (state.running, state.next) = (running, next);
     }
 
     pub(crate) fn next(&self) -> Option<KnownList> {
@@ -51,7 +59,9 @@ impl Lists {
     /// The list with this number, if the node has it.
     pub(super) fn numbered(&self, number: u64) -> Option<KnownList> {
         let state = self.state();
-        let running = state.running.clone().map(|list| KnownList { list, decided: true });
+        let proposal = Proposal::default();
+        let decided = |list| KnownList { list, proposal, decided: true };
+        let running = state.running.clone().map(decided);
         let mut both = state.next.clone().into_iter().chain(running);
         both.find(|known| known.list.config_epoch == number)
     }

@@ -4,7 +4,7 @@ mod asking;
 mod bad_input;
 mod bad_lines;
 mod cluster;
-mod common;
+pub(crate) mod common;
 mod demo;
 mod encrypted;
 #[cfg(target_os = "linux")]

@@ -189,10 +189,7 @@ impl Visitor for Exec<'_> {
         let ended = runtime.block_on(part.boxed_local()).map_err(cannot);
         runtime.shutdown_timeout(log::LAST_WORDS);
         started.lines.flush(log::LAST_WORDS);
-        match ended? {
-            itself::Ended::With(code) => Ok(ExitCode::from(code)),
-            itself::Ended::Anew => Err(cannot(itself::start_anew().into())),
-        }
+        Ok(ExitCode::from(ended?))
     }
 }
 
@@ -236,7 +233,7 @@ async fn take_part<C: Runnable>(
     config: Config<C>,
     started: &log::Started,
     mut again: Reload,
-) -> anyhow::Result<itself::Ended> {
+) -> anyhow::Result<u8> {
     let mut signals =
         Signals::new(&args.no_forward).map_err(|e| anyhow!("cannot listen for signals: {e}"))?;
     descendants::adopt().map_err(|e| anyhow!("cannot take over orphans: {e}"))?;
@@ -256,7 +253,12 @@ async fn take_part<C: Runnable>(
             service::reloading();
             election.leave().await?;
             hooks.finish().await;
-            return Ok(itself::Ended::Anew);
+            started.lines.flush(log::LAST_WORDS);
+            // One that has come meanwhile ends it; after this line, the system does.
+            return match signals.asked_to_end() {
+                Some(signal) => Ok(by_signal(signal)),
+                None => Err(itself::start_anew().into()),
+            };
         }
         code = commands(args, &election, scripts, group, &mut signals, &asked) => code?,
         () = reloads(&mut again, &asked, &running, &options) => unreachable!("it goes on"),
@@ -272,7 +274,7 @@ async fn take_part<C: Runnable>(
     service::stopping();
     election.leave().await?;
     hooks.finish().await;
-    Ok(itself::Ended::With(code))
+    Ok(code)
 }
 
 /// Returns when the node is to start anew with another list of members, and its command has ended.
@@ -433,6 +435,15 @@ impl Signals {
             [SignalKind::hangup(), SignalKind::user_defined1(), SignalKind::user_defined2()];
         let kept = kept.iter().map(|signal| signal.raw()).collect();
         Ok(Self { last: all(last)?, others: all(others)?, kept })
+    }
+
+    /// The signal that has asked this program to end, if one has.
+    fn asked_to_end(&mut self) -> Option<i32> {
+        let mut context = Context::from_waker(Waker::noop());
+        let asked = |(raw, signal): &mut (i32, Signal)| {
+            matches!(signal.poll_recv(&mut context), Poll::Ready(Some(()))).then_some(*raw)
+        };
+        self.last.iter_mut().find_map(asked)
     }
 
     /// Forgets those that are for a command alone, and have come before there was one.

@@ -8,7 +8,7 @@ use tokio_util::codec::{Decoder, Encoder};
 
 use super::super::standing::Maintenance;
 use super::*;
-use crate::config::{CertificateUse, Config, ListMark, MemberList};
+use crate::config::{CertificateUse, Config, ListMark, MemberList, Proposal};
 use crate::protocol::bully::Message;
 use crate::protocol::{Epoch, Members, Role, list_ring};
 use crate::report::{
@@ -151,7 +151,8 @@ fn known_list() -> impl Strategy<Value = KnownList> {
     (any::<u64>(), any::<bool>()).prop_map(|(number, decided)| {
         let members = [(1, "10.0.0.1:7000"), (2, "10.0.0.2:7000"), (3, "10.0.0.3:7000")];
         let list = Config::new("orders", 1, members).expect("valid").list();
-        KnownList { list: MemberList { config_epoch: number, ..list }, decided }
+        let proposal = Proposal { epoch: Epoch::new(number), turn: 1 };
+        KnownList { list: MemberList { config_epoch: number, ..list }, proposal, decided }
     })
 }
 
@@ -303,7 +304,8 @@ fn every_frame_survives_a_round_trip() {
     let others =
         [Frame::Heartbeat, Frame::Quiet, Frame::Rival, Frame::Ping(0), Frame::Pong(u8::MAX)];
     let maintenance = Maintenance::default().decide(true);
-    let keeps = ListMark { number: u64::MAX, digest: u64::MAX };
+    let proposal = Proposal { epoch: Epoch::new(u64::MAX), turn: u32::MAX };
+    let keeps = ListMark { number: u64::MAX, proposal, digest: u64::MAX };
     let standing = Standing { priority: 9, fit: true, maintenance, keeps, decided: u64::MAX };
     let standing = Frame::Standing(standing);
     for frame in messages.into_iter().chain(others).chain([standing]) {
