@@ -187,8 +187,8 @@ struct Hands {
 
 /// A leader may do nothing for `silence`, and a storage may take `bound`.
 fn may_take(silence: Duration, bound: Duration) -> Setup {
-    let (stores, prepares, detection) = (false, false, None);
-    Setup { silence, lifetime: ms(1_000), members: 3, stores, bound, prepares, detection }
+    let (stores, prepares, aligned, detection) = (false, false, false, None);
+    Setup { silence, lifetime: ms(1_000), members: 3, stores, bound, prepares, aligned, detection }
 }
 
 /// The loop around a node without links, and what its program sees.
