@@ -11,6 +11,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::detector;
 use super::fields::{self, Mistake};
+use super::groups::{self, GroupNames};
 use super::health::{self, Health};
 use super::hooks::{self, Hooks};
 use super::http::{self, HttpSettings};
@@ -26,7 +27,7 @@ use crate::protocol::{Core, MemberError, Members, NAMES, NodeId, Recommended};
 const LARGEST: u64 = 256 * 1024;
 
 /// The keys that may stand at the top, besides the sections of the protocols.
-const TOP: [&str; 16] = [
+const TOP: [&str; 17] = [
     "cluster",
     "protocol",
     "node",
@@ -42,6 +43,7 @@ const TOP: [&str; 16] = [
     "detector",
     "hooks",
     "health",
+    "groups",
     "log",
 ];
 
@@ -60,8 +62,10 @@ const LOG: [&str; 2] = ["level", "format"];
 /// if the key has none.
 #[must_use]
 pub fn reference() -> Vec<(String, String)> {
-    let sections =
-        ["members", "storage", "security", "http", "network", "detector", "hooks", "health", "log"];
+    let sections = [
+        "members", "storage", "security", "http", "network", "detector", "hooks", "health",
+        "groups", "log",
+    ];
     let top = TOP.iter().filter(|key| !sections.contains(key)).map(|&key| key.to_owned());
     let tables = [
         ("members", &["ID"][..]),
@@ -69,6 +73,7 @@ pub fn reference() -> Vec<(String, String)> {
         ("security", &security::KEYS),
         ("http", &http::KEYS),
         ("network", &network::KEYS),
+        ("groups", &groups::KEYS),
         ("log", &LOG),
     ];
     let below = tables
@@ -79,7 +84,8 @@ pub fn reference() -> Vec<(String, String)> {
             "protocol" => format!("\"{}\"", Recommended::NAME),
             "security.mode" => format!("\"{}\"", super::Mode::Plain),
             "config_epoch" => Members::FIRST.to_string(),
-            "observers" | "witnesses" => "[]".to_owned(),
+            "observers" | "witnesses" | "groups.names" => "[]".to_owned(),
+            "groups.count" => "0".to_owned(),
             "security.allow_plain" => "false".to_owned(),
             "http.allow_plain" => "false".to_owned(),
             "network.suspect_refused" => "true".to_owned(),
@@ -161,6 +167,8 @@ struct File {
     hooks: Hooks,
     #[serde(default)]
     health: Health,
+    #[serde(default)]
+    groups: GroupNames,
     #[serde(default)]
     log: FileLog,
 }
@@ -357,6 +365,7 @@ impl Source {
             detection,
             hooks: file.hooks,
             health: file.health,
+            groups: file.groups,
             security: self.overrides.security.clone().or(file.security).resolve(node)?,
             http: self.overrides.http.clone().or(file.http).resolve(node),
             network: self.overrides.network.or(file.network),
@@ -400,6 +409,7 @@ impl Source {
             ("network", &network::KEYS),
             ("hooks", &hooks::KEYS),
             ("health", &health::KEYS),
+            ("groups", &groups::KEYS),
             ("log", &LOG),
         ] {
             if let Some(table) = table(&root, section)? {

@@ -11,6 +11,7 @@ mod digest;
 mod error;
 mod fields;
 mod file;
+mod groups;
 mod health;
 mod hooks;
 mod http;
@@ -25,10 +26,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub use self::address::Address;
-pub(crate) use self::digest::Digests;
+pub(crate) use self::digest::{Digest, Digests};
 pub use self::error::Error;
 pub use self::fields::{Field, Fields};
 pub use self::file::{Overrides, Source, reference};
+pub use self::groups::GroupName;
+use self::groups::GroupNames;
 pub use self::health::Health;
 pub use self::hooks::Hooks;
 pub use self::http::{Certificates, Http, HttpSettings, SHORTEST_TOKEN, Token};
@@ -64,6 +67,7 @@ pub struct Config<C: Runnable = Recommended> {
     network: NetworkSettings,
     hooks: Hooks,
     health: Health,
+    groups: GroupNames,
 }
 
 /// What a configuration is made of.
@@ -83,6 +87,7 @@ struct Parts<C: Runnable> {
     network: NetworkSettings,
     hooks: Hooks,
     health: Health,
+    groups: GroupNames,
 }
 
 impl Config {
@@ -154,6 +159,7 @@ impl<C: Runnable> Config<C> {
             network: NetworkSettings::default(),
             hooks: Hooks::default(),
             health: Health::default(),
+            groups: GroupNames::default(),
         })
     }
 
@@ -291,7 +297,7 @@ impl<C: Runnable> Config<C> {
     fn assemble(parts: Parts<C>) -> Result<Self, Error> {
         let Parts { cluster, node, members, listen, section, directory, .. } = parts;
         let Parts { observers, witnesses, config_epoch, .. } = parts;
-        let Parts { detection, security, http, network, hooks, health, .. } = parts;
+        let Parts { detection, security, http, network, hooks, health, groups, .. } = parts;
         let ids = Members::new(members.iter().map(|&(id, _)| id))?.numbered(config_epoch);
         let ids = with_roles::<C>(ids, observers, witnesses)?;
         let addresses: BTreeMap<_, _> = members.into_iter().collect();
@@ -309,6 +315,7 @@ impl<C: Runnable> Config<C> {
         network.check()?;
         hooks.check()?;
         health.validate::<C>()?;
+        groups.check::<C>()?;
         http.check()?;
         let fill = |directory: String| {
             directory.replace("{node}", &node.to_string()).replace("{protocol}", C::NAME).into()
@@ -329,6 +336,7 @@ impl<C: Runnable> Config<C> {
             network,
             hooks,
             health,
+            groups,
         })
     }
 
@@ -457,7 +465,7 @@ impl<C: Runnable> Config<C> {
             "cluster = \"{cluster}\"\nprotocol = \"{protocol}\"\nnode = {node}\n\
              listen = \"{listen}\"\nconfig_epoch = {config_epoch}\nobservers = [{observers}]\n\
              witnesses = [{witnesses}]\n\n[members]\n{members}{section}\
-             {storage}{security}{http}{network}{detector}{hooks}{health}\n\
+             {storage}{security}{http}{network}{detector}{hooks}{health}{groups}\n\
              [log]\nlevel = {levels}\nformat = \"{format}\"\n",
             storage = storage.unwrap_or_default(),
             security = self.security.write(),
@@ -465,6 +473,7 @@ impl<C: Runnable> Config<C> {
             network = self.network.write(C::message_lifetime(&self.core)),
             hooks = self.hooks.write(),
             health = self.health.write(),
+            groups = self.groups.write(),
         )
     }
 }

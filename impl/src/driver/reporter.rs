@@ -11,7 +11,7 @@ use super::leaderless::LeaderTimeout;
 use super::leadership::LeadershipWatch;
 use crate::config::Current;
 use crate::log;
-use crate::protocol::NodeId;
+use crate::protocol::{NodeId, Role};
 use crate::report::CertificateReport;
 use crate::status::{Counters, StatusReport};
 use crate::transport::Links;
@@ -45,7 +45,7 @@ impl<M: Copy + Send + Sync + 'static> Reporter<M> {
             stalled.then(|| "the storage does not answer".to_owned())
         };
         let hello = &self.hello;
-        let problem = self.links.isolation(now.role).or_else(stalled);
+        let problem = self.links.isolation(now.role == Role::Leader).or_else(stalled);
         let problem = problem.or_else(|| self.leader_timeout.problem(&now, &members));
         StatusReport {
             cluster: hello.cluster.clone(),

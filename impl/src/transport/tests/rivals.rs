@@ -8,7 +8,8 @@ fn told(address: SocketAddr) -> (Arc<Context<Message>>, Arc<Peer<Message>>) {
     let context = with_limits(address, SHORT);
     let peer = Arc::clone(&context.peers[&id(2)]);
     let (refused, bad_frames) = (Arc::clone(&context.refused), Arc::clone(&context.bad_frames));
-    let links = Links { peers: Arc::clone(&context.peers), refused, bad_frames, gone: None };
+    let links =
+        Links { peers: Arc::clone(&context.peers), refused, bad_frames, gone: None, group: 0 };
     links.tell_rival(id(2));
     links.tell_rival(id(2));
     // It is not a member.
@@ -34,7 +35,7 @@ async fn a_rival_is_told_once_there_is_a_connection_and_once() {
     tasks.spawn(outgoing::maintain(context, Arc::clone(&peer)));
     let mut connection = answer(&listener, 2).await;
     assert_eq!(next_said(&mut connection).await, Frame::Rival);
-    peer.outbox.push(Message::Ok);
+    peer.outbox.push((0, Message::Ok));
     assert_eq!(next_said(&mut connection).await, Frame::Message(Message::Ok));
 }
 
@@ -55,6 +56,6 @@ async fn a_peer_of_the_version_before_is_told_nothing_that_it_does_not_understan
     let reply = Reply::Hello(hello(2)).encode(versions.newest).expect("fits");
     connection.send(reply).await.expect("sent");
     assert_eq!(next(&mut connection).await, Frame::Quiet, "and no frame before");
-    peer.outbox.push(Message::Ok);
+    peer.outbox.push((0, Message::Ok));
     assert_eq!(next_said(&mut connection).await, Frame::Message(Message::Ok));
 }
