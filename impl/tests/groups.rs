@@ -134,7 +134,7 @@ async fn each_group_has_one_leader_and_they_are_spread_over_the_nodes_that_are_t
     let kept = <[Kept; 3]>::default();
     let mut nodes = cluster(&kept).await;
     let before = led(&nodes, first).await;
-    assert_eq!(shares(&before), [(id(1), 6), (id(2), 7), (id(3), 7)].into());
+    assert_eq!(shares(&before), BTreeMap::from([(id(1), 6), (id(2), 7), (id(3), 7)]));
     for node in nodes.values() {
         let (_, handle) = node.all().next().expect("there are groups");
         assert_eq!(handle.status().members.len(), 2, "one link to each other node");
@@ -142,7 +142,7 @@ async fn each_group_has_one_leader_and_they_are_spread_over_the_nodes_that_are_t
     // Of the groups of the node that is gone, each other one takes half.
     drop(nodes.remove(&id(3)));
     let after = led(&nodes, without_three).await;
-    assert_eq!(shares(&after), [(id(1), 9), (id(2), 11)].into());
+    assert_eq!(shares(&after), BTreeMap::from([(id(1), 9), (id(2), 11)]));
     for (name, (leader, epoch)) in &before {
         let (next, later) = after[name];
         match *leader == id(3) {
