@@ -69,7 +69,6 @@ pub async fn query(
 
 /// The answer of a node to a question for its status.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum Told {
     /// The status of a node without groups.
     Status(Box<StatusReport>),

@@ -19,6 +19,7 @@ mod line;
 mod log;
 mod man;
 mod overrides;
+mod part;
 mod reload;
 mod remedy;
 mod run;

@@ -10,9 +10,9 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
 
+use bellwether::Config;
 use bellwether::config::{self, Credentials, Hooks, Log, Overrides, Runnable, Visitor};
 use bellwether::http::Options;
-use bellwether::{Config, Election};
 use humantime::format_duration;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout_at};
@@ -129,7 +129,7 @@ impl Reload {
             Ok(read) => {
                 running.log.set(&read.log.levels);
                 running.hooks.set(read.hooks);
-                running.election.replace_credentials(read.credentials);
+                (running.replace_credentials)(read.credentials);
                 read.http.replace(http);
                 let changed = difference(&self.current, &read.keys).join(", ");
                 let changed = if changed.is_empty() { "nothing" } else { &changed };
@@ -169,7 +169,7 @@ impl Reload {
 pub(crate) struct Running<'a> {
     pub(crate) log: &'a log::Started,
     pub(crate) hooks: &'a hooks::Running,
-    pub(crate) election: &'a Election,
+    pub(crate) replace_credentials: &'a dyn Fn(Credentials),
 }
 
 /// A configuration that was read, and the files that it names.

@@ -13,6 +13,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use super::health::Checker;
 use super::http::{Http, Keys};
 use super::overrides::OverrideArgs;
+use super::part::Part;
 use super::reload::{Reload, Running};
 use super::{Failure, hooks, log, service};
 
@@ -98,11 +99,17 @@ async fn take_part<C: Runnable>(
         Signals::new().map_err(|error| anyhow!("cannot listen for signals: {error}"))?;
     let http = Http::listen(&config).await?;
     let checker = Checker::new(&config);
-    let (mut election, hooks) = hooks::join(config).await?;
-    let _checks = checker.start(election.handle(), hooks.scripts.clone()).await;
-    let options = http.serve(&election);
+    let (mut part, hooks) = if config.groups().is_empty() {
+        let (election, hooks) = hooks::join(config).await?;
+        (Part::One(election), hooks)
+    } else {
+        let (groups, hooks) = hooks::join_groups(config).await?;
+        (Part::Many(groups), hooks)
+    };
+    let _checks = checker.start(part.handles(), hooks.scripts.clone()).await;
+    let options = http.serve(|options| part.router(options));
     service::ready();
-    let mut told = pin!(service::keep_told(election.handle()));
+    let mut told = pin!(service::keep_told(part.handles()));
     loop {
         tokio::select! {
             signal = signals.next() => match signal {
@@ -113,16 +120,18 @@ async fn take_part<C: Runnable>(
                 }
             },
             read = reload.read() => {
-                let running = Running { log: started, hooks: &hooks, election: &election };
+                let replace = |credentials| part.replace_credentials(credentials);
+                let running =
+                    Running { log: started, hooks: &hooks, replace_credentials: &replace };
                 reload.finish(read, &running, &options);
             }
-            stopped = election.stopped() => return Ok(stopped.map(|()| 0)?),
+            stopped = part.stopped() => return Ok(stopped.map(|()| 0)?),
             () = &mut told => {}
         }
     }
     service::stopping();
     let leaves = async {
-        election.leave().await?;
+        part.leave().await?;
         hooks.finish().await;
         anyhow::Ok(())
     };
