@@ -7,6 +7,7 @@ mod cluster;
 mod etcd;
 mod failover;
 mod fault;
+mod groups;
 mod lateness;
 mod namespaces;
 mod network;
@@ -42,6 +43,7 @@ enum Command {
     Soak(soak::Args),
     Failover(failover::Args),
     Quiescent(quiescent::Args),
+    Groups(groups::Args),
     /// The command of a leader: writes to the resource
     #[command(hide = true)]
     Hammer {
@@ -81,6 +83,10 @@ fn run(arguments: &[OsString]) -> anyhow::Result<ExitCode> {
         Command::Quiescent(args) => {
             wait::heed_signals()?;
             quiescent::run(&args)
+        }
+        Command::Groups(args) => {
+            wait::heed_signals()?;
+            groups::run(&args)
         }
         Command::Soak(args) => {
             // Relays do without, but leave nothing behind there even if this program is killed.

@@ -5,18 +5,19 @@ use std::process::ExitCode;
 
 use super::cluster::Security;
 use super::soak::{self, Args, Choice};
-use super::{etcd, namespaces, probe, resource, slow, wait};
+use super::{etcd, groups, namespaces, probe, resource, slow, wait};
 
 /// How many faults on each network.
 const FAULTS: usize = 5;
 
 type Test = (&'static str, fn() -> anyhow::Result<()>);
 
-const TESTS: [Test; 7] = [
+const TESTS: [Test; 8] = [
     ("the_resource_notices_two_leaders", resource::test),
     ("two_leases_at_a_time_are_noticed", probe::test),
     ("the_keys_of_etcd_are_written_in_base_64", etcd::test),
     ("nodes_agree_over_links_that_are_slow", slow::test),
+    ("a_killed_daemon_is_replaced_in_each_group", groups::test),
     ("a_few_faults_on_relays", on_relays),
     ("a_few_faults_on_relays_with_certificates", on_relays_with_certificates),
     (IN_NAMESPACES, in_namespaces),
@@ -29,7 +30,7 @@ const IN_NAMESPACES: &str = "a_few_faults_in_namespaces";
 pub(crate) fn asked_for(arguments: &[OsString]) -> Option<Vec<&'static str>> {
     let texts: Vec<_> = arguments.iter().map(|argument| argument.to_string_lossy()).collect();
     let flag = |text: &str| text.starts_with('-');
-    let other = ["soak", "failover", "quiescent", "hammer", "help"];
+    let other = ["soak", "failover", "quiescent", "groups", "hammer", "help"];
     let first = texts.first();
     if first.is_some_and(|first| other.contains(&&**first) || matches!(&**first, "--help" | "-h"))
         || texts.iter().any(|text| text == "--bench")
