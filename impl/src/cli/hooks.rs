@@ -50,8 +50,8 @@ impl Running {
 
     /// Runs scripts from here on for this election, of the group with this name.
     fn follow(&mut self, group: Option<&str>, handle: Handle, preparation: Option<Preparation>) {
-        let span =
-            group.map_or_else(tracing::Span::none, |group| tracing::error_span!("election", %group));
+        let span = group
+            .map_or_else(tracing::Span::none, |group| tracing::error_span!("election", %group));
         let runner = Runner {
             cluster: self.cluster.clone(),
             node: self.node,

@@ -92,15 +92,12 @@ impl<D: Clone + Send + 'static> Commit<D> {
         answered
     }
 
-    /// Writes until no group waits.
-    fn write(&self, mut store: Box<dyn Store<D>>) {
+    /// Writes until no group waits. The last group that has its answer may close the storage, so
+    /// this thread has nothing of it any more when it gives that.
+    fn write(self, mut store: Box<dyn Store<D>>) {
         loop {
             let mut shared = self.shared();
             let waiting = std::mem::take(&mut shared.waiting);
-            if waiting.is_empty() {
-                shared.place = Place::Here(store);
-                return;
-            }
             let saves = waiting.iter().any(|waiter| waiter.saves);
             let states = saves.then(|| shared.states.clone());
             drop(shared);
@@ -108,15 +105,21 @@ impl<D: Clone + Send + 'static> Commit<D> {
                 Some(states) => store.save(states),
                 None => store.probe(),
             };
-            match catch_unwind(AssertUnwindSafe(|| self.times.measure(write))) {
-                Ok(result) => answer(waiting, result),
-                Err(_) => {
-                    let mut shared = self.shared();
-                    shared.place = Place::Lost;
-                    shared.waiting.clear();
-                    return;
-                }
+            let written = catch_unwind(AssertUnwindSafe(|| self.times.measure(write)));
+            let mut shared = self.shared();
+            let Ok(result) = written else {
+                drop(store);
+                shared.place = Place::Lost;
+                return shared.waiting.clear();
+            };
+            if shared.waiting.is_empty() {
+                shared.place = Place::Here(store);
+                drop(shared);
+                drop(self);
+                return answer(waiting, result);
             }
+            drop(shared);
+            answer(waiting, result);
         }
     }
 

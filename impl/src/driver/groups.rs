@@ -11,7 +11,7 @@ use super::handle::Handle;
 use super::part::Part;
 use super::store::Named;
 use super::{DurableState, JoinError, Stopped, listen, start};
-use crate::config::{self, Config, Credentials, GroupName, Runnable};
+use crate::config::{self, Config, Credentials, Runnable};
 use crate::storage::{Directory, Storage};
 
 /// A node's part in the elections of its groups, each with a leader of its own. The nodes share one
@@ -190,6 +190,6 @@ impl Groups {
 fn open<C: Runnable>(config: &Config<C>) -> Result<DurableState<C>, JoinError> {
     let Some(path) = config.directory()? else { return Ok(None) };
     let directory = Directory::open(path, config.owner_of_groups())?;
-    let names: Vec<GroupName> = config.groups().to_vec();
-    Ok(Some(Box::new(Named::new(Box::new(directory), names))))
+    let storage: Box<dyn Storage<BTreeMap<String, C::Durable>>> = Box::new(directory);
+    Ok(Some(Box::new(Named::new(storage, config.groups().to_vec()))))
 }

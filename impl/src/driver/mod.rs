@@ -262,10 +262,9 @@ async fn listen<C: Runnable>(config: &Config<C>) -> Result<TcpListener, JoinErro
 
 /// The configured directory.
 fn open<C: Runnable>(config: &Config<C>) -> Result<DurableState<C>, JoinError> {
-    Ok(match config.directory()? {
-        Some(path) => Some(Box::new(One(Box::new(Directory::open(path, config.owner())?)))),
-        None => None,
-    })
+    let Some(path) = config.directory()? else { return Ok(None) };
+    let storage: Box<dyn Storage<C::Durable>> = Box::new(Directory::open(path, config.owner())?);
+    Ok(Some(Box::new(One(storage))))
 }
 
 #[cfg(test)]
