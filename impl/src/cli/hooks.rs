@@ -1,4 +1,4 @@
-//! What the daemon runs before it leads, and on each change: for each election one script at a time,
+//! What the daemon runs before it leads, and on each change: one script at a time in an election,
 //! in the order in which its changes came, each for a limited time.
 
 use std::collections::BTreeMap;
