@@ -1,6 +1,6 @@
 //! The engine, and all that it needs, is compiled once, whichever package of the workspace is
 //! built: each package asks for the same features of it. And the core of the program depends on no
-//! package that acts.
+//! package that acts. And the library has what its features bring, and no more.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
@@ -22,6 +22,14 @@ const CORE: [&str; 12] = [
     "unicode-ident",
 ];
 
+/// Features of the library, and packages that only one of them brings. The first is none.
+const BRINGS: [(&str, &[&str]); 4] = [
+    ("", &[]),
+    ("config-file", &["strsim", "toml"]),
+    ("http", &["axum", "hyper"]),
+    ("tls", &["rustls", "tokio-rustls"]),
+];
+
 /// The packages that a build of these has, each with its features.
 fn features(of: &[&str]) -> BTreeMap<String, String> {
     let tree = ["tree", "--locked", "--prefix", "none", "--format", "{p}\t{f}", "--edges"];
@@ -32,6 +40,11 @@ fn features(of: &[&str]) -> BTreeMap<String, String> {
     // What stands there a second time is marked so.
     let lines = tree.lines().filter_map(|line| line.trim_end_matches(" (*)").split_once('\t'));
     lines.map(|(package, features)| (package.to_owned(), features.to_owned())).collect()
+}
+
+/// The names of the packages of a build.
+fn names(build: &BTreeMap<String, String>) -> BTreeSet<&str> {
+    build.keys().filter_map(|package| package.split(' ').next()).collect()
 }
 
 fn packages() -> BTreeSet<String> {
@@ -86,14 +99,33 @@ fn the_comparison_has_the_same_features_in_every_build() {
 #[test]
 fn the_core_depends_on_nothing_that_acts() {
     let core = features(&["--package", "bellwether-core"]);
-    let names = core.keys().filter_map(|package| package.split(' ').next());
-    assert_eq!(names.collect::<BTreeSet<_>>(), BTreeSet::from(CORE));
+    assert_eq!(names(&core), BTreeSet::from(CORE));
     for package in ["bellwether-bridge", "bellwether-conformance", "bellwether-sim"] {
         let build = features(&["--package", package]);
-        let names: BTreeSet<_> = build.keys().filter_map(|name| name.split(' ').next()).collect();
+        let names = names(&build);
         for acts in ["bellwether", "axum", "hyper", "rustls", "snow", "tokio"] {
             assert!(!names.contains(acts), "{package} depends on {acts}");
         }
         assert!(names.contains("bellwether-core"), "{package}: {names:?}");
+    }
+}
+
+/// A program that embeds the library compiles neither TLS nor a parser of files nor a server for
+/// HTTP, unless it asks for that.
+#[test]
+fn the_library_depends_on_what_its_features_bring() {
+    let all = BRINGS.iter().flat_map(|(_, packages)| *packages);
+    for (feature, brings) in BRINGS {
+        let only = ["--no-default-features", "--features", feature];
+        let build = features(&[&["--package", "bellwether"][..], &only].concat());
+        let names = names(&build);
+        for package in all.clone() {
+            let (there, wanted) = (names.contains(package), brings.contains(package));
+            assert_eq!(there, wanted, "{package}, with the features [{feature}]");
+        }
+        for of_the_daemon in ["clap", "rcgen", "tracing-subscriber", "ureq"] {
+            assert!(!names.contains(of_the_daemon), "{of_the_daemon}, with [{feature}]");
+        }
+        assert!(names.contains("tokio"), "[{feature}]: {names:?}");
     }
 }

@@ -3,8 +3,9 @@
 //! A leader can be paused at any moment: after it has asked whether it leads, and before it writes.
 //! When it goes on, another leads, and it does not know. No lease prevents that: none is longer
 //! than every pause. So the *resource* must decide. It keeps the highest epoch that it has
-//! admitted, and refuses a write of a lower one; it does both in the same transaction as the write.
-//! `docs/fencing.md` shows how, and says what fencing does not give.
+//! admitted, with the node that leads it, and refuses a write of a lower epoch, or of another node
+//! in this one; it does both in the same transaction as the write. `docs/fencing.md` shows how, and
+//! says what fencing does not give.
 //!
 //! - [`Fence`] is a small resource that does so: values with their epochs, kept by a
 //!   [crash-safe storage](crate::storage).
@@ -17,12 +18,13 @@
 //! while the fence knows no newer epoch.
 //!
 //! ```
-//! use bellwether::fence::Fence;
+//! use bellwether::fence::{Fence, Token};
 //! use bellwether::Epoch;
 //! use bellwether::storage::Memory;
 //!
 //! let mut fence: Fence<String> = Fence::open(Memory::default())?;
-//! let (old, new) = (Epoch::new(3), Epoch::new(4));
+//! let old = Token { epoch: Epoch::new(3), node: "1".parse()? };
+//! let new = Token { epoch: Epoch::new(4), node: "2".parse()? };
 //! fence.write("report", old, |report| report.push_str("of 3"))?;
 //! fence.raise("report", new)?;
 //! assert!(fence.write("report", old, |report| report.push_str(" and 3 again")).is_err());
@@ -33,40 +35,71 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::protocol::NodeId;
 use crate::protocol::quorum::Epoch;
 use crate::storage::{Storage, StorageError};
 
+mod layout;
 pub mod sql;
 
 /// The lowest epoch that any node leads.
 const FIRST: Epoch = Epoch::new(1);
 
-/// A refusal of an epoch by a resource: its leader has been replaced.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
-#[error("epoch {epoch} is refused: only a later one may write")]
-pub struct Stale {
-    /// The epoch that was refused.
+/// A fencing token: what a leader sends along with each write.
+/// [`Guard::token`](crate::Guard::token) returns it.
+///
+/// The epoch says which leadership is the newest. No two nodes lead one epoch; the node is there so
+/// that a resource refuses the second of them should that ever happen, after an error of an
+/// operator or of this program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Token {
+    /// The number of the leadership.
     pub epoch: Epoch,
+    /// The node that leads.
+    pub node: NodeId,
 }
 
-/// Decides by the rule of a fence whether `epoch` is admitted: it is if no higher one was. The
-/// epoch 0 never is: no node leads it, and a program that has forgotten to ask has it.
+impl fmt::Display for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "epoch {} of node {}", self.epoch, self.node)
+    }
+}
+
+/// A refusal of a write by a resource: its leader has been replaced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
+#[error("{token} is refused: a later epoch was admitted before, or this one of another node")]
+pub struct Stale {
+    /// What was refused.
+    pub token: Token,
+}
+
+/// Decides by the rule of a fence whether `token` is admitted after `epoch` of `node` was: it is if
+/// its epoch is higher, or the same of the same node. Any node may go on with an epoch whose node
+/// is not known. The epoch 0 is never admitted: no node leads it, and a program that has forgotten
+/// to ask has it.
 ///
 /// # Errors
 ///
 /// [`Stale`] if the resource must do nothing of what was asked.
-pub fn check(highest: Epoch, epoch: Epoch) -> Result<(), Stale> {
-    if epoch < highest.max(FIRST) { Err(Stale { epoch }) } else { Ok(()) }
+pub fn check(epoch: Epoch, node: Option<NodeId>, token: Token) -> Result<(), Stale> {
+    let same = epoch == token.epoch && node.is_none_or(|node| node == token.node);
+    if token.epoch >= FIRST && (token.epoch > epoch || same) {
+        Ok(())
+    } else {
+        Err(Stale { token })
+    }
 }
 
 /// The state that a fence keeps of one resource.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Kept<D> {
     /// The highest epoch that was admitted.
     pub epoch: Epoch,
+    /// The node that leads that epoch. `None` if nothing was admitted, or by a release that kept no
+    /// nodes.
+    pub node: Option<NodeId>,
     /// The value that was written there.
     pub value: D,
 }
@@ -78,7 +111,7 @@ pub type Resources<D> = BTreeMap<String, Kept<D>>;
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum FenceError {
-    /// The epoch is too old. Nothing was changed.
+    /// The epoch is too old, or is led by another node. Nothing was changed.
     #[error(transparent)]
     Stale(#[from] Stale),
     /// The storage failed. Unless the values are [too large](StorageError::TooLarge), it is unknown
@@ -92,7 +125,7 @@ pub enum FenceError {
 
 /// Values that only the leader of the newest epoch can change: one for each resource.
 ///
-/// Each change makes the value *and* the epoch durable, in one save of the storage: a crash leaves
+/// Each change makes the value *and* the token durable, in one save of the storage: a crash leaves
 /// both as they were or both as they shall be. It is meant for small values, such as the name of
 /// the file that counts or how far something was processed: all are saved together, and a
 /// [`Directory`](crate::storage::Directory) takes 64 KiB. One process owns the storage; it answers
@@ -131,35 +164,36 @@ impl<D: Clone + Default + 'static> Fence<D> {
         self.resources.iter().map(|(name, kept)| (name.as_str(), kept))
     }
 
-    /// Refuses everything older than `epoch` from now on. A new leader does this first, and then
+    /// Refuses everything older than `token` from now on. A new leader does this first, and then
     /// reads what it goes on with.
     ///
     /// # Errors
     ///
     /// As [`Fence::write`].
-    pub fn raise(&mut self, resource: &str, epoch: Epoch) -> Result<(), FenceError> {
-        self.write(resource, epoch, |_| {})
+    pub fn raise(&mut self, resource: &str, token: Token) -> Result<(), FenceError> {
+        self.write(resource, token, |_| {})
     }
 
-    /// Changes what is kept of `resource`, in the name of the leader of `epoch`. When it returns,
-    /// the change and the epoch are durable.
+    /// Changes what is kept of `resource`, in the name of the leader that has `token`. When it
+    /// returns, the change and the token are durable.
     ///
     /// # Errors
     ///
-    /// [`FenceError::Stale`] if a later epoch was admitted before, and nothing is changed;
+    /// [`FenceError::Stale`] if a later epoch was admitted before, or this one of another node, and
+    /// nothing is changed;
     /// [`FenceError::Storage`] when the storage fails, [`FenceError::Broken`] ever after.
     pub fn write(
         &mut self,
         resource: &str,
-        epoch: Epoch,
+        token: Token,
         change: impl FnOnce(&mut D),
     ) -> Result<(), FenceError> {
         if self.broken {
             return Err(FenceError::Broken);
         }
         let mut kept = self.resources.get(resource).cloned().unwrap_or_default();
-        check(kept.epoch, epoch)?;
-        kept.epoch = epoch;
+        check(kept.epoch, kept.node, token)?;
+        (kept.epoch, kept.node) = (token.epoch, Some(token.node));
         change(&mut kept.value);
         let mut resources = self.resources.clone();
         resources.insert(resource.to_owned(), kept);

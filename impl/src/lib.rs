@@ -57,7 +57,8 @@
 //! - [`storage`]: what a core must not forget, on disk;
 //! - `transport`: frames over TCP, handshakes, reconnection;
 //! - [`fence`]: a resource that refuses a leader of an old epoch;
-//! - [`config`]: files, environment and flags, parsed into types that cannot be wrong;
+//! - [`config`]: files, environment and flags, parsed into types that cannot be wrong; files with
+//!   the feature `config-file`, and certificates with the feature `tls`;
 //! - `report`: how a node is, as data;
 //! - [`status`]: asking a node how it is;
 //! - `http`, with the feature of that name: the same for load balancers, Prometheus and people;
@@ -80,7 +81,7 @@ pub use bellwether_core::for_each_core;
 pub use bellwether_core::{detector, member, protocol};
 pub use config::Config;
 pub use driver::{
-    Approach, Election, Groups, Guard, Handle, JoinError, LeadError, Leadership, OwnChange,
-    Preparation, RequestError, Stopped, UnknownGroup, Work,
+    Approach, Election, Groups, Guard, Handle, JoinError, LeadError, Leadership, MembersError,
+    OwnChange, Preparation, RequestError, Stopped, UnknownGroup, Work,
 };
 pub use protocol::{Epoch, Members, NodeId, Reason, Role, Timing};

@@ -56,7 +56,7 @@ pub struct StatusReport {
     pub in_role_ms: u64,
     /// The problem of the node as a whole: it leads, and no other member listens to it; its storage
     /// does not answer; it has had no leader for longer than three elections take, and why; or it
-    /// is not fit to lead.
+    /// is not fit to lead, or the cluster is in maintenance.
     pub problem: Option<String>,
     /// The other members.
     pub members: Vec<MemberReport>,
@@ -68,6 +68,10 @@ pub struct StatusReport {
     /// The members that vote and never lead, ascending; the node itself is among them if it is one.
     /// Old versions of the wire format end before this field.
     pub witnesses: Vec<NodeId>,
+    /// The priority of the node: a leader hands over to a member with a higher one.
+    pub priority: u8,
+    /// Whether the cluster is in maintenance, as far as the node knows: no node runs for election.
+    pub maintenance: bool,
 }
 
 /// The status of another member, as a node sees it.
@@ -86,6 +90,11 @@ pub struct MemberReport {
     pub problem: Option<String>,
     /// Whether the member has a connection to this node.
     pub heard: bool,
+    /// The priority of the member, as it says; `None` if it is not heard.
+    pub priority: Option<u8>,
+    /// Whether the member is fit to lead and was not asked not to run, as it says; `None` if it is
+    /// not heard.
+    pub fit: Option<bool>,
     /// The reason why there was no connection last, whether there is one now or not.
     pub error: Option<String>,
     /// The milliseconds since that was found.

@@ -13,7 +13,7 @@ use bellwether_docs_runner::blocks;
 use futures::StreamExt;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 /// No wait is longer.
 const LIMIT: Duration = Duration::from_secs(30);
@@ -124,12 +124,25 @@ async fn a_leader_transfers_to_the_node_that_is_named() {
     assert_eq!(nodes[0].transfer(node).await, Err(RequestError::NotLeading { node: to }));
     assert!(guard.is_valid_now(), "nothing has happened");
 
-    // One that is not fit does not come, and the leader leads on.
-    nodes[0].set_healthy(false).await.expect("it takes part");
-    let not_taken = RequestError::NotTaken { to, leader: Some(node) };
-    assert_eq!(leader.transfer(to).await, Err(not_taken));
-    assert!(guard.is_valid_now() && leader.leads_now(), "it has not yielded");
-    nodes[0].set_healthy(true).await.expect("it takes part");
+    // One that is not fit is not asked, and the leader leads on.
+    let knows = |fit| {
+        let status = leader.status();
+        status.members.iter().any(|member| member.node == to && member.fit == Some(fit))
+    };
+    for fit in [false, true] {
+        nodes[0].set_healthy(fit).await.expect("it takes part");
+        let told = async {
+            while !knows(fit) {
+                sleep(Duration::from_millis(5)).await;
+            }
+        };
+        timeout(LIMIT, told).await.expect("within the limit");
+        if !fit {
+            let refused = leader.transfer(to).await.expect_err("it is not fit");
+            assert!(matches!(refused, RequestError::Unreachable { .. }), "{refused}");
+            assert!(guard.is_valid_now() && leader.leads_now(), "it has not yielded");
+        }
+    }
 
     let epoch = leader.transfer(to).await.expect("it leads");
     assert!(epoch.is_some_and(|epoch| epoch > guard.epoch()), "{epoch:?}");

@@ -3,6 +3,8 @@
 mod groups;
 mod leases;
 mod library;
+mod members;
 mod persistence;
 mod processes;
 mod rivals;
+mod standing;

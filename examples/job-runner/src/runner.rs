@@ -4,7 +4,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use bellwether::{Epoch, Guard};
+use bellwether::Guard;
+use bellwether::fence::Token;
 
 use crate::table::{self, Failure, Table};
 
@@ -41,15 +42,15 @@ impl<G: Fn() -> Option<Guard>> Runner<G> {
 
     /// Works as the leader of one epoch, until that is over.
     fn lead(&self, guard: &Guard, stop: &AtomicBool) -> Result<(), Failure> {
-        let epoch = guard.epoch();
+        let token = guard.token();
         let mut table = table::open(&self.database).map_err(Failure::Database)?;
         // Before anything is read: what an older leader has not written by now, it never will.
         if self.fenced {
-            table.raise(epoch)?;
+            table.raise(token)?;
         }
-        self.say(&format!("leads epoch {epoch}"));
+        self.say(&format!("leads epoch {}", token.epoch));
         while guard.is_valid_now() && !stop.load(Ordering::Relaxed) {
-            if !self.one_job(table.as_mut(), epoch)? {
+            if !self.one_job(table.as_mut(), token)? {
                 thread::sleep(LOOK_AGAIN);
             }
         }
@@ -58,11 +59,12 @@ impl<G: Fn() -> Option<Guard>> Runner<G> {
 
     /// Does a job, if there is one. However long that takes, and whatever becomes of the lease
     /// meanwhile: the fence decides whether the result counts.
-    fn one_job(&self, table: &mut dyn Table, epoch: Epoch) -> Result<bool, Failure> {
+    fn one_job(&self, table: &mut dyn Table, token: Token) -> Result<bool, Failure> {
         let Some(job) = table.next()? else { return Ok(false) };
+        let epoch = token.epoch;
         self.say(&format!("begins job {} in epoch {epoch}", job.id));
         thread::sleep(job.takes);
-        table.finish(job, self.node, epoch, self.fenced)?;
+        table.finish(job, token, self.fenced)?;
         self.say(&format!("has done job {} in epoch {epoch}", job.id));
         Ok(true)
     }

@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use bellwether::Epoch;
-use bellwether::fence::{Stale, sql};
+use bellwether::fence::{Stale, Token, sql};
 
 mod postgres;
 mod sqlite;
@@ -51,7 +50,7 @@ pub(crate) type Done = (i64, i64, i64);
 /// Why a transaction was rolled back.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// The fence has refused the epoch.
+    /// The fence has refused the token.
     Stale(Stale),
     /// The database has failed, or cannot be reached.
     Database(anyhow::Error),
@@ -74,15 +73,15 @@ pub(crate) trait Table {
     /// Makes the tables, with these jobs.
     fn create(&mut self, jobs: &[Job]) -> Result<(), Failure>;
 
-    /// Refuses everything older than `epoch` from now on. A leader does this before it reads.
-    fn raise(&mut self, epoch: Epoch) -> Result<(), Failure>;
+    /// Refuses everything older than `token` from now on. A leader does this before it reads.
+    fn raise(&mut self, token: Token) -> Result<(), Failure>;
 
     /// The next job, if one is left.
     fn next(&mut self) -> Result<Option<Job>, Failure>;
 
-    /// Writes that `node` has done the job: in one transaction with the question whether it may,
-    /// if it is `fenced`.
-    fn finish(&mut self, job: Job, node: u16, epoch: Epoch, fenced: bool) -> Result<(), Failure>;
+    /// Writes that the node of `token` has done the job: in one transaction with the question
+    /// whether it may, if it is `fenced`.
+    fn finish(&mut self, job: Job, token: Token, fenced: bool) -> Result<(), Failure>;
 
     /// What was done so far, in this order.
     fn results(&mut self) -> Result<Vec<Done>, Failure>;

@@ -7,8 +7,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use bellwether::Epoch;
-use bellwether::fence::sql::{self, ADMIT, HIGHEST, TABLE};
+use bellwether::fence::Token;
+use bellwether::fence::sql::{self, ADD_NODE, ADMIT, HIGHEST, TABLE};
+use bellwether::{Epoch, NodeId};
 use postgres::{Client, NoTls};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
@@ -19,6 +20,10 @@ use crate::server::Server;
 /// What an admitted transaction writes: its epoch.
 const LOG: &str = "INSERT INTO log (epoch) VALUES ($1)";
 const LOGGED: &str = "SELECT epoch FROM log ORDER BY number";
+
+fn token((epoch, node): (u64, u16)) -> Token {
+    Token { epoch: Epoch::new(epoch), node: NodeId::new(node).expect("not zero") }
+}
 
 /// How a transaction ends once it has written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,19 +39,19 @@ trait Writer: Send {
     fn run(&mut self, statements: &str);
     fn begin(&mut self);
     /// How many rows [`ADMIT`] changes.
-    fn admit(&mut self, resource: &str, epoch: u64) -> u64;
+    fn admit(&mut self, resource: &str, token: Token) -> u64;
     fn log(&mut self, epoch: u64);
     fn reconnect(&mut self);
     fn highest(&mut self, resource: &str) -> Option<i64>;
     fn logged(&mut self) -> Vec<i64>;
 
-    /// One transaction; whether the epoch was admitted.
-    fn write(&mut self, resource: &str, epoch: u64, end: End) -> bool {
+    /// One transaction of a leader with this epoch and node; whether it was admitted.
+    fn write(&mut self, resource: &str, leader: (u64, u16), end: End) -> bool {
         self.begin();
-        let rows = self.admit(resource, epoch);
-        let admitted = sql::admitted(Epoch::new(epoch), rows).is_ok();
+        let rows = self.admit(resource, token(leader));
+        let admitted = sql::admitted(token(leader), rows).is_ok();
         if admitted {
-            self.log(epoch);
+            self.log(leader.0);
         }
         match end {
             End::Commit if admitted => self.run("COMMIT"),
@@ -78,9 +83,9 @@ impl Writer for Sqlite {
         self.run("BEGIN IMMEDIATE");
     }
 
-    fn admit(&mut self, resource: &str, epoch: u64) -> u64 {
-        let epoch = sql::number(Epoch::new(epoch));
-        self.1.execute(ADMIT, (resource, epoch)).expect("SQL") as u64
+    fn admit(&mut self, resource: &str, token: Token) -> u64 {
+        let leader = (resource, sql::number(token.epoch), token.node.get());
+        self.1.execute(ADMIT, leader).expect("SQL") as u64
     }
 
     fn log(&mut self, epoch: u64) {
@@ -119,8 +124,9 @@ impl Writer for Postgres {
         self.run("BEGIN");
     }
 
-    fn admit(&mut self, resource: &str, epoch: u64) -> u64 {
-        self.1.execute(ADMIT, &[&resource, &sql::number(Epoch::new(epoch))]).expect("SQL")
+    fn admit(&mut self, resource: &str, token: Token) -> u64 {
+        let (epoch, node) = (sql::number(token.epoch), i64::from(token.node.get()));
+        self.1.execute(ADMIT, &[&resource, &epoch, &node]).expect("SQL")
     }
 
     fn log(&mut self, epoch: u64) {
@@ -157,26 +163,28 @@ fn postgresql(server: &Server) -> Postgres {
 }
 
 /// Transactions one after the other: each is admitted if and only if no higher epoch was committed
-/// at its resource, and leaves nothing unless it is committed itself.
+/// at its resource, nor the same of another node, and leaves nothing unless it is committed itself.
 fn in_any_order(writer: &mut dyn Writer, cases: u32) {
     let writer = RefCell::new(writer);
     let end = prop_oneof![3 => Just(End::Commit), 1 => Just(End::Rollback), 1 => Just(End::Vanish)];
-    let transaction = (prop_oneof![Just("one"), Just("two")], 1..6_u64, end);
+    let resource = prop_oneof![Just("one"), Just("two")];
+    let transaction = (resource, (1..6_u64, 1..4_u16), end);
     let stories = proptest::collection::vec(transaction, 1..20);
     let config = ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() };
     let ran = TestRunner::new(config).run(&stories, |story| {
         let mut writer = writer.borrow_mut();
         writer.run("DELETE FROM bellwether_fence; DELETE FROM log");
         let (mut highest, mut logged) = (BTreeMap::new(), Vec::new());
-        for (resource, epoch, end) in story {
-            let known = highest.get(resource).copied().unwrap_or(0);
-            prop_assert_eq!(writer.write(resource, epoch, end), epoch >= known);
-            if end == End::Commit && epoch >= known {
-                highest.insert(resource, epoch);
+        for (resource, leader @ (epoch, node), end) in story {
+            let (known, leads) = highest.get(resource).copied().unwrap_or((0, node));
+            let admitted = epoch > known || (epoch == known && node == leads);
+            prop_assert_eq!(writer.write(resource, leader, end), admitted);
+            if end == End::Commit && admitted {
+                highest.insert(resource, leader);
                 logged.push(i64::try_from(epoch).expect("small"));
             }
             for resource in ["one", "two"] {
-                let known = highest.get(resource).map(|&epoch| sql::number(Epoch::new(epoch)));
+                let known = highest.get(resource).map(|leader| sql::number(token(*leader).epoch));
                 prop_assert_eq!(writer.highest(resource), known);
             }
         }
@@ -201,7 +209,7 @@ fn at_the_same_time(writer: &mut dyn Writer, connect: impl Fn() -> Box<dyn Write
                         _ => newest.load(Ordering::Relaxed),
                     };
                     thread::sleep(Duration::from_millis(late));
-                    let done = writer.write("one", epoch, End::Commit);
+                    let done = writer.write("one", (epoch, 1), End::Commit);
                     admitted.fetch_add(u64::from(done), Ordering::Relaxed);
                 }
             });
@@ -210,16 +218,40 @@ fn at_the_same_time(writer: &mut dyn Writer, connect: impl Fn() -> Box<dyn Write
     let logged = writer.logged();
     assert!(logged.is_sorted(), "{logged:?}");
     assert_eq!(logged.len() as u64, admitted.into_inner());
-    assert!(!writer.write("one", 1, End::Commit), "{logged:?}");
+    assert!(!writer.write("one", (1, 1), End::Commit), "{logged:?}");
 }
 
 #[test]
 fn the_document_shows_the_statements() {
     let document = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/fencing.md");
     let text = std::fs::read_to_string(document).expect("it is there");
-    for statement in [TABLE, ADMIT] {
+    for statement in [TABLE, ADMIT, ADD_NODE] {
         assert!(text.contains(&format!("```sql\n{statement}\n```")), "{statement}");
     }
+}
+
+/// A table without nodes gets them, and the first node that goes on with its epoch keeps it.
+fn without_nodes(writer: &mut dyn Writer) {
+    writer.run("DROP TABLE bellwether_fence");
+    writer.run("CREATE TABLE bellwether_fence (resource TEXT PRIMARY KEY, epoch BIGINT NOT NULL)");
+    writer.run("INSERT INTO bellwether_fence VALUES ('one', 3)");
+    writer.run(ADD_NODE);
+    assert!(!writer.write("one", (2, 1), End::Commit));
+    assert!(writer.write("one", (3, 2), End::Commit));
+    assert!(!writer.write("one", (3, 1), End::Commit));
+    assert!(writer.write("one", (4, 1), End::Commit));
+}
+
+#[test]
+fn sqlite_takes_a_table_without_nodes() {
+    let folder = tempfile::tempdir().expect("a folder");
+    without_nodes(&mut sqlite(&folder));
+}
+
+#[test]
+fn postgresql_takes_a_table_without_nodes() {
+    let Some(server) = Server::running() else { return };
+    without_nodes(&mut postgresql(&server));
 }
 
 #[test]
@@ -259,10 +291,10 @@ fn postgresql_ends_the_transaction_of_a_paused_leader() {
     let mut new = Postgres::connect(&old.0);
     old.run("SET idle_in_transaction_session_timeout = '500ms'");
     old.begin();
-    assert_eq!(old.admit("one", 3), 1);
+    assert_eq!(old.admit("one", token((3, 1))), 1);
     old.log(3);
     let before = Instant::now();
-    assert!(new.write("one", 4, End::Commit));
+    assert!(new.write("one", (4, 2), End::Commit));
     let waited = before.elapsed();
     assert!(waited < Duration::from_secs(30), "{waited:?}");
     assert!(old.1.batch_execute("COMMIT").is_err());

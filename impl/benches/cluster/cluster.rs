@@ -7,15 +7,19 @@ use std::path::{Path, PathBuf};
 use std::process::Child;
 use std::time::Duration;
 
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
 use bellwether::protocol::quorum::Timing;
 use clap::ValueEnum;
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 use serde_json::Value;
 use tempfile::TempDir;
 
+use super::members::Members;
 use super::network::{Network, quiet};
+use super::probe::agent;
+use super::process::{below, children, end, send};
 use super::resource::Resource;
+use super::wait;
 
 /// How the nodes know each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -30,7 +34,12 @@ pub(crate) enum Security {
 
 /// What a cluster is made of.
 pub(crate) struct Setup {
+    /// The daemon.
+    pub(crate) program: PathBuf,
+    /// How many nodes can be members.
     pub(crate) nodes: u16,
+    /// Those that are at first.
+    pub(crate) members: Members,
     /// The section of the protocol, by the node.
     pub(crate) section: Box<dyn Fn(u16) -> String>,
     pub(crate) protocol: &'static str,
@@ -61,33 +70,42 @@ pub(crate) fn quorum_section(timing: &Timing, rate: f64) -> String {
     section
 }
 
-/// Where the daemon is.
-fn daemon() -> &'static Path {
-    Path::new(env!("CARGO_BIN_EXE_bellwether"))
+/// Where the daemon of today is.
+pub(crate) fn daemon() -> PathBuf {
+    PathBuf::from(env!("CARGO_BIN_EXE_bellwether"))
 }
 
 /// A cluster whose processes are gone when it is.
 pub(crate) struct Cluster {
     folder: TempDir,
+    setup: Setup,
     pub(crate) network: Box<dyn Network>,
     pub(crate) http: BTreeMap<u16, String>,
-    resource: Option<Resource>,
+    /// The list that all nodes have, unless one is being changed.
+    members: Members,
+    /// The section with which the nodes prove themselves.
+    security: String,
+    /// What lets a process ask something of a node.
+    token: String,
     running: BTreeMap<u16, Child>,
 }
 
 impl Cluster {
-    pub(crate) fn new(setup: &Setup, network: Box<dyn Network>) -> anyhow::Result<Self> {
+    pub(crate) fn new(setup: Setup, network: Box<dyn Network>) -> anyhow::Result<Self> {
         let folder = tempfile::Builder::new().prefix("bellwether-cluster-").tempdir()?;
-        let nodes = 1..=setup.nodes;
-        let http = nodes.clone().map(|node| (node, network.http(node))).collect();
-        let resource = setup.resource.clone();
-        let running = BTreeMap::new();
-        let cluster = Self { folder, network, http, resource, running };
-        let security = cluster.credentials(setup.nodes, setup.security)?;
-        for node in nodes {
-            let text = cluster.configuration(setup, node, &security);
+        let http = (1..=setup.nodes).map(|node| (node, network.http(node))).collect();
+        let (members, running) = (setup.members.clone(), BTreeMap::new());
+        let (security, token) = (String::new(), String::new());
+        let mut cluster = Self { folder, setup, network, http, members, security, token, running };
+        cluster.security = cluster.credentials()?;
+        let token = cluster.token_file();
+        cluster.keys(&["secret".to_owned(), token.display().to_string()])?;
+        cluster.token = fs::read_to_string(token)?.trim().to_owned();
+        for node in 1..=cluster.setup.nodes {
             fs::create_dir(cluster.place(node))?;
-            fs::write(cluster.place(node).join("node.toml"), text)?;
+        }
+        for node in cluster.members.all() {
+            cluster.configure(node, &cluster.members)?;
         }
         Ok(cluster)
     }
@@ -105,11 +123,33 @@ impl Cluster {
         self.place(node).join("data")
     }
 
+    fn token_file(&self) -> PathBuf {
+        self.folder.path().join("token")
+    }
+
+    /// The list of members.
+    pub(crate) fn members(&self) -> &Members {
+        &self.members
+    }
+
+    /// Says that all nodes have this list from now on.
+    pub(crate) fn set_members(&mut self, members: Members) {
+        self.members = members;
+    }
+
+    fn keys(&self, arguments: &[String]) -> anyhow::Result<()> {
+        let program = &self.setup.program;
+        let made = quiet(program).arg("keys").args(arguments).output();
+        let made = made.with_context(|| format!("cannot start {}", program.display()))?;
+        anyhow::ensure!(made.status.success(), "keys: {}", String::from_utf8_lossy(&made.stderr));
+        Ok(())
+    }
+
     /// Makes what the nodes prove themselves with, and returns the section that says so.
-    fn credentials(&self, nodes: u16, security: Security) -> anyhow::Result<String> {
+    fn credentials(&self) -> anyhow::Result<String> {
         let path = self.folder.path().join("keys").display().to_string();
-        let ids: Vec<_> = (1..=nodes).map(|node| node.to_string()).collect();
-        let (arguments, section) = match security {
+        let ids: Vec<_> = (1..=self.setup.nodes).map(|node| node.to_string()).collect();
+        let (arguments, section) = match self.setup.security {
             Security::Plain => return Ok(String::new()),
             Security::Secret => (
                 vec!["secret".to_owned(), path.clone()],
@@ -125,25 +165,31 @@ impl Cluster {
                 (init.map(str::to_owned).to_vec(), section)
             }
         };
-        let made = quiet(daemon()).arg("keys").args(arguments).output()?;
-        anyhow::ensure!(made.status.success(), "keys: {}", String::from_utf8_lossy(&made.stderr));
+        self.keys(&arguments)?;
         Ok(format!("[security]\n{section}\n"))
     }
 
-    fn configuration(&self, setup: &Setup, node: u16, security: &str) -> String {
-        let others = (1..=setup.nodes).filter(|&other| other != node);
-        let mut members = format!("{node} = \"{}\"\n", self.network.address(node));
-        for other in others {
-            let _ = writeln!(members, "{other} = \"{}\"", self.network.member(node, other));
-        }
+    /// Writes the configuration of a node, with this list of members. The node has it from its next
+    /// start on.
+    pub(crate) fn configure(&self, node: u16, members: &Members) -> anyhow::Result<()> {
+        let text = self.configuration(node, members);
+        Ok(fs::write(self.place(node).join("node.toml"), text)?)
+    }
+
+    fn configuration(&self, node: u16, members: &Members) -> String {
+        let (setup, security) = (&self.setup, &self.security);
+        let members = members.section(node, &*self.network);
         let (protocol, data) = (setup.protocol, self.data(node));
         let (network_timeout, section) = (setup.network_timeout.as_millis(), (setup.section)(node));
+        // The token is sent within this machine only, also where that is not the loopback address.
         format!(
-            "cluster = \"bench\"\nprotocol = \"{protocol}\"\nnode = {node}\n[members]\n{members}\
+            "cluster = \"bench\"\nprotocol = \"{protocol}\"\nnode = {node}\n{members}\
              {security}[storage]\ndirectory = \"{}\"\n[http]\nlisten = \"{}\"\n\
+             token_file = \"{}\"\nallow_plain = true\n\
              [network]\ntimeout = \"{network_timeout}ms\"\n[log]\nformat = \"json\"\n{section}",
             data.display(),
             self.http[&node],
+            self.token_file().display(),
         )
     }
 
@@ -152,16 +198,19 @@ impl Cluster {
         anyhow::ensure!(!self.running.contains_key(&node), "node {node} runs already");
         let config = self.place(node).join("node.toml");
         let log = File::options().create(true).append(true).open(self.log_path(node))?;
-        let mut command = self.network.command(node, daemon());
-        let what = if self.resource.is_some() { "exec" } else { "run" };
+        let mut command = self.network.command(node, &self.setup.program);
+        let what = if self.setup.resource.is_some() { "exec" } else { "run" };
         command.arg(what).arg("--config").arg(config).stderr(log);
-        if let Some(resource) = &self.resource {
+        if let Some(resource) = &self.setup.resource {
             let place = format!("{}:{}", self.network.host(node), resource.port());
             // Short, so that a lease of a few hundred milliseconds is enough for a command.
             command.args(["--grace", "20ms", "--margin", "30ms", "--min-lease", "50ms"]);
-            command.args(["--stop-timeout", "1s", "--restart", "always", "--"]);
+            command.args(["--stop-timeout", "1s", "--restart", "always"]);
+            // It would end the command.
+            command.args(["--no-forward", "HUP", "--"]);
             command.arg(std::env::current_exe()?);
             command.args(["hammer", &node.to_string(), &place]);
+            command.arg("--alone").arg(self.folder.path().join("alone"));
         }
         self.running.insert(node, command.spawn().context("the daemon does not start")?);
         Ok(())
@@ -191,6 +240,24 @@ impl Cluster {
         Ok(())
     }
 
+    /// SIGKILL to the daemon of a node and the keeper of its command, together: neither has a
+    /// moment to act between the end of the one and that of the other. Returns the command, and
+    /// what it has started.
+    pub(crate) fn kill_with_keeper(&mut self, node: u16) -> anyhow::Result<Vec<u32>> {
+        let daemon = self.process(node)?;
+        let keepers = children(daemon);
+        let commands = keepers.iter().flat_map(|&keeper| below(keeper)).collect();
+        for &process in [daemon].iter().chain(&keepers) {
+            // One that has ended meanwhile needs none.
+            let _ = send(process, Signal::STOP);
+        }
+        for keeper in keepers {
+            let _ = send(keeper, Signal::KILL);
+        }
+        self.kill(node)?;
+        Ok(commands)
+    }
+
     /// SIGTERM: the node hands over.
     pub(crate) fn ask_to_end(&self, node: u16) -> anyhow::Result<()> {
         send(self.process(node)?, Signal::TERM)
@@ -204,6 +271,49 @@ impl Cluster {
             self.running.remove(&node);
         }
         ended
+    }
+
+    /// SIGTERM to a node, which ends within `limit`.
+    pub(crate) fn stop(&mut self, node: u16, limit: Duration) -> anyhow::Result<()> {
+        self.ask_to_end(node)?;
+        wait::until(&format!("node {node} ends"), limit, || self.has_ended(node))?;
+        Ok(())
+    }
+
+    /// SIGTERM to a node, and a new start with its configuration as it is now.
+    pub(crate) fn restart(&mut self, node: u16, limit: Duration) -> anyhow::Result<()> {
+        self.stop(node, limit)?;
+        self.start(node)?;
+        self.wait_until_it_answers(node, limit)
+    }
+
+    /// Waits until a node that was started answers by HTTP.
+    pub(crate) fn wait_until_it_answers(&self, node: u16, limit: Duration) -> anyhow::Result<()> {
+        let agent = agent(Duration::from_secs(1));
+        let url = format!("http://{}/leader", self.http[&node]);
+        let answers = || agent.get(&url).call().is_ok();
+        wait::until(&format!("node {node} is up"), limit, answers)?;
+        Ok(())
+    }
+
+    /// Asks something of a node that needs the token, such as `step-down?for=1s`. Returns the
+    /// status of the answer, and what it says.
+    pub(crate) fn ask(
+        &self,
+        node: u16,
+        what: &str,
+        limit: Duration,
+    ) -> anyhow::Result<(u16, Value)> {
+        let request = agent(limit).post(format!("http://{}/{what}", self.http[&node]));
+        let request = request.header("authorization", format!("Bearer {}", self.token));
+        let mut answer = request.send_empty().with_context(|| format!("node {node}: {what}"))?;
+        let text = answer.body_mut().read_to_string()?;
+        Ok((answer.status().as_u16(), serde_json::from_str(&text)?))
+    }
+
+    /// How often a node has read its configuration again, and used it.
+    pub(crate) fn reloads(&self, node: u16) -> usize {
+        self.log(node).matches("\"changed\":").count()
     }
 
     /// A signal to the daemon of a node, and to all processes below it if `all`.
@@ -291,41 +401,4 @@ impl Drop for Cluster {
     fn drop(&mut self) {
         self.end();
     }
-}
-
-fn send(process: u32, signal: Signal) -> anyhow::Result<()> {
-    let id = i32::try_from(process).ok().and_then(Pid::from_raw);
-    let Some(id) = id else { bail!("{process} is no process") };
-    Ok(kill_process(id, signal)?)
-}
-
-/// SIGKILL to a process and all below it.
-pub(crate) fn end(child: &mut Child) {
-    let all = below(child.id());
-    let _ = child.kill();
-    for process in all {
-        // One that has ended meanwhile needs no end.
-        let _ = send(process, Signal::KILL);
-    }
-    let _ = child.wait();
-}
-
-/// The processes below one.
-fn below(process: u32) -> Vec<u32> {
-    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
-    let parents: Vec<(u32, u32)> = entries
-        .filter_map(|entry| {
-            let id: u32 = entry.ok()?.file_name().to_str()?.parse().ok()?;
-            let stat = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
-            let parent = stat.rsplit_once(") ")?.1.split(' ').nth(1)?.parse().ok()?;
-            Some((id, parent))
-        })
-        .collect();
-    let mut found = vec![process];
-    let mut next = 0;
-    while let Some(&parent) = found.get(next) {
-        found.extend(parents.iter().filter(|(_, above)| *above == parent).map(|(id, _)| id));
-        next += 1;
-    }
-    found.split_off(1)
 }

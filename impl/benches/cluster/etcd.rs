@@ -12,9 +12,9 @@ use anyhow::Context as _;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::cluster::end;
 use super::network::{free_port, quiet};
 use super::probe::agent;
+use super::process::end;
 use super::resource::Resource;
 use super::wait;
 

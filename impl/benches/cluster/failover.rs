@@ -8,8 +8,9 @@ use rand::{Rng as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
 use serde_json::{Value, json};
 
-use super::cluster::{Cluster, Security, Setup, quorum_section};
+use super::cluster::{Cluster, Security, Setup, daemon, quorum_section};
 use super::etcd::{self, Etcd, Times};
+use super::members::Members;
 use super::network::Loopback;
 use super::probe::agent;
 use super::report::{milliseconds, quantile, table};
@@ -98,14 +99,16 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 fn ours() -> anyhow::Result<Measured> {
     let resource = Resource::serve()?;
     let setup = Setup {
+        program: daemon(),
         nodes: NODES,
+        members: Members::of(1, 1..=NODES),
         section: Box::new(|_| quorum_section(&Timing::DEFAULT, 1.0)),
         protocol: "quorum",
         security: Security::Plain,
         resource: Some(resource.clone()),
         network_timeout: Duration::from_secs(1),
     };
-    let mut cluster = Cluster::new(&setup, Box::new(Loopback::new(NODES)))?;
+    let mut cluster = Cluster::new(setup, Box::new(Loopback::new(NODES)))?;
     (1..=NODES).try_for_each(|node| cluster.start(node))?;
     let subject = Subject::Ours(Box::new(cluster));
     Ok(Measured { name: "Bellwether", subject, resource, kills: Vec::new() })

@@ -2,15 +2,19 @@
 //! other, so each must leave the cluster with a leader.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use anyhow::Context as _;
+use bellwether::protocol::quorum::Timing;
 use rand::Rng as _;
 use rand::seq::{IndexedRandom as _, SliceRandom as _};
 use rand_chacha::ChaCha8Rng;
 use rustix::process::Signal;
 
 use super::cluster::Cluster;
+use super::members::change;
 use super::network::Way;
+use super::probe::Probe;
 use super::wait;
 
 /// What can happen.
@@ -19,6 +23,7 @@ pub(crate) enum Kind {
     KillLeader,
     KillFollower,
     KillTwo,
+    KillKeeper,
     PauseLeader,
     PauseDaemon,
     PauseFollower,
@@ -33,13 +38,19 @@ pub(crate) enum Kind {
     FullDisk,
     FullDiskOfLeader,
     HandOver,
+    RestartFollower,
+    Transfer,
+    StepDown,
+    Reload,
+    ChangeMembers,
 }
 
 impl Kind {
-    pub(crate) const ALL: [Self; 17] = [
+    pub(crate) const ALL: [Self; 23] = [
         Self::KillLeader,
         Self::KillFollower,
         Self::KillTwo,
+        Self::KillKeeper,
         Self::PauseLeader,
         Self::PauseDaemon,
         Self::PauseFollower,
@@ -54,6 +65,11 @@ impl Kind {
         Self::FullDisk,
         Self::FullDiskOfLeader,
         Self::HandOver,
+        Self::RestartFollower,
+        Self::Transfer,
+        Self::StepDown,
+        Self::Reload,
+        Self::ChangeMembers,
     ];
 
     /// What happens, for people.
@@ -62,6 +78,7 @@ impl Kind {
             Self::KillLeader => "SIGKILL of the leader",
             Self::KillFollower => "SIGKILL of a follower",
             Self::KillTwo => "SIGKILL of the leader and a follower",
+            Self::KillKeeper => "SIGKILL of the leader and its command's keeper at once",
             Self::PauseLeader => "SIGSTOP of the leader and its command, then SIGCONT",
             Self::PauseDaemon => "SIGSTOP of the leader without its command, then SIGCONT",
             Self::PauseFollower => "SIGSTOP of a follower, then SIGCONT",
@@ -76,6 +93,11 @@ impl Kind {
             Self::FullDisk => "SIGKILL of the leader, disk of a follower full",
             Self::FullDiskOfLeader => "disk of the leader full",
             Self::HandOver => "SIGTERM of the leader",
+            Self::RestartFollower => "SIGTERM of a follower",
+            Self::Transfer => "the leader is asked to transfer",
+            Self::StepDown => "the leader is asked to step down",
+            Self::Reload => "SIGHUP of all nodes",
+            Self::ChangeMembers => "another list of members",
         }
     }
 
@@ -89,6 +111,8 @@ impl Kind {
                 | Self::CutLink
                 | Self::CutOneWay
                 | Self::SlowLinks
+                | Self::RestartFollower
+                | Self::Reload
         )
     }
 
@@ -135,11 +159,10 @@ impl Faults {
         cluster: &mut Cluster,
         kind: Kind,
         leader: u16,
-        election: Duration,
+        rules: &Rules<'_>,
     ) -> anyhow::Result<Struck> {
         let others: Vec<u16> = cluster.up().into_iter().filter(|&node| node != leader).collect();
         let follower = *others.choose(&mut self.random).unwrap_or(&leader);
-        let all = BTreeSet::from_iter(others.iter().copied().chain([leader]));
         let mut struck = Struck::default();
         match kind {
             Kind::KillLeader => cluster.kill(leader)?,
@@ -148,29 +171,24 @@ impl Faults {
                 cluster.kill(leader)?;
                 cluster.kill(follower)?;
             }
+            Kind::KillKeeper => _ = cluster.kill_with_keeper(leader)?,
             Kind::PauseLeader | Kind::PauseDaemon => {
                 struck.pause(cluster, leader, kind == Kind::PauseLeader)?;
             }
             Kind::PauseFollower => struck.pause(cluster, follower, true)?,
-            Kind::IsolateLeader => cluster.network.cut(&both(&between(&[leader], &others)))?,
-            Kind::IsolateFollower => {
-                let rest: Vec<u16> = all.into_iter().filter(|&node| node != follower).collect();
-                cluster.network.cut(&both(&between(&[follower], &rest)))?;
-            }
-            Kind::MuteLeader => cluster.network.cut(&between(&[leader], &others))?,
-            Kind::DeafLeader => cluster.network.cut(&between(&others, &[leader]))?,
-            Kind::CutLink => cluster.network.cut(&both(&between(&[leader], &[follower])))?,
-            Kind::CutOneWay => {
-                let way =
-                    if self.random.random() { (leader, follower) } else { (follower, leader) };
-                cluster.network.cut(&BTreeSet::from([way]))?;
-            }
-            Kind::Partition => {
-                let rest: Vec<u16> = others.into_iter().filter(|&node| node != follower).collect();
-                cluster.network.cut(&both(&between(&[leader, follower], &rest)))?;
+            Kind::IsolateLeader
+            | Kind::IsolateFollower
+            | Kind::MuteLeader
+            | Kind::DeafLeader
+            | Kind::CutLink
+            | Kind::CutOneWay
+            | Kind::Partition => {
+                let cut = self.cut(kind, leader, follower, &others);
+                cluster.network.cut(&cut)?;
             }
             Kind::SlowLinks => {
-                let delay = election.div_f64(8.0) + self.time(election.div_f64(8.0));
+                let eighth = rules.timing.election.div_f64(8.0);
+                let delay = eighth + self.time(eighth);
                 cluster.network.delay(delay);
             }
             Kind::FullDisk => {
@@ -182,13 +200,91 @@ impl Faults {
                 cluster.fill_disk(leader, true)?;
                 struck.full = Some(leader);
             }
-            Kind::HandOver => {
-                cluster.ask_to_end(leader)?;
-                struck.ending = Some(leader);
+            Kind::HandOver | Kind::RestartFollower => {
+                let node = if kind == Kind::HandOver { leader } else { follower };
+                cluster.ask_to_end(node)?;
+                struck.ending = Some(node);
             }
+            Kind::Transfer => {
+                let candidates = cluster.members().candidates();
+                let able: Vec<_> =
+                    others.iter().filter(|node| candidates.contains(*node)).collect();
+                let to = able.choose(&mut self.random).map_or(leader, |&&node| node);
+                struck.transfer(cluster, leader, to, rules)?;
+            }
+            Kind::StepDown => {
+                let what = format!("step-down?for={}us", rules.timing.promise.as_micros());
+                let (status, answer) = cluster.ask(leader, &what, rules.limit)?;
+                anyhow::ensure!(status == 200, "{what}: {status}, {answer}");
+            }
+            Kind::Reload => reload(cluster, rules.limit)?,
+            Kind::ChangeMembers => struck.took = self.change_members(cluster, leader, rules)?,
         }
         Ok(struck)
     }
+
+    /// Returns how long it took until all had the next list.
+    fn change_members(
+        &mut self,
+        cluster: &mut Cluster,
+        leader: u16,
+        rules: &Rules<'_>,
+    ) -> anyhow::Result<Duration> {
+        let changes = cluster.members().changes(rules.nodes, rules.voters);
+        let chosen = *changes.choose(&mut self.random).context("no change")?;
+        let next = cluster.members().after(chosen);
+        let agreed = |nodes: &[u16], since: Instant| rules.agreed(nodes, since);
+        let took = change(cluster, next, leader, rules.limit, agreed);
+        took.with_context(|| format!("{chosen:?}"))
+    }
+
+    /// The ways that are cut.
+    fn cut(&mut self, kind: Kind, leader: u16, follower: u16, others: &[u16]) -> BTreeSet<Way> {
+        let without = |node: u16| others.iter().copied().filter(|&o| o != node).collect::<Vec<_>>();
+        match kind {
+            Kind::IsolateLeader => both(&between(&[leader], others)),
+            Kind::IsolateFollower => {
+                let rest = [without(follower), vec![leader]].concat();
+                both(&between(&[follower], &rest))
+            }
+            Kind::MuteLeader => between(&[leader], others),
+            Kind::DeafLeader => between(others, &[leader]),
+            Kind::CutLink => both(&between(&[leader], &[follower])),
+            Kind::CutOneWay if self.random.random() => between(&[leader], &[follower]),
+            Kind::CutOneWay => between(&[follower], &[leader]),
+            Kind::Partition => both(&between(&[leader, follower], &without(follower))),
+            _ => BTreeSet::new(),
+        }
+    }
+}
+
+/// What the faults of a run have in common.
+pub(crate) struct Rules<'a> {
+    pub(crate) timing: &'a Timing,
+    pub(crate) probe: &'a Probe,
+    /// How many nodes can be members, and how many must vote.
+    pub(crate) nodes: u16,
+    pub(crate) voters: usize,
+    /// Nothing is waited for longer.
+    pub(crate) limit: Duration,
+}
+
+impl Rules<'_> {
+    /// Waits until all of these say that the same one of them leads.
+    pub(crate) fn agreed(&self, nodes: &[u16], since: Instant) -> anyhow::Result<()> {
+        wait::until("all follow one", self.limit, || self.probe.agreed(nodes, since)).map(|_| ())
+    }
+}
+
+/// SIGHUP to all nodes. Each reads its configuration again, and says so.
+fn reload(cluster: &Cluster, limit: Duration) -> anyhow::Result<()> {
+    for node in cluster.up() {
+        let before = cluster.reloads(node);
+        cluster.signal(node, Signal::HUP, false)?;
+        let what = format!("node {node} has read its configuration again");
+        wait::until(&what, limit, || cluster.reloads(node) > before)?;
+    }
+    Ok(())
 }
 
 /// The ways from each of these to each of those.
@@ -206,6 +302,10 @@ pub(crate) struct Struck {
     paused: Option<u16>,
     full: Option<u16>,
     ending: Option<u16>,
+    /// The leader leads on: it was asked to transfer, and has said that it could not.
+    pub(crate) leads_on: bool,
+    /// How long an operator has taken for all nodes.
+    pub(crate) took: Duration,
 }
 
 impl Struck {
@@ -214,13 +314,29 @@ impl Struck {
         cluster.signal(node, Signal::STOP, all)
     }
 
-    /// Undoes the fault. A node that cannot write must have ended by itself within `limit`.
-    pub(crate) fn heal(
-        self,
-        cluster: &mut Cluster,
-        nodes: u16,
-        limit: Duration,
+    /// If the leader answers with 200, that node must lead, in the epoch of the answer.
+    fn transfer(
+        &mut self,
+        cluster: &Cluster,
+        leader: u16,
+        to: u16,
+        rules: &Rules<'_>,
     ) -> anyhow::Result<()> {
+        let (status, answer) = cluster.ask(leader, &format!("transfer?to={to}"), rules.limit)?;
+        self.leads_on = status != 200;
+        if self.leads_on {
+            return Ok(());
+        }
+        let epoch = answer["epoch"].as_u64().with_context(|| format!("no epoch: {answer}"))?;
+        let led = || rules.probe.leader_of(epoch);
+        let what = format!("a node leads epoch {epoch}, as the answer to the transfer says");
+        let (led, _) = wait::find(&what, rules.timing.promise, led)?;
+        anyhow::ensure!(led == to, "{answer} to a transfer to {to}, and {led} leads {epoch}");
+        Ok(())
+    }
+
+    /// Undoes the fault. A node that cannot write must have ended by itself within `limit`.
+    pub(crate) fn heal(self, cluster: &mut Cluster, limit: Duration) -> anyhow::Result<()> {
         if let Some(node) = self.paused {
             cluster.signal(node, Signal::CONT, true)?;
         }
@@ -232,7 +348,7 @@ impl Struck {
         }
         cluster.network.cut(&BTreeSet::new())?;
         cluster.network.delay(Duration::ZERO);
-        for node in 1..=nodes {
+        for node in cluster.members().all() {
             if cluster.has_ended(node) {
                 cluster.start(node)?;
             }

@@ -3,15 +3,19 @@
 //! `cargo bench -p bellwether --bench cluster -- --help` says what it can do. Without a command, as
 //! `cargo test` starts it, it is a test: a few faults.
 
+mod alone;
 mod cluster;
+mod controls;
 mod etcd;
 mod failover;
 mod fault;
 mod groups;
 mod lateness;
+mod members;
 mod namespaces;
 mod network;
 mod probe;
+mod process;
 mod quiescent;
 mod relay;
 mod report;
@@ -22,6 +26,7 @@ mod test;
 mod wait;
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{CommandFactory as _, Parser};
@@ -44,12 +49,26 @@ enum Command {
     Failover(failover::Args),
     Quiescent(quiescent::Args),
     Groups(groups::Args),
+    /// Give two halves of a cluster two lists of members with one number, and look who leads
+    ///
+    /// Four nodes have one list. Then nodes 1 and 3 restart with 1, 2 and 3, and nodes 2 and 4 with
+    /// 1, 2 and 4, both under the same config_epoch. Ends with status 1 if the checks of the soak
+    /// find anything, such as two leaders at a time.
+    ForkedLists(controls::Args),
+    /// Kill the leader and the keeper of its command at once, and look whether the command runs on
+    ///
+    /// Ends with status 1 if the checks of the soak find anything, such as a command that still
+    /// runs when that of the next leader starts.
+    KilledTogether(controls::Args),
     /// The command of a leader: writes to the resource
     #[command(hide = true)]
     Hammer {
         node: u16,
         resource: String,
         etcd: Option<String>,
+        /// A lock that all commands take
+        #[arg(long)]
+        alone: Option<PathBuf>,
     },
 }
 
@@ -72,8 +91,8 @@ fn run(arguments: &[OsString]) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     };
     match command {
-        Command::Hammer { node, resource, etcd } => {
-            resource::hammer(node, &resource, etcd.as_deref())?;
+        Command::Hammer { node, resource, etcd, alone } => {
+            resource::hammer(node, &resource, etcd.as_deref(), alone.as_deref())?;
             Ok(ExitCode::SUCCESS)
         }
         Command::Failover(args) => {
@@ -89,15 +108,28 @@ fn run(arguments: &[OsString]) -> anyhow::Result<ExitCode> {
             groups::run(&args)
         }
         Command::Soak(args) => {
-            // Relays do without, but leave nothing behind there even if this program is killed.
-            if !namespaces::are_ours() {
-                let why = namespaces::enter(arguments);
-                anyhow::ensure!(args.network != soak::Choice::Namespaces, "{why}");
-                eprintln!("{why}; relays are used.");
-            }
-            namespaces::settle_in()?;
-            wait::heed_signals()?;
+            contain(arguments, args.network == soak::Choice::Namespaces)?;
             soak::run(&args)
         }
+        Command::ForkedLists(args) => {
+            contain(arguments, false)?;
+            controls::run(&args, controls::Control::ForkedLists)
+        }
+        Command::KilledTogether(args) => {
+            contain(arguments, false)?;
+            controls::run(&args, controls::Control::KilledTogether)
+        }
     }
+}
+
+/// Goes on in namespaces of its own where the system allows it: then nothing is left behind, even
+/// if this program is killed. Without them, what needs no network of the kernel's goes on as well.
+fn contain(arguments: &[OsString], needed: bool) -> anyhow::Result<()> {
+    if !namespaces::are_ours() {
+        let why = namespaces::enter(arguments);
+        anyhow::ensure!(!needed, "{why}");
+        eprintln!("{why}; nodes are reached on loopback.");
+    }
+    namespaces::settle_in()?;
+    wait::heed_signals()
 }

@@ -10,6 +10,24 @@ use std::time::Duration;
 /// From one node to another.
 pub(crate) type Way = (u16, u16);
 
+/// Round trips that are slow.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Slow {
+    /// Which part of them, from 0 to 1.
+    pub(crate) part: f64,
+    /// By how much each of them is longer: so much at least, and half as much more at most, or
+    /// twice that if both ways are slow.
+    pub(crate) least: Duration,
+}
+
+/// What data was moved between nodes, in pieces as they come.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Moved {
+    pub(crate) pieces: u64,
+    /// Those of them that were slow.
+    pub(crate) slow: u64,
+}
+
 /// A network that a test can break.
 pub(crate) trait Network {
     /// What it is, for people.
@@ -45,6 +63,16 @@ pub(crate) trait Network {
 
     /// All data takes so much longer from now on. False if this network cannot do that.
     fn delay(&mut self, delay: Duration) -> bool;
+
+    /// Some round trips are slow from now on, besides. False if this network cannot do that.
+    fn slow_trips(&mut self, _slow: Slow) -> bool {
+        false
+    }
+
+    /// What was moved since then.
+    fn moved(&self) -> Moved {
+        Moved::default()
+    }
 }
 
 /// Nodes that reach each other without anything between.

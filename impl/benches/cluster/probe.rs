@@ -4,7 +4,7 @@
 //! between the two; and a lease of one epoch, once lost, is not regained. So from the first answer
 //! to the last question of an epoch its lease was valid, and no two such intervals may overlap.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -56,6 +56,12 @@ impl Said {
         }
         overlaps
     }
+
+    /// How many nodes had a valid lease at some moment.
+    fn leading(&self, at: Instant) -> usize {
+        let nodes = self.leases.iter().filter(|(_, valid)| valid.from <= at && at <= valid.until);
+        nodes.map(|((_, node), _)| node).collect::<BTreeSet<_>>().len()
+    }
 }
 
 /// What asks, until it is dropped.
@@ -91,6 +97,18 @@ impl Probe {
     pub(crate) fn judge(&self) -> (u64, Vec<String>) {
         let said = self.said();
         (said.answers, said.overlaps())
+    }
+
+    /// The node that has had a valid lease of this epoch, as far as it was asked.
+    pub(crate) fn leader_of(&self, epoch: u64) -> Option<u16> {
+        let said = self.said();
+        said.leases.keys().find(|(of, _)| *of == epoch).map(|&(_, node)| node)
+    }
+
+    /// At how many of these moments two nodes had a valid lease.
+    pub(crate) fn two_led(&self, moments: &[Instant]) -> usize {
+        let said = self.said();
+        moments.iter().filter(|&&at| said.leading(at) > 1).count()
     }
 
     fn said(&self) -> MutexGuard<'_, Said> {
@@ -152,5 +170,9 @@ pub(crate) fn test() -> anyhow::Result<()> {
     anyhow::ensure!(said.overlaps().is_empty(), "{:?}", said.overlaps());
     said.lasts(1, 1, at(250), at(260));
     anyhow::ensure!(said.overlaps().len() == 1, "{:?}", said.overlaps());
+    for (moment, leading) in [(5, 0), (10, 1), (204, 1), (205, 2), (250, 2), (251, 1), (301, 0)] {
+        let found = said.leading(at(moment));
+        anyhow::ensure!(found == leading, "{found} lead after {moment} ms");
+    }
     Ok(())
 }

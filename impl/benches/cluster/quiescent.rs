@@ -10,7 +10,8 @@ use bellwether::protocol::quorum::Timing;
 use rustix::process::{Resource as Limited, Rlimit, getrlimit, setrlimit};
 use serde_json::{Value, json};
 
-use super::cluster::{Cluster, Security, Setup, quorum_section};
+use super::cluster::{Cluster, Security, Setup, daemon, quorum_section};
+use super::members::Members;
 use super::network::Loopback;
 use super::probe::agent;
 use super::report::{milliseconds, table};
@@ -107,14 +108,16 @@ fn bully_section(pace: f64) -> String {
 fn measure(args: &Args, nodes: u16, protocol: &str) -> anyhow::Result<Value> {
     let (protocol, section) = section(protocol, args.pace);
     let setup = Setup {
+        program: daemon(),
         nodes,
+        members: Members::of(1, 1..=nodes),
         section: Box::new(move |_| section.clone()),
         protocol,
         security: Security::Plain,
         resource: None,
         network_timeout: Duration::from_secs(1).mul_f64(args.pace.max(1.0)),
     };
-    let mut cluster = Cluster::new(&setup, Box::new(Loopback::new(nodes)))?;
+    let mut cluster = Cluster::new(setup, Box::new(Loopback::new(nodes)))?;
     let start = Instant::now();
     (1..=nodes).try_for_each(|node| cluster.start(node))?;
     let started = start.elapsed();

@@ -1,10 +1,14 @@
 //! A network on loopback: a relay in each way between two nodes, which can withhold and delay.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::{Read as _, Write as _};
 use std::net::Ipv4Addr;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::Context as _;
+use rand::{Rng as _, SeedableRng as _};
+use rand_chacha::ChaCha8Rng;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
@@ -12,7 +16,7 @@ use tokio::runtime::Runtime;
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
-use super::network::{Network, Way, free_port};
+use super::network::{Moved, Network, Slow, Way, free_port};
 
 /// How many pieces of data are on their way in one connection; then the sender has to wait.
 const UNDERWAY: usize = 64;
@@ -23,12 +27,45 @@ struct Weather {
     /// Nothing arrives, until it is over; then everything does, as TCP sends again.
     cut: bool,
     delay: Duration,
+    slow: Slow,
+}
+
+/// Draws which data is slow. The order in which it comes is the kernel's, so no seed would make two
+/// runs the same.
+struct Trips(Mutex<(ChaCha8Rng, Moved)>);
+
+impl Trips {
+    fn new() -> Self {
+        Self(Mutex::new((ChaCha8Rng::seed_from_u64(1), Moved::default())))
+    }
+
+    /// How much later than without it a piece arrives. A round trip is slow if one of its two ways
+    /// is, or both.
+    fn draw(&self, slow: Slow) -> Duration {
+        if slow.part <= 0.0 {
+            return Duration::ZERO;
+        }
+        let mut locked = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (random, moved) = &mut *locked;
+        moved.pieces += 1;
+        let of_one_way = 1.0 - (1.0 - slow.part.min(1.0)).sqrt();
+        if !random.random_bool(of_one_way) {
+            return Duration::ZERO;
+        }
+        moved.slow += 1;
+        slow.least.mul_f64(1.0 + random.random::<f64>() / 2.0)
+    }
+
+    fn moved(&self) -> Moved {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).1
+    }
 }
 
 /// The relays, which run until this is dropped.
 pub(crate) struct Relays {
     ways: BTreeMap<Way, (u16, watch::Sender<Weather>)>,
     ports: BTreeMap<u16, u16>,
+    trips: Arc<Trips>,
     _runtime: Runtime,
 }
 
@@ -51,12 +88,13 @@ impl Relays {
             ways.insert(way, (port, watch::Sender::new(Weather::default())));
             listeners.push((way, listener));
         }
+        let trips = Arc::new(Trips::new());
         for ((from, to), listener) in listeners {
             let there = ways[&(from, to)].1.subscribe();
             let back = ways[&(to, from)].1.subscribe();
-            runtime.spawn(relay(listener, ports[&to], there, back));
+            runtime.spawn(relay(listener, ports[&to], there, back, Arc::clone(&trips)));
         }
-        Ok(Self { ways, ports, _runtime: runtime })
+        Ok(Self { ways, ports, trips, _runtime: runtime })
     }
 }
 
@@ -88,6 +126,17 @@ impl Network for Relays {
         }
         true
     }
+
+    fn slow_trips(&mut self, slow: Slow) -> bool {
+        for (_, weather) in self.ways.values() {
+            weather.send_modify(|weather| weather.slow = slow);
+        }
+        true
+    }
+
+    fn moved(&self) -> Moved {
+        self.trips.moved()
+    }
 }
 
 /// Relays each connection, in whose data the node that calls goes `there`, and the other `back`.
@@ -96,25 +145,32 @@ async fn relay(
     port: u16,
     there: watch::Receiver<Weather>,
     back: watch::Receiver<Weather>,
+    trips: Arc<Trips>,
 ) {
     loop {
         let Ok((near, _)) = listener.accept().await else { continue };
-        let (there, back) = (there.clone(), back.clone());
+        let (there, back, trips) = (there.clone(), back.clone(), Arc::clone(&trips));
         tokio::spawn(async move {
             let Ok(far) = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await else { return };
             let _ = (near.set_nodelay(true), far.set_nodelay(true));
             let ((near_in, near_out), (far_in, far_out)) = (near.into_split(), far.into_split());
             // A connection whose one half has ended is of no use to the nodes.
             tokio::select! {
-                () = pump(near_in, far_out, there) => {}
-                () = pump(far_in, near_out, back) => {}
+                () = pump(near_in, far_out, there, &trips) => {}
+                () = pump(far_in, near_out, back, &trips) => {}
             }
         });
     }
 }
 
-/// Moves data in one way, each piece after the delay, and none while the way is cut.
-async fn pump(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, weather: watch::Receiver<Weather>) {
+/// Moves data in one way, each piece after the delay, and none while the way is cut. What comes
+/// after a slow piece waits for it, as with TCP.
+async fn pump(
+    mut from: OwnedReadHalf,
+    mut to: OwnedWriteHalf,
+    weather: watch::Receiver<Weather>,
+    trips: &Trips,
+) {
     let (sender, mut receiver) = mpsc::channel::<(Instant, Vec<u8>)>(UNDERWAY);
     let reading = weather.clone();
     let read = async move {
@@ -122,7 +178,8 @@ async fn pump(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, weather: watch::R
             let mut piece = vec![0; 16 * 1024];
             let Ok(length @ 1..) = from.read(&mut piece).await else { return };
             piece.truncate(length);
-            let due = Instant::now() + reading.borrow().delay;
+            let Weather { delay, slow, .. } = *reading.borrow();
+            let due = Instant::now() + delay + trips.draw(slow);
             if sender.send((due, piece)).await.is_err() {
                 return;
             }
@@ -141,4 +198,40 @@ async fn pump(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, weather: watch::R
         let _ = writing.wait_for(|weather| !weather.cut).await;
     };
     tokio::join!(read, write);
+}
+
+/// That as many round trips are slow as was asked for, and by how much.
+pub(crate) fn test() -> anyhow::Result<()> {
+    let (trips, least) = (Trips::new(), Duration::from_millis(40));
+    anyhow::ensure!(trips.draw(Slow::default()).is_zero() && trips.moved().pieces == 0);
+    let slow = Slow { part: 0.03, least };
+    let all = 100_000;
+    let times: Vec<_> = (0..all).map(|_| (trips.draw(slow), trips.draw(slow))).collect();
+    let late: Vec<_> = times.iter().map(|(there, back)| *there + *back).collect();
+    let late: Vec<_> = late.into_iter().filter(|late| !late.is_zero()).collect();
+    let part = late.len() as f64 / f64::from(all);
+    anyhow::ensure!((0.027..0.033).contains(&part), "{part}");
+    anyhow::ensure!(late.iter().all(|late| (least..=least * 3).contains(late)));
+    let moved = trips.moved();
+    anyhow::ensure!(moved.pieces == 200_000 && moved.slow >= late.len() as u64, "{moved:?}");
+
+    // Through a relay: every piece is slow in both ways.
+    let mut network = Relays::start(2)?;
+    anyhow::ensure!(network.slow_trips(Slow { part: 1.0, least }));
+    let listener = std::net::TcpListener::bind(network.address(2))?;
+    std::thread::spawn(move || -> std::io::Result<()> {
+        let (mut stream, _) = listener.accept()?;
+        let mut word = [0; 4];
+        stream.read_exact(&mut word)?;
+        stream.write_all(&word)
+    });
+    let mut stream = std::net::TcpStream::connect(network.member(1, 2))?;
+    stream.set_read_timeout(Some(Duration::from_secs(10)))?;
+    let start = Instant::now();
+    stream.write_all(b"ping")?;
+    let mut word = [0; 4];
+    stream.read_exact(&mut word)?;
+    let time = start.elapsed();
+    anyhow::ensure!(&word == b"ping" && time >= least * 2, "{time:?}");
+    Ok(())
 }

@@ -8,20 +8,29 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{TcpListener, TcpStream};
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use bellwether::Epoch;
-use bellwether::fence::Fence;
+use bellwether::fence::{Fence, Token};
 use bellwether::storage::Memory;
+use bellwether::{Epoch, NodeId};
+
+use super::alone::Alone;
 
 /// The name of the number.
 const NUMBER: &str = "number";
 
 /// How long a writer waits between two writes.
 const BETWEEN: Duration = Duration::from_millis(1);
+
+/// How a writer begins a line that says that it is not the only one.
+const BESIDE: &str = "beside ";
+
+/// Of what must not happen, so much is kept. A thousand times a second is enough to fill a screen.
+const KEPT: usize = 50;
 
 /// A write that was accepted.
 #[derive(Clone, Copy, Debug)]
@@ -44,6 +53,10 @@ pub(crate) struct Seen {
     pub(crate) accepted: u64,
     /// Writes of an old epoch: without a fence, they would have been done.
     pub(crate) refused: u64,
+    /// Writes of a second node in one epoch. A fence that knows no nodes admits them.
+    pub(crate) shared: u64,
+    /// Commands that started while another ran.
+    pub(crate) beside: u64,
     /// The longest time between two accepted writes since this was asked last.
     pub(crate) gap: Duration,
     /// What must not happen.
@@ -53,6 +66,15 @@ pub(crate) struct Seen {
 struct State {
     fence: Fence<u64>,
     seen: Seen,
+    /// The node that was stopped with the keeper of its command, which no process can end then.
+    stopped: Option<u16>,
+}
+
+impl State {
+    fn new() -> anyhow::Result<Self> {
+        let fence = Fence::open(Memory::default())?;
+        Ok(Self { fence, seen: Seen::default(), stopped: None })
+    }
 }
 
 /// The resource. A clone is the same.
@@ -67,8 +89,7 @@ impl Resource {
     pub(crate) fn serve() -> anyhow::Result<Self> {
         let listener = TcpListener::bind(("0.0.0.0", 0)).context("cannot serve the resource")?;
         let port = listener.local_addr()?.port();
-        let fence = Fence::open(Memory::default())?;
-        let state = Arc::new(Mutex::new(State { fence, seen: Seen::default() }));
+        let state = Arc::new(Mutex::new(State::new()?));
         let resource = Self { state, port };
         let served = resource.clone();
         thread::spawn(move || {
@@ -105,9 +126,15 @@ impl Resource {
         std::mem::take(&mut seen.gap).max(open)
     }
 
+    /// The command of this node may run beside the next one, until this is said of another: the
+    /// node is stopped with the keeper of the command.
+    pub(crate) fn excuse(&self, stopped: Option<u16>) {
+        self.state().stopped = stopped;
+    }
+
     /// Something else that must not happen.
     pub(crate) fn violated(&self, what: String) {
-        self.state().seen.violations.push(what);
+        self.state().seen.violate(what);
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -120,8 +147,10 @@ impl Resource {
         let mut stream = stream;
         for line in BufReader::new(stream).lines() {
             let Ok(line) = line else { return };
-            let numbers: Vec<u64> = line.split(' ').filter_map(|n| n.parse().ok()).collect();
+            let (beside, said) = line.strip_prefix(BESIDE).map_or((false, &*line), |s| (true, s));
+            let numbers: Vec<u64> = said.split(' ').filter_map(|n| n.parse().ok()).collect();
             let answer = match numbers[..] {
+                [node, epoch, other] if beside => Some(self.state().beside(node, epoch, other)),
                 [node, epoch] => self.state().write(node, epoch, None),
                 [node, epoch, number] => self.state().write(node, epoch, Some(number)),
                 _ => return,
@@ -139,20 +168,23 @@ impl State {
     /// the epoch is old.
     fn write(&mut self, node: u64, epoch: u64, number: Option<u64>) -> Option<u64> {
         let now = Instant::now();
-        let node = u16::try_from(node).unwrap_or(0);
+        let id = u16::try_from(node).ok().and_then(NodeId::new)?;
+        let (seen, node) = (&mut self.seen, id.get());
+        // The fence would refuse the second one, and all would look well.
+        let writer = *seen.writers.entry(epoch).or_insert(node);
+        if writer != node {
+            seen.shared += u64::from(number.is_some());
+            seen.violate(format_args!("epoch {epoch} is led by node {writer} and node {node}"));
+        }
         let mut before = 0;
-        let written = self.fence.write(NUMBER, Epoch::new(epoch), |kept| {
+        let token = Token { epoch: Epoch::new(epoch), node: id };
+        let written = self.fence.write(NUMBER, token, |kept| {
             before = *kept;
             *kept = number.unwrap_or(*kept);
         });
-        let seen = &mut self.seen;
         if written.is_err() {
             seen.refused += 1;
             return None;
-        }
-        let writer = *seen.writers.entry(epoch).or_insert(node);
-        if writer != node {
-            seen.violate(format_args!("epoch {epoch} is led by node {writer} and node {node}"));
         }
         let Some(number) = number else { return Some(before) };
         if number != before + 1 {
@@ -176,17 +208,38 @@ impl State {
         seen.accepted += 1;
         Some(number)
     }
+
+    /// The command of a node starts while that of another runs. Returns how often that was.
+    fn beside(&mut self, node: u64, epoch: u64, other: u64) -> u64 {
+        self.seen.beside += 1;
+        if self.stopped.map(u64::from) != Some(other) {
+            self.seen.violate(format_args!(
+                "the command of node {node} in epoch {epoch} starts while that of node {other} runs"
+            ));
+        }
+        self.seen.beside
+    }
 }
 
 impl Seen {
-    fn violate(&mut self, what: fmt::Arguments<'_>) {
-        self.violations.push(what.to_string());
+    fn violate(&mut self, what: impl fmt::Display) {
+        if self.violations.len() < KEPT {
+            self.violations.push(what.to_string());
+        }
     }
 }
 
 /// The command of a leader: writes in its epoch until it is killed, also if it is refused. With
-/// etcd, nothing ends it when the lease is lost, so there it ends when it is refused.
-pub(crate) fn hammer(node: u16, resource: &str, etcd: Option<&str>) -> anyhow::Result<()> {
+/// etcd, nothing ends it when the lease is lost, so there it ends when it is refused. With a lock
+/// that all commands take, it says if another runs as it starts.
+pub(crate) fn hammer(
+    node: u16,
+    resource: &str,
+    etcd: Option<&str>,
+    lock: Option<&Path>,
+) -> anyhow::Result<()> {
+    // Until this process is gone.
+    let alone = lock.map(|lock| Alone::enter(lock, node)).transpose()?;
     let epoch = match etcd {
         Some(etcd) => super::etcd::revision(etcd)?,
         None => std::env::var("BELLWETHER_EPOCH").context("no BELLWETHER_EPOCH")?,
@@ -199,6 +252,9 @@ pub(crate) fn hammer(node: u16, resource: &str, etcd: Option<&str>) -> anyhow::R
         let answer = answers.next().context("the resource has gone")??;
         Ok(answer.parse().ok())
     };
+    if let Some(other) = alone.as_ref().and_then(|alone| alone.beside) {
+        ask(format!("{BESIDE}{node} {epoch} {other}\n"))?;
+    }
     let mut number = ask(format!("{node} {epoch}\n"))?.unwrap_or(0);
     loop {
         match ask(format!("{node} {epoch} {}\n", number + 1))? {
@@ -212,16 +268,26 @@ pub(crate) fn hammer(node: u16, resource: &str, etcd: Option<&str>) -> anyhow::R
 
 /// That the resource notices what it must.
 pub(crate) fn test() -> anyhow::Result<()> {
-    let mut state = State { fence: Fence::open(Memory::default())?, seen: Seen::default() };
+    let mut state = State::new()?;
     let good = [(1, 1, None, Some(0)), (1, 1, Some(1), Some(1)), (2, 2, None, Some(1))];
     for (node, epoch, number, kept) in good {
         anyhow::ensure!(state.write(node, epoch, number) == kept, "{node} {epoch} {number:?}");
     }
     anyhow::ensure!(state.write(1, 1, Some(2)).is_none(), "an old epoch");
     anyhow::ensure!(state.seen.refused == 1 && state.seen.violations.is_empty());
-    state.write(3, 2, Some(2));
+    anyhow::ensure!(state.write(3, 2, Some(2)).is_none(), "another node in this epoch");
     anyhow::ensure!(state.seen.violations.len() == 1, "two leaders of one epoch");
-    state.write(2, 2, Some(2));
+    state.write(2, 2, Some(3));
     anyhow::ensure!(state.seen.violations.len() == 2, "one writes between");
+    anyhow::ensure!(state.seen.shared == 1, "{}", state.seen.shared);
+    state.stopped = Some(1);
+    state.beside(2, 2, 1);
+    anyhow::ensure!(state.seen.violations.len() == 2, "the command of a node that is stopped");
+    state.beside(2, 2, 3);
+    anyhow::ensure!(state.seen.violations.len() == 3, "two commands");
+    for _ in 0..2 * KEPT {
+        state.write(3, 2, Some(2));
+    }
+    anyhow::ensure!(state.seen.violations.len() == KEPT, "{}", state.seen.violations.len());
     Ok(())
 }

@@ -4,7 +4,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 
-use super::cluster::{Cluster, Security, Setup};
+use super::cluster::{Cluster, Security, Setup, daemon};
+use super::members::Members;
 use super::network::Network as _;
 use super::quiescent::{Said, most_followed, section};
 use super::relay::Relays;
@@ -33,14 +34,16 @@ fn agrees(protocol: &str) -> anyhow::Result<()> {
     anyhow::ensure!(network.delay(DELAY), "relays can delay");
     let (protocol, section) = section(protocol, PACE);
     let setup = Setup {
+        program: daemon(),
         nodes,
+        members: Members::of(1, 1..=nodes),
         section: Box::new(move |_| section.clone()),
         protocol,
         security: Security::Tls,
         resource: None,
         network_timeout: Duration::from_secs(2),
     };
-    let mut cluster = Cluster::new(&setup, Box::new(network))?;
+    let mut cluster = Cluster::new(setup, Box::new(network))?;
     (1..=nodes).try_for_each(|node| cluster.start(node))?;
     let until = Instant::now() + LIMIT;
     let all = usize::from(nodes);

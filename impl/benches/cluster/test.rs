@@ -2,24 +2,33 @@
 
 use std::ffi::OsString;
 use std::process::ExitCode;
+use std::time::Duration;
+
+use serde_json::{Value, json};
 
 use super::cluster::Security;
+use super::controls::{self, Control};
 use super::soak::{self, Args, Choice};
-use super::{etcd, groups, namespaces, probe, resource, slow, wait};
+use super::{alone, etcd, groups, members, namespaces, probe, relay, resource, slow, wait};
 
 /// How many faults on each network.
 const FAULTS: usize = 5;
 
 type Test = (&'static str, fn() -> anyhow::Result<()>);
 
-const TESTS: [Test; 8] = [
+const TESTS: [Test; 13] = [
     ("the_resource_notices_two_leaders", resource::test),
     ("two_leases_at_a_time_are_noticed", probe::test),
+    ("two_commands_at_a_time_are_noticed", alone::test),
+    ("lists_of_members_change_one_at_a_time", members::test),
+    ("relays_make_some_round_trips_slow", relay::test),
     ("the_keys_of_etcd_are_written_in_base_64", etcd::test),
     ("nodes_agree_over_links_that_are_slow", slow::test),
     ("a_killed_daemon_is_replaced_in_each_group", groups::test),
     ("a_few_faults_on_relays", on_relays),
     ("a_few_faults_on_relays_with_certificates", on_relays_with_certificates),
+    ("lists_with_one_number_have_one_leader", forked_lists),
+    ("a_command_ends_with_its_node_and_its_keeper", killed_together),
     (IN_NAMESPACES, in_namespaces),
 ];
 
@@ -30,7 +39,16 @@ const IN_NAMESPACES: &str = "a_few_faults_in_namespaces";
 pub(crate) fn asked_for(arguments: &[OsString]) -> Option<Vec<&'static str>> {
     let texts: Vec<_> = arguments.iter().map(|argument| argument.to_string_lossy()).collect();
     let flag = |text: &str| text.starts_with('-');
-    let other = ["soak", "failover", "quiescent", "groups", "hammer", "help"];
+    let other = [
+        "soak",
+        "failover",
+        "quiescent",
+        "groups",
+        "forked-lists",
+        "killed-together",
+        "hammer",
+        "help",
+    ];
     let first = texts.first();
     if first.is_some_and(|first| other.contains(&&**first) || matches!(&**first, "--help" | "-h"))
         || texts.iter().any(|text| text == "--bench")
@@ -67,25 +85,60 @@ pub(crate) fn run(arguments: &[OsString], asked: &[&str]) -> anyhow::Result<Exit
 }
 
 fn on_relays() -> anyhow::Result<()> {
-    faults(Choice::Relays, Security::Secret, 1)
+    faults(Choice::Relays, Security::Secret, 1, 0.0)
 }
 
 /// Where namespaces cannot be made, this is the soak with certificates.
 fn on_relays_with_certificates() -> anyhow::Result<()> {
-    faults(Choice::Relays, Security::Tls, 3)
+    faults(Choice::Relays, Security::Tls, 3, 3.0)
 }
 
 fn in_namespaces() -> anyhow::Result<()> {
-    faults(Choice::Namespaces, Security::Tls, 2)
+    faults(Choice::Namespaces, Security::Tls, 2, 0.0)
 }
 
-fn faults(network: Choice, security: Security, seed: u64) -> anyhow::Result<()> {
-    let usual =
-        Args { faults: FAULTS, seed, network, security, pace: 0.5, drift: 90_000, json: false };
+fn faults(network: Choice, security: Security, seed: u64, slow_trips: f64) -> anyhow::Result<()> {
+    let usual = Args {
+        faults: FAULTS,
+        seed,
+        network,
+        security,
+        pace: 0.5,
+        drift: 90_000,
+        slow_trips,
+        time_limit: Duration::from_secs(20 * 60),
+        json: false,
+    };
     let report = soak::soak(&usual)?;
     let good = report["violations"].as_array().is_some_and(Vec::is_empty);
     anyhow::ensure!(good, "{report:#}");
     anyhow::ensure!(report["faults"] == FAULTS, "{report:#}");
     anyhow::ensure!(report["writes_accepted"].as_u64() > Some(100), "{report:#}");
+    let slow = report["pieces_slow"].as_u64() > Some(0);
+    anyhow::ensure!(slow == (slow_trips > 0.0), "{report:#}");
     Ok(())
+}
+
+fn forked_lists() -> anyhow::Result<()> {
+    let report = control(Control::ForkedLists, 1)?;
+    let round = &report["rounds"][0];
+    anyhow::ensure!(round["two_led"] == 0 && round["looks"].as_u64() > Some(10), "{report:#}");
+    Ok(())
+}
+
+fn killed_together() -> anyhow::Result<()> {
+    let report = control(Control::KilledTogether, 2)?;
+    let left = |round: &Value| round["commands_left"].as_u64();
+    let rounds = report["rounds"].as_array().into_iter().flatten();
+    anyhow::ensure!(rounds.map(left).eq([Some(0), Some(0)]), "{report:#}");
+    Ok(())
+}
+
+/// The daemon of today makes no mistake.
+fn control(control: Control, rounds: usize) -> anyhow::Result<Value> {
+    let args =
+        controls::Args { rounds, program: None, security: Security::Tls, pace: 0.5, json: false };
+    let report = controls::control_report(&args, control)?;
+    anyhow::ensure!(report["violations"] == json!([]), "{report:#}");
+    Ok(report)
 }

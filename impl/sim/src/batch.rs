@@ -60,6 +60,9 @@ impl Summary {
         sum.starts += one.starts;
         sum.leaders += one.leaders;
         sum.faults += one.faults;
+        sum.transfers += one.transfers;
+        sum.changes += one.changes;
+        sum.refused += one.refused;
         self.digest = self.digest.wrapping_add(outcome.digest);
         let settled = outcome.settled.map(|settled| (settled, code.seed));
         // Of two that took as long, the first.

@@ -7,12 +7,15 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-use crate::faults::Faults;
-use crate::subject;
+use crate::faults::{Faults, Kind};
+use crate::subject::{self, Subject, Visitor};
 use crate::wrong::Wrong;
 
 /// The most nodes that are simulated.
 pub const MOST_NODES: usize = 5_000;
+
+/// The most nodes that are simulated with operators, whose work grows with the square of that.
+pub const MOST_OPERATED: usize = 100;
 
 /// What decides everything in a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,6 +54,13 @@ pub enum CodeError {
         "`{0}` names no faults: use all, none, flap, or kinds joined by +, such as losses+crashes"
     )]
     Faults(String),
+    /// Its faults are for another protocol, or for fewer nodes.
+    #[error(
+        "{kinds} are simulated with the protocol quorum and up to {MOST_OPERATED} nodes: use \
+         those, or other faults",
+        kinds = Kind::OPERATORS.map(Kind::name).join(", ")
+    )]
+    Operators,
     /// Its seed.
     #[error("`{0}` is no seed: use up to 16 hexadecimal digits")]
     Seed(String),
@@ -123,14 +133,40 @@ impl FromStr for Code {
             let numbers = numbers.map(|number| number.parse().ok()).collect::<Option<Vec<_>>>();
             numbers.ok_or_else(|| CodeError::Kept(text.to_owned()))
         };
-        Ok(Self {
+        let code = Self {
             protocol: protocol(name)?,
             wrong: what.map(wrong).transpose()?,
             nodes: nodes(number)?,
             faults: faults(kinds)?,
             seed: seed(digits)?,
             kept: kept.first().copied().map(list).transpose()?,
-        })
+        };
+        code.suits()?;
+        Ok(code)
+    }
+}
+
+impl Code {
+    /// Whether the protocol has what its faults need, and there are not too many nodes for them.
+    ///
+    /// # Errors
+    ///
+    /// [`CodeError::Operators`] if not.
+    pub fn suits(&self) -> Result<(), CodeError> {
+        let operated = || subject::with(&self.protocol, IsOperated) == Some(true);
+        let suits = self.nodes <= MOST_OPERATED && operated();
+        if suits || !self.faults.have_operators() { Ok(()) } else { Err(CodeError::Operators) }
+    }
+}
+
+/// Whether operators have something to do with a protocol.
+struct IsOperated;
+
+impl Visitor for IsOperated {
+    type Output = bool;
+
+    fn visit<S: Subject>(self) -> bool {
+        S::OPERATED
     }
 }
 
@@ -161,6 +197,7 @@ mod tests {
             "quorum:5:all:00c0ffee:",
             "bully:1000:none:ffffffffffffffff",
             "quorum!forgets:3:crashes+syncs:00000001",
+            "quorum:4:all+transfers+members:00000001",
         ];
         for text in codes {
             let code: Code = text.parse().expect("a code");
@@ -177,6 +214,8 @@ mod tests {
         assert!(matches!(error("quorum!tired:5:all:1"), CodeError::Wrong(_)));
         assert!(matches!(error("quorum:1:all:1"), CodeError::Nodes(_)));
         assert!(matches!(error("quorum:5:floods:1"), CodeError::Faults(_)));
+        assert!(matches!(error("bully:5:all+members:1"), CodeError::Operators));
+        assert!(matches!(error("quorum:500:transfers:1"), CodeError::Operators));
         assert!(matches!(error("quorum:5:all:xyz"), CodeError::Seed(_)));
         assert!(matches!(error("quorum:5:all:1:2,b"), CodeError::Kept(_)));
     }

@@ -85,6 +85,7 @@ fn group<S: Subject>(nodes: usize, seed: u64, plan: Vec<Fault>) -> World<S> {
         seed,
         wrong: None,
         delays: Delays::USUAL,
+        voters: None,
         plan: (0..).zip(plan).collect(),
         terms: Terms { from: never, calm, bound: Duration::MAX },
         end: never,

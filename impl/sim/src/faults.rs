@@ -6,127 +6,15 @@
 use std::fmt;
 use std::time::Duration;
 
-use serde::Serialize;
-
 use crate::clock::Moment;
 use crate::random::Random;
 
-/// A kind of fault. `--faults` names a set of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Kind {
-    /// Messages are lost.
-    Losses,
-    /// Messages arrive twice, the second time later.
-    Duplicates,
-    /// Messages take long, and overtake each other.
-    Delays,
-    /// A link does not work in one direction.
-    Cuts,
-    /// The nodes are divided in two groups that do not hear each other, or only in one direction.
-    Partitions,
-    /// A process stops and goes on later, at any place of its code.
-    Pauses,
-    /// The rate of a clock changes, within the drift that the configuration allows.
-    Clocks,
-    /// Writes to a disk take long.
-    Stalls,
-    /// A process crashes and restarts later from what was synced.
-    Crashes,
-    /// A process crashes around a sync: before the write, before it is synced, while it handles
-    /// something else meanwhile, after it is synced, between the messages that wait for it, or
-    /// after them.
-    Syncs,
-    /// A node is asked to hand over, to step down or not to run, or its machine is unfit to lead.
-    Requests,
-    /// A process is told to leave, hands over if it leads, and restarts later.
-    Leaves,
-}
+mod kind;
+mod operators;
 
-impl Kind {
-    /// All of them.
-    pub const ALL: [Self; 12] = [
-        Self::Losses,
-        Self::Duplicates,
-        Self::Delays,
-        Self::Cuts,
-        Self::Partitions,
-        Self::Pauses,
-        Self::Clocks,
-        Self::Stalls,
-        Self::Crashes,
-        Self::Syncs,
-        Self::Requests,
-        Self::Leaves,
-    ];
-
-    /// Its name.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Losses => "losses",
-            Self::Duplicates => "duplicates",
-            Self::Delays => "delays",
-            Self::Cuts => "cuts",
-            Self::Partitions => "partitions",
-            Self::Pauses => "pauses",
-            Self::Clocks => "clocks",
-            Self::Stalls => "stalls",
-            Self::Crashes => "crashes",
-            Self::Syncs => "syncs",
-            Self::Requests => "requests",
-            Self::Leaves => "leaves",
-        }
-    }
-}
-
-/// Which faults there are.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Faults {
-    /// These kinds, on every node and link.
-    Of(Vec<Kind>),
-    /// One node, not the leader, is cut off, pauses and crashes, again and again.
-    Flap,
-}
-
-impl Faults {
-    /// Every kind.
-    #[must_use]
-    pub fn all() -> Self {
-        Self::Of(Kind::ALL.to_vec())
-    }
-
-    /// The faults with this name: `all`, `none`, `flap`, or kinds joined by `+`.
-    #[must_use]
-    pub fn named(text: &str) -> Option<Self> {
-        let kind = |name: &str| Kind::ALL.into_iter().find(|kind| kind.name() == name);
-        match text {
-            "all" => Some(Self::all()),
-            "none" => Some(Self::Of(Vec::new())),
-            "flap" => Some(Self::Flap),
-            _ => {
-                let mut kinds = text.split('+').map(kind).collect::<Option<Vec<_>>>()?;
-                kinds.sort_unstable();
-                kinds.dedup();
-                Some(Self::Of(kinds))
-            }
-        }
-    }
-}
-
-impl fmt::Display for Faults {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Flap => f.write_str("flap"),
-            Self::Of(kinds) if kinds.is_empty() => f.write_str("none"),
-            Self::Of(kinds) if kinds.len() == Kind::ALL.len() => f.write_str("all"),
-            Self::Of(kinds) => {
-                let names: Vec<_> = kinds.iter().map(|kind| kind.name()).collect();
-                f.write_str(&names.join("+"))
-            }
-        }
-    }
-}
+pub use kind::{Faults, Kind};
+pub use operators::{Condition, Part};
+pub(crate) use operators::{DURATIONS, FARTHEST, VOTERS};
 
 /// Which node a fault strikes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -182,6 +70,27 @@ pub enum Blow {
     Leave(Target),
     /// The clock runs faster by so many millionths.
     Rate(Target, i64),
+    /// An operator asks the leader to let the node at this place lead, which is in this condition
+    /// while the fault lasts.
+    Transfer(usize, Condition),
+    /// An operator changes what part the node at this place has in the list of members.
+    Change(usize, Part),
+    /// An operator gives two lists with one number to the nodes, which follow from this, and in the
+    /// end all nodes the one that more of them have.
+    Mistake(u64),
+    /// An operator gives all nodes the durations with this number.
+    Reload(usize),
+    /// The link between two nodes is slow.
+    Far {
+        /// One of them.
+        one: usize,
+        /// The other.
+        other: usize,
+        /// How much longer a message takes to the other.
+        there: Duration,
+        /// How much longer a message takes back.
+        back: Duration,
+    },
     /// The network is bad: so many messages of a thousand are lost or doubled, and a message takes
     /// up to so long.
     Weather {
@@ -244,10 +153,25 @@ impl fmt::Display for Fault {
             Blow::Ask(target, request) => write!(f, "{target} is asked: {request:?}"),
             Blow::Leave(target) => write!(f, "{target} is told to leave"),
             Blow::Rate(target, ppm) => write!(f, "the clock of {target} runs {ppm:+} ppm"),
+            Blow::Transfer(to, condition) => {
+                write!(f, "the leader is asked to let n{} lead, which is {condition:?}", to + 1)
+            }
+            Blow::Change(node, part) => {
+                write!(f, "in the list of members n{} becomes or ends to be: {part:?}", node + 1)
+            }
+            Blow::Mistake(_) => f.write_str("nodes get two lists of members with one number"),
+            Blow::Reload(step) => write!(f, "all nodes get the durations {step}"),
+            Blow::Far { one, other, there, back } => {
+                let (one, other) = (one + 1, other + 1);
+                write!(f, "from n{one} to n{other} takes {there:.1?} longer, and {back:.1?} back")
+            }
             Blow::Weather { lost, doubled, slow } => {
                 write!(f, "of 1000 messages {lost} lost, {doubled} doubled, up to {slow:.1?} late")
             }
         }?;
+        if self.until == Moment(u64::MAX) {
+            return f.write_str(", for good");
+        }
         write!(f, ", for {long:.3?}")
     }
 }
@@ -285,14 +209,17 @@ const LONGEST: Duration = Duration::from_secs(5);
 pub fn plan(faults: &Faults, stage: Stage, seed: u64) -> Vec<Fault> {
     let mut random = Random::of(&[seed, 0xfa17]);
     let mut plan: Vec<Fault> = match faults {
-        Faults::Of(kinds) if kinds.is_empty() => Vec::new(),
         Faults::Of(kinds) => {
+            let sudden: Vec<_> = kinds.iter().copied().filter(|&k| k != Kind::Distances).collect();
             let most = MOST * stage.nodes.min(50) as u64;
-            let count = random.between(1, most);
-            (0..count).map(|_| random_fault(kinds, stage, &mut random)).collect()
+            let count = if sudden.is_empty() { 0 } else { random.between(1, most) };
+            (0..count).map(|_| random_fault(&sudden, stage, &mut random)).collect()
         }
         Faults::Flap => flap(stage, &mut random),
     };
+    if faults.have(Kind::Distances) {
+        plan.extend(operators::distances(stage, seed));
+    }
     plan.sort_by_key(|fault| fault.from);
     plan
 }
@@ -313,7 +240,9 @@ fn random_fault(kinds: &[Kind], stage: Stage, random: &mut Random) -> Fault {
     let (from, until) = span(stage, random);
     let target = target(stage, random);
     let weather = |lost, doubled, slow| Blow::Weather { lost, doubled, slow };
-    let blow = match kinds[random.place(kinds.len())] {
+    let kind = kinds[random.place(kinds.len())];
+    let until = operators::lasts(kind, (from, until), stage);
+    let blow = match kind {
         Kind::Losses => weather(random.between(10, 600), 0, Duration::ZERO),
         Kind::Duplicates => weather(0, random.between(50, 500), random.skewed(LONGEST / 2)),
         Kind::Delays => weather(0, 0, random.skewed(LONGEST / 2)),
@@ -331,6 +260,9 @@ fn random_fault(kinds: &[Kind], stage: Stage, random: &mut Random) -> Fault {
         Kind::Syncs => Blow::Trap(target, Point::ALL[random.place(5)], Hit::Crash),
         Kind::Requests => Blow::Ask(target, request(stage, random)),
         Kind::Leaves => Blow::Leave(target),
+        Kind::Transfers | Kind::Members | Kind::Mistakes | Kind::Distances | Kind::Reloads => {
+            operators::operated(kind, random.place(stage.nodes), random)
+        }
     };
     Fault { from, until, blow }
 }
@@ -390,19 +322,7 @@ fn flap(stage: Stage, random: &mut Random) -> Vec<Fault> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Faults, Kind, Moment, Stage, plan};
-
-    #[test]
-    fn names_of_faults_are_read_as_they_are_written() {
-        for text in ["all", "none", "flap", "losses", "cuts+pauses+syncs"] {
-            let faults = Faults::named(text).expect("a name");
-            assert_eq!(faults.to_string(), text);
-        }
-        assert_eq!(Faults::named("pauses+cuts+cuts"), Faults::named("cuts+pauses"));
-        assert_eq!(Faults::named("earthquakes"), None);
-        let each: Vec<_> = Kind::ALL.into_iter().map(Kind::name).collect();
-        assert_eq!(Faults::named(&each.join("+")), Some(Faults::all()));
-    }
+    use super::{Faults, Moment, Stage, plan};
 
     #[test]
     fn all_faults_are_over_when_they_must_be() {

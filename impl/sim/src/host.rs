@@ -64,6 +64,14 @@ pub(crate) struct Step {
     pub(crate) sent: usize,
 }
 
+/// What a node is configured with: the place of its list of members among all lists, and the number
+/// of its durations.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Given {
+    pub(crate) list: usize,
+    pub(crate) durations: usize,
+}
+
 /// In which step a node led which epoch last, by its own clock.
 #[derive(Debug, Default)]
 pub(crate) struct Led {
@@ -140,6 +148,11 @@ pub(crate) struct Host<S: Subject> {
     pub(crate) stale: Option<Time>,
     /// How many messages it has sent.
     pub(crate) sent: u64,
+    /// What it is started with next, and what it was started with last.
+    pub(crate) given: Given,
+    pub(crate) runs_with: Given,
+    /// It is no member, and is not started.
+    pub(crate) retired: bool,
 }
 
 impl<S: Subject> Host<S> {
@@ -171,6 +184,9 @@ impl<S: Subject> Host<S> {
             trap: None,
             stale: None,
             sent: 0,
+            given: Given::default(),
+            runs_with: Given::default(),
+            retired: false,
         }
     }
 
@@ -204,8 +220,10 @@ impl<S: Subject> Host<S> {
     /// It loses all but its disk and its clock.
     pub(crate) fn fall(&mut self) {
         let old = Self::new(self.id, self.clock);
-        let Self { life, disk, stalled, sent, asked, .. } = std::mem::replace(self, old);
+        let before = std::mem::replace(self, old);
+        let Self { life, disk, stalled, sent, asked, given, runs_with, retired, .. } = before;
         (self.life, self.stalled, self.sent, self.asked) = (life + 1, stalled, sent, asked);
+        (self.given, self.runs_with, self.retired) = (given, runs_with, retired);
         self.disk = Disk { writing: None, since: None, ..disk };
     }
 

@@ -40,6 +40,8 @@ pub(crate) struct Network {
     /// How many faults cut a link.
     cuts: Vec<u8>,
     any_cut: usize,
+    /// How much longer a message takes on a link; empty if all are equally long.
+    far: Vec<Duration>,
     /// How many messages are on their way.
     flying: Vec<u8>,
     pub(crate) weather: Vec<Weather>,
@@ -52,7 +54,8 @@ impl Network {
     pub(crate) fn new(nodes: usize, delays: Delays, calm: Moment) -> Self {
         let cuts = vec![0; nodes * nodes];
         let flying = vec![0; nodes * nodes];
-        Self { nodes, cuts, flying, any_cut: 0, weather: Vec::new(), delays, calm }
+        let (far, weather) = (Vec::new(), Vec::new());
+        Self { nodes, cuts, flying, any_cut: 0, far, weather, delays, calm }
     }
 
     pub(crate) fn cut(&mut self, from: usize, to: usize) {
@@ -65,6 +68,12 @@ impl Network {
         let cuts = &mut self.cuts[from * self.nodes + to];
         *cuts = cuts.saturating_sub(1);
         self.any_cut -= 1;
+    }
+
+    /// A message takes so much longer on this link from now on.
+    pub(crate) fn lengthen(&mut self, from: usize, to: usize, longer: Duration) {
+        self.far.resize(self.nodes * self.nodes, Duration::ZERO);
+        self.far[from * self.nodes + to] = longer;
     }
 
     /// A message has arrived.
@@ -84,7 +93,8 @@ impl Network {
         if (self.any_cut > 0 && self.cuts[link] > 0) || self.flying[link] >= CAPACITY {
             return [None, None];
         }
-        let first = at + random.duration(self.delays.low, self.delays.high);
+        let longer = self.far.get(link).copied().unwrap_or_default();
+        let first = at + random.duration(self.delays.low, self.delays.high) + longer;
         let mut arrivals = [Some(first), None];
         for weather in &self.weather {
             let late = first + random.skewed(weather.slow);
@@ -98,7 +108,7 @@ impl Network {
             }
         }
         if at < self.calm {
-            let soon = self.calm + self.delays.high;
+            let soon = self.calm + self.delays.high + longer;
             arrivals = arrivals.map(|arrival| arrival.map(|moment| moment.min(soon)));
         }
         self.flying[link] += arrivals.iter().flatten().count() as u8;

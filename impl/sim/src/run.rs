@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use crate::clock::Moment;
 use crate::code::Code;
-use crate::faults::{Blow, Fault, Faults, Stage, Target, plan};
+use crate::faults::{Blow, DURATIONS, FARTHEST, Fault, Faults, Kind, Stage, Target, VOTERS, plan};
 use crate::invariant::{self, Terms};
 use crate::network::Delays;
+use crate::random::Random;
 use crate::subject::{Subject, Visitor, with};
 use crate::world::{Outcome, Setting, World};
 use crate::wrong::Wrong;
@@ -16,6 +17,9 @@ const FAULTS: Duration = Duration::from_secs(30);
 
 /// How long a run goes on after all nodes must have agreed.
 const REST: Duration = Duration::from_secs(5);
+
+/// What is promised where nothing but transfers can end a leadership.
+const OF_TRANSFERS: &[&str] = &["transfers-work"];
 
 /// Repeats the run of a code.
 #[must_use]
@@ -34,11 +38,32 @@ impl Visitor for Runs<'_> {
 
     fn visit<S: Subject>(self) -> Outcome {
         let setting = setting::<S>(self.code, self.trace);
+        let faults = &self.code.faults;
         let mut promised = S::PROMISES.concat();
-        if self.code.faults == Faults::Flap {
+        promised.retain(|name| !is_moot(name, faults));
+        if is_peace(faults) {
             promised.extend(S::PROMISES_IN_PEACE);
         }
+        if faults.are_only(Kind::Transfers) {
+            promised.extend(OF_TRANSFERS);
+        }
         World::<S>::new(setting, invariant::named(&promised)).run()
+    }
+}
+
+/// Whether the first leader is to stay.
+fn is_peace(faults: &Faults) -> bool {
+    *faults == Faults::Flap || faults.are_only(Kind::Distances)
+}
+
+/// Whether an invariant says nothing in such a run. What a majority is changes with the members,
+/// and a node whose directory an operator removes does not know what it has granted.
+fn is_moot(name: &str, faults: &Faults) -> bool {
+    let mistakes = faults.have(Kind::Mistakes);
+    match name {
+        "epochs-grow" => mistakes || faults.have(Kind::Members),
+        "grants-stand" => mistakes,
+        _ => false,
     }
 }
 
@@ -66,10 +91,14 @@ impl Visitor for Flaps<'_> {
 /// What the code of a run stands for.
 fn setting<S: Subject>(code: &Code, trace: bool) -> Setting {
     let delays = Delays::USUAL;
-    let bound = S::bound(code.nodes, delays.high);
-    let from = match code.faults {
-        Faults::Flap => Moment(0) + bound,
-        Faults::Of(_) => Moment(0) + Duration::from_secs(1),
+    let far = if code.faults.have(Kind::Distances) { FARTHEST } else { Duration::ZERO };
+    let durations = if code.faults.have(Kind::Reloads) { DURATIONS - 1 } else { 0 };
+    let bound = S::bound(code.nodes, delays.high + far, durations);
+    // A mistake is repaired in two steps.
+    let bound = bound * if code.faults.have(Kind::Mistakes) { 2 } else { 1 };
+    let from = match is_peace(&code.faults) {
+        true => Moment(0) + bound,
+        false => Moment(0) + Duration::from_secs(1),
     };
     let calm = from + FAULTS;
     let drift_ppm = S::drift_ppm() * if code.wrong == Some(Wrong::Drift) { 50 } else { 1 };
@@ -78,13 +107,17 @@ fn setting<S: Subject>(code: &Code, trace: bool) -> Setting {
     if code.wrong == Some(Wrong::FlapsLeader) {
         planned.iter_mut().for_each(|fault| on_the_highest(fault, code.nodes - 1));
     }
-    let prepares = matches!(code.faults, Faults::Of(_)) && code.seed % 2 == 1;
+    if code.wrong == Some(Wrong::TooFar) {
+        planned.iter_mut().for_each(farther);
+    }
+    let prepares = !is_peace(&code.faults) && code.seed % 2 == 1;
     let kept = |number: &usize| code.kept.as_ref().is_none_or(|kept| kept.contains(number));
     Setting {
         nodes: code.nodes,
         seed: code.seed,
         wrong: code.wrong,
         delays,
+        voters: code.faults.have(Kind::Members).then(|| voters(code)),
         plan: (0..).zip(planned).filter(|(number, _)| kept(number)).collect(),
         terms: Terms { from, calm, bound },
         end: calm + bound + REST,
@@ -96,6 +129,18 @@ fn setting<S: Subject>(code: &Code, trace: bool) -> Setting {
         scattered: true,
         prepares,
         trace,
+    }
+}
+
+/// How many nodes are members at first, if lists of members change.
+fn voters(code: &Code) -> usize {
+    let (least, most) = (VOTERS.0 as u64, VOTERS.1.min(code.nodes) as u64);
+    Random::of(&[code.seed, 0x0007_07e2]).between(least, most) as usize
+}
+
+fn farther(fault: &mut Fault) {
+    if let Blow::Far { there, back, .. } = &mut fault.blow {
+        (*there, *back) = (*there * 4, *back * 4);
     }
 }
 

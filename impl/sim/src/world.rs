@@ -10,7 +10,7 @@ use bellwether_core::protocol::{Members, Node, NodeId, Role, Time};
 
 use crate::clock::{Clock, Moment};
 use crate::faults::Fault;
-use crate::host::{EventOf, Host, MessageOf};
+use crate::host::{EventOf, Given, Host, MessageOf};
 use crate::invariant::{Face, Fact, Invariant, Terms};
 use crate::network::{Delays, Network};
 use crate::random::{Random, mix};
@@ -19,8 +19,10 @@ use crate::wrong::Wrong;
 
 mod effects;
 mod observe;
+mod operator;
 mod outcome;
 mod strike;
+mod transfer;
 
 pub use outcome::{Broken, Counts, Outcome};
 
@@ -41,6 +43,8 @@ pub struct Setting {
     pub wrong: Option<Wrong>,
     /// How long messages take when the network is well.
     pub delays: Delays,
+    /// How many nodes, the lowest, are members at first; all of them unless given.
+    pub voters: Option<usize>,
     /// The faults, with their numbers in the plan.
     pub plan: Vec<(usize, Fault)>,
     /// When faults begin and end.
@@ -63,6 +67,8 @@ enum Happening<M> {
     Arrives {
         from: NodeId,
         to: usize,
+        /// What the sender was configured with.
+        with: Given,
         message: M,
     },
     Wakes(usize),
@@ -87,6 +93,18 @@ enum Happening<M> {
     Resumes {
         node: usize,
         life: u64,
+    },
+    /// An operator does something about a node.
+    Operates {
+        node: usize,
+        task: operator::Task,
+    },
+    /// An operator looks whether the nodes that have no memory may start.
+    Readmits,
+    /// A transfer is answered with what is known by now.
+    Answers {
+        node: usize,
+        ticket: u64,
     },
     /// The invariants look.
     Look,
@@ -127,7 +145,12 @@ impl<M> Ord for Entry<M> {
 /// Everything.
 pub struct World<S: Subject> {
     setting: Setting,
-    members: Members,
+    /// All lists of members that there have been.
+    lists: Vec<Members>,
+    operator: operator::Operator,
+    transfer: Option<transfer::Transfer>,
+    /// No transfer is asked for before.
+    rests: Moment,
     now: Moment,
     queue: BinaryHeap<Reverse<Entry<MessageOf<S>>>>,
     number: u64,
@@ -149,12 +172,15 @@ impl<S: Subject> World<S> {
     #[must_use]
     pub fn new(setting: Setting, invariants: Vec<(&'static str, Box<dyn Invariant>)>) -> Self {
         let ids = (1..=setting.nodes).filter_map(|number| NodeId::new(u16::try_from(number).ok()?));
-        let members = Members::of_any_size(ids);
+        let all = Members::of_any_size(ids);
+        let voters = setting.voters.unwrap_or(setting.nodes);
+        let first = Members::of_any_size(all.iter().take(voters));
         let clock = |id: NodeId| {
             let shown = mix(setting.seed ^ u64::from(id.get()) << 32) >> 10;
             Clock::new(if setting.scattered { shown } else { 0 })
         };
-        let hosts: Vec<_> = members.iter().map(|id| Host::new(id, clock(id))).collect();
+        let mut hosts: Vec<_> = all.iter().map(|id| Host::new(id, clock(id))).collect();
+        hosts.iter_mut().for_each(|host| host.retired = !first.contains(host.id));
         let face = |id| {
             let role = Role::NotStarted;
             let (leader, term, work, durable) = (None, None, None, None);
@@ -164,7 +190,7 @@ impl<S: Subject> World<S> {
             now: Moment(0),
             queue: BinaryHeap::new(),
             number: 0,
-            faces: members.iter().map(face).collect(),
+            faces: all.iter().map(face).collect(),
             agreed: None,
             network: Network::new(setting.nodes, setting.delays, setting.terms.calm),
             struck: vec![None; setting.plan.len()],
@@ -174,7 +200,10 @@ impl<S: Subject> World<S> {
             trace: Vec::new(),
             broken: None,
             setting,
-            members,
+            lists: vec![first],
+            operator: operator::Operator::default(),
+            transfer: None,
+            rests: Moment(0),
             hosts,
         };
         world.begin();
@@ -257,7 +286,7 @@ impl<S: Subject> World<S> {
 
     fn happen(&mut self, what: Happening<MessageOf<S>>) {
         match what {
-            Happening::Arrives { from, to, message } => self.arrive(from, to, message),
+            Happening::Arrives { from, to, with, message } => self.arrive(from, to, with, message),
             Happening::Wakes(node) => {
                 if self.hosts[node].scheduled == Some(self.now) {
                     self.hosts[node].scheduled = None;
@@ -278,13 +307,16 @@ impl<S: Subject> World<S> {
                     self.resume(node);
                 }
             }
+            Happening::Operates { node, task } => self.operate(node, task),
+            Happening::Readmits => self.readmit(),
+            Happening::Answers { node, ticket } => self.answer_late(node, ticket),
             Happening::Look => self.look(Fact::Passed),
         }
     }
 
-    fn arrive(&mut self, from: NodeId, to: usize, message: MessageOf<S>) {
+    fn arrive(&mut self, from: NodeId, to: usize, with: Given, message: MessageOf<S>) {
         self.network.landed(usize::from(from.get()) - 1, to);
-        if self.hosts[to].member.is_none() {
+        if self.hosts[to].member.is_none() || !self.talk(with, self.hosts[to].runs_with) {
             self.counts.lost += 1;
             return;
         }
@@ -311,15 +343,19 @@ impl<S: Subject> World<S> {
 
     fn start(&mut self, node: usize, life: u64) {
         let host = &mut self.hosts[node];
-        if host.member.is_some() || host.life != life {
+        if host.member.is_some() || host.life != life || host.retired {
             return;
         }
-        let config = S::config(&self.members, host.id, self.setting.wrong);
+        let Given { list, durations } = host.given;
+        let config = S::config(&self.lists[list], host.id, durations, self.setting.wrong);
         let seed = mix(self.setting.seed ^ mix(life << 16 | node as u64));
         let setup = Setup::of::<S::Core>(&config, self.setting.nodes);
         let setup = Setup { stores: S::PERSISTS, prepares: self.setting.prepares, ..setup };
-        let made = Node::new(config, host.disk.synced.clone(), seed);
-        let made = made.unwrap_or_else(|error| unreachable!("{error}"));
+        let made = match Node::<S::Core>::new(config, host.disk.synced.clone(), seed) {
+            Ok(made) => made,
+            Err(error) => return self.refuse(node, &error.to_string()),
+        };
+        host.runs_with = host.given;
         host.setup = Some(setup);
         host.member = Some(Member::new(made, &setup, host.clock.read(self.now)));
         self.counts.starts += 1;

@@ -32,11 +32,19 @@ pub enum Wrong {
     FlapsLeader,
     /// Half of the nodes are cut off for good, while the simulation takes the network for healed.
     NeverHeals,
+    /// The driver answers that a transfer is done when its own node leads no longer.
+    AnswersEarly,
+    /// Nodes talk whose leases and promises do not fit together.
+    TalksUnfit,
+    /// Of two lists with one number, an operator keeps the one that fewer nodes have.
+    KeepsTheFewer,
+    /// Slow links are four times as slow as is allowed.
+    TooFar,
 }
 
 impl Wrong {
     /// All of them.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 18] = [
         Self::Forgets,
         Self::SaysSynced,
         Self::LeadsFirst,
@@ -51,6 +59,10 @@ impl Wrong {
         Self::StaleTime,
         Self::FlapsLeader,
         Self::NeverHeals,
+        Self::AnswersEarly,
+        Self::TalksUnfit,
+        Self::KeepsTheFewer,
+        Self::TooFar,
     ];
 
     /// Its name.
@@ -71,6 +83,10 @@ impl Wrong {
             Self::StaleTime => "stale-time",
             Self::FlapsLeader => "flaps-leader",
             Self::NeverHeals => "never-heals",
+            Self::AnswersEarly => "answers-early",
+            Self::TalksUnfit => "talks-unfit",
+            Self::KeepsTheFewer => "keeps-the-fewer",
+            Self::TooFar => "too-far",
         }
     }
 

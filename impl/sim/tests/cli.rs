@@ -53,6 +53,7 @@ fn wrong_arguments_are_refused_with_what_is_right() {
         ("run --protocol paxos", "use one of quorum"),
         ("run --nodes 1", "2 to 5000"),
         ("run --faults floods", "losses+crashes"),
+        ("run --protocol bully --faults members", "the protocol quorum"),
         ("run --seed xyz", "hexadecimal"),
         ("run --wrong tired", "use one of forgets"),
         ("replay quorum:5:all", "PROTOCOL:NODES:FAULTS:SEED"),

@@ -63,6 +63,33 @@ fn a_node_that_flaps_deposes_no_leader() {
     assert_eq!(summary.counts.leaders, 100, "one for each run");
 }
 
+/// What operators do, each kind alone, and then with all that can happen to a node.
+#[test]
+fn the_quorum_bully_keeps_its_promises_whatever_operators_do() {
+    let counts = many("quorum:5:transfers:1", 100, 2).counts;
+    assert!(counts.transfers > 100, "{counts:?}");
+    let counts = many("quorum:7:members:1", 100, 2).counts;
+    assert!(counts.changes > 200, "{counts:?}");
+    let counts = many("quorum:2:members:1", 50, 2).counts;
+    assert!(counts.refused > 50, "two voters never become one: {counts:?}");
+    let counts = many("quorum:5:mistakes:1", 100, 2).counts;
+    assert!(counts.changes > 80, "{counts:?}");
+    let counts = many("quorum:5:reloads:1", 50, 2).counts;
+    assert!(counts.changes > 100, "{counts:?}");
+    for code in ["quorum:5:all+transfers+members+reloads:1", "quorum:4:all+operators:1"] {
+        many(code, 100, 2);
+    }
+}
+
+#[test]
+fn a_leader_stays_although_a_round_trip_takes_longer_than_a_round() {
+    for nodes in [3, 5] {
+        let summary = many(&format!("quorum:{nodes}:distances:1"), 50, 2);
+        assert!(summary.counts.leaders < 100, "{:?}", summary.counts);
+    }
+    many("quorum:5:all+distances:1", 100, 2);
+}
+
 #[test]
 fn hundreds_of_nodes_elect_one_leader() {
     let summary = many("quorum:300:none:1", 1, 1);

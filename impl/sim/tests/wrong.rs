@@ -26,6 +26,10 @@ const BREAKS: &[(Wrong, &str, &str, &[&str])] = &[
     (Wrong::StaleTime, "quorum", "pauses+crashes", &["lease-before-word", "at-most-one-leader"]),
     (Wrong::FlapsLeader, "quorum", "flap", &["first-leader-stays"]),
     (Wrong::NeverHeals, "quorum", "partitions", &["settles"]),
+    (Wrong::AnswersEarly, "quorum", "transfers", &["transfers-are-true"]),
+    (Wrong::TalksUnfit, "quorum", "reloads+cuts+partitions", &["at-most-one-leader"]),
+    (Wrong::KeepsTheFewer, "quorum", "mistakes", &["one-leader-per-epoch", "epochs-in-order"]),
+    (Wrong::TooFar, "quorum", "distances", &["first-leader-stays"]),
 ];
 
 /// The first run of the wrong world in which an invariant breaks.

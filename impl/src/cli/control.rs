@@ -1,10 +1,12 @@
-//! `bellwether transfer`, `step-down` and `freeze`: asks something of a running node.
+//! `bellwether transfer`, `step-down`, `freeze` and `maintenance`: asks something of a running
+//! node.
 
 use std::process::ExitCode;
 use std::time::Duration;
 
 use bellwether::NodeId;
 use bellwether::config;
+use serde_json::Value;
 
 use super::client::{Permission, Target};
 use super::{Failure, print};
@@ -61,6 +63,35 @@ pub(crate) struct FreezeArgs {
     asked: ForATime,
 }
 
+/// Begin or end the maintenance of the whole cluster
+///
+/// While it lasts, no node runs for election: the leader leads on, and if it is lost, none takes
+/// over until the maintenance is ended. Any node can be asked. Each remembers it through restarts,
+/// and tells all others, those that are down once they are connected.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  bellwether maintenance begin --config orders.toml --node 2
+  bellwether maintenance end --http 10.0.0.3:8080 --token-file token")]
+pub(crate) struct MaintenanceArgs {
+    /// Whether it begins or ends
+    #[arg(value_name = "begin|end")]
+    what: Moment,
+
+    #[command(flatten)]
+    target: Target,
+
+    #[command(flatten)]
+    permission: Permission,
+}
+
+/// One end of a maintenance.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum Moment {
+    Begin,
+    End,
+}
+
 /// Which node is asked not to run, and for how long.
 #[derive(Debug, clap::Args)]
 struct ForATime {
@@ -85,6 +116,31 @@ pub(crate) fn step_down(args: &StepDownArgs) -> Result<ExitCode, Failure> {
 
 pub(crate) fn freeze(args: &FreezeArgs) -> Result<ExitCode, Failure> {
     args.asked.ask("/freeze")
+}
+
+pub(crate) fn maintenance(args: &MaintenanceArgs) -> Result<ExitCode, Failure> {
+    let MaintenanceArgs { what, target, permission } = args;
+    let path = format!("/maintenance?on={}", matches!(what, Moment::Begin));
+    let answer = target.asker(permission)?.post(&path)?;
+    if target.json {
+        print(&format!("{answer}\n"))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let nodes = |key: &str| {
+        let ids = answer[key].as_array().into_iter().flatten();
+        ids.map(Value::to_string).collect::<Vec<_>>().join(", ")
+    };
+    let is = match what {
+        Moment::Begin => "the cluster is in maintenance",
+        Moment::End => "the maintenance of the cluster is ended",
+    };
+    let (known, missing) = (nodes("known"), nodes("missing"));
+    let rest = match missing.as_str() {
+        "" => String::new(),
+        missing => format!("not yet at {missing}, which learn of it once they are connected\n"),
+    };
+    print(&format!("done: {is} at {known}\n{rest}"))?;
+    Ok(ExitCode::SUCCESS)
 }
 
 impl ForATime {

@@ -18,6 +18,15 @@ pub(crate) fn command() -> std::io::Result<Command> {
     Ok(command)
 }
 
+/// Starts this program anew in this process, with the arguments that it was given. Returns only if
+/// that is not possible.
+pub(crate) fn start_anew() -> std::io::Error {
+    match command() {
+        Ok(mut command) => command.args(std::env::args_os().skip(1)).exec(),
+        Err(error) => error,
+    }
+}
+
 /// What the kernel runs as this process. A child opens the link while it still runs the same.
 #[cfg(target_os = "linux")]
 fn program() -> std::io::Result<PathBuf> {

@@ -18,6 +18,7 @@ mod keys;
 mod line;
 mod log;
 mod man;
+mod members;
 mod overrides;
 mod part;
 mod reload;
@@ -74,6 +75,8 @@ enum Command {
     Transfer(control::TransferArgs),
     StepDown(control::StepDownArgs),
     Freeze(control::FreezeArgs),
+    Maintenance(control::MaintenanceArgs),
+    Members(members::Args),
     Demo(demo::Args),
     #[command(hide = true)]
     DemoNode(demo::node::Args),
@@ -141,6 +144,8 @@ fn run(line: &Line) -> Result<ExitCode, Failure> {
         Command::Transfer(args) => control::transfer(args),
         Command::StepDown(args) => control::step_down(args),
         Command::Freeze(args) => control::freeze(args),
+        Command::Maintenance(args) => control::maintenance(args),
+        Command::Members(args) => members::run(args),
         Command::Demo(args) => demo::run(args),
         Command::DemoNode(args) => demo::node::run(args),
         Command::CheckConfig(args) => check_config::run(args, &line.given),

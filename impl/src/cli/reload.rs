@@ -25,7 +25,8 @@ const SLOW: Duration = Duration::from_secs(5);
 
 /// The keys that may change while a node runs. Its protocol, its timing and its members are what
 /// the others count on. What is in the files may always change.
-const RELOADABLE: [&str; 10] = [
+const RELOADABLE: [&str; 11] = [
+    "priority",
     "log.level",
     "hooks.on_change",
     "hooks.timeout",
@@ -131,6 +132,7 @@ impl Reload {
                 running.hooks.set(read.hooks);
                 (running.replace_credentials)(read.credentials);
                 read.http.replace(http);
+                (running.set_priority)(read.priority);
                 let changed = difference(&self.current, &read.keys).join(", ");
                 let changed = if changed.is_empty() { "nothing" } else { &changed };
                 tracing::info!(node, changed, "the configuration was read again");
@@ -170,6 +172,7 @@ pub(crate) struct Running<'a> {
     pub(crate) log: &'a log::Started,
     pub(crate) hooks: &'a hooks::Running,
     pub(crate) replace_credentials: &'a dyn Fn(Credentials),
+    pub(crate) set_priority: &'a dyn Fn(u8),
 }
 
 /// A configuration that was read, and the files that it names.
@@ -179,6 +182,7 @@ pub(crate) struct Read {
     hooks: Hooks,
     credentials: Credentials,
     http: HttpKeys,
+    priority: u8,
 }
 
 struct Reading;
@@ -192,6 +196,7 @@ impl Visitor for Reading {
             credentials: config.credentials()?,
             http: HttpKeys::read(&config)?,
             hooks: config.hooks().clone(),
+            priority: config.priority(),
             log,
         })
     }

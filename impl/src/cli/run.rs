@@ -5,8 +5,8 @@ use std::pin::pin;
 use std::process::ExitCode;
 
 use anyhow::anyhow;
-use bellwether::Config;
 use bellwether::config::{self, Log, Overrides, Runnable, Visitor};
+use bellwether::{Config, Handle};
 use futures::FutureExt as _;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -15,13 +15,13 @@ use super::http::{Http, Keys};
 use super::overrides::OverrideArgs;
 use super::part::Part;
 use super::reload::{Reload, Running};
-use super::{Failure, hooks, log, service};
+use super::{Failure, hooks, itself, log, service};
 
 /// Take part in elections until SIGTERM or SIGINT
 ///
 /// Logs to standard error; every change of leader or epoch is one line. Settings count in this
-/// order: flags, environment, file, defaults. SIGHUP reads the file again: `log.level` and
-/// `[hooks]` may change, and so may what is in the files of secrets, keys, certificates and the
+/// order: flags, environment, file, defaults. SIGHUP reads the file again: `log.level`, `priority`
+/// and `[hooks]` may change, and so may what is in the files of secrets, keys, certificates and the
 /// token.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -110,6 +110,9 @@ async fn take_part<C: Runnable>(
     let options = http.serve(|options| part.router(options));
     service::ready();
     let mut told = pin!(service::keep_told(part.handles()));
+    let handle = part.handles().into_iter().next();
+    let mut anew = false;
+    let mut node_is_superseded = pin!(superseded(handle));
     loop {
         tokio::select! {
             signal = signals.next() => match signal {
@@ -121,15 +124,30 @@ async fn take_part<C: Runnable>(
             },
             read = reload.read() => {
                 let replace = |credentials| part.replace_credentials(credentials);
-                let running =
-                    Running { log: started, hooks: &hooks, replace_credentials: &replace };
+                let handles = part.handles();
+                let prefer = |priority| handles.iter().for_each(|node| node.set_priority(priority));
+                let running = Running {
+                    log: started,
+                    hooks: &hooks,
+                    replace_credentials: &replace,
+                    set_priority: &prefer,
+                };
                 reload.finish(read, &running, &options);
             }
             stopped = part.stopped() => return Ok(stopped.map(|()| 0)?),
+            config_epoch = node_is_superseded.as_mut() => {
+                tracing::info!(node, config_epoch, "starts anew with the new list of members");
+                anew = true;
+                break;
+            }
             () = &mut told => {}
         }
     }
-    service::stopping();
+    if anew {
+        service::reloading();
+    } else {
+        service::stopping();
+    }
     let leaves = async {
         part.leave().await?;
         hooks.finish().await;
@@ -139,6 +157,13 @@ async fn take_part<C: Runnable>(
         left = leaves => {
             left?;
             tracing::info!(node, "left");
+            if anew {
+                started.lines.flush(log::LAST_WORDS);
+                // One that has come meanwhile ends it; after this line, the system does.
+                if signals.last().now_or_never().is_none() {
+                    return Err(itself::start_anew().into());
+                }
+            }
             Ok(0)
         }
         // What it holds, the system takes back: its port, its lock, and scripts that run.
@@ -146,6 +171,14 @@ async fn take_part<C: Runnable>(
             tracing::warn!(node, signal, "asked to end again: ends without waiting");
             Ok(status)
         }
+    }
+}
+
+/// Returns when the node is to start anew with another list of members. One with groups never is.
+async fn superseded(node: Option<Handle>) -> u64 {
+    match node {
+        Some(node) => node.superseded().await,
+        None => std::future::pending().await,
     }
 }
 

@@ -201,11 +201,13 @@ fn describe(report: &StatusReport) -> String {
          members   with config_epoch {}\n\
          role      {role}{duty} for {} (change {seq})\n\
          leader    {leader}\n\
-         up for    {}\n",
+         up for    {}\n\
+         priority  {}\n",
         incarnation.unwrap_or_default(),
         report.config_epoch,
         time(report.in_role_ms),
         time(report.uptime_ms),
+        report.priority,
     );
     if let Some(problem) = &report.problem {
         let _ = writeln!(text, "problem   {problem}");
@@ -245,7 +247,11 @@ fn describe_member(text: &mut String, member: &MemberReport, is_witness: bool) {
         (_, true) => " (witness)",
         _ => "",
     };
-    let heard = if *heard { "" } else { ", not heard" };
+    let heard = match (*heard, member.fit) {
+        (false, _) => ", not heard",
+        (true, Some(false)) => ", not fit to lead",
+        _ => "",
+    };
     let counts = format!("{sent} sent, {received} received, {dropped} dropped");
     let _ = writeln!(text, "{name:<9} {address}{duty} {link}{heard}: {counts}");
     if let Some(problem) = problem {

@@ -1,107 +1,44 @@
-//! The configuration file: its keys, and what counts more than it.
+//! The configuration file: how it is read, what counts more than it, and how it is written.
+
+mod detector;
+mod listing;
+mod log;
+mod protocols;
+mod settings;
+mod values;
+mod write;
 
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::Deserialize;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::detector;
-use super::fields::{self, Mistake};
-use super::groups::{self, GroupNames};
-use super::health::{self, Health};
-use super::hooks::{self, Hooks};
-use super::http::{self, HttpSettings};
-use super::log::{FileLog, Levels, Log};
-use super::network::{self, NetworkSettings};
-use super::security::{self, SecuritySettings};
+pub use self::listing::reference;
+use self::log::FileLog;
+pub use self::log::{Levels, Log, LogFormat};
+pub use self::protocols::{Visitor, keys, load};
+pub use self::settings::{HttpSettings, SecuritySettings};
+use self::values::Mistake;
+use super::groups::GroupNames;
+use super::priority::Preference;
 use super::{
-    Address, ClusterId, Config, Credentials, Detection, Error, Parts, Runnable, protocols,
+    Address, ClusterId, Config, Credentials, Detection, Error, Health, Hooks, Http,
+    NetworkSettings, Parts, Runnable,
 };
 use crate::protocol::{Core, MemberError, Members, NAMES, NodeId, Recommended};
 
 /// The largest file that is read, in bytes. 255 members fit into a tenth of it.
 const LARGEST: u64 = 256 * 1024;
 
-/// The keys that may stand at the top, besides the sections of the protocols.
-const TOP: [&str; 17] = [
-    "cluster",
-    "protocol",
-    "node",
-    "listen",
-    "config_epoch",
-    "observers",
-    "witnesses",
-    "members",
-    "storage",
-    "security",
-    "http",
-    "network",
-    "detector",
-    "hooks",
-    "health",
-    "groups",
-    "log",
-];
-
 /// The remedy for a file that lacks a key.
 const NEEDED: &str = "write `cluster = \"NAME\"` at the top, the same on every node, and the \
                       section [members] with a line `ID = \"HOST:PORT\"` for each node, this one \
                       included";
-
-/// The keys of `[storage]`.
-const STORAGE: [&str; 1] = ["directory"];
-
-/// The keys of `[log]`.
-const LOG: [&str; 2] = ["level", "format"];
-
-/// Returns every key that a file may have, with its section, and its default value; that is empty
-/// if the key has none.
-#[must_use]
-pub fn reference() -> Vec<(String, String)> {
-    let sections = [
-        "members", "storage", "security", "http", "network", "detector", "hooks", "health",
-        "groups", "log",
-    ];
-    let top = TOP.iter().filter(|key| !sections.contains(key)).map(|&key| key.to_owned());
-    let tables = [
-        ("members", &["ID"][..]),
-        ("storage", &STORAGE),
-        ("security", &security::KEYS),
-        ("http", &http::KEYS),
-        ("network", &network::KEYS),
-        ("groups", &groups::KEYS),
-        ("log", &LOG),
-    ];
-    let below = tables
-        .into_iter()
-        .flat_map(|(section, keys)| keys.iter().map(move |key| format!("{section}.{key}")));
-    let value = |key: String| {
-        let value = match key.as_str() {
-            "protocol" => format!("\"{}\"", Recommended::NAME),
-            "security.mode" => format!("\"{}\"", super::Mode::Plain),
-            "config_epoch" => Members::FIRST.to_string(),
-            "observers" | "witnesses" | "groups.names" => "[]".to_owned(),
-            "groups.count" => "0".to_owned(),
-            "security.allow_plain" => "false".to_owned(),
-            "http.allow_plain" => "false".to_owned(),
-            "network.suspect_refused" => "true".to_owned(),
-            "log.level" => format!("\"{}\"", Levels::default()),
-            "log.format" => format!("\"{}\"", super::LogFormat::default()),
-            _ => String::new(),
-        };
-        (key, value)
-    };
-    let mut all: Vec<_> = top.chain(below).map(value).collect();
-    all.extend(detector::reference());
-    all.extend(Hooks::reference());
-    all.extend(Health::reference());
-    all.extend(protocols::reference());
-    all
-}
 
 /// The settings of flags and environment; they count more than the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -131,7 +68,7 @@ pub struct Overrides {
     /// The levels from which on lines are logged.
     pub log_levels: Option<Levels>,
     /// The format of the log.
-    pub log_format: Option<super::LogFormat>,
+    pub log_format: Option<LogFormat>,
 }
 
 /// A configuration file and what counts more than it, before the protocol is known.
@@ -154,6 +91,9 @@ struct File {
     observers: Vec<NodeNumber>,
     #[serde(default)]
     witnesses: Vec<NodeNumber>,
+    priority: Option<Priority>,
+    #[serde(default, deserialize_with = "super::fields::time")]
+    preempt_delay: Option<Duration>,
     members: BTreeMap<MemberKey, Address>,
     #[serde(default)]
     storage: FileStorage,
@@ -181,7 +121,7 @@ struct FileStorage {
 /// A node id that stands as a number: `node = 3`.
 #[derive(Debug, Deserialize)]
 #[serde(try_from = "i64")]
-pub(super) struct NodeNumber(pub(super) NodeId);
+struct NodeNumber(NodeId);
 
 impl TryFrom<i64> for NodeNumber {
     type Error = MemberError;
@@ -211,6 +151,29 @@ impl TryFrom<i64> for ConfigEpoch {
     }
 }
 
+/// A priority in a file.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(try_from = "i64")]
+struct Priority(u8);
+
+impl TryFrom<i64> for Priority {
+    type Error = String;
+
+    fn try_from(number: i64) -> Result<Self, String> {
+        let wrong = |_| format!("{number} is no priority: use a number from 0 to 255");
+        u8::try_from(number).map(Self).map_err(wrong)
+    }
+}
+
+/// What a file says, and the default where it says nothing.
+fn preference(priority: Option<Priority>, preempt_delay: Option<Duration>) -> Preference {
+    let default = Preference::default();
+    Preference {
+        priority: priority.map_or(default.priority, |Priority(priority)| priority),
+        preempt_delay: preempt_delay.unwrap_or(default.preempt_delay),
+    }
+}
+
 /// A node id that stands as a key: `3 = "10.0.0.3:7000"`.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(try_from = "String")]
@@ -231,6 +194,18 @@ struct Sections<'t> {
     protocol_place: Option<Range<usize>>,
     detection: Detection,
     protocols: BTreeMap<&'static str, DeTable<'t>>,
+}
+
+impl<C: Runnable> Config<C> {
+    /// Reads the file at `path`; what `overrides` says counts more. It needs the feature
+    /// `config-file`.
+    ///
+    /// # Errors
+    ///
+    /// The first thing that is wrong, with the place and the remedy.
+    pub fn load(path: &Path, overrides: Overrides) -> Result<(Self, Log), Error> {
+        Source::read(path, overrides)?.config()
+    }
 }
 
 impl Source {
@@ -269,7 +244,7 @@ impl Source {
         };
         let known = NAMES.iter().find(|&&known| known == name);
         known.copied().ok_or_else(|| {
-            let problem = fields::unknown("protocol", name, "", NAMES);
+            let problem = values::unknown("protocol", name, "", NAMES);
             match place {
                 Some(place) => self.wrong(Mistake::here(place, problem)),
                 None => Error::Setting { problem },
@@ -314,7 +289,7 @@ impl Source {
     /// # Errors
     ///
     /// As [`Source::address`].
-    pub fn http(&self) -> Result<super::Http, Error> {
+    pub fn http(&self) -> Result<Http, Error> {
         let Sections { file, .. } = self.sections()?;
         let node = self.node(&file)?;
         Ok(self.overrides.http.clone().or(file.http).resolve(node))
@@ -341,12 +316,12 @@ impl Source {
         let Overrides { directory, log_levels, log_format, .. } = &self.overrides;
         let mut section = C::Section::default();
         if let Some(table) = protocols.remove(C::NAME) {
-            fields::read(table, C::NAME, C::fields(&mut section))
+            values::read(table, C::NAME, C::fields(&mut section))
                 .map_err(|mistake| self.wrong(mistake))?;
         }
         let store = store.then(|| ("store".to_owned(), node.to_string()));
         for (key, value) in settings.iter().chain(&store) {
-            fields::set(C::fields(&mut section), C::NAME, key, value).map_err(|problem| {
+            values::set(C::fields(&mut section), C::NAME, key, value).map_err(|problem| {
                 Error::Setting { problem: format!("{key}={value}: {problem}") }
             })?;
         }
@@ -366,6 +341,7 @@ impl Source {
             hooks: file.hooks,
             health: file.health,
             groups: file.groups,
+            preference: preference(file.priority, file.preempt_delay),
             security: self.overrides.security.clone().or(file.security).resolve(node)?,
             http: self.overrides.http.clone().or(file.http).resolve(node),
             network: self.overrides.network.or(file.network),
@@ -391,7 +367,7 @@ impl Source {
             );
             return Err(Mistake::here(key.span(), problem));
         }
-        fields::check(&root, "", &[&TOP[..], NAMES].concat())?;
+        values::check(&root, "", &[&listing::TOP[..], NAMES].concat())?;
         let mut protocols = BTreeMap::new();
         for &name in NAMES {
             if let Some(table) = take_table(&mut root, name)? {
@@ -402,18 +378,9 @@ impl Source {
         }
         let detection = take_table(&mut root, "detector")?.map(detector::read).transpose()?;
         table(&root, "members")?;
-        for (section, known) in [
-            ("storage", &STORAGE[..]),
-            ("security", &security::KEYS),
-            ("http", &http::KEYS),
-            ("network", &network::KEYS),
-            ("hooks", &hooks::KEYS),
-            ("health", &health::KEYS),
-            ("groups", &groups::KEYS),
-            ("log", &LOG),
-        ] {
+        for (section, known) in listing::SECTIONS {
             if let Some(table) = table(&root, section)? {
-                fields::check(table, section, known)?;
+                values::check(table, section, known)?;
             }
         }
         let protocol_place = root.get("protocol").map(Spanned::span);

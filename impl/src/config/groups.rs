@@ -13,9 +13,6 @@ use super::{Config, Error, Runnable, protocols};
 use crate::protocol::ClusterId;
 use crate::storage::Owner;
 
-/// The keys of the section.
-pub(super) const KEYS: [&str; 2] = ["names", "count"];
-
 /// The name of a group: 1 to 64 letters, digits, dots, dashes and underscores.
 ///
 /// ```
@@ -119,13 +116,8 @@ impl GroupNames {
         )))
     }
 
-    /// The section as a file has it; nothing without groups.
-    pub(super) fn write(&self) -> String {
-        if self.0.is_empty() {
-            return String::new();
-        }
-        let names: Vec<_> = self.0.iter().map(|name| format!("\"{name}\"")).collect();
-        format!("\n[groups]\nnames = [{}]\n", names.join(", "))
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 }
 

@@ -7,9 +7,6 @@ use serde::Deserialize;
 
 use super::{Config, Error, Runnable};
 
-/// The keys of the section.
-pub(super) const KEYS: [&str; 5] = ["check", "interval", "timeout", "rise", "fall"];
-
 /// The check of a node: a program that the daemon runs again and again, and that says by its exit
 /// status whether the node is fit to lead.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -47,26 +44,6 @@ impl<C: Runnable> Config<C> {
 }
 
 impl Health {
-    /// Every key with the value that it has if nothing is said.
-    pub(super) fn reference() -> Vec<(String, String)> {
-        let values = Self::default().values();
-        KEYS.iter().zip(values).map(|(key, value)| (format!("health.{key}"), value)).collect()
-    }
-
-    /// The section as a file has it.
-    pub(super) fn write(&self) -> String {
-        let lines = KEYS.iter().zip(self.values());
-        let lines: String = lines.map(|(key, value)| format!("{key} = {value}\n")).collect();
-        format!("\n[health]\n{lines}")
-    }
-
-    fn values(&self) -> [String; 5] {
-        let time = |time| format!("\"{}\"", format_duration(time));
-        let Self { check, interval, timeout, rise, fall } = self;
-        let check = toml::Value::from(check.clone()).to_string();
-        [check, time(*interval), time(*timeout), rise.to_string(), fall.to_string()]
-    }
-
     /// Checks whether this makes sense for a node of the protocol `C`.
     pub(super) fn validate<C: Runnable>(&self) -> Result<(), Error> {
         let Self { check, interval, timeout, rise, fall } = self;

@@ -6,9 +6,6 @@ use serde::Deserialize;
 
 use super::Error;
 
-/// The keys of the section.
-pub(super) const KEYS: [&str; 4] = ["before_leading", "on_change", "timeout", "retry"];
-
 /// The programs that the daemon runs before it leads, and on each change of role, leader or epoch.
 /// Each is a program and its arguments; no shell is asked.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -35,26 +32,6 @@ impl Default for Hooks {
 }
 
 impl Hooks {
-    /// Every key with the value that it has if nothing is said.
-    pub(super) fn reference() -> Vec<(String, String)> {
-        let values = Self::default().values();
-        KEYS.iter().zip(values).map(|(key, value)| (format!("hooks.{key}"), value)).collect()
-    }
-
-    /// The section as a file has it.
-    pub(super) fn write(&self) -> String {
-        let lines = KEYS.iter().zip(self.values());
-        let lines: String = lines.map(|(key, value)| format!("{key} = {value}\n")).collect();
-        format!("\n[hooks]\n{lines}")
-    }
-
-    fn values(&self) -> [String; 4] {
-        let list = |words: &[String]| toml::Value::from(words.to_vec()).to_string();
-        let time = |time| format!("\"{}\"", humantime::format_duration(time));
-        let Self { before_leading, on_change, timeout, retry } = self;
-        [list(before_leading), list(on_change), time(*timeout), time(*retry)]
-    }
-
     /// Checks what can be checked before anything runs.
     pub(super) fn check(&self) -> Result<(), Error> {
         for (key, words) in

@@ -5,75 +5,14 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustls::ServerConfig;
-use serde::Deserialize;
 use zeroize::Zeroizing;
 
 use super::security::expiry::CertificateUse;
-use super::security::tls;
+use super::security::tls::{self, Certificates};
 use super::{Address, Error, security};
-use crate::protocol::NodeId;
-
-/// The keys of the section.
-pub(super) const KEYS: [&str; 6] =
-    ["listen", "token_file", "certificate_file", "key_file", "client_ca_file", "allow_plain"];
 
 /// The smallest length of a token, in bytes.
 pub const SHORTEST_TOKEN: usize = 16;
-
-/// The settings of the HTTP server in a file or in flags. A setting that is not given is `None`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-pub struct HttpSettings {
-    /// The address on which to listen.
-    pub listen: Option<Address>,
-    /// The path of the file with the token.
-    pub token_file: Option<String>,
-    /// The path of the file with the certificate that is shown.
-    pub certificate_file: Option<String>,
-    /// The path of the file with the private key of the certificate.
-    pub key_file: Option<String>,
-    /// The path of the file with the authorities whose certificates let a process ask something of
-    /// the node.
-    pub client_ca_file: Option<String>,
-    /// Whether the token may be sent to other machines without encryption.
-    pub allow_plain: Option<bool>,
-}
-
-impl HttpSettings {
-    /// What holds if `self` counts more than `other`.
-    pub(super) fn or(self, other: Self) -> Self {
-        Self {
-            listen: self.listen.or(other.listen),
-            token_file: self.token_file.or(other.token_file),
-            certificate_file: self.certificate_file.or(other.certificate_file),
-            key_file: self.key_file.or(other.key_file),
-            client_ca_file: self.client_ca_file.or(other.client_ca_file),
-            allow_plain: self.allow_plain.or(other.allow_plain),
-        }
-    }
-
-    /// Returns the settings of a program that is no node.
-    #[must_use]
-    pub fn standalone(self) -> Http {
-        self.fill(PathBuf::from)
-    }
-
-    /// What holds for this node.
-    pub(super) fn resolve(self, node: NodeId) -> Http {
-        self.fill(|text| PathBuf::from(text.replace("{node}", &node.to_string())))
-    }
-
-    fn fill(self, path: impl Fn(String) -> PathBuf) -> Http {
-        Http {
-            listen: self.listen,
-            token_file: self.token_file.map(&path),
-            certificate_file: self.certificate_file.map(&path),
-            key_file: self.key_file.map(&path),
-            client_ca_file: self.client_ca_file.map(&path),
-            allow_plain: self.allow_plain.unwrap_or_default(),
-        }
-    }
-}
 
 /// The HTTP server of a node: where it reports its status, and what it takes to ask something of
 /// it.
@@ -109,13 +48,13 @@ impl Http {
     ///
     /// # Errors
     ///
-    /// [`Error::Security`] when a file cannot be used.
+    /// [`Error::Security`] when a file cannot be used, and when the program was built without the
+    /// feature `tls`.
     pub fn certificates(&self) -> Result<Option<Certificates>, Error> {
         let (Some(certificate), Some(key)) = (&self.certificate_file, &self.key_file) else {
             return Ok(None);
         };
-        let server = tls::for_http(certificate, key, self.client_ca_file.as_deref())?;
-        Ok(Some(Certificates(Arc::new(server))))
+        tls::for_http(certificate, key, self.client_ca_file.as_deref()).map(Some)
     }
 
     /// The files of certificates that it names.
@@ -169,45 +108,6 @@ impl Http {
     fn exposed(&self) -> Option<&Address> {
         let plain = self.token_file.is_some() && self.certificate_file.is_none();
         self.listen.as_ref().filter(|address| plain && !address.is_loopback())
-    }
-
-    /// The section as a file has it; nothing if nothing is said.
-    pub(super) fn write(&self) -> String {
-        let text = |text: String| toml::Value::from(text).to_string();
-        let path = |path: &Option<PathBuf>| {
-            path.as_ref().map(|path| text(path.to_string_lossy().into_owned()))
-        };
-        let values = [
-            self.listen.as_ref().map(|listen| text(listen.to_string())),
-            path(&self.token_file),
-            path(&self.certificate_file),
-            path(&self.key_file),
-            path(&self.client_ca_file),
-            self.allow_plain.then(|| "true".to_owned()),
-        ];
-        let line =
-            |(key, value): (&str, Option<String>)| value.map(|value| format!("{key} = {value}\n"));
-        let lines: String = KEYS.into_iter().zip(values).filter_map(line).collect();
-        if lines.is_empty() { lines } else { format!("\n[http]\n{lines}") }
-    }
-}
-
-/// The certificate that a node shows by HTTP, and the certificates of others that it accepts. It is
-/// not printed.
-#[derive(Clone)]
-pub struct Certificates(Arc<ServerConfig>);
-
-impl Certificates {
-    /// Returns the TLS configuration for a server of the program's own.
-    #[must_use]
-    pub fn server(&self) -> Arc<ServerConfig> {
-        Arc::clone(&self.0)
-    }
-}
-
-impl fmt::Debug for Certificates {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Certificates(..)")
     }
 }
 

@@ -1,22 +1,24 @@
 //! The configuration of a node, parsed into types that cannot be wrong.
 //!
 //! A [`Config`] is complete and consistent, however it came about: built by a program with
-//! [`Config::new`], or read with [`Config::load`]. Where several places say something, the first of
-//! these counts: flags, environment, file, defaults. `docs/daemon.md` lists everything that can be
-//! said.
+//! [`Config::new`], or, with the feature `config-file`, read with `Config::load`. Where several
+//! places say something, the first of these counts: flags, environment, file, defaults.
+//! `docs/daemon.md` lists everything that can be said.
 
 mod address;
 mod detector;
 mod digest;
 mod error;
 mod fields;
+#[cfg(feature = "config-file")]
 mod file;
 mod groups;
 mod health;
 mod hooks;
 mod http;
-mod log;
+mod list;
 mod network;
+mod priority;
 mod protection;
 mod protocols;
 mod security;
@@ -29,20 +31,28 @@ pub use self::address::Address;
 pub(crate) use self::digest::{Digest, Digests};
 pub use self::error::Error;
 pub use self::fields::{Field, Fields};
-pub use self::file::{Overrides, Source, reference};
+#[cfg(feature = "config-file")]
+pub use self::file::{
+    HttpSettings, Levels, Log, LogFormat, Overrides, SecuritySettings, Source, Visitor, keys, load,
+    reference,
+};
 pub use self::groups::GroupName;
 use self::groups::GroupNames;
 pub use self::health::Health;
 pub use self::hooks::Hooks;
-pub use self::http::{Certificates, Http, HttpSettings, SHORTEST_TOKEN, Token};
-pub use self::log::{Levels, Log, LogFormat};
+pub use self::http::{Http, SHORTEST_TOKEN, Token};
+pub(crate) use self::list::{ListMark, Proposal};
+pub use self::list::{MemberChange, MemberList};
 pub use self::network::NetworkSettings;
-pub use self::protocols::{LeaseSection, Runnable, StollerSection, Visitor, keys, load, warning};
+use self::priority::Preference;
+pub use self::protocols::{LeaseSection, Runnable, StollerSection, warning};
 use self::protocols::{core, with_roles};
 pub use self::security::expiry::{CertificateUse, Expiry};
+pub use self::security::tls::Certificates;
+#[cfg(feature = "tls")]
 pub use self::security::tls::certified_name;
-pub(crate) use self::security::tls::{Tls, explain};
-pub use self::security::{Credentials, SHORTEST_SECRET, Security, SecuritySettings};
+pub(crate) use self::security::tls::{ShownCertificate, explain};
+pub use self::security::{Credentials, SHORTEST_SECRET, Security};
 pub(crate) use self::security::{Current, Kind, Mode, Secret};
 pub use crate::detector::{Detection, Settings as DetectorSettings};
 pub use crate::protocol::ClusterId;
@@ -68,6 +78,7 @@ pub struct Config<C: Runnable = Recommended> {
     hooks: Hooks,
     health: Health,
     groups: GroupNames,
+    preference: Preference,
 }
 
 /// What a configuration is made of.
@@ -88,6 +99,7 @@ struct Parts<C: Runnable> {
     hooks: Hooks,
     health: Health,
     groups: GroupNames,
+    preference: Preference,
 }
 
 impl Config {
@@ -160,16 +172,8 @@ impl<C: Runnable> Config<C> {
             hooks: Hooks::default(),
             health: Health::default(),
             groups: GroupNames::default(),
+            preference: Preference::default(),
         })
-    }
-
-    /// Reads the file at `path`; what `overrides` says counts more.
-    ///
-    /// # Errors
-    ///
-    /// The first thing that is wrong, with the place and the remedy.
-    pub fn load(path: &Path, overrides: Overrides) -> Result<(Self, Log), Error> {
-        Source::read(path, overrides)?.config()
     }
 
     /// Returns this configuration with another section of the protocol, which is its timing above
@@ -297,7 +301,8 @@ impl<C: Runnable> Config<C> {
     fn assemble(parts: Parts<C>) -> Result<Self, Error> {
         let Parts { cluster, node, members, listen, section, directory, .. } = parts;
         let Parts { observers, witnesses, config_epoch, .. } = parts;
-        let Parts { detection, security, http, network, hooks, health, groups, .. } = parts;
+        let Parts { detection, security, http, network, hooks, health, .. } = parts;
+        let Parts { groups, preference, .. } = parts;
         let ids = Members::new(members.iter().map(|&(id, _)| id))?.numbered(config_epoch);
         let ids = with_roles::<C>(ids, observers, witnesses)?;
         let addresses: BTreeMap<_, _> = members.into_iter().collect();
@@ -316,6 +321,7 @@ impl<C: Runnable> Config<C> {
         hooks.check()?;
         health.validate::<C>()?;
         groups.check::<C>()?;
+        preference.validate::<C>(&core, &groups)?;
         http.check()?;
         let fill = |directory: String| {
             directory.replace("{node}", &node.to_string()).replace("{protocol}", C::NAME).into()
@@ -337,6 +343,7 @@ impl<C: Runnable> Config<C> {
             hooks,
             health,
             groups,
+            preference,
         })
     }
 
@@ -356,6 +363,11 @@ impl<C: Runnable> Config<C> {
     #[must_use]
     pub fn config_epoch(&self) -> u64 {
         self.members.config_epoch()
+    }
+
+    /// The ids of the members, and their roles.
+    pub(crate) fn members(&self) -> &Members {
+        &self.members
     }
 
     /// Returns the members that only observe, ascending.
@@ -443,44 +455,6 @@ impl<C: Runnable> Config<C> {
     pub fn addresses(&self) -> impl Iterator<Item = (NodeId, &Address)> {
         self.addresses.iter().map(|(&id, address)| (id, address))
     }
-
-    /// Returns the configuration as a file that says everything, defaults included.
-    #[must_use]
-    pub fn to_toml(&self, log: &Log) -> String {
-        let Self { cluster, listen, node, .. } = self;
-        let (protocol, config_epoch) = (C::NAME, self.config_epoch());
-        let (observers, witnesses) = (listed(self.observers()), listed(self.witnesses()));
-        let members: String =
-            self.addresses().map(|(id, address)| format!("{id} = \"{address}\"\n")).collect();
-        let section = fields::write(protocol, &C::fields(&mut self.section.clone()));
-        let storage = self.directory.as_ref().map(|directory| {
-            let directory = toml::Value::from(directory.to_string_lossy().into_owned());
-            format!("\n[storage]\ndirectory = {directory}\n")
-        });
-        let detector = if C::DETECTOR { detector::write(self.detection) } else { String::new() };
-        let Log { levels, format } = log;
-        // The name of a module may have anything in it.
-        let levels = toml::Value::from(levels.to_string());
-        format!(
-            "cluster = \"{cluster}\"\nprotocol = \"{protocol}\"\nnode = {node}\n\
-             listen = \"{listen}\"\nconfig_epoch = {config_epoch}\nobservers = [{observers}]\n\
-             witnesses = [{witnesses}]\n\n[members]\n{members}{section}\
-             {storage}{security}{http}{network}{detector}{hooks}{health}{groups}\n\
-             [log]\nlevel = {levels}\nformat = \"{format}\"\n",
-            storage = storage.unwrap_or_default(),
-            security = self.security.write(),
-            http = self.http.write(),
-            network = self.network.write(C::message_lifetime(&self.core)),
-            hooks = self.hooks.write(),
-            health = self.health.write(),
-            groups = self.groups.write(),
-        )
-    }
-}
-
-/// These ids, with commas between.
-fn listed(ids: impl Iterator<Item = NodeId>) -> String {
-    ids.map(|id| id.to_string()).collect::<Vec<_>>().join(", ")
 }
 
 /// The id with this number.

@@ -6,9 +6,6 @@ use serde::Deserialize;
 
 use super::{Config, Error, Runnable};
 
-/// The keys of the section.
-pub(super) const KEYS: [&str; 2] = ["timeout", "suspect_refused"];
-
 /// The longest time-out of the network.
 const LONGEST_TIMEOUT: Duration = Duration::from_secs(60 * 60);
 
@@ -45,14 +42,6 @@ impl<C: Runnable> Config<C> {
 }
 
 impl NetworkSettings {
-    /// What holds if `self` counts more than `other`.
-    pub(super) fn or(self, other: Self) -> Self {
-        Self {
-            timeout: self.timeout.or(other.timeout),
-            suspect_refused: self.suspect_refused.or(other.suspect_refused),
-        }
-    }
-
     /// Checks what can be wrong.
     pub(super) fn check(&self) -> Result<(), Error> {
         match self.timeout {
@@ -73,12 +62,5 @@ impl NetworkSettings {
 
     pub(super) fn suspects_refused(&self) -> bool {
         self.suspect_refused.unwrap_or(true)
-    }
-
-    /// The section as a file has it.
-    pub(super) fn write(&self, lifetime: Duration) -> String {
-        let timeout = humantime::format_duration(self.timeout(lifetime));
-        let suspects = self.suspects_refused();
-        format!("\n[network]\ntimeout = \"{timeout}\"\nsuspect_refused = {suspects}\n")
     }
 }

@@ -1,8 +1,8 @@
 //! What protects a node, as its configuration has it: what it proves itself with, when that
 //! expires, and what is open to others.
 
-use super::security::expiry::Expiry;
-use super::{Address, Config, Credentials, Error, Runnable};
+use super::security::tls;
+use super::{Address, Config, Credentials, Error, Expiry, Runnable};
 
 impl<C: Runnable> Config<C> {
     /// Reads the credentials with which the node proves itself to others.
@@ -16,7 +16,7 @@ impl<C: Runnable> Config<C> {
         credentials.check(self.node)?;
         // What is wrong with these files, the server says that shows what is in them.
         let files = self.http.certificate_files();
-        let further = files.filter_map(|(which, file)| Expiry::read(which, file).ok());
+        let further = files.filter_map(|(which, file)| tls::expiries(which, file).ok());
         Ok(credentials.with_expiries(further.flatten()))
     }
 
@@ -25,11 +25,12 @@ impl<C: Runnable> Config<C> {
     ///
     /// # Errors
     ///
-    /// [`Error::Security`] for each file that cannot be used.
+    /// [`Error::Security`] for each file that cannot be used; for all of them when the program was
+    /// built without the feature `tls`.
     #[must_use]
     pub fn expiries(&self) -> Vec<Result<Vec<Expiry>, Error>> {
         let files = self.security.certificate_files().chain(self.http.certificate_files());
-        files.map(|(which, file)| Expiry::read(which, file)).collect()
+        files.map(|(which, file)| tls::expiries(which, file)).collect()
     }
 
     /// Checks whether the security suits the addresses.

@@ -2,13 +2,10 @@
 
 use std::any::TypeId;
 use std::fmt::Debug;
-use std::path::Path;
 use std::time::Duration;
 
-use toml::de::DeTable;
-
-use super::fields::{self, Field, Fields, Mistake};
-use super::{Config, Error, Log, Overrides, Source};
+use super::Error;
+use super::fields::{Field, Fields};
 use crate::protocol::bully::{self, Bully};
 use crate::protocol::chang_roberts::ChangRoberts;
 use crate::protocol::garcia_molina::{self, GarciaMolina};
@@ -28,6 +25,10 @@ pub trait Runnable: Core {
 
     /// Whether its nodes are watched by failure detectors, and so send heartbeats.
     const DETECTOR: bool = false;
+
+    /// Whether the members can be [changed](crate::Handle::change_members) by a request: a node
+    /// starts with another list in any order, and two leaders never come of it.
+    const CHANGES_MEMBERS: bool = false;
 
     /// Whether a node without other members leads itself.
     const ALONE: bool = false;
@@ -76,6 +77,13 @@ pub trait Runnable: Core {
         Vec::new()
     }
 
+    /// Returns whether a leader hands over to a node with a [higher
+    /// priority](Config::priority): it can, and no node takes over by itself.
+    fn prefers_by_priority(config: &Self::Config) -> bool {
+        let _ = config;
+        false
+    }
+
     /// Returns whether the node has durable state, and so needs storage.
     fn durable(config: &Self::Config) -> bool {
         let _ = config;
@@ -122,65 +130,6 @@ pub(super) fn core<C: Runnable>(
     let core = C::core(node, members, section)?;
     C::validate(&core, None).map_err(|error| Error::Contradiction(Box::new(error)))?;
     Ok(core)
-}
-
-/// A visitor of a configuration whose protocol is known only while the program runs.
-pub trait Visitor {
-    /// The type of the result.
-    type Output;
-
-    /// Visits the configuration, and returns the result.
-    fn visit<C: Runnable>(self, config: Config<C>, log: Log) -> Self::Output;
-}
-
-macro_rules! registry {
-    ($($protocol:ty),+ $(,)?) => {
-        fn dispatch<V: Visitor>(source: &Source, visitor: V) -> Result<V::Output, Error> {
-            let name = source.protocol()?;
-            $(if name == <$protocol>::NAME {
-                let (config, log) = source.config::<$protocol>()?;
-                return Ok(visitor.visit(config, log));
-            })+
-            unreachable!("{name} is registered")
-        }
-
-        /// Returns the keys of the section of the protocol with this name; none if there is none.
-        #[must_use]
-        pub fn keys(name: &str) -> Vec<&'static str> {
-            $(if name == <$protocol>::NAME {
-                let mut section = <$protocol as Runnable>::Section::default();
-                return fields::names(&<$protocol>::fields(&mut section));
-            })+
-            Vec::new()
-        }
-
-        /// Every key of every protocol's section, with the value that it has if nothing is said.
-        pub(super) fn reference() -> Vec<(String, String)> {
-            let mut listed = Vec::new();
-            $(
-                let mut section = <$protocol as Runnable>::Section::default();
-                let fields = <$protocol>::fields(&mut section);
-                listed.extend(fields::listed(<$protocol>::NAME, &fields));
-            )+
-            listed
-        }
-    };
-}
-
-crate::for_each_core!(registry);
-
-/// Reads the configuration at `path`, for the protocol that it names.
-///
-/// # Errors
-///
-/// The first thing that is wrong, with the place and the remedy.
-pub fn load<V: Visitor>(path: &Path, overrides: Overrides, visitor: V) -> Result<V::Output, Error> {
-    dispatch(&Source::read(path, overrides)?, visitor)
-}
-
-/// Refuses keys that the protocol's section does not have.
-pub(super) fn check_keys(name: &str, table: &DeTable<'_>) -> Result<(), Mistake> {
-    fields::check(table, name, &keys(name))
 }
 
 impl Runnable for Bully {
@@ -420,6 +369,8 @@ impl Runnable for Lease {
 impl Runnable for Quorum {
     type Section = quorum::Timing;
 
+    const CHANGES_MEMBERS: bool = true;
+
     const ALONE: bool = true;
 
     /// As long as the rates of clocks differ by no more than `drift_ppm`.
@@ -468,5 +419,9 @@ impl Runnable for Quorum {
 
     fn terms(config: &Self::Config) -> Option<LeaseTerms> {
         Some(config.timing.terms())
+    }
+
+    fn prefers_by_priority(config: &Self::Config) -> bool {
+        config.timing.preemption == quorum::Preemption::Never
     }
 }

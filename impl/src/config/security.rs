@@ -2,6 +2,7 @@
 
 mod credentials;
 pub(super) mod expiry;
+#[cfg_attr(not(feature = "tls"), path = "security/without_tls.rs")]
 pub(crate) mod tls;
 
 use std::fmt;
@@ -9,27 +10,13 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use serde::Deserialize;
 use zeroize::Zeroizing;
 
 pub use self::credentials::Credentials;
 pub(crate) use self::credentials::{Current, Kind};
 use self::expiry::CertificateUse;
 use self::tls::Tls;
-use super::fields;
 use super::{Address, ClusterId, Error};
-use crate::protocol::NodeId;
-
-/// The keys of the section.
-pub(super) const KEYS: [&str; 7] = [
-    "mode",
-    "allow_plain",
-    "secret_file",
-    "second_secret_file",
-    "ca_file",
-    "certificate_file",
-    "key_file",
-];
 
 /// The smallest length of a secret, in bytes.
 pub const SHORTEST_SECRET: usize = 32;
@@ -55,6 +42,7 @@ pub enum Security {
         second: Option<PathBuf>,
     },
     /// The nodes show each other certificates (mutual TLS 1.3), each for one node of one cluster.
+    /// The program must be built with the feature `tls`.
     Tls {
         /// The path of the file with the certificates of the authorities.
         ca: PathBuf,
@@ -74,7 +62,7 @@ pub(crate) enum Mode {
 }
 
 impl Mode {
-    const ALL: [Self; 3] = [Self::Plain, Self::Secret, Self::Tls];
+    pub(super) const ALL: [Self; 3] = [Self::Plain, Self::Secret, Self::Tls];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -92,110 +80,11 @@ impl Mode {
     pub(crate) fn numbered(number: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|mode| mode.number() == number)
     }
-
-    fn read(text: &str) -> Result<Self, Error> {
-        let found = Self::ALL.into_iter().find(|mode| mode.name() == text);
-        found.ok_or_else(|| {
-            let names = Self::ALL.map(Self::name);
-            Error::Security { problem: fields::unknown("mode", text, " of security", &names) }
-        })
-    }
 }
 
 impl fmt::Display for Mode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
-    }
-}
-
-/// The settings of the security in a file or in flags. A setting that is not given is `None`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-pub struct SecuritySettings {
-    /// The kind of security.
-    pub mode: Option<String>,
-    /// Whether nodes on several machines may do without.
-    pub allow_plain: Option<bool>,
-    /// The path of the file with the secret.
-    pub secret_file: Option<String>,
-    /// The path of the file with a second secret that is believed as well.
-    pub second_secret_file: Option<String>,
-    /// The path of the file with the certificates of the authorities.
-    pub ca_file: Option<String>,
-    /// The path of the file with the certificate of the node.
-    pub certificate_file: Option<String>,
-    /// The path of the file with the private key of the node.
-    pub key_file: Option<String>,
-}
-
-impl SecuritySettings {
-    /// What holds if `self` counts more than `other`.
-    pub(super) fn or(self, other: Self) -> Self {
-        Self {
-            mode: self.mode.or(other.mode),
-            allow_plain: self.allow_plain.or(other.allow_plain),
-            secret_file: self.secret_file.or(other.secret_file),
-            second_secret_file: self.second_secret_file.or(other.second_secret_file),
-            ca_file: self.ca_file.or(other.ca_file),
-            certificate_file: self.certificate_file.or(other.certificate_file),
-            key_file: self.key_file.or(other.key_file),
-        }
-    }
-
-    /// Reads the credentials of a program that has no configuration.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Security`] when the mode does not exist, needs more than is said, or needs to know
-    /// the cluster; and when a file cannot be used.
-    pub fn standalone(self) -> Result<Credentials, Error> {
-        match self.mode()? {
-            Mode::Plain => Ok(Credentials::none()),
-            Mode::Secret => {
-                let file = self.secret_file.ok_or_else(|| missing(Mode::Secret, "secret_file"))?;
-                let second = self.second_secret_file.map(PathBuf::from);
-                Ok(Credentials::new(secrets(Path::new(&file), second.as_deref())?))
-            }
-            Mode::Tls => Err(Error::Security {
-                problem: "mode tls needs a configuration (--config): it says which cluster and \
-                          node is asked"
-                    .to_owned(),
-            }),
-        }
-    }
-
-    fn mode(&self) -> Result<Mode, Error> {
-        self.mode.as_deref().map_or(Ok(Mode::Plain), Mode::read)
-    }
-
-    /// The security of the node with this id.
-    pub(super) fn resolve(self, node: NodeId) -> Result<Security, Error> {
-        let mode = self.mode()?;
-        let fill = |key: &str, path: Option<String>| {
-            let path = path.ok_or_else(|| missing(mode, key))?;
-            Ok::<_, Error>(PathBuf::from(path.replace("{node}", &node.to_string())))
-        };
-        Ok(match mode {
-            Mode::Plain => Security::Plain { anywhere: self.allow_plain.unwrap_or_default() },
-            Mode::Secret => Security::Secret {
-                file: fill("secret_file", self.secret_file)?,
-                second: self.second_secret_file.map(|path| fill("", Some(path))).transpose()?,
-            },
-            Mode::Tls => Security::Tls {
-                ca: fill("ca_file", self.ca_file)?,
-                certificate: fill("certificate_file", self.certificate_file)?,
-                key: fill("key_file", self.key_file)?,
-            },
-        })
-    }
-}
-
-fn missing(mode: Mode, key: &str) -> Error {
-    let (flag, variable) = (key.replace('_', "-"), key.to_uppercase());
-    Error::Security {
-        problem: format!(
-            "mode {mode} needs `{key}` under [security] in the file, --{flag}, or the environment \
-             variable BELLWETHER_{variable}"
-        ),
     }
 }
 
@@ -207,14 +96,6 @@ impl Default for Security {
 }
 
 impl Security {
-    fn mode(&self) -> Mode {
-        match self {
-            Self::Plain { .. } => Mode::Plain,
-            Self::Secret { .. } => Mode::Secret,
-            Self::Tls { .. } => Mode::Tls,
-        }
-    }
-
     /// Whether it suits these addresses of members and listeners.
     pub(super) fn check<'a>(
         &self,
@@ -231,7 +112,8 @@ impl Security {
     ///
     /// # Errors
     ///
-    /// [`Error::Security`] when a file cannot be used.
+    /// [`Error::Security`] when a file cannot be used, and for certificates when the program was
+    /// built without the feature `tls`.
     pub fn load(&self, cluster: &ClusterId) -> Result<Credentials, Error> {
         Ok(Credentials::new(match self {
             Self::Plain { .. } => Kind::Plain,
@@ -267,31 +149,9 @@ impl Security {
              docs/daemon.md#security"
         ))
     }
-
-    /// The section as a file has it.
-    pub(super) fn write(&self) -> String {
-        let mode = self.mode();
-        let path = |key: &str, path: &Path| {
-            let path = toml::Value::from(path.to_string_lossy().into_owned());
-            format!("{key} = {path}\n")
-        };
-        let rest = match self {
-            Self::Plain { anywhere } => format!("allow_plain = {anywhere}\n"),
-            Self::Secret { file, second } => {
-                let second = second.as_deref().map(|second| path("second_secret_file", second));
-                path("secret_file", file) + &second.unwrap_or_default()
-            }
-            Self::Tls { ca, certificate, key } => {
-                path("ca_file", ca)
-                    + &path("certificate_file", certificate)
-                    + &path("key_file", key)
-            }
-        };
-        format!("\n[security]\nmode = \"{mode}\"\n{rest}")
-    }
 }
 
-fn secrets(file: &Path, second: Option<&Path>) -> Result<Kind, Error> {
+pub(super) fn secrets(file: &Path, second: Option<&Path>) -> Result<Kind, Error> {
     Ok(Kind::Secret(Secret::read(file)?, second.map(Secret::read).transpose()?))
 }
 
@@ -352,14 +212,6 @@ pub(super) fn read_private(path: &Path) -> Result<Zeroizing<Vec<u8>>, Error> {
     Ok(bytes)
 }
 
-/// The content of a file that need not be private.
-fn read(path: &Path) -> Result<Vec<u8>, Error> {
-    let (file, _) = open(path)?;
-    let mut bytes = Vec::new();
-    file.take(LARGEST).read_to_end(&mut bytes).map_err(|error| cannot_read(path, &error))?;
-    Ok(bytes)
-}
-
 fn open(path: &Path) -> Result<(std::fs::File, std::fs::Metadata), Error> {
     let open = std::fs::File::open(path).and_then(|file| Ok((file.metadata()?, file)));
     open.map(|(about, file)| (file, about)).map_err(|error| cannot_read(path, &error))
@@ -372,9 +224,19 @@ fn cannot_read(path: &Path, error: &std::io::Error) -> Error {
 
 #[cfg(unix)]
 fn open_to_others(about: &std::fs::Metadata) -> Option<u32> {
-    use std::os::unix::fs::PermissionsExt as _;
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
     let mode = about.permissions().mode() & 0o7777;
-    (about.is_file() && mode & 0o077 != 0).then_some(mode)
+    let process = rustix::process::geteuid().as_raw();
+    (about.is_file() && mode & !permitted(about.uid(), process) & 0o077 != 0).then_some(mode)
+}
+
+/// What others than the owner may be permitted of a private file. To a process of another user,
+/// root can give a file only through its group, as Kubernetes does, or through a list of users, for
+/// which the permissions of the group stand, as systemd does for credentials. So the group may read
+/// then. A process keeps its own files to itself.
+#[cfg(unix)]
+fn permitted(owner: u32, process: u32) -> u32 {
+    if owner == 0 && process != 0 { 0o040 } else { 0 }
 }
 
 #[cfg(not(unix))]
@@ -410,6 +272,14 @@ mod tests {
         }
         let error = Secret::read(Path::new("/no/such/file")).expect_err("none").to_string();
         assert!(error.contains("cannot read /no/such/file"), "{error}");
+    }
+
+    #[test]
+    fn root_may_give_a_file_to_the_group_of_another_user() {
+        assert_eq!(permitted(0, 1000), 0o040);
+        for (owner, process) in [(0, 0), (1000, 1000), (1001, 1000), (1000, 0)] {
+            assert_eq!(permitted(owner, process), 0);
+        }
     }
 
     #[test]

@@ -307,6 +307,6 @@ fn event_of<M>(Arrival { from, incarnation, frame }: Arrival<M>) -> Event<M> {
         Frame::Message(message) | Frame::Grouped(_, message) => Event::Received { from, message },
         Frame::Heartbeat => Event::Heartbeat { from, incarnation },
         Frame::Rival => Event::ToldOfRival { from },
-        Frame::Quiet | Frame::Ping(_) | Frame::Pong(_) => Event::Wake,
+        Frame::Quiet | Frame::Ping(_) | Frame::Pong(_) | Frame::Standing(_) => Event::Wake,
     }
 }

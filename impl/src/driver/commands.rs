@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
+use super::standing::FROZEN;
 use super::{Handle, Leadership};
 pub(super) use crate::member::Command;
 use crate::member::RequestError;
@@ -71,6 +72,9 @@ impl Handle {
     fn unreachable(&self, to: NodeId) -> Option<String> {
         let member = self.status().members.into_iter().find(|member| member.node == to)?;
         let problem = match member.link {
+            Link::Connected if member.fit == Some(false) => {
+                "it says that it is not fit to lead, or was asked not to run".to_owned()
+            }
             Link::Connected if member.heard => return None,
             Link::Connected => "it has no connection to this node".to_owned(),
             _ => member.problem.or(member.error).unwrap_or_else(|| "no connection".to_owned()),
@@ -87,7 +91,7 @@ impl Handle {
     /// [`RequestError::Unsupported`] and [`RequestError::Stopped`].
     pub async fn step_down(&self, time: Duration) -> Result<Option<NodeId>, RequestError> {
         let led = self.leadership().now().is_self();
-        let next = self.freeze_by(Command::StepDown(time), time).await?;
+        let next = self.freeze_by(Command::StepDown, time).await?;
         if led { Ok(self.next_leader().await) } else { Ok(next) }
     }
 
@@ -108,7 +112,7 @@ impl Handle {
     ///
     /// [`RequestError::Unsupported`] and [`RequestError::Stopped`].
     pub async fn freeze(&self, time: Duration) -> Result<(), RequestError> {
-        self.freeze_by(Command::Freeze(time), time).await.map(drop)
+        self.freeze_by(Command::Freeze, time).await.map(drop)
     }
 
     /// Waits until the loop around the node has come to this question, which shows that it runs.
@@ -129,11 +133,13 @@ impl Handle {
     /// The node goes on with it even if its answer is not awaited.
     async fn freeze_by(
         &self,
-        command: Command,
+        command: impl Fn(Duration) -> Command,
         time: Duration,
     ) -> Result<Option<NodeId>, RequestError> {
+        // However short the time is: in maintenance no node runs.
+        let time = if self.in_maintenance() { FROZEN } else { time };
         let before = self.gauges.freeze(Instant::now().checked_add(time));
-        let answer = self.send_command(command).await;
+        let answer = self.send_command(command(time)).await;
         if answer.is_err() {
             self.gauges.freeze(before);
         }
@@ -150,6 +156,8 @@ impl Handle {
             .send(CommandRequest { command, reply })
             .await
             .map_err(|_| RequestError::Stopped)?;
-        answered.await.map_err(stopped)?
+        let answer = answered.await.map_err(stopped)?;
+        self.tell_fitness();
+        answer
     }
 }

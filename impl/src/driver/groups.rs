@@ -76,7 +76,7 @@ impl Groups {
         config: Config<C>,
     ) -> Result<(Self, BTreeMap<String, Preparation>), JoinError> {
         let listener = listen(&config).await?;
-        Self::start(&config, listener, open(&config)?, true)
+        Self::start(config, listener, open(&config)?, true)
     }
 
     /// Takes part on a listener that is bound already, for example to a port that the system chose.
@@ -90,13 +90,12 @@ impl Groups {
     /// [`JoinError::Listener`] when the listener has no address, [`JoinError::Config`] when the
     /// configuration has no groups, or no directory, [`JoinError::Storage`] when the directory
     /// cannot be used.
-    #[allow(clippy::needless_pass_by_value)] // the configuration belongs to the groups now
     pub fn join_on<C: Runnable>(
         config: Config<C>,
         listener: TcpListener,
     ) -> Result<Self, JoinError> {
         let store = open(&config)?;
-        Ok(Self::start(&config, listener, store, false)?.0)
+        Ok(Self::start(config, listener, store, false)?.0)
     }
 
     /// Does the same as [`Groups::join_on`], with durable state in a storage of the caller's: one
@@ -107,18 +106,17 @@ impl Groups {
     /// # Errors
     ///
     /// As [`Groups::join_on`].
-    #[allow(clippy::needless_pass_by_value)] // the configuration belongs to the groups now
     pub fn join_with<C: Runnable>(
         config: Config<C>,
         listener: TcpListener,
         storage: impl Storage<BTreeMap<String, C::Durable>>,
     ) -> Result<Self, JoinError> {
         let store = Named::new(Box::new(storage), config.groups().to_vec());
-        Ok(Self::start(&config, listener, Some(Box::new(store)), false)?.0)
+        Ok(Self::start(config, listener, Some(Box::new(store)), false)?.0)
     }
 
     fn start<C: Runnable>(
-        config: &Config<C>,
+        config: Config<C>,
         listener: TcpListener,
         store: DurableState<C>,
         prepares: bool,
@@ -128,9 +126,10 @@ impl Groups {
                            [groups]), or take part with `Election::join`";
             return Err(config::Error::Groups { problem: problem.to_owned() }.into());
         }
+        let names = config.groups().to_vec();
         let (started, part) = start::start(config, listener, store, prepares)?;
         let (mut handles, mut preparations) = (BTreeMap::new(), BTreeMap::new());
-        for (name, (handle, preparation)) in config.groups().iter().zip(started) {
+        for (name, (handle, preparation)) in names.iter().zip(started) {
             handles.insert(name.to_string(), handle);
             preparations.extend(preparation.map(|preparation| (name.to_string(), preparation)));
         }

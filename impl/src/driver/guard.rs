@@ -12,7 +12,8 @@ use std::time::Duration;
 use super::margin::Margin;
 use super::work::WorkTracker;
 use crate::clock::Clock;
-use crate::protocol::{Epoch, Lease, Time};
+use crate::fence::Token;
+use crate::protocol::{Epoch, Lease, NodeId, Time};
 
 /// A guard of one leadership of this node, for one epoch: an application asks it before each thing
 /// that only a leader may do.
@@ -22,7 +23,7 @@ use crate::protocol::{Epoch, Lease, Time};
 /// epoch, and is another [`Handle::guard`](super::Handle::guard). Asking never blocks.
 ///
 /// Between the answer and what is done upon it, a pause may always come. So send the
-/// [`epoch`](Guard::epoch) along as a fencing token, to something that refuses lower ones.
+/// [`token`](Guard::token) along, to something that refuses lower epochs.
 #[derive(Clone, Debug)]
 pub struct Guard {
     epoch: Epoch,
@@ -30,10 +31,16 @@ pub struct Guard {
 }
 
 impl Guard {
-    /// Returns the epoch that this guards: the fencing token.
+    /// Returns the epoch that this guards.
     #[must_use]
     pub fn epoch(&self) -> Epoch {
         self.epoch
+    }
+
+    /// Returns the fencing token: the epoch, and this node.
+    #[must_use]
+    pub fn token(&self) -> Token {
+        Token { epoch: self.epoch, node: self.leases.shared.node }
     }
 
     /// Returns whether the node leads this epoch now, and its lease is still valid.
@@ -63,8 +70,9 @@ impl Guard {
 }
 
 /// What the loop and the guards share. Times are nanoseconds of the clock.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct SharedLease {
+    node: NodeId,
     /// The epoch that the node leads; 0, which no node leads, if it does not lead.
     epoch: AtomicU64,
     /// When its lease is over.
@@ -91,8 +99,15 @@ pub(super) struct LeaseReader {
 }
 
 impl LeaseWriter {
-    pub(super) fn new(clock: impl Clock, length: Duration) -> (Self, LeaseReader) {
-        let (shared, clock): (_, Arc<dyn Clock>) = (Arc::<SharedLease>::default(), Arc::new(clock));
+    pub(super) fn new(node: NodeId, clock: impl Clock, length: Duration) -> (Self, LeaseReader) {
+        let shared = Arc::new(SharedLease {
+            node,
+            epoch: AtomicU64::default(),
+            until: AtomicU64::default(),
+            work_tracker: WorkTracker::default(),
+            margin: Margin::default(),
+        });
+        let clock: Arc<dyn Clock> = Arc::new(clock);
         let writer = Self { shared: Arc::clone(&shared), clock: Arc::clone(&clock), length };
         (writer, LeaseReader { shared, clock })
     }
@@ -152,6 +167,11 @@ impl LeaseReader {
         self.shared.margin.late()
     }
 
+    /// The time by the clock of the node.
+    pub(super) fn now(&self) -> Time {
+        self.clock.now()
+    }
+
     pub(super) fn guard(&self) -> Option<Guard> {
         Some(Guard { epoch: self.current()?.epoch, leases: self.clone() })
     }
@@ -171,6 +191,10 @@ mod tests {
     use super::*;
     use crate::clock::tests::ManualClock;
 
+    fn new(clock: ManualClock) -> (LeaseWriter, LeaseReader) {
+        LeaseWriter::new("3".parse().expect("an id"), clock, Duration::from_secs(2))
+    }
+
     fn lease(epoch: u64, seconds: u64) -> Option<Lease> {
         let until = Time::ZERO + Duration::from_secs(seconds);
         Some(Lease { epoch: Epoch::new(epoch), until })
@@ -179,11 +203,12 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_guard_is_valid_while_the_lease_lasts_and_is_renewed() {
         let clock = ManualClock::new();
-        let (lease_writer, leases) = LeaseWriter::new(clock.clone(), Duration::from_secs(2));
+        let (lease_writer, leases) = new(clock.clone());
         assert!(leases.guard().is_none(), "it does not lead yet");
         lease_writer.set(lease(7, 2));
         let guard = leases.guard().expect("it leads");
         assert_eq!(guard.epoch(), Epoch::new(7));
+        assert_eq!(guard.token().to_string(), "epoch 7 of node 3");
         clock.sleep(Duration::from_millis(1_999));
         assert!(guard.is_valid_now());
         let late = lease_writer.set(lease(7, 3));
@@ -201,7 +226,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_guard_is_for_one_epoch() {
-        let (lease_writer, leases) = LeaseWriter::new(ManualClock::new(), Duration::from_secs(2));
+        let (lease_writer, leases) = new(ManualClock::new());
         lease_writer.set(lease(7, 2));
         let first = leases.guard().expect("it leads");
         lease_writer.set(None);

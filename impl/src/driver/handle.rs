@@ -17,6 +17,8 @@ use super::gauges::Gauges;
 use super::guard::{Guard, LeaseReader};
 use super::history::History;
 use super::leadership::{Leadership, LeadershipWatch, OwnChange};
+use super::lists::OwnLists;
+use super::standing::OwnStanding;
 use super::work::Work;
 use crate::member::LONGEST_SLEEP;
 use crate::status::{Measurements, StatusReport};
@@ -41,6 +43,10 @@ pub struct Handle {
     pub(super) election: Duration,
     /// What is measured.
     pub(super) gauges: Gauges,
+    /// What the node says of itself, and hears of the others.
+    pub(super) standing: OwnStanding,
+    /// The lists of members that it knows.
+    pub(super) lists: OwnLists,
 }
 
 impl fmt::Debug for Handle {

@@ -23,11 +23,14 @@ mod guard;
 mod handle;
 mod health;
 mod history;
+mod kept;
 mod leaderless;
 mod leadership;
+mod lists;
 mod margin;
 mod part;
 mod reporter;
+mod standing;
 mod start;
 mod store;
 mod work;
@@ -44,7 +47,9 @@ pub use self::guard::Guard;
 pub use self::handle::{Handle, LeadError};
 pub use self::history::{Change, History};
 pub use self::leadership::{Leadership, LeadershipWatch, OwnChange, Term};
+pub use self::lists::MembersError;
 use self::part::Part;
+pub use self::standing::MaintenanceReport;
 use self::store::{One, Store};
 pub use self::work::{PANIC_PAUSE, Work};
 use crate::config::{self, Address, Config, Credentials, Runnable};
@@ -139,7 +144,7 @@ impl Election {
         config: Config<C>,
     ) -> Result<(Self, Preparation), JoinError> {
         let listener = listen(&config).await?;
-        let (election, preparation) = Self::start(&config, listener, open(&config)?, true)?;
+        let (election, preparation) = Self::start(config, listener, open(&config)?, true)?;
         // It was asked to prepare its program.
         let Some(preparation) = preparation else { unreachable!("the node prepares itself") };
         Ok((election, preparation))
@@ -156,13 +161,12 @@ impl Election {
     /// [`JoinError::Listener`] when the listener has no address, [`JoinError::Config`] when the
     /// protocol needs a directory and none is configured, [`JoinError::Storage`] when the directory
     /// cannot be used.
-    #[allow(clippy::needless_pass_by_value)] // the configuration belongs to the election now
     pub fn join_on<C: Runnable>(
         config: Config<C>,
         listener: TcpListener,
     ) -> Result<Self, JoinError> {
         let store = open(&config)?;
-        Ok(Self::start(&config, listener, store, false)?.0)
+        Ok(Self::start(config, listener, store, false)?.0)
     }
 
     /// Does the same as [`Election::join_on`], with durable state in a storage of the caller's.
@@ -172,18 +176,17 @@ impl Election {
     /// # Errors
     ///
     /// As [`Election::join_on`].
-    #[allow(clippy::needless_pass_by_value)] // the configuration belongs to the election now
     pub fn join_with<C: Runnable>(
         config: Config<C>,
         listener: TcpListener,
         storage: impl Storage<C::Durable>,
     ) -> Result<Self, JoinError> {
         let store = One(Box::new(storage));
-        Ok(Self::start(&config, listener, Some(Box::new(store)), false)?.0)
+        Ok(Self::start(config, listener, Some(Box::new(store)), false)?.0)
     }
 
     fn start<C: Runnable>(
-        config: &Config<C>,
+        config: Config<C>,
         listener: TcpListener,
         store: DurableState<C>,
         prepares: bool,

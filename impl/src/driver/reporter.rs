@@ -9,6 +9,7 @@ use super::fitness::Fitness;
 use super::guard::LeaseReader;
 use super::leaderless::LeaderTimeout;
 use super::leadership::LeadershipWatch;
+use super::lists::OwnLists;
 use crate::config::Current;
 use crate::log;
 use crate::protocol::{NodeId, Role};
@@ -29,6 +30,7 @@ pub(super) struct Reporter<M> {
     /// Whether the storage does not answer.
     pub(super) stalled: Arc<AtomicBool>,
     pub(super) fitness: Fitness,
+    pub(super) lists: OwnLists,
     pub(super) leader_timeout: LeaderTimeout,
     pub(super) credentials: Current,
     pub(super) start: Instant,
@@ -44,8 +46,13 @@ impl<M: Copy + Send + Sync + 'static> Reporter<M> {
             let stalled = self.stalled.load(Ordering::Relaxed);
             stalled.then(|| "the storage does not answer".to_owned())
         };
-        let hello = &self.hello;
-        let problem = self.links.isolation(now.role == Role::Leader).or_else(stalled);
+        let (hello, own) = (&self.hello, self.links.standings.own());
+        let maintenance = || {
+            let text = "the cluster is in maintenance: no node runs until it is ended";
+            own.maintenance.on.then(|| text.to_owned())
+        };
+        let isolation = || self.links.isolation(now.role == Role::Leader);
+        let problem = self.lists.problem().or_else(isolation).or_else(stalled);
         let problem = problem.or_else(|| self.leader_timeout.problem(&now, &members));
         StatusReport {
             cluster: hello.cluster.clone(),
@@ -63,7 +70,7 @@ impl<M: Copy + Send + Sync + 'static> Reporter<M> {
             seq: now.seq,
             uptime_ms: milliseconds(self.start.elapsed()),
             in_role_ms: milliseconds(now.since.elapsed()),
-            problem: problem.or_else(|| self.fitness.problem()),
+            problem: problem.or_else(|| self.fitness.problem()).or_else(maintenance),
             members,
             counters: Counters {
                 attempts: now.attempts,
@@ -79,6 +86,8 @@ impl<M: Copy + Send + Sync + 'static> Reporter<M> {
                 SystemTime::now(),
             ),
             witnesses: self.witnesses.clone(),
+            priority: own.priority,
+            maintenance: own.maintenance.on,
         }
     }
 }

@@ -23,8 +23,10 @@ use super::guard::LeaseWriter;
 use super::handle::Handle;
 use super::leaderless::{self, LeaderTimeout};
 use super::leadership::Publisher;
+use super::lists::{self, OwnLists};
 use super::part::{Loop, Part, take_part};
 use super::reporter::Reporter;
+use super::standing::{Keeper, OwnStanding};
 use super::{DurableState, JoinError, expiry};
 use crate::clock::{Clock as _, SystemClock};
 use crate::config::{self, Config, Current, Runnable};
@@ -38,11 +40,13 @@ pub(super) type Started = Vec<(Handle, Option<Preparation>)>;
 
 /// Takes part in each election of the configuration.
 pub(super) fn start<C: Runnable>(
-    config: &Config<C>,
+    config: Config<C>,
     listener: TcpListener,
     mut store: DurableState<C>,
     prepares: bool,
 ) -> Result<(Started, Part), JoinError> {
+    let (config, kept) = lists::newest(config)?;
+    let config = &config;
     let address = listener.local_addr().map_err(JoinError::Listener)?;
     let credentials = Current::new(config.credentials()?);
     let states = match &mut store {
@@ -52,9 +56,12 @@ pub(super) fn start<C: Runnable>(
     let nodes = nodes(config, &states)?;
     let setup = setup(config, store.is_some(), prepares)?;
     let hello = hello(config, incarnation());
+    let links = links(config, setup.lifetime);
     let common = Common {
         config,
-        links: links(config, setup.lifetime),
+        standing: OwnStanding::open(config, &links)?,
+        lists: OwnLists::new(config, kept, &links, &credentials),
+        links,
         commit: store.map(|store| Commit::new(store, states)),
         credentials: credentials.clone(),
         hello: hello.clone(),
@@ -67,6 +74,8 @@ pub(super) fn start<C: Runnable>(
     let (mut connections, arrivals) =
         transport::start(hello, terms, &common.links, listener, reports(config, &groups));
     connections.spawn(watch(config, &groups, &credentials));
+    let handles: Vec<_> = groups.iter().map(|group| group.handle.clone()).collect();
+    connections.spawn(Keeper::new(config, handles).run().boxed());
     log_start(config, common.hello.incarnation, address);
     let stop = CancellationToken::new();
     let (started, loops): (Started, Vec<Loop>) = groups
@@ -76,7 +85,14 @@ pub(super) fn start<C: Runnable>(
         .unzip();
     // Boxed, as all that is spawned for one protocol: a task of its own kind for each of them
     // would be a quarter of the program.
-    let tasks = take_part(config.node().get(), loops, connections, stop.clone()).boxed();
+    let (node, told) = (config.node().get(), stop.clone());
+    let (standing, lists) = (common.standing.clone(), common.lists.clone());
+    let tasks = async move {
+        let result = take_part(node, loops, connections, told).await;
+        tokio::join!(standing.close(), lists.close());
+        result
+    };
+    let tasks = tasks.boxed();
     Ok((started, Part::new((address, credentials), tasks, stop)))
 }
 
@@ -84,6 +100,8 @@ pub(super) fn start<C: Runnable>(
 struct Common<'a, C: Runnable> {
     config: &'a Config<C>,
     links: Links<C::Message>,
+    standing: OwnStanding,
+    lists: OwnLists,
     commit: Option<Commit<C::Durable>>,
     credentials: Current,
     hello: Hello,
@@ -103,10 +121,10 @@ struct Group<C: Runnable> {
 impl<C: Runnable> Common<'_, C> {
     /// The group with this number, in which the node is this one.
     fn group(&self, number: usize, node: Node<C>) -> Group<C> {
-        let Self { config, links, commit, credentials, hello, setup } = self;
+        let Self { config, links, standing, lists, commit, credentials, hello, setup } = self;
         let clock = SystemClock;
         let (publisher, leadership, history) = Publisher::new(config.node());
-        let (lease_writer, leases) = LeaseWriter::new(clock, setup.silence);
+        let (lease_writer, leases) = LeaseWriter::new(config.node(), clock, setup.silence);
         let ignored = Arc::new(AtomicU64::new(0));
         // A configuration has at most 2048 groups.
         let links = links.for_group(u16::try_from(number).unwrap_or(u16::MAX));
@@ -126,6 +144,7 @@ impl<C: Runnable> Common<'_, C> {
             ignored: Arc::clone(&ignored),
             stalled: disk.stalled(),
             fitness: fitness.clone(),
+            lists: lists.clone(),
             leader_timeout: leader_timeout.clone(),
             credentials: credentials.clone(),
             start: Instant::now(),
@@ -141,6 +160,8 @@ impl<C: Runnable> Common<'_, C> {
             incarnation: hello.incarnation,
             election: C::election_takes(config.core()),
             gauges: Gauges::new(links.clone(), disk.times()),
+            standing: standing.clone(),
+            lists: lists.clone(),
         };
         let actor = Actor {
             member: Member::new(node, setup, clock.now()),

@@ -206,8 +206,9 @@ fn around<C: Core>(
     storage: Option<Box<dyn Storage<C::Durable>>>,
     clock: &ManualClock,
 ) -> (Actor<C, ManualClock>, LeadershipWatch, LeaseReader) {
-    let (publisher, leadership, _) = Publisher::new(node.status().id);
-    let (lease_writer, leases) = LeaseWriter::new(clock.clone(), setup.silence);
+    let id = node.status().id;
+    let (publisher, leadership, _) = Publisher::new(id);
+    let (lease_writer, leases) = LeaseWriter::new(id, clock.clone(), setup.silence);
     let setup = Setup { stores: storage.is_some(), ..setup };
     let actor = Actor {
         member: Member::new(node, &setup, clock.now()),

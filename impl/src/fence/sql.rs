@@ -1,7 +1,8 @@
 //! The fence of a database: a table, and one statement at the beginning of each transaction.
 //!
 //! Both are understood by SQLite (since 3.24) and PostgreSQL (since 9.5). A transaction of a leader
-//! runs [`ADMIT`] first, with the resource and the epoch, and asks [`admitted`] about the number of
+//! runs [`ADMIT`] first, with the resource, the epoch and
+//! the node, and asks [`admitted`] about the number of
 //! rows that it has changed. The row is locked until the transaction ends, so that no transaction
 //! of another epoch comes between the question and the writes.
 //!
@@ -11,21 +12,28 @@
 //!   the row locked; set `idle_in_transaction_session_timeout` in its session, and the server ends
 //!   the transaction for it.
 
-use super::{Epoch, Stale};
+use super::{Epoch, Stale, Token};
 
 /// The statement that makes the table of the highest epochs.
 pub const TABLE: &str = "\
 CREATE TABLE IF NOT EXISTS bellwether_fence (
     resource TEXT PRIMARY KEY,
-    epoch BIGINT NOT NULL CHECK (epoch > 0)
+    epoch BIGINT NOT NULL CHECK (epoch > 0),
+    node BIGINT NOT NULL DEFAULT 0
 )";
 
-/// The statement that raises the fence of the resource `$1` to the epoch `$2`, and changes no row
-/// if a later epoch was there before.
+/// The statement that adds the column of nodes to a table that an earlier release has made. The
+/// node 0 is one that is not known.
+pub const ADD_NODE: &str = "\
+ALTER TABLE bellwether_fence ADD COLUMN node BIGINT NOT NULL DEFAULT 0";
+
+/// The statement that raises the fence of the resource `$1` to the epoch `$2` of the node `$3`. It
+/// changes no row if a later epoch was there before, or this one of another node.
 pub const ADMIT: &str = "\
-INSERT INTO bellwether_fence (resource, epoch) VALUES ($1, $2)
-ON CONFLICT (resource) DO UPDATE SET epoch = excluded.epoch
-WHERE bellwether_fence.epoch <= excluded.epoch";
+INSERT INTO bellwether_fence (resource, epoch, node) VALUES ($1, $2, $3)
+ON CONFLICT (resource) DO UPDATE SET epoch = excluded.epoch, node = excluded.node
+WHERE bellwether_fence.epoch < excluded.epoch
+OR (bellwether_fence.epoch = excluded.epoch AND bellwether_fence.node IN (0, excluded.node))";
 
 /// The query for the highest epoch of the resource `$1`.
 pub const HIGHEST: &str = "SELECT epoch FROM bellwether_fence WHERE resource = $1";
@@ -42,6 +50,6 @@ pub fn number(epoch: Epoch) -> i64 {
 /// # Errors
 ///
 /// [`Stale`] if it must be rolled back.
-pub fn admitted(epoch: Epoch, rows: u64) -> Result<(), Stale> {
-    if rows == 1 { Ok(()) } else { Err(Stale { epoch }) }
+pub fn admitted(token: Token, rows: u64) -> Result<(), Stale> {
+    if rows == 1 { Ok(()) } else { Err(Stale { token }) }
 }

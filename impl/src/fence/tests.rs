@@ -1,4 +1,5 @@
-//! No write of an older epoch comes after one of a newer, whatever fails in between.
+//! No write of an older epoch comes after one of a newer, and no two nodes write in one, whatever
+//! fails in between.
 
 use std::sync::{Arc, Mutex};
 
@@ -8,8 +9,13 @@ use super::*;
 use crate::protocol::NodeId;
 use crate::storage::{Directory, Memory, Owner};
 
-/// The value is the list of all writes that were admitted: each with its epoch and its number.
-type Writes = Vec<(u64, usize)>;
+/// The value is the list of all writes that were admitted: each with its epoch, its node and its
+/// number.
+type Writes = Vec<(u64, u16, usize)>;
+
+fn token(epoch: u64, node: u16) -> Token {
+    Token { epoch: Epoch::new(epoch), node: NodeId::new(node).expect("not zero") }
+}
 
 /// How a save comes out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,12 +77,12 @@ impl Storage<Resources<Writes>> for Disk {
 enum Step {
     Write {
         resource: &'static str,
-        epoch: u64,
+        token: (u64, u16),
         save: Save,
     },
     Raise {
         resource: &'static str,
-        epoch: u64,
+        token: (u64, u16),
     },
     /// The program of the fence ends and starts again, after a save at the start that fails so.
     Restart(Save),
@@ -90,9 +96,10 @@ fn step() -> impl Strategy<Value = Step> {
         prop_oneof![Just(Save::FailsBefore), Just(Save::FailsUnsynced), Just(Save::FailsAfter)];
     let save = prop_oneof![4 => Just(Save::Succeeds), 2 => fails];
     prop_oneof![
-        6 => (resource(), 0..6_u64, save.clone())
-            .prop_map(|(resource, epoch, save)| Step::Write { resource, epoch, save }),
-        2 => (resource(), 0..6_u64).prop_map(|(resource, epoch)| Step::Raise { resource, epoch }),
+        6 => (resource(), (0..6_u64, 1..4_u16), save.clone())
+            .prop_map(|(resource, token, save)| Step::Write { resource, token, save }),
+        2 => (resource(), (0..6_u64, 1..4_u16))
+            .prop_map(|(resource, token)| Step::Raise { resource, token }),
         2 => save.prop_map(Step::Restart),
         1 => Just(Step::Crash),
     ]
@@ -108,7 +115,9 @@ impl Known {
         let known = self.0.entry(resource.to_owned()).or_default();
         assert!(kept.epoch >= known.epoch, "{resource}: {} after {}", kept.epoch, known.epoch);
         assert!(kept.value.starts_with(&known.value), "{resource}: {kept:?} after {known:?}");
-        assert!(kept.value.is_sorted_by_key(|&(epoch, _)| epoch), "{resource}: {kept:?}");
+        assert!(kept.value.is_sorted_by_key(|&(epoch, ..)| epoch), "{resource}: {kept:?}");
+        let alone = |one: &[(u64, u16, usize)]| one[0].0 != one[1].0 || one[0].1 == one[1].1;
+        assert!(kept.value.windows(2).all(alone), "{resource}: {kept:?}");
         *known = kept.clone();
     }
 
@@ -138,16 +147,16 @@ proptest! {
                     fence = Fence::open(disk.clone()).ok();
                     disk.with(|content| content.next = Save::Succeeds);
                 }
-                Step::Raise { resource, epoch } => if let Some(fence) = &mut fence {
-                    let done = fence.raise(resource, Epoch::new(epoch));
-                    expect(&known, resource, epoch, fence.broken, &done)?;
+                Step::Raise { resource, token: (epoch, node) } => if let Some(fence) = &mut fence {
+                    let done = fence.raise(resource, token(epoch, node));
+                    expect(&known, resource, (epoch, node), fence.broken, &done)?;
                 },
-                Step::Write { resource, epoch, save } => if let Some(fence) = &mut fence {
+                Step::Write { resource, token: of, save } => if let Some(fence) = &mut fence {
                     disk.with(|content| content.next = save);
-                    let write = |writes: &mut Writes| writes.push((epoch, number));
-                    let done = fence.write(resource, Epoch::new(epoch), write);
+                    let write = |writes: &mut Writes| writes.push((of.0, of.1, number));
+                    let done = fence.write(resource, token(of.0, of.1), write);
                     disk.with(|content| content.next = Save::Succeeds);
-                    expect(&known, resource, epoch, fence.broken, &done)?;
+                    expect(&known, resource, of, fence.broken, &done)?;
                 },
             }
             if matches!(step, Step::Crash) {
@@ -161,19 +170,25 @@ proptest! {
     }
 }
 
-/// An epoch is refused as stale if and only if the resource has admitted a later one.
+/// A write is refused as stale if and only if the resource has admitted a later epoch, or the same
+/// of another node.
 fn expect(
     known: &Known,
     resource: &str,
-    epoch: u64,
+    (epoch, node): (u64, u16),
     broken: bool,
     done: &Result<(), FenceError>,
 ) -> Result<(), TestCaseError> {
-    let highest = known.0.get(resource).map_or(0, |kept| kept.epoch.number());
-    let stale = epoch < highest.max(1);
+    let kept = known.0.get(resource);
+    let highest = kept.map_or(0, |kept| kept.epoch.number());
+    let leads = kept.and_then(|kept| kept.node).map(NodeId::get);
+    let another = epoch == highest && leads.is_some_and(|leads| leads != node);
+    let stale = epoch < highest.max(1) || another;
     match done {
-        Ok(()) => prop_assert!(!stale && !broken, "{epoch} after {highest}"),
-        Err(FenceError::Stale(_)) => prop_assert!(stale && !broken, "{epoch} after {highest}"),
+        Ok(()) => prop_assert!(!stale && !broken, "{epoch} of {node} after {kept:?}"),
+        Err(FenceError::Stale(_)) => {
+            prop_assert!(stale && !broken, "{epoch} of {node} after {kept:?}");
+        }
         Err(FenceError::Storage(_) | FenceError::Broken) => prop_assert!(broken),
     }
     Ok(())
@@ -195,7 +210,7 @@ fn a_crash_in_the_middle_of_a_write_leaves_value_and_epoch_together() {
         ["state.0", "state.1"].map(|slot| std::fs::read(path.join(slot)).expect("it was saved"))
     };
     let write = |fence: &mut Fence<Writes>, epoch: u64| {
-        fence.write("one", Epoch::new(epoch), |writes| writes.push((epoch, 0)))
+        fence.write("one", token(epoch, 1), |writes| writes.push((epoch, 1, 0)))
     };
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path();
@@ -220,8 +235,9 @@ fn a_crash_in_the_middle_of_a_write_leaves_value_and_epoch_together() {
             }
             let mut fence = open(path).expect("one slot is whole");
             let kept = fence.get("one").expect("it was written").clone();
-            let whole = Kept { epoch: Epoch::new(3), value: vec![(3, 0)] };
-            let next = Kept { epoch: Epoch::new(4), value: vec![(3, 0), (4, 0)] };
+            let of = |epoch, value| Kept { epoch, node: NodeId::new(1), value };
+            let whole = of(Epoch::new(3), vec![(3, 1, 0)]);
+            let next = of(Epoch::new(4), vec![(3, 1, 0), (4, 1, 0)]);
             assert!(kept == whole || kept == next, "{one} and {other} bytes: {kept:?}");
             let late = write(&mut fence, 3);
             assert_eq!(late.is_ok(), kept == whole, "{one} and {other} bytes: {late:?}");
@@ -233,16 +249,47 @@ fn a_crash_in_the_middle_of_a_write_leaves_value_and_epoch_together() {
 fn what_is_too_large_is_refused_and_the_fence_goes_on() {
     let directory = tempfile::tempdir().expect("a directory");
     let mut fence = open(directory.path()).expect("usable");
-    let huge = fence.write("one", Epoch::new(5), |writes| *writes = vec![(7, 7); 70_000]);
+    let huge = fence.write("one", token(5, 1), |writes| *writes = vec![(7, 1, 7); 70_000]);
     assert!(matches!(huge, Err(FenceError::Storage(StorageError::TooLarge { .. }))), "{huge:?}");
     assert_eq!(fence.get("one"), None);
-    fence.write("one", Epoch::new(4), |writes| writes.push((4, 1))).expect("nothing was admitted");
+    fence.write("one", token(4, 2), |writes| writes.push((4, 2, 1))).expect("nothing was admitted");
 }
 
 #[test]
 fn the_epoch_before_the_first_is_refused() {
     let mut fence = Fence::<u8>::open(Memory::default()).expect("empty");
-    let late = fence.raise("one", Epoch::default()).expect_err("no node leads it");
-    assert_eq!(late.to_string(), "epoch 0 is refused: only a later one may write");
-    fence.raise("one", Epoch::new(1)).expect("the first epoch");
+    let late = fence.raise("one", token(0, 3)).expect_err("no node leads it");
+    let refused = "epoch 0 of node 3 is refused: a later epoch was admitted before, or this one of \
+                   another node";
+    assert_eq!(late.to_string(), refused);
+    fence.raise("one", token(1, 3)).expect("the first epoch");
+}
+
+/// A file from before nodes were kept is read, and the first node that goes on with its epoch keeps
+/// it.
+#[test]
+fn what_was_kept_without_a_node_is_read() {
+    #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+    struct WithoutNode {
+        epoch: Epoch,
+        value: Writes,
+    }
+    let owner = || Owner {
+        cluster: "orders".parse().expect("a name"),
+        protocol: "fence".to_owned(),
+        node: NodeId::new(1).expect("not zero"),
+    };
+    for epoch in [1, 3, 200, u64::from(u32::MAX)] {
+        let directory = tempfile::tempdir().expect("a directory");
+        let mut before = Directory::open(directory.path(), owner()).expect("usable");
+        let kept = WithoutNode { epoch: Epoch::new(epoch), value: vec![(1, 2, 0), (epoch, 2, 1)] };
+        before.save(&BTreeMap::from([("one".to_owned(), kept.clone())])).expect("saved");
+        drop(before);
+        let mut fence = open(directory.path()).expect("it is read");
+        let read = Kept { epoch: kept.epoch, node: None, value: kept.value };
+        assert_eq!(fence.get("one"), Some(&read));
+        fence.raise("one", token(epoch - 1, 2)).expect_err("an older epoch");
+        fence.raise("one", token(epoch, 2)).expect("its node is not known");
+        fence.raise("one", token(epoch, 1)).expect_err("it is node 2");
+    }
 }

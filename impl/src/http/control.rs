@@ -14,7 +14,7 @@ use subtle::ConstantTimeEq;
 use tokio::time::timeout;
 
 use super::{Shared, refuse};
-use crate::driver::RequestError;
+use crate::driver::{MaintenanceReport, RequestError};
 use crate::protocol::NodeId;
 
 /// How long the node may take, besides what it waits for.
@@ -99,8 +99,23 @@ impl FromRequestParts<Shared> for Length {
     }
 }
 
+/// Whether the maintenance begins: `?on=true`, or `?on=false`.
+pub(super) struct On(bool);
+
+impl FromRequestParts<Shared> for On {
+    type Rejection = Response;
+
+    async fn from_request_parts(parts: &mut Parts, _: &Shared) -> Result<Self, Response> {
+        #[derive(Deserialize)]
+        struct Asked {
+            on: bool,
+        }
+        asked(parts, |Asked { on }| Ok(Self(on))).map_err(|error| bad(&error))
+    }
+}
+
 /// What stands in the address behind the question mark.
-fn asked<Q: DeserializeOwned, T>(
+pub(super) fn asked<Q: DeserializeOwned, T>(
     parts: &Parts,
     read: impl FnOnce(Q) -> Result<T, String>,
 ) -> Result<T, String> {
@@ -108,7 +123,7 @@ fn asked<Q: DeserializeOwned, T>(
     query.and_then(|Query(query)| read(query))
 }
 
-fn bad(error: &str) -> Response {
+pub(super) fn bad(error: &str) -> Response {
     refuse(StatusCode::BAD_REQUEST, error)
 }
 
@@ -142,6 +157,20 @@ pub(super) async fn freeze(
     answer(timeout(LIMIT, async { shared.handle.freeze(time).await.map(|()| None) }).await)
 }
 
+/// Begins or ends the maintenance of the cluster. It is done at the members that are `known` to
+/// know it; the others learn of it once they are connected.
+pub(super) async fn maintenance(_: Allowed, State(shared): State<Shared>, On(on): On) -> Response {
+    tracing::info!(node = shared.node(), on, "asked for maintenance");
+    match timeout(LIMIT, shared.handle.set_maintenance(on)).await {
+        Ok(Ok(MaintenanceReport { maintenance, known, missing })) => {
+            let answer = json!({ "maintenance": maintenance, "known": known, "missing": missing });
+            Json(answer).into_response()
+        }
+        Ok(Err(error)) => answer(Ok(Err(error))),
+        Err(elapsed) => answer(Err(elapsed)),
+    }
+}
+
 impl Shared {
     /// How long it may take until the next node leads: this one waits for its work as long as its
     /// lease lasts, which it may renew once more, and then for an election. More than half of a
@@ -157,7 +186,7 @@ impl Shared {
 }
 
 /// What the node says.
-fn answer(
+pub(super) fn answer(
     answered: Result<Result<Option<NodeId>, RequestError>, tokio::time::error::Elapsed>,
 ) -> Response {
     let error = match answered {

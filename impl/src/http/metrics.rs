@@ -100,6 +100,16 @@ const METRICS: &[Metric] = {
             Value(|seen| Some(flag(seen.healthy))),
         ),
         Metric(
+            "bellwether_priority",
+            "The priority of the node: a leader hands over to a member with a higher one",
+            Value(|seen| Some(f64::from(seen.status.priority))),
+        ),
+        Metric(
+            "bellwether_maintenance",
+            "1 if the cluster is in maintenance, as far as the node knows",
+            Value(|seen| Some(flag(seen.status.maintenance))),
+        ),
+        Metric(
             "bellwether_leader",
             "The id of the leader; 0 if none is known",
             Value(|seen| Some(seen.status.leader.map_or(0.0, |leader| f64::from(leader.get())))),

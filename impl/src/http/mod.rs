@@ -18,6 +18,7 @@ mod control;
 mod events;
 mod groups;
 mod look;
+mod members;
 mod metrics;
 mod server;
 
@@ -37,7 +38,7 @@ use crate::config::{Certificates, Token};
 use crate::driver::Handle;
 
 /// The endpoints, each with its method and its path.
-pub const ENDPOINTS: [(&str, &str); 11] = [
+pub const ENDPOINTS: [(&str, &str); 14] = [
     ("GET", "/"),
     ("GET", "/leader"),
     ("GET", "/livez"),
@@ -49,6 +50,9 @@ pub const ENDPOINTS: [(&str, &str); 11] = [
     ("POST", "/transfer"),
     ("POST", "/step-down"),
     ("POST", "/freeze"),
+    ("POST", "/maintenance"),
+    ("GET", "/members"),
+    ("POST", "/members"),
 ];
 
 /// How many processes can follow the events of a node at a time.
@@ -133,6 +137,8 @@ fn routes(shared: Shared) -> Router {
         .route("/transfer", post(control::transfer))
         .route("/step-down", post(control::step_down))
         .route("/freeze", post(control::freeze))
+        .route("/maintenance", post(control::maintenance))
+        .route("/members", get(members::members).post(members::change))
         .method_not_allowed_fallback(async || {
             let error = "this endpoint has another method: see the header `Allow`";
             refuse(StatusCode::METHOD_NOT_ALLOWED, error)

@@ -16,7 +16,6 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
-use tokio_rustls::TlsAcceptor;
 
 use super::Options;
 use super::control::Certified;
@@ -51,7 +50,8 @@ pub async fn serve(listener: TcpListener, router: Router) {
 }
 
 /// Does the same as [`serve`], with TLS and the certificates of the `options`, which may be
-/// replaced meanwhile. Without any, no connection is served. The `options` are those of the router.
+/// replaced meanwhile. Without any, no connection is served; there are some only with the feature
+/// `tls`. The `options` are those of the router.
 pub async fn serve_encrypted(listener: TcpListener, router: Router, options: Options) {
     let serve = |stream, slot: &PendingSlot| {
         encrypted(stream, marked(router.clone(), slot), options.certificates())
@@ -80,16 +80,14 @@ fn marked(router: Router, slot: &PendingSlot) -> Router {
 
 async fn encrypted(stream: TcpStream, router: Router, certificates: Option<Certificates>) {
     let Some(certificates) = certificates else { return };
-    let acceptor = TlsAcceptor::from(certificates.server());
-    let stream = match timeout(HEAD, acceptor.accept(stream)).await {
-        Ok(Ok(stream)) => stream,
+    let (stream, certified) = match timeout(HEAD, certificates.accept(stream)).await {
+        Ok(Ok(accepted)) => accepted,
         Ok(Err(error)) => {
             let problem = config::explain(&error).unwrap_or_else(|| error.to_string());
             return tracing::debug!("a connection for HTTP was refused: {problem}");
         }
         Err(_) => return,
     };
-    let certified = stream.get_ref().1.peer_certificates().is_some();
     let router = if certified { router.layer(Extension(Certified)) } else { router };
     let _ = connection(stream, router).await;
 }

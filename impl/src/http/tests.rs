@@ -343,6 +343,9 @@ async fn every_endpoint_is_there_and_no_other_method() {
         };
         let answer = node.clone().oneshot(request(method)).await.expect("answers").status();
         assert_ne!(answer, StatusCode::NOT_FOUND, "{path}");
+        if ENDPOINTS.contains(&(other, path)) {
+            continue;
+        }
         let answer = node.clone().oneshot(request(other)).await.expect("answers");
         assert_eq!(answer.status(), StatusCode::METHOD_NOT_ALLOWED, "{other} {path}");
         let allowed = answer.headers()[header::ALLOW].to_str().expect("text");

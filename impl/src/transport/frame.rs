@@ -21,6 +21,8 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use tokio_util::codec::LengthDelimitedCodec;
 
+use super::lists::KnownList;
+use super::standing::Standing;
 use crate::config::{Digest, Digests, Mode};
 use crate::protocol::{ClusterId, LeaseTerms, NodeId};
 use crate::report::{GroupsReport, StatusReport};
@@ -39,8 +41,9 @@ pub(crate) const MAX_OPENING: usize = 512;
 /// looks like adds a version, and keeps the one before it: nodes are upgraded one after another.
 /// Version 5 is the first that says the config epoch, and understands none before it. Version 6
 /// says how long leases last. Version 7 encrypts with a secret; without, it is version 6. Version 8
-/// has [pings](Frame::Ping), tells [rivals](Frame::Rival), and has another status. Version 9 has
-/// groups; without, it is version 8.
+/// has [pings](Frame::Ping) and tells [rivals](Frame::Rival). Version 9 tells the [standing of a
+/// node](Frame::Standing) and its [lists of members](Opening::ListRequest), has groups, and has
+/// another status.
 pub(crate) const VERSIONS: Versions = Versions { newest: 9, oldest: 5 };
 
 /// The first version in which a [`Hello`] has `leases`.
@@ -51,7 +54,7 @@ pub(crate) const NOISE: u16 = 7;
 
 /// The first version with the status of this release: it has grown in the middle, and one before it
 /// is not understood.
-pub(crate) const STATUS: u16 = 8;
+pub(crate) const STATUS: u16 = 9;
 
 /// The first version in which there are pings: a side that speaks one before is sent none.
 pub(crate) const PINGS: u16 = 8;
@@ -62,6 +65,8 @@ pub(crate) const RIVALS: u16 = 8;
 /// The first version in which a [`Hello`] has `groups`. Nodes with groups talk only with nodes that
 /// have the same, so a side that speaks one before is sent no message of a further group.
 pub(crate) const GROUPS: u16 = 9;
+/// The first version in which nodes tell their standing: a side that speaks one before is not told.
+pub(crate) const STANDINGS: u16 = 9;
 
 const MAGIC: [u8; 4] = *b"BLWR";
 
@@ -133,6 +138,8 @@ pub(crate) enum Opening {
     AreYou { node: NodeId, incarnation: u64 },
     /// "Tell me how you are in the group with this name."
     GroupStatusRequest(String),
+    /// "Which is your list of members with this number?"
+    ListRequest(u64),
 }
 
 /// The frame with which the side that was called answers.
@@ -148,6 +155,8 @@ pub(crate) enum Reply {
     Is(bool),
     /// The answer of a node with groups to a status request.
     Groups(Box<GroupsReport>),
+    /// The list that was asked for, if the node has it.
+    List(Option<Box<KnownList>>),
 }
 
 /// Every later frame of the side that calls.
@@ -165,6 +174,8 @@ pub(crate) enum Frame<M> {
     Pong(u8),
     /// "I led when I heard that you do." For the member; no core sees it.
     Rival,
+    /// What the node says of itself beside its protocol; no core sees it.
+    Standing(Standing),
     /// A message of the protocol, for the group with this number, big endian. That of the first
     /// group, 0, is a [`Frame::Message`]: a node without groups has no other.
     Grouped([u8; 2], M),
@@ -347,9 +358,9 @@ impl Opening {
 }
 
 impl Reply {
-    /// The bytes of it in this version. Version 5 has no words for leases that do not fit, none
-    /// before 8 for a status that it does not understand, and none before 9 for groups: each is
-    /// told in those that it has for another protocol.
+    /// The bytes of it in this version. Version 5 has no words for leases that do not fit, and none
+    /// before 9 for groups, and for a status that it does not understand: each is told in those
+    /// that it has for another protocol.
     pub(crate) fn encode(&self, version: u16) -> Result<Bytes, FrameError> {
         match self {
             Self::Hello(hello) => Ok(cut(&encode(&Self::Hello(hello.said_in(version)))?, version)),

@@ -5,14 +5,13 @@
 //! than its greeting before the other has proved itself.
 
 use bytes::Bytes;
-use rustls::pki_types::CertificateDer;
 use thiserror::Error;
 use tokio::net::TcpStream;
 
 use super::channel::{Broken, Channel, Stream};
 use super::frame::{self, FrameError, Greeting, Opening, Reply};
 use super::seal::{Offer, Seal, sealed};
-use crate::config::{self, Credentials, Kind, Mode, Tls};
+use crate::config::{self, Credentials, Kind, Mode, ShownCertificate};
 use crate::protocol::NodeId;
 
 /// The first byte of each side that speaks TLS.
@@ -105,8 +104,8 @@ pub(crate) async fn call(
     let own = Greeting::new(credentials.mode());
     let stream: Box<dyn Stream> = match &credentials.kind {
         Kind::Tls(tls) => {
-            let name = node.and_then(|node| tls.name(node)).ok_or(Failure::Unnamed)?;
-            Box::new(tls.connector.connect(name, stream).await.map_err(told)?)
+            let node = node.ok_or(Failure::Unnamed)?;
+            Box::new(tls.connect(node, stream).await.map_err(told)?)
         }
         Kind::Plain | Kind::Secret(..) => Box::new(stream),
     };
@@ -135,7 +134,8 @@ pub(crate) async fn call(
 /// Says what the caller wants, and returns the answer.
 pub(crate) async fn ask(channel: &mut Channel, opening: &Opening) -> Result<Reply, Failure> {
     let theirs = channel.version();
-    if matches!(opening, Opening::StatusRequest) && theirs < frame::STATUS {
+    let is_new = matches!(opening, Opening::StatusRequest | Opening::ListRequest(_));
+    if is_new && theirs < frame::STATUS {
         return Err(Failure::OldStatus { theirs });
     }
     if matches!(opening, Opening::GroupStatusRequest(_)) && theirs < frame::GROUPS {
@@ -152,7 +152,7 @@ pub(crate) enum Caller {
     /// One that may say that it is any node of the cluster.
     Any,
     /// One with a certificate.
-    Certified(Box<(CertificateDer<'static>, Tls)>),
+    Certified(Box<ShownCertificate>),
 }
 
 impl Caller {
@@ -160,7 +160,7 @@ impl Caller {
     pub(crate) fn may_be(&self, node: NodeId) -> bool {
         match self {
             Self::Any => true,
-            Self::Certified(certified) => certified.1.is(&certified.0, node),
+            Self::Certified(shown) => shown.is(node),
         }
     }
 }
@@ -179,10 +179,9 @@ pub(crate) async fn accept(
     };
     let (stream, caller): (Box<dyn Stream>, _) = match (&credentials.kind, encrypted) {
         (Kind::Tls(tls), true) => {
-            let stream = tls.acceptor.accept(stream).await.map_err(told)?;
-            let shown = stream.get_ref().1.peer_certificates().and_then(|chain| chain.first());
-            let shown = shown.ok_or(Failure::Unnamed)?.clone().into_owned();
-            (Box::new(stream), Caller::Certified(Box::new((shown, tls.clone()))))
+            let (stream, shown) = tls.accept(stream).await.map_err(told)?;
+            let shown = shown.ok_or(Failure::Unnamed)?;
+            (Box::new(stream), Caller::Certified(Box::new(shown)))
         }
         (_, true) => return Err(Failure::Tls),
         (_, false) => (Box::new(stream), Caller::Any),

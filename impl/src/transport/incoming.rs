@@ -99,6 +99,9 @@ async fn serve<M: Serialize + DeserializeOwned>(
             }
         }
     }
+    if !session.replaced.is_cancelled() {
+        context.standings.forget(peer.id);
+    }
 }
 
 /// Notes that the peer is not heard on this connection any more.
@@ -161,6 +164,7 @@ async fn receive<M>(
             Reply::Is((node, incarnation) == (context.hello.node, context.hello.incarnation))
         }
         Opening::GroupStatusRequest(name) => context.group_status(name),
+        Opening::ListRequest(number) => Reply::List(context.lists.numbered(number).map(Box::new)),
         _ => context.status(),
     };
     answer(context, &mut channel, &reply).await;
@@ -356,6 +360,10 @@ async fn read_frames<M: DeserializeOwned>(
             }
             Frame::Pong(number) => {
                 peer.round_trip.answered(number);
+                continue;
+            }
+            Frame::Standing(standing) => {
+                context.standings.hear(peer.id, standing);
                 continue;
             }
         }

@@ -24,6 +24,7 @@ mod inboxes;
 mod incoming;
 mod limiter;
 mod limits;
+pub(crate) mod lists;
 mod outbox;
 mod outgoing;
 mod peer;
@@ -34,6 +35,7 @@ mod reports;
 mod round_trip;
 mod seal;
 pub(crate) mod socket;
+pub(crate) mod standing;
 
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
@@ -53,10 +55,12 @@ use self::frame::{Frame, Hello, Refusal, Reply};
 use self::inboxes::Inboxes;
 use self::limiter::{LogLimiter, Source};
 pub(crate) use self::limits::Limits;
+use self::lists::Lists;
 use self::outbox::Outbox;
 use self::peer::Peer;
 use self::presence::Presence;
 pub(crate) use self::reports::{Report, Reports};
+use self::standing::Standings;
 use crate::clock::Clock;
 use crate::config::{Address, Current, Mode};
 use crate::protocol::NodeId;
@@ -84,6 +88,8 @@ struct Context<M> {
     hello: Hello,
     terms: Terms,
     peers: Arc<BTreeMap<NodeId, Arc<Peer<M>>>>,
+    standings: Standings,
+    lists: Lists,
     limiter: LogLimiter,
     refused: Arc<AtomicU64>,
     bad_frames: Arc<AtomicU64>,
@@ -168,6 +174,10 @@ pub(crate) struct Links<M> {
     gone: Option<Arc<[Notify]>>,
     /// The number of the group.
     group: u16,
+    /// What the nodes say of themselves.
+    pub(crate) standings: Standings,
+    /// The lists of members that this node can be asked for.
+    pub(crate) lists: Lists,
 }
 
 impl<M> Links<M> {
@@ -202,6 +212,8 @@ impl<M> Links<M> {
             bad_frames: Arc::default(),
             gone: Some(gone),
             group: 0,
+            standings: Standings::default(),
+            lists: Lists::default(),
         }
     }
 
@@ -266,7 +278,9 @@ impl<M> Links<M> {
 
     /// The other members, and how the connection to each is.
     pub(crate) fn report(&self, observers: &BTreeSet<NodeId>) -> Vec<MemberReport> {
+        let standings = self.standings.heard();
         let member = |peer: &Arc<Peer<M>>| {
+            let standing = standings.get(&peer.id);
             let (link, problem) = peer.link();
             let (since, error) = peer.error().unzip();
             MemberReport {
@@ -276,6 +290,8 @@ impl<M> Links<M> {
                 link,
                 problem,
                 heard: peer.is_heard(),
+                priority: standing.map(|standing| standing.priority),
+                fit: standing.map(|standing| standing.fit),
                 error,
                 error_ms: since.map(|since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX)),
                 sent: peer.sent.load(Ordering::Relaxed),
@@ -349,6 +365,8 @@ where
         hello,
         terms,
         peers: Arc::clone(&links.peers),
+        standings: links.standings.clone(),
+        lists: links.lists.clone(),
         limiter: LogLimiter::default(),
         refused: Arc::clone(&links.refused),
         bad_frames: Arc::clone(&links.bad_frames),

@@ -109,8 +109,16 @@ async fn dial<M>(
             _ => Ok((channel, difference(context, &hello))),
         },
         Reply::Hello(hello) => Err(Problem::Wrong(wrong_node(hello.node, peer.id, &peer.address))),
-        Reply::Refused(refusal) => Err(Problem::Wrong(refused(&refusal))),
-        Reply::Status(_) | Reply::Groups(_) | Reply::Is(_) => {
+        Reply::Refused(refusal) => {
+            if let Refusal::ConfigEpoch { own, .. } = refusal
+                && own > context.hello.config_epoch
+            {
+                context.lists.is_ahead(peer.id, own);
+                context.standings.notify();
+            }
+            Err(Problem::Wrong(refused(&refusal)))
+        }
+        Reply::Status(_) | Reply::Groups(_) | Reply::Is(_) | Reply::List(_) => {
             Err(Problem::Wrong("it answers a question that was not asked".to_owned()))
         }
     }
@@ -159,6 +167,8 @@ async fn send_queued<M: Serialize + Copy>(
 ) -> Cause {
     let Limits { step, quiet, .. } = context.terms.limits;
     let pings = to.version() >= frame::PINGS;
+    let tells = to.version() >= frame::STANDINGS;
+    let mut standing = context.standings.changes();
     let mut next_ping = Instant::now();
     loop {
         let frame = tokio::select! {
@@ -174,6 +184,9 @@ async fn send_queued<M: Serialize + Copy>(
                 true => Frame::Rival,
                 false => continue,
             },
+            Ok(()) = standing.changed(), if tells => {
+                Frame::Standing(*standing.borrow_and_update())
+            }
             number = peer.round_trip.owed(), if pings => Frame::Pong(number),
             () = sleep_until(next_ping), if pings => {
                 next_ping = Instant::now() + quiet;

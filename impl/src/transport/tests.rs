@@ -1,6 +1,7 @@
 //! Connections on the loopback interface: one side is the transport, the other a test.
 
 use bytes::Bytes;
+#[cfg(feature = "tls")]
 mod certificates;
 mod hostile;
 mod leases;
@@ -81,6 +82,8 @@ fn nothing_special() -> StatusReport {
         counters: Counters::default(),
         certificates: Vec::new(),
         witnesses: Vec::new(),
+        priority: 100,
+        maintenance: false,
     }
 }
 
@@ -103,6 +106,8 @@ fn with_credentials(peer: SocketAddr, credentials: Credentials) -> Arc<Context<M
             limits: Limits::new(Duration::from_secs(2), 1),
         },
         peers: links.peers,
+        standings: links.standings,
+        lists: links.lists,
         limiter: LogLimiter::default(),
         refused: links.refused,
         bad_frames: links.bad_frames,
@@ -181,8 +186,9 @@ async fn a_heartbeat_is_kept_until_it_can_be_sent_and_goes_before_the_messages()
     let context = context(address);
     let peer = Arc::clone(&context.peers[&id(2)]);
     let (refused, bad_frames) = (Arc::clone(&context.refused), Arc::clone(&context.bad_frames));
-    let peers = Arc::clone(&context.peers);
-    let links = Links { peers, refused, bad_frames, gone: None, group: 0 };
+    let (peers, standings) = (Arc::clone(&context.peers), context.standings.clone());
+    let lists = context.lists.clone();
+    let links = Links { peers, refused, bad_frames, gone: None, group: 0, standings, lists };
     links.send(id(2), Message::Election);
     links.send(id(2), Message::Ok);
     links.heartbeat();

@@ -87,7 +87,15 @@ fn a_transfer_says_what_has_happened() {
     let leads = format!("node {leader} leads");
     let frozen = ask(served.url(other), &[&["freeze", "--for", "1h"][..], &token].concat());
     assert!(frozen.status.success(), "{}", said(&frozen));
-    transfer(&served, &["has not taken over", "frozen", &leads]);
+    transfer(&served, &["cannot be asked to lead", "was asked not to run", &leads]);
+    let thawed = ask(served.url(other), &[&["freeze", "--for", "1ms"][..], &token].concat());
+    assert!(thawed.status.success(), "{}", said(&thawed));
+    let fits = || {
+        let status = served.cluster.status(leader).unwrap_or_default();
+        let members = status["members"].as_array().into_iter().flatten();
+        members.into_iter().any(|member| member["node"] == other && member["fit"] == true)
+    };
+    wait_until("the leader knows that it may run again", fits, String::new);
     served.send(other, "-STOP");
     transfer(&served, &["has not taken over", "paused", &leads]);
     served.send(other, "-CONT");

@@ -1,7 +1,6 @@
 //! The table in PostgreSQL.
 
-use bellwether::Epoch;
-use bellwether::fence::sql;
+use bellwether::fence::{Token, sql};
 use postgres::{Client, NoTls, Transaction};
 
 use super::{DONE, Done, Failure, Job, NEXT, RESOURCE, RESULT, RESULTS, Table, job, takes_ms};
@@ -22,9 +21,10 @@ impl Postgres {
 }
 
 /// The fence: the first thing that a transaction does.
-fn admit(transaction: &mut Transaction<'_>, epoch: Epoch) -> Result<(), Failure> {
-    let rows = transaction.execute(sql::ADMIT, &[&RESOURCE, &sql::number(epoch)])?;
-    sql::admitted(epoch, rows).map_err(Failure::Stale)
+fn admit(transaction: &mut Transaction<'_>, token: Token) -> Result<(), Failure> {
+    let (epoch, node) = (sql::number(token.epoch), i64::from(token.node.get()));
+    let rows = transaction.execute(sql::ADMIT, &[&RESOURCE, &epoch, &node])?;
+    sql::admitted(token, rows).map_err(Failure::Stale)
 }
 
 impl Table for Postgres {
@@ -38,9 +38,9 @@ impl Table for Postgres {
         Ok(transaction.commit()?)
     }
 
-    fn raise(&mut self, epoch: Epoch) -> Result<(), Failure> {
+    fn raise(&mut self, token: Token) -> Result<(), Failure> {
         let mut transaction = self.0.transaction()?;
-        admit(&mut transaction, epoch)?;
+        admit(&mut transaction, token)?;
         Ok(transaction.commit()?)
     }
 
@@ -49,12 +49,13 @@ impl Table for Postgres {
         Ok(row.map(|row| job(row.get(0), row.get(1))))
     }
 
-    fn finish(&mut self, job: Job, node: u16, epoch: Epoch, fenced: bool) -> Result<(), Failure> {
+    fn finish(&mut self, job: Job, token: Token, fenced: bool) -> Result<(), Failure> {
         let mut transaction = self.0.transaction()?;
         if fenced {
-            admit(&mut transaction, epoch)?;
+            admit(&mut transaction, token)?;
         }
-        transaction.execute(RESULT, &[&job.id, &i64::from(node), &sql::number(epoch)])?;
+        let (epoch, node) = (sql::number(token.epoch), i64::from(token.node.get()));
+        transaction.execute(RESULT, &[&job.id, &node, &epoch])?;
         transaction.execute(DONE, &[&job.id])?;
         Ok(transaction.commit()?)
     }

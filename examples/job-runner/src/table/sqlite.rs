@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use bellwether::Epoch;
-use bellwether::fence::sql;
+use bellwether::fence::{Token, sql};
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 
 use super::{DONE, Done, Failure, Job, NEXT, RESOURCE, RESULT, RESULTS, Table, job, takes_ms};
@@ -29,9 +28,10 @@ impl Sqlite {
 }
 
 /// The fence: the first thing that a transaction does.
-fn admit(transaction: &Transaction<'_>, epoch: Epoch) -> Result<(), Failure> {
-    let rows = transaction.execute(sql::ADMIT, (RESOURCE, sql::number(epoch)))?;
-    sql::admitted(epoch, rows as u64).map_err(Failure::Stale)
+fn admit(transaction: &Transaction<'_>, token: Token) -> Result<(), Failure> {
+    let rows =
+        transaction.execute(sql::ADMIT, (RESOURCE, sql::number(token.epoch), token.node.get()))?;
+    sql::admitted(token, rows as u64).map_err(Failure::Stale)
 }
 
 impl Table for Sqlite {
@@ -45,9 +45,9 @@ impl Table for Sqlite {
         Ok(transaction.commit()?)
     }
 
-    fn raise(&mut self, epoch: Epoch) -> Result<(), Failure> {
+    fn raise(&mut self, token: Token) -> Result<(), Failure> {
         let transaction = self.begin()?;
-        admit(&transaction, epoch)?;
+        admit(&transaction, token)?;
         Ok(transaction.commit()?)
     }
 
@@ -56,12 +56,12 @@ impl Table for Sqlite {
         Ok(self.0.query_row(NEXT, (), row).optional()?)
     }
 
-    fn finish(&mut self, job: Job, node: u16, epoch: Epoch, fenced: bool) -> Result<(), Failure> {
+    fn finish(&mut self, job: Job, token: Token, fenced: bool) -> Result<(), Failure> {
         let transaction = self.begin()?;
         if fenced {
-            admit(&transaction, epoch)?;
+            admit(&transaction, token)?;
         }
-        transaction.execute(RESULT, (job.id, node, sql::number(epoch)))?;
+        transaction.execute(RESULT, (job.id, token.node.get(), sql::number(token.epoch)))?;
         transaction.execute(DONE, (job.id,))?;
         Ok(transaction.commit()?)
     }

@@ -65,14 +65,14 @@ pub enum RequestError {
         /// The node that was to lead instead.
         to: NodeId,
     },
-    /// There is no connection to the node that is to lead instead.
+    /// The node that is to lead instead is not connected, or says that it is not fit to lead.
     #[error("node {to} cannot be asked to lead: {problem}; node {node} leads still")]
     Unreachable {
         /// The node that was asked, which leads.
         node: NodeId,
         /// The node that was to lead instead.
         to: NodeId,
-        /// The problem with the connection.
+        /// The problem with the connection or the node.
         problem: String,
     },
     /// The node that is to lead instead has not come to lead.

@@ -23,8 +23,9 @@ pub(super) struct Args {
     /// How many nodes
     #[arg(long, default_value = "5", value_parser = code::nodes)]
     nodes: usize,
-    /// Which faults: all, none, flap, or kinds joined by + (losses, duplicates, delays, cuts,
-    /// partitions, pauses, clocks, stalls, crashes, syncs)
+    /// Which faults: none, flap, or kinds joined by +. The kinds are losses, duplicates, delays,
+    /// cuts, partitions, pauses, clocks, stalls, crashes, syncs, requests, leaves (all); and with
+    /// quorum transfers, members, mistakes, distances, reloads (operators)
     #[arg(long, default_value = "all", value_parser = code::faults)]
     faults: Faults,
     /// The first seed, in hexadecimal digits
@@ -57,6 +58,7 @@ pub(super) fn run(args: &Args, stop: &AtomicBool) -> anyhow::Result<u8> {
     let Args { protocol, nodes, faults, seed, wrong, .. } = args;
     let (protocol, faults) = (protocol.clone(), faults.clone());
     let first = Code { protocol, wrong: *wrong, nodes: *nodes, faults, seed: *seed, kept: None };
+    first.suits()?;
     let one = NonZeroUsize::MIN;
     let threads = args.threads.or(std::thread::available_parallelism().ok()).unwrap_or(one);
     let limits = Limits { stop, time: args.max_seconds.map(Duration::from_secs) };

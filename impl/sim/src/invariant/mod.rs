@@ -20,6 +20,8 @@ mod one_leader_per_epoch;
 mod prepared_first;
 mod settles;
 mod silence_is_a_loss;
+mod transfers_are_true;
+mod transfers_work;
 
 /// What an observer sees of one node.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -111,8 +113,36 @@ pub enum Fact {
         /// Whether something of it waits for a disk that has not answered in time.
         stalled: bool,
     },
+    /// An operator has asked a node to let another one lead, and gets an answer.
+    Answered {
+        /// The place of the node that was asked.
+        node: usize,
+        /// The node that was to lead.
+        to: NodeId,
+        /// The epoch that the node led when it was asked.
+        epoch: Option<u64>,
+        /// The epoch that it leads when it answers, whatever its program knows.
+        leads: Option<u64>,
+        /// Whether the other node could lead from the question to the answer, if that is known.
+        able: Option<bool>,
+        /// What it answers.
+        answer: Answer,
+    },
     /// Time has passed.
     Passed,
+}
+
+/// The answer to an operator who has asked that another node leads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// The other node leads, in this epoch.
+    Done(Option<u64>),
+    /// The other node has not come, and the one that was asked leads on.
+    Stays,
+    /// A third node leads, or none is heard.
+    Other,
+    /// The other node cannot lead, or the one that was asked does not.
+    Refused,
 }
 
 /// Something that must hold.
@@ -170,6 +200,16 @@ pub const ALL: &[(&str, &str, Make)] = &[
         "stalled-disk-is-a-loss",
         "no program leads while its node can say nothing because of its disk",
         || Box::new(SilenceIsALoss::StalledDisk),
+    ),
+    (
+        "transfers-are-true",
+        "a transfer is done if the other node says that it leads, and not if the first leads on",
+        || Box::<transfers_are_true::TransfersAreTrue>::default(),
+    ),
+    (
+        "transfers-work",
+        "a node that can take over does, and from one that cannot the leader leads on",
+        || Box::new(transfers_work::TransfersWork),
     ),
     ("first-leader-stays", "a leader that a majority hears is not deposed", || {
         Box::<first_leader_stays::FirstLeaderStays>::default()

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bellwether_core::protocol::{NodeId, Role};
 
-use super::{Face, Fact, Moment, Term, Terms, View, named};
+use super::{Answer, Face, Fact, Moment, Term, Terms, View, named};
 use crate::subject::{Granted, Says};
 
 fn id(number: u16) -> NodeId {
@@ -178,6 +178,47 @@ fn a_program_prepares_itself_before_it_leads() {
     assert_eq!(says(name, &[(5, &led, Fact::Changed(2))]), Ok(()));
     led[2].prepared = false;
     assert!(says(name, &[(5, &led, Fact::Changed(2))]).is_err());
+}
+
+/// Node 3 led epoch 4 when it was asked to let node 1 lead.
+fn answered(able: Option<bool>, leads: Option<u64>, answer: Answer) -> Fact {
+    Fact::Answered { node: 2, to: id(1), epoch: Some(4), leads, able, answer }
+}
+
+#[test]
+fn an_answer_to_an_operator_is_what_has_happened() {
+    let (nodes, name) = (nodes(), "transfers-are-true");
+    let says_so = |from, epoch| {
+        let says = Says::Leads(epoch);
+        (5, nodes.as_slice(), Fact::Sent { from, to: id(2), says, led: true })
+    };
+    let answers = |leads, answer| (6, nodes.as_slice(), answered(None, leads, answer));
+    let done = answers(None, Answer::Done(Some(5)));
+    assert_eq!(says(name, &[says_so(2, 4), says_so(0, 5), done]), Ok(()));
+    assert!(says(name, &[says_so(2, 4), done]).is_err(), "it has not said so");
+    assert!(says(name, &[says_so(1, 5), done]).is_err(), "another node has");
+    let before = answers(None, Answer::Done(Some(4)));
+    assert!(says(name, &[says_so(0, 4), before]).is_err(), "it led that epoch before");
+    assert!(says(name, &[answers(None, Answer::Done(None))]).is_err(), "without an epoch");
+    assert_eq!(says(name, &[answers(Some(4), Answer::Stays)]), Ok(()));
+    assert!(says(name, &[answers(None, Answer::Stays)]).is_err(), "it leads no longer");
+    assert!(says(name, &[answers(Some(6), Answer::Stays)]).is_err(), "it leads again");
+    for other in [Answer::Other, Answer::Refused] {
+        assert_eq!(says(name, &[answers(None, other)]), Ok(()), "it promises nothing");
+    }
+}
+
+#[test]
+fn the_node_that_can_take_over_does() {
+    let (nodes, name) = (nodes(), "transfers-work");
+    let look = |able, answer| says(name, &[(6, &nodes, answered(able, Some(4), answer))]);
+    let done = Answer::Done(Some(5));
+    for answer in [done, Answer::Stays, Answer::Other, Answer::Refused] {
+        assert_eq!(look(None, answer), Ok(()), "it is not known");
+        assert_eq!(look(Some(true), answer).is_ok(), answer == done, "{answer:?}");
+        let stays = matches!(answer, Answer::Stays | Answer::Refused);
+        assert_eq!(look(Some(false), answer).is_ok(), stays, "{answer:?}");
+    }
 }
 
 #[test]

@@ -21,13 +21,13 @@ impl Subject for Bully {
     const PROMISES_IN_PEACE: &'static [&'static str] = &[];
     type Core = Core;
 
-    fn config(members: &Members, id: NodeId, _: Option<Wrong>) -> Config {
+    fn config(members: &Members, id: NodeId, _: usize, _: Option<Wrong>) -> Config {
         Config { id, members: members.clone(), timing: Timing::DEFAULT }
     }
 
     /// The highest node leads, or misses its leader within a watch or waits for a winner, and then
     /// starts an election; that of the highest ends at once.
-    fn bound(_: usize, delay: Duration) -> Duration {
+    fn bound(_: usize, delay: Duration, _: usize) -> Duration {
         let Timing { election, coordinator, watch, heartbeat } = Timing::DEFAULT;
         (watch + coordinator + election * 2 + heartbeat + delay * 4) * 2
     }

@@ -20,13 +20,13 @@ impl Subject for GarciaMolina {
     const PROMISES_IN_PEACE: &'static [&'static str] = &[];
     type Core = Core;
 
-    fn config(members: &Members, id: NodeId, _: Option<Wrong>) -> Config {
+    fn config(members: &Members, id: NodeId, _: usize, _: Option<Wrong>) -> Config {
         Config { id, members: members.clone(), timing: Timing::DEFAULT }
     }
 
     /// The check of the highest node goes round all others, one call after the other, and so does
     /// the election that follows if one of them works for another node.
-    fn bound(nodes: usize, delay: Duration) -> Duration {
+    fn bound(nodes: usize, delay: Duration, _: usize) -> Duration {
         let Timing { call, silence, election, check } = Timing::DEFAULT;
         let round = (call + delay * 2) * nodes as u32;
         (silence + election + check + round * 4) * 2

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use bellwether_core::protocol::quorum::List;
 use bellwether_core::protocol::{Core, Members, NodeId};
 
 use crate::wrong::Wrong;
@@ -30,11 +31,30 @@ pub trait Subject: Send + Sync + 'static {
     const PROMISES: &'static [&'static [&'static str]];
     /// The names of those that it promises if one other node than the leader flaps.
     const PROMISES_IN_PEACE: &'static [&'static str];
+    /// Whether [operators](crate::faults::Kind::OPERATORS) have something to do: a leader can be
+    /// asked to let another node lead, and lists of members and durations can be changed.
+    const OPERATED: bool = false;
     /// The core.
     type Core: Core;
 
-    /// The configuration of one node.
-    fn config(members: &Members, id: NodeId, wrong: Option<Wrong>) -> <Self::Core as Core>::Config;
+    /// The configuration of one node, with the durations of this number; 0 is what they are at
+    /// first.
+    fn config(
+        members: &Members,
+        id: NodeId,
+        durations: usize,
+        wrong: Option<Wrong>,
+    ) -> <Self::Core as Core>::Config;
+
+    /// Whether nodes with the durations of these numbers talk to each other.
+    fn fit(one: usize, other: usize) -> bool {
+        one == other
+    }
+
+    /// The list of members that a node has had a part in, by its durable data: none is remembered.
+    fn list(_: &<Self::Core as Core>::Durable) -> Option<&List> {
+        None
+    }
 
     /// What a message says to an observer: of grants and epochs, nothing.
     fn says(_: &<Self::Core as Core>::Message) -> Says {
@@ -52,8 +72,8 @@ pub trait Subject: Send + Sync + 'static {
     }
 
     /// How long after the last fault all nodes agree on one leader, at the latest, if no message
-    /// takes longer than `delay` and no sync.
-    fn bound(nodes: usize, delay: Duration) -> Duration;
+    /// takes longer than `delay` and no sync, with the durations of any number up to this one.
+    fn bound(nodes: usize, delay: Duration, durations: usize) -> Duration;
 }
 
 /// A grant of an epoch.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bellwether_core::protocol::quorum::{
-    Config, Durable, Message, Preemption, Quorum as Core, Timing,
+    Config, Durable, List, Message, Preemption, Quorum as Core, Timing,
 };
 use bellwether_core::protocol::{Members, NodeId};
 
@@ -18,10 +18,14 @@ const ALWAYS: &[&str] = &[
     "grants-stand",
     "lease-before-word",
     "loss-before-word",
+    "transfers-are-true",
 ];
 
 macro_rules! subjects {
-    ($($(#[$about:meta])* $subject:ident, $name:literal, $timing:expr, $end:literal;)+) => {$(
+    ($(
+        $(#[$about:meta])*
+        $subject:ident, $name:literal, $timing:expr, $end:literal, $operated:literal;
+    )+) => {$(
         $(#[$about])*
         #[derive(Clone, Copy, Debug)]
         pub struct $subject;
@@ -32,10 +36,25 @@ macro_rules! subjects {
             const LEASES: bool = true;
             const PROMISES: &'static [&'static [&'static str]] = &[OF_THE_MEMBER, ALWAYS, &[$end]];
             const PROMISES_IN_PEACE: &'static [&'static str] = &["first-leader-stays"];
+            const OPERATED: bool = $operated;
             type Core = Core;
 
-            fn config(members: &Members, id: NodeId, wrong: Option<Wrong>) -> Config {
-                config($timing, members, id, wrong)
+            fn config(
+                members: &Members,
+                id: NodeId,
+                durations: usize,
+                wrong: Option<Wrong>,
+            ) -> Config {
+                config(changed($timing, durations), members, id, wrong)
+            }
+
+            fn fit(one: usize, other: usize) -> bool {
+                let terms = |durations| changed($timing, durations).terms();
+                one == other || terms(one).fit(&terms(other))
+            }
+
+            fn list(durable: &Durable) -> Option<&List> {
+                durable.list.as_ref()
             }
 
             fn says(message: &Message) -> Says {
@@ -50,8 +69,8 @@ macro_rules! subjects {
                 $timing.drift_ppm as i64
             }
 
-            fn bound(nodes: usize, delay: Duration) -> Duration {
-                bound(&$timing, nodes, delay)
+            fn bound(nodes: usize, delay: Duration, durations: usize) -> Duration {
+                bound(&changed($timing, durations), nodes, delay)
             }
         }
     )+};
@@ -59,15 +78,26 @@ macro_rules! subjects {
 
 subjects! {
     /// A leader that works stays.
-    Quorum, "quorum", Timing::DEFAULT, "settles";
+    Quorum, "quorum", Timing::DEFAULT, "settles", true;
     /// The highest node takes over at once.
-    QuorumPreemptive, "quorum-preemptive", with(Preemption::AtOnce), "stabilises";
+    QuorumPreemptive, "quorum-preemptive", with(Preemption::AtOnce), "stabilises", false;
     /// The highest node takes over once it has followed a lower one for two seconds.
-    QuorumDwell, "quorum-dwell", with(Preemption::Dwell), "stabilises";
+    QuorumDwell, "quorum-dwell", with(Preemption::Dwell), "stabilises", false;
 }
 
 const fn with(preemption: Preemption) -> Timing {
     Timing { preemption, dwell: Duration::from_secs(2), ..Timing::DEFAULT }
+}
+
+/// The durations of this number: 1 has longer promises, and 2 has longer leases as well. Those of
+/// neighbouring numbers fit together, and the others do not.
+fn changed(timing: Timing, durations: usize) -> Timing {
+    let longer = Timing { promise: timing.promise * 2, ..timing };
+    match durations {
+        0 => timing,
+        1 => longer,
+        _ => Timing { lease: timing.lease * 2, ..longer },
+    }
 }
 
 fn config(timing: Timing, members: &Members, id: NodeId, wrong: Option<Wrong>) -> Config {

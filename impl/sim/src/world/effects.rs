@@ -85,7 +85,10 @@ impl<S: Subject> World<S> {
             }
             Action::Prepare(ask) => self.prepare(node, ask),
             Action::EndWork(epoch) => self.end_work(node, epoch),
-            Action::Reply(_, answer) => self.note(node, format_args!("answers {answer:?}")),
+            Action::Reply(ticket, answer) => {
+                self.note(node, format_args!("answers {answer:?}"));
+                self.replied(node, ticket, &answer);
+            }
             Action::Stalled(problem) => self.note(node, format_args!("its disk: {problem:?}")),
             Action::Log(line) => self.note(node, format_args!("{line:?}")),
             Action::End(end) => {
@@ -106,6 +109,7 @@ impl<S: Subject> World<S> {
         }
         self.hosts[node].program.tell(told, wrong == Some(Wrong::KeepsLease));
         self.observe(node);
+        self.heard(node);
     }
 
     /// The program is asked to prepare itself. Now and then it cannot, while there are faults; a
@@ -144,6 +148,10 @@ impl<S: Subject> World<S> {
         let (usual, longest) = program::ENDS;
         let most = if random.chance(100) { longest } else { usual };
         let (life, long) = (host.life, random.duration(Duration::ZERO, most));
+        if long > usual {
+            self.works_long(node);
+        }
+        let host = &mut self.hosts[node];
         if self.setting.wrong == Some(Wrong::LeavesWork) {
             host.inbox.push_front(Event::WorkEnded);
         }
@@ -197,7 +205,7 @@ impl<S: Subject> World<S> {
     fn send(&mut self, node: usize, to: NodeId, message: MessageOf<S>) {
         let host = &mut self.hosts[node];
         host.sent += 1;
-        let (from, at) = (host.id, usize::from(to.get()) - 1);
+        let (from, at, with) = (host.id, usize::from(to.get()) - 1, host.runs_with);
         let mut random = Random::of(&[self.setting.seed, node as u64, host.sent]);
         self.counts.sent += 1;
         let arrivals = self.network.arrivals(self.now, (node, at), &mut random);
@@ -207,7 +215,7 @@ impl<S: Subject> World<S> {
             self.note(node, format_args!("sends {message:?} to n{to}{lost}"));
         }
         for arrival in arrivals.into_iter().flatten() {
-            self.push(arrival, Happening::Arrives { from, to: at, message });
+            self.push(arrival, Happening::Arrives { from, to: at, with, message });
         }
         let says = S::says(&message);
         let led = matches!(says, Says::Leads(epoch) if self.hosts[node].led.led(epoch));

@@ -31,6 +31,12 @@ pub struct Counts {
     pub leaders: u64,
     /// Faults that struck.
     pub faults: u64,
+    /// Transfers that were answered with the epoch of the node that was to lead.
+    pub transfers: u64,
+    /// Lists of members, and durations, that operators gave out.
+    pub changes: u64,
+    /// What an operator gave to a node, and the node refused.
+    pub refused: u64,
 }
 
 /// An invariant is broken.

@@ -62,6 +62,14 @@ impl<S: Subject> World<S> {
                     self.happens(node, Event::Stop);
                 }
             }
+            Blow::Transfer(to, condition) => self.ask_to_transfer(place, to, condition, until),
+            Blow::Change(node, part) => self.change(node, part, until),
+            Blow::Mistake(seed) => self.mistake(place, seed, until),
+            Blow::Reload(durations) => self.reload(durations, until),
+            Blow::Far { one, other, there, back } => {
+                self.network.lengthen(one, other, there);
+                self.network.lengthen(other, one, back);
+            }
             Blow::Rate(target, ppm) => {
                 let node = self.find(target);
                 self.struck[place] = Some((node, 0));
@@ -97,6 +105,8 @@ impl<S: Subject> World<S> {
             (Blow::Ask(_, Request::Unfit), Some((node, life))) if self.hosts[node].life == life => {
                 self.ask(node, Command::SetHealthy(true));
             }
+            (Blow::Transfer(_, condition), Some(struck)) => self.end_transfer(condition, struck),
+            (Blow::Mistake(_), _) => self.repair(place),
             // At a rate that is right the clocks would agree again; they keep what they have until
             // another fault changes it, unless all faults are over.
             (Blow::Rate(..), Some((node, _))) if self.now >= self.setting.terms.calm => {
@@ -121,7 +131,7 @@ impl<S: Subject> World<S> {
     }
 
     /// Cuts the links of a fault, or heals them.
-    fn links(&mut self, fault: &Fault, cut: bool) {
+    pub(super) fn links(&mut self, fault: &Fault, cut: bool) {
         let mut links = Vec::new();
         match &fault.blow {
             Blow::Cut(from, to) => links.push((*from, *to)),
@@ -164,7 +174,7 @@ impl<S: Subject> World<S> {
     }
 
     /// A process stops. What arrives waits.
-    fn stop(&mut self, node: usize) {
+    pub(super) fn stop(&mut self, node: usize) {
         let (now, host) = (self.now, &mut self.hosts[node]);
         if host.stopped == 0 {
             host.stopped_at = now;
@@ -206,6 +216,7 @@ impl<S: Subject> World<S> {
             return;
         }
         self.note(node, format_args!("crashes"));
+        self.transfer = self.transfer.filter(|transfer| transfer.node != node);
         let mut random = Random::of(&[self.setting.seed, 0xc4a5, node as u64, self.now.0]);
         let early = self.setting.wrong == Some(Wrong::SaysSynced);
         let host = &mut self.hosts[node];

@@ -39,13 +39,16 @@ use super::http::{Http, Keys};
 use super::overrides::OverrideArgs;
 use super::reload::{self, Reload};
 use super::script::Scripts;
-use super::{Failure, hooks, log, service};
+use super::{Failure, hooks, itself, log, service};
 
 /// The exit status when the node itself cannot go on.
 const CANNOT: u8 = 125;
 
 /// The exit status when the leadership is lost, with `--once`; `EX_TEMPFAIL` of sysexits.h.
 const LOST: u8 = 75;
+
+/// How long a node that is to start anew does not run: until then it has.
+const LONGEST_STOP: Duration = Duration::from_secs(60);
 
 /// How long between two looks at the lease.
 const LOOK: Duration = Duration::from_millis(10);
@@ -249,9 +252,26 @@ async fn take_part<C: Runnable>(
     let told = service::keep_told(vec![election.handle()]);
     let asked = Notify::new();
     let replace = |credentials: config::Credentials| election.replace_credentials(credentials);
-    let running = reload::Running { log: started, hooks: &hooks, replace_credentials: &replace };
+    let prefer = |priority| election.set_priority(priority);
+    let running = reload::Running {
+        log: started,
+        hooks: &hooks,
+        replace_credentials: &replace,
+        set_priority: &prefer,
+    };
     let (scripts, group) = (&hooks.scripts, group.as_ref());
     let code = tokio::select! {
+        () = superseded(&election) => {
+            service::reloading();
+            election.leave().await?;
+            hooks.finish().await;
+            started.lines.flush(log::LAST_WORDS);
+            // One that has come meanwhile ends it; after this line, the system does.
+            return match signals.asked_to_end() {
+                Some(signal) => Ok(by_signal(signal)),
+                None => Err(itself::start_anew().into()),
+            };
+        }
         code = commands(args, &election, scripts, group, &mut signals, &asked) => code?,
         () = reloads(&mut again, &asked, &running, &options) => unreachable!("it goes on"),
         () = told => unreachable!("it goes on"),
@@ -267,6 +287,20 @@ async fn take_part<C: Runnable>(
     election.leave().await?;
     hooks.finish().await;
     Ok(code)
+}
+
+/// Returns when the node is to start anew with another list of members, and its command has ended.
+async fn superseded(election: &Election) {
+    let config_epoch = election.superseded().await;
+    let mut leadership = election.leadership();
+    let node = leadership.now().node.get();
+    tracing::info!(node, config_epoch, "starts anew with the new list of members");
+    let stops = election.step_down(LONGEST_STOP);
+    tokio::select! {
+        // A leader stops once its work has ended.
+        _ = leadership.wait_for(|now| !now.is_self()) => {}
+        _ = stops => {}
+    }
 }
 
 /// Reads the configuration again whenever that is asked for. Never returns.
@@ -413,6 +447,15 @@ impl Signals {
             [SignalKind::hangup(), SignalKind::user_defined1(), SignalKind::user_defined2()];
         let kept = kept.iter().map(|signal| signal.raw()).collect();
         Ok(Self { last: all(last)?, others: all(others)?, kept })
+    }
+
+    /// The signal that has asked this program to end, if one has.
+    fn asked_to_end(&mut self) -> Option<i32> {
+        let mut context = Context::from_waker(Waker::noop());
+        let asked = |(raw, signal): &mut (i32, Signal)| {
+            matches!(signal.poll_recv(&mut context), Poll::Ready(Some(()))).then_some(*raw)
+        };
+        self.last.iter_mut().find_map(asked)
     }
 
     /// Forgets those that are for a command alone, and have come before there was one.

@@ -1,18 +1,11 @@
 //! When certificates expire, and what is said of one that expires soon.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use humantime::format_rfc3339_seconds;
-use rustls::client::verify_server_cert_signed_by_trust_anchor;
-use rustls::pki_types::{CertificateDer, UnixTime};
-use rustls::server::ParsedCertificate;
-use rustls::{CertificateError, RootCertStore};
 use serde::{Deserialize, Serialize};
-
-use super::tls;
-use crate::config::Error;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -72,25 +65,6 @@ pub struct Expiry {
 }
 
 impl Expiry {
-    /// Reads a file of certificates.
-    pub(in crate::config) fn read(which: CertificateUse, file: &Path) -> Result<Vec<Self>, Error> {
-        Ok(Self::all(which, file, &tls::certificates(file)?))
-    }
-
-    /// Those of the certificates of one file. One that is older than version 3 of X.509 is left
-    /// out: the library reads no end of it.
-    pub(super) fn all(
-        which: CertificateUse,
-        file: &Path,
-        certificates: &[CertificateDer<'_>],
-    ) -> Vec<Self> {
-        let expiry = |(number, certificate): (u32, &CertificateDer<'_>)| {
-            let not_after = not_after(certificate)?;
-            Some(Self { which, file: file.to_owned(), number, not_after })
-        };
-        (1..).zip(certificates).filter_map(expiry).collect()
-    }
-
     /// Returns the number of whole days that are left: 0 on the last day, and negative after it.
     #[must_use]
     pub fn days_left(&self, now: SystemTime) -> i64 {
@@ -156,58 +130,12 @@ impl fmt::Display for Expiry {
     }
 }
 
-/// The end of the validity of a certificate. The library tells it in the error of a verification at
-/// a later time. The validity is what a verification looks at first, so nothing else matters.
-fn not_after(certificate: &CertificateDer<'_>) -> Option<SystemTime> {
-    let parsed = ParsedCertificate::try_from(certificate).ok()?;
-    let late = UnixTime::since_unix_epoch(Duration::from_secs(u64::MAX));
-    let roots = RootCertStore::empty();
-    let verified = verify_server_cert_signed_by_trust_anchor(&parsed, &roots, &[], late, &[]);
-    match verified.err()? {
-        rustls::Error::InvalidCertificate(CertificateError::ExpiredContext {
-            not_after, ..
-        }) => SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(not_after.as_secs())),
-        _ => None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use rcgen::{BasicConstraints, CertificateParams, IsCa, KeyPair, date_time_ymd};
-
     use super::*;
 
     fn expiry(not_after: SystemTime) -> Expiry {
         Expiry { which: CertificateUse::Node, file: "node.pem".into(), number: 1, not_after }
-    }
-
-    /// The end is read from what the library says of a certificate: of those of authorities, too,
-    /// of both ways in which a time is written, and whether the certificate is valid or not.
-    #[test]
-    fn the_end_of_a_certificate_is_read() {
-        for (year, seconds) in [
-            (2001, 978_307_200),
-            (2049, 2_493_072_000),
-            (2050, 2_524_608_000),
-            (2100, 4_102_444_800),
-        ] {
-            for is_ca in [
-                IsCa::NoCa,
-                IsCa::ExplicitNoCa,
-                IsCa::Ca(BasicConstraints::Unconstrained),
-                IsCa::Ca(BasicConstraints::Constrained(0)),
-            ] {
-                let mut about = CertificateParams::default();
-                about.not_before = date_time_ymd(2000, 1, 1);
-                about.not_after = date_time_ymd(year, 1, 1);
-                about.is_ca = is_ca;
-                let key = KeyPair::generate().expect("a key");
-                let certificate = about.self_signed(&key).expect("a certificate");
-                let end = SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
-                assert_eq!(not_after(certificate.der()), Some(end), "{year}");
-            }
-        }
-        assert_eq!(not_after(&CertificateDer::from(vec![0x30, 0])), None);
     }
 
     #[test]

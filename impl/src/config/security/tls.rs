@@ -1,18 +1,24 @@
 //! Certificates: that a node is the one that it says, and what to do if one cannot be used.
+//!
+//! No other module of the library uses rustls. Without the feature `tls`, the file `without_tls.rs`
+//! is in the place of this one.
 
 use std::fmt;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
-use rustls::client::{Resumption, verify_server_name};
+use rustls::client::{Resumption, verify_server_cert_signed_by_trust_anchor, verify_server_name};
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::server::{NoServerSessionStorage, ParsedCertificate, WebPkiClientVerifier};
 use rustls::{CertificateError, ClientConfig, RootCertStore, ServerConfig, crypto, version};
-use tokio_rustls::{TlsAcceptor, TlsConnector};
+use tokio::net::TcpStream;
+use tokio_rustls::{TlsAcceptor, TlsConnector, client, server};
 
 use super::expiry::{CertificateUse, Expiry};
-use super::{read, read_private};
+use super::{LARGEST, cannot_read, open, read_private};
 use crate::config::{ClusterId, Error};
 use crate::protocol::NodeId;
 
@@ -27,8 +33,8 @@ pub(crate) struct Tls {
     own: (CertificateDer<'static>, PathBuf),
     /// When this certificate expires, and those of the authorities.
     expiries: Arc<[Expiry]>,
-    pub(crate) acceptor: TlsAcceptor,
-    pub(crate) connector: TlsConnector,
+    acceptor: TlsAcceptor,
+    connector: TlsConnector,
 }
 
 impl fmt::Debug for Tls {
@@ -67,8 +73,8 @@ impl Tls {
         let roots = authorities(ca, &trusted)?;
         let own = (chain[0].clone(), certificate.to_owned());
         let expiries = [
-            Expiry::all(CertificateUse::Node, certificate, &chain),
-            Expiry::all(CertificateUse::Authority, ca, &trusted),
+            ends(CertificateUse::Node, certificate, &chain),
+            ends(CertificateUse::Authority, ca, &trusted),
         ];
         let unfit = |error: &dyn fmt::Display| unfit(certificate, key, error);
         let provider = Arc::new(crypto::ring::default_provider());
@@ -124,18 +130,83 @@ impl Tls {
         })
     }
 
-    /// The name that the certificate of this node must be for.
-    pub(crate) fn name(&self, node: NodeId) -> Option<ServerName<'static>> {
-        ServerName::try_from(certified_name(&self.cluster, node).ok()?).ok()
+    /// Shows the certificate to the node that was called, which must show that of this node.
+    pub(crate) async fn connect(
+        &self,
+        node: NodeId,
+        stream: TcpStream,
+    ) -> io::Result<client::TlsStream<TcpStream>> {
+        let name = certified_name(&self.cluster, node).map_err(io::Error::other)?;
+        let name = ServerName::try_from(name).map_err(io::Error::other)?;
+        self.connector.connect(name, stream).await
+    }
+
+    /// Shows the certificate to a caller. Returns that of the caller, too.
+    pub(crate) async fn accept(
+        &self,
+        stream: TcpStream,
+    ) -> io::Result<(server::TlsStream<TcpStream>, Option<ShownCertificate>)> {
+        let stream = self.acceptor.accept(stream).await?;
+        let shown = stream.get_ref().1.peer_certificates().and_then(|chain| chain.first());
+        let shown = shown.map(|certificate| ShownCertificate {
+            certificate: certificate.clone().into_owned(),
+            tls: self.clone(),
+        });
+        Ok((stream, shown))
     }
 
     /// Whether a certificate, which a known authority has signed, is that of this node.
-    pub(crate) fn is(&self, certificate: &CertificateDer<'_>, node: NodeId) -> bool {
-        let (Ok(parsed), Some(name)) = (ParsedCertificate::try_from(certificate), self.name(node))
+    fn is(&self, certificate: &CertificateDer<'_>, node: NodeId) -> bool {
+        let (Ok(parsed), Ok(name)) =
+            (ParsedCertificate::try_from(certificate), certified_name(&self.cluster, node))
         else {
             return false;
         };
-        verify_server_name(&parsed, &name).is_ok()
+        ServerName::try_from(name).is_ok_and(|name| verify_server_name(&parsed, &name).is_ok())
+    }
+}
+
+/// A certificate that a caller has shown, and that a known authority has signed.
+pub(crate) struct ShownCertificate {
+    certificate: CertificateDer<'static>,
+    tls: Tls,
+}
+
+impl ShownCertificate {
+    /// Whether it is that of this node.
+    pub(crate) fn is(&self, node: NodeId) -> bool {
+        self.tls.is(&self.certificate, node)
+    }
+}
+
+/// The certificate that a node shows by HTTP, and the certificates of others that it accepts. It is
+/// not printed. It can only be had with the feature `tls`.
+#[derive(Clone)]
+pub struct Certificates(Arc<ServerConfig>);
+
+impl Certificates {
+    /// Returns the TLS configuration for a server of the program's own.
+    #[must_use]
+    pub fn server(&self) -> Arc<ServerConfig> {
+        Arc::clone(&self.0)
+    }
+
+    /// Shows the certificate to a process that has connected. Returns whether that has shown one,
+    /// too.
+    #[cfg(feature = "http")]
+    pub(crate) async fn accept(
+        &self,
+        stream: TcpStream,
+    ) -> io::Result<(server::TlsStream<TcpStream>, bool)> {
+        let stream = TlsAcceptor::from(self.server()).accept(stream).await?;
+        let certified = stream.get_ref().1.peer_certificates().is_some();
+        Ok((stream, certified))
+    }
+}
+
+impl fmt::Debug for Certificates {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Certificates(..)")
     }
 }
 
@@ -145,7 +216,7 @@ pub(in crate::config) fn for_http(
     certificate: &Path,
     key: &Path,
     client_ca: Option<&Path>,
-) -> Result<ServerConfig, Error> {
+) -> Result<Certificates, Error> {
     let provider = Arc::new(crypto::ring::default_provider());
     let unfit = |error: &dyn fmt::Display| unfit(certificate, key, error);
     let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
@@ -169,7 +240,7 @@ pub(in crate::config) fn for_http(
     server.session_storage = Arc::new(NoServerSessionStorage {});
     server.send_tls13_tickets = 0;
     server.alpn_protocols = vec![b"http/1.1".to_vec()];
-    Ok(server)
+    Ok(Certificates(Arc::new(server)))
 }
 
 fn wrong(path: &Path, problem: &str) -> Error {
@@ -180,9 +251,44 @@ fn unfit(certificate: &Path, key: &Path, error: &dyn fmt::Display) -> Error {
     wrong(certificate, &format!("does not fit to {}: {error}", key.display()))
 }
 
+/// Reads when the certificates of a file expire.
+pub(in crate::config) fn expiries(
+    which: CertificateUse,
+    file: &Path,
+) -> Result<Vec<Expiry>, Error> {
+    Ok(ends(which, file, &certificates(file)?))
+}
+
+/// When the certificates of one file expire. One that is older than version 3 of X.509 is left out:
+/// the library reads no end of it.
+fn ends(which: CertificateUse, file: &Path, certificates: &[CertificateDer<'_>]) -> Vec<Expiry> {
+    let expiry = |(number, certificate): (u32, &CertificateDer<'_>)| {
+        let not_after = not_after(certificate)?;
+        Some(Expiry { which, file: file.to_owned(), number, not_after })
+    };
+    (1..).zip(certificates).filter_map(expiry).collect()
+}
+
+/// The end of the validity of a certificate. The library tells it in the error of a verification at
+/// a later time. The validity is what a verification looks at first, so nothing else matters.
+fn not_after(certificate: &CertificateDer<'_>) -> Option<SystemTime> {
+    let parsed = ParsedCertificate::try_from(certificate).ok()?;
+    let late = UnixTime::since_unix_epoch(Duration::from_secs(u64::MAX));
+    let roots = RootCertStore::empty();
+    let verified = verify_server_cert_signed_by_trust_anchor(&parsed, &roots, &[], late, &[]);
+    match verified.err()? {
+        rustls::Error::InvalidCertificate(CertificateError::ExpiredContext {
+            not_after, ..
+        }) => SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(not_after.as_secs())),
+        _ => None,
+    }
+}
+
 /// The certificates in a file; one at least.
-pub(super) fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, Error> {
-    let text = read(path)?;
+fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, Error> {
+    let (file, _) = open(path)?;
+    let mut text = Vec::new();
+    file.take(LARGEST).read_to_end(&mut text).map_err(|error| cannot_read(path, &error))?;
     let read: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&text).collect();
     read.ok()
         .filter(|certificates| !certificates.is_empty())
@@ -207,7 +313,7 @@ fn private_key(path: &Path) -> Result<PrivateKeyDer<'static>, Error> {
 
 /// What is wrong with the certificate of the other side, and what to do; or what it says is wrong
 /// with that of this side. `None` if it is something else, such as the end of the connection.
-pub(crate) fn explain(error: &std::io::Error) -> Option<String> {
+pub(crate) fn explain(error: &io::Error) -> Option<String> {
     use rustls::{AlertDescription as Alert, Error as Tls};
     const CA: &str = "give every node the same `ca_file`, and a certificate from it";
     const RENEW: &str = "replace it, or set the clocks right";
@@ -250,4 +356,40 @@ pub(crate) fn explain(error: &std::io::Error) -> Option<String> {
         }
         other => format!("TLS: {other}"),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use rcgen::{BasicConstraints, CertificateParams, IsCa, KeyPair, date_time_ymd};
+
+    use super::*;
+
+    /// The end is read from what the library says of a certificate: of those of authorities, too,
+    /// of both ways in which a time is written, and whether the certificate is valid or not.
+    #[test]
+    fn the_end_of_a_certificate_is_read() {
+        for (year, seconds) in [
+            (2001, 978_307_200),
+            (2049, 2_493_072_000),
+            (2050, 2_524_608_000),
+            (2100, 4_102_444_800),
+        ] {
+            for is_ca in [
+                IsCa::NoCa,
+                IsCa::ExplicitNoCa,
+                IsCa::Ca(BasicConstraints::Unconstrained),
+                IsCa::Ca(BasicConstraints::Constrained(0)),
+            ] {
+                let mut about = CertificateParams::default();
+                about.not_before = date_time_ymd(2000, 1, 1);
+                about.not_after = date_time_ymd(year, 1, 1);
+                about.is_ca = is_ca;
+                let key = KeyPair::generate().expect("a key");
+                let certificate = about.self_signed(&key).expect("a certificate");
+                let end = SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
+                assert_eq!(not_after(certificate.der()), Some(end), "{year}");
+            }
+        }
+        assert_eq!(not_after(&CertificateDer::from(vec![0x30, 0])), None);
+    }
 }

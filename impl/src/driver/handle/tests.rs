@@ -26,8 +26,10 @@ struct Node {
 impl Node {
     fn new() -> Self {
         let clock = ManualClock::new();
-        let (publisher, leadership, history) = Publisher::new(NodeId::new(1).expect("not zero"));
-        let (lease_writer, leases) = LeaseWriter::new(clock.clone(), Duration::from_secs(1));
+        let id = NodeId::new(1).expect("not zero");
+        let (publisher, leadership, history) = Publisher::new(id);
+        let length = Duration::from_secs(1);
+        let (lease_writer, leases) = LeaseWriter::new(id, clock.clone(), length);
         let (commands, _) = commands::channel();
         let report = Arc::new(|| unreachable!("no test asks"));
         let links = Links::<()>::new(std::iter::empty(), Duration::from_secs(1), clock.clone());
@@ -43,6 +45,8 @@ impl Node {
             incarnation: 1,
             election: Duration::from_secs(1),
             gauges,
+            standing: OwnStanding::default(),
+            lists: OwnLists::default(),
         };
         Self { handle, publisher, lease_writer, clock }
     }

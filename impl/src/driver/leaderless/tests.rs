@@ -16,6 +16,8 @@ fn reached(node: u16) -> MemberReport {
         link: Link::Connected,
         problem: None,
         heard: true,
+        priority: Some(100),
+        fit: Some(true),
         error: None,
         error_ms: None,
         sent: 0,

@@ -6,8 +6,9 @@ use bytes::{Bytes, BytesMut};
 use proptest::prelude::*;
 use tokio_util::codec::{Decoder, Encoder};
 
+use super::super::standing::Maintenance;
 use super::*;
-use crate::config::{CertificateUse, GroupName};
+use crate::config::{CertificateUse, Config, GroupName, ListMark, MemberList, Proposal};
 use crate::protocol::bully::Message;
 use crate::protocol::{Epoch, Members, Role, list_ring};
 use crate::report::{
@@ -48,6 +49,7 @@ fn opening() -> impl Strategy<Value = Opening> {
     prop_oneof![
         hello().prop_map(Opening::Hello),
         Just(Opening::StatusRequest),
+        any::<u64>().prop_map(Opening::ListRequest),
         (id(), any::<u64>()).prop_map(|(node, incarnation)| Opening::AreYou { node, incarnation }),
         "[a-z]{1,64}".prop_map(Opening::GroupStatusRequest),
     ]
@@ -84,6 +86,8 @@ fn member() -> impl Strategy<Value = MemberReport> {
                 link,
                 problem,
                 heard,
+                priority: heard.then_some(7),
+                fit: heard.then_some(observes),
                 error,
                 error_ms,
                 sent,
@@ -140,6 +144,8 @@ fn report() -> impl Strategy<Value = StatusReport> {
                 counters,
                 certificates,
                 witnesses: vec![node; usize::from(bad % 2 == 0)],
+                priority: seq.to_le_bytes()[0],
+                maintenance: seq % 2 == 0,
             }
         },
     )
@@ -157,6 +163,15 @@ fn groups() -> impl Strategy<Value = GroupsReport> {
     })
 }
 
+fn known_list() -> impl Strategy<Value = KnownList> {
+    (any::<u64>(), any::<bool>()).prop_map(|(number, decided)| {
+        let members = [(1, "10.0.0.1:7000"), (2, "10.0.0.2:7000"), (3, "10.0.0.3:7000")];
+        let list = Config::new("orders", 1, members).expect("valid").list();
+        let proposal = Proposal { epoch: Epoch::new(number), turn: 1 };
+        KnownList { list: MemberList { config_epoch: number, ..list }, proposal, decided }
+    })
+}
+
 fn reply() -> impl Strategy<Value = Reply> {
     prop_oneof![
         hello().prop_map(Reply::Hello),
@@ -164,6 +179,7 @@ fn reply() -> impl Strategy<Value = Reply> {
         report().prop_map(|report| Reply::Status(Box::new(report))),
         any::<bool>().prop_map(Reply::Is),
         groups().prop_map(|report| Reply::Groups(Box::new(report))),
+        proptest::option::of(known_list()).prop_map(|known| Reply::List(known.map(Box::new))),
     ]
 }
 
@@ -217,11 +233,11 @@ proptest! {
 
     /// What the releases before this one would send, and read.
     #[test]
-    fn before_version_8_a_status_is_refused(report in report(), version in 5_u16..8) {
+    fn before_version_9_a_status_is_refused(report in report(), version in 5_u16..9) {
         let reply = Reply::Status(Box::new(report));
         let refused = Reply::decode(&reply.encode(version).expect("fits"), version);
         prop_assert!(matches!(refused, Ok(Reply::Refused(_))), "{refused:?}");
-        prop_assert_eq!(Reply::decode(&reply.encode(8).expect("fits"), 8), Ok(reply));
+        prop_assert_eq!(Reply::decode(&reply.encode(9).expect("fits"), 9), Ok(reply));
     }
 
     #[test]
@@ -337,7 +353,12 @@ fn every_frame_survives_a_round_trip() {
         frame
     });
     assert_eq!(grouped[0], Frame::Message(Message::Coordinator), "as a node without groups has it");
-    for frame in messages.into_iter().chain(others).chain(grouped) {
+    let maintenance = Maintenance::default().decide(true);
+    let proposal = Proposal { epoch: Epoch::new(u64::MAX), turn: u32::MAX };
+    let keeps = ListMark { number: u64::MAX, proposal, digest: u64::MAX };
+    let standing = Standing { priority: 9, fit: true, maintenance, keeps, decided: u64::MAX };
+    let standing = Frame::Standing(standing);
+    for frame in messages.into_iter().chain(others).chain(grouped).chain([standing]) {
         let bytes = encode_frame(&frame).expect("fits");
         assert_eq!(decode_frame(&bytes), Ok(frame));
         assert_eq!(decode_frame::<Message>(&[]), Err(FrameError::Malformed));
@@ -401,6 +422,8 @@ fn the_largest_status_report_fits_into_a_frame() {
         link: Link::Connecting,
         problem: None,
         heard: true,
+        priority: Some(u8::MAX),
+        fit: Some(true),
         error: None,
         error_ms: Some(u64::MAX),
         sent: u64::MAX,
@@ -438,6 +461,8 @@ fn the_largest_status_report_fits_into_a_frame() {
         counters: Counters { attempts: u64::MAX, ..Counters::default() },
         certificates: vec![certificate; MOST_CERTIFICATES],
         witnesses: vec![id(u16::MAX); Members::MAX - 1],
+        priority: u8::MAX,
+        maintenance: true,
     };
     assert!(encode(&Reply::Status(Box::new(report))).is_ok());
 }

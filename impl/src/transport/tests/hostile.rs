@@ -10,6 +10,7 @@ use rand::seq::IndexedRandom as _;
 use rand::{Rng, SeedableRng};
 
 use super::super::frame::VERSIONS;
+use super::super::standing::Standing;
 use super::*;
 use crate::config::Mode;
 use crate::protocol::Epoch;
@@ -87,6 +88,7 @@ fn good() -> Vec<Vec<u8>> {
         Opening::Hello(hello(2)),
         Opening::StatusRequest,
         Opening::AreYou { node: id(1), incarnation: 7 },
+        Opening::ListRequest(3),
     ]
     .map(|opening| opening.encode(VERSIONS.newest).expect("fits"));
     let frames = [
@@ -96,6 +98,7 @@ fn good() -> Vec<Vec<u8>> {
         Frame::Ping(7),
         Frame::Pong(7),
         Frame::Rival,
+        Frame::Standing(Standing { priority: 200, fit: true, ..Standing::default() }),
     ]
     .map(|frame| frame::encode_frame(&frame).expect("fits"));
     let votes: Vec<_> = votes()
@@ -307,6 +310,7 @@ async fn damaged_connections_with_a_secret_end_and_leave_nothing_behind() {
     survives_damage(secrets(7, None), secrets(7, None), 400).await;
 }
 
+#[cfg(feature = "tls")]
 #[tokio::test]
 async fn damaged_connections_with_certificates_end_and_leave_nothing_behind() {
     let authority = certificates::Authority::new("the authority");

@@ -3,6 +3,7 @@
 
 use super::super::frame::{Greeting, Versions};
 use super::super::health::Cause;
+use super::super::standing::Standing;
 use super::*;
 use crate::report::LinkMeasurements;
 
@@ -90,6 +91,8 @@ async fn a_node_that_has_nothing_to_say_pings_a_peer_that_knows_pings() {
     tasks.spawn(outgoing::maintain(context, Arc::clone(&peer)));
     let mut connection = answer(&listener, 2).await;
     let started = Instant::now();
+    let standing = Frame::Standing(Standing::default());
+    assert_eq!(next(&mut connection).await, standing, "once");
     for number in 1..=4 {
         assert_eq!(next(&mut connection).await, Frame::Ping(number));
     }
@@ -103,6 +106,7 @@ async fn a_ping_is_answered_on_the_other_connection_and_its_answer_is_measured()
     let (peer, address, _tasks, mut arrivals) = node(there, LONG).await;
     let mut from_node = answer(&listener, 2).await;
     let mut to_node = speak(address).await;
+    assert!(matches!(next(&mut from_node).await, Frame::Standing(_)), "it says what it is");
     let Frame::Ping(number) = next(&mut from_node).await else { panic!("the first is at once") };
     let took = Duration::from_millis(50);
     tokio::time::sleep(took).await;

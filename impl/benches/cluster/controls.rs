@@ -1,0 +1,245 @@
+//! `forked-lists` and `killed-together`: what a daemon must not let happen, and an older one did.
+//! The checks are those of the soak, so such a daemon shows that they find it.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use anyhow::Context as _;
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+use super::cluster::{Cluster, Security, Setup, daemon, quorum_section};
+use super::members::Members;
+use super::network::Loopback;
+use super::probe::Probe;
+use super::process;
+use super::report::table;
+use super::resource::Resource;
+use super::soak::{ENDED_EARLY, LIMIT, timing};
+use super::wait;
+
+/// How long between two looks at which nodes lead.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Of what was violated, so much is printed.
+const SHOWN: usize = 10;
+
+// No comment for the help: what the two commands do stands with them.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct Args {
+    /// How many rounds
+    #[arg(long, value_name = "COUNT", default_value_t = 10)]
+    pub(crate) rounds: usize,
+
+    /// The daemon, such as one of an older release; without it, the one of today. Give the whole
+    /// path: cargo starts this program in `impl`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) program: Option<PathBuf>,
+
+    /// How the nodes know each other
+    #[arg(long, value_name = "MODE", default_value = "tls")]
+    pub(crate) security: Security,
+
+    /// The times of the protocol, as a multiple of the usual ones
+    #[arg(long, value_name = "FACTOR", default_value_t = 1.0)]
+    pub(crate) pace: f64,
+
+    /// Print the rounds as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// What is done in each round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Control {
+    ForkedLists,
+    KilledTogether,
+}
+
+/// A cluster whose leaders write to a resource, and what asks it.
+struct Watched {
+    cluster: Cluster,
+    resource: Resource,
+    probe: Probe,
+}
+
+impl Watched {
+    fn start(args: &Args, nodes: u16) -> anyhow::Result<Self> {
+        let program = match &args.program {
+            None => daemon(),
+            Some(file) => std::fs::canonicalize(file).with_context(|| {
+                format!("--program {}: give the whole path of a file", file.display())
+            })?,
+        };
+        let (resource, timing) = (Resource::serve()?, timing(args.pace));
+        let setup = Setup {
+            program,
+            nodes,
+            members: Members::of(1, 1..=nodes),
+            section: Box::new(move |_| quorum_section(&timing, 1.0)),
+            protocol: "quorum",
+            security: args.security,
+            resource: Some(resource.clone()),
+            network_timeout: Duration::from_secs(1),
+        };
+        let mut cluster = Cluster::new(setup, Box::new(Loopback::new(nodes)))?;
+        (1..=nodes).try_for_each(|node| cluster.start(node))?;
+        let probe = Probe::start(cluster.http.clone());
+        let watched = Self { cluster, resource, probe };
+        watched.settle()?;
+        Ok(watched)
+    }
+
+    /// Waits until a leader writes, and all follow it.
+    fn settle(&self) -> anyhow::Result<()> {
+        let (nodes, since) = (self.cluster.up(), Instant::now());
+        wait::until("a leader writes", LIMIT, || self.resource.epoch() > 0)?;
+        wait::until("all nodes follow one", LIMIT, || self.probe.agreed(&nodes, since))?;
+        Ok(())
+    }
+
+    /// What was violated so far, by the checks of the soak.
+    fn violations(&self) -> Vec<String> {
+        let (wrote, led) = (self.resource.seen().violations, self.probe.judge().1);
+        [wrote, led, self.cluster.judge_logs().1].concat()
+    }
+}
+
+pub(crate) fn run(args: &Args, control: Control) -> anyhow::Result<ExitCode> {
+    let report = control_report(args, control)?;
+    if args.json {
+        println!("{report:#}");
+    } else {
+        print(&report, control);
+    }
+    Ok(if report["violations"] != json!([]) {
+        ExitCode::FAILURE
+    } else if report["ended_early"] == true {
+        ExitCode::from(ENDED_EARLY)
+    } else {
+        ExitCode::SUCCESS
+    })
+}
+
+/// All rounds, and their report.
+pub(crate) fn control_report(args: &Args, control: Control) -> anyhow::Result<Value> {
+    let (mut rounds, mut violations) = (Vec::new(), Vec::new());
+    let mut watched = None;
+    for number in 1..=args.rounds {
+        let done = match control {
+            Control::ForkedLists => forked_lists(args, &mut violations),
+            Control::KilledTogether => killed_together(args, &mut watched),
+        };
+        let mut round = match done {
+            Ok(round) => round,
+            // What is known until now is worth printing.
+            Err(error) => {
+                if !wait::asked_to_end() {
+                    violations.push(format!("round {number}: {error:#}"));
+                }
+                break;
+            }
+        };
+        round["round"] = json!(number);
+        if !args.json {
+            eprintln!("{number:4}/{}  {round}", args.rounds);
+        }
+        rounds.push(round);
+    }
+    violations.extend(watched.iter().flat_map(Watched::violations));
+    let ended_early = rounds.len() < args.rounds;
+    Ok(json!({ "rounds": rounds, "violations": violations, "ended_early": ended_early }))
+}
+
+/// Four nodes have a list. Half of them restart with one that lacks node 4, and half with one that
+/// lacks node 3, under the same number.
+fn forked_lists(args: &Args, violations: &mut Vec<String>) -> anyhow::Result<Value> {
+    let mut watched = Watched::start(args, 4)?;
+    for node in 1..=4 {
+        let voters = if node % 2 == 1 { [1, 2, 3] } else { [1, 2, 4] };
+        watched.cluster.configure(node, &Members::of(2, voters))?;
+        watched.cluster.restart(node, LIMIT)?;
+    }
+    let written = watched.resource.seen().accepted;
+    let mut looks = Vec::new();
+    let until = Instant::now() + timing(args.pace).promise * 6;
+    let mut ended = Ok(());
+    while Instant::now() < until && ended.is_ok() {
+        looks.push(Instant::now());
+        ended = wait::sleep(LOOK);
+    }
+    let seen = watched.resource.seen();
+    let found = watched.violations();
+    let round = json!({
+        "looks": looks.len(),
+        "two_led": watched.probe.two_led(&looks),
+        "writes": seen.accepted - written,
+        "shared": seen.shared,
+        "commands_beside": seen.beside,
+        "violations": found.len(),
+    });
+    violations.extend(found);
+    ended.map(|()| round)
+}
+
+/// The leader's node and the keeper of its command are killed at once, again and again.
+fn killed_together(args: &Args, watched: &mut Option<Watched>) -> anyhow::Result<Value> {
+    if watched.is_none() {
+        *watched = Some(Watched::start(args, 3)?);
+    }
+    let Watched { cluster, resource, .. } = watched.as_mut().context("started above")?;
+    let before = resource.seen();
+    let latest = before.latest.context("no leader writes")?;
+    let commands = cluster.kill_with_keeper(latest.node)?;
+    anyhow::ensure!(!commands.is_empty(), "node {} leads without a command", latest.node);
+    wait::until("another leader writes", LIMIT, || resource.epoch() > latest.epoch)?;
+    let left: Vec<_> = commands.into_iter().filter(|&command| process::writes(command)).collect();
+    for &command in &left {
+        // It may have ended by itself just now.
+        let _ = process::send(command, Signal::KILL);
+    }
+    let after = resource.seen();
+    let round = json!({
+        "commands_left": left.len(),
+        "commands_beside": after.beside - before.beside,
+        "refused": after.refused - before.refused,
+        "shared": after.shared - before.shared,
+    });
+    cluster.start(latest.node)?;
+    if let Some(watched) = watched {
+        watched.settle()?;
+    }
+    Ok(round)
+}
+
+fn print(report: &Value, control: Control) {
+    let forked = [
+        ("round", "round"),
+        ("looks", "looks"),
+        ("two led", "two_led"),
+        ("writes", "writes"),
+        ("shared epoch", "shared"),
+        ("two commands", "commands_beside"),
+        ("violations", "violations"),
+    ];
+    let killed = [
+        ("round", "round"),
+        ("command left", "commands_left"),
+        ("two commands", "commands_beside"),
+        ("writes refused", "refused"),
+        ("shared epoch", "shared"),
+    ];
+    let heads = if control == Control::ForkedLists { &forked[..] } else { &killed[..] };
+    print!("{}", table(heads, report["rounds"].as_array().into_iter().flatten()));
+    if report["ended_early"] == true {
+        println!("\nEnded before all rounds were done.");
+    }
+    match report["violations"].as_array() {
+        Some(violations) if !violations.is_empty() => {
+            println!("\nVIOLATED, {} times or more; the first:", violations.len());
+            violations.iter().take(SHOWN).for_each(|violation| println!("  {violation}"));
+        }
+        _ => println!("\nNothing was violated."),
+    }
+}

@@ -1,0 +1,192 @@
+//! The kinds of faults, and the sets of them that have names.
+
+use std::fmt;
+
+use serde::Serialize;
+
+/// A kind of fault. `--faults` names a set of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// Messages are lost.
+    Losses,
+    /// Messages arrive twice, the second time later.
+    Duplicates,
+    /// Messages take long, and overtake each other.
+    Delays,
+    /// A link does not work in one direction.
+    Cuts,
+    /// The nodes are divided in two groups that do not hear each other, or only in one direction.
+    Partitions,
+    /// A process stops and goes on later, at any place of its code.
+    Pauses,
+    /// The rate of a clock changes, within the drift that the configuration allows.
+    Clocks,
+    /// Writes to a disk take long.
+    Stalls,
+    /// A process crashes and restarts later from what was synced.
+    Crashes,
+    /// A process crashes around a sync: before the write, before it is synced, while it handles
+    /// something else meanwhile, after it is synced, between the messages that wait for it, or
+    /// after them.
+    Syncs,
+    /// A node is asked to hand over, to step down or not to run, or its machine is unfit to lead.
+    Requests,
+    /// A process is told to leave, hands over if it leads, and restarts later.
+    Leaves,
+    /// An operator asks the leader to let another node lead, which can or cannot.
+    Transfers,
+    /// An operator changes the list of members, and nodes restart with it one after another.
+    Members,
+    /// An operator gives two lists of members with one number to the nodes, and repairs that.
+    Mistakes,
+    /// Some links are slow for good: a round trip takes longer than the time between two rounds.
+    Distances,
+    /// An operator changes the durations, and nodes restart with them one after another.
+    Reloads,
+}
+
+impl Kind {
+    /// Those that strike nodes of any protocol.
+    pub const ALL: [Self; 12] = [
+        Self::Losses,
+        Self::Duplicates,
+        Self::Delays,
+        Self::Cuts,
+        Self::Partitions,
+        Self::Pauses,
+        Self::Clocks,
+        Self::Stalls,
+        Self::Crashes,
+        Self::Syncs,
+        Self::Requests,
+        Self::Leaves,
+    ];
+
+    /// What operators do, and where they put nodes. A protocol must have what these ask for.
+    pub const OPERATORS: [Self; 5] =
+        [Self::Transfers, Self::Members, Self::Mistakes, Self::Distances, Self::Reloads];
+
+    /// All of them.
+    pub fn every() -> impl Iterator<Item = Self> {
+        Self::ALL.into_iter().chain(Self::OPERATORS)
+    }
+
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Losses => "losses",
+            Self::Duplicates => "duplicates",
+            Self::Delays => "delays",
+            Self::Cuts => "cuts",
+            Self::Partitions => "partitions",
+            Self::Pauses => "pauses",
+            Self::Clocks => "clocks",
+            Self::Stalls => "stalls",
+            Self::Crashes => "crashes",
+            Self::Syncs => "syncs",
+            Self::Requests => "requests",
+            Self::Leaves => "leaves",
+            Self::Transfers => "transfers",
+            Self::Members => "members",
+            Self::Mistakes => "mistakes",
+            Self::Distances => "distances",
+            Self::Reloads => "reloads",
+        }
+    }
+}
+
+/// Which faults there are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Faults {
+    /// These kinds, on every node and link.
+    Of(Vec<Kind>),
+    /// One node, not the leader, is cut off, pauses and crashes, again and again.
+    Flap,
+}
+
+impl Faults {
+    /// Every kind that strikes nodes of any protocol.
+    #[must_use]
+    pub fn all() -> Self {
+        Self::Of(Kind::ALL.to_vec())
+    }
+
+    /// The faults with this name: `none`, `flap`, or kinds joined by `+`, of which `all` is every
+    /// one that strikes nodes of any protocol, and `operators` every other.
+    #[must_use]
+    pub fn named(text: &str) -> Option<Self> {
+        match text {
+            "none" => return Some(Self::Of(Vec::new())),
+            "flap" => return Some(Self::Flap),
+            _ => {}
+        }
+        let mut kinds = Vec::new();
+        for name in text.split('+') {
+            match name {
+                "all" => kinds.extend(Kind::ALL),
+                "operators" => kinds.extend(Kind::OPERATORS),
+                _ => kinds.push(Kind::every().find(|kind| kind.name() == name)?),
+            }
+        }
+        kinds.sort_unstable();
+        kinds.dedup();
+        Some(Self::Of(kinds))
+    }
+
+    /// Whether this kind is among them.
+    #[must_use]
+    pub fn have(&self, kind: Kind) -> bool {
+        matches!(self, Self::Of(kinds) if kinds.contains(&kind))
+    }
+
+    /// Whether this kind is all that there is.
+    #[must_use]
+    pub fn are_only(&self, kind: Kind) -> bool {
+        matches!(self, Self::Of(kinds) if kinds.as_slice() == [kind])
+    }
+
+    /// Whether any is of those that not every protocol has.
+    #[must_use]
+    pub fn have_operators(&self) -> bool {
+        Kind::OPERATORS.into_iter().any(|kind| self.have(kind))
+    }
+}
+
+impl fmt::Display for Faults {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Flap => f.write_str("flap"),
+            Self::Of(kinds) if kinds.is_empty() => f.write_str("none"),
+            Self::Of(kinds) => {
+                let all = Kind::ALL.iter().all(|kind| kinds.contains(kind));
+                let others = kinds.iter().filter(|&kind| !all || !Kind::ALL.contains(kind));
+                let first = all.then_some("all");
+                let names: Vec<_> =
+                    first.into_iter().chain(others.map(|kind| kind.name())).collect();
+                f.write_str(&names.join("+"))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Faults, Kind};
+
+    #[test]
+    fn names_of_faults_are_read_as_they_are_written() {
+        for text in ["all", "none", "flap", "losses", "cuts+pauses+syncs", "all+members"] {
+            let faults = Faults::named(text).expect("a name");
+            assert_eq!(faults.to_string(), text);
+        }
+        assert_eq!(Faults::named("pauses+cuts+cuts"), Faults::named("cuts+pauses"));
+        assert_eq!(Faults::named("earthquakes"), None);
+        let each: Vec<_> = Kind::ALL.into_iter().map(Kind::name).collect();
+        assert_eq!(Faults::named(&each.join("+")), Some(Faults::all()));
+        let others: Vec<_> = Kind::OPERATORS.into_iter().map(Kind::name).collect();
+        assert_eq!(Faults::named(&others.join("+")), Faults::named("operators"));
+        assert_eq!(Faults::named("all+"), None);
+    }
+}

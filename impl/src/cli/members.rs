@@ -1,0 +1,162 @@
+//! `bellwether members`: shows and changes the members of a cluster.
+
+use std::process::ExitCode;
+use std::str::FromStr;
+
+use bellwether::NodeId;
+use bellwether::config::Address;
+use serde_json::Value;
+
+use super::client::{Permission, Target};
+use super::{Failure, print};
+
+/// Show or change the members of a cluster, one at a time, through its leader
+///
+/// Every voter that stays must be running: it makes the new list durable before the list takes
+/// effect. Then all nodes start anew with it, in their processes. The cluster has no leader for
+/// about as long as after the crash of one. The files of the nodes may stay as they are: the newest
+/// list counts.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  bellwether members list --config orders.toml --node 3
+  bellwether members add 4=10.0.0.4:7000 --config orders.toml --node 3
+  bellwether members remove 2 --http 10.0.0.3:8080 --token-file token
+
+To add a node: add it, and start it with a file that has the new list, as `members list` prints it.
+To replace one: remove it if it is gone, then add the new one.")]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum What {
+    /// Print the members as a file has them, and the next list if it has not taken effect
+    List {
+        #[command(flatten)]
+        target: Target,
+    },
+    /// Add a member that votes
+    Add(Added),
+    /// Add a member that only observes
+    AddObserver(Added),
+    /// Remove a member
+    Remove(Named),
+    /// Let a member that votes only observe
+    Observe(Named),
+    /// Let a member that only observes vote
+    Vote(Named),
+}
+
+/// A node that is no member yet.
+#[derive(Debug, clap::Args)]
+struct Added {
+    /// The node, and where the others reach it
+    #[arg(value_name = "ID=HOST:PORT")]
+    place: Place,
+
+    #[command(flatten)]
+    target: Target,
+
+    #[command(flatten)]
+    permission: Permission,
+}
+
+/// A member.
+#[derive(Debug, clap::Args)]
+struct Named {
+    /// The member
+    #[arg(value_name = "ID")]
+    member: NodeId,
+
+    #[command(flatten)]
+    target: Target,
+
+    #[command(flatten)]
+    permission: Permission,
+}
+
+/// A node and its address.
+#[derive(Clone, Debug)]
+struct Place(NodeId, Address);
+
+impl FromStr for Place {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (node, address) = text.split_once('=').ok_or("write ID=HOST:PORT")?;
+        let node = node.parse().map_err(|error| format!("{error}"))?;
+        Ok(Self(node, address.parse().map_err(|error| format!("{error}"))?))
+    }
+}
+
+pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
+    match &args.what {
+        What::List { target } => list(target),
+        What::Add(added) => add("add", added),
+        What::AddObserver(added) => add("add-observer", added),
+        What::Remove(named) => name("remove", named),
+        What::Observe(named) => name("observe", named),
+        What::Vote(named) => name("vote", named),
+    }
+}
+
+fn add(change: &str, Added { place: Place(node, address), target, permission }: &Added) -> Answer {
+    let path = format!("/members?change={change}&node={node}&address={address}");
+    ask(target, permission, &path)
+}
+
+fn name(change: &str, Named { member, target, permission }: &Named) -> Answer {
+    ask(target, permission, &format!("/members?change={change}&node={member}"))
+}
+
+type Answer = Result<ExitCode, Failure>;
+
+fn ask(target: &Target, permission: &Permission, path: &str) -> Answer {
+    let answer = target.asker(permission)?.post(path)?;
+    let text = match answer["config_epoch"].as_u64() {
+        Some(number) if !target.json => format!("done: list {number} takes effect\n"),
+        _ => format!("{answer}\n"),
+    };
+    print(&text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn list(target: &Target) -> Answer {
+    let answer = target.reader()?.get("/members")?;
+    if target.json {
+        print(&format!("{answer}\n"))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut text = lines(&answer["list"]);
+    let next = &answer["next"];
+    if !next.is_null() {
+        let missing = ids(&next["missing"]);
+        let waits = if missing.is_empty() { "no voter".to_owned() } else { missing };
+        text += &format!("\n# The next list, which waits for: {waits}\n");
+        lines(&next["list"]).lines().for_each(|line| text += &format!("# {line}\n"));
+    }
+    print(&text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A list as a file has it.
+fn lines(list: &Value) -> String {
+    let members = list["members"].as_object().into_iter().flatten();
+    let mut members: Vec<_> = members.collect();
+    members.sort_by_key(|(id, _)| id.parse::<u16>().unwrap_or_default());
+    let members: String =
+        members.into_iter().map(|(id, address)| format!("{id} = {address}\n")).collect();
+    let (observers, witnesses) = (ids(&list["observers"]), ids(&list["witnesses"]));
+    let number = &list["config_epoch"];
+    format!(
+        "config_epoch = {number}\nobservers = [{observers}]\nwitnesses = [{witnesses}]\n\n\
+         [members]\n{members}"
+    )
+}
+
+fn ids(list: &Value) -> String {
+    let ids = list.as_array().into_iter().flatten();
+    ids.map(Value::to_string).collect::<Vec<_>>().join(", ")
+}

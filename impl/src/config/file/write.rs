@@ -1,0 +1,143 @@
+//! A configuration as a file that says everything.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use humantime::format_duration;
+
+use super::Log;
+use super::listing::{HEALTH, HOOKS, HTTP};
+use crate::config::{
+    Config, GroupName, Health, Hooks, Http, Mode, NetworkSettings, Runnable, Security, detector,
+    fields,
+};
+use crate::protocol::NodeId;
+
+/// A key, and its value as a file has it.
+type Entry = (&'static str, String);
+
+impl<C: Runnable> Config<C> {
+    /// Returns the configuration as a file that says everything, defaults included. It needs the
+    /// feature `config-file`.
+    #[must_use]
+    pub fn to_toml(&self, log: &Log) -> String {
+        let Self { cluster, listen, node, .. } = self;
+        let (protocol, config_epoch) = (C::NAME, self.config_epoch());
+        let (observers, witnesses) = (listed(self.observers()), listed(self.witnesses()));
+        let members: String =
+            self.addresses().map(|(id, address)| format!("{id} = \"{address}\"\n")).collect();
+        let own = fields::write(protocol, &C::fields(&mut self.section.clone()));
+        let storage = self.directory.as_deref().map(|directory| ("directory", path(directory)));
+        let detector = if C::DETECTOR { detector::write(self.detection) } else { String::new() };
+        let Log { levels, format } = log;
+        // The name of a module may have anything in it.
+        let levels = text(levels.to_string());
+        format!(
+            "cluster = \"{cluster}\"\nprotocol = \"{protocol}\"\nnode = {node}\n\
+             listen = \"{listen}\"\npriority = {priority}\npreempt_delay = {preempt_delay}\n\
+             config_epoch = {config_epoch}\nobservers = [{observers}]\n\
+             witnesses = [{witnesses}]\n\n[members]\n{members}{own}\
+             {storage}{security}{http}{network}{detector}{hooks}{health}{groups}\n\
+             [log]\nlevel = {levels}\nformat = \"{format}\"\n",
+            priority = self.priority(),
+            preempt_delay = time(self.preempt_delay()),
+            storage = section("storage", storage),
+            security = section("security", security_entries(&self.security)),
+            http = section("http", http_entries(&self.http)),
+            network =
+                section("network", network_entries(self.network, C::message_lifetime(&self.core))),
+            hooks = section("hooks", hook_entries(&self.hooks)),
+            health = section("health", health_entries(&self.health)),
+            groups = section("groups", group_entries(self.groups())),
+        )
+    }
+}
+
+/// The names of the groups; nothing without groups.
+fn group_entries(groups: &[GroupName]) -> Option<Entry> {
+    let names: Vec<_> = groups.iter().map(ToString::to_string).collect();
+    (!names.is_empty()).then(|| ("names", words(&names)))
+}
+
+/// A section with these entries; nothing if there are none.
+fn section(name: &str, entries: impl IntoIterator<Item = Entry>) -> String {
+    let line = |(key, value): Entry| format!("{key} = {value}\n");
+    let lines: String = entries.into_iter().map(line).collect();
+    if lines.is_empty() { lines } else { format!("\n[{name}]\n{lines}") }
+}
+
+/// These ids, with commas between.
+fn listed(ids: impl Iterator<Item = NodeId>) -> String {
+    ids.map(|id| id.to_string()).collect::<Vec<_>>().join(", ")
+}
+
+fn text(text: String) -> String {
+    toml::Value::from(text).to_string()
+}
+
+fn path(path: &Path) -> String {
+    text(path.to_string_lossy().into_owned())
+}
+
+fn words(words: &[String]) -> String {
+    toml::Value::from(words.to_vec()).to_string()
+}
+
+pub(super) fn time(time: Duration) -> String {
+    format!("\"{}\"", format_duration(time))
+}
+
+fn security_entries(security: &Security) -> Vec<Entry> {
+    let mode = |mode: Mode| ("mode", format!("\"{mode}\""));
+    match security {
+        Security::Plain { anywhere } => {
+            vec![mode(Mode::Plain), ("allow_plain", anywhere.to_string())]
+        }
+        Security::Secret { file, second } => {
+            let second = second.as_deref().map(|second| ("second_secret_file", path(second)));
+            let first = [mode(Mode::Secret), ("secret_file", path(file))];
+            first.into_iter().chain(second).collect()
+        }
+        Security::Tls { ca, certificate, key } => vec![
+            mode(Mode::Tls),
+            ("ca_file", path(ca)),
+            ("certificate_file", path(certificate)),
+            ("key_file", path(key)),
+        ],
+    }
+}
+
+/// Only what is said.
+fn http_entries(http: &Http) -> impl Iterator<Item = Entry> {
+    let file = |file: &Option<PathBuf>| file.as_deref().map(path);
+    let values = [
+        http.listen.as_ref().map(|listen| text(listen.to_string())),
+        file(&http.token_file),
+        file(&http.certificate_file),
+        file(&http.key_file),
+        file(&http.client_ca_file),
+        http.allow_plain.then(|| "true".to_owned()),
+    ];
+    HTTP.into_iter().zip(values).filter_map(|(key, value)| Some((key, value?)))
+}
+
+/// The time-out is that of a node whose messages are worth sending for so long.
+fn network_entries(network: NetworkSettings, lifetime: Duration) -> [Entry; 2] {
+    [
+        ("timeout", time(network.timeout(lifetime))),
+        ("suspect_refused", network.suspects_refused().to_string()),
+    ]
+}
+
+pub(super) fn hook_entries(hooks: &Hooks) -> Vec<Entry> {
+    let Hooks { before_leading, on_change, timeout, retry } = hooks;
+    let values = [words(before_leading), words(on_change), time(*timeout), time(*retry)];
+    HOOKS.into_iter().zip(values).collect()
+}
+
+pub(super) fn health_entries(health: &Health) -> Vec<Entry> {
+    let Health { check, interval, timeout, rise, fall } = health;
+    let values =
+        [words(check), time(*interval), time(*timeout), rise.to_string(), fall.to_string()];
+    HEALTH.into_iter().zip(values).collect()
+}

@@ -1,0 +1,266 @@
+//! The list of members as one value, and the changes that lead from one list to the next.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use super::{Address, Config, Error, Runnable, with_roles};
+use crate::protocol::{Epoch, Members, NodeId};
+
+/// The members of a cluster, with their addresses and roles, and the number of the list.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct MemberList {
+    /// The number of the list, one higher with each change.
+    pub config_epoch: u64,
+    /// The address of each member.
+    pub members: BTreeMap<NodeId, Address>,
+    /// The members that only observe.
+    pub observers: BTreeSet<NodeId>,
+    /// The members that vote and never lead.
+    pub witnesses: BTreeSet<NodeId>,
+}
+
+/// Tells one list of members from another. Of two with one number, the later proposal is the
+/// larger.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(crate) struct ListMark {
+    pub(crate) number: u64,
+    pub(crate) proposal: Proposal,
+    /// A digest of the whole list.
+    pub(crate) digest: u64,
+}
+
+/// Who has proposed a list, and when.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(crate) struct Proposal {
+    /// The epoch of the leader.
+    pub(crate) epoch: Epoch,
+    /// How many it has proposed in its epoch.
+    pub(crate) turn: u32,
+}
+
+/// A change of the list of members: of one member.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MemberChange {
+    /// A node becomes a member that votes.
+    Add(NodeId, Address),
+    /// A node becomes a member that only observes.
+    AddObserver(NodeId, Address),
+    /// A member leaves.
+    Remove(NodeId),
+    /// A member that votes only observes from now on.
+    Observe(NodeId),
+    /// A member that only observes votes from now on.
+    Vote(NodeId),
+}
+
+impl MemberChange {
+    /// Returns the node whose membership changes.
+    #[must_use]
+    pub fn node(&self) -> NodeId {
+        match self {
+            Self::Add(node, _) | Self::AddObserver(node, _) => *node,
+            Self::Remove(node) | Self::Observe(node) | Self::Vote(node) => *node,
+        }
+    }
+}
+
+impl fmt::Display for MemberChange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Add(node, address) => write!(f, "node {node} at {address} becomes a member"),
+            Self::AddObserver(node, address) => {
+                write!(f, "node {node} at {address} becomes an observer")
+            }
+            Self::Remove(node) => write!(f, "node {node} leaves"),
+            Self::Observe(node) => write!(f, "node {node} only observes"),
+            Self::Vote(node) => write!(f, "node {node} votes"),
+        }
+    }
+}
+
+impl MemberList {
+    /// Returns the members that vote.
+    pub fn voters(&self) -> impl Iterator<Item = NodeId> + '_ {
+        self.members.keys().copied().filter(|id| !self.observers.contains(id))
+    }
+
+    /// Returns the list after this change, with the next number.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the change, with the remedy.
+    pub fn changed(&self, change: &MemberChange) -> Result<Self, String> {
+        let mut next = Self { config_epoch: self.config_epoch + 1, ..self.clone() };
+        let node = change.node();
+        let (is_member, observes) =
+            (self.members.contains_key(&node), self.observers.contains(&node));
+        match change {
+            MemberChange::Add(_, address) | MemberChange::AddObserver(_, address) => {
+                if is_member {
+                    return Err(format!("node {node} is a member already"));
+                }
+                if let Some((other, _)) = self.members.iter().find(|(_, known)| *known == address) {
+                    return Err(format!("node {other} has the address {address}: name another"));
+                }
+                next.members.insert(node, address.clone());
+                if matches!(change, MemberChange::AddObserver(..)) {
+                    next.observers.insert(node);
+                }
+            }
+            _ if !is_member => return Err(format!("node {node} is no member")),
+            MemberChange::Remove(_) => {
+                next.members.remove(&node);
+                next.observers.remove(&node);
+                next.witnesses.remove(&node);
+            }
+            MemberChange::Observe(_) if observes => {
+                return Err(format!("node {node} only observes already"));
+            }
+            MemberChange::Observe(_) => {
+                next.observers.insert(node);
+                next.witnesses.remove(&node);
+            }
+            MemberChange::Vote(_) if !observes => {
+                return Err(format!("node {node} votes already"));
+            }
+            MemberChange::Vote(_) => {
+                next.observers.remove(&node);
+            }
+        }
+        // As `quorum` demands it: those that stay let the first leader of the next list lead.
+        let stay = self.voters().filter(|&id| next.voters().any(|other| other == id)).count();
+        if 2 * stay <= self.voters().count() {
+            return Err("of two voters, none can leave: add another first".to_owned());
+        }
+        Ok(next)
+    }
+
+    /// What tells this list from others.
+    pub(crate) fn mark(&self, proposal: Proposal) -> ListMark {
+        let bytes = postcard::to_stdvec(self).unwrap_or_default();
+        let digest = Sha256::digest(bytes);
+        let (first, _) = digest.split_first_chunk().unwrap_or((&[0; 8], &[]));
+        let (number, digest) = (self.config_epoch, u64::from_be_bytes(*first));
+        ListMark { number, proposal, digest }
+    }
+
+    /// Whether that list has the same members in the same roles.
+    pub(crate) fn has_members_of(&self, other: &Self) -> bool {
+        self.members.keys().eq(other.members.keys())
+            && (&self.observers, &self.witnesses) == (&other.observers, &other.witnesses)
+    }
+
+    /// Whether that list can follow this one: its number does, and at most one voter is another.
+    pub(crate) fn precedes(&self, next: &Self) -> bool {
+        let voters = |list: &Self| list.voters().collect::<BTreeSet<_>>();
+        let changed = voters(self).symmetric_difference(&voters(next)).count();
+        self.config_epoch + 1 == next.config_epoch && changed <= 1
+    }
+}
+
+impl<C: Runnable> Config<C> {
+    /// Returns the members, their addresses and roles.
+    #[must_use]
+    pub fn list(&self) -> MemberList {
+        MemberList {
+            config_epoch: self.config_epoch(),
+            members: self.addresses.clone(),
+            observers: self.observers().collect(),
+            witnesses: self.witnesses().collect(),
+        }
+    }
+
+    /// Returns this configuration with another list of members. The node listens where it did.
+    ///
+    /// # Errors
+    ///
+    /// The first thing that is wrong, with the remedy: the node is no member of the list, for
+    /// example.
+    pub fn with_list(mut self, list: MemberList) -> Result<Self, Error> {
+        let MemberList { config_epoch, members, observers, witnesses } = list;
+        let ids = Members::new(members.keys().copied())?.numbered(config_epoch);
+        ids.require(self.node)?;
+        self.members =
+            with_roles::<C>(ids, observers.into_iter().collect(), witnesses.into_iter().collect())?;
+        self.addresses = members;
+        let section = self.section.clone();
+        self.with_section(section)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(number: u16) -> NodeId {
+        NodeId::new(number).expect("not zero")
+    }
+
+    fn address(node: u16) -> Address {
+        format!("127.0.0.1:{}", 7_000 + node).parse().expect("an address")
+    }
+
+    fn list(nodes: &[u16], observers: &[u16]) -> MemberList {
+        MemberList {
+            config_epoch: 4,
+            members: nodes.iter().map(|&node| (id(node), address(node))).collect(),
+            observers: observers.iter().map(|&node| id(node)).collect(),
+            witnesses: BTreeSet::new(),
+        }
+    }
+
+    #[test]
+    fn each_change_leads_to_a_list_that_can_follow() {
+        let four = list(&[1, 2, 3, 4], &[4]);
+        for (change, voters) in [
+            (MemberChange::Add(id(5), address(5)), &[1, 2, 3, 5][..]),
+            (MemberChange::AddObserver(id(5), address(5)), &[1, 2, 3]),
+            (MemberChange::Remove(id(2)), &[1, 3]),
+            (MemberChange::Remove(id(4)), &[1, 2, 3]),
+            (MemberChange::Observe(id(3)), &[1, 2]),
+            (MemberChange::Vote(id(4)), &[1, 2, 3, 4]),
+        ] {
+            let next = four.changed(&change).expect("it makes sense");
+            assert_eq!(next.config_epoch, 5);
+            assert!(four.precedes(&next) && !next.precedes(&four), "{change}");
+            assert!(
+                next.voters().map(NodeId::get).eq(voters.iter().copied()),
+                "{change}: {next:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused_with_the_reason() {
+        let four = list(&[1, 2, 3, 4], &[3, 4]);
+        for (change, part) in [
+            (MemberChange::Add(id(1), address(9)), "is a member already"),
+            (MemberChange::Add(id(9), address(1)), "node 1 has the address"),
+            (MemberChange::Remove(id(9)), "is no member"),
+            (MemberChange::Observe(id(4)), "only observes already"),
+            (MemberChange::Vote(id(1)), "votes already"),
+            (MemberChange::Vote(id(9)), "is no member"),
+            (MemberChange::Remove(id(1)), "of two voters"),
+            (MemberChange::Observe(id(1)), "of two voters"),
+        ] {
+            let refused = four.changed(&change).expect_err("it makes none");
+            assert!(refused.contains(part), "{change}: {refused}");
+        }
+    }
+
+    #[test]
+    fn a_configuration_takes_a_list_and_gives_it_back() {
+        let members = [(1, "127.0.0.1:7001"), (2, "127.0.0.1:7002"), (3, "127.0.0.1:7003")];
+        let config = Config::new("orders", 2, members).expect("valid");
+        assert_eq!(config.clone().with_list(config.list()).expect("the same"), config);
+        let next = config.list().changed(&MemberChange::Add(id(4), address(4))).expect("valid");
+        let later = config.clone().with_list(next.clone()).expect("valid");
+        assert_eq!((later.list(), later.listen()), (next, config.listen()));
+        let without = config.list().changed(&MemberChange::Remove(id(2))).expect("valid");
+        config.with_list(without).expect_err("it is no member of that");
+    }
+}

@@ -1,0 +1,294 @@
+//! What a node says of itself beside its protocol, and what follows from what the others say: a
+//! leader hands over to a node with a higher priority, and no node runs while the cluster is in
+//! maintenance.
+//!
+//! All of it is done by what an operator could ask of the node as well, a transfer and a freeze. So
+//! nothing here can give the cluster two leaders.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Mutex;
+use tokio::time::{Instant, sleep, timeout};
+
+use super::Handle;
+use super::commands::Command;
+use super::kept::Kept;
+use crate::config::{Config, Runnable};
+use crate::member::RequestError;
+use crate::protocol::NodeId;
+use crate::storage::StorageError;
+use crate::transport::Links;
+use crate::transport::standing::{Maintenance, Standing, Standings};
+
+/// How long between two looks at what is not told.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// A node in maintenance does not run for so long. It is asked again before that is over.
+pub(super) const FROZEN: Duration = Duration::from_secs(365 * 24 * 3_600);
+
+/// The time in which a node ends that does not run any more.
+const AT_ONCE: Duration = Duration::from_millis(1);
+
+/// How long the others have to say that they know a decision.
+const HEARD_WITHIN: Duration = Duration::from_secs(2);
+
+/// How many times longer than [`Config::preempt_delay`] a leader waits at most that could not hand
+/// over.
+const LONGEST_BACKOFF: u32 = 64;
+
+/// The name of the directory below that of the node in which the decision is kept.
+const DIRECTORY: &str = "maintenance";
+
+/// The members that know a decision on [maintenance](Handle::set_maintenance), and those that do
+/// not yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MaintenanceReport {
+    /// Whether the cluster is in maintenance, as these members know.
+    pub maintenance: bool,
+    /// The members that know, ascending; the node that was asked is among them.
+    pub known: Vec<NodeId>,
+    /// The other members, ascending. Each learns of the decision when it is connected to one that
+    /// knows.
+    pub missing: Vec<NodeId>,
+}
+
+/// What a node says of itself, for its handles. A clone is the same.
+#[derive(Clone, Debug, Default)]
+pub(super) struct OwnStanding {
+    pub(super) standings: Standings,
+    /// Where the decision is kept.
+    kept: Kept<Maintenance>,
+    /// Held while one is taken.
+    turn: Arc<Mutex<()>>,
+    others: BTreeSet<NodeId>,
+    /// Whether the node has groups: of none of them alone is anything told.
+    grouped: bool,
+}
+
+impl OwnStanding {
+    /// Of a node with these links. Reads the decision that it knew last.
+    pub(super) fn open<C: Runnable>(
+        config: &Config<C>,
+        links: &Links<C::Message>,
+    ) -> Result<Self, StorageError> {
+        let path = config.directory().ok().flatten().filter(|_| C::REQUESTS);
+        let opened = path.map(|path| Kept::open(path, DIRECTORY, config.owner())).transpose()?;
+        let (kept, maintenance) = opened.unwrap_or_default();
+        let maintenance = maintenance.unwrap_or_default();
+        let (standings, priority) = (links.standings.clone(), config.priority());
+        standings.change(|own| {
+            *own = Standing { priority, fit: true, maintenance, ..Standing::default() };
+        });
+        let others = config.addresses().map(|(id, _)| id).filter(|&id| id != config.node());
+        let (others, grouped) = (others.collect(), !config.groups().is_empty());
+        Ok(Self { standings, kept, turn: Arc::default(), others, grouped })
+    }
+
+    /// What another member says of itself, if it is heard.
+    pub(super) fn of(&self, node: NodeId) -> Option<Standing> {
+        self.standings.heard().get(&node).copied()
+    }
+
+    /// Closes what is kept.
+    pub(super) async fn close(&self) {
+        self.kept.close().await;
+    }
+
+    /// Takes a decision if it is newer than what is known: durably, before anything follows from
+    /// it. Returns the one that counts.
+    async fn take(&self, handle: &Handle, new: Maintenance) -> Maintenance {
+        let _turn = self.turn.lock().await;
+        let known = self.standings.own().maintenance;
+        if new <= known {
+            return known;
+        }
+        let node = handle.leadership().now().node.get();
+        if self.kept.is_open().await
+            && let Err(error) = self.kept.save(new).await
+        {
+            tracing::error!(
+                node,
+                "whether the cluster is in maintenance is forgotten in a restart: {error}"
+            );
+        }
+        self.standings.change(|own| own.maintenance = new);
+        if new.on {
+            tracing::warn!(node, "the cluster is in maintenance: no node runs until it is ended");
+        } else {
+            tracing::info!(node, "the maintenance of the cluster is ended");
+        }
+        handle.keep_to_maintenance().await;
+        new
+    }
+}
+
+impl Handle {
+    /// Returns the priority of this node: see [`Config::priority`](crate::Config::priority).
+    #[must_use]
+    pub fn priority(&self) -> u8 {
+        self.standing.standings.own().priority
+    }
+
+    /// Gives this node another priority, until it starts anew.
+    pub fn set_priority(&self, priority: u8) {
+        self.standing.standings.change(|own| own.priority = priority);
+    }
+
+    /// Returns whether the cluster is in maintenance, as far as this node knows.
+    #[must_use]
+    pub fn in_maintenance(&self) -> bool {
+        self.standing.standings.own().maintenance.on
+    }
+
+    /// Begins or ends the maintenance of the whole cluster. While it lasts, no node runs for
+    /// election: the leader leads on, and if it is lost, none takes over until the maintenance is
+    /// ended. Each node remembers it through restarts, and tells all others that it is connected
+    /// to, now and later. Returns when all have said that they know, or after two seconds.
+    ///
+    /// # Errors
+    ///
+    /// [`RequestError::Unsupported`] and [`RequestError::Stopped`].
+    pub async fn set_maintenance(&self, on: bool) -> Result<MaintenanceReport, RequestError> {
+        // Asks whether the protocol knows such requests.
+        self.send_command(Command::Freeze(Duration::ZERO)).await?;
+        let standing = &self.standing;
+        let decision = standing.take(self, standing.standings.own().maintenance.decide(on)).await;
+        let knows =
+            |node: &NodeId| standing.of(*node).is_some_and(|other| other.maintenance >= decision);
+        let all = async {
+            while !standing.others.iter().all(knows) {
+                sleep(AT_ONCE * 10).await;
+            }
+        };
+        let _ = timeout(HEARD_WITHIN, all).await;
+        let (mut known, missing): (Vec<_>, _) =
+            standing.others.iter().partition(|&node| knows(node));
+        known.push(self.leadership().now().node);
+        known.sort_unstable();
+        Ok(MaintenanceReport { maintenance: decision.on, known, missing })
+    }
+
+    /// Keeps this node from running in maintenance, and lets it run again after it.
+    async fn keep_to_maintenance(&self) {
+        let on = self.in_maintenance();
+        let is_frozen = self.gauges.frozen() > FROZEN / 2;
+        if on != is_frozen {
+            // A node that has ended does not run.
+            let _ = self.freeze(if on { FROZEN } else { AT_ONCE }).await;
+        }
+    }
+
+    /// Tells the others whether this node is fit to lead.
+    pub(super) fn tell_fitness(&self) {
+        let fit = self.standing.grouped || self.fitness.unfit(self.leases.now()).is_none();
+        self.standing.standings.change(|own| own.fit = fit);
+    }
+}
+
+/// Does what follows from what the others say, until the node takes part no longer.
+pub(super) struct Keeper {
+    /// Of the node in each group.
+    handles: Vec<Handle>,
+    /// The first of them.
+    handle: Handle,
+    /// How long a node must be preferred before the leader hands over to it.
+    delay: Duration,
+    /// The nodes to which a leader may hand over.
+    candidates: BTreeSet<NodeId>,
+    /// The node that is preferred, and since when.
+    preferred: Option<(NodeId, Instant)>,
+    /// How many attempts have failed, and when the next may be made.
+    failed: (u32, Instant),
+}
+
+impl Keeper {
+    /// Of the node in each of its groups: at least one.
+    pub(super) fn new<C: Runnable>(config: &Config<C>, handles: Vec<Handle>) -> Self {
+        let handle = handles[0].clone();
+        let alone = config.groups().is_empty();
+        let core = config.core();
+        let candidates = config.addresses().map(|(id, _)| id).filter(|&id| {
+            alone && C::prefers_by_priority(core) && id != config.node() && C::may_lead(core, id)
+        });
+        let candidates = candidates.collect();
+        let (delay, preferred) = (config.preempt_delay(), None);
+        Self { handles, handle, delay, candidates, preferred, failed: (0, Instant::now()) }
+    }
+
+    pub(super) async fn run(mut self) {
+        let standings = self.handle.standing.standings.clone();
+        if standings.own().maintenance.on {
+            let node = self.handle.leadership().now().node.get();
+            tracing::warn!(node, "the cluster is in maintenance: no node runs until it is ended");
+        }
+        let mut own = standings.changes();
+        loop {
+            tokio::select! {
+                () = standings.news() => {}
+                Ok(()) = own.changed() => {}
+                () = sleep(LOOK) => {}
+            }
+            self.keep_maintenance().await;
+            self.handle.lists.learn(self.handle.leads_now()).await;
+            self.handle.tell_fitness();
+            self.prefer().await;
+        }
+    }
+
+    /// Learns of a decision that another node knows; and if this node was asked something else
+    /// meanwhile, it does not run all the same.
+    async fn keep_maintenance(&self) {
+        let standing = &self.handle.standing;
+        let heard = standing.standings.heard();
+        if let Some(newest) = heard.values().map(|other| other.maintenance).max() {
+            standing.take(&self.handle, newest).await;
+        }
+        for handle in &self.handles {
+            handle.keep_to_maintenance().await;
+        }
+    }
+
+    /// Hands over to a node that has been preferred for long enough.
+    async fn prefer(&mut self) {
+        let (standings, now) = (&self.handle.standing.standings, Instant::now());
+        let leadership = self.handle.leadership().now();
+        let own = standings.own();
+        let heard = standings.heard();
+        let better = heard.iter().filter(|&(id, other)| {
+            self.candidates.contains(id) && other.fit && other.priority > own.priority
+        });
+        let best = better.max_by_key(|&(&id, other)| (other.priority, id)).map(|(&id, _)| id);
+        let Some(best) = best.filter(|_| leadership.is_self() && !own.maintenance.on) else {
+            self.preferred = None;
+            return;
+        };
+        let since = match self.preferred {
+            Some((preferred, since)) if preferred == best => since,
+            _ => now,
+        };
+        self.preferred = Some((best, since));
+        let led = leadership.since.elapsed() >= self.delay;
+        if !led || now.duration_since(since) < self.delay || now < self.failed.1 {
+            return;
+        }
+        let (node, priority) = (leadership.node.get(), own.priority);
+        let peer = best.get();
+        tracing::info!(
+            node,
+            peer,
+            priority,
+            "hands over to node {peer}, which has a higher priority"
+        );
+        match self.handle.transfer(best).await {
+            Ok(_) => self.failed = (0, Instant::now()),
+            Err(error) => {
+                let times = 2_u32.saturating_pow(self.failed.0).min(LONGEST_BACKOFF);
+                let wait = self.delay.max(LOOK) * times;
+                self.failed = (self.failed.0.saturating_add(1), Instant::now() + wait);
+                tracing::warn!(node, peer, "node {peer} has not taken over: {error}");
+            }
+        }
+    }
+}

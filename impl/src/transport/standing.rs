@@ -1,0 +1,165 @@
+//! What nodes tell each other of themselves beside their protocol: how much each is preferred as
+//! the leader, whether it is fit to lead, and whether the cluster is in maintenance.
+//!
+//! It is told when a connection stands, and whenever it changes. No safety depends on it: what
+//! follows from it is what an operator could ask of a node as well.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde::{Deserialize, Serialize};
+use tokio::sync::{Notify, watch};
+
+use crate::config::ListMark;
+use crate::protocol::NodeId;
+
+/// What a node says of itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Standing {
+    /// The node is to lead rather than one with a lower number.
+    pub(crate) priority: u8,
+    /// Whether it may lead: its machine is fit, and it was not asked not to run.
+    pub(crate) fit: bool,
+    /// The newest decision that it knows.
+    pub(crate) maintenance: Maintenance,
+    /// The list of members that it has made durable last: the one that it runs with, or the next.
+    pub(crate) keeps: ListMark,
+    /// The number of the newest list of which it knows that it takes effect.
+    pub(crate) decided: u64,
+}
+
+/// A decision on whether the cluster is in maintenance. The one with the highest number counts; of
+/// two with one number, which nodes that did not hear each other have made, it is that to begin.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(crate) struct Maintenance {
+    /// How many decisions there were.
+    number: u64,
+    pub(crate) on: bool,
+}
+
+impl Maintenance {
+    /// The decision after this one; the same if it changes nothing.
+    pub(crate) fn decide(self, on: bool) -> Self {
+        if self.on == on { self } else { Self { number: self.number.saturating_add(1), on } }
+    }
+}
+
+/// What this node says of itself, and what the others say that are heard. A clone is the same.
+#[derive(Clone, Debug)]
+pub(crate) struct Standings(Arc<State>);
+
+#[derive(Debug)]
+struct State {
+    own: watch::Sender<Standing>,
+    others: Mutex<BTreeMap<NodeId, Standing>>,
+    /// Told when another node says something new.
+    news: Notify,
+}
+
+impl Standings {
+    /// Of a node that says this of itself.
+    pub(crate) fn new(own: Standing) -> Self {
+        let (own, others, news) = (watch::Sender::new(own), Mutex::default(), Notify::new());
+        Self(Arc::new(State { own, others, news }))
+    }
+
+    pub(crate) fn own(&self) -> Standing {
+        *self.0.own.borrow()
+    }
+
+    /// Changes what this node says of itself. If it is something else then, the others are told.
+    pub(crate) fn change(&self, change: impl FnOnce(&mut Standing)) {
+        self.0.own.send_if_modified(|own| {
+            let before = *own;
+            change(own);
+            *own != before
+        });
+    }
+
+    /// What this node says of itself: what it says now, and each change.
+    pub(crate) fn changes(&self) -> watch::Receiver<Standing> {
+        let mut own = self.0.own.subscribe();
+        own.mark_changed();
+        own
+    }
+
+    pub(super) fn hear(&self, from: NodeId, standing: Standing) {
+        self.others().insert(from, standing);
+        self.0.news.notify_one();
+    }
+
+    /// The node is heard no longer.
+    pub(super) fn forget(&self, node: NodeId) {
+        self.others().remove(&node);
+    }
+
+    /// What the other nodes say that are heard.
+    pub(crate) fn heard(&self) -> BTreeMap<NodeId, Standing> {
+        self.others().clone()
+    }
+
+    /// There is something to look at.
+    pub(super) fn notify(&self) {
+        self.0.news.notify_one();
+    }
+
+    /// Returns when another node has said something new.
+    pub(crate) async fn news(&self) {
+        self.0.news.notified().await;
+    }
+
+    fn others(&self) -> MutexGuard<'_, BTreeMap<NodeId, Standing>> {
+        self.0.others.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Default for Standings {
+    fn default() -> Self {
+        Self::new(Standing::default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_two_decisions_the_newer_counts_and_of_one_number_that_to_begin() {
+        let none = Maintenance::default();
+        let begun = none.decide(true);
+        assert!(begun > none && begun.on);
+        assert_eq!(begun.decide(true), begun, "nothing changes");
+        let ended = begun.decide(false);
+        assert!(ended > begun && !ended.on);
+        // A node that has heard of the second knows no third, another makes one.
+        let again = ended.decide(true);
+        assert!(again > ended && again > Maintenance { number: again.number, on: false });
+        let last = Maintenance { number: u64::MAX, on: true };
+        assert!(last.decide(false) < last, "there is no number left");
+    }
+
+    #[test]
+    fn a_change_is_sent_and_what_is_the_same_is_not() {
+        let standings = Standings::default();
+        let mut sent = standings.changes();
+        assert!(sent.has_changed().expect("it is there"), "what is so now");
+        sent.mark_unchanged();
+        standings.change(|own| own.priority = 0);
+        assert!(!sent.has_changed().expect("it is there"));
+        standings.change(|own| own.priority = 7);
+        assert!(sent.has_changed().expect("it is there"));
+        assert_eq!(sent.borrow().priority, 7);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_another_says_counts_while_it_is_heard() {
+        let standings = Standings::default();
+        let node = NodeId::new(2).expect("not zero");
+        let says = Standing { priority: 9, fit: true, ..Standing::default() };
+        standings.hear(node, says);
+        standings.news().await;
+        assert_eq!(standings.heard().get(&node), Some(&says));
+        standings.forget(node);
+        assert!(standings.heard().is_empty());
+    }
+}

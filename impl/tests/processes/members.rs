@@ -1,0 +1,112 @@
+//! `bellwether members` at real processes: they start anew by themselves.
+
+use std::fs;
+
+use super::bad_input::refuses;
+use super::common::{Process, bellwether, free_port, wait_until};
+use super::roles::Roles;
+
+/// What `members` says, and its exit status.
+fn members(roles: &Roles, node: u16, arguments: &[&str]) -> (Option<i32>, String) {
+    let mut command = bellwether();
+    command.arg("members").args(arguments).args(["--http", &roles.http[&node]]);
+    if arguments != ["list"] {
+        command.args(["--token-file", &roles.token]);
+    }
+    let output = command.output().expect("it runs");
+    let said = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text));
+    (output.status.code(), said.concat())
+}
+
+/// Waits until all that run follow one of them with this list, and returns that.
+fn leader(roles: &Roles, config_epoch: u64) -> u16 {
+    for &node in roles.running.keys() {
+        let has = || roles.status(node)["config_epoch"] == config_epoch;
+        wait_until("the list", has, || roles.cluster.log_of(&node.to_string()));
+    }
+    roles.leader().0
+}
+
+#[test]
+fn members_are_added_and_removed_through_the_leader_and_the_processes_go_on() {
+    let mut roles = Roles::new(3, "");
+    (1..=3).for_each(|node| roles.start(node));
+    let (first, epoch) = roles.leader();
+    let processes: Vec<_> = roles.running.values().map(Process::id).collect();
+    let port = free_port();
+    let place = format!("4=127.0.0.1:{port}");
+    let (status, said) = members(&roles, first % 3 + 1, &["add", &place]);
+    assert!(status == Some(1) && said.contains("ask the leader"), "{said}");
+    let (status, said) = members(&roles, first, &["add", &place]);
+    assert_eq!((status, said.as_str()), (Some(0), "done: list 2 takes effect\n"));
+    let second = leader(&roles, 2);
+    let (_, after) = roles.leader();
+    assert!(after > epoch, "{after} after {epoch}");
+    let same: Vec<_> = roles.running.values().map(Process::id).collect();
+    assert_eq!(same, processes, "each is the same process");
+
+    // The new node has what `members list` prints in its file, and so may the others.
+    let (status, list) = members(&roles, second, &["list"]);
+    assert_eq!(status, Some(0), "{list}");
+    assert!(
+        list.starts_with("config_epoch = 2\n") && list.contains(&format!("\"127.0.0.1:{port}\""))
+    );
+    let text = fs::read_to_string(roles.cluster.config()).expect("ours");
+    let (before, rest) = text.split_once("[members]").expect("a section");
+    let (_, rest) = rest.split_once("[storage]").expect("a section");
+    fs::write(roles.cluster.config(), format!("{before}{list}[storage]{rest}")).expect("ours");
+    roles.cluster.ports.insert(4, port);
+    roles.http.insert(4, format!("127.0.0.1:{}", free_port()));
+    roles.start(4);
+    let third = leader(&roles, 2);
+
+    // One that has crashed is removed; the file of the others is behind.
+    let gone = third % 3 + 1;
+    roles.kill(gone);
+    let removed = || members(&roles, third, &["remove", &gone.to_string()]).0 == Some(0);
+    wait_until("it is removed", removed, || roles.cluster.log_of(&third.to_string()));
+    leader(&roles, 3);
+    assert_eq!(roles.running.len(), 3);
+    roles.start(gone);
+    let told = || {
+        let problem = &roles.status(gone)["problem"];
+        problem.as_str().is_some_and(|problem| problem.contains("is no member of list 3"))
+    };
+    wait_until("it is told", told, || roles.cluster.log_of(&gone.to_string()));
+    refuses(&["members", "add", "4", "--http", "127.0.0.1:1"], 2, &["ID=HOST:PORT"]);
+    refuses(&["members", "remove", "x", "--http", "127.0.0.1:1"], 2, &["x"]);
+}
+
+/// Nodes under `exec`: their command is ended before they start anew, and started again.
+#[test]
+fn a_command_ends_before_its_node_starts_anew() {
+    let mut roles = Roles::new(3, "");
+    let lines = roles.cluster.directory.path().join("lines");
+    let script = format!(
+        "trap 'echo end $BELLWETHER_EPOCH >> {0}; exit 0' TERM\n\
+         echo start $BELLWETHER_EPOCH >> {0}\nwhile :; do sleep 0.01; done",
+        lines.display()
+    );
+    for node in 1..=3_u16 {
+        let mut command = bellwether();
+        command.args(["exec", "--node", &node.to_string(), "--http", &roles.http[&node]]);
+        command.args(["--token-file", &roles.token, "--config"]).arg(roles.cluster.config());
+        command.args(["--", "sh", "-c", &script]);
+        let log = roles.cluster.directory.path().join(format!("{node}.log"));
+        let log = fs::File::options().create(true).append(true).open(log).expect("ours");
+        command.stdout(log.try_clone().expect("a file")).stderr(log);
+        roles.running.insert(node, Process::start(&mut command));
+    }
+    let all = || fs::read_to_string(&lines).unwrap_or_default();
+    let (first, _) = roles.leader();
+    wait_until("it works", || all().contains("start"), all);
+    let place = format!("4=127.0.0.1:{}", free_port());
+    assert_eq!(members(&roles, first, &["add", &place]).0, Some(0));
+    leader(&roles, 2);
+    wait_until("it works again", || all().matches("start").count() == 2, all);
+    let said = all();
+    let said: Vec<_> = said.lines().map(|line| line.split(' ').collect::<Vec<_>>()).collect();
+    assert_eq!(said.len(), 3, "{said:?}");
+    assert_eq!([said[0][0], said[1][0], said[2][0]], ["start", "end", "start"], "{said:?}");
+    assert!(said[0][1] == said[1][1] && said[1][1] != said[2][1], "{said:?}");
+}
