@@ -11,7 +11,8 @@ use bellwether::config;
 use bellwether::protocol::quorum::Timing;
 use serde_json::{Value, json};
 
-use super::cluster::{Cluster, Security, Setup, quorum_section};
+use super::cluster::{Cluster, Security, Setup, daemon, quorum_section};
+use super::members::Members;
 use super::network::Loopback;
 use super::probe::agent;
 use super::quiescent::{Said, allow_many_files, spent};
@@ -106,14 +107,16 @@ fn start(nodes: u16, groups: u16) -> anyhow::Result<Cluster> {
         section += &format!("[groups]\ncount = {groups}\n");
     }
     let setup = Setup {
+        program: daemon(),
         nodes,
+        members: Members::of(1, 1..=nodes),
         section: Box::new(move |_| section.clone()),
         protocol: "quorum",
         security: Security::Secret,
         resource: None,
         network_timeout: Duration::from_secs(1),
     };
-    let mut cluster = Cluster::new(&setup, Box::new(Loopback::new(nodes)))?;
+    let mut cluster = Cluster::new(setup, Box::new(Loopback::new(nodes)))?;
     (1..=nodes).try_for_each(|node| cluster.start(node))?;
     let agent = agent(Duration::from_secs(5));
     let is_ready = |node: u16| {

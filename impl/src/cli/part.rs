@@ -6,7 +6,7 @@ use bellwether::{Election, Groups, Handle, Stopped};
 
 /// A node that takes part.
 pub(crate) enum Part {
-    One(Election),
+    One(Box<Election>),
     Many(Groups),
 }
 

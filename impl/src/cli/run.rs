@@ -101,7 +101,7 @@ async fn take_part<C: Runnable>(
     let checker = Checker::new(&config);
     let (mut part, hooks) = if config.groups().is_empty() {
         let (election, hooks) = hooks::join(config).await?;
-        (Part::One(election), hooks)
+        (Part::One(Box::new(election)), hooks)
     } else {
         let (groups, hooks) = hooks::join_groups(config).await?;
         (Part::Many(groups), hooks)
@@ -143,11 +143,23 @@ async fn take_part<C: Runnable>(
             () = &mut told => {}
         }
     }
+    leave(part, hooks, signals, started, anew).await
+}
+
+/// Takes part no longer, and starts anew if it is to.
+async fn leave(
+    part: Part,
+    hooks: hooks::Running,
+    mut signals: Signals,
+    started: &log::Started,
+    anew: bool,
+) -> anyhow::Result<u8> {
     if anew {
         service::reloading();
     } else {
         service::stopping();
     }
+    let node = part.handles().first().map(|handle| handle.leadership().now().node.get());
     let leaves = async {
         part.leave().await?;
         hooks.finish().await;

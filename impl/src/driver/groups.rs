@@ -76,7 +76,8 @@ impl Groups {
         config: Config<C>,
     ) -> Result<(Self, BTreeMap<String, Preparation>), JoinError> {
         let listener = listen(&config).await?;
-        Self::start(config, listener, open(&config)?, true)
+        let store = open(&config)?;
+        Self::start(config, listener, store, true)
     }
 
     /// Takes part on a listener that is bound already, for example to a port that the system chose.

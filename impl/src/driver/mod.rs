@@ -144,7 +144,8 @@ impl Election {
         config: Config<C>,
     ) -> Result<(Self, Preparation), JoinError> {
         let listener = listen(&config).await?;
-        let (election, preparation) = Self::start(config, listener, open(&config)?, true)?;
+        let store = open(&config)?;
+        let (election, preparation) = Self::start(config, listener, store, true)?;
         // It was asked to prepare its program.
         let Some(preparation) = preparation else { unreachable!("the node prepares itself") };
         Ok((election, preparation))

@@ -222,7 +222,8 @@ impl<M> Links<M> {
         let Self { peers, refused, bad_frames, gone, .. } = self;
         let (peers, gone) = (Arc::clone(peers), gone.clone());
         let (refused, bad_frames) = (Arc::clone(refused), Arc::clone(bad_frames));
-        Self { peers, refused, bad_frames, gone, group }
+        let (standings, lists) = (self.standings.clone(), self.lists.clone());
+        Self { peers, refused, bad_frames, gone, group, standings, lists }
     }
 
     /// The same, for a node that takes no peer for gone.

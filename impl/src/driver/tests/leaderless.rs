@@ -56,7 +56,7 @@ fn join(
         let config = config(cluster, node, &addresses).with_config_epoch(epoch).expect("valid");
         let storage: Box<dyn Storage<Durable>> = Box::new(Memory::default());
         let store: Box<dyn Store<Durable>> = Box::new(One(storage));
-        Election::start(&config, listener, Some(store), prepares).expect("it listens")
+        Election::start(config, listener, Some(store), prepares).expect("it listens")
     };
     (1..).zip(nodes).zip(ports).map(join).collect()
 }
