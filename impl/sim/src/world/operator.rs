@@ -15,7 +15,7 @@ use crate::clock::Moment;
 use crate::faults::{Part, VOTERS};
 use crate::host::Given;
 use crate::random::Random;
-use crate::subject::Subject;
+use crate::subject::{Granted, Subject};
 use crate::wrong::Wrong;
 
 use super::{Happening, World};
@@ -241,8 +241,8 @@ impl<S: Subject> World<S> {
 
     /// The operator sees that there are two lists with one number, and stops all nodes. If one of
     /// the lists has had a leader, all nodes get the voters that there were before, with the next
-    /// number. If none has, no leader can come of them: all nodes get the one that more of the
-    /// voters have, and those that have the other forget it.
+    /// number. If none has, no leader can come of them: all nodes get the one in which more of the
+    /// voters remember what they have granted, and those that have the other forget it.
     pub(super) fn repair(&mut self, place: usize) {
         let Some((_, lists)) = self.operator.fork.filter(|fork| fork.0 == place) else { return };
         self.operator.fork = None;
@@ -263,9 +263,15 @@ impl<S: Subject> World<S> {
             let list = self.enlist(old.numbered(number));
             return self.start_all(Given { list, ..newest });
         }
-        let counts = lists.map(|list| {
-            let nodes = self.with_list(list).into_iter();
-            nodes.filter(|&node| self.votes(node, newest.list)).count()
+        // Of each majority of the voters before, one is to remember the epoch that it granted.
+        let counts = [0, 1].map(|place| {
+            let emptied = self.with_list(lists[1 - place]);
+            let remembers = |&node: &usize| {
+                self.votes(node, newest.list)
+                    && self.votes(node, lists[place])
+                    && !emptied.contains(&node)
+            };
+            (0..self.hosts.len()).filter(remembers).count()
         });
         let fewer = usize::from(counts[0] > counts[1]);
         let keeps = if wrong && counts[fewer] > 0 { fewer } else { 1 - fewer };
@@ -315,8 +321,12 @@ impl<S: Subject> World<S> {
 
     /// The latest epoch that a node knows, durably.
     fn epoch_of(&self, node: usize) -> u64 {
-        let granted = self.hosts[node].disk.synced.as_ref().and_then(S::granted);
-        granted.map_or(0, |granted| granted.epoch)
+        self.granted(node).map_or(0, |granted| granted.epoch)
+    }
+
+    /// What a node has granted last, durably.
+    fn granted(&self, node: usize) -> Option<Granted> {
+        self.hosts[node].disk.synced.as_ref().and_then(S::granted)
     }
 
     /// All members start with this, but those that wait for the others.
@@ -336,10 +346,17 @@ impl<S: Subject> World<S> {
         }
     }
 
-    /// The nodes without a memory start once the others know the latest epoch.
+    /// The nodes without a memory start once each of the others knows the latest epoch, or is the
+    /// one to which all that know it have granted it: no other can lead it then.
     pub(super) fn readmit(&mut self) {
         let latest = self.operator.latest;
-        if self.operator.learn.iter().any(|&node| self.epoch_of(node) < latest) {
+        let is_its_own = |node: usize| {
+            let id = self.hosts[node].id;
+            let granted = self.operator.learn.iter().filter_map(|&other| self.granted(other));
+            granted.filter(|granted| granted.epoch == latest).all(|granted| granted.to == Some(id))
+        };
+        let lags = |&node: &usize| self.epoch_of(node) < latest && !is_its_own(node);
+        if self.operator.learn.iter().any(lags) {
             return self.push(self.now + LOOKS, Happening::Readmits);
         }
         self.operator.tasks -= 1;
