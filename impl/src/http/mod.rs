@@ -50,9 +50,9 @@ pub const ENDPOINTS: [(&str, &str); 14] = [
     ("POST", "/transfer"),
     ("POST", "/step-down"),
     ("POST", "/freeze"),
-    ("POST", "/maintenance"),
     ("GET", "/members"),
     ("POST", "/members"),
+    ("POST", "/maintenance"),
 ];
 
 /// How many processes can follow the events of a node at a time.
