@@ -38,6 +38,11 @@ const BLOCKS: &[(&str, &str, How)] = &[
     ("docs/daemon.md", "target/release/bellwether exec", Prints("taking part in elections")),
     ("docs/daemon.md", "bellwether keys secret /etc", Not("it writes into /etc")),
     ("docs/daemon.md", "bellwether keys init keys", Runs),
+    (
+        "docs/daemon.md",
+        "bellwether status --config orders.toml --node 3",
+        Not("it asks nodes that run; tests/processes/groups.rs"),
+    ),
     ("docs/dataflow.md", "cargo build --release -p bellwether-dataflow", Runs),
     (
         "docs/fencing.md",
@@ -73,6 +78,7 @@ const BLOCKS: &[(&str, &str, How)] = &[
     ("docs/performance.md", "cargo run --release -p bellwether-sim -- failover", RunsLong(0, "")),
     ("docs/performance.md", "cargo bench -p bellwether --bench cluster -- failover", Not(ROOT)),
     ("docs/performance.md", "cargo bench -p bellwether --bench cluster -- quiescent", Not(LONG)),
+    ("docs/performance.md", "cargo bench -p bellwether --bench cluster -- groups", Not(LONG)),
     ("docs/protocols/garcia-molina.md", "cargo test -p bellwether-conformance", Not(TEST)),
     (
         "docs/protocols/quorum.md",

@@ -128,7 +128,7 @@ pub enum FenceError {
 /// Each change makes the value *and* the token durable, in one save of the storage: a crash leaves
 /// both as they were or both as they shall be. It is meant for small values, such as the name of
 /// the file that counts or how far something was processed: all are saved together, and a
-/// [`Directory`](crate::storage::Directory) takes 64 KiB. One process owns the storage; it answers
+/// [`Directory`](crate::storage::Directory) takes 2 MiB. One process owns the storage; it answers
 /// the others.
 pub struct Fence<D> {
     storage: Box<dyn Storage<Resources<D>>>,

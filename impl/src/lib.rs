@@ -44,6 +44,9 @@
 //! have two leaders at the same time*, which is logged as a warning. What must be remembered
 //! through a crash is kept in a directory, [`Config::with_directory`].
 //!
+//! A node can take part in many elections at once, each with a leader of its own and spread over
+//! the nodes: see [`Groups`].
+//!
 //! The crate has one module for each concern, and arrows point one way. The first three are a
 //! package of their own, `bellwether-core`, which does no I/O:
 //!
@@ -78,7 +81,7 @@ pub use bellwether_core::for_each_core;
 pub use bellwether_core::{detector, member, protocol};
 pub use config::Config;
 pub use driver::{
-    Approach, Election, Guard, Handle, JoinError, LeadError, Leadership, MembersError, OwnChange,
-    Preparation, RequestError, Stopped, Work,
+    Approach, Election, Groups, Guard, Handle, JoinError, LeadError, Leadership, MembersError,
+    OwnChange, Preparation, RequestError, Stopped, UnknownGroup, Work,
 };
 pub use protocol::{Epoch, Members, NodeId, Reason, Role, Timing};

@@ -108,6 +108,34 @@ pub struct MemberReport {
     pub dropped: u64,
 }
 
+/// The groups of a node, and which node leads each of them, at one moment.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct GroupsReport {
+    /// The cluster that the node belongs to.
+    pub cluster: ClusterId,
+    /// The protocol that the node runs in each group.
+    pub protocol: String,
+    /// The id of the node.
+    pub node: NodeId,
+    /// The groups, in the order of their names.
+    pub groups: Vec<GroupReport>,
+}
+
+/// One group, as a node sees it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct GroupReport {
+    /// The name of the group.
+    pub name: String,
+    /// The role of the node in the group.
+    pub role: Role,
+    /// The node that it takes for the leader of the group.
+    pub leader: Option<NodeId>,
+    /// The epoch of that leader.
+    pub epoch: Option<Epoch>,
+}
+
 /// The state of the connection to another member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -7,11 +7,11 @@ use tokio::time::timeout;
 
 use crate::config::{Address, Credentials};
 pub use crate::report::{
-    CertificateReport, Counters, Link, LinkMeasurements, Measurements, MemberReport, StatusReport,
-    StorageMeasurements,
+    CertificateReport, Counters, GroupReport, GroupsReport, Link, LinkMeasurements, Measurements,
+    MemberReport, StatusReport, StorageMeasurements,
 };
 use crate::transport::connect::Resolver;
-use crate::transport::frame::{Opening, Reply};
+use crate::transport::frame::{Opening, Refusal, Reply};
 use crate::transport::handshake::Failure;
 use crate::transport::question::ask;
 
@@ -51,17 +51,85 @@ pub enum QueryError {
 ///
 /// # Errors
 ///
-/// A [`QueryError`] when there is no answer in time, or none that makes sense.
+/// A [`QueryError`] when there is no answer in time, or none that makes sense. A node with groups
+/// has no status but one for [each](query_group).
 pub async fn query(
     address: &Address,
     credentials: &Credentials,
     limit: Duration,
 ) -> Result<StatusReport, QueryError> {
+    match query_any(address, credentials, limit).await? {
+        Told::Status(report) => Ok(*report),
+        Told::Groups(_) => {
+            let problem = "it takes part in many elections: name a group".to_owned();
+            Err(QueryError::Nonsense { address: address.clone(), problem })
+        }
+    }
+}
+
+/// The answer of a node to a question for its status.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Told {
+    /// The status of a node without groups.
+    Status(Box<StatusReport>),
+    /// The groups of a node that has some.
+    Groups(Box<GroupsReport>),
+}
+
+/// Does the same as [`query`], and returns what the node is asked for, whether it has groups or
+/// not.
+///
+/// # Errors
+///
+/// A [`QueryError`] when there is no answer in time, or none that makes sense.
+pub async fn query_any(
+    address: &Address,
+    credentials: &Credentials,
+    limit: Duration,
+) -> Result<Told, QueryError> {
+    match answer(address, credentials, limit, &Opening::StatusRequest).await? {
+        Reply::Status(report) => Ok(Told::Status(report)),
+        Reply::Groups(report) => Ok(Told::Groups(report)),
+        other => Err(nonsense(address, &other)),
+    }
+}
+
+/// Does the same as [`query`], for the status of the node in the group with this name.
+///
+/// # Errors
+///
+/// A [`QueryError`] when there is no answer in time, or none that makes sense, or no such group.
+pub async fn query_group(
+    address: &Address,
+    group: &str,
+    credentials: &Credentials,
+    limit: Duration,
+) -> Result<StatusReport, QueryError> {
+    let question = Opening::GroupStatusRequest(group.to_owned());
+    match answer(address, credentials, limit, &question).await? {
+        Reply::Status(report) => Ok(*report),
+        other => Err(nonsense(address, &other)),
+    }
+}
+
+fn nonsense(address: &Address, reply: &Reply) -> QueryError {
+    let problem = match reply {
+        Reply::Refused(refusal @ Refusal::UnknownGroup(_)) => refusal.to_string(),
+        _ => "it answers something else".to_owned(),
+    };
+    QueryError::Nonsense { address: address.clone(), problem }
+}
+
+async fn answer(
+    address: &Address,
+    credentials: &Credentials,
+    limit: Duration,
+    question: &Opening,
+) -> Result<Reply, QueryError> {
     let nonsense = |problem: String| QueryError::Nonsense { address: address.clone(), problem };
     let there = Resolver::new(address.clone());
-    match timeout(limit, ask(&there, credentials, &Opening::StatusRequest)).await {
-        Ok(Ok(Reply::Status(report))) => Ok(*report),
-        Ok(Ok(_)) => Err(nonsense("it answers something else".to_owned())),
+    match timeout(limit, ask(&there, credentials, question)).await {
+        Ok(Ok(reply)) => Ok(reply),
         Ok(Err(failure @ Failure::HungUp)) => {
             Err(nonsense(format!("{failure}; is it a bellwether node?")))
         }

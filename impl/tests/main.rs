@@ -1,5 +1,6 @@
 //! All tests of the crate from the outside, in one program.
 
+mod groups;
 mod leases;
 mod library;
 mod members;

@@ -9,6 +9,7 @@ mod controls;
 mod etcd;
 mod failover;
 mod fault;
+mod groups;
 mod lateness;
 mod members;
 mod namespaces;
@@ -47,6 +48,7 @@ enum Command {
     Soak(soak::Args),
     Failover(failover::Args),
     Quiescent(quiescent::Args),
+    Groups(groups::Args),
     /// Give two halves of a cluster two lists of members with one number, and look who leads
     ///
     /// Four nodes have one list. Then nodes 1 and 3 restart with 1, 2 and 3, and nodes 2 and 4 with
@@ -100,6 +102,10 @@ fn run(arguments: &[OsString]) -> anyhow::Result<ExitCode> {
         Command::Quiescent(args) => {
             wait::heed_signals()?;
             quiescent::run(&args)
+        }
+        Command::Groups(args) => {
+            wait::heed_signals()?;
+            groups::run(&args)
         }
         Command::Soak(args) => {
             contain(arguments, args.network == soak::Choice::Namespaces)?;

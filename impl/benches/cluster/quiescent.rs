@@ -83,7 +83,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 }
 
 /// The nodes inherit it.
-fn allow_many_files() -> anyhow::Result<()> {
+pub(crate) fn allow_many_files() -> anyhow::Result<()> {
     let Rlimit { maximum, .. } = getrlimit(Limited::Nofile);
     Ok(setrlimit(Limited::Nofile, Rlimit { current: maximum, maximum })?)
 }
@@ -152,7 +152,7 @@ fn measure(args: &Args, nodes: u16, protocol: &str) -> anyhow::Result<Value> {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Said {
     leads: bool,
-    sent: f64,
+    pub(crate) sent: f64,
     pub(crate) changes: f64,
 }
 
@@ -213,7 +213,7 @@ fn snapshot(cluster: &Cluster, nodes: u16) -> Vec<Snapshot> {
 }
 
 /// The processor time of a process, to the nanosecond, and its memory.
-fn spent(process: u32) -> Option<(Duration, f64)> {
+pub(crate) fn spent(process: u32) -> Option<(Duration, f64)> {
     let threads = fs::read_dir(format!("/proc/{process}/task")).ok()?;
     let spent = |thread: std::io::Result<fs::DirEntry>| -> Option<u64> {
         let times = fs::read_to_string(thread.ok()?.path().join("schedstat")).ok()?;

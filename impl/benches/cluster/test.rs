@@ -9,14 +9,14 @@ use serde_json::{Value, json};
 use super::cluster::Security;
 use super::controls::{self, Control};
 use super::soak::{self, Args, Choice};
-use super::{alone, etcd, members, namespaces, probe, relay, resource, slow, wait};
+use super::{alone, etcd, groups, members, namespaces, probe, relay, resource, slow, wait};
 
 /// How many faults on each network.
 const FAULTS: usize = 5;
 
 type Test = (&'static str, fn() -> anyhow::Result<()>);
 
-const TESTS: [Test; 12] = [
+const TESTS: [Test; 13] = [
     ("the_resource_notices_two_leaders", resource::test),
     ("two_leases_at_a_time_are_noticed", probe::test),
     ("two_commands_at_a_time_are_noticed", alone::test),
@@ -24,6 +24,7 @@ const TESTS: [Test; 12] = [
     ("relays_make_some_round_trips_slow", relay::test),
     ("the_keys_of_etcd_are_written_in_base_64", etcd::test),
     ("nodes_agree_over_links_that_are_slow", slow::test),
+    ("a_killed_daemon_is_replaced_in_each_group", groups::test),
     ("a_few_faults_on_relays", on_relays),
     ("a_few_faults_on_relays_with_certificates", on_relays_with_certificates),
     ("lists_with_one_number_have_one_leader", forked_lists),
@@ -38,8 +39,16 @@ const IN_NAMESPACES: &str = "a_few_faults_in_namespaces";
 pub(crate) fn asked_for(arguments: &[OsString]) -> Option<Vec<&'static str>> {
     let texts: Vec<_> = arguments.iter().map(|argument| argument.to_string_lossy()).collect();
     let flag = |text: &str| text.starts_with('-');
-    let other =
-        ["soak", "failover", "quiescent", "forked-lists", "killed-together", "hammer", "help"];
+    let other = [
+        "soak",
+        "failover",
+        "quiescent",
+        "groups",
+        "forked-lists",
+        "killed-together",
+        "hammer",
+        "help",
+    ];
     let first = texts.first();
     if first.is_some_and(|first| other.contains(&&**first) || matches!(&**first, "--help" | "-h"))
         || texts.iter().any(|text| text == "--bench")

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anyhow::anyhow;
 use bellwether::NodeId;
-use bellwether::config::{self, Address, HttpSettings, Overrides, Source, Token};
+use bellwether::config::{self, Address, GroupName, HttpSettings, Overrides, Source, Token};
 use serde_json::Value;
 use ureq::tls::{Certificate, ClientCert, PemItem, PrivateKey, RootCerts, TlsConfig, parse_pem};
 
@@ -25,6 +25,10 @@ pub(crate) struct Target {
     /// Which node to ask, if not the one that the file names
     #[arg(long, value_name = "ID", env = "BELLWETHER_NODE")]
     node: Option<NodeId>,
+
+    /// The group that is asked about, if the node has groups
+    #[arg(long, value_name = "NAME")]
+    group: Option<GroupName>,
 
     /// Ask the node that serves HTTP at this address, or at this http:// or https:// URL
     #[arg(long, value_name = "HOST:PORT", env = "BELLWETHER_HTTP")]
@@ -82,6 +86,7 @@ impl FromStr for Url {
 /// A node that can be asked.
 pub(crate) struct Client {
     address: Address,
+    group: Option<GroupName>,
     /// With what, if HTTP is encrypted there.
     tls: Option<TlsConfig>,
     certified: bool,
@@ -134,7 +139,8 @@ impl Target {
         let encrypted = said.unwrap_or(settings.certificate_file.is_some() || self.ca.is_some());
         let tls = encrypted.then(|| self.tls()).transpose().map_err(Failure::configuration)?;
         let certified = encrypted && self.cert.is_some();
-        Ok(Client { address, tls, certified, token, timeout: self.timeout })
+        let (group, timeout) = (self.group.clone(), self.timeout);
+        Ok(Client { address, group, tls, certified, token, timeout })
     }
 
     /// What is shown to the node, and what it has to show.
@@ -200,7 +206,8 @@ impl Client {
 
     fn url(&self, path: &str) -> String {
         let scheme = if self.tls.is_some() { "https" } else { "http" };
-        format!("{scheme}://{}{path}", self.address)
+        let group = self.group.as_ref().map(|name| format!("/groups/{name}"));
+        format!("{scheme}://{}{}{path}", self.address, group.unwrap_or_default())
     }
 
     fn unreachable(&self, error: &ureq::Error) -> Failure {

@@ -15,9 +15,10 @@ const TESTS: &str = "BELLWETHER_TEST_";
 
 /// Those that a hook, or the command of `exec`, finds in its environment: a node below it does so
 /// as well.
-const GIVEN: [&str; 10] = [
+const GIVEN: [&str; 11] = [
     "BELLWETHER_CLUSTER",
     "BELLWETHER_EPOCH",
+    "BELLWETHER_GROUP",
     "BELLWETHER_LEADER",
     "BELLWETHER_LEASE_UNTIL",
     "BELLWETHER_OLD_LEADER",

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Stdio;
 
 use bellwether::config::{Health, Runnable};
-use bellwether::{Config, Handle, NodeId, RequestError};
+use bellwether::{Config, Handle, Leadership, NodeId, RequestError, Role};
 use humantime::format_duration;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::task::JoinHandle;
@@ -61,25 +61,25 @@ impl Checker {
 
     /// Checks from here on, if there is a check. Returns once the node knows that it is not fit
     /// before the first success.
-    pub(crate) async fn start(self, handle: Handle, scripts: Scripts) -> Option<Checks> {
+    pub(crate) async fn start(self, elections: Vec<Handle>, scripts: Scripts) -> Option<Checks> {
         if self.health.check.is_empty() {
             return None;
         }
         // A node that takes part no longer needs no check: its end is told elsewhere.
-        handle.set_unfit(UNKNOWN).await.ok()?;
-        Some(Checks(tokio::spawn(self.run(handle, scripts))))
+        set_unfit(&elections, UNKNOWN).await.ok()?;
+        Some(Checks(tokio::spawn(self.run(elections, scripts))))
     }
 
     /// Checks until the node takes part no longer.
-    async fn run(self, handle: Handle, scripts: Scripts) {
+    async fn run(self, elections: Vec<Handle>, scripts: Scripts) {
         let mut fitness = Fitness::new(&self.health);
         let mut due = interval(self.health.interval);
         due.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             due.tick().await;
-            let result = self.check(&handle, &scripts).await;
+            let result = self.check(&elections, &scripts).await;
             let change = fitness.note(result.is_ok());
-            if self.tell(&handle, change, result).await.is_err() {
+            if self.tell(&elections, change, result).await.is_err() {
                 return;
             }
         }
@@ -88,7 +88,7 @@ impl Checker {
     /// Tells the node what follows from a result, and logs a change.
     async fn tell(
         &self,
-        handle: &Handle,
+        elections: &[Handle],
         change: Option<bool>,
         result: Result<(), String>,
     ) -> Result<(), RequestError> {
@@ -96,27 +96,37 @@ impl Checker {
         match (change, result) {
             (Some(true), _) => {
                 tracing::info!(node, "fit to lead: the check succeeds");
-                handle.set_healthy(true).await
+                for election in elections {
+                    election.set_healthy(true).await?;
+                }
+                Ok(())
             }
             (Some(false), Err(problem)) => {
                 tracing::warn!(node, "not fit to lead: {problem}");
-                handle.set_unfit(&problem).await
+                set_unfit(elections, &problem).await
             }
             // The status says what is wrong now.
-            (None, Err(problem)) if !handle.is_healthy() => handle.set_unfit(&problem).await,
+            (None, Err(problem)) if elections.iter().any(|one| !one.is_healthy()) => {
+                set_unfit(elections, &problem).await
+            }
             _ => Ok(()),
         }
     }
 
     /// Runs the program once. Returns what is wrong if it does not succeed.
-    async fn check(&self, handle: &Handle, scripts: &Scripts) -> Result<(), String> {
-        let now = handle.leadership().now();
-        let about = About {
-            cluster: &self.cluster,
-            node: self.node,
-            role: now.role,
-            leader: now.leader,
-            epoch: now.epoch,
+    async fn check(&self, elections: &[Handle], scripts: &Scripts) -> Result<(), String> {
+        let (cluster, node, group) = (self.cluster.as_str(), self.node, None);
+        let about = match elections {
+            [election] => {
+                let Leadership { role, leader, epoch, .. } = election.leadership().now();
+                About { cluster, node, group, role, leader, epoch }
+            }
+            // It is about the machine, which is the same in each group.
+            groups => {
+                let leads = groups.iter().any(|group| group.leadership().now().is_self());
+                let role = if leads { Role::Leader } else { Role::Follower };
+                About { cluster, node, group, role, leader: None, epoch: None }
+            }
         };
         let mut command = script::command(&self.health.check, &about);
         command.stdout(Stdio::null());
@@ -152,6 +162,14 @@ impl Checker {
             None => problem,
         })
     }
+}
+
+/// Tells the node in each election that it is not fit to lead, and why.
+async fn set_unfit(elections: &[Handle], problem: &str) -> Result<(), RequestError> {
+    for election in elections {
+        election.set_unfit(problem).await?;
+    }
+    Ok(())
 }
 
 /// Whether a node is fit, by the results of its checks.

@@ -1,33 +1,72 @@
-//! What the daemon runs before it leads, and on each change: one script at a time, in the order in
-//! which the changes came, each for a limited time.
+//! What the daemon runs before it leads, and on each change: one script at a time in an election,
+//! in the order in which its changes came, each for a limited time.
 
+use std::collections::BTreeMap;
 use std::process::ExitStatus;
+use std::sync::Arc;
 
 use bellwether::config::{Hooks, Runnable};
 use bellwether::driver::Change;
-use bellwether::{Approach, Config, Election, Epoch, Handle, NodeId, Preparation, Reason, Role};
+use bellwether::{
+    Approach, Config, Election, Epoch, Groups, Handle, NodeId, Preparation, Reason, Role,
+};
 use futures::FutureExt as _;
+use futures::future::join_all;
 use humantime::format_duration;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::Command;
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
+use tracing::Instrument as _;
 
 use super::script::{self, About, REST, Script, Scripts};
 
 /// How much of what a script prints is logged, in bytes.
 const PRINTED: u64 = 4096;
 
+/// How many scripts run at a time, of however many groups.
+const AT_ONCE: usize = 16;
+
 /// The scripts of a node that takes part.
 pub(crate) struct Running {
-    task: JoinHandle<()>,
+    /// One for each election.
+    tasks: Vec<JoinHandle<()>>,
     hooks: watch::Sender<Hooks>,
     /// Those that run.
     pub(crate) scripts: Scripts,
+    places: Arc<Semaphore>,
+    cluster: String,
+    node: NodeId,
 }
 
 impl Running {
+    fn new<C: Runnable>(config: &Config<C>) -> Self {
+        let (cluster, node) = (config.cluster().to_string(), config.node());
+        let (hooks, _) = watch::channel(config.hooks().clone());
+        let (tasks, scripts) = (Vec::new(), Scripts::default());
+        Self { tasks, hooks, scripts, places: Arc::new(Semaphore::new(AT_ONCE)), cluster, node }
+    }
+
+    /// Runs scripts from here on for this election, of the group with this name.
+    fn follow(&mut self, group: Option<&str>, handle: Handle, preparation: Option<Preparation>) {
+        let span = group
+            .map_or_else(tracing::Span::none, |group| tracing::error_span!("election", %group));
+        let runner = Runner {
+            cluster: self.cluster.clone(),
+            node: self.node,
+            group: group.map(str::to_owned),
+            handle,
+            hooks: self.hooks.subscribe(),
+            last: None,
+            role: Role::NotStarted,
+            led: None,
+            scripts: self.scripts.clone(),
+            places: Arc::clone(&self.places),
+        };
+        self.tasks.push(tokio::spawn(runner.run(preparation).instrument(span).boxed()));
+    }
+
     /// Runs these from now on.
     pub(crate) fn set(&self, hooks: Hooks) {
         self.hooks.send_replace(hooks);
@@ -37,41 +76,45 @@ impl Running {
     /// time of two scripts.
     pub(crate) async fn finish(self) {
         let limit = self.hooks.borrow().timeout * 2;
-        if timeout(limit, self.task).await.is_err() {
+        if timeout(limit, join_all(self.tasks)).await.is_err() {
             tracing::warn!("not all hooks have run");
         }
     }
 }
 
-/// Takes part, and runs scripts meanwhile.
+/// Takes part in one election, and runs scripts meanwhile.
 pub(crate) async fn join<C: Runnable>(config: Config<C>) -> anyhow::Result<(Election, Running)> {
-    let (hooks, current) = watch::channel(config.hooks().clone());
-    let (cluster, node) = (config.cluster().to_string(), config.node());
+    let mut running = Running::new(&config);
     let (election, preparation) = if config.hooks().before_leading.is_empty() {
         (Election::join(config).await?, None)
     } else {
         let (election, preparation) = Election::join_prepared(config).await?;
         (election, Some(preparation))
     };
-    let handle = election.handle();
-    let scripts = Scripts::default();
-    let runner = Runner {
-        cluster,
-        node,
-        handle,
-        hooks: current,
-        last: None,
-        role: Role::NotStarted,
-        led: None,
-        scripts: scripts.clone(),
+    running.follow(None, election.handle(), preparation);
+    Ok((election, running))
+}
+
+/// Takes part in the elections of all groups, and runs scripts meanwhile.
+pub(crate) async fn join_groups<C: Runnable>(
+    config: Config<C>,
+) -> anyhow::Result<(Groups, Running)> {
+    let mut running = Running::new(&config);
+    let (groups, mut preparations) = if config.hooks().before_leading.is_empty() {
+        (Groups::join(config).await?, BTreeMap::new())
+    } else {
+        Groups::join_prepared(config).await?
     };
-    let task = tokio::spawn(runner.run(preparation).boxed());
-    Ok((election, Running { task, hooks, scripts }))
+    for (name, handle) in groups.all() {
+        running.follow(Some(name), handle.clone(), preparations.remove(name));
+    }
+    Ok((groups, running))
 }
 
 struct Runner {
     cluster: String,
     node: NodeId,
+    group: Option<String>,
     handle: Handle,
     hooks: watch::Receiver<Hooks>,
     /// The change that was told last.
@@ -81,6 +124,7 @@ struct Runner {
     /// The node that was known to lead last.
     led: Option<NodeId>,
     scripts: Scripts,
+    places: Arc<Semaphore>,
 }
 
 /// How a script ended.
@@ -161,7 +205,8 @@ impl Runner {
         reason: Reason,
     ) -> Command {
         let (role, leader) = now;
-        let about = About { cluster: &self.cluster, node: self.node, role, leader, epoch };
+        let group = self.group.as_deref();
+        let about = About { cluster: &self.cluster, node: self.node, group, role, leader, epoch };
         let mut script = script::command(hook, &about);
         script.env("BELLWETHER_OLD_LEADER", script::number(before.1));
         script.env("BELLWETHER_OLD_ROLE", before.0.to_string());
@@ -178,6 +223,8 @@ impl Runner {
         approach: Option<&mut Approach>,
     ) -> anyhow::Result<Ended> {
         let limit = self.hooks.borrow().timeout;
+        // Never closed.
+        let _place = self.places.acquire().await;
         let mut script = self.scripts.start(&mut command)?;
         let printed = self.printed(hook, &mut script);
         let in_vain = async {

@@ -1,9 +1,9 @@
 //! The HTTP side of a node that runs.
 
 use anyhow::anyhow;
+use bellwether::Config;
 use bellwether::config::{self, Address, Certificates, Runnable, Token};
 use bellwether::http::{self, Options};
-use bellwether::{Config, Election};
 use tokio::net::TcpListener;
 
 /// A listener for HTTP, if one is configured, and what it is to serve.
@@ -57,12 +57,12 @@ impl Http {
         Ok(Self(Some(Listening { listener, options, encrypted })))
     }
 
-    /// Serves from here on, until the program ends. Returns what may be replaced.
-    pub(crate) fn serve(self, election: &Election) -> Options {
+    /// Serves what this makes from here on, until the program ends. Returns what may be replaced.
+    pub(crate) fn serve(self, router: impl FnOnce(Options) -> axum::Router) -> Options {
         let Some(Listening { listener, options, encrypted }) = self.0 else {
             return Options::default();
         };
-        let router = http::router(election.handle(), options.clone());
+        let router = router(options.clone());
         if encrypted {
             tokio::spawn(http::serve_encrypted(listener, router, options.clone()));
         } else {

@@ -20,6 +20,7 @@ mod log;
 mod man;
 mod members;
 mod overrides;
+mod part;
 mod reload;
 mod remedy;
 mod run;

@@ -10,9 +10,9 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
 
+use bellwether::Config;
 use bellwether::config::{self, Credentials, Hooks, Log, Overrides, Runnable, Visitor};
 use bellwether::http::Options;
-use bellwether::{Config, Election};
 use humantime::format_duration;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout_at};
@@ -130,9 +130,9 @@ impl Reload {
             Ok(read) => {
                 running.log.set(&read.log.levels);
                 running.hooks.set(read.hooks);
-                running.election.replace_credentials(read.credentials);
+                (running.replace_credentials)(read.credentials);
                 read.http.replace(http);
-                running.election.set_priority(read.priority);
+                (running.set_priority)(read.priority);
                 let changed = difference(&self.current, &read.keys).join(", ");
                 let changed = if changed.is_empty() { "nothing" } else { &changed };
                 tracing::info!(node, changed, "the configuration was read again");
@@ -171,7 +171,8 @@ impl Reload {
 pub(crate) struct Running<'a> {
     pub(crate) log: &'a log::Started,
     pub(crate) hooks: &'a hooks::Running,
-    pub(crate) election: &'a Election,
+    pub(crate) replace_credentials: &'a dyn Fn(Credentials),
+    pub(crate) set_priority: &'a dyn Fn(u8),
 }
 
 /// A configuration that was read, and the files that it names.

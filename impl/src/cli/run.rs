@@ -5,14 +5,15 @@ use std::pin::pin;
 use std::process::ExitCode;
 
 use anyhow::anyhow;
-use bellwether::Config;
 use bellwether::config::{self, Log, Overrides, Runnable, Visitor};
+use bellwether::{Config, Handle};
 use futures::FutureExt as _;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::health::Checker;
 use super::http::{Http, Keys};
 use super::overrides::OverrideArgs;
+use super::part::Part;
 use super::reload::{Reload, Running};
 use super::{Failure, hooks, itself, log, service};
 
@@ -98,14 +99,20 @@ async fn take_part<C: Runnable>(
         Signals::new().map_err(|error| anyhow!("cannot listen for signals: {error}"))?;
     let http = Http::listen(&config).await?;
     let checker = Checker::new(&config);
-    let (mut election, hooks) = hooks::join(config).await?;
-    let _checks = checker.start(election.handle(), hooks.scripts.clone()).await;
-    let options = http.serve(&election);
+    let (mut part, hooks) = if config.groups().is_empty() {
+        let (election, hooks) = hooks::join(config).await?;
+        (Part::One(Box::new(election)), hooks)
+    } else {
+        let (groups, hooks) = hooks::join_groups(config).await?;
+        (Part::Many(groups), hooks)
+    };
+    let _checks = checker.start(part.handles(), hooks.scripts.clone()).await;
+    let options = http.serve(|options| part.router(options));
     service::ready();
-    let mut told = pin!(service::keep_told(election.handle()));
-    let handle = election.handle();
+    let mut told = pin!(service::keep_told(part.handles()));
+    let handle = part.handles().into_iter().next();
     let mut anew = false;
-    let mut node_is_superseded = pin!(handle.superseded());
+    let mut node_is_superseded = pin!(superseded(handle));
     loop {
         tokio::select! {
             signal = signals.next() => match signal {
@@ -116,10 +123,18 @@ async fn take_part<C: Runnable>(
                 }
             },
             read = reload.read() => {
-                let running = Running { log: started, hooks: &hooks, election: &election };
+                let replace = |credentials| part.replace_credentials(credentials);
+                let handles = part.handles();
+                let prefer = |priority| handles.iter().for_each(|node| node.set_priority(priority));
+                let running = Running {
+                    log: started,
+                    hooks: &hooks,
+                    replace_credentials: &replace,
+                    set_priority: &prefer,
+                };
                 reload.finish(read, &running, &options);
             }
-            stopped = election.stopped() => return Ok(stopped.map(|()| 0)?),
+            stopped = part.stopped() => return Ok(stopped.map(|()| 0)?),
             config_epoch = node_is_superseded.as_mut() => {
                 tracing::info!(node, config_epoch, "starts anew with the new list of members");
                 anew = true;
@@ -128,13 +143,25 @@ async fn take_part<C: Runnable>(
             () = &mut told => {}
         }
     }
+    leave(part, hooks, signals, started, anew).await
+}
+
+/// Takes part no longer, and starts anew if it is to.
+async fn leave(
+    part: Part,
+    hooks: hooks::Running,
+    mut signals: Signals,
+    started: &log::Started,
+    anew: bool,
+) -> anyhow::Result<u8> {
     if anew {
         service::reloading();
     } else {
         service::stopping();
     }
+    let node = part.handles().first().map(|handle| handle.leadership().now().node.get());
     let leaves = async {
-        election.leave().await?;
+        part.leave().await?;
         hooks.finish().await;
         anyhow::Ok(())
     };
@@ -156,6 +183,14 @@ async fn take_part<C: Runnable>(
             tracing::warn!(node, signal, "asked to end again: ends without waiting");
             Ok(status)
         }
+    }
+}
+
+/// Returns when the node is to start anew with another list of members. One with groups never is.
+async fn superseded(node: Option<Handle>) -> u64 {
+    match node {
+        Some(node) => node.superseded().await,
+        None => std::future::pending().await,
     }
 }
 

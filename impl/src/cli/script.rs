@@ -23,6 +23,8 @@ pub(crate) const REST: Duration = Duration::from_millis(100);
 pub(crate) struct About<'a> {
     pub(crate) cluster: &'a str,
     pub(crate) node: NodeId,
+    /// The group that it is about, if the node has groups and it is not about all.
+    pub(crate) group: Option<&'a str>,
     pub(crate) role: Role,
     pub(crate) leader: Option<NodeId>,
     pub(crate) epoch: Option<Epoch>,
@@ -36,6 +38,10 @@ pub(crate) fn command(words: &[String], about: &About<'_>) -> Command {
     let epoch = about.epoch.map_or(String::new(), |epoch| epoch.number().to_string());
     command.env("BELLWETHER_CLUSTER", about.cluster);
     command.env("BELLWETHER_NODE", about.node.to_string());
+    match about.group {
+        Some(group) => command.env("BELLWETHER_GROUP", group),
+        None => command.env_remove("BELLWETHER_GROUP"),
+    };
     command.env("BELLWETHER_ROLE", about.role.to_string());
     command.env("BELLWETHER_LEADER", number(about.leader));
     command.env("BELLWETHER_EPOCH", epoch);

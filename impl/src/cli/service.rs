@@ -38,17 +38,34 @@ pub(crate) fn stopping() {
     tell(&[NotifyState::Stopping]);
 }
 
-/// Says which node leads, now and whenever that changes, and again and again that this node runs.
-/// Never returns.
-pub(crate) async fn keep_told(node: Handle) {
-    let mut changes = node.leadership();
-    leadership(&changes.now());
-    let changes = async {
+/// How long between two looks at which groups the node leads.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// Says which node leads, now and whenever that changes, and again and again that this node runs:
+/// in its election, or in that of each of its groups. Never returns.
+pub(crate) async fn keep_told(elections: Vec<Handle>) {
+    tokio::join!(leaderships(&elections), watchdog(&elections));
+}
+
+async fn leaderships(elections: &[Handle]) {
+    if let [election] = elections {
+        let mut changes = election.leadership();
+        leadership(&changes.now());
         while let Some(now) = changes.changed().await {
             leadership(&now);
         }
-    };
-    tokio::join!(changes, watchdog(node));
+        return;
+    }
+    let mut told = None;
+    loop {
+        let led = elections.iter().filter(|one| one.leadership().now().is_self()).count();
+        if told != Some(led) {
+            told = Some(led);
+            let status = format!("leads {led} of {} groups", elections.len());
+            tell(&[NotifyState::Status(&status)]);
+        }
+        tokio::time::sleep(LOOK).await;
+    }
 }
 
 /// What a program must not inherit that this one starts: it could speak for the node.
@@ -66,9 +83,16 @@ fn leadership(now: &Leadership) {
 
 /// Tells the service manager again and again that the node runs, if it wants to know: twice in the
 /// time after which it ends a node that does not. A loop that does not respond is not told of.
-async fn watchdog(node: Handle) {
+async fn watchdog(elections: &[Handle]) {
     let Some(limit) = sd_notify::watchdog_enabled() else { return std::future::pending().await };
-    let responds = async || node.responds().await.is_ok();
+    let responds = async || {
+        for election in elections {
+            if election.responds().await.is_err() {
+                return false;
+            }
+        }
+        true
+    };
     watch(limit, responds, || tell(&[NotifyState::Watchdog])).await;
 }
 

@@ -8,8 +8,13 @@ use std::time::Duration;
 
 use anyhow::anyhow;
 use bellwether::NodeId;
-use bellwether::config::{self, Address, Credentials, Overrides, SecuritySettings, Source};
-use bellwether::status::{CertificateReport, MemberReport, QueryError, StatusReport, query};
+use bellwether::config::{
+    self, Address, Credentials, GroupName, Overrides, SecuritySettings, Source,
+};
+use bellwether::status::{
+    CertificateReport, GroupsReport, MemberReport, QueryError, StatusReport, Told, query_any,
+    query_group,
+};
 use humantime::{format_duration, format_rfc3339_seconds};
 
 use super::overrides::SecurityArgs;
@@ -20,14 +25,16 @@ const AGAIN: Duration = Duration::from_secs(1);
 
 /// Ask a running node how it is
 ///
-/// The question goes to the port on which the node talks to its peers. Exit status: 0 the node
-/// knows a leader, 1 it knows none, 2 usage or configuration, 3 it cannot be reached.
+/// The question goes to the port on which the node talks to its peers. A node with groups says
+/// which node leads each. Exit status: 0 the node knows a leader, of every group if it was asked
+/// for all, 1 it knows none, 2 usage or configuration, 3 it cannot be reached.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   bellwether status --config orders.toml --node 3
   bellwether status --address 10.0.0.3:7000 --json
   bellwether status --config orders.toml --node 3 --watch
+  bellwether status --config orders.toml --node 3 --group shard-17
   until bellwether status --address 10.0.0.3:7000 >/dev/null; do sleep 1; done")]
 pub(crate) struct Args {
     /// The configuration file in which the node's address stands
@@ -38,6 +45,10 @@ pub(crate) struct Args {
     /// Which node to ask, if not the one that the file names
     #[arg(long, value_name = "ID", env = "BELLWETHER_NODE")]
     node: Option<NodeId>,
+
+    /// How the node is in this group; without it, which node leads each group
+    #[arg(long, value_name = "NAME")]
+    group: Option<GroupName>,
 
     /// Ask the node at this address; no configuration is needed
     #[arg(long, value_name = "HOST:PORT")]
@@ -63,21 +74,18 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
     let (address, credentials) = target(args)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(Failure::runtime)?;
-    let ask = || runtime.block_on(query(&address, &credentials, args.timeout));
+    let ask = || runtime.block_on(ask(args, &address, &credentials));
     if args.watch {
         return watch(args, ask);
     }
     let report = ask().map_err(Failure::unreachable)?;
     print(&text(args, &report)?)?;
-    Ok(ExitCode::from(u8::from(report.leader.is_none())))
+    Ok(ExitCode::from(u8::from(!is_led(&report))))
 }
 
 /// Asks again and again, until the output is not read any more. On a terminal each answer takes the
 /// place of the one before.
-fn watch(
-    args: &Args,
-    ask: impl Fn() -> Result<StatusReport, QueryError>,
-) -> Result<ExitCode, Failure> {
+fn watch(args: &Args, ask: impl Fn() -> Result<Told, QueryError>) -> Result<ExitCode, Failure> {
     const CLEAR: &str = "\x1b[H\x1b[2J";
     let clear = if !args.json && std::io::stdout().is_terminal() { CLEAR } else { "" };
     loop {
@@ -95,11 +103,37 @@ fn watch(
     }
 }
 
-fn text(args: &Args, report: &StatusReport) -> Result<String, Failure> {
-    if args.json {
-        return Ok(serde_json::to_string(report).map_err(Failure::runtime)? + "\n");
+/// How the node is, in the group that is named; or, if none is and it has some, in all of them.
+async fn ask(
+    args: &Args,
+    address: &Address,
+    credentials: &Credentials,
+) -> Result<Told, QueryError> {
+    match &args.group {
+        Some(group) => {
+            let status = query_group(address, group.as_str(), credentials, args.timeout).await?;
+            Ok(Told::Status(Box::new(status)))
+        }
+        None => query_any(address, credentials, args.timeout).await,
     }
-    Ok(describe(report))
+}
+
+/// Whether the node knows a leader; of every group, if it was asked for all.
+fn is_led(told: &Told) -> bool {
+    match told {
+        Told::Status(report) => report.leader.is_some(),
+        Told::Groups(report) => report.groups.iter().all(|group| group.leader.is_some()),
+    }
+}
+
+fn text(args: &Args, told: &Told) -> Result<String, Failure> {
+    let json = match told {
+        Told::Status(report) if args.json => serde_json::to_string(report),
+        Told::Groups(report) if args.json => serde_json::to_string(report),
+        Told::Status(report) => return Ok(describe(report)),
+        Told::Groups(report) => return Ok(describe_groups(report)),
+    };
+    Ok(json.map_err(Failure::runtime)? + "\n")
 }
 
 /// Where to ask, and with what to prove that this program may.
@@ -118,6 +152,27 @@ fn target(args: &Args) -> Result<(Address, Credentials), Failure> {
         None => source.address().map_err(Failure::configuration)?,
     };
     Ok((address, credentials))
+}
+
+/// The report of all groups for people: a line for each.
+fn describe_groups(report: &GroupsReport) -> String {
+    let GroupsReport { cluster, protocol, node, groups, .. } = report;
+    let led = groups.iter().filter(|group| group.leader == Some(*node)).count();
+    let mut text = format!(
+        "node {node} of cluster {cluster}, protocol {protocol}, leads {led} of {} groups\n",
+        groups.len()
+    );
+    let longest = groups.iter().map(|group| group.name.len()).max().unwrap_or_default();
+    for group in groups {
+        let leader = match group.leader {
+            Some(leader) if leader == *node => "this node".to_owned(),
+            Some(leader) => format!("node {leader}"),
+            None => "none is known".to_owned(),
+        };
+        let epoch = group.epoch.map(|epoch| format!(", epoch {epoch}")).unwrap_or_default();
+        let _ = writeln!(text, "{:<longest$}  {leader}{epoch}", group.name);
+    }
+    text
 }
 
 /// The report for people.

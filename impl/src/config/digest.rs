@@ -55,7 +55,7 @@ impl Digests {
     }
 }
 
-fn digest(bytes: &[u8]) -> Digest {
+pub(super) fn digest(bytes: &[u8]) -> Digest {
     let all: [u8; 32] = Sha256::digest(bytes).into();
     let mut first = Digest::default();
     first.copy_from_slice(&all[..16]);

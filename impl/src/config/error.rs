@@ -86,6 +86,12 @@ pub enum Error {
         /// The name of the protocol.
         protocol: &'static str,
     },
+    /// The groups make no sense.
+    #[error("groups: {problem}")]
+    Groups {
+        /// The problem, with the remedy.
+        problem: String,
+    },
     /// Nothing says which member is the store of the lease, or one that is no member.
     #[error(
         "protocol lease needs a store: set `store` under [lease] to one of the members \

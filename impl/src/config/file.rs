@@ -24,6 +24,7 @@ pub use self::log::{Levels, Log, LogFormat};
 pub use self::protocols::{Visitor, keys, load};
 pub use self::settings::{HttpSettings, SecuritySettings};
 use self::values::Mistake;
+use super::groups::GroupNames;
 use super::priority::Preference;
 use super::{
     Address, ClusterId, Config, Credentials, Detection, Error, Health, Hooks, Http,
@@ -106,6 +107,8 @@ struct File {
     hooks: Hooks,
     #[serde(default)]
     health: Health,
+    #[serde(default)]
+    groups: GroupNames,
     #[serde(default)]
     log: FileLog,
 }
@@ -337,6 +340,7 @@ impl Source {
             detection,
             hooks: file.hooks,
             health: file.health,
+            groups: file.groups,
             preference: preference(file.priority, file.preempt_delay),
             security: self.overrides.security.clone().or(file.security).resolve(node)?,
             http: self.overrides.http.clone().or(file.http).resolve(node),

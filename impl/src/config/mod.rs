@@ -12,6 +12,7 @@ mod error;
 mod fields;
 #[cfg(feature = "config-file")]
 mod file;
+mod groups;
 mod health;
 mod hooks;
 mod http;
@@ -27,7 +28,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub use self::address::Address;
-pub(crate) use self::digest::Digests;
+pub(crate) use self::digest::{Digest, Digests};
 pub use self::error::Error;
 pub use self::fields::{Field, Fields};
 #[cfg(feature = "config-file")]
@@ -35,6 +36,8 @@ pub use self::file::{
     HttpSettings, Levels, Log, LogFormat, Overrides, SecuritySettings, Source, Visitor, keys, load,
     reference,
 };
+pub use self::groups::GroupName;
+use self::groups::GroupNames;
 pub use self::health::Health;
 pub use self::hooks::Hooks;
 pub use self::http::{Http, SHORTEST_TOKEN, Token};
@@ -74,6 +77,7 @@ pub struct Config<C: Runnable = Recommended> {
     network: NetworkSettings,
     hooks: Hooks,
     health: Health,
+    groups: GroupNames,
     preference: Preference,
 }
 
@@ -94,6 +98,7 @@ struct Parts<C: Runnable> {
     network: NetworkSettings,
     hooks: Hooks,
     health: Health,
+    groups: GroupNames,
     preference: Preference,
 }
 
@@ -166,6 +171,7 @@ impl<C: Runnable> Config<C> {
             network: NetworkSettings::default(),
             hooks: Hooks::default(),
             health: Health::default(),
+            groups: GroupNames::default(),
             preference: Preference::default(),
         })
     }
@@ -295,7 +301,8 @@ impl<C: Runnable> Config<C> {
     fn assemble(parts: Parts<C>) -> Result<Self, Error> {
         let Parts { cluster, node, members, listen, section, directory, .. } = parts;
         let Parts { observers, witnesses, config_epoch, .. } = parts;
-        let Parts { detection, security, http, network, hooks, health, preference, .. } = parts;
+        let Parts { detection, security, http, network, hooks, health, .. } = parts;
+        let Parts { groups, preference, .. } = parts;
         let ids = Members::new(members.iter().map(|&(id, _)| id))?.numbered(config_epoch);
         let ids = with_roles::<C>(ids, observers, witnesses)?;
         let addresses: BTreeMap<_, _> = members.into_iter().collect();
@@ -313,7 +320,8 @@ impl<C: Runnable> Config<C> {
         network.check()?;
         hooks.check()?;
         health.validate::<C>()?;
-        preference.validate::<C>(&core)?;
+        groups.check::<C>()?;
+        preference.validate::<C>(&core, &groups)?;
         http.check()?;
         let fill = |directory: String| {
             directory.replace("{node}", &node.to_string()).replace("{protocol}", C::NAME).into()
@@ -334,6 +342,7 @@ impl<C: Runnable> Config<C> {
             network,
             hooks,
             health,
+            groups,
             preference,
         })
     }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::groups::GroupNames;
 use super::{Config, Error, Runnable};
 
 /// The longest delay.
@@ -44,17 +45,26 @@ impl<C: Runnable> Config<C> {
     /// by higher nodes; or when the delay is longer than a day.
     pub fn with_priority(mut self, priority: u8, preempt_delay: Duration) -> Result<Self, Error> {
         self.preference = Preference { priority, preempt_delay };
-        self.preference.validate::<C>(&self.core)?;
+        self.preference.validate::<C>(&self.core, &self.groups)?;
         Ok(self)
     }
 }
 
 impl Preference {
     /// Checks whether this makes sense for a node of the protocol `C`.
-    pub(super) fn validate<C: Runnable>(self, core: &C::Config) -> Result<(), Error> {
+    pub(super) fn validate<C: Runnable>(
+        self,
+        core: &C::Config,
+        groups: &GroupNames,
+    ) -> Result<(), Error> {
         let problem = if self.preempt_delay > LONGEST_DELAY {
             "preempt_delay is longer than a day: use 24h or less".to_owned()
-        } else if self.priority == Self::default().priority || C::prefers_by_priority(core) {
+        } else if self.priority == Self::default().priority {
+            return Ok(());
+        } else if !groups.is_empty() {
+            "priority has no effect with [groups], each of which has an order of its own: remove it"
+                .to_owned()
+        } else if C::prefers_by_priority(core) {
             return Ok(());
         } else if C::TRANSFERS {
             format!(

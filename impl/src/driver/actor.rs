@@ -304,7 +304,7 @@ impl<C: Core, K: Clock> Actor<C, K> {
 /// A message is for the node, a heartbeat for its detector.
 fn event_of<M>(Arrival { from, incarnation, frame }: Arrival<M>) -> Event<M> {
     match frame {
-        Frame::Message(message) => Event::Received { from, message },
+        Frame::Message(message) | Frame::Grouped(_, message) => Event::Received { from, message },
         Frame::Heartbeat => Event::Heartbeat { from, incarnation },
         Frame::Rival => Event::ToldOfRival { from },
         Frame::Quiet | Frame::Ping(_) | Frame::Pong(_) | Frame::Standing(_) => Event::Wake,

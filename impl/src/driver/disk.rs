@@ -1,23 +1,21 @@
-//! The storage of a node, which saves on a thread of its own.
+//! The storage of a node, as one group uses it: it saves on a thread of its own.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use tokio::task::JoinHandle;
-
+use super::commit::{Answer, Commit};
 use super::gauges::SyncTimes;
 use crate::member::StorageAnswer;
-use crate::storage::{Storage, StorageError};
+use crate::storage::StorageError;
 
-/// An answer that is waited for, and the storage, which gives it on a thread of its own.
-type Waited<D> = JoinHandle<(Result<(), StorageError>, Box<dyn Storage<D>>)>;
-
-/// The storage of a node.
+/// The storage of a node, for one of its groups.
 pub(super) struct Disk<D> {
-    /// `None` while it is in use, and for protocols without durable state.
-    storage: Option<Box<dyn Storage<D>>>,
+    /// `None` for protocols without durable state.
+    commit: Option<Commit<D>>,
+    /// The number of the group.
+    group: usize,
     /// What it was asked for, and has not answered yet.
-    waited: Option<Waited<D>>,
+    waited: Option<Answer>,
     /// Why it has failed last.
     failure: Option<StorageError>,
     /// Whether the node takes it for stalled; the status tells it.
@@ -26,11 +24,18 @@ pub(super) struct Disk<D> {
     times: Arc<SyncTimes>,
 }
 
-impl<D: Send + 'static> Disk<D> {
-    /// A storage, if there is one.
-    pub(super) fn new(storage: Option<Box<dyn Storage<D>>>) -> Self {
-        let (stalled, times) = (Arc::default(), Arc::default());
-        Self { storage, waited: None, failure: None, stalled, times }
+impl<D: Clone + Send + 'static> Disk<D> {
+    /// The storage for the group with this number, if there is one.
+    pub(super) fn of(commit: Option<Commit<D>>, group: usize) -> Self {
+        let times = commit.as_ref().map(Commit::times).unwrap_or_default();
+        Self { commit, group, waited: None, failure: None, stalled: Arc::default(), times }
+    }
+
+    /// The storage of a node without groups.
+    #[cfg(test)]
+    pub(super) fn new(storage: Option<Box<dyn crate::storage::Storage<D>>>) -> Self {
+        let store = |storage| Box::new(super::store::One(storage));
+        Self::of(storage.map(|storage| Commit::new(store(storage), vec![None])), 0)
     }
 
     /// How long it takes, for others to look at.
@@ -48,22 +53,17 @@ impl<D: Send + 'static> Disk<D> {
         self.stalled.store(stalled, Ordering::Relaxed);
     }
 
-    /// Begins to save `state`; returns the answer if there is no storage. The disk keeps a thread
-    /// of its own busy meanwhile.
+    /// Begins to save `state`; returns the answer if there is no storage.
     pub(super) fn save(&mut self, state: D) -> Option<StorageAnswer> {
-        let Some(mut storage) = self.storage.take() else { return Some(self.missing()) };
-        let times = self.times();
-        let save = move || (times.measure(|| storage.save(&state)), storage);
-        self.waited = Some(tokio::task::spawn_blocking(save));
+        let Some(commit) = &self.commit else { return Some(self.missing()) };
+        self.waited = Some(commit.save(self.group, state));
         None
     }
 
     /// Asks whether it answers; returns the answer if there is no storage.
     pub(super) fn probe(&mut self) -> Option<StorageAnswer> {
-        let Some(mut storage) = self.storage.take() else { return Some(self.missing()) };
-        let times = self.times();
-        let probe = move || (times.measure(|| storage.probe()), storage);
-        self.waited = Some(tokio::task::spawn_blocking(probe));
+        let Some(commit) = &self.commit else { return Some(self.missing()) };
+        self.waited = Some(commit.probe());
         None
     }
 
@@ -80,13 +80,8 @@ impl<D: Send + 'static> Disk<D> {
         let answer = waited.await;
         self.waited = None;
         let (answer, failure) = match answer {
-            Ok((result, storage)) => {
-                self.storage = Some(storage);
-                match result {
-                    Ok(()) => return StorageAnswer::Done,
-                    Err(error) => (StorageAnswer::Failed(error.to_string()), error),
-                }
-            }
+            Ok(Ok(())) => return StorageAnswer::Done,
+            Ok(Err(error)) => (StorageAnswer::Failed(error.to_string()), error),
             Err(_) => (StorageAnswer::Gone, StorageError::Panicked),
         };
         self.failure = Some(failure);
@@ -95,7 +90,7 @@ impl<D: Send + 'static> Disk<D> {
 
     /// Whether there is an answer that was not waited for.
     pub(super) fn has_answered(&self) -> bool {
-        self.waited.as_ref().is_some_and(JoinHandle::is_finished)
+        self.waited.as_ref().is_some_and(|waited| !waited.is_empty())
     }
 
     /// Why it has failed last.

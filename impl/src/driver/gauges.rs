@@ -27,12 +27,16 @@ impl Gauges {
         std::mem::replace(&mut *frozen, until)
     }
 
+    /// For how long the node does not run.
+    pub(super) fn frozen(&self) -> Duration {
+        let until = *self.frozen_until.lock().unwrap_or_else(PoisonError::into_inner);
+        until.map_or(Duration::ZERO, |until| until.saturating_duration_since(Instant::now()))
+    }
+
     /// What is measured at this moment.
     pub(super) fn read(&self) -> Measurements {
-        let until = *self.frozen_until.lock().unwrap_or_else(PoisonError::into_inner);
-        let now = Instant::now();
-        let frozen = until.map_or(Duration::ZERO, |until| until.saturating_duration_since(now));
-        Measurements { links: (self.links)(), storage: self.syncs.read(), frozen }
+        let (links, storage) = ((self.links)(), self.syncs.read());
+        Measurements { links, storage, frozen: self.frozen() }
     }
 }
 

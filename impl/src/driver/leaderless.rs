@@ -12,6 +12,7 @@ use crate::clock::Clock;
 use crate::config::{Config, Runnable};
 use crate::protocol::{NodeId, Reason};
 use crate::report::{Link, MemberReport};
+use crate::transport::Report;
 
 /// How many elections a node may be without a leader before that is a problem.
 const ELECTIONS: u32 = 3;
@@ -64,27 +65,43 @@ impl LeaderTimeout {
     }
 }
 
-/// Says so in the log when the node has no leader for too long, and when it has one again.
-pub(super) async fn watch(
-    node: NodeId,
-    leader_timeout: LeaderTimeout,
-    leadership: LeadershipWatch,
-    members: impl Fn() -> Vec<MemberReport>,
-) {
-    let look = (leader_timeout.longest / 4).clamp(Duration::from_millis(10), LOOK);
-    let node = node.get();
-    let mut told = false;
+/// A group that is watched.
+pub(super) struct Watched {
+    pub(super) leader_timeout: LeaderTimeout,
+    pub(super) leadership: LeadershipWatch,
+    /// What says how the node is.
+    pub(super) report: Report,
+    /// The name of the group, for the log.
+    pub(super) span: tracing::Span,
+    /// Whether it was said that there is no leader.
+    pub(super) told: bool,
+}
+
+impl Watched {
+    /// Looks whether there is something to be said.
+    fn look(&mut self, node: u16) {
+        let _entered = self.span.enter();
+        let now = self.leadership.now();
+        if let Some(leader) = now.leader.filter(|_| self.told) {
+            self.told = false;
+            tracing::info!(node, leader = leader.get(), "there is a leader again");
+        } else if !self.told && self.leader_timeout.is_over(&now) {
+            let problem = self.leader_timeout.problem(&now, &(self.report)().members);
+            problem.inspect(|problem| tracing::warn!(node, "{problem}"));
+            self.told = true;
+        }
+    }
+}
+
+/// Says so in the log when the node has no leader for too long in one of its groups, and when it
+/// has one again.
+pub(super) async fn watch(node: NodeId, mut groups: Vec<Watched>) {
+    // All have the same time.
+    let longest = groups.first().map_or(LOOK, |group| group.leader_timeout.longest);
+    let look = (longest / 4).clamp(Duration::from_millis(10), LOOK);
     loop {
         tokio::time::sleep(look).await;
-        let now = leadership.now();
-        if let Some(leader) = now.leader.filter(|_| told) {
-            told = false;
-            tracing::info!(node, leader = leader.get(), "there is a leader again");
-        } else if !told && leader_timeout.is_over(&now) {
-            let problem = leader_timeout.problem(&now, &members());
-            problem.inspect(|problem| tracing::warn!(node, "{problem}"));
-            told = true;
-        }
+        groups.iter_mut().for_each(|group| group.look(node.get()));
     }
 }
 

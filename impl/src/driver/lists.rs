@@ -127,7 +127,8 @@ pub(super) struct OwnLists {
 pub(super) fn newest<C: Runnable>(
     config: Config<C>,
 ) -> Result<(Config<C>, Option<Opened>), JoinError> {
-    let path = config.directory().ok().flatten().filter(|_| C::CHANGES_MEMBERS);
+    let path = config.directory().ok().flatten();
+    let path = path.filter(|_| C::CHANGES_MEMBERS && config.groups().is_empty());
     let Some(path) = path else { return Ok((config, None)) };
     let (kept, known) = Kept::<KnownList>::open(path, DIRECTORY, config.owner())?;
     let (own, node) = (config.list(), config.node());
@@ -361,7 +362,8 @@ impl Handle {
         let leadership = self.leadership().now();
         let node = leadership.node;
         if !own.kept.is_open().await {
-            let problem = "the protocol cannot, or the node has no directory".to_owned();
+            let problem = "the protocol or a node with groups cannot, or the node has no directory"
+                .to_owned();
             return Err(MembersError::Change { problem });
         }
         if !self.leads_now() {

@@ -12,7 +12,7 @@ use super::leadership::LeadershipWatch;
 use super::lists::OwnLists;
 use crate::config::Current;
 use crate::log;
-use crate::protocol::NodeId;
+use crate::protocol::{NodeId, Role};
 use crate::report::CertificateReport;
 use crate::status::{Counters, StatusReport};
 use crate::transport::Links;
@@ -51,8 +51,8 @@ impl<M: Copy + Send + Sync + 'static> Reporter<M> {
             let text = "the cluster is in maintenance: no node runs until it is ended";
             own.maintenance.on.then(|| text.to_owned())
         };
-        let problem = self.lists.problem().or_else(|| self.links.isolation(now.role));
-        let problem = problem.or_else(stalled);
+        let isolation = || self.links.isolation(now.role == Role::Leader);
+        let problem = self.lists.problem().or_else(isolation).or_else(stalled);
         let problem = problem.or_else(|| self.leader_timeout.problem(&now, &members));
         StatusReport {
             cluster: hello.cluster.clone(),

@@ -63,6 +63,8 @@ pub(super) struct OwnStanding {
     /// Held while one is taken.
     turn: Arc<Mutex<()>>,
     others: BTreeSet<NodeId>,
+    /// Whether the node has groups: of none of them alone is anything told.
+    grouped: bool,
 }
 
 impl OwnStanding {
@@ -80,12 +82,18 @@ impl OwnStanding {
             *own = Standing { priority, fit: true, maintenance, ..Standing::default() };
         });
         let others = config.addresses().map(|(id, _)| id).filter(|&id| id != config.node());
-        Ok(Self { standings, kept, turn: Arc::default(), others: others.collect() })
+        let (others, grouped) = (others.collect(), !config.groups().is_empty());
+        Ok(Self { standings, kept, turn: Arc::default(), others, grouped })
     }
 
     /// What another member says of itself, if it is heard.
     pub(super) fn of(&self, node: NodeId) -> Option<Standing> {
         self.standings.heard().get(&node).copied()
+    }
+
+    /// Closes what is kept.
+    pub(super) async fn close(&self) {
+        self.kept.close().await;
     }
 
     /// Takes a decision if it is newer than what is known: durably, before anything follows from
@@ -111,17 +119,12 @@ impl OwnStanding {
         } else {
             tracing::info!(node, "the maintenance of the cluster is ended");
         }
-        handle.freeze_for_maintenance(new.on).await;
+        handle.keep_to_maintenance().await;
         new
     }
 }
 
 impl Handle {
-    /// Closes what the node remembers beside the state of its protocol.
-    pub(super) async fn close(&self) {
-        tokio::join!(self.standing.kept.close(), self.lists.close());
-    }
-
     /// Returns the priority of this node: see [`Config::priority`](crate::Config::priority).
     #[must_use]
     pub fn priority(&self) -> u8 {
@@ -167,22 +170,29 @@ impl Handle {
         Ok(MaintenanceReport { maintenance: decision.on, known, missing })
     }
 
-    /// Keeps this node from running, or lets it run again.
-    async fn freeze_for_maintenance(&self, on: bool) {
-        // A node that has ended does not run.
-        let _ = self.freeze(if on { FROZEN } else { AT_ONCE }).await;
+    /// Keeps this node from running in maintenance, and lets it run again after it.
+    async fn keep_to_maintenance(&self) {
+        let on = self.in_maintenance();
+        let is_frozen = self.gauges.frozen() > FROZEN / 2;
+        if on != is_frozen {
+            // A node that has ended does not run.
+            let _ = self.freeze(if on { FROZEN } else { AT_ONCE }).await;
+        }
     }
 
     /// Tells the others whether this node is fit to lead.
     pub(super) fn tell_fitness(&self) {
-        let fit = self.fitness.unfit(self.leases.now()).is_none();
+        let fit = self.standing.grouped || self.fitness.unfit(self.leases.now()).is_none();
         self.standing.standings.change(|own| own.fit = fit);
     }
 }
 
 /// Does what follows from what the others say, until the node takes part no longer.
 pub(super) struct Keeper {
-    pub(super) handle: Handle,
+    /// Of the node in each group.
+    handles: Vec<Handle>,
+    /// The first of them.
+    handle: Handle,
     /// How long a node must be preferred before the leader hands over to it.
     delay: Duration,
     /// The nodes to which a leader may hand over.
@@ -194,14 +204,17 @@ pub(super) struct Keeper {
 }
 
 impl Keeper {
-    pub(super) fn new<C: Runnable>(config: &Config<C>, handle: Handle) -> Self {
+    /// Of the node in each of its groups: at least one.
+    pub(super) fn new<C: Runnable>(config: &Config<C>, handles: Vec<Handle>) -> Self {
+        let handle = handles[0].clone();
+        let alone = config.groups().is_empty();
         let core = config.core();
         let candidates = config.addresses().map(|(id, _)| id).filter(|&id| {
-            C::prefers_by_priority(core) && id != config.node() && C::may_lead(core, id)
+            alone && C::prefers_by_priority(core) && id != config.node() && C::may_lead(core, id)
         });
         let candidates = candidates.collect();
         let (delay, preferred) = (config.preempt_delay(), None);
-        Self { handle, delay, candidates, preferred, failed: (0, Instant::now()) }
+        Self { handles, handle, delay, candidates, preferred, failed: (0, Instant::now()) }
     }
 
     pub(super) async fn run(mut self) {
@@ -209,11 +222,12 @@ impl Keeper {
         if standings.own().maintenance.on {
             let node = self.handle.leadership().now().node.get();
             tracing::warn!(node, "the cluster is in maintenance: no node runs until it is ended");
-            self.handle.freeze_for_maintenance(true).await;
         }
+        let mut own = standings.changes();
         loop {
             tokio::select! {
                 () = standings.news() => {}
+                Ok(()) = own.changed() => {}
                 () = sleep(LOOK) => {}
             }
             self.keep_maintenance().await;
@@ -231,9 +245,8 @@ impl Keeper {
         if let Some(newest) = heard.values().map(|other| other.maintenance).max() {
             standing.take(&self.handle, newest).await;
         }
-        let lasts = self.handle.measurements().frozen > FROZEN / 2;
-        if self.handle.in_maintenance() && !lasts {
-            self.handle.freeze_for_maintenance(true).await;
+        for handle in &self.handles {
+            handle.keep_to_maintenance().await;
         }
     }
 

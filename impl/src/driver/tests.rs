@@ -7,23 +7,31 @@ mod pauses;
 mod stalls;
 mod work;
 
+use std::collections::BTreeMap;
 use std::convert::Infallible;
-use std::sync::Mutex;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 
-use super::guard::LeaseReader;
+use super::actor::Actor;
+use super::disk::Disk;
+use super::guard::{LeaseReader, LeaseWriter};
+use super::leadership::Publisher;
 use super::*;
+use crate::clock::Clock as _;
 use crate::clock::tests::ManualClock;
 use crate::config::{Detection, Fields};
-use crate::member::{End, Event, LONGEST_SLEEP};
-use crate::protocol::{self, Belief, Context, Core, Input, Members, NodeId, Reason, Role, Time};
-use crate::transport::frame::{self, Frame};
-use crate::transport::handshake;
+use crate::member::{End, Event, LONGEST_SLEEP, Member, Setup};
+use crate::protocol::{
+    self, Belief, Context, Core, Input, Members, Node, NodeId, Reason, Role, Time,
+};
+use crate::transport::frame::{self, Frame, Hello};
+use crate::transport::{self, Arrival, Links, handshake};
 
 /// The core, which follows no node and watches node 2.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -187,8 +195,8 @@ struct Hands {
 
 /// A leader may do nothing for `silence`, and a storage may take `bound`.
 fn may_take(silence: Duration, bound: Duration) -> Setup {
-    let (stores, prepares, detection) = (false, false, None);
-    Setup { silence, lifetime: ms(1_000), members: 3, stores, bound, prepares, detection }
+    let (stores, prepares, aligned, detection) = (false, false, false, None);
+    Setup { silence, lifetime: ms(1_000), members: 3, stores, bound, prepares, aligned, detection }
 }
 
 /// The loop around a node without links, and what its program sees.
@@ -437,6 +445,7 @@ async fn election() -> (Election, transport::channel::Channel) {
         config_epoch: 1,
         digests,
         leases: None,
+        groups: None,
     };
     handshake::ask(&mut two, &frame::Opening::Hello(hello)).await.expect("an answer");
     (election, two)

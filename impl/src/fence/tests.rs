@@ -249,7 +249,7 @@ fn a_crash_in_the_middle_of_a_write_leaves_value_and_epoch_together() {
 fn what_is_too_large_is_refused_and_the_fence_goes_on() {
     let directory = tempfile::tempdir().expect("a directory");
     let mut fence = open(directory.path()).expect("usable");
-    let huge = fence.write("one", token(5, 1), |writes| *writes = vec![(7, 1, 7); 70_000]);
+    let huge = fence.write("one", token(5, 1), |writes| *writes = vec![(7, 1, 7); 1_000_000]);
     assert!(matches!(huge, Err(FenceError::Storage(StorageError::TooLarge { .. }))), "{huge:?}");
     assert_eq!(fence.get("one"), None);
     fence.write("one", token(4, 2), |writes| writes.push((4, 2, 1))).expect("nothing was admitted");

@@ -11,6 +11,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{Shared, refuse};
+use crate::driver::RequestError;
 
 /// How long the loop of the node may take to answer.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(2);
@@ -34,7 +35,12 @@ pub(super) async fn leader(State(shared): State<Shared>) -> Response {
 
 /// 200 if the loop of the node runs: a process of which it does not should be started anew.
 pub(super) async fn livez(State(shared): State<Shared>) -> Response {
-    match tokio::time::timeout(ANSWERS_WITHIN, shared.handle.responds()).await {
+    alive(shared.handle.responds()).await
+}
+
+/// 200 if this answers in time.
+pub(super) async fn alive(responds: impl Future<Output = Result<(), RequestError>>) -> Response {
+    match tokio::time::timeout(ANSWERS_WITHIN, responds).await {
         Ok(Ok(())) => Json(json!({ "alive": true })).into_response(),
         Ok(Err(error)) => refuse(StatusCode::SERVICE_UNAVAILABLE, &error),
         Err(_) => refuse(StatusCode::SERVICE_UNAVAILABLE, "the loop of the node does not answer"),

@@ -1,6 +1,7 @@
 //! What Prometheus collects: made of the status of the node and of what it measures, when it is
 //! asked for.
 
+pub(super) mod groups;
 mod measured;
 
 use std::fmt;
@@ -54,6 +55,14 @@ struct Seen {
     leads: bool,
     healthy: bool,
     measured: Measurements,
+}
+
+impl Seen {
+    /// What there is to see of this node.
+    fn of(node: &Handle) -> Self {
+        let (leads, healthy) = (node.leads_now(), node.is_healthy());
+        Self { status: node.status(), leads, healthy, measured: node.measurements() }
+    }
 }
 
 /// A metric: its name, what it says, and how.
@@ -232,9 +241,7 @@ struct Collected(Handle);
 
 impl Collector for Collected {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
-        let Self(node) = self;
-        let (leads, healthy) = (node.leads_now(), node.is_healthy());
-        let seen = Seen { status: node.status(), leads, healthy, measured: node.measurements() };
+        let seen = Seen::of(&self.0);
         for Metric(name, help, kind) in METRICS.iter().chain(MEASURED) {
             encode(&mut encoder, name, help, kind, &seen)?;
         }
@@ -312,8 +319,13 @@ const ROLES: [Role; 5] =
 
 /// The metrics in the text format of OpenMetrics.
 pub(super) async fn metrics(State(shared): State<Shared>) -> Response {
+    written(Box::new(Collected(shared.handle)))
+}
+
+/// What is collected, as text.
+fn written(collector: Box<dyn Collector>) -> Response {
     let mut registry = Registry::default();
-    registry.register_collector(Box::new(Collected(shared.handle)));
+    registry.register_collector(collector);
     let mut text = String::new();
     match prometheus_client::encoding::text::encode(&mut text, &registry) {
         Ok(()) => {

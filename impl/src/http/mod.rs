@@ -4,7 +4,7 @@
 //! A program that has an axum server of its own nests the [`router`]. Any other calls [`serve`],
 //! which has limits on connections, headers and time, or [`serve_encrypted`]. What is only read
 //! needs no permission; what changes something needs the token of the [`Options`] or a certificate
-//! of the client's, and is refused without.
+//! of the client's, and is refused without. A node with groups has a [`groups_router`].
 //!
 //! ```no_run
 //! # async fn example(election: bellwether::Election) {
@@ -16,6 +16,7 @@
 
 mod control;
 mod events;
+mod groups;
 mod look;
 mod members;
 mod metrics;
@@ -30,6 +31,7 @@ use axum::routing::{get, post};
 use serde_json::json;
 use tokio::sync::Semaphore;
 
+pub use self::groups::groups_router;
 pub use self::metrics::names as metrics;
 pub use self::server::{serve, serve_encrypted};
 use crate::config::{Certificates, Token};
@@ -48,9 +50,9 @@ pub const ENDPOINTS: [(&str, &str); 14] = [
     ("POST", "/transfer"),
     ("POST", "/step-down"),
     ("POST", "/freeze"),
-    ("POST", "/maintenance"),
     ("GET", "/members"),
     ("POST", "/members"),
+    ("POST", "/maintenance"),
 ];
 
 /// How many processes can follow the events of a node at a time.
@@ -119,7 +121,10 @@ struct Shared {
 /// Returns the endpoints of a node, to be served as they are or below another path.
 pub fn router(handle: Handle, options: Options) -> Router {
     let followers = Arc::new(Semaphore::new(FOLLOWERS));
-    let shared = Shared { handle, options, followers };
+    routes(Shared { handle, options, followers })
+}
+
+fn routes(shared: Shared) -> Router {
     Router::new()
         .route("/", get(page))
         .route("/leader", get(look::leader))

@@ -428,3 +428,56 @@ async fn a_thousand_silent_connections_keep_none_waiting() {
     }
     server.abort();
 }
+
+/// A node alone, which leads all of its groups.
+async fn groups() -> crate::Groups {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let member = (1, listener.local_addr().expect("an address").to_string());
+    let config = Config::new("http", 1, [member]).expect("valid");
+    let config = config.with_groups(["a", "b", "c"]).expect("valid");
+    let groups = crate::Groups::join_with(config, listener, Memory::default());
+    let groups = groups.expect("it listens");
+    for (_, handle) in groups.all() {
+        timeout(LIMIT, handle.lead()).await.expect("in time").expect("it leads");
+    }
+    groups
+}
+
+#[tokio::test]
+async fn each_group_has_the_endpoints_of_a_node_and_all_are_listed() {
+    let groups = groups().await;
+    let node = groups_router(&groups, allowed());
+    let (status, list) = get_json(&node, "/groups").await;
+    assert_eq!((status, list["node"].as_u64()), (StatusCode::OK, Some(1)), "{list}");
+    let names = list["groups"].as_array().expect("a list").iter().map(|group| &group["name"]);
+    assert_eq!(names.collect::<Vec<_>>(), ["a", "b", "c"]);
+    assert_eq!(list["groups"][1]["leader"], 1);
+    for path in ["/livez", "/readyz", "/groups/b/leader", "/groups/b/history?since=0"] {
+        assert_eq!(get_json(&node, path).await.0, StatusCode::OK, "{path}");
+    }
+    for path in ["/leader", "/groups/b/nothing", "/groups/d/leader"] {
+        assert_eq!(get_json(&node, path).await.0, StatusCode::NOT_FOUND, "{path}");
+    }
+    let (status, _) = post_json(&node, "/groups/b/step-down?for=1h", "wrong").await;
+    assert_eq!(status, StatusCode::UNAUTHORIZED);
+    let (status, answer) = post_json(&node, "/groups/b/step-down?for=1h", TOKEN).await;
+    assert_eq!(status, StatusCode::OK, "{answer}");
+    for (name, expected) in [("a", true), ("b", false), ("c", true)] {
+        let (status, answer) = get_json(&node, &format!("/groups/{name}/leader")).await;
+        assert_eq!(status == StatusCode::OK, expected, "{name}: {answer}");
+    }
+    assert_eq!(get_json(&node, "/readyz").await.0, StatusCode::SERVICE_UNAVAILABLE);
+    let request = Request::get("/metrics").body(Body::empty()).expect("valid");
+    let (_, text) = ask(&node, request).await;
+    for line in [
+        "bellwether_groups 3",
+        "bellwether_groups_led 2",
+        "bellwether_groups_leaderless 1",
+        "bellwether_group_leads{group=\"b\"} 0",
+        "bellwether_group_leads{group=\"c\"} 1",
+        "bellwether_uptime_seconds ",
+    ] {
+        assert!(text.lines().any(|found| found.starts_with(line)), "{line} is missing in {text}");
+    }
+    assert!(!text.contains("bellwether_role"), "that is said of one group: {text}");
+}

@@ -125,6 +125,12 @@ pub enum StorageError {
     /// The protocol has durable state, and the node has no storage.
     #[error("the node has no storage, and its protocol must remember things")]
     Missing,
+    /// The state of another group was written at the same time, and that has failed.
+    #[error("{problem}")]
+    Shared {
+        /// The error, as it was told of the other group.
+        problem: String,
+    },
     /// The storage did not say whether it succeeded.
     #[error("the storage panicked: the log says why")]
     Panicked,

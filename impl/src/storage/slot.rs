@@ -18,8 +18,9 @@ use super::{Damage, Owner};
 /// The version of everything in this file.
 pub(super) const VERSION: u16 = 1;
 
-/// The largest slot that is read, in bytes: what protocols must remember is a few numbers.
-pub(super) const LARGEST: usize = 64 * 1024;
+/// The largest slot that is read, in bytes. What protocols must remember is a few numbers; but it
+/// can be that for each of many groups.
+pub(super) const LARGEST: usize = 2 * 1024 * 1024;
 
 const MAGIC: &[u8; 8] = b"BLWRSLOT";
 const LENGTH_AT: usize = MAGIC.len() + 2;

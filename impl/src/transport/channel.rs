@@ -65,10 +65,15 @@ impl Channel {
 
     pub(crate) async fn send(&mut self, frame: Bytes) -> std::io::Result<()> {
         self.feed(frame).await?;
+        self.flush().await
+    }
+
+    /// Sends what was [fed](Channel::feed).
+    pub(crate) async fn flush(&mut self) -> std::io::Result<()> {
         SinkExt::<Bytes>::flush(&mut self.framed).await
     }
 
-    /// Has a frame sent with the next one.
+    /// Has a frame sent with the next one, or when that is [asked](Channel::flush) for.
     pub(crate) async fn feed(&mut self, frame: Bytes) -> std::io::Result<()> {
         let frame = match &mut self.seal {
             Some(seal) => seal.close(&frame),

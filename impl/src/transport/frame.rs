@@ -23,9 +23,9 @@ use tokio_util::codec::LengthDelimitedCodec;
 
 use super::lists::KnownList;
 use super::standing::Standing;
-use crate::config::{Digests, Mode};
+use crate::config::{Digest, Digests, Mode};
 use crate::protocol::{ClusterId, LeaseTerms, NodeId};
-use crate::report::StatusReport;
+use crate::report::{GroupsReport, StatusReport};
 
 /// The largest frame that is read or written, in bytes: the status of a node with 254 peers, each
 /// with the longest address, the longest problem and the longest error, fits.
@@ -42,7 +42,8 @@ pub(crate) const MAX_OPENING: usize = 512;
 /// Version 5 is the first that says the config epoch, and understands none before it. Version 6
 /// says how long leases last. Version 7 encrypts with a secret; without, it is version 6. Version 8
 /// has [pings](Frame::Ping) and tells [rivals](Frame::Rival). Version 9 tells the [standing of a
-/// node](Frame::Standing) and its [lists of members](Opening::ListRequest), and has another status.
+/// node](Frame::Standing) and its [lists of members](Opening::ListRequest), has groups, and has
+/// another status.
 pub(crate) const VERSIONS: Versions = Versions { newest: 9, oldest: 5 };
 
 /// The first version in which a [`Hello`] has `leases`.
@@ -61,6 +62,9 @@ pub(crate) const PINGS: u16 = 8;
 /// The first version in which rivals are told: a side that speaks one before is not.
 pub(crate) const RIVALS: u16 = 8;
 
+/// The first version in which a [`Hello`] has `groups`. Nodes with groups talk only with nodes that
+/// have the same, so a side that speaks one before is sent no message of a further group.
+pub(crate) const GROUPS: u16 = 9;
 /// The first version in which nodes tell their standing: a side that speaks one before is not told.
 pub(crate) const STANDINGS: u16 = 9;
 
@@ -132,6 +136,8 @@ pub(crate) enum Opening {
     StatusRequest,
     /// "Are you this run of this node?"
     AreYou { node: NodeId, incarnation: u64 },
+    /// "Tell me how you are in the group with this name."
+    GroupStatusRequest(String),
     /// "Which is your list of members with this number?"
     ListRequest(u64),
 }
@@ -147,6 +153,8 @@ pub(crate) enum Reply {
     Status(Box<StatusReport>),
     /// Whether it is the run of the node that it was asked for.
     Is(bool),
+    /// The answer of a node with groups to a status request.
+    Groups(Box<GroupsReport>),
     /// The list that was asked for, if the node has it.
     List(Option<Box<KnownList>>),
 }
@@ -168,6 +176,32 @@ pub(crate) enum Frame<M> {
     Rival,
     /// What the node says of itself beside its protocol; no core sees it.
     Standing(Standing),
+    /// A message of the protocol, for the group with this number, big endian. That of the first
+    /// group, 0, is a [`Frame::Message`]: a node without groups has no other.
+    Grouped([u8; 2], M),
+}
+
+impl<M> Frame<M> {
+    /// A message for the group with this number.
+    pub(crate) fn message(group: u16, message: M) -> Self {
+        match group {
+            0 => Self::Message(message),
+            group => Self::Grouped(group.to_be_bytes(), message),
+        }
+    }
+
+    /// Whether it is a message of the protocol.
+    pub(crate) fn is_message(&self) -> bool {
+        matches!(self, Self::Message(_) | Self::Grouped(..))
+    }
+
+    /// The number of the group that it is for.
+    pub(crate) fn group(&self) -> u16 {
+        match self {
+            Self::Grouped(group, _) => u16::from_be_bytes(*group),
+            _ => 0,
+        }
+    }
 }
 
 /// Who a node is.
@@ -186,9 +220,12 @@ pub(crate) struct Hello {
     pub(crate) config_epoch: u64,
     /// What must be the same on every node.
     pub(crate) digests: Digests,
-    /// How long its leases and promises last; none if it has none, or did not say so. The last
-    /// field: version 5 ends before it.
+    /// How long its leases and promises last; none if it has none, or did not say so. Version 5
+    /// ends before it.
     pub(crate) leases: Option<LeaseTerms>,
+    /// A digest of the names of its groups; none if it has none. The last field: version 8 ends
+    /// before it.
+    pub(crate) groups: Option<Digest>,
 }
 
 impl Hello {
@@ -202,9 +239,11 @@ impl Hello {
         }
     }
 
-    /// The same, without what version 5 does not say.
-    fn without_leases(&self) -> Self {
-        Self { leases: None, ..self.clone() }
+    /// The same, without what this version does not say.
+    fn said_in(&self, version: u16) -> Self {
+        let leases = self.leases.filter(|_| version >= LEASES);
+        let groups = self.groups.filter(|_| version >= GROUPS);
+        Self { leases, groups, ..self.clone() }
     }
 }
 
@@ -256,6 +295,12 @@ pub(crate) enum Refusal {
         "it has {0}: a lease could outlast a promise; change them in the order of docs/daemon.md"
     )]
     Leases(LeaseTerms),
+    /// The two have different groups.
+    #[error("it has other groups than this node: list the same [groups] on every node")]
+    Groups,
+    /// There is no group with the name that was asked for.
+    #[error("it has no group `{0}`: name one of those under [groups]")]
+    UnknownGroup(String),
 }
 
 /// Why bytes are not a frame.
@@ -301,9 +346,7 @@ impl Opening {
     /// The bytes of it in this version.
     pub(crate) fn encode(&self, version: u16) -> Result<Bytes, FrameError> {
         match self {
-            Self::Hello(hello) if version < LEASES => {
-                Ok(cut(&encode(&Self::Hello(hello.without_leases()))?))
-            }
+            Self::Hello(hello) => Ok(cut(&encode(&Self::Hello(hello.said_in(version)))?, version)),
             _ => encode(self),
         }
     }
@@ -316,15 +359,19 @@ impl Opening {
 
 impl Reply {
     /// The bytes of it in this version. Version 5 has no words for leases that do not fit, and none
-    /// before 9 for a status that it does not understand: each is told in those that it has for
-    /// another protocol.
+    /// before 9 for groups, and for a status that it does not understand: each is told in those
+    /// that it has for another protocol.
     pub(crate) fn encode(&self, version: u16) -> Result<Bytes, FrameError> {
         match self {
-            Self::Hello(hello) if version < LEASES => {
-                Ok(cut(&encode(&Self::Hello(hello.without_leases()))?))
-            }
+            Self::Hello(hello) => Ok(cut(&encode(&Self::Hello(hello.said_in(version)))?, version)),
             Self::Refused(Refusal::Leases(own)) if version < LEASES => {
                 encode(&Self::Refused(Refusal::Protocol(format!("another: with {own}"))))
+            }
+            Self::Refused(Refusal::Groups | Refusal::UnknownGroup(_)) | Self::Groups(_)
+                if version < GROUPS =>
+            {
+                let groups = "another: with groups; upgrade this side".to_owned();
+                encode(&Self::Refused(Refusal::Protocol(groups)))
             }
             Self::Status(_) if version < STATUS => {
                 let release = "another: ask with its own release".to_owned();
@@ -340,16 +387,21 @@ impl Reply {
     }
 }
 
-/// `Hello` is the first kind of opening and of reply, and its last byte says that it has no
-/// `leases`: in version 5 that byte is not there.
-fn cut(frame: &Bytes) -> Bytes {
-    frame.slice(..frame.len() - 1)
+/// How many of the last bytes of a `Hello` are not there in this version. Each says that it lacks
+/// one of the last fields: `leases` and `groups`.
+fn missing(version: u16) -> usize {
+    usize::from(version < LEASES) + usize::from(version < GROUPS)
 }
 
-/// What was [`cut`], as a whole again.
+/// A `Hello` without the bytes that are not there in this version.
+fn cut(frame: &Bytes, version: u16) -> Bytes {
+    frame.slice(..frame.len() - missing(version))
+}
+
+/// What was [`cut`], as a whole again. `Hello` is the first kind of opening and of reply.
 fn completed(bytes: &[u8], version: u16) -> Cow<'_, [u8]> {
-    match bytes {
-        [0, ..] if version < LEASES => [bytes, &[0]].concat().into(),
+    match (bytes, missing(version)) {
+        ([0, ..], missing @ 1..) => [bytes, &[0; 2][..missing]].concat().into(),
         _ => bytes.into(),
     }
 }

@@ -72,6 +72,16 @@ pub(crate) enum Failure {
         /// The version that both speak.
         theirs: u16,
     },
+    /// It is of a release that has no groups.
+    #[error(
+        "it speaks version {theirs} of the wire format, and there are groups from version {} on: \
+         upgrade it",
+        frame::GROUPS
+    )]
+    NoGroups {
+        /// The version that both speak.
+        theirs: u16,
+    },
     /// The two know different secrets.
     #[error("it does not know the secret of this node: give every node the same secret")]
     Secret,
@@ -127,6 +137,9 @@ pub(crate) async fn ask(channel: &mut Channel, opening: &Opening) -> Result<Repl
     let is_new = matches!(opening, Opening::StatusRequest | Opening::ListRequest(_));
     if is_new && theirs < frame::STATUS {
         return Err(Failure::OldStatus { theirs });
+    }
+    if matches!(opening, Opening::GroupStatusRequest(_)) && theirs < frame::GROUPS {
+        return Err(Failure::NoGroups { theirs });
     }
     send(channel, opening.encode(channel.version())?).await?;
     // The other side is known, or need not be.

@@ -9,19 +9,19 @@ use futures::FutureExt as _;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::channel::{Broken, Channel};
-use super::frame::{self, Frame, Hello, Opening, Refusal, Reply};
+use super::frame::{Frame, Hello, Opening, Refusal, Reply};
 use super::handshake::{self, Caller, Failure};
 use super::health::Cause;
 use super::limiter::Source;
 use super::peer::{Peer, Session};
 use super::pending::{PendingConnections, PendingSlot};
 use super::question;
-use super::{Arrival, Context, Terms, socket};
+use super::{Arrival, Context, Inboxes, Terms, socket};
 use crate::protocol::{LeaseTerms, NodeId};
 
 /// How many questions are answered at a time.
@@ -34,10 +34,11 @@ const OUT_OF_RESOURCES: Duration = Duration::from_millis(100);
 pub(super) async fn listen<M>(
     context: Arc<Context<M>>,
     listener: TcpListener,
-    inbox: mpsc::Sender<Arrival<M>>,
+    inboxes: impl Into<Inboxes<M>>,
 ) where
     M: Serialize + DeserializeOwned + Send + Sync + 'static,
 {
+    let inboxes = inboxes.into();
     let pending = PendingConnections::new(context.peers.len());
     let questions = Arc::new(Semaphore::new(QUESTIONS));
     // Owned here, so that they end with this task.
@@ -62,8 +63,8 @@ pub(super) async fn listen<M>(
         }
         socket::set_options(&stream, context.terms.limits.step);
         let incoming = Incoming { from, slot, questions: Arc::clone(&questions) };
-        let (context, inbox) = (Arc::clone(&context), inbox.clone());
-        connections.spawn(async move { serve(&context, stream, incoming, inbox).await }.boxed());
+        let (context, inboxes) = (Arc::clone(&context), inboxes.clone());
+        connections.spawn(async move { serve(&context, stream, incoming, inboxes).await }.boxed());
     }
 }
 
@@ -79,7 +80,7 @@ async fn serve<M: Serialize + DeserializeOwned>(
     context: &Context<M>,
     stream: TcpStream,
     Incoming { from, slot, questions }: Incoming,
-    inbox: mpsc::Sender<Arrival<M>>,
+    inboxes: Inboxes<M>,
 ) {
     let over = slot.over.clone();
     let admitted = tokio::select! {
@@ -92,7 +93,7 @@ async fn serve<M: Serialize + DeserializeOwned>(
     peer.called.notify_one();
     tokio::select! {
         () = session.replaced.cancelled() => {}
-        ended = read_frames(context, &mut channel, &peer, incarnation, &inbox) => {
+        ended = read_frames(context, &mut channel, &peer, incarnation, &inboxes) => {
             if let Some(cause) = ended {
                 end(context, &peer, &session, &cause);
             }
@@ -162,8 +163,9 @@ async fn receive<M>(
         Opening::AreYou { node, incarnation } => {
             Reply::Is((node, incarnation) == (context.hello.node, context.hello.incarnation))
         }
+        Opening::GroupStatusRequest(name) => context.group_status(name),
         Opening::ListRequest(number) => Reply::List(context.lists.numbered(number).map(Box::new)),
-        _ => Reply::Status(Box::new(context.status())),
+        _ => context.status(),
     };
     answer(context, &mut channel, &reply).await;
     None
@@ -234,6 +236,9 @@ fn check_hello<'a, M>(
         if hello.digests.members != own.digests.members {
             return Err(Refusal::Members);
         }
+        if hello.groups != own.groups {
+            return Err(Refusal::Groups);
+        }
         match own.leases {
             Some(leases) if !own.fits(hello) => Err(Refusal::Leases(leases)),
             _ => Ok(peer),
@@ -265,6 +270,10 @@ fn warning(hello: &Hello, refusal: &Refusal, other: Option<u64>) -> String {
             format!("node {node} has other members: list the same [members] on every node")
         }
         Refusal::Leases(own) => lease_mismatch(*node, own, hello.leases),
+        Refusal::Groups => group_mismatch(*node, hello.groups.is_some()),
+        Refusal::UnknownGroup(name) => {
+            format!("node {node} asks for a group `{name}`: name one of those under [groups]")
+        }
         Refusal::Certificate(_) => format!(
             "a process says it is node {node} of cluster {cluster}, and its certificate is another \
              one's: give each node its own certificate"
@@ -296,6 +305,19 @@ pub(super) fn lease_mismatch(node: NodeId, own: &LeaseTerms, theirs: Option<Leas
     }
 }
 
+/// Why a node talks to no other that has other groups.
+pub(super) fn group_mismatch(node: NodeId, has_groups: bool) -> String {
+    match has_groups {
+        true => {
+            format!("node {node} has other groups: list the same [groups] on every node")
+        }
+        false => format!(
+            "node {node} has no groups, or this one has none: list the same [groups] on every \
+             node, and run a release on each that has groups"
+        ),
+    }
+}
+
 /// Passes on what a peer sends until it hangs up, makes no sense, or is silent for too long, and
 /// returns which of these. `None` if it is this node that ends.
 async fn read_frames<M: DeserializeOwned>(
@@ -303,7 +325,7 @@ async fn read_frames<M: DeserializeOwned>(
     channel: &mut Channel,
     peer: &Peer<M>,
     incarnation: u64,
-    inbox: &mpsc::Sender<Arrival<M>>,
+    inboxes: &Inboxes<M>,
 ) -> Option<Cause> {
     loop {
         let idle = context.terms.limits.idle;
@@ -311,13 +333,13 @@ async fn read_frames<M: DeserializeOwned>(
             return Some(Cause::Silent(idle));
         };
         let read = match next {
-            Some(Ok(bytes)) => frame::decode_frame(&bytes).map_err(|error| error.to_string()),
+            Some(Ok(bytes)) => inboxes.read(&bytes),
             Some(Err(error @ Broken::Forged)) => Err(error.to_string()),
             Some(Err(Broken::Io(error))) => return Some(Cause::Io(error)),
             None => return Some(Cause::HungUp),
         };
-        let frame = match read {
-            Ok(frame) => frame,
+        let (frame, inbox) = match read {
+            Ok(read) => read,
             Err(problem) => {
                 context.bad_frames.fetch_add(1, Ordering::Relaxed);
                 let text = format!("connection closed: {problem}");
@@ -329,7 +351,7 @@ async fn read_frames<M: DeserializeOwned>(
         };
         context.log_heal(peer, peer.health.heard());
         match frame {
-            Frame::Message(_) => Peer::<M>::count(&peer.received),
+            Frame::Message(_) | Frame::Grouped(..) => Peer::<M>::count(&peer.received),
             Frame::Heartbeat | Frame::Rival => {}
             Frame::Quiet => continue,
             Frame::Ping(number) => {
@@ -346,7 +368,8 @@ async fn read_frames<M: DeserializeOwned>(
             }
         }
         let arrival = Arrival { from: peer.id, incarnation, frame };
-        if inbox.send(arrival).await.is_err() {
+        // A group may have ended before the others have.
+        if inbox.send(arrival).await.is_err() && inboxes.are_closed() {
             return None;
         }
     }

@@ -8,7 +8,9 @@
 //! the remedy, and nothing else.
 //!
 //! A message that is sent arrives at most once, in the order of sending while a connection lasts,
-//! or not at all. Limits: see [`outbox`] for messages that wait, [`frame`] for sizes, [`pending`]
+//! or not at all. A node that takes part in several elections has one set of connections for all:
+//! each of them is a [group](inboxes), with a number, and what several say at one moment is sent
+//! together. Limits: see [`outbox`] for messages that wait, [`frame`] for sizes, [`pending`]
 //! for the number of connections, and [`limits`] for times. [`health`] says in the log when the
 //! link to a peer breaks, and when it heals.
 
@@ -18,6 +20,7 @@ pub(crate) mod connect;
 pub(crate) mod frame;
 pub(crate) mod handshake;
 mod health;
+mod inboxes;
 mod incoming;
 mod limiter;
 mod limits;
@@ -28,6 +31,7 @@ mod peer;
 pub(crate) mod pending;
 mod presence;
 pub(crate) mod question;
+mod reports;
 mod round_trip;
 mod seal;
 pub(crate) mod socket;
@@ -47,25 +51,23 @@ use tokio::net::TcpListener;
 use tokio::sync::{Notify, mpsc};
 use tokio::task::{JoinError, JoinSet};
 
-use self::frame::{Frame, Hello};
+use self::frame::{Frame, Hello, Refusal, Reply};
+use self::inboxes::Inboxes;
 use self::limiter::{LogLimiter, Source};
 pub(crate) use self::limits::Limits;
 use self::lists::Lists;
 use self::outbox::Outbox;
 use self::peer::Peer;
 use self::presence::Presence;
+pub(crate) use self::reports::{Report, Reports};
 use self::standing::Standings;
 use crate::clock::Clock;
 use crate::config::{Address, Current, Mode};
-use crate::protocol::{NodeId, Role};
-use crate::report::{Link, LinkMeasurements, MemberReport, StatusReport};
+use crate::protocol::NodeId;
+use crate::report::{GroupsReport, Link, LinkMeasurements, MemberReport, StatusReport};
 
 /// How often a leader looks whether it is alone.
 const LOOK: Duration = Duration::from_secs(1);
-
-/// How many messages that have arrived wait for the driver. When they are too many, connections
-/// are no longer read, and the senders' outboxes drop what gets too old.
-const INBOX: usize = 1024;
 
 /// How long between two looks whether all is sent.
 const FLUSH_AGAIN: Duration = Duration::from_millis(2);
@@ -91,7 +93,7 @@ struct Context<M> {
     limiter: LogLimiter,
     refused: Arc<AtomicU64>,
     bad_frames: Arc<AtomicU64>,
-    report: Box<dyn Fn() -> StatusReport + Send + Sync>,
+    reports: Reports,
 }
 
 impl<M> Context<M> {
@@ -102,11 +104,30 @@ impl<M> Context<M> {
         Hello { incarnation: incarnation.unwrap_or_default(), ..self.hello.clone() }
     }
 
-    /// How this node is.
-    fn status(&self) -> StatusReport {
-        let report = (self.report)();
+    /// How this node is; or, if it has groups, what they are.
+    fn status(&self) -> Reply {
+        match self.reports.of_one() {
+            Some(report) => self.told(report),
+            None => {
+                let Hello { cluster, protocol, node, .. } = self.hello.clone();
+                let groups = self.reports.groups();
+                Reply::Groups(Box::new(GroupsReport { cluster, protocol, node, groups }))
+            }
+        }
+    }
+
+    /// How this node is in the group with this name.
+    fn group_status(&self, name: String) -> Reply {
+        match self.reports.of_group(&name) {
+            Some(report) => self.told(report),
+            None => Reply::Refused(Refusal::UnknownGroup(name)),
+        }
+    }
+
+    /// What of a status is told.
+    fn told(&self, report: StatusReport) -> Reply {
         let incarnation = report.incarnation.filter(|_| self.authenticates());
-        StatusReport { incarnation, ..report }
+        Reply::Status(Box::new(StatusReport { incarnation, ..report }))
     }
 
     /// Whether all that gets as far as to ask has proved itself.
@@ -143,14 +164,16 @@ impl<M> Context<M> {
     }
 }
 
-/// The state of the connections: what to send through, and what to report.
+/// The state of the connections: what a group sends through, and what to report.
 #[derive(Clone)]
 pub(crate) struct Links<M> {
     peers: Arc<BTreeMap<NodeId, Arc<Peer<M>>>>,
     refused: Arc<AtomicU64>,
     bad_frames: Arc<AtomicU64>,
-    /// Told when a peer is gone; none if that means nothing.
-    gone: Option<Arc<Notify>>,
+    /// Told when a peer is gone, one for each group; none if that means nothing.
+    gone: Option<Arc<[Notify]>>,
+    /// The number of the group.
+    group: u16,
     /// What the nodes say of themselves.
     pub(crate) standings: Standings,
     /// The lists of members that this node can be asked for.
@@ -158,16 +181,28 @@ pub(crate) struct Links<M> {
 }
 
 impl<M> Links<M> {
-    /// The links to the `others`. A message is worth sending for as long as `lifetime`.
+    /// The links of a node without groups.
+    #[cfg(test)]
     pub(crate) fn new<'a>(
         others: impl Iterator<Item = (NodeId, &'a Address)>,
         lifetime: Duration,
         clock: impl Clock,
     ) -> Self {
+        Self::of_groups(1, others, lifetime, clock)
+    }
+
+    /// The links to the `others` of a node with so many groups; those of the first one. A message
+    /// is worth sending for as long as `lifetime`.
+    pub(crate) fn of_groups<'a>(
+        groups: usize,
+        others: impl Iterator<Item = (NodeId, &'a Address)>,
+        lifetime: Duration,
+        clock: impl Clock,
+    ) -> Self {
         let clock: Arc<dyn Clock> = Arc::new(clock);
-        let gone = Arc::new(Notify::new());
+        let gone: Arc<[Notify]> = (0..groups).map(|_| Notify::new()).collect();
         let peer = |(id, address): (NodeId, &Address)| {
-            let outbox = Outbox::new(lifetime, Arc::clone(&clock));
+            let outbox = Outbox::of_groups(groups, lifetime, Arc::clone(&clock));
             let presence = Presence::new(Arc::clone(&gone));
             (id, Arc::new(Peer::new(id, address.clone(), outbox, presence)))
         };
@@ -176,9 +211,19 @@ impl<M> Links<M> {
             refused: Arc::default(),
             bad_frames: Arc::default(),
             gone: Some(gone),
+            group: 0,
             standings: Standings::default(),
             lists: Lists::default(),
         }
+    }
+
+    /// The same connections, for the group with this number.
+    pub(crate) fn for_group(&self, group: u16) -> Self {
+        let Self { peers, refused, bad_frames, gone, .. } = self;
+        let (peers, gone) = (Arc::clone(peers), gone.clone());
+        let (refused, bad_frames) = (Arc::clone(refused), Arc::clone(bad_frames));
+        let (standings, lists) = (self.standings.clone(), self.lists.clone());
+        Self { peers, refused, bad_frames, gone, group, standings, lists }
     }
 
     /// The same, for a node that takes no peer for gone.
@@ -188,7 +233,7 @@ impl<M> Links<M> {
 
     /// Returns when a peer may be gone that was there before.
     pub(crate) async fn peer_gone(&self) {
-        match &self.gone {
+        match self.gone.as_ref().and_then(|gone| gone.get(usize::from(self.group))) {
             Some(gone) => gone.notified().await,
             None => std::future::pending().await,
         }
@@ -203,7 +248,7 @@ impl<M> Links<M> {
     /// Sends a message as soon as there is a connection, unless it is too old by then.
     pub(crate) fn send(&self, to: NodeId, message: M) {
         if let Some(peer) = self.peers.get(&to) {
-            peer.outbox.push(message);
+            peer.outbox.push((self.group, message));
         }
     }
 
@@ -263,11 +308,11 @@ impl<M> Links<M> {
         self.peers.values().map(|peer| peer.measurements()).collect()
     }
 
-    /// What is wrong with a leader that no other member listens to, or speaks to.
-    pub(crate) fn isolation(&self, role: Role) -> Option<String> {
+    /// What is wrong with a node that leads, and that no other member listens to, or speaks to.
+    pub(crate) fn isolation(&self, leads: bool) -> Option<String> {
         let alone = |peer: &Arc<Peer<M>>| peer.link().0 != Link::Connected && !peer.is_heard();
         let has_others = !self.peers.is_empty();
-        if role != Role::Leader || !has_others || !self.peers.values().all(alone) {
+        if !leads || !has_others || !self.peers.values().all(alone) {
             return None;
         }
         let problem = |peer: &Arc<Peer<M>>| match peer.link() {
@@ -304,19 +349,19 @@ pub(crate) struct Arrival<M> {
     pub(crate) frame: Frame<M>,
 }
 
-/// Starts to listen and to call the peers. Frames arrive at the receiver; everything ends when
-/// the set of tasks is dropped.
+/// Starts to listen and to call the peers. Frames arrive at the receiver of their group, of which
+/// there is one for each report; everything ends when the set of tasks is dropped.
 pub(crate) fn start<M>(
     hello: Hello,
     terms: Terms,
     links: &Links<M>,
     listener: TcpListener,
-    report: Box<dyn Fn() -> StatusReport + Send + Sync>,
-) -> (JoinSet<()>, mpsc::Receiver<Arrival<M>>)
+    reports: Reports,
+) -> (JoinSet<()>, Vec<mpsc::Receiver<Arrival<M>>>)
 where
     M: Serialize + DeserializeOwned + Copy + Send + Sync + 'static,
 {
-    let (inbox, arrivals) = mpsc::channel(INBOX);
+    let (inboxes, arrivals) = Inboxes::new(reports.count());
     let context = Arc::new(Context {
         hello,
         terms,
@@ -326,10 +371,10 @@ where
         limiter: LogLimiter::default(),
         refused: Arc::clone(&links.refused),
         bad_frames: Arc::clone(&links.bad_frames),
-        report,
+        reports,
     });
     let mut tasks = JoinSet::new();
-    tasks.spawn(incoming::listen(Arc::clone(&context), listener, inbox).boxed());
+    tasks.spawn(incoming::listen(Arc::clone(&context), listener, inboxes).boxed());
     for peer in context.peers.values() {
         tasks.spawn(outgoing::maintain(Arc::clone(&context), Arc::clone(peer)).boxed());
     }
@@ -343,7 +388,7 @@ async fn isolation<M>(context: Arc<Context<M>>, links: Links<M>) {
     let mut told = None;
     loop {
         tokio::time::sleep(LOOK).await;
-        let problem = links.isolation((context.report)().role);
+        let problem = links.isolation(context.reports.leads());
         match &problem {
             Some(problem) if told.is_none() => tracing::warn!(node, "{problem}"),
             None if told.is_some() => tracing::info!(node, "this node is no longer alone"),

@@ -10,8 +10,8 @@ use tokio::sync::Notify;
 use crate::clock::Clock;
 use crate::protocol::Time;
 
-/// How many messages wait for one peer. A node says at most a few things to a peer between two
-/// time-outs, so more than this means that the peer is not listening.
+/// How many messages of one group wait for one peer. A node says at most a few things to a peer
+/// between two time-outs, so more than this means that the peer is not listening.
 pub(crate) const CAPACITY: usize = 64;
 
 /// A bounded queue that forgets the oldest message when it is full, and those that are too old.
@@ -27,22 +27,30 @@ pub(crate) struct Outbox<M> {
     /// Whether a message was taken out and the next one was not asked for yet.
     taken: AtomicBool,
     arrived: Notify,
+    room: usize,
     lifetime: Duration,
     clock: Arc<dyn Clock>,
     dropped: AtomicU64,
 }
 
 impl<M> Outbox<M> {
+    /// A queue for the messages of one group.
+    #[cfg(test)]
     pub(crate) fn new(lifetime: Duration, clock: Arc<dyn Clock>) -> Self {
-        let waiting = Mutex::default();
+        Self::of_groups(1, lifetime, clock)
+    }
+
+    /// A queue for the messages of so many groups.
+    pub(crate) fn of_groups(groups: usize, lifetime: Duration, clock: Arc<dyn Clock>) -> Self {
+        let (waiting, room) = (Mutex::default(), CAPACITY * groups);
         let (taken, dropped) = (AtomicBool::new(false), AtomicU64::new(0));
-        Self { waiting, taken, arrived: Notify::new(), lifetime, clock, dropped }
+        Self { waiting, taken, arrived: Notify::new(), room, lifetime, clock, dropped }
     }
 
     /// Queues a message.
     pub(crate) fn push(&self, message: M) {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        if waiting.len() >= CAPACITY {
+        if waiting.len() >= self.room {
             waiting.pop_front();
             self.dropped.fetch_add(1, Ordering::Relaxed);
         }
@@ -62,6 +70,12 @@ impl<M> Outbox<M> {
             // A push between the two lines leaves its permit behind, so this returns at once.
             self.arrived.notified().await;
         }
+    }
+
+    /// The next message that is still worth sending, if one waits, after [`Outbox::next`] has
+    /// returned one that is not dealt with yet: so that both can be sent together.
+    pub(crate) fn another(&self) -> Option<M> {
+        self.pop_fresh()
     }
 
     /// Whether no message waits, and the one that was taken out last is dealt with.

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::io::ErrorKind;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
 use serde::Serialize;
@@ -20,6 +21,9 @@ use super::{Context, Limits, incoming, socket};
 use crate::config::Address;
 use crate::protocol::NodeId;
 use crate::report::Link;
+
+/// How many messages are sent together at most. After them, whatever else is due comes first.
+const BATCH: u64 = 512;
 
 /// Keeps a connection to `peer` for as long as the task lives.
 pub(super) async fn maintain<M: Serialize + Copy>(context: Arc<Context<M>>, peer: Arc<Peer<M>>) {
@@ -95,6 +99,9 @@ async fn dial<M>(
     let (channel, reply) =
         timeout(limit, shake_hands(context, peer.id, stream)).await.map_err(late)??;
     match reply {
+        Reply::Hello(hello) if hello.node == peer.id && hello.groups != context.hello.groups => {
+            Err(Problem::Wrong(incoming::group_mismatch(peer.id, hello.groups.is_some())))
+        }
         Reply::Hello(hello) if hello.node == peer.id => match context.hello.leases {
             Some(own) if !context.hello.fits(&hello) => {
                 Err(Problem::Wrong(incoming::lease_mismatch(peer.id, &own, hello.leases)))
@@ -111,7 +118,7 @@ async fn dial<M>(
             }
             Err(Problem::Wrong(refused(&refusal)))
         }
-        Reply::Status(_) | Reply::Is(_) | Reply::List(_) => {
+        Reply::Status(_) | Reply::Groups(_) | Reply::Is(_) | Reply::List(_) => {
             Err(Problem::Wrong("it answers a question that was not asked".to_owned()))
         }
     }
@@ -161,7 +168,7 @@ async fn send_queued<M: Serialize + Copy>(
     let Limits { step, quiet, .. } = context.terms.limits;
     let pings = to.version() >= frame::PINGS;
     let tells = to.version() >= frame::STANDINGS;
-    let mut standing = context.standings.to_send();
+    let mut standing = context.standings.changes();
     let mut next_ping = Instant::now();
     loop {
         let frame = tokio::select! {
@@ -172,7 +179,7 @@ async fn send_queued<M: Serialize + Copy>(
             () = peer.beat.notified() => Frame::Heartbeat,
             // The process at the other end has vanished, and another has its place.
             () = peer.renewed.notified() => return Cause::Replaced,
-            message = peer.outbox.next() => Frame::Message(message),
+            (group, message) = peer.outbox.next() => Frame::message(group, message),
             () = peer.rival.notified() => match to.version() >= frame::RIVALS {
                 true => Frame::Rival,
                 false => continue,
@@ -187,17 +194,10 @@ async fn send_queued<M: Serialize + Copy>(
             }
             () = tokio::time::sleep(quiet) => Frame::Quiet,
         };
-        let Ok(bytes) = frame::encode_frame(&frame) else {
-            tracing::error!(
-                node = context.hello.node.get(),
-                peer = peer.id.get(),
-                "a message is too large to be sent"
-            );
-            continue;
-        };
-        match timeout(step, to.send(bytes)).await {
-            Ok(Ok(())) if matches!(frame, Frame::Message(_)) => Peer::<M>::count(&peer.sent),
-            Ok(Ok(())) => {}
+        match timeout(step, send(context, peer, &mut to, frame)).await {
+            Ok(Ok(messages)) => {
+                peer.sent.fetch_add(messages, Ordering::Relaxed);
+            }
             failed => {
                 if matches!(frame, Frame::Rival) {
                     // On the next connection, then.
@@ -210,6 +210,40 @@ async fn send_queued<M: Serialize + Copy>(
             }
         }
     }
+}
+
+/// Sends a frame. If it is a message, those that wait as well go with it, in one write: what many
+/// groups say at one moment. Returns how many messages were sent.
+async fn send<M: Serialize + Copy>(
+    context: &Context<M>,
+    peer: &Peer<M>,
+    to: &mut Channel,
+    frame: Frame<M>,
+) -> std::io::Result<u64> {
+    if frame.is_message() && context.reports.are_many() {
+        // The other groups are about to say what they say at this moment.
+        tokio::task::yield_now().await;
+    }
+    let (mut messages, mut next) = (0, Some(frame));
+    while let Some(frame) = next.take() {
+        let is_message = frame.is_message();
+        match frame::encode_frame(&frame) {
+            Ok(bytes) => {
+                to.feed(bytes).await?;
+                messages += u64::from(is_message);
+            }
+            Err(_) => tracing::error!(
+                node = context.hello.node.get(),
+                peer = peer.id.get(),
+                "a message is too large to be sent"
+            ),
+        }
+        if is_message && messages < BATCH {
+            next = peer.outbox.another().map(|(group, message)| Frame::message(group, message));
+        }
+    }
+    to.flush().await?;
+    Ok(messages)
 }
 
 /// Why a connection is over on which the other side is silent as long as it lasts.

@@ -30,7 +30,8 @@ pub(crate) struct Peer<M> {
     pub(crate) id: NodeId,
     pub(crate) address: Address,
     pub(crate) resolver: Resolver,
-    pub(crate) outbox: Outbox<M>,
+    /// The messages for it, each with the number of its group.
+    pub(crate) outbox: Outbox<(u16, M)>,
     pub(crate) sent: AtomicU64,
     pub(crate) received: AtomicU64,
     /// The peer called, so it is up: call it back now rather than after the back-off.
@@ -68,7 +69,12 @@ pub(crate) struct Session<M> {
 }
 
 impl<M> Peer<M> {
-    pub(crate) fn new(id: NodeId, address: Address, outbox: Outbox<M>, presence: Presence) -> Self {
+    pub(crate) fn new(
+        id: NodeId,
+        address: Address,
+        outbox: Outbox<(u16, M)>,
+        presence: Presence,
+    ) -> Self {
         Self {
             id,
             resolver: Resolver::new(address.clone()),

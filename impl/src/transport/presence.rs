@@ -13,11 +13,11 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 /// What is known of the process of a peer.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Presence {
     signs: Mutex<Signs>,
-    /// Told when it is gone.
-    news: Arc<Notify>,
+    /// Told when it is gone: one for each group.
+    news: Arc<[Notify]>,
 }
 
 #[derive(Debug, Default)]
@@ -38,7 +38,7 @@ impl Signs {
 
 impl Presence {
     /// Tells `news` when the peer is gone.
-    pub(crate) fn new(news: Arc<Notify>) -> Self {
+    pub(crate) fn new(news: Arc<[Notify]>) -> Self {
         Self { signs: Mutex::default(), news }
     }
 
@@ -79,12 +79,19 @@ impl Presence {
 
     fn notify_if_gone(&self, signs: &Signs) {
         if signs.is_gone() {
-            self.news.notify_one();
+            self.news.iter().for_each(Notify::notify_one);
         }
     }
 
     fn signs(&self) -> MutexGuard<'_, Signs> {
         self.signs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+impl Default for Presence {
+    fn default() -> Self {
+        Self::new([Notify::new()].into())
     }
 }
 
@@ -109,7 +116,7 @@ mod tests {
         assert!(!presence.is_gone(), "a connection can be reset by a router");
         presence.refused();
         assert!(presence.is_gone());
-        presence.news.notified().await;
+        presence.news[0].notified().await;
         presence.reached();
         assert!(!presence.is_gone(), "a process listens again");
         presence.refused();
@@ -125,7 +132,7 @@ mod tests {
         assert!(!presence.is_gone(), "it is still heard");
         presence.ended(STEADY);
         assert!(presence.is_gone());
-        presence.news.notified().await;
+        presence.news[0].notified().await;
     }
 
     #[tokio::test(start_paused = true)]

@@ -76,8 +76,8 @@ impl Standings {
         });
     }
 
-    /// What is to be sent to another node: what is so now, and each change.
-    pub(super) fn to_send(&self) -> watch::Receiver<Standing> {
+    /// What this node says of itself: what it says now, and each change.
+    pub(crate) fn changes(&self) -> watch::Receiver<Standing> {
         let mut own = self.0.own.subscribe();
         own.mark_changed();
         own
@@ -141,7 +141,7 @@ mod tests {
     #[test]
     fn a_change_is_sent_and_what_is_the_same_is_not() {
         let standings = Standings::default();
-        let mut sent = standings.to_send();
+        let mut sent = standings.changes();
         assert!(sent.has_changed().expect("it is there"), "what is so now");
         sent.mark_unchanged();
         standings.change(|own| own.priority = 0);

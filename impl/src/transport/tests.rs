@@ -18,6 +18,7 @@ use super::frame::{Opening, Refusal, Reply};
 use super::*;
 use crate::clock::SystemClock;
 use crate::config::{Credentials, Digests, Kind, Secret};
+use crate::protocol::Role;
 use crate::protocol::bully::Message;
 use crate::report::{Counters, Link};
 
@@ -39,6 +40,7 @@ fn hello(node: u16) -> Hello {
         config_epoch: 1,
         digests,
         leases: None,
+        groups: None,
     }
 }
 
@@ -109,7 +111,7 @@ fn with_credentials(peer: SocketAddr, credentials: Credentials) -> Arc<Context<M
         limiter: LogLimiter::default(),
         refused: links.refused,
         bad_frames: links.bad_frames,
-        report: Box::new(nothing_special),
+        reports: Reports::new(vec![(None, Arc::new(nothing_special))], || false),
     })
 }
 
@@ -168,7 +170,7 @@ async fn another_node_at_the_address_of_a_peer_gets_no_messages() {
     let peer = Arc::clone(&context.peers[&id(2)]);
     let mut tasks = JoinSet::new();
     tasks.spawn(outgoing::maintain(Arc::clone(&context), Arc::clone(&peer)));
-    peer.outbox.push(Message::Election);
+    peer.outbox.push((0, Message::Election));
     let mut connection = answer(&listener, 3).await;
     let end = timeout(LIMIT, connection.next()).await.expect("in time");
     assert!(!matches!(end, Some(Ok(_))), "it hangs up: {}", end.is_none());
@@ -186,7 +188,7 @@ async fn a_heartbeat_is_kept_until_it_can_be_sent_and_goes_before_the_messages()
     let (refused, bad_frames) = (Arc::clone(&context.refused), Arc::clone(&context.bad_frames));
     let (peers, standings) = (Arc::clone(&context.peers), context.standings.clone());
     let lists = context.lists.clone();
-    let links = Links { peers, refused, bad_frames, gone: None, standings, lists };
+    let links = Links { peers, refused, bad_frames, gone: None, group: 0, standings, lists };
     links.send(id(2), Message::Election);
     links.send(id(2), Message::Ok);
     links.heartbeat();
@@ -320,6 +322,7 @@ async fn only_a_node_that_is_configured_here_is_let_in() {
             Hello { digests: Digests { members: [7; 16], ..Digests::default() }, ..hello(2) },
             Refusal::Members,
         ),
+        (Hello { groups: Some([7; 16]), ..hello(2) }, Refusal::Groups),
         (Hello { config_epoch: 2, ..hello(2) }, Refusal::ConfigEpoch { own: 1, theirs: 2 }),
         (Hello { config_epoch: 2, ..hello(3) }, Refusal::ConfigEpoch { own: 1, theirs: 2 }),
     ] {
@@ -328,7 +331,7 @@ async fn only_a_node_that_is_configured_here_is_let_in() {
         let end = timeout(LIMIT, connection.next()).await.expect("in time");
         assert!(!matches!(end, Some(Ok(_))), "it hangs up: {}", end.is_none());
     }
-    assert_eq!(context.refused.load(Ordering::Relaxed), 7);
+    assert_eq!(context.refused.load(Ordering::Relaxed), 8);
     assert!(matches!(call(address, hello(2)).await.1, Reply::Hello(_)));
 }
 

@@ -11,6 +11,7 @@ mod encrypted;
 mod exec;
 mod expiry;
 mod gone;
+mod groups;
 mod health;
 mod hooks;
 mod http;

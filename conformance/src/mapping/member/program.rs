@@ -69,6 +69,7 @@ impl MemberProgram {
             bound: DISK,
             prepares: true,
             detection: None,
+            aligned: false,
         };
         let now = Time::ZERO;
         Ok(Self {

@@ -1,5 +1,7 @@
 //! What a member does at some moment, whatever happens before.
 
+use std::time::Duration;
+
 use super::Member;
 use super::ends::Stage;
 use super::unsaved::Unsaved;
@@ -38,6 +40,27 @@ impl<C: Core> Member<C> {
                 next.chain(disk.map(|(_, at)| at)).min()
             }
         }
+    }
+
+    /// The moment at which the round begins that is due then. All aligned members have beats in
+    /// common, which are a little longer apart than rounds. A round that is due shortly before a
+    /// beat waits for it, and so is due shortly before the next: it stays with the others. One that
+    /// is due at another moment comes earlier with each beat, until it is due shortly before one.
+    pub(super) fn align(&self, deadline: Time) -> Time {
+        let config = self.node.config();
+        let Some((timer, slack)) = C::beat(config).filter(|_| self.aligned) else {
+            return deadline;
+        };
+        let (round, period) = (Deadline::Timer(timer), C::period(config, timer) + slack);
+        let late = u128::from(deadline.as_nanos()) % period.as_nanos().max(1);
+        let early = period.as_nanos().saturating_sub(late);
+        let wait = Duration::from_nanos(u64::try_from(early).unwrap_or(u64::MAX));
+        let beat = deadline + wait;
+        let is_due = self.armed().any(|armed| armed == (round, deadline));
+        let mut others = self.armed().filter(|&(other, _)| other != round).map(|(_, at)| at);
+        let watched = self.watch.as_ref().is_none_or(|watch| watch.deadline() > beat);
+        let waits = is_due && wait <= slack && watched && others.all(|at| at > beat);
+        if waits { beat } else { deadline }
     }
 
     /// The deadlines of a member that takes part, but for those of its failure detectors, each with

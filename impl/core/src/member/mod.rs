@@ -81,6 +81,9 @@ pub struct Setup {
     pub bound: Duration,
     /// Whether the program prepares itself before it learns that the node leads.
     pub prepares: bool,
+    /// Whether its rounds, if it leads, begin at [moments](Core::beat) that all members with this
+    /// setting have in common in a process.
+    pub aligned: bool,
     /// The settings of the failure detector by which members watch each other, if the protocol has
     /// one.
     pub detection: Option<(Detection, Parameters)>,
@@ -99,6 +102,7 @@ impl Setup {
             stores: false,
             bound: silence,
             prepares: false,
+            aligned: false,
             detection: None,
         }
     }
@@ -130,6 +134,8 @@ pub struct Member<C: Core> {
     /// The nodes whose processes are gone.
     gone: BTreeSet<NodeId>,
     wake: Option<Time>,
+    /// Its rounds begin at moments that many members have in common.
+    aligned: bool,
     /// The epoch of the last lease that the program knew.
     work_epoch: Option<Epoch>,
     /// The node gives up this lease, and waits until the work under it has ended.
@@ -165,6 +171,7 @@ impl<C: Core> Member<C> {
             watch,
             gone: BTreeSet::new(),
             wake: None,
+            aligned: setup.aligned,
             work_epoch: None,
             ending: None,
             pending: PendingReplies::default(),
@@ -200,7 +207,8 @@ impl<C: Core> Member<C> {
     /// `now`; not at all if that is late.
     #[must_use]
     pub fn wait(&mut self, now: Time) -> Duration {
-        self.pause_detector.expect_wake(self.deadline(now)).since(now)
+        let deadline = self.deadline(now).map(|deadline| self.align(deadline));
+        self.pause_detector.expect_wake(deadline).since(now)
     }
 
     /// Returns the number of messages and changes of leadership that wait for the storage.

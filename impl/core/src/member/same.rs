@@ -27,6 +27,7 @@ impl<C: Core> Member<C> {
             watch,
             gone,
             wake,
+            aligned,
             work_epoch: _,
             ending,
             pending,
@@ -45,7 +46,7 @@ impl<C: Core> Member<C> {
             && (unannounced, healthy, gone) == (&other.unannounced, &other.healthy, &other.gone)
             && resume.is_some() == other.resume.is_some()
             && frozen_until.is_some() == other.frozen_until.is_some()
-            && wake.is_some() == other.wake.is_some()
+            && (wake.is_some(), aligned) == (other.wake.is_some(), &other.aligned)
             && self.work_lease().is_some() == other.work_lease().is_some()
             && ending.map(|lease| lease.epoch) == other.ending.map(|lease| lease.epoch)
             && (pending, stage) == (&other.pending, &other.stage)

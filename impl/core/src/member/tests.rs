@@ -44,9 +44,9 @@ fn members() -> Members {
 
 /// A leader may do nothing for so long; a storage may take a minute.
 fn setup(silence: Duration) -> Setup {
-    let (stores, prepares, detection) = (true, false, None);
+    let (stores, prepares, aligned, detection) = (true, false, false, None);
     let (lifetime, bound) = (ms(1_000), ms(60_000));
-    Setup { silence, lifetime, members: 3, stores, bound, prepares, detection }
+    Setup { silence, lifetime, members: 3, stores, bound, prepares, aligned, detection }
 }
 
 /// A member, and the time.

@@ -29,6 +29,9 @@ pub trait Core: Clone + Debug + Eq + Hash + Send + 'static {
     const REQUESTS: bool = false;
     /// Whether a leader can let another node lead instead that is named.
     const TRANSFERS: bool = Self::REQUESTS;
+    /// Whether members come before each other in the
+    /// [order](super::Members::for_election) of the election, and not in that of their ids.
+    const ORDERS: bool = false;
     /// Whether the protocol has observers among its members.
     const OBSERVERS: bool = false;
     /// Whether the protocol has witnesses among its members: they vote, and never lead.
@@ -70,6 +73,14 @@ pub trait Core: Clone + Debug + Eq + Hash + Send + 'static {
     /// no bound. A node that knows no leader for several times as long needs attention.
     fn election_takes(config: &Self::Config) -> Duration {
         Self::silence(config) + Self::message_lifetime(config) * 3
+    }
+
+    /// Returns the timer of a leader's next round, and how much later than it is due that round may
+    /// begin, besides what delays it otherwise: so those of many nodes in one process can begin
+    /// together. `None` if there is no such timer.
+    fn beat(config: &Self::Config) -> Option<(Self::Timer, Duration)> {
+        let _ = config;
+        None
     }
 
     /// Decides whether a node may go from one role to the other. The shell asserts it of every

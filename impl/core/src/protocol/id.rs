@@ -105,13 +105,15 @@ impl From<ClusterId> for String {
 }
 
 /// The members of a cluster: 1 to 255 distinct ids, ascending, which of them vote, which of those
-/// never lead, and the number of that list. Cheap to clone.
+/// never lead, which comes before which, and the number of that list. Cheap to clone.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Members {
     ids: Arc<[NodeId]>,
     voters: Arc<[NodeId]>,
     witnesses: Arc<[NodeId]>,
     config_epoch: u64,
+    /// Those that may lead, the first one first; `None` if that is the highest.
+    order: Option<Arc<[NodeId]>>,
 }
 
 impl Members {
@@ -145,7 +147,7 @@ impl Members {
 
     fn all_vote(ids: Arc<[NodeId]>) -> Self {
         let (voters, witnesses) = (Arc::clone(&ids), [].into());
-        Self { ids, voters, witnesses, config_epoch: Self::FIRST }
+        Self { ids, voters, witnesses, config_epoch: Self::FIRST, order: None }
     }
 
     /// Returns these members, however many there are; of two with one id, one. For simulations,
@@ -180,7 +182,7 @@ impl Members {
         if voters.len() < Self::MIN {
             return Err(MemberError::TooFewVoters { voters: voters.len() });
         }
-        Self { voters: voters.into(), ..self }.with_a_candidate()
+        Self { voters: voters.into(), order: None, ..self }.with_a_candidate()
     }
 
     /// Returns the same members, of which these are witnesses: they vote, and never lead. Of the
@@ -203,7 +205,7 @@ impl Members {
         if let Some(&node) = witnesses.iter().find(|&&id| !self.contains(id)) {
             return Err(MemberError::UnknownWitness { node, members: self });
         }
-        Self { witnesses: witnesses.into(), ..self }.with_a_candidate()
+        Self { witnesses: witnesses.into(), order: None, ..self }.with_a_candidate()
     }
 
     /// Checks that every witness votes, and that there is a member that may lead.
@@ -221,6 +223,41 @@ impl Members {
     #[must_use]
     pub fn numbered(self, config_epoch: u64) -> Self {
         Self { config_epoch, ..self }
+    }
+
+    /// Returns the same members, as they come before each other in the election with this number,
+    /// of several that they take part in. Each member that may lead is the first in as many of
+    /// them as any other, or in one less; and so is each of the others the second where that one is
+    /// the first. In election 0 the highest is the first. Of the protocols that there are, only
+    /// quorum has another order than that of the ids. Members whose roles change have that again.
+    ///
+    /// ```
+    /// use bellwether_core::protocol::{Members, NodeId};
+    /// let ids = [1, 2, 3].map(|id| NodeId::new(id).expect("not zero"));
+    /// let members = Members::new(ids)?.for_election(1);
+    /// assert!(members.comes_before(ids[1], ids[2]) && members.comes_before(ids[2], ids[0]));
+    /// # Ok::<(), bellwether_core::protocol::MemberError>(())
+    /// ```
+    #[must_use]
+    pub fn for_election(self, number: usize) -> Self {
+        let mut left: Vec<_> = self.candidates().collect();
+        left.reverse();
+        let (mut rest, mut order) = (number, Vec::with_capacity(left.len()));
+        while !left.is_empty() {
+            let count = left.len();
+            order.push(left.remove(rest % count));
+            rest /= count;
+        }
+        Self { order: (number > 0).then(|| order.into()), ..self }
+    }
+
+    /// Returns whether `first` comes before `other` if both can lead: whether it is higher, unless
+    /// the order is [another one](Members::for_election).
+    #[must_use]
+    pub fn comes_before(&self, first: NodeId, other: NodeId) -> bool {
+        let Some(order) = &self.order else { return first > other };
+        let place = |id| order.iter().position(|&one| one == id).unwrap_or(order.len());
+        place(first) < place(other)
     }
 
     /// Returns the number of this list of members: the first is 1, and each change makes it one
@@ -331,6 +368,37 @@ impl fmt::Display for Members {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_member_is_first_and_second_in_as_many_elections_as_any_other() {
+        let ids = [1, 2, 3, 4, 5].map(|id| NodeId::new(id).expect("not zero"));
+        let members = Members::new(ids).expect("valid");
+        let members = members.with_observers([ids[0]]).expect("valid");
+        let members = members.with_witnesses([ids[1]]).expect("valid");
+        let mut leading = std::collections::BTreeMap::new();
+        for number in 0..60 {
+            let ordered = members.clone().for_election(number);
+            assert_eq!(ordered == members, number == 0, "{number}");
+            let mut order: Vec<_> = ordered.candidates().collect();
+            order.sort_by(|&a, &b| match ordered.comes_before(a, b) {
+                true => std::cmp::Ordering::Less,
+                false => ordered.comes_before(b, a).cmp(&false),
+            });
+            assert!(order.iter().all(|&id| ordered.comes_before(id, ids[1])), "{order:?}");
+            *leading.entry((order[0], order[1])).or_insert(0) += 1;
+        }
+        assert_eq!(leading.len(), 6, "of three that may lead: {leading:?}");
+        assert!(leading.values().all(|&count| count == 10), "{leading:?}");
+        assert_eq!(
+            members.clone().for_election(1).with_observers([ids[0]]),
+            Ok(Members::new(ids)
+                .expect("valid")
+                .with_observers([ids[0]])
+                .expect("valid")
+                .with_witnesses([ids[1]])
+                .expect("valid"))
+        );
+    }
 
     #[test]
     fn cluster_names_are_short_and_plain() {

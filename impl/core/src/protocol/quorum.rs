@@ -1,7 +1,9 @@
 //! The quorum bully: the highest node that a majority supports leads an epoch, while its lease
 //! lasts.
 //!
-//! The order is the bully's: of the nodes that can win, the highest runs. A leader exists only by
+//! The order is the bully's: of the nodes that can win, the highest runs. Where members elect
+//! several leaders, the [order](super::Members::for_election) of each election is another one, and
+//! "higher" means what comes before in it. A leader exists only by
 //! the durable grants of a majority, and each epoch is granted once, so no epoch has two leaders. A
 //! node that grants, or that acknowledges a leader's round, promises to grant nothing to another
 //! for a while; a leader counts a shorter while from before it asked, its *lease*, and does nothing
@@ -303,6 +305,7 @@ impl Core for Quorum {
         Timer::Away,
     ];
     const REQUESTS: bool = true;
+    const ORDERS: bool = true;
     const OBSERVERS: bool = true;
     const WITNESSES: bool = true;
     type Config = Config;
@@ -310,6 +313,13 @@ impl Core for Quorum {
     type Durable = Durable;
     type Message = Message;
     type Timer = Timer;
+
+    fn beat(config: &Config) -> Option<(Timer, Duration)> {
+        let Timing { round, lease, .. } = config.timing;
+        // One lost round may end no lease, be it as late as it may.
+        let spare = lease.saturating_sub(round * 2);
+        Some((Timer::Round, (round / 16).min(spare / 4)))
+    }
 
     fn validate(config: &Config, durable: Option<&Durable>) -> Result<(), SettingsError> {
         config.timing.validate()?;
@@ -322,7 +332,8 @@ impl Core for Quorum {
     fn period(config: &Config, timer: Timer) -> Duration {
         let timing = &config.timing;
         // At most 255 members.
-        let higher = config.members.candidates().filter(|&id| id > config.id).count() as u32;
+        let before = |&id: &NodeId| config.members.comes_before(id, config.id);
+        let higher = config.members.candidates().filter(before).count() as u32;
         match timer {
             Timer::Asked | Timer::Later(_) | Timer::Lease => timing.lease,
             Timer::Promise | Timer::Quiet => timing.promise,

@@ -176,6 +176,11 @@ impl Visitor for Exec<'_> {
 
     fn visit<C: Runnable>(self, config: Config<C>, log: Log) -> Self::Output {
         let args = self.0;
+        if !config.groups().is_empty() {
+            let problem = "groups: `exec` runs a command for one election: remove [groups], or use \
+                           `run`, with hooks for each group";
+            return Err(Failure::configuration(anyhow!(problem)));
+        }
         config.directory().map_err(Failure::configuration)?;
         config.credentials().map_err(Failure::configuration)?;
         Keys::read(&config).map_err(Failure::configuration)?;
@@ -241,12 +246,19 @@ async fn take_part<C: Runnable>(
     let http = Http::listen(&config).await?;
     let checker = Checker::new(&config);
     let (mut election, hooks) = hooks::join(config).await?;
-    let _checks = checker.start(election.handle(), hooks.scripts.clone()).await;
-    let options = http.serve(&election);
+    let _checks = checker.start(vec![election.handle()], hooks.scripts.clone()).await;
+    let options = http.serve(|options| bellwether::http::router(election.handle(), options));
     service::ready();
-    let told = service::keep_told(election.handle());
+    let told = service::keep_told(vec![election.handle()]);
     let asked = Notify::new();
-    let running = reload::Running { log: started, hooks: &hooks, election: &election };
+    let replace = |credentials: config::Credentials| election.replace_credentials(credentials);
+    let prefer = |priority| election.set_priority(priority);
+    let running = reload::Running {
+        log: started,
+        hooks: &hooks,
+        replace_credentials: &replace,
+        set_priority: &prefer,
+    };
     let (scripts, group) = (&hooks.scripts, group.as_ref());
     let code = tokio::select! {
         () = superseded(&election) => {

@@ -7,7 +7,7 @@ use crate::config::fields::{Field, Fields};
 use crate::protocol::{Core, Members, Recommended};
 
 /// The keys that may stand at the top, besides the sections of the protocols.
-pub(super) const TOP: [&str; 18] = [
+pub(super) const TOP: [&str; 19] = [
     "cluster",
     "protocol",
     "node",
@@ -25,6 +25,7 @@ pub(super) const TOP: [&str; 18] = [
     "detector",
     "hooks",
     "health",
+    "groups",
     "log",
 ];
 
@@ -55,17 +56,21 @@ pub(super) const HOOKS: [&str; 4] = ["before_leading", "on_change", "timeout", "
 /// The keys of `[health]`, in the order in which they are written.
 pub(super) const HEALTH: [&str; 5] = ["check", "interval", "timeout", "rise", "fall"];
 
+/// The keys of `[groups]`.
+const GROUPS: [&str; 2] = ["names", "count"];
+
 /// The keys of `[log]`.
 const LOG: [&str; 2] = ["level", "format"];
 
 /// The sections whose keys are always the same, each with these.
-pub(super) const SECTIONS: [(&str, &[&str]); 7] = [
+pub(super) const SECTIONS: [(&str, &[&str]); 8] = [
     ("storage", &STORAGE),
     ("security", &SECURITY),
     ("http", &HTTP),
     ("network", &NETWORK),
     ("hooks", &HOOKS),
     ("health", &HEALTH),
+    ("groups", &GROUPS),
     ("log", &LOG),
 ];
 
@@ -73,8 +78,10 @@ pub(super) const SECTIONS: [(&str, &[&str]); 7] = [
 /// if the key has none.
 #[must_use]
 pub fn reference() -> Vec<(String, String)> {
-    let sections =
-        ["members", "storage", "security", "http", "network", "detector", "hooks", "health", "log"];
+    let sections = [
+        "members", "storage", "security", "http", "network", "detector", "hooks", "health",
+        "groups", "log",
+    ];
     let top = TOP.iter().filter(|key| !sections.contains(key)).map(|&key| key.to_owned());
     let tables = [
         ("members", &["ID"][..]),
@@ -82,6 +89,7 @@ pub fn reference() -> Vec<(String, String)> {
         ("security", &SECURITY),
         ("http", &HTTP),
         ("network", &NETWORK),
+        ("groups", &GROUPS),
         ("log", &LOG),
     ];
     let below = tables
@@ -92,7 +100,8 @@ pub fn reference() -> Vec<(String, String)> {
             "protocol" => format!("\"{}\"", Recommended::NAME),
             "security.mode" => format!("\"{}\"", Mode::Plain),
             "config_epoch" => Members::FIRST.to_string(),
-            "observers" | "witnesses" => "[]".to_owned(),
+            "observers" | "witnesses" | "groups.names" => "[]".to_owned(),
+            "groups.count" => "0".to_owned(),
             "security.allow_plain" => "false".to_owned(),
             "http.allow_plain" => "false".to_owned(),
             "network.suspect_refused" => "true".to_owned(),

@@ -8,7 +8,8 @@ use humantime::format_duration;
 use super::Log;
 use super::listing::{HEALTH, HOOKS, HTTP};
 use crate::config::{
-    Config, Health, Hooks, Http, Mode, NetworkSettings, Runnable, Security, detector, fields,
+    Config, GroupName, Health, Hooks, Http, Mode, NetworkSettings, Runnable, Security, detector,
+    fields,
 };
 use crate::protocol::NodeId;
 
@@ -36,7 +37,7 @@ impl<C: Runnable> Config<C> {
              listen = \"{listen}\"\npriority = {priority}\npreempt_delay = {preempt_delay}\n\
              config_epoch = {config_epoch}\nobservers = [{observers}]\n\
              witnesses = [{witnesses}]\n\n[members]\n{members}{own}\
-             {storage}{security}{http}{network}{detector}{hooks}{health}\n\
+             {storage}{security}{http}{network}{detector}{hooks}{health}{groups}\n\
              [log]\nlevel = {levels}\nformat = \"{format}\"\n",
             priority = self.priority(),
             preempt_delay = time(self.preempt_delay()),
@@ -47,8 +48,15 @@ impl<C: Runnable> Config<C> {
                 section("network", network_entries(self.network, C::message_lifetime(&self.core))),
             hooks = section("hooks", hook_entries(&self.hooks)),
             health = section("health", health_entries(&self.health)),
+            groups = section("groups", group_entries(self.groups())),
         )
     }
+}
+
+/// The names of the groups; nothing without groups.
+fn group_entries(groups: &[GroupName]) -> Option<Entry> {
+    let names: Vec<_> = groups.iter().map(ToString::to_string).collect();
+    (!names.is_empty()).then(|| ("names", words(&names)))
 }
 
 /// A section with these entries; nothing if there are none.

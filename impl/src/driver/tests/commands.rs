@@ -9,6 +9,7 @@ use tracing_subscriber::layer::SubscriberExt as _;
 
 use super::*;
 use crate::driver::commands::{Command, CommandRequest};
+use crate::driver::gate::PreparationSender;
 use crate::driver::guard::Guard;
 use crate::protocol::Epoch;
 use crate::protocol::quorum::{self, Message, Quorum, Timing};

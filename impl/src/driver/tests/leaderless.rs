@@ -1,6 +1,8 @@
 //! What nodes say that have no leader, each for another cause; and how little they say of attempts.
 //! The core is the quorum bully's.
 
+use std::time::Instant;
+
 use futures::FutureExt as _;
 
 use super::commands::leader;
@@ -44,16 +46,17 @@ fn config(cluster: &str, node: u16, addresses: &[String]) -> config::Config<Quor
 }
 
 /// The nodes with these clusters and config epochs, which prepare themselves or not.
-fn join(ports: Ports, nodes: &[(&str, u64)], prepares: bool) -> Vec<(Election, Preparation)> {
+fn join(
+    ports: Ports,
+    nodes: &[(&str, u64)],
+    prepares: bool,
+) -> Vec<(Election, Option<Preparation>)> {
     let addresses: Vec<_> = ports.iter().map(|(_, address)| address.clone()).collect();
     let join = |((node, &(cluster, epoch)), (listener, _))| {
         let config = config(cluster, node, &addresses).with_config_epoch(epoch).expect("valid");
-        let (commands, queue) = crate::driver::commands::channel();
-        let (sender, preparation) = PreparationSender::new(commands.clone());
-        let sender = prepares.then_some(sender);
         let storage: Box<dyn Storage<Durable>> = Box::new(Memory::default());
-        let election = Election::start(config, listener, Some(storage), (commands, queue), sender);
-        (election.expect("it listens"), preparation)
+        let store: Box<dyn Store<Durable>> = Box::new(One(storage));
+        Election::start(config, listener, Some(store), prepares).expect("it listens")
     };
     (1..).zip(nodes).zip(ports).map(join).collect()
 }
@@ -175,8 +178,9 @@ async fn frozen_nodes_say_so_and_are_suspected_by_the_others() {
 #[tokio::test]
 async fn a_node_that_could_not_prepare_itself_says_so() {
     let mut nodes = Vec::new();
-    for (node, mut preparation) in join(ports().await, &[("orders", 1); 3], true) {
+    for (node, preparation) in join(ports().await, &[("orders", 1); 3], true) {
         nodes.push(node);
+        let mut preparation = preparation.expect("it prepares itself");
         tokio::spawn(async move {
             while let Some(approach) = preparation.next().await {
                 approach.refuse(LIMIT * 10).await;

@@ -8,12 +8,12 @@ use tokio_util::codec::{Decoder, Encoder};
 
 use super::super::standing::Maintenance;
 use super::*;
-use crate::config::{CertificateUse, Config, ListMark, MemberList, Proposal};
+use crate::config::{CertificateUse, Config, GroupName, ListMark, MemberList, Proposal};
 use crate::protocol::bully::Message;
 use crate::protocol::{Epoch, Members, Role, list_ring};
 use crate::report::{
-    CertificateReport, Counters, LONGEST_FILE, LONGEST_PROBLEM, Link, MOST_CERTIFICATES,
-    MemberReport,
+    CertificateReport, Counters, GroupReport, LONGEST_FILE, LONGEST_PROBLEM, Link,
+    MOST_CERTIFICATES, MemberReport,
 };
 
 fn id() -> impl Strategy<Value = NodeId> {
@@ -30,7 +30,8 @@ fn hello() -> impl Strategy<Value = Hello> {
         let [members, settings, detection] = digests;
         let digests = Digests { members, settings, detection };
         let config_epoch = incarnation;
-        Hello { cluster, protocol, node, incarnation, config_epoch, digests, leases }
+        let groups = Some(members).filter(|members| members[0] % 2 == 0);
+        Hello { cluster, protocol, node, incarnation, config_epoch, digests, leases, groups }
     })
 }
 
@@ -50,6 +51,7 @@ fn opening() -> impl Strategy<Value = Opening> {
         Just(Opening::StatusRequest),
         any::<u64>().prop_map(Opening::ListRequest),
         (id(), any::<u64>()).prop_map(|(node, incarnation)| Opening::AreYou { node, incarnation }),
+        "[a-z]{1,64}".prop_map(Opening::GroupStatusRequest),
     ]
 }
 
@@ -64,6 +66,8 @@ fn refusal() -> impl Strategy<Value = Refusal> {
         id().prop_map(Refusal::Certificate),
         id().prop_map(Refusal::Duplicate),
         leases().prop_filter_map("some", |leases| leases.map(Refusal::Leases)),
+        Just(Refusal::Groups),
+        "[a-z]{1,64}".prop_map(Refusal::UnknownGroup),
     ]
 }
 
@@ -147,6 +151,18 @@ fn report() -> impl Strategy<Value = StatusReport> {
     )
 }
 
+fn groups() -> impl Strategy<Value = GroupsReport> {
+    let group = ("[a-z]{1,64}", proptest::option::of(id()), any::<u64>()).prop_map(
+        |(name, leader, number)| {
+            let epoch = leader.map(|_| Epoch::new(number));
+            GroupReport { name, role: Role::Follower, leader, epoch }
+        },
+    );
+    (cluster(), id(), proptest::collection::vec(group, 0..8)).prop_map(|(cluster, node, groups)| {
+        GroupsReport { cluster, protocol: "quorum".to_owned(), node, groups }
+    })
+}
+
 fn known_list() -> impl Strategy<Value = KnownList> {
     (any::<u64>(), any::<bool>()).prop_map(|(number, decided)| {
         let members = [(1, "10.0.0.1:7000"), (2, "10.0.0.2:7000"), (3, "10.0.0.3:7000")];
@@ -162,6 +178,7 @@ fn reply() -> impl Strategy<Value = Reply> {
         refusal().prop_map(Reply::Refused),
         report().prop_map(|report| Reply::Status(Box::new(report))),
         any::<bool>().prop_map(Reply::Is),
+        groups().prop_map(|report| Reply::Groups(Box::new(report))),
         proptest::option::of(known_list()).prop_map(|known| Reply::List(known.map(Box::new))),
     ]
 }
@@ -179,7 +196,7 @@ proptest! {
     /// What the release before this one would send, and read.
     #[test]
     fn version_5_is_spoken_without_leases(hello in hello()) {
-        let without = Hello { leases: None, ..hello.clone() };
+        let without = Hello { leases: None, groups: None, ..hello.clone() };
         let Hello { cluster, protocol, node, incarnation, config_epoch, digests, .. } = &hello;
         let fields = (cluster, protocol, node, incarnation, config_epoch, digests);
         let bytes = postcard::to_stdvec(&(0_u8, fields)).expect("fits");
@@ -189,6 +206,29 @@ proptest! {
         prop_assert_eq!(Opening::decode(&bytes, 5), Ok(Opening::Hello(without.clone())));
         prop_assert_eq!(Reply::decode(&bytes, 5), Ok(Reply::Hello(without)));
         prop_assert!(Opening::decode(&bytes, 6).is_err(), "version 6 says it");
+    }
+
+    /// What the releases before this one would send, and read.
+    #[test]
+    fn before_version_9_nothing_is_said_of_groups(hello in hello(), version in 6_u16..9) {
+        let without = Hello { groups: None, ..hello.clone() };
+        let Hello { cluster, protocol, node, incarnation, config_epoch, digests, .. } = &hello;
+        let fields =
+            (cluster, protocol, node, incarnation, config_epoch, digests, &hello.leases);
+        let bytes = postcard::to_stdvec(&(0_u8, fields)).expect("fits");
+        let opening = Opening::Hello(hello.clone());
+        prop_assert_eq!(opening.encode(version), Ok(bytes.clone().into()));
+        prop_assert_eq!(Opening::decode(&bytes, version), Ok(Opening::Hello(without)));
+        prop_assert!(Opening::decode(&bytes, 9).is_err(), "version 9 says it");
+        for reply in [Reply::Refused(Refusal::Groups), Reply::Hello(hello)] {
+            let read = Reply::decode(&reply.encode(version).expect("fits"), version);
+            let told = match (&reply, &read) {
+                (Reply::Hello(_), Ok(Reply::Hello(there))) => there.groups.is_none(),
+                (_, Ok(Reply::Refused(refusal))) => refusal.to_string().contains("with groups"),
+                _ => false,
+            };
+            prop_assert!(told, "{read:?}");
+        }
     }
 
     /// What the releases before this one would send, and read.
@@ -223,7 +263,11 @@ proptest! {
         let _ = decode::<Opening>(&bytes);
         let _ = decode::<Reply>(&bytes);
         let frame = decode_frame::<Message>(&bytes);
-        prop_assert_eq!(frame.is_ok(), matches!(bytes[..], [1 | 2 | 5] | [0, 0..3] | [3 | 4, _]));
+        let good = matches!(
+            bytes[..],
+            [1 | 2 | 5] | [0, 0..3] | [3 | 4, _] | [6, _, _, 0..3]
+        );
+        prop_assert_eq!(frame.is_ok(), good);
     }
 
     #[test]
@@ -303,12 +347,18 @@ fn every_frame_survives_a_round_trip() {
     let messages = [Message::Election, Message::Ok, Message::Coordinator].map(Frame::Message);
     let others =
         [Frame::Heartbeat, Frame::Quiet, Frame::Rival, Frame::Ping(0), Frame::Pong(u8::MAX)];
+    let grouped = [0, 1, 255, 256, u16::MAX].map(|group| {
+        let frame = Frame::message(group, Message::Coordinator);
+        assert_eq!((frame.group(), frame.is_message()), (group, true));
+        frame
+    });
+    assert_eq!(grouped[0], Frame::Message(Message::Coordinator), "as a node without groups has it");
     let maintenance = Maintenance::default().decide(true);
     let proposal = Proposal { epoch: Epoch::new(u64::MAX), turn: u32::MAX };
     let keeps = ListMark { number: u64::MAX, proposal, digest: u64::MAX };
     let standing = Standing { priority: 9, fit: true, maintenance, keeps, decided: u64::MAX };
     let standing = Frame::Standing(standing);
-    for frame in messages.into_iter().chain(others).chain([standing]) {
+    for frame in messages.into_iter().chain(others).chain(grouped).chain([standing]) {
         let bytes = encode_frame(&frame).expect("fits");
         assert_eq!(decode_frame(&bytes), Ok(frame));
         assert_eq!(decode_frame::<Message>(&[]), Err(FrameError::Malformed));
@@ -344,6 +394,21 @@ fn a_message_that_is_too_long_is_neither_sent_nor_read_though_it_makes_sense() {
     let bytes = postcard::to_stdvec(&frame(MAX_MESSAGE - 2)).expect("a value");
     assert_eq!(decode_frame::<String>(&bytes), Err(FrameError::Malformed));
     assert_eq!(encode_frame(&frame(MAX_MESSAGE - 2)), Err(FrameError::Malformed));
+}
+
+#[test]
+fn the_largest_report_of_groups_fits_into_a_frame() {
+    let node = NodeId::new(u16::MAX).expect("not zero");
+    let group = GroupReport {
+        name: "g".repeat(64),
+        role: Role::Leader,
+        leader: Some(node),
+        epoch: Some(Epoch::new(u64::MAX)),
+    };
+    let cluster = "c".repeat(64).parse().expect("a name");
+    let groups = vec![group; GroupName::MOST];
+    let report = GroupsReport { cluster, protocol: "quorum".to_owned(), node, groups };
+    assert!(encode(&Reply::Groups(Box::new(report))).is_ok());
 }
 
 #[test]

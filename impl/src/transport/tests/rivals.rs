@@ -10,7 +10,7 @@ fn told(address: SocketAddr) -> (Arc<Context<Message>>, Arc<Peer<Message>>) {
     let (refused, bad_frames) = (Arc::clone(&context.refused), Arc::clone(&context.bad_frames));
     let (peers, standings) = (Arc::clone(&context.peers), context.standings.clone());
     let lists = context.lists.clone();
-    let links = Links { peers, refused, bad_frames, gone: None, standings, lists };
+    let links = Links { peers, refused, bad_frames, gone: None, group: 0, standings, lists };
     links.tell_rival(id(2));
     links.tell_rival(id(2));
     // It is not a member.
@@ -36,7 +36,7 @@ async fn a_rival_is_told_once_there_is_a_connection_and_once() {
     tasks.spawn(outgoing::maintain(context, Arc::clone(&peer)));
     let mut connection = answer(&listener, 2).await;
     assert_eq!(next_said(&mut connection).await, Frame::Rival);
-    peer.outbox.push(Message::Ok);
+    peer.outbox.push((0, Message::Ok));
     assert_eq!(next_said(&mut connection).await, Frame::Message(Message::Ok));
 }
 
@@ -57,6 +57,6 @@ async fn a_peer_of_the_version_before_is_told_nothing_that_it_does_not_understan
     let reply = Reply::Hello(hello(2)).encode(versions.newest).expect("fits");
     connection.send(reply).await.expect("sent");
     assert_eq!(next(&mut connection).await, Frame::Quiet, "and no frame before");
-    peer.outbox.push(Message::Ok);
+    peer.outbox.push((0, Message::Ok));
     assert_eq!(next_said(&mut connection).await, Frame::Message(Message::Ok));
 }

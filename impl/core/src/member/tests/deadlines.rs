@@ -38,3 +38,40 @@ fn a_storage_is_late_when_its_deadline_has_passed() {
     run.wake();
     assert!(run.member.is_stalled());
 }
+
+/// When the leader with this setup begins its rounds, in microseconds, if its first deadline is
+/// that late.
+fn rounds(setup: &Setup, late: u64) -> Vec<u64> {
+    let mut run = candidate(setup);
+    run.now = run.now + ms(late);
+    run.hears(2, Message::Grant(first()));
+    let (mut moments, mut number) = (Vec::new(), 1);
+    while moments.len() < 40 {
+        run.hears(2, Message::Ack(first(), number));
+        let longest = run.member.wait(run.now);
+        run.now = run.now + longest;
+        let began = sent(&run.wake())
+            .iter()
+            .any(|(_, message)| matches!(message, Message::Coordinator(..)));
+        if began {
+            number += 1;
+            moments.push(u64::try_from(run.now.since(Time::ZERO).as_micros()).expect("fits"));
+        }
+        run.saves_all();
+    }
+    assert!(run.leads());
+    moments
+}
+
+#[test]
+fn the_rounds_of_leaders_that_are_aligned_begin_together_in_the_end() {
+    let alone = rounds(&usual(), 7);
+    assert!(alone.windows(2).all(|two| two[1] - two[0] == 200_000), "{alone:?}");
+    let aligned = Setup { aligned: true, ..usual() };
+    for late in [7, 53, 111, 160] {
+        let moments = rounds(&aligned, late);
+        assert!(moments.windows(2).all(|two| (200_000..=212_500).contains(&(two[1] - two[0]))));
+        // Beats are a sixteenth of a round further apart than rounds.
+        assert_eq!(moments.last().map(|last| last % 212_500), Some(0), "{late}: {moments:?}");
+    }
+}

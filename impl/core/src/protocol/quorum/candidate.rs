@@ -38,8 +38,9 @@ impl Quorum {
     /// and the last leader.
     pub(super) fn before(&self, config: &Config) -> impl Iterator<Item = NodeId> {
         let (me, last) = (config.id, self.last_leader(config));
-        let first = move |&id: &NodeId| id > me || last == Some(id);
-        config.members.candidates().filter(first)
+        let members = &config.members;
+        let first = move |&id: &NodeId| members.comes_before(id, me) || last == Some(id);
+        members.candidates().filter(first)
     }
 
     /// "I am higher and run myself": it gives way.

@@ -59,15 +59,15 @@ impl Quorum {
 
     /// Whether it is to lead instead of this leader.
     fn outranks(&self, cx: &Context<'_, Self>, leader: NodeId) -> bool {
-        cx.id() > leader && self.is_fit(cx)
+        cx.config().members.comes_before(cx.id(), leader) && self.is_fit(cx)
     }
 
     /// "I take over": a leader makes way for a higher node, and for the one that it has invited.
     pub(super) fn on_challenge(&mut self, cx: &mut Context<'_, Self>, from: NodeId, epoch: Epoch) {
+        let higher = cx.config().members.comes_before(from, cx.id());
         match self.state {
             State::Leader { .. }
-                if epoch == self.durable.epoch
-                    && (from > cx.id() || self.awaits_successor(from)) =>
+                if epoch == self.durable.epoch && (higher || self.awaits_successor(from)) =>
             {
                 self.hand_over(cx, Some(from), HANDED_OVER);
             }

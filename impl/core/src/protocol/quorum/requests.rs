@@ -57,8 +57,10 @@ impl Quorum {
     pub(super) fn best_follower(&self, config: &Config) -> Option<NodeId> {
         let State::Leader { round, followers, .. } = &self.state else { return None };
         let lately = |(_, node): &(&NodeId, &Follower)| node.heard.saturating_add(1) >= *round;
+        let members = &config.members;
         let followers = followers.iter().filter(lately).map(|(&id, _)| id);
-        followers.filter(|&id| config.members.may_lead(id)).max()
+        let best = |best, id| if members.comes_before(id, best) { id } else { best };
+        followers.filter(|&id| members.may_lead(id)).reduce(best)
     }
 
     /// Whether it may lead: not as an observer or a witness, and not if it does not know of which

@@ -3,6 +3,7 @@
 mod handover;
 mod lists;
 mod observers;
+mod orders;
 mod promises;
 mod requests;
 mod returns;

@@ -73,7 +73,8 @@ impl Quorum {
         }
         let led = self.led && last == Some(cx.id()) && self.state != State::Deferring;
         let quiet = cx.armed(Timer::Quiet).is_some();
-        (led && self.is_fit(cx) && !quiet) || (asks < cx.id() && self.is_electable(cx))
+        let higher = cx.config().members.comes_before(cx.id(), asks);
+        (led && self.is_fit(cx) && !quiet) || (higher && self.is_electable(cx))
     }
 
     /// The node to which the latest epoch was granted that it knows, if that comes before all

@@ -1,0 +1,301 @@
+//! How a node begins to take part: what all of its groups share, and what each of them has.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+use tokio::net::TcpListener;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+use tracing::Instrument as _;
+
+use super::actor::Actor;
+use super::commands::{self, CommandRequest};
+use super::commit::Commit;
+use super::disk::Disk;
+use super::gate::{Preparation, PreparationSender};
+use super::gauges::Gauges;
+use super::guard::LeaseWriter;
+use super::handle::Handle;
+use super::leaderless::{self, LeaderTimeout};
+use super::leadership::Publisher;
+use super::lists::{self, OwnLists};
+use super::part::{Loop, Part, take_part};
+use super::reporter::Reporter;
+use super::standing::{Keeper, OwnStanding};
+use super::{DurableState, JoinError, expiry};
+use crate::clock::{Clock as _, SystemClock};
+use crate::config::{self, Config, Current, Runnable};
+use crate::member::{Member, Setup};
+use crate::protocol::Node;
+use crate::transport::frame::Hello;
+use crate::transport::{self, Arrival, Limits, Links, Report, Reports, Terms};
+
+/// What the program gets of each group.
+pub(super) type Started = Vec<(Handle, Option<Preparation>)>;
+
+/// Takes part in each election of the configuration.
+pub(super) fn start<C: Runnable>(
+    config: Config<C>,
+    listener: TcpListener,
+    mut store: DurableState<C>,
+    prepares: bool,
+) -> Result<(Started, Part), JoinError> {
+    let (config, kept) = lists::newest(config)?;
+    let config = &config;
+    let address = listener.local_addr().map_err(JoinError::Listener)?;
+    let credentials = Current::new(config.credentials()?);
+    let states = match &mut store {
+        Some(store) => store.load()?,
+        None => vec![None; config.elections()],
+    };
+    let nodes = nodes(config, &states)?;
+    let setup = setup(config, store.is_some(), prepares)?;
+    let hello = hello(config, incarnation());
+    let links = links(config, setup.lifetime);
+    let common = Common {
+        config,
+        standing: OwnStanding::open(config, &links)?,
+        lists: OwnLists::new(config, kept, &links, &credentials),
+        links,
+        commit: store.map(|store| Commit::new(store, states)),
+        credentials: credentials.clone(),
+        hello: hello.clone(),
+        setup,
+    };
+    let groups: Vec<_> =
+        nodes.into_iter().enumerate().map(|(number, node)| common.group(number, node)).collect();
+    let limits = Limits::new(config.network_timeout(), config.addresses().count() - 1);
+    let terms = Terms { credentials: credentials.clone(), lifetime: setup.lifetime, limits };
+    let (mut connections, arrivals) =
+        transport::start(hello, terms, &common.links, listener, reports(config, &groups));
+    connections.spawn(watch(config, &groups, &credentials));
+    let handles: Vec<_> = groups.iter().map(|group| group.handle.clone()).collect();
+    connections.spawn(Keeper::new(config, handles).run().boxed());
+    log_start(config, common.hello.incarnation, address);
+    let stop = CancellationToken::new();
+    let (started, loops): (Started, Vec<Loop>) = groups
+        .into_iter()
+        .zip(arrivals)
+        .map(|(group, arrivals)| group.begin(arrivals, stop.clone()))
+        .unzip();
+    // Boxed, as all that is spawned for one protocol: a task of its own kind for each of them
+    // would be a quarter of the program.
+    let (node, told) = (config.node().get(), stop.clone());
+    let (standing, lists) = (common.standing.clone(), common.lists.clone());
+    let tasks = async move {
+        let result = take_part(node, loops, connections, told).await;
+        tokio::join!(standing.close(), lists.close());
+        result
+    };
+    let tasks = tasks.boxed();
+    Ok((started, Part::new((address, credentials), tasks, stop)))
+}
+
+/// What the groups of a node share.
+struct Common<'a, C: Runnable> {
+    config: &'a Config<C>,
+    links: Links<C::Message>,
+    standing: OwnStanding,
+    lists: OwnLists,
+    commit: Option<Commit<C::Durable>>,
+    credentials: Current,
+    hello: Hello,
+    setup: Setup,
+}
+
+/// A group before its loop begins.
+struct Group<C: Runnable> {
+    actor: Actor<C, SystemClock>,
+    commands: mpsc::Receiver<CommandRequest>,
+    handle: Handle,
+    preparation: Option<Preparation>,
+    leader_timeout: LeaderTimeout,
+    span: tracing::Span,
+}
+
+impl<C: Runnable> Common<'_, C> {
+    /// The group with this number, in which the node is this one.
+    fn group(&self, number: usize, node: Node<C>) -> Group<C> {
+        let Self { config, links, standing, lists, commit, credentials, hello, setup } = self;
+        let clock = SystemClock;
+        let (publisher, leadership, history) = Publisher::new(config.node());
+        let (lease_writer, leases) = LeaseWriter::new(config.node(), clock, setup.silence);
+        let ignored = Arc::new(AtomicU64::new(0));
+        // A configuration has at most 2048 groups.
+        let links = links.for_group(u16::try_from(number).unwrap_or(u16::MAX));
+        let disk = Disk::of(commit.clone(), number);
+        let leader_timeout = LeaderTimeout::of(config, clock);
+        let fitness = leader_timeout.fitness.clone();
+        let (commands, queue) = commands::channel();
+        let asks = setup.prepares.then(|| PreparationSender::new(commands.clone()));
+        let (asks, preparation) = asks.unzip();
+        let reporter = Reporter {
+            hello: hello.clone(),
+            observers: config.observers().collect(),
+            witnesses: config.witnesses().collect(),
+            leadership: leadership.clone(),
+            leases: leases.clone(),
+            links: links.clone(),
+            ignored: Arc::clone(&ignored),
+            stalled: disk.stalled(),
+            fitness: fitness.clone(),
+            lists: lists.clone(),
+            leader_timeout: leader_timeout.clone(),
+            credentials: credentials.clone(),
+            start: Instant::now(),
+        };
+        let handle = Handle {
+            leadership,
+            history,
+            leases,
+            commands,
+            report: Arc::new(move || reporter.report()),
+            fitness: fitness.clone(),
+            without_lease: C::shortest_lease(config.core()).is_none().then_some(C::NAME),
+            incarnation: hello.incarnation,
+            election: C::election_takes(config.core()),
+            gauges: Gauges::new(links.clone(), disk.times()),
+            standing: standing.clone(),
+            lists: lists.clone(),
+        };
+        let actor = Actor {
+            member: Member::new(node, setup, clock.now()),
+            links,
+            disk,
+            publisher,
+            lease_writer,
+            preparation: asks,
+            ignored,
+            fitness,
+            incarnation: hello.incarnation,
+            clock,
+            tickets: 0,
+            replies: BTreeMap::new(),
+            end: None,
+        };
+        // On the highest level, so that every line has the name, whatever is logged.
+        let span = config.groups().get(number).map_or_else(
+            tracing::Span::none,
+            |name| tracing::error_span!("election", group = %name),
+        );
+        Group { actor, commands: queue, handle, preparation, leader_timeout, span }
+    }
+}
+
+impl<C: Runnable> Group<C> {
+    /// What the program gets of it, and its loop, which reads what arrives.
+    fn begin(
+        self,
+        arrivals: mpsc::Receiver<Arrival<C::Message>>,
+        stop: CancellationToken,
+    ) -> ((Handle, Option<Preparation>), Loop) {
+        let Self { actor, commands, handle, preparation, span, .. } = self;
+        let runs = actor.run(arrivals, commands, stop).instrument(span).boxed();
+        ((handle, preparation), runs)
+    }
+}
+
+/// The node in each election, with what it made durable before.
+fn nodes<C: Runnable>(
+    config: &Config<C>,
+    states: &[Option<C::Durable>],
+) -> Result<Vec<Node<C>>, JoinError> {
+    let node = |(number, state): (usize, &Option<C::Durable>)| -> Result<Node<C>, JoinError> {
+        let node = Node::new(config.core_of(number)?, state.clone(), rand::random());
+        Ok(node.map_err(|error| config::Error::Contradiction(Box::new(error)))?)
+    };
+    states.iter().enumerate().map(node).collect()
+}
+
+/// The links to the other members.
+fn links<C: Runnable>(config: &Config<C>, lifetime: Duration) -> Links<C::Message> {
+    let others = config.addresses().filter(|&(id, _)| id != config.node());
+    let links = Links::of_groups(config.elections(), others, lifetime, SystemClock);
+    if config.suspects_refused() { links } else { links.without_presence() }
+}
+
+/// What says how the node is, for those that ask at the port of the nodes.
+fn reports<C: Runnable>(config: &Config<C>, groups: &[Group<C>]) -> Reports {
+    let name = |number: usize| config.groups().get(number).cloned();
+    let report =
+        |(number, group): (usize, &Group<C>)| (name(number), Arc::clone(&group.handle.report));
+    let reports: Vec<(_, Report)> = groups.iter().enumerate().map(report).collect();
+    let watches: Vec<_> = groups.iter().map(|group| group.handle.leadership()).collect();
+    Reports::new(reports, move || watches.iter().any(|watch| watch.now().is_self()))
+}
+
+/// Says in the log when a group has no leader for too long, and which certificates expire.
+fn watch<C: Runnable>(
+    config: &Config<C>,
+    groups: &[Group<C>],
+    credentials: &Current,
+) -> BoxFuture<'static, ()> {
+    let watched = |group: &Group<C>| leaderless::Watched {
+        leader_timeout: group.leader_timeout.clone(),
+        leadership: group.handle.leadership(),
+        report: Arc::clone(&group.handle.report),
+        span: group.span.clone(),
+        told: false,
+    };
+    let led = leaderless::watch(config.node(), groups.iter().map(watched).collect());
+    let certified = expiry::watch(config.node(), credentials.watch());
+    async move {
+        tokio::join!(led, certified);
+    }
+    .boxed()
+}
+
+/// What the node says of itself to others.
+fn hello<C: Runnable>(config: &Config<C>, incarnation: u64) -> Hello {
+    let (cluster, protocol) = (config.cluster().clone(), C::NAME.to_owned());
+    let (node, config_epoch) = (config.node(), config.config_epoch());
+    let (digests, leases) = (config.digests(), C::terms(config.core()));
+    let groups = config.groups_digest();
+    Hello { cluster, protocol, node, incarnation, config_epoch, digests, leases, groups }
+}
+
+/// Says in the log that the node takes part, and what its configuration risks.
+fn log_start<C: Runnable>(config: &Config<C>, incarnation: u64, address: SocketAddr) {
+    let (node, protocol) = (config.node().get(), C::NAME);
+    let config_epoch = config.config_epoch();
+    let groups = Some(config.groups().len()).filter(|&groups| groups > 0);
+    tracing::info!(
+        node, protocol, incarnation, config_epoch, groups, %address, "taking part in elections"
+    );
+    for warning in config::warning::<C>().into_iter().chain(config.security_warning()) {
+        tracing::warn!(node, protocol, "{warning}");
+    }
+}
+
+/// What each member is told before it starts. With detectors, a leader may do nothing for no longer
+/// than a few of their heartbeats.
+fn setup<C: Runnable>(
+    config: &Config<C>,
+    stores: bool,
+    prepares: bool,
+) -> Result<Setup, JoinError> {
+    let mut setup = Setup::of::<C>(config.core(), config.addresses().count());
+    (setup.stores, setup.prepares) = (stores, prepares);
+    // What many leaders say goes out together.
+    setup.aligned = config.elections() > 1;
+    if C::DETECTOR {
+        let watches = *config.detection();
+        setup.silence = setup.silence.min(watches.heartbeat * 3);
+        setup.bound = setup.silence;
+        let parameters = watches.check().map_err(config::Error::from)?;
+        setup.detection = Some((watches, parameters));
+    }
+    Ok(setup)
+}
+
+/// Which run of the node this is. Two processes that started within a nanosecond on clocks that
+/// agree would have the same one; nothing worse follows than a less clear message.
+fn incarnation() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,332 @@
+//! Many elections in one process of each node: each has a leader of its own, and they share one set
+//! of connections and a storage.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use bellwether::config::{self, Address, Credentials};
+use bellwether::protocol::quorum::{Durable, Preemption, Timing};
+use bellwether::status::{Told, query, query_any, query_group};
+use bellwether::storage::{Memory, StorageError};
+use bellwether::{Config, Election, Groups, Guard, JoinError, NodeId};
+use tokio::net::TcpListener;
+use tokio::time::timeout;
+
+/// No wait is longer.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// How many groups there are.
+const GROUPS: usize = 20;
+
+/// The durable state of all groups of one node.
+type Kept = Memory<BTreeMap<String, Durable>>;
+
+fn id(number: u16) -> NodeId {
+    NodeId::new(number).expect("not zero")
+}
+
+fn names() -> impl Iterator<Item = String> {
+    (0..GROUPS).map(|number| format!("shard-{number:02}"))
+}
+
+/// Where so many nodes listen.
+async fn ports(size: u16) -> Vec<(u16, TcpListener, String)> {
+    let mut ports = Vec::new();
+    for node in 1..=size {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = listener.local_addr().expect("an address").to_string();
+        ports.push((node, listener, address));
+    }
+    ports
+}
+
+fn members(ports: &[(u16, TcpListener, String)]) -> Vec<(u16, String)> {
+    ports.iter().map(|(node, _, address)| (*node, address.clone())).collect()
+}
+
+/// The configuration of a node, in which the member that comes first in a group leads it in the
+/// end, whichever was there first.
+fn config(node: u16, members: &[(u16, String)]) -> Config {
+    let timing = Timing { preemption: Preemption::AtOnce, ..Timing::DEFAULT };
+    let config = Config::new("groups", node, members.iter().cloned()).expect("valid");
+    config.with_section(timing).expect("valid")
+}
+
+/// Three nodes with all groups, and what they keep.
+async fn cluster(kept: &[Kept; 3]) -> BTreeMap<NodeId, Groups> {
+    let ports = ports(3).await;
+    let members = members(&ports);
+    let join = |((node, listener, _), kept): ((u16, TcpListener, String), &Kept)| {
+        let config = config(node, &members).with_groups(names()).expect("valid");
+        (id(node), Groups::join_with(config, listener, kept.clone()).expect("it listens"))
+    };
+    ports.into_iter().zip(kept).map(join).collect()
+}
+
+/// Which of these nodes leads each group, and in which epoch, if all of them agree on that, and no
+/// other node has a lease.
+fn leaders(nodes: &BTreeMap<NodeId, Groups>) -> Option<BTreeMap<String, (NodeId, u64)>> {
+    let leader = |name: String| {
+        let seen = nodes.values().map(|node| {
+            let now = node.group(&name).expect("a group").leadership().now();
+            Some((now.leader?, now.epoch?.number()))
+        });
+        let seen: Vec<_> = seen.collect();
+        let first = seen.first().copied().flatten()?;
+        let agreed = seen.iter().all(|other| *other == Some(first));
+        let guard = |(&id, node): (&NodeId, &Groups)| {
+            Some((id, node.group(&name).expect("a group").guard()?))
+        };
+        let mut guards: Vec<_> = nodes.iter().filter_map(guard).collect();
+        // Those that are valid still when all were seen were valid at the same time.
+        guards.retain(|(_, guard)| guard.is_valid_now());
+        assert!(guards.len() <= 1, "{name} has two leaders: {guards:?}");
+        let leads = |(id, guard): &(NodeId, Guard)| (*id, guard.epoch().number()) == first;
+        (agreed && guards.iter().any(leads)).then_some((name, first))
+    };
+    names().map(leader).collect()
+}
+
+/// How many groups each node leads.
+fn shares(leaders: &BTreeMap<String, (NodeId, u64)>) -> BTreeMap<NodeId, usize> {
+    let mut shares = BTreeMap::new();
+    leaders.values().for_each(|(leader, _)| *shares.entry(*leader).or_insert(0) += 1);
+    shares
+}
+
+/// Waits until each group has one leader, which is the expected one by the number of the group.
+async fn led(
+    nodes: &BTreeMap<NodeId, Groups>,
+    expected: impl Fn(usize) -> u16,
+) -> BTreeMap<String, (NodeId, u64)> {
+    let mut last = None;
+    let all = async {
+        loop {
+            last = leaders(nodes);
+            let leads =
+                |(number, (leader, _)): (usize, &(NodeId, u64))| *leader == id(expected(number));
+            if last.as_ref().is_some_and(|all| all.values().enumerate().all(leads)) {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    let in_time = timeout(LIMIT, all).await.is_ok();
+    assert!(in_time, "{last:?}");
+    last.expect("all groups have a leader")
+}
+
+/// Which member comes first in the group with this number.
+fn first(number: usize) -> u16 {
+    [3, 2, 1][number % 3]
+}
+
+/// Which member comes first of the others than node 3.
+fn without_three(number: usize) -> u16 {
+    match first(number) {
+        3 => [2, 1][number / 3 % 2],
+        other => other,
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn each_group_has_one_leader_and_they_are_spread_over_the_nodes_that_are_there() {
+    let kept = <[Kept; 3]>::default();
+    let mut nodes = cluster(&kept).await;
+    let before = led(&nodes, first).await;
+    assert_eq!(shares(&before), BTreeMap::from([(id(1), 6), (id(2), 7), (id(3), 7)]));
+    for node in nodes.values() {
+        let (_, handle) = node.all().next().expect("there are groups");
+        assert_eq!(handle.status().members.len(), 2, "one link to each other node");
+    }
+    // Of the groups of the node that is gone, each other one takes half.
+    drop(nodes.remove(&id(3)));
+    let after = led(&nodes, without_three).await;
+    assert_eq!(shares(&after), BTreeMap::from([(id(1), 9), (id(2), 11)]));
+    for (name, (leader, epoch)) in &before {
+        let (next, later) = after[name];
+        match *leader == id(3) {
+            true => assert!(later > *epoch, "{name}"),
+            false => assert_eq!((next, later), (*leader, *epoch), "{name} had nothing to do"),
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_leader_that_steps_down_in_one_group_leads_the_others_on() {
+    let kept = <[Kept; 3]>::default();
+    let nodes = cluster(&kept).await;
+    let before = led(&nodes, first).await;
+    let name = names().next().expect("a group");
+    let (leader, epoch) = before[&name];
+    assert_eq!(leader, id(3), "the first group is that of the highest node");
+    let handle = nodes[&leader].group(&name).expect("a group");
+    let next = handle.step_down(LIMIT * 10).await.expect("it leads");
+    assert_eq!(next, Some(id(2)), "the second one in that group");
+    let after = led(&nodes, |number| if number == 0 { 2 } else { first(number) }).await;
+    for (other, now) in &after {
+        match *other == name {
+            true => assert!(now.0 == id(2) && now.1 > epoch, "{now:?}"),
+            false => assert_eq!(*now, before[other], "{other} has the leader that it had"),
+        }
+    }
+    let other = nodes[&leader].group("shard-03").expect("a group");
+    assert!(handle.measurements().frozen > LIMIT, "it was asked in this group");
+    assert_eq!(other.measurements().frozen, Duration::ZERO, "and in no other");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_each_group_has_granted_survives_a_restart_of_all_nodes() {
+    let kept = <[Kept; 3]>::default();
+    let nodes = cluster(&kept).await;
+    let before = led(&nodes, first).await;
+    for node in nodes.into_values() {
+        node.leave().await.expect("nothing failed");
+    }
+    for kept in &kept {
+        let kept = kept.saved().expect("all have granted something");
+        assert!(names().all(|name| kept[&name].epoch.number() >= before[&name].1));
+    }
+    let nodes = cluster(&kept).await;
+    let after = led(&nodes, first).await;
+    for (name, (_, epoch)) in &after {
+        assert!(*epoch > before[name].1, "{name}: an epoch is never granted twice");
+    }
+}
+
+/// One node alone, whose groups it leads itself.
+#[tokio::test]
+async fn all_groups_share_one_directory_that_no_node_without_groups_can_use() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let alone = async |groups: &[&str]| {
+        let (node, listener, address) = ports(1).await.remove(0);
+        let config = Config::new("groups", node, [(node, address)]).expect("valid");
+        let config = config.with_directory(folder.path()).with_groups(groups).expect("valid");
+        Groups::join_on(config, listener)
+    };
+    let epochs = async |node: &Groups| {
+        let mut epochs = BTreeMap::new();
+        for (name, handle) in node.all() {
+            let guard = timeout(LIMIT, handle.lead()).await.expect("in time").expect("it leads");
+            epochs.insert(name.to_owned(), guard.epoch());
+        }
+        epochs
+    };
+    let node = alone(&["a", "b", "c"]).await.expect("it is empty");
+    let first = epochs(&node).await;
+    let locked = alone(&["d"]).await.expect_err("another node uses it");
+    assert!(matches!(locked, JoinError::Storage(StorageError::Locked { .. })), "{locked}");
+    node.leave().await.expect("nothing failed");
+    let mut files: Vec<_> = std::fs::read_dir(folder.path())
+        .expect("a directory")
+        .map(|entry| entry.expect("a file").file_name().into_string().expect("text"))
+        .filter(|name| !["probe", "maintenance"].contains(&name.as_str()))
+        .collect();
+    files.sort();
+    assert_eq!(files, ["lock", "state.0", "state.1"], "however many groups there are");
+
+    // One is gone, and there again later: it goes on where it was.
+    let node = alone(&["a", "c"]).await.expect("its own");
+    let second = epochs(&node).await;
+    node.leave().await.expect("nothing failed");
+    let node = alone(&["a", "b", "c"]).await.expect("its own");
+    let third = epochs(&node).await;
+    node.leave().await.expect("nothing failed");
+    assert!(second.iter().all(|(name, epoch)| *epoch > first[name]), "{first:?} {second:?}");
+    assert!(third.iter().all(|(name, epoch)| *epoch > first[name]), "{first:?} {third:?}");
+
+    let (node, listener, address) = ports(1).await.remove(0);
+    let config = Config::new("groups", node, [(node, address)]).expect("valid");
+    let foreign = Election::join_on(config.with_directory(folder.path()), listener);
+    let foreign = foreign.expect_err("it is no state of one election");
+    assert!(matches!(foreign, JoinError::Storage(StorageError::Foreign { .. })), "{foreign}");
+    assert!(foreign.to_string().contains("quorum in groups"), "{foreign}");
+}
+
+/// Waits until the node says of the other that the two do not talk for their groups.
+async fn problem_with_the_other(status: impl Fn() -> bellwether::status::StatusReport) -> String {
+    let says = async {
+        loop {
+            let problem = status().members.remove(0).problem;
+            if let Some(problem) = problem.filter(|problem| problem.contains("[groups]")) {
+                return problem;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    timeout(LIMIT, says).await.expect("it says so")
+}
+
+#[tokio::test]
+async fn nodes_with_other_groups_do_not_talk_and_say_why() {
+    let mut both = ports(2).await;
+    let members = members(&both);
+    let (_, listener, _) = both.remove(0);
+    let config_of = |node, groups: &[&str]| config(node, &members).with_groups(groups);
+    let one = config_of(1, &["a", "b"]).expect("valid");
+    let one = Groups::join_with(one, listener, Kept::default()).expect("it listens");
+    let (_, listener, _) = both.remove(0);
+    let two = config_of(2, &["a", "c"]).expect("valid");
+    let two = Groups::join_with(two, listener, Kept::default()).expect("it listens");
+    for node in [&one, &two] {
+        let said = problem_with_the_other(|| node.group("a").expect("a group").status()).await;
+        assert!(said.contains("other groups"), "{said}");
+        assert!(said.contains("list the same [groups] on every node"), "{said}");
+    }
+    let address = two.address();
+    two.leave().await.expect("nothing failed");
+    let listener = TcpListener::bind(address).await.expect("the port is free again");
+    let two = Election::join_with(config(2, &members), listener, Memory::default());
+    let two = two.expect("it listens");
+    let said = problem_with_the_other(|| two.status()).await;
+    assert!(said.contains("list the same [groups] on every node"), "{said}");
+    assert!(one.all().all(|(_, handle)| handle.leadership().now().leader.is_none()));
+    assert_eq!(two.leadership().now().leader, None);
+}
+
+#[tokio::test]
+async fn what_is_wrong_with_groups_is_told_with_the_remedy() {
+    let (node, listener, address) = ports(1).await.remove(0);
+    let config = || Config::new("groups", node, [(node, &address)]).expect("valid");
+    let twice = config().with_groups(["a", "a"]).expect_err("one name twice");
+    assert!(matches!(twice, config::Error::Groups { .. }), "{twice}");
+    assert_eq!(twice.to_string(), "groups: two groups are named `a`: remove one");
+
+    let none = Groups::join_with(config(), listener, Kept::default()).expect_err("no groups");
+    assert!(none.to_string().contains("`Election::join`"), "{none}");
+    let listener = TcpListener::bind(address.as_str()).await.expect("the port is free again");
+    let grouped = config().with_groups(["a"]).expect("valid");
+    let many = Election::join_with(grouped, listener, Memory::default()).expect_err("groups");
+    assert!(many.to_string().contains("`Groups::join`"), "{many}");
+
+    let listener = TcpListener::bind(address.as_str()).await.expect("the port is free again");
+    let grouped = config().with_groups(["a", "b"]).expect("valid");
+    let node = Groups::join_with(grouped, listener, Kept::default()).expect("it listens");
+    let unknown = node.group("c").expect_err("no such group");
+    assert_eq!((unknown.name.as_str(), unknown.count), ("c", 2));
+    assert!(unknown.to_string().starts_with("there is no group `c`: "), "{unknown}");
+}
+
+#[tokio::test]
+async fn a_node_with_groups_is_asked_for_all_of_them_or_for_the_status_of_one() {
+    let (number, listener, address) = ports(1).await.remove(0);
+    let config = Config::new("groups", number, [(number, &address)]).expect("valid");
+    let config = config.with_groups(["b", "a"]).expect("valid");
+    let node = Groups::join_with(config, listener, Kept::default()).expect("it listens");
+    for (_, handle) in node.all() {
+        timeout(LIMIT, handle.lead()).await.expect("in time").expect("it leads");
+    }
+    let address: Address = address.parse().expect("an address");
+    let none = Credentials::none();
+    let told = query_any(&address, &none, LIMIT).await.expect("it answers");
+    let Told::Groups(report) = told else { panic!("{told:?}") };
+    assert_eq!((report.node, report.protocol.as_str()), (id(number), "quorum"));
+    let told: Vec<_> = report.groups.iter().map(|one| (one.name.as_str(), one.leader)).collect();
+    assert_eq!(told, [("a", Some(id(number))), ("b", Some(id(number)))]);
+    let status = query_group(&address, "b", &none, LIMIT).await.expect("there is one");
+    assert_eq!((status.leader, status.incarnation), (Some(id(number)), None));
+    let unknown = query_group(&address, "c", &none, LIMIT).await.expect_err("there is none");
+    assert!(unknown.to_string().contains("it has no group `c`"), "{unknown}");
+    let which = query(&address, &none, LIMIT).await.expect_err("there are two");
+    assert!(which.to_string().contains("name a group"), "{which}");
+}
