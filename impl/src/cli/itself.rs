@@ -6,6 +6,12 @@ use std::ffi::OsString;
 use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
 use std::process::Command;
+use std::time::Duration;
+
+use bellwether::Election;
+
+/// How long a leader that is to start anew does not run: until then it has.
+const LONGEST_STOP: Duration = Duration::from_secs(60);
 
 /// The name of the program.
 const NAME: &str = "bellwether";
@@ -24,6 +30,20 @@ pub(crate) fn start_anew() -> std::io::Error {
     match command() {
         Ok(mut command) => command.args(std::env::args_os().skip(1)).exec(),
         Err(error) => error,
+    }
+}
+
+/// Returns when the node is to start anew with another list of members, and its command has ended.
+pub(super) async fn superseded(election: &Election) {
+    let config_epoch = election.superseded().await;
+    let mut leadership = election.leadership();
+    let node = leadership.now().node.get();
+    tracing::info!(node, config_epoch, "starts anew with the new list of members");
+    let stops = election.step_down(LONGEST_STOP);
+    tokio::select! {
+        // A leader stops once its work has ended.
+        _ = leadership.wait_for(|now| !now.is_self()) => {}
+        _ = stops => {}
     }
 }
 

@@ -6,6 +6,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::oneshot;
 
@@ -15,6 +16,9 @@ use crate::storage::StorageError;
 
 /// The answer of the storage to one group. If its sender is gone, so is the storage.
 pub(super) type Answer = oneshot::Receiver<Result<(), StorageError>>;
+
+/// How long between two looks whether something else has the storage.
+const LOOK: Duration = Duration::from_millis(1);
 
 /// What the groups of a node share of its storage. A clone is the same.
 pub(super) struct Commit<D> {
@@ -120,6 +124,14 @@ impl<D: Clone + Send + 'static> Commit<D> {
             }
             drop(shared);
             answer(waiting, result);
+        }
+    }
+
+    /// Returns when nothing else has the storage: no thread writes with it, and all groups have
+    /// ended. What this returns from is the last that has it.
+    pub(super) async fn alone(&self) {
+        while Arc::strong_count(&self.shared) > 1 {
+            tokio::time::sleep(LOOK).await;
         }
     }
 

@@ -14,7 +14,7 @@ use tokio::time::timeout;
 use crate::storage::{Directory, Owner, Storage as _, StorageError};
 
 /// How long a node that leaves waits for a storage that does not answer.
-const CLOSED_WITHIN: Duration = Duration::from_millis(500);
+pub(super) const CLOSED_WITHIN: Duration = Duration::from_millis(500);
 
 /// A value that survives restarts. A clone is the same.
 #[derive(Debug)]

@@ -10,6 +10,7 @@ use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 
@@ -21,6 +22,7 @@ use super::gate::{Preparation, PreparationSender};
 use super::gauges::Gauges;
 use super::guard::LeaseWriter;
 use super::handle::Handle;
+use super::kept::CLOSED_WITHIN;
 use super::leaderless::{self, LeaderTimeout};
 use super::leadership::Publisher;
 use super::lists::{self, OwnLists};
@@ -86,10 +88,16 @@ pub(super) fn start<C: Runnable>(
     // Boxed, as all that is spawned for one protocol: a task of its own kind for each of them
     // would be a quarter of the program.
     let (node, told) = (config.node().get(), stop.clone());
-    let (standing, lists) = (common.standing.clone(), common.lists.clone());
+    let (standing, lists, commit) =
+        (common.standing.clone(), common.lists.clone(), common.commit.clone());
     let tasks = async move {
         let result = take_part(node, loops, connections, told).await;
-        tokio::join!(standing.close(), lists.close());
+        let closed = async {
+            if let Some(commit) = commit {
+                let _ = timeout(CLOSED_WITHIN, commit.alone()).await;
+            }
+        };
+        tokio::join!(standing.close(), lists.close(), closed);
         result
     };
     let tasks = tasks.boxed();

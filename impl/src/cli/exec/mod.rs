@@ -47,9 +47,6 @@ const CANNOT: u8 = 125;
 /// The exit status when the leadership is lost, with `--once`; `EX_TEMPFAIL` of sysexits.h.
 const LOST: u8 = 75;
 
-/// How long a node that is to start anew does not run: until then it has.
-const LONGEST_STOP: Duration = Duration::from_secs(60);
-
 /// How long between two looks at the lease.
 const LOOK: Duration = Duration::from_millis(10);
 
@@ -261,7 +258,7 @@ async fn take_part<C: Runnable>(
     };
     let (scripts, group) = (&hooks.scripts, group.as_ref());
     let code = tokio::select! {
-        () = superseded(&election) => {
+        () = itself::superseded(&election) => {
             service::reloading();
             election.leave().await?;
             hooks.finish().await;
@@ -287,20 +284,6 @@ async fn take_part<C: Runnable>(
     election.leave().await?;
     hooks.finish().await;
     Ok(code)
-}
-
-/// Returns when the node is to start anew with another list of members, and its command has ended.
-async fn superseded(election: &Election) {
-    let config_epoch = election.superseded().await;
-    let mut leadership = election.leadership();
-    let node = leadership.now().node.get();
-    tracing::info!(node, config_epoch, "starts anew with the new list of members");
-    let stops = election.step_down(LONGEST_STOP);
-    tokio::select! {
-        // A leader stops once its work has ended.
-        _ = leadership.wait_for(|now| !now.is_self()) => {}
-        _ = stops => {}
-    }
 }
 
 /// Reads the configuration again whenever that is asked for. Never returns.
