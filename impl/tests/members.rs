@@ -208,6 +208,11 @@ async fn changes_that_make_no_sense_are_refused() {
         (cluster.add(2), "is a member already"),
         (MemberChange::Remove(id(9)), "is no member"),
         (MemberChange::Vote(id(1)), "votes already"),
+        // Nothing protects these nodes, so they stay on one machine.
+        (
+            MemberChange::Add(id(4), "10.0.0.4:7000".parse().expect("valid")),
+            "of this machine alone",
+        ),
     ] {
         let refused = cluster.change(leader, change).await.expect_err("no sense");
         assert!(refused.to_string().contains(part), "{refused}");

@@ -131,6 +131,9 @@ impl MemberList {
                 next.observers.remove(&node);
             }
         }
+        if next.voters().all(|id| next.witnesses.contains(&id)) {
+            return Err("no voter would be left that may lead: all others are witnesses".to_owned());
+        }
         // As `quorum` demands it: those that stay let the first leader of the next list lead.
         let stay = self.voters().filter(|&id| next.voters().any(|other| other == id)).count();
         if 2 * stay <= self.voters().count() {
@@ -249,6 +252,16 @@ mod tests {
         ] {
             let refused = four.changed(&change).expect_err("it makes none");
             assert!(refused.contains(part), "{change}: {refused}");
+        }
+    }
+
+    #[test]
+    fn the_last_that_may_lead_stays() {
+        let witnesses = BTreeSet::from([id(1), id(2)]);
+        let three = MemberList { witnesses, ..list(&[1, 2, 3], &[]) };
+        for change in [MemberChange::Remove(id(3)), MemberChange::Observe(id(3))] {
+            let refused = three.changed(&change).expect_err("it is the last");
+            assert!(refused.contains("that may lead"), "{change}: {refused}");
         }
     }
 

@@ -1,6 +1,7 @@
 //! What is measured of a node beside its status: its links, the time that its storage takes, and
 //! for how long it does not run.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -13,18 +14,30 @@ pub(super) struct Gauges {
     links: Arc<dyn Fn() -> Vec<LinkMeasurements> + Send + Sync>,
     syncs: Arc<SyncTimes>,
     frozen_until: Arc<Mutex<Option<Instant>>>,
+    /// Whether the node does not run because of maintenance.
+    maintained: Arc<AtomicBool>,
 }
 
 impl Gauges {
     /// Of a node with these links, and a storage whose times are these.
     pub(super) fn new<M: Send + Sync + 'static>(links: Links<M>, syncs: Arc<SyncTimes>) -> Self {
-        Self { links: Arc::new(move || links.measurements()), syncs, frozen_until: Arc::default() }
+        Self {
+            links: Arc::new(move || links.measurements()),
+            syncs,
+            frozen_until: Arc::default(),
+            maintained: Arc::default(),
+        }
     }
 
     /// The node does not run before then. Returns what was so before.
     pub(super) fn freeze(&self, until: Option<Instant>) -> Option<Instant> {
         let mut frozen = self.frozen_until.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::replace(&mut *frozen, until)
+    }
+
+    /// The node does not run because of maintenance, or it may. Returns what was so before.
+    pub(super) fn set_maintained(&self, maintained: bool) -> bool {
+        self.maintained.swap(maintained, Ordering::Relaxed)
     }
 
     /// For how long the node does not run.

@@ -13,7 +13,9 @@
 //! into the file of each: nothing here can give the cluster two leaders.
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use thiserror::Error;
@@ -104,11 +106,36 @@ fn listed(nodes: &[NodeId]) -> String {
 /// Where the next list is kept, and the one that was there.
 type Opened = (Kept<KnownList>, Option<KnownList>);
 
+/// Says what is wrong with a list for a node with the same configuration otherwise.
+#[derive(Clone)]
+struct Check(Arc<Checks>);
+
+type Checks = dyn Fn(&MemberList) -> Result<(), String> + Send + Sync;
+
+impl Check {
+    fn of<C: Runnable>(config: &Config<C>) -> Self {
+        let config = config.clone();
+        Self(Arc::new(move |list| {
+            let changed = config.clone().with_list(list.clone());
+            // The addresses may need another security.
+            let loaded = changed.and_then(|changed| changed.credentials());
+            loaded.map(drop).map_err(|error| error.to_string())
+        }))
+    }
+}
+
+impl fmt::Debug for Check {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Check").finish_non_exhaustive()
+    }
+}
+
 /// The lists of a node, for its handles. A clone is the same.
 #[derive(Clone, Debug)]
 pub(super) struct OwnLists {
     node: NodeId,
     running: Arc<MemberList>,
+    check: Check,
     lists: Lists,
     standings: Standings,
     credentials: Current,
@@ -116,6 +143,8 @@ pub(super) struct OwnLists {
     kept: Kept<KnownList>,
     /// Held while one is.
     turn: Arc<Mutex<()>>,
+    /// The number of the list of which the log says that it cannot be used here.
+    unusable: Arc<AtomicU64>,
     /// The number of the list with which the node is to start anew.
     superseded: watch::Sender<Option<u64>>,
     /// The number of the list in which the node is no member any more.
@@ -180,11 +209,13 @@ impl OwnLists {
         Self {
             node: config.node(),
             running: Arc::new(running),
+            check: Check::of(config),
             lists,
             standings,
             credentials,
             kept,
             turn: Arc::default(),
+            unusable: Arc::default(),
             superseded: watch::Sender::new(None),
             removed: watch::Sender::new(None),
         }
@@ -296,6 +327,20 @@ impl OwnLists {
             tracing::warn!(node, peer = from.get(), "its list {number} does not follow this one");
             return;
         }
+        // One in which this node is no member is never run with.
+        if known.list.members.contains_key(&self.node)
+            && let Err(problem) = (self.check.0)(&known.list)
+        {
+            // It is asked for again and again, and told once.
+            if self.unusable.swap(number, Ordering::Relaxed) != number {
+                tracing::error!(
+                    node,
+                    peer = from.get(),
+                    "its list {number} of the members cannot be used here: {problem}"
+                );
+            }
+            return;
+        }
         match self.keep(known).await {
             Ok(()) => {
                 tracing::info!(node, peer = from.get(), "has list {number} of the members now");
@@ -385,8 +430,11 @@ impl Handle {
             Some(kept) => return Err(MembersError::UnderWay { config_epoch: kept.number }),
             None => 1,
         };
-        let list =
-            own.running.changed(change).map_err(|problem| MembersError::Change { problem })?;
+        let refused = |problem| MembersError::Change { problem };
+        let list = own.running.changed(change).map_err(refused)?;
+        if list.members.contains_key(&node) {
+            (own.check.0)(&list).map_err(refused)?;
+        }
         let config_epoch = list.config_epoch;
         let stays: BTreeSet<_> = list.voters().collect();
         let others = own.running.voters().filter(|&id| id != node && stays.contains(&id));
@@ -431,11 +479,13 @@ impl Default for OwnLists {
         Self {
             node: config.node(),
             running: Arc::new(config.list()),
+            check: Check::of(&config),
             lists: Lists::default(),
             standings: Standings::default(),
             credentials: Current::new(config::Credentials::none()),
             kept: Kept::default(),
             turn: Arc::default(),
+            unusable: Arc::default(),
             superseded: watch::Sender::new(None),
             removed: watch::Sender::new(None),
         }

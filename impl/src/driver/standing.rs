@@ -65,6 +65,8 @@ pub(super) struct OwnStanding {
     others: BTreeSet<NodeId>,
     /// Whether the node has groups: of none of them alone is anything told.
     grouped: bool,
+    /// The protocol, if its nodes serve no requests.
+    without_requests: Option<&'static str>,
 }
 
 impl OwnStanding {
@@ -83,7 +85,8 @@ impl OwnStanding {
         });
         let others = config.addresses().map(|(id, _)| id).filter(|&id| id != config.node());
         let (others, grouped) = (others.collect(), !config.groups().is_empty());
-        Ok(Self { standings, kept, turn: Arc::default(), others, grouped })
+        let without_requests = (!C::REQUESTS).then_some(C::NAME);
+        Ok(Self { standings, kept, turn: Arc::default(), others, grouped, without_requests })
     }
 
     /// What another member says of itself, if it is heard.
@@ -151,9 +154,12 @@ impl Handle {
     ///
     /// [`RequestError::Unsupported`] and [`RequestError::Stopped`].
     pub async fn set_maintenance(&self, on: bool) -> Result<MaintenanceReport, RequestError> {
-        // Asks whether the protocol knows such requests.
-        self.send_command(Command::Freeze(Duration::ZERO)).await?;
         let standing = &self.standing;
+        if let Some(protocol) = standing.without_requests {
+            return Err(RequestError::Unsupported { protocol });
+        }
+        // A node that takes part no longer does not decide either.
+        self.send_command(Command::Ping).await?;
         let decision = standing.take(self, standing.standings.own().maintenance.decide(on)).await;
         let knows =
             |node: &NodeId| standing.of(*node).is_some_and(|other| other.maintenance >= decision);
@@ -173,8 +179,10 @@ impl Handle {
     /// Keeps this node from running in maintenance, and lets it run again after it.
     async fn keep_to_maintenance(&self) {
         let on = self.in_maintenance();
+        let was = self.gauges.set_maintained(on);
+        // What was asked of it meanwhile may last for a shorter time.
         let is_frozen = self.gauges.frozen() > FROZEN / 2;
-        if on != is_frozen {
+        if on != was || (on && !is_frozen) {
             // A node that has ended does not run.
             let _ = self.freeze(if on { FROZEN } else { AT_ONCE }).await;
         }
