@@ -78,7 +78,7 @@ pub trait Runnable: Core {
     }
 
     /// Returns whether a leader hands over to a node with a [higher
-    /// priority](Config::priority): it can, and no node takes over by itself.
+    /// priority](crate::Config::priority): it can, and no node takes over by itself.
     fn prefers_by_priority(config: &Self::Config) -> bool {
         let _ = config;
         false
