@@ -193,6 +193,8 @@ async fn no_node_takes_over_in_maintenance_before_it_is_ended() {
         three.start(node).await;
         assert!(three.node(node).in_maintenance(), "{node}");
         three.node(node).freeze(Duration::from_millis(1)).await.expect("it can be asked");
+        let frozen = three.node(node).measurements().frozen;
+        assert!(frozen > LIMIT, "however short the time is: {frozen:?}");
     }
     three.stays_led_by(0).await;
     let report = three.node(1).set_maintenance(false).await.expect("it can be asked");

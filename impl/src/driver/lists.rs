@@ -471,23 +471,5 @@ impl Handle {
     }
 }
 
-/// Of a node that can do nothing with its lists.
 #[cfg(test)]
-impl Default for OwnLists {
-    fn default() -> Self {
-        let config = Config::new("lists", 1, [(1, "127.0.0.1:7001")]).expect("valid");
-        Self {
-            node: config.node(),
-            running: Arc::new(config.list()),
-            check: Check::of(&config),
-            lists: Lists::default(),
-            standings: Standings::default(),
-            credentials: Current::new(config::Credentials::none()),
-            kept: Kept::default(),
-            turn: Arc::default(),
-            unusable: Arc::default(),
-            superseded: watch::Sender::new(None),
-            removed: watch::Sender::new(None),
-        }
-    }
-}
+mod tests;

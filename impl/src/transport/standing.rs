@@ -83,7 +83,7 @@ impl Standings {
         own
     }
 
-    pub(super) fn hear(&self, from: NodeId, standing: Standing) {
+    pub(crate) fn hear(&self, from: NodeId, standing: Standing) {
         self.others().insert(from, standing);
         self.0.news.notify_one();
     }
