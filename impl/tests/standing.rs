@@ -192,6 +192,9 @@ async fn no_node_takes_over_in_maintenance_before_it_is_ended() {
     for node in 1..=3 {
         three.start(node).await;
         assert!(three.node(node).in_maintenance(), "{node}");
+        while three.node(node).measurements().frozen < LIMIT {
+            sleep(Duration::from_millis(1)).await;
+        }
         three.node(node).freeze(Duration::from_millis(1)).await.expect("it can be asked");
         let frozen = three.node(node).measurements().frozen;
         assert!(frozen > LIMIT, "however short the time is: {frozen:?}");
