@@ -110,16 +110,26 @@ fn a_node_whose_keeper_stands_still_hands_over_once_it_has_killed_the_command() 
     handed.transfers(often(2), |node| signal(children(node.id())[0], "-STOP"));
 }
 
+/// On a slow machine the node that steps down leads again before another has, once its time is over;
+/// so many rounds are allowed for each one in which another comes to lead.
+const TRIES: usize = 4;
+
 #[test]
 fn a_command_is_dead_before_its_node_steps_down() {
     let mut handed = Handed::new(&[], STUBBORN);
     let (mut epoch, mut leader) = handed.next();
-    for _ in 0..often(5) {
+    let (mut others, wanted) = (0, often(5));
+    for _ in 0..TRIES * wanted {
         handed.ask(leader, &["step-down", "--for", "300ms"]);
         let (later, next) = handed.next();
-        assert!(later > epoch && next != leader, "{later} of {next}, {epoch} of {leader}");
+        assert!(later > epoch, "{later} of {next}, {epoch} of {leader}");
+        others += usize::from(next != leader);
         (epoch, leader) = (later, next);
+        if others == wanted {
+            break;
+        }
     }
+    assert_eq!(others, wanted);
     handed.cluster.no_two_at_once();
 }
 
@@ -128,11 +138,18 @@ fn a_command_is_dead_before_its_node_steps_down() {
 fn a_command_is_dead_before_its_node_makes_way_for_a_higher_one() {
     let mut handed = Handed::new(&["--set", "preemption=at-once"], TIDY);
     while handed.next().1 != 3 {}
-    for _ in 0..often(5) {
+    let (mut made_way, wanted) = (0, often(5));
+    for _ in 0..TRIES * wanted {
         handed.ask(3, &["step-down", "--for", "900ms"]);
-        assert_ne!(handed.next().1, 3);
-        while handed.next().1 != 3 {}
+        if handed.next().1 != 3 {
+            made_way += 1;
+            while handed.next().1 != 3 {}
+        }
+        if made_way == wanted {
+            break;
+        }
     }
+    assert_eq!(made_way, wanted);
     handed.each_had_its_grace();
     handed.cluster.no_two_at_once();
 }
