@@ -2,17 +2,18 @@
 //!
 //! Each protocol is asked by its default rules what every election is asked, and what is asked of
 //! it alone. The worlds are the same for all, and small: a cell says what happens there, not that
-//! the protocol is right.
+//! the protocol is right. Where a world is too large, narrower ones answer for it, and the cell
+//! names their bounds.
 
 mod cell;
 pub mod matrix;
 mod worlds;
 
 pub use cell::{Cell, Finding, Standing};
-pub use worlds::{Surrounding, surroundings};
+pub use worlds::{Narrower, Rung, Surrounding, surroundings};
 
 use crate::check::bounds::{Bound, Until, bounds};
-use crate::check::{self, CheckError, Limits, Options, Reason};
+use crate::check::{self, CheckError, Decision, Event, Limits, Options, Reason, Report, Verdict};
 use crate::machine::AnyProtocol;
 use crate::property::Property;
 use crate::property::{self, PropertyError};
@@ -64,6 +65,9 @@ pub struct SurveyOptions {
     pub limits: Limits,
     /// With how many threads; each searches a world of its own.
     pub threads: usize,
+    /// How many time-outs are early at most in the narrower worlds that stand in for one in which
+    /// they may all be, if that is too large; at least 1.
+    pub most_early: u8,
 }
 
 /// One thing to find out.
@@ -132,26 +136,83 @@ fn cell(
     settings: SurveyOptions,
 ) -> Result<Cell, SurveyError> {
     let mut cell = Cell { world: world.name, findings: None, states: None, bounds_met: Vec::new() };
-    let Some(scenario) = world.scenario(protocol)? else { return Ok(cell) };
-    let world = World::of(protocol.rules(None, &[])?, scenario)?;
-    let asked = questions(&world)?;
-    let options = Options { limits: settings.limits, ..Options::default() };
-    let report = check::check(&world, &asked, &options, &mut |_| {})?;
-    let findings = report.decisions.iter().map(|decision| Finding {
-        property: decision.property.name,
-        promised: !protocol.not_promised().contains(&decision.property.name),
-        kind: decision.property.kind(),
-        verdict: decision.verdict,
-        reason: decision.reason,
-        steps: decision
-            .counterexample
-            .as_ref()
-            .map(|found| found.steps.len() + found.cycle.as_ref().map_or(0, Vec::len)),
-    });
-    cell.findings = Some(findings.collect());
-    cell.states = Some(report.counts);
-    cell.bounds_met = report.bounds_met;
+    climb(protocol, world, settings, &mut |_| {}, &mut |rung, report| {
+        let found = report.decisions.iter().map(|d| Finding::of(protocol, rung, &report, d));
+        match &mut cell.findings {
+            Some(findings) => {
+                for found in found.filter(|found| !found.standing().is_unknown()) {
+                    let before = findings.iter_mut().find(|f| f.property == found.property);
+                    if let Some(before) = before {
+                        *before = found;
+                    }
+                }
+            }
+            none => {
+                *none = Some(found.collect());
+                cell.states = Some(report.counts);
+                cell.bounds_met.clone_from(&report.bounds_met);
+            }
+        }
+    })?;
     Ok(cell)
+}
+
+/// Searches a world, and tells `found` of it; then narrower ones for what it did not decide. Now and
+/// then `tell` hears how far it is.
+///
+/// # Errors
+/// If a world cannot be, or the system gives no threads.
+pub fn climb(
+    protocol: &dyn AnyProtocol,
+    world: &Surrounding,
+    settings: SurveyOptions,
+    tell: &mut (dyn FnMut(Event) + Send),
+    found: &mut dyn FnMut(&Rung, Report),
+) -> Result<(), SurveyError> {
+    let Some(scenario) = world.scenario(protocol)? else { return Ok(()) };
+    let options = Options { limits: settings.limits, ..Options::default() };
+    // Asks these, and says which of them stay open.
+    let mut search = |rung: &Rung, open: Option<&[&'static str]>| {
+        let world = World::of(protocol.rules(None, &[])?, rung.scenario)?;
+        let mut asked = questions(&world)?;
+        asked.retain(|property| open.is_none_or(|open| open.contains(&property.name)));
+        if asked.is_empty() {
+            return Ok(open.unwrap_or_default().to_vec());
+        }
+        let report = check::check(&world, &asked, &options, tell)?;
+        let left = report.decisions.iter().filter(|decision| is_open(decision));
+        let left = left.map(|decision| decision.property.name).collect();
+        found(rung, report);
+        Ok::<Vec<&'static str>, SurveyError>(left)
+    };
+    let left = search(&Rung { scenario, bound: None }, None)?;
+    if left.is_empty() {
+        return Ok(());
+    }
+    let Narrower { wider, narrower } = Surrounding::narrower(scenario, settings.most_early);
+    let mut open = left.clone();
+    for (at, rung) in wider.iter().enumerate() {
+        let rest = search(rung, Some(&left))?;
+        if at == 0 {
+            open.clone_from(&rest);
+        }
+        if !rest.is_empty() {
+            break;
+        }
+    }
+    for rung in &narrower {
+        if open.is_empty() {
+            break;
+        }
+        open = search(rung, Some(&open))?;
+    }
+    Ok(())
+}
+
+/// Whether a narrower world could decide what this one did not.
+fn is_open(decision: &Decision) -> bool {
+    let lost = [None, Some(Reason::Vacuous), Some(Reason::Interrupted)];
+    decision.verdict == Verdict::Unknown && !lost.contains(&decision.reason)
 }
 
 /// What is asked in a world of the survey. Where every process has to agree

@@ -6,7 +6,8 @@ use bellwether_model::check::{Decision, Limits, Options, Reason, Verdict, check}
 use bellwether_model::property::{AGREED_WITHIN, Kind, PERIODS_ACCURATE, TIMEOUTS_ACCURATE};
 use bellwether_model::protocol::REGISTRY;
 use bellwether_model::survey::{
-    Cell, Finding, Most, Row, Standing, SurveyOptions, matrix, questions, surroundings, survey,
+    Cell, Finding, Most, Row, Standing, SurveyOptions, climb, matrix, questions, surroundings,
+    survey,
 };
 use bellwether_model::world::World;
 
@@ -14,7 +15,7 @@ const STATES: Limits = Limits { states: Some(250_000), ..Limits::NONE };
 
 fn rows(protocols: &[&str], threads: usize) -> Vec<Row> {
     let named = protocols.iter().map(|name| REGISTRY.find(name).expect("such a protocol"));
-    let settings = SurveyOptions { nodes: 3, limits: STATES, threads };
+    let settings = SurveyOptions { nodes: 3, limits: STATES, threads, most_early: 1 };
     survey(&named.collect::<Vec<_>>(), settings, &|_| {}).expect("every world is possible")
 }
 
@@ -41,8 +42,12 @@ fn the_bully_bears_a_crash_and_has_two_leaders_after_a_restart() {
 /// Raft promises one leader in each term: two at a time are no failure of it.
 #[test]
 fn what_was_never_promised_does_not_fail() {
-    let few =
-        SurveyOptions { nodes: 3, limits: Limits { states: Some(10_000), ..STATES }, threads: 2 };
+    let few = SurveyOptions {
+        nodes: 3,
+        limits: Limits { states: Some(1_000), ..STATES },
+        threads: 2,
+        most_early: 1,
+    };
     let raft = REGISTRY.find("raft-election").expect("it exists");
     let rows = survey(&[raft], few, &|_| {}).expect("every world is possible");
     let asynchronous = cell(&rows[0], "asynchronous");
@@ -94,6 +99,7 @@ fn a_cell_says_how_each_property_stands() {
         verdict,
         reason,
         steps: None,
+        within: Vec::new(),
     };
     let (holds, violated, unknown) = (Verdict::Holds, Verdict::Violated, Verdict::Unknown);
     let mut cell = Cell {
@@ -102,15 +108,18 @@ fn a_cell_says_how_each_property_stands() {
             finding("agreement", true, holds, None),
             finding("succession", false, violated, None),
             finding("decided", true, unknown, Some(Reason::Vacuous)),
-            finding("sle1", true, Verdict::HoldsWithin, Some(Reason::Bounds)),
+            Finding {
+                within: vec!["2 messages on a link".to_owned()],
+                ..finding("sle1", true, Verdict::HoldsWithin, Some(Reason::Bounds))
+            },
             finding("stabilises", true, unknown, Some(Reason::Interrupted)),
             finding("at-most-one-leader", true, violated, None),
         ]),
         states: None,
         bounds_met: Vec::new(),
     };
-    let words = "fails: two leaders; unknown: stabilises (interrupted); vacuous: decided; within \
-                 bounds: sle1; not promised: no successor; holds: 1 of 6";
+    let words = "fails: two leaders; unknown: stabilises (interrupted); vacuous: decided; holds \
+                 within 2 messages on a link: sle1; not promised: no successor; holds: 1 of 6";
     assert_eq!(cell.words(), words);
     assert_eq!(cell.standing(), Some(Standing::Fails));
     assert!(cell.was_interrupted());
@@ -158,11 +167,61 @@ fn excerpt(shown: &str, table: &str) -> String {
     out
 }
 
+/// Where a world is too large, a narrower one answers: what holds there holds within its bounds,
+/// and what is violated there and was safe is violated in the world itself.
+#[test]
+fn a_narrower_world_answers_for_one_that_is_too_large() {
+    let named = |name| REGISTRY.find(name).expect("such a protocol");
+    let worlds = surroundings(3);
+    let world = worlds.iter().find(|world| world.name == "asynchronous").expect("there is one");
+    let settings = |states, most_early| {
+        let limits = Limits { states: Some(states), ..Limits::NONE };
+        SurveyOptions { nodes: 3, limits, threads: 1, most_early }
+    };
+    let mut searched = Vec::new();
+    let climbed =
+        climb(named("queue"), world, settings(100_000, 3), &mut |_| {}, &mut |rung, report| {
+            let asked: Vec<_> = report.decisions.iter().map(|d| d.property.name).collect();
+            searched.push((rung.bound.clone(), asked, report.cut_short));
+        });
+    climbed.expect("the worlds are possible");
+    let bounds: Vec<_> = searched.iter().map(|(bound, ..)| bound.as_deref()).collect();
+    let early = ["1 early time-out", "2 early time-outs", "3 early time-outs"].map(Some);
+    assert_eq!(bounds, [&[None], &early[..]].concat());
+    assert_eq!(searched[0].2, Some(Reason::States));
+    assert!(searched[1].1.len() < searched[0].1.len(), "what is decided is asked no more");
+    assert_eq!(searched[1].1, searched[2].1, "a wider world answers the same");
+    assert_eq!((searched[2].2, searched[3].2), (None, Some(Reason::States)));
+    let queue =
+        survey(&[named("queue")], settings(100_000, 3), &|_| {}).expect("they are possible");
+    let words = cell(&queue[0], "asynchronous").words();
+    let within = "holds within 2 early time-outs and 1 message on a link: 6";
+    assert!(words.contains(within), "{words}");
+    // In a small world the answer is that of a search of the whole.
+    let (few, all) = (settings(10, 1), settings(100_000, 1));
+    for protocol in ["bully", "vrrp"].map(named) {
+        let [few, all] = [few, all].map(|settings| survey(&[protocol], settings, &|_| {}));
+        let (few, all) = (few.expect("as above"), all.expect("as above"));
+        let found = |rows: &[Row]| cell(&rows[0], "asynchronous").findings.clone().expect("some");
+        for (little, whole) in found(&few).iter().zip(found(&all)) {
+            assert_eq!(little.property, whole.property);
+            if little.verdict == Verdict::Violated && little.within.is_empty() {
+                assert_eq!(whole.verdict, Verdict::Violated, "{}", whole.property);
+            }
+            let is_safe = whole.kind == Kind::Safety && whole.verdict == Verdict::Holds;
+            assert!(!is_safe || little.verdict != Verdict::Violated, "{}", whole.property);
+        }
+    }
+}
+
 /// `UPDATE_DOCS=1 cargo test documents_show_the_matrix` writes the tables and the picture anew.
 #[test]
 fn the_documents_show_the_matrix_and_its_picture() {
     let (worlds, rows) = (surroundings(3), rows(&REGISTRY.names(), 2));
     let table = matrix::markdown(&worlds, &rows);
+    assert!(!table.contains("unknown"), "each cell is decided, if only within bounds");
+    let deep = std::fs::read_to_string(bellwether_docs_runner::root().join("docs/survey.md"));
+    assert!(!deep.expect("it can be read").contains("unknown:"), "so is each of the deep survey");
     let marks = Some(("<!-- survey -->\n", "<!-- end of survey -->"));
     is_shown("README.md", marks, |shown| excerpt(shown, &table));
     is_shown("docs/survey.md", marks, |_| table);

@@ -5,15 +5,13 @@ use super::{
     HOLDS, LimitArgs, ProgressArgs, ProtocolArgs, Tool, UNKNOWN, WorldArgs, print as print_report,
     status, text,
 };
-use crate::check as checking;
-use crate::check::{Limits, Options, Reason};
+use crate::check::{Limits, Reason, Verdict};
 use crate::protocol::REGISTRY;
 use crate::survey::matrix::Name;
 use crate::survey::{
-    Most, Row, Standing, Surrounding, SurveyOptions, matrix, questions, surroundings, survey,
+    Most, Row, Standing, Surrounding, SurveyOptions, climb, matrix, surroundings, survey,
 };
 use crate::words::instead_of;
-use crate::world::World;
 use anstyle::AnsiColor;
 use anyhow::{Context, anyhow};
 use clap::Args;
@@ -38,6 +36,11 @@ pub(super) struct SurveyArgs {
     #[arg(long, num_args = 2, value_names = ["PROTOCOL", "WORLD"],
           conflicts_with_all = ["protocols", "json", "markdown", "svg"])]
     show: Option<Vec<String>>,
+
+    /// Search up to five million states of each world, and let up to three time-outs be early where
+    /// one in which all may be is too large; takes about an hour
+    #[arg(long, help_heading = "Limits")]
+    deep: bool,
 
     #[command(flatten)]
     limits: LimitArgs,
@@ -73,18 +76,28 @@ Examples:
   bellwether-model survey bully --nodes 4
   bellwether-model survey --show bully crash-recovery
   bellwether-model survey --svg survey.svg --json
+  bellwether-model survey --deep --markdown
 
-Without a limit, the search of a world stops after a quarter of a million states; what is not
-decided by then is unknown. Exit status: 3 if the survey was interrupted, otherwise 0; with --show
+Without a limit, the search of a world stops after a quarter of a million states, or with --deep
+after five million. What is not decided by then is asked in narrower worlds: where time-outs expire
+at any moment, in one with one that is early, and then where links hold two messages, and one. The
+cell names these bounds. Exit status: 3 if the survey was interrupted, otherwise 0; with --show
 that of 'check'.";
 
 const LEGEND: &str = "\
 A cell counts the properties that are asked there: those that fail, that are unknown, that are \
-vacuous because their premise is never true, that hold within bounds of the search which \
-executions exceed, that fail and were never promised, and that hold.";
+vacuous because their premise is never true, that hold within the bounds of a search which \
+executions exceed, that fail and were never promised, and that hold. Where a world is too large to \
+search, the bounds are those of a narrower one.";
 
 /// How many states of a world are searched by default.
 const STATES: u64 = 250_000;
+
+/// How many are in a deep survey.
+const DEEP: u64 = 5_000_000;
+
+/// How many time-outs are early at most in narrower worlds, and how many in those of a deep survey.
+const EARLY: [u8; 2] = [1, 3];
 
 pub(super) fn run(tool: Tool, args: &SurveyArgs) -> anyhow::Result<u8> {
     if let Some([protocol, world]) = args.show.as_deref() {
@@ -128,11 +141,13 @@ impl SurveyArgs {
     fn settings(&self) -> SurveyOptions {
         let limits = self.limits.limits();
         let limits = if self.limits.are_default() {
-            Limits { states: Some(STATES), ..limits }
+            Limits { states: Some(if self.deep { DEEP } else { STATES }), ..limits }
         } else {
             limits
         };
-        SurveyOptions { nodes: self.nodes.into(), limits, threads: self.limits.threads() }
+        let most_early = EARLY[usize::from(self.deep)];
+        let (nodes, threads) = (self.nodes.into(), self.limits.threads());
+        SurveyOptions { nodes, limits, threads, most_early }
     }
 }
 
@@ -195,25 +210,38 @@ fn show(tool: Tool, args: &SurveyArgs, name: &str, world: &str) -> anyhow::Resul
         let known: Vec<_> = worlds.iter().map(|world| world.name).collect();
         return Err(anyhow!("there is no world '{world}'; {}", instead_of(world, &known)));
     };
-    let Some(scenario) = found.scenario(protocol)? else {
+    let Some(whole) = found.scenario(protocol)? else {
         return Err(anyhow!(
             "it is not known how long is enough for {name}; try 'check {name} --timing timed' with \
              durations of your own"
         ));
     };
-    let world = World::of(protocol.rules(None, &[])?, scenario)?;
-    let asked = questions(&world)?;
-    let limits = args.settings().limits;
-    let threads = args.limits.threads();
-    let options = Options { limits, threads, ..Options::default() };
-    let bar = args.progress.bar(args.json);
-    let report = checking::check(&world, &asked, &options, &mut |event| bar.tell("", event));
-    bar.finish();
-    let report = report?;
     let mut out = text::stdout(args.ascii);
     writeln!(out, "{}: {}", found.name, found.meaning)?;
-    writeln!(out, "{} check {name} {}\n", tool.called(), WorldArgs::typed(&scenario))?;
-    let protocol = ProtocolArgs { protocol: name.to_owned(), variant: None, rules: Vec::new() };
-    print_report(tool, &report, &protocol, &Vec::new(), args.ascii)?;
-    Ok(status(report.verdict()))
+    let named = ProtocolArgs { protocol: name.to_owned(), variant: None, rules: Vec::new() };
+    let bar = args.progress.bar(args.json);
+    let mut searched = Vec::new();
+    climb(
+        protocol,
+        found,
+        args.settings(),
+        &mut |event| bar.tell("", event),
+        &mut |rung, report| {
+            searched.push((rung.scenario, report));
+        },
+    )?;
+    bar.finish();
+    for (scenario, report) in &searched {
+        let mut line = format!("{} check {name} {}", tool.called(), WorldArgs::typed(scenario));
+        // A narrower world is asked for what is still open alone.
+        if *scenario != whole {
+            report
+                .decisions
+                .iter()
+                .for_each(|d| line += &format!(" --property {}", d.property.name));
+        }
+        writeln!(out, "{line}\n")?;
+        print_report(tool, report, &named, &Vec::new(), args.ascii)?;
+    }
+    Ok(status(Verdict::all(searched.iter().map(|(_, report)| report.verdict()))))
 }

@@ -1,7 +1,9 @@
 //! What a cell of the matrix says: of everything that was asked, what holds, what fails, what is
 //! not known, and what the protocol never promised.
 
-use crate::check::{Counts, Reason, Verdict};
+use super::Rung;
+use crate::check::{Counts, Decision, Reason, Report, Verdict};
+use crate::machine::AnyProtocol;
 use crate::property::Kind;
 use serde::Serialize;
 
@@ -12,9 +14,9 @@ pub struct Cell {
     pub world: &'static str,
     /// The verdicts; none if the protocol says nothing of the time that it takes.
     pub findings: Option<Vec<Finding>>,
-    /// How much there was to search.
+    /// How much of the world itself was searched.
     pub states: Option<Counts>,
-    /// The bounds of the search that executions exceed, in words.
+    /// The bounds of that search that executions exceed, in words.
     pub bounds_met: Vec<String>,
 }
 
@@ -33,6 +35,8 @@ pub struct Finding {
     pub reason: Option<Reason>,
     /// The number of steps of the counterexample, its cycle included.
     pub steps: Option<usize>,
+    /// The bounds within which this was found, in words: what there is at most.
+    pub within: Vec<String>,
 }
 
 /// What there is to say of a property, the worst first.
@@ -53,6 +57,38 @@ pub enum Standing {
 }
 
 impl Finding {
+    /// What a search says of a property.
+    pub(super) fn of(
+        protocol: &dyn AnyProtocol,
+        rung: &Rung,
+        report: &Report,
+        decision: &Decision,
+    ) -> Finding {
+        let property = &decision.property;
+        let (kind, verdict) = (property.kind(), decision.verdict);
+        let met = report.bounds_met.iter().filter(|_| verdict == Verdict::HoldsWithin);
+        let mut within: Vec<String> = rung.bound.iter().chain(met).cloned().collect();
+        // An execution that violates safety is one of the whole world as well. One that goes on for
+        // ever may be fair only where fewer time-outs are possible.
+        if verdict == Verdict::Violated && kind == Kind::Safety {
+            within.clear();
+        }
+        let counterexample = decision.counterexample.as_ref();
+        Finding {
+            property: property.name,
+            promised: !protocol.not_promised().contains(&property.name),
+            kind,
+            verdict: match verdict {
+                Verdict::Holds if !within.is_empty() => Verdict::HoldsWithin,
+                verdict => verdict,
+            },
+            reason: decision.reason,
+            steps: counterexample
+                .map(|found| found.steps.len() + found.cycle.as_ref().map_or(0, Vec::len)),
+            within,
+        }
+    }
+
     /// What there is to say of the property.
     #[must_use]
     pub fn standing(&self) -> Standing {
@@ -81,19 +117,27 @@ impl Finding {
 const FEW: usize = 2;
 
 impl Standing {
-    /// What is said of these findings, which all stand like this, among so many.
-    fn words(self, found: &[&Finding], all: usize) -> String {
+    /// Whether the search did not decide it.
+    #[must_use]
+    pub const fn is_unknown(self) -> bool {
+        matches!(self, Standing::Unknown(_))
+    }
+
+    /// What is said of these findings, which all stand like this within some bounds, among so many.
+    fn words(self, found: &[&Finding], within: &[String], all: usize) -> String {
         let wrongs = || found.iter().map(|f| f.wrong()).collect::<Vec<_>>().join(", ");
         let names = || match found.len() {
             0..=FEW => found.iter().map(|f| f.property).collect::<Vec<_>>().join(", "),
             many => many.to_string(),
         };
+        let bounds = within.join(" and ");
+        let within = if bounds.is_empty() { bounds } else { format!(" within {bounds}") };
         match self {
-            Standing::Fails => format!("fails: {}", wrongs()),
+            Standing::Fails => format!("fails{within}: {}", wrongs()),
             Standing::Unknown(reason) => format!("unknown: {} ({})", names(), short(reason)),
-            Standing::Vacuous => format!("vacuous: {}", names()),
-            Standing::Within => format!("within bounds: {}", names()),
-            Standing::NotPromised => format!("not promised: {}", wrongs()),
+            Standing::Vacuous => format!("vacuous{within}: {}", names()),
+            Standing::Within => format!("holds{within}: {}", names()),
+            Standing::NotPromised => format!("not promised{within}: {}", wrongs()),
             Standing::Holds if found.len() == all => format!("all {all} hold"),
             Standing::Holds => format!("holds: {} of {all}", found.len()),
         }
@@ -119,19 +163,21 @@ pub(super) fn short(reason: Reason) -> &'static str {
 }
 
 impl Cell {
-    /// What was found, the worst first: how each group of properties stands, and that in words.
-    /// Nothing if nothing was asked.
+    /// What was found, the worst first: how each group of properties stands, and that in words with
+    /// the bounds within which it was found. Nothing if nothing was asked.
     #[must_use]
     pub fn parts(&self) -> Vec<(Standing, String)> {
         let findings: Vec<&Finding> = self.findings.iter().flatten().collect();
-        let mut standings: Vec<_> = findings.iter().map(|f| f.standing()).collect();
-        standings.sort_unstable();
-        standings.dedup();
-        let part = |standing: Standing| {
-            let found = findings.iter().copied().filter(|f| f.standing() == standing);
-            (standing, standing.words(&found.collect::<Vec<_>>(), findings.len()))
+        let stands = |f: &&Finding| (f.standing(), f.within.clone());
+        let mut groups: Vec<_> = findings.iter().map(stands).collect();
+        groups.sort();
+        groups.dedup();
+        let part = |group: (Standing, Vec<String>)| {
+            let found = findings.iter().copied().filter(|f| stands(f) == group);
+            let (standing, within) = &group;
+            (*standing, standing.words(&found.collect::<Vec<_>>(), within, findings.len()))
         };
-        standings.into_iter().map(part).collect()
+        groups.into_iter().map(part).collect()
     }
 
     /// The names that the words show, each with the property that it is about.
@@ -139,7 +185,8 @@ impl Cell {
     pub fn names(&self) -> Vec<(&'static str, &'static str)> {
         let findings: Vec<&Finding> = self.findings.iter().flatten().collect();
         let alike = |one: &Finding| {
-            findings.iter().filter(|other| other.standing() == one.standing()).count()
+            let stands = |f: &Finding| (f.standing(), f.within.clone());
+            findings.iter().filter(|other| stands(other) == stands(one)).count()
         };
         let name = |one: &&Finding| match one.standing() {
             Standing::Holds => None,

@@ -5,6 +5,15 @@ use crate::world::{
     Delay, Drift, Durations, Faults, Heals, Network, Scenario, Slow, Timed, Timing, WorldError,
 };
 
+/// A world to search: one of the survey, or a narrower one whose executions are some of its own.
+#[derive(Clone, Debug)]
+pub struct Rung {
+    /// The world.
+    pub scenario: Scenario,
+    /// What it bounds that the world of the survey does not, in words: what there is at most.
+    pub bound: Option<String>,
+}
+
 /// A world, whatever the protocol.
 #[derive(Clone, Copy, Debug)]
 pub struct Surrounding {
@@ -46,6 +55,42 @@ impl Surrounding {
         Ok(Some(Scenario { timing: Timing::Timed(timed), ..self.scenario }))
     }
 }
+
+impl Surrounding {
+    /// Returns narrower worlds, for where `whole` is too large to search. If time-outs expire at
+    /// any moment in it, these are first those in which more and more of them are early, each wider
+    /// than the one before. The others are narrower than all these and than one another.
+    #[must_use]
+    pub fn narrower(whole: Scenario, most_early: u8) -> Narrower {
+        let mut wider = Vec::new();
+        if whole.timing == Timing::Asynchronous {
+            wider.extend((1..=most_early).map(|suspicions| {
+                let faults = Faults { suspicions, ..whole.faults };
+                let s = if suspicions == 1 { "" } else { "s" };
+                let bound = Some(format!("{suspicions} early time-out{s}"));
+                Rung { scenario: Scenario { timing: Timing::Perfect, faults, ..whole }, bound }
+            }));
+        }
+        let least = wider.first().cloned().unwrap_or(Rung { scenario: whole, bound: None });
+        let holds_fewer = |&most: &usize| least.scenario.capacity.is_none_or(|now| most < now);
+        let fewer = CAPACITIES.into_iter().filter(holds_fewer).map(|most| {
+            let scenario = Scenario { capacity: Some(most), ..least.scenario };
+            Rung { scenario, ..least.clone() }
+        });
+        Narrower { narrower: fewer.collect(), wider }
+    }
+}
+
+/// Worlds that are narrower than one of the survey.
+pub struct Narrower {
+    /// Worlds in which there is more and more of something.
+    pub wider: Vec<Rung>,
+    /// Worlds in which there is less and less than in the first of those.
+    pub narrower: Vec<Rung>,
+}
+
+/// So many messages are on a link at most, where a survey bounds them.
+const CAPACITIES: [usize; 2] = [2, 1];
 
 /// How long a message may be on its way.
 const DELAY: u8 = 1;

@@ -1,6 +1,6 @@
 //! Graphs drawn by hand.
 
-use bellwether_model::check::rows::{Fairness, Row, Rows};
+use bellwether_model::check::rows::{Fairness, OUTSIDE, Row, Rows};
 
 /// An edge: from, what happens, to.
 pub(crate) type Edge = (u32, What, u32);
@@ -28,7 +28,8 @@ pub(crate) struct Drawn {
 
 impl Drawn {
     /// The edges, of one state in their order; what is drawn as state `s` has the number
-    /// `numbers[s]`. An action that is drawn twice in one state counts once.
+    /// `numbers[s]`, and one that has no number is outside. An action that is drawn twice in one
+    /// state counts once.
     pub(crate) fn new(edges: &[Edge], numbers: &[u32]) -> Drawn {
         let mut drawn = Drawn {
             actions: vec![Vec::new(); numbers.len()],
@@ -40,7 +41,7 @@ impl Drawn {
             let from = numbers[from as usize] as usize;
             if !drawn.actions[from].contains(&what) {
                 drawn.actions[from].push(what);
-                drawn.successors[from].push(numbers[to as usize]);
+                drawn.successors[from].push(numbers.get(to as usize).copied().unwrap_or(OUTSIDE));
             }
         }
         drawn
@@ -64,11 +65,16 @@ impl Drawn {
         &self.successors[number as usize]
     }
 
-    /// Where an action leads, if it is enabled.
+    /// The states to which actions lead.
+    pub(crate) fn next(&self, number: u32) -> impl Iterator<Item = u32> + '_ {
+        self.row(number).iter().copied().filter(|&to| to != OUTSIDE)
+    }
+
+    /// Where an action leads, if it is enabled and does not lead outside.
     pub(crate) fn after(&self, number: u32, what: What) -> Option<u32> {
         let number = number as usize;
         let at = self.actions[number].iter().position(|&known| known == what)?;
-        Some(self.successors[number][at])
+        Some(self.successors[number][at]).filter(|&to| to != OUTSIDE)
     }
 }
 

@@ -3,7 +3,8 @@
 
 use super::drawn::{Drawn, Edge, What};
 use super::violation;
-use bellwether_model::check::liveness::Lasso;
+use bellwether_model::check::Watch;
+use bellwether_model::check::liveness::{self, Lasso};
 use bellwether_model::check::rows::{Fairness, Rows};
 use bellwether_model::property::Liveness;
 use proptest::prelude::*;
@@ -26,7 +27,7 @@ fn states(set: Set) -> impl Iterator<Item = u32> + Clone {
 fn reached(drawn: &Drawn, from: Set, inside: Set) -> Set {
     let mut known = from & inside;
     loop {
-        let next = states(known).flat_map(|state| drawn.row(state));
+        let next = states(known).flat_map(|state| drawn.next(state));
         let more = next.fold(known, |set, to| set | (1 << to)) & inside;
         if more == known {
             return known;
@@ -51,7 +52,7 @@ fn may_last(drawn: &Drawn, set: Set) -> bool {
         Fairness::Strong => taken(what),
     });
     let connected = states(set).all(|state| {
-        let next = drawn.row(state).iter().fold(0, |next, to| next | (1 << to));
+        let next = drawn.next(state).fold(0, |next, to| next | (1 << to));
         reached(drawn, next, set) == set
     });
     let stutters = set.count_ones() == 1 && states(set).all(|state| drawn.stutters(state));
@@ -117,8 +118,9 @@ fn what() -> impl Strategy<Value = What> {
     ]
 }
 
+/// One in seven leads outside.
 fn edges() -> impl Strategy<Value = Vec<Edge>> {
-    prop::collection::vec((0..STATES, what(), 0..STATES), 0..18)
+    prop::collection::vec((0..STATES, what(), 0..=STATES), 0..18)
 }
 
 /// What interrupts what, and where.
@@ -156,6 +158,22 @@ proptest! {
         if let Some(lasso) = lasso {
             prop_assert!(is_counterexample(&drawn, formula, &lasso), "{:?}", lasso);
         }
+    }
+
+    /// A fair execution that in the end comes only to some states is one that comes to the others
+    /// only so often.
+    #[test]
+    fn what_can_stay_in_some_states_is_what_brute_force_finds(
+        edges in edges(),
+        interrupts in interrupts(),
+        wanted in 0..64_u8,
+    ) {
+        let drawn = Drawn::new(&edges, &AS_DRAWN).interrupting(&interrupts, &AS_DRAWN);
+        let reachable = reached(&drawn, 1, Set::MAX >> 2);
+        let inside = |number| has(wanted & reachable, number);
+        let lasts = liveness::some_lasts(&drawn, inside, &mut Watch::idle()).expect("it is not");
+        let others = Liveness::AlwaysEventually(!wanted);
+        prop_assert_eq!(lasts, brute_force(&drawn, others));
     }
 
     #[test]

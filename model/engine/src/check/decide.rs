@@ -170,6 +170,10 @@ fn exact(
     let violations: Vec<_> = asked.iter().filter_map(PropertyQuery::violation).collect();
     let without_graph = without_graph(options);
     let edges = without_graph.is_none() && properties.iter().any(|p| p.kind() == Kind::Liveness);
+    let struck = (edges && world.has_boundary()).then(|| {
+        questions.push(Condition::World(World::each_fault_has_struck));
+        questions.len() as u32
+    });
     let Options { limits, first, .. } = *options;
     let started = Instant::now();
     let identity = || identity(world, properties);
@@ -197,7 +201,8 @@ fn exact(
     if edges && without_graph.is_none() {
         let no_room = || (!limits.leaves_room_for(exact.graph_bytes())).then_some(Reason::Memory);
         let (why, saved) = (cut_short.or_else(no_room), exact.saved());
-        let stopped = on_graph((exact, why), &space, &asked, first, &mut decided, &mut watch);
+        let stopped =
+            on_graph((exact, why), &space, (&asked, struck), first, &mut decided, &mut watch);
         cut_short = stopped.0;
         trouble = trouble.or(stopped.1);
         if matches!(cut_short, None | Some(Reason::FirstViolation)) {
@@ -205,7 +210,7 @@ fn exact(
         }
     } else {
         let (why, saved) = (cut_short.or(without_graph), exact.saved());
-        on_graph((exact, why), &space, &asked, first, &mut decided, &mut watch);
+        on_graph((exact, why), &space, (&asked, struck), first, &mut decided, &mut watch);
         saved.into_iter().for_each(Saved::clear);
     }
     let (bounds_met, decisions) = (space.bounds_met(), decided.into_iter().flatten().collect());
@@ -322,13 +327,16 @@ struct Missing {
     cut_short: Option<Reason>,
     premise: bool,
     leaves_boundary: bool,
+    /// Whether a fair execution that has met each kind of fault stays inside the boundary.
+    lasts: bool,
 }
 
 impl Missing {
     fn of(exact: &Exact, asked: &PropertyQuery<'_>, cut_short: Option<Reason>) -> Missing {
         let met = |question| exact.reaches(Goal { question, answer: true });
         let premise = asked.premise.is_none_or(met);
-        Missing { cut_short, premise, leaves_boundary: exact.leaves_boundary() }
+        let leaves_boundary = exact.leaves_boundary();
+        Missing { cut_short, premise, leaves_boundary, lasts: false }
     }
 }
 
@@ -344,11 +352,12 @@ fn verdict(
     let bounds = missing.leaves_boundary.then_some(Reason::Bounds);
     let incomplete = match property.kind() {
         Kind::Safety => vacuous.or(bounds),
+        Kind::Liveness if missing.lasts => vacuous.or(bounds),
         Kind::Liveness => bounds.or(vacuous),
         Kind::Reachability => bounds,
     };
     let incomplete = missing.cut_short.or(incomplete);
-    let (verdict, reason) = Verdict::of(property.kind(), found, incomplete);
+    let (verdict, reason) = Verdict::of(property.kind(), found, incomplete, missing.lasts);
     let counterexample = shown.filter(|_| verdict == Verdict::Violated);
     Decision { property: property.clone(), verdict, reason, counterexample }
 }

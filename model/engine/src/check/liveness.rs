@@ -13,7 +13,8 @@
 //! | `P ⇝ Q` | has only states without `Q` | from some state with `P` on without `Q` |
 //!
 //! A transition that leaves the boundary of the search is enabled but cannot be followed. A
-//! violation found is real nevertheless; that there is none proves nothing then.
+//! violation found is real nevertheless. If there is none, the formula is true of each fair
+//! execution that stays inside; [`some_lasts`] says whether there are any of interest.
 
 use super::rows::Rows;
 use super::{Reason, Watch};
@@ -59,6 +60,19 @@ pub fn violation<R: Rows>(
             ends.lasso(&Monitor { step, ends: |owed, n| owed && ends.may_last(n) }, watch)
         }
     }
+}
+
+/// Returns whether a fair execution stays inside the boundary of the search for ever and comes, in
+/// the end, only to states that are `wanted`.
+///
+/// # Errors
+/// The reason, if `watch` ends the search for it.
+pub fn some_lasts<R: Rows>(
+    rows: &R,
+    wanted: impl Fn(u32) -> bool,
+    watch: &mut Watch<'_>,
+) -> Result<bool, Reason> {
+    Ok(Ends::of(rows, &wanted, &wanted, watch)?.some)
 }
 
 /// Where executions that violate a formula can end up.

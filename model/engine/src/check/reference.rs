@@ -142,7 +142,7 @@ fn decide(
     incomplete: Option<Reason>,
     options: &Options,
 ) -> Decision {
-    let (verdict, reason) = Verdict::of(property.kind(), discovery.is_some(), incomplete);
+    let (verdict, reason) = Verdict::of(property.kind(), discovery.is_some(), incomplete, false);
     let counterexample = discovery.filter(|_| verdict == Verdict::Violated).map(|path| {
         let shortest = match options.engine {
             Engine::Bfs => shortest(world, property),

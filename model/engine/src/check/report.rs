@@ -54,7 +54,8 @@ pub enum Verdict {
     /// The property holds in this world.
     Holds,
     /// No execution violates the property within the [bounds](Report::bounds_met) of the search.
-    /// Some exceed them, and what follows then is not known.
+    /// Some exceed them, and what follows then is not known. Of liveness it is said only where a
+    /// fair execution that stays within them meets each kind of fault that the world has.
     HoldsWithin,
     /// The property does not hold: there is a counterexample.
     Violated,
@@ -76,16 +77,21 @@ impl Verdict {
 
     /// The verdict on a property of this kind, `shown` if an execution decides it: a violation, or
     /// for reachability an example. Otherwise the search must have been complete, but for
-    /// executions that exceed its bounds: a safety property then holds within them.
+    /// executions that exceed its bounds. A safety property then holds within them, and so does
+    /// liveness if executions `last` there.
     pub(super) fn of(
         kind: Kind,
         shown: bool,
         incomplete: Option<Reason>,
+        last: bool,
     ) -> (Verdict, Option<Reason>) {
         match (kind, shown, incomplete) {
             (Kind::Safety | Kind::Liveness, true, _) => (Verdict::Violated, None),
             (Kind::Reachability, true, _) => (Verdict::Holds, None),
             (Kind::Safety, false, Some(Reason::Bounds)) => {
+                (Verdict::HoldsWithin, Some(Reason::Bounds))
+            }
+            (Kind::Liveness, false, Some(Reason::Bounds)) if last => {
                 (Verdict::HoldsWithin, Some(Reason::Bounds))
             }
             (_, false, Some(reason)) => (Verdict::Unknown, Some(reason)),

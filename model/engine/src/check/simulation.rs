@@ -228,7 +228,8 @@ fn found(
             let violated = property.kind() == Kind::Safety;
             path.map(|path| if violated { swarm.shorten(at, &path) } else { path })
         });
-        let (verdict, reason) = Verdict::of(property.kind(), path.is_some(), Some(Reason::Sampled));
+        let sampled = Some(Reason::Sampled);
+        let (verdict, reason) = Verdict::of(property.kind(), path.is_some(), sampled, false);
         let path = path.filter(|_| verdict == Verdict::Violated);
         let counterexample = path.map(|steps| Counterexample { steps, cycle: None });
         Decision { property: property.clone(), verdict, reason, counterexample }

@@ -1,7 +1,7 @@
-//! The boundary of a search: what no state of it may have too much of, and whether executions left
-//! it.
+//! The boundary of a search: what no state of it may have too much of, whether executions left it,
+//! and which of those that did not are of interest.
 
-use super::World;
+use super::{Budget, State, World};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A bound of the search that executions may exceed.
@@ -56,6 +56,22 @@ impl Exceeded {
 }
 
 impl World {
+    /// Whether there is a bound that executions could exceed.
+    pub(crate) fn has_boundary(&self) -> bool {
+        self.scenario.capacity.is_some() || self.machine.bound().is_some()
+    }
+
+    /// Whether each kind of fault that this world has has struck. What may happen without bound is
+    /// not counted, and so not waited for.
+    pub(crate) fn each_fault_has_struck(&self, state: &State) -> bool {
+        let spent = state.spent.named();
+        let mut pairs = self.scenario.faults.named().into_iter().zip(spent);
+        pairs.all(|((_, may), (_, spent))| match may {
+            Budget::Unbounded | Budget::AtMost(0) => true,
+            Budget::AtMost(_) => spent != Budget::NONE,
+        })
+    }
+
     /// The bounds that were exceeded, in words: what there may be at most.
     pub(crate) fn bounds_met(&self, exceeded: &Exceeded) -> Vec<String> {
         let capacity = self.scenario.capacity.filter(|_| exceeded.has(Boundary::Capacity));

@@ -16,16 +16,20 @@ pub(super) type Stopped = (Option<Reason>, Option<String>);
 /// decided if something has `stopped` it before.
 ///
 /// A graph that was cut short ends in states that only look as if nothing followed, so on that
-/// nothing is decided.
+/// nothing is decided. Where executions leave the boundary of the search, `struck` asks of a state
+/// whether each kind of fault has struck; only if a fair execution can stay in such states is
+/// anything said of those that do not leave.
 pub(super) fn on_graph(
     (exact, stopped): (Exact, Option<Reason>),
     space: &Packed,
-    asked: &[PropertyQuery<'_>],
+    (asked, struck): (&[PropertyQuery<'_>], Option<u32>),
     first: bool,
     decided: &mut [Option<Decision>],
     watch: &mut Watch<'_>,
 ) -> Stopped {
     let missing: Vec<_> = asked.iter().map(|asked| Missing::of(&exact, asked, None)).collect();
+    let struck = struck.filter(|_| exact.leaves_boundary());
+    let mut lasts = None;
     let mut stopped = (stopped, None);
     let mut known = KnownGraph::Search(exact);
     for (at, asked) in asked.iter().enumerate() {
@@ -41,11 +45,18 @@ pub(super) fn on_graph(
                 None
             });
         }
+        if let (None, None, Some(struck), None) = (&found, stopped.0, struck, lasts) {
+            match known.some_lasts(struck, space, watch) {
+                Ok(found) => lasts = Some(found),
+                Err(why) => stopped = why,
+            }
+        }
         let found = found.map(|Lasso { stem, cycle }| Counterexample {
             steps: space.named(&stem),
             cycle: Some(space.named(&cycle)),
         });
-        let missing = Missing { cut_short: stopped.0, ..missing[at] };
+        let lasts = lasts.unwrap_or(false);
+        let missing = Missing { cut_short: stopped.0, lasts, ..missing[at] };
         decided[at] = Some(verdict(asked.property, found.is_some(), found, missing));
     }
     stopped
@@ -74,15 +85,7 @@ impl<'s> KnownGraph<'s> {
         let name = asked.property.name;
         let ended = |reason| (reason, None);
         watch.begin(Phase::Liveness(name)).map_err(ended)?;
-        *self = match std::mem::replace(self, KnownGraph::Nothing) {
-            KnownGraph::Search(exact) if exact.saved().is_some() => {
-                exact.computed(space, watch)?.map_or(KnownGraph::Nothing, KnownGraph::Computed)
-            }
-            KnownGraph::Search(exact) => {
-                exact.graph(space).map_or(KnownGraph::Nothing, KnownGraph::Kept)
-            }
-            known => known,
-        };
+        self.prepare(space, watch)?;
         let lasso = match self {
             KnownGraph::Kept(graph) => violation(graph, |at| graph.answers(at), formula, watch),
             KnownGraph::Computed(graph) => violation(graph, |at| graph.answers(at), formula, watch),
@@ -93,6 +96,46 @@ impl<'s> KnownGraph<'s> {
             watch.violated(name, Some(lasso.stem.len()));
         }
         Ok(lasso)
+    }
+
+    /// Whether a fair execution stays inside the boundary, and in the end where `question` is
+    /// answered with yes.
+    fn some_lasts(
+        &mut self,
+        question: u32,
+        space: &'s Packed,
+        watch: &mut Watch<'_>,
+    ) -> Result<bool, Stopped> {
+        self.prepare(space, watch).map_err(|(reason, trouble)| (Some(reason), trouble))?;
+        let bit = 1 << question;
+        let lasts = match self {
+            KnownGraph::Kept(graph) => {
+                liveness::some_lasts(graph, |at| graph.answers(at) & bit != 0, watch)
+            }
+            KnownGraph::Computed(graph) => {
+                liveness::some_lasts(graph, |at| graph.answers(at) & bit != 0, watch)
+            }
+            KnownGraph::Search(_) | KnownGraph::Nothing => Ok(false),
+        };
+        lasts.map_err(|reason| (Some(reason), None))
+    }
+
+    /// Gets the graph, the first time.
+    fn prepare(
+        &mut self,
+        space: &'s Packed,
+        watch: &mut Watch<'_>,
+    ) -> Result<(), (Reason, Option<String>)> {
+        *self = match std::mem::replace(self, KnownGraph::Nothing) {
+            KnownGraph::Search(exact) if exact.saved().is_some() => {
+                exact.computed(space, watch)?.map_or(KnownGraph::Nothing, KnownGraph::Computed)
+            }
+            KnownGraph::Search(exact) => {
+                exact.graph(space).map_or(KnownGraph::Nothing, KnownGraph::Kept)
+            }
+            known => known,
+        };
+        Ok(())
     }
 }
 
