@@ -2,8 +2,8 @@
 
 use super::table::{Cell as Place, Table};
 use super::{
-    HOLDS, LimitArgs, ProgressArgs, ProtocolArgs, Tool, UNKNOWN, WorldArgs, print as print_report,
-    status, text,
+    Exit, HOLDS, LimitArgs, ProgressArgs, ProtocolArgs, Tool, UNKNOWN, WorldArgs,
+    print as print_report, status, text,
 };
 use crate::check as checking;
 use crate::check::{Limits, Options, Reason};
@@ -86,7 +86,7 @@ executions exceed, that fail and were never promised, and that hold.";
 /// How many states of a world are searched by default.
 const STATES: u64 = 250_000;
 
-pub(super) fn run(tool: Tool, args: &SurveyArgs) -> anyhow::Result<u8> {
+pub(super) fn run(tool: Tool, args: &SurveyArgs) -> anyhow::Result<Exit> {
     if let Some([protocol, world]) = args.show.as_deref() {
         return show(tool, args, protocol, world);
     }
@@ -101,21 +101,13 @@ pub(super) fn run(tool: Tool, args: &SurveyArgs) -> anyhow::Result<u8> {
     let rows = survey(&protocols, args.settings(), &|name| bar.step(name));
     bar.finish();
     let rows = rows?;
-    if let Some(file) = &args.svg {
-        std::fs::write(file, matrix::svg(&worlds, &rows))
-            .with_context(|| format!("writing {}; give --svg another file", file.display()))?;
-    }
-    let mut out = text::stdout(args.ascii);
-    if args.json {
-        let worlds: Vec<_> = worlds.iter().map(described).collect();
-        let object = json!({ "nodes": args.nodes, "worlds": worlds, "protocols": rows });
-        text::print_json(&object, args.ascii)?;
-    } else if args.markdown {
-        write!(out, "{}", matrix::markdown(&worlds, &rows))?;
-    } else {
-        print(tool, &mut out, &worlds, &rows, args.ascii)?;
-    }
-    Ok(if rows.iter().any(was_interrupted) { UNKNOWN } else { HOLDS })
+    let exit = Exit::with(if rows.iter().any(was_interrupted) { UNKNOWN } else { HOLDS });
+    let saved = match &args.svg {
+        Some(file) => std::fs::write(file, matrix::svg(&worlds, &rows))
+            .with_context(|| format!("writing {}; give --svg another file", file.display())),
+        None => Ok(()),
+    };
+    Ok(exit.saved(saved).told(print(tool, args, &worlds, &rows)))
 }
 
 /// Whether something is unknown because the search was interrupted.
@@ -141,6 +133,24 @@ fn described(world: &Surrounding) -> serde_json::Value {
 }
 
 fn print(
+    tool: Tool,
+    args: &SurveyArgs,
+    worlds: &[Surrounding],
+    rows: &[Row],
+) -> anyhow::Result<()> {
+    let mut out = text::stdout(args.ascii);
+    if args.json {
+        let worlds: Vec<_> = worlds.iter().map(described).collect();
+        let object = json!({ "nodes": args.nodes, "worlds": worlds, "protocols": rows });
+        text::print_json(&object, args.ascii)
+    } else if args.markdown {
+        Ok(write!(out, "{}", matrix::markdown(worlds, rows))?)
+    } else {
+        print_table(tool, &mut out, worlds, rows, args.ascii)
+    }
+}
+
+fn print_table(
     tool: Tool,
     out: &mut impl Write,
     worlds: &[Surrounding],
@@ -188,7 +198,7 @@ fn print(
 }
 
 /// Shows what goes wrong in one cell.
-fn show(tool: Tool, args: &SurveyArgs, name: &str, world: &str) -> anyhow::Result<u8> {
+fn show(tool: Tool, args: &SurveyArgs, name: &str, world: &str) -> anyhow::Result<Exit> {
     let protocol = tool.registry.find(name)?;
     let worlds = surroundings(args.nodes.into());
     let Some(found) = worlds.iter().find(|known| known.name == world) else {
@@ -210,10 +220,18 @@ fn show(tool: Tool, args: &SurveyArgs, name: &str, world: &str) -> anyhow::Resul
     let report = checking::check(&world, &asked, &options, &mut |event| bar.tell("", event));
     bar.finish();
     let report = report?;
-    let mut out = text::stdout(args.ascii);
-    writeln!(out, "{}: {}", found.name, found.meaning)?;
-    writeln!(out, "{} check {name} {}\n", tool.called(), WorldArgs::typed(&scenario))?;
+    let exit = Exit::with(status(report.verdict()));
     let protocol = ProtocolArgs { protocol: name.to_owned(), variant: None, rules: Vec::new() };
-    print_report(tool, &report, &protocol, &Vec::new(), args.ascii)?;
-    Ok(status(report.verdict()))
+    let typed = WorldArgs::typed(&scenario);
+    let told = writeln!(
+        text::stdout(args.ascii),
+        "{}: {}\n{} check {name} {typed}\n",
+        found.name,
+        found.meaning,
+        tool.called()
+    );
+    let told = told
+        .map_err(anyhow::Error::from)
+        .and_then(|()| print_report(tool, &report, &protocol, &Vec::new(), args.ascii));
+    Ok(exit.told(told))
 }
