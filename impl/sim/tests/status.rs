@@ -18,7 +18,9 @@ const LINES: &[(&str, i32)] = &[
     ("run --runs 1000000 --max-seconds 0 --json", 3),
     ("failover --protocol bully --nodes 3", 0),
     ("failover --nodes 1", 2),
+    ("help run", 0),
     ("help rum", 2),
+    ("--version", 0),
 ];
 
 fn program() -> Command {

@@ -28,9 +28,13 @@ impl Exit {
     }
 
     /// Prints this.
-    pub(super) fn tell(mut self, text: &str) -> Exit {
+    pub(super) fn tell(self, text: &str) -> Exit {
         let mut out = io::stdout().lock();
-        let told = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+        self.told(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
+    }
+
+    /// Takes note of what came of printing.
+    pub(super) fn told(mut self, told: io::Result<()>) -> Exit {
         if let Err(error) = told
             && error.kind() != io::ErrorKind::BrokenPipe
         {

@@ -11,7 +11,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use self::exit::complain;
+use self::exit::{Exit, complain};
 use self::signals::Stop;
 
 /// No invariant was broken, or the command did what it was asked.
@@ -48,9 +48,15 @@ enum Command {
 /// Runs the command line; what it returns is the exit status.
 #[must_use]
 pub fn main() -> ExitCode {
-    let command = Cli::parse().command;
     let stop = Stop::on_signals();
-    let done = match command {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            let status = u8::try_from(error.exit_code()).unwrap_or(USAGE);
+            return Exit::with(status, &stop).told(error.print()).code();
+        }
+    };
+    let done = match cli.command {
         Command::Run(args) => run::run(&args, &stop),
         Command::Replay(args) => Ok(replay::run(&args, &stop)),
         Command::Failover(args) => failover::run(&args, &stop),

@@ -66,8 +66,8 @@ fn is_closed_pipe(error: &anyhow::Error) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{HOLDS_WITHIN, UNKNOWN, VIOLATED};
     use super::*;
+    use crate::cli::{HOLDS_WITHIN, UNKNOWN, VIOLATED};
     use anyhow::anyhow;
 
     fn error(kind: io::ErrorKind) -> Result<(), io::Error> {
