@@ -197,8 +197,8 @@ fn every_flag_that_writes_a_file_is_tried_with_a_full_disk() {
     }
 }
 
-/// While nothing reads what it prints, the first Ctrl-C changes nothing, and the second ends it with
-/// what it has found.
+/// While nothing reads what it prints, the first Ctrl-C changes nothing, and the second ends it
+/// with what it has found.
 #[test]
 fn a_second_signal_while_it_prints_keeps_the_status() {
     for signal in [Signal::INT, Signal::TERM] {
