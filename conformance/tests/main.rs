@@ -20,6 +20,7 @@ mod random_walks;
 mod replay;
 mod rings;
 mod roll_call;
+mod status;
 mod stoller;
 mod style;
 mod wrapper;

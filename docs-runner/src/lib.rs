@@ -2,18 +2,21 @@
 //!
 //! A `console` block shows commands of one program and what they print: [`Console`]. An `sh` block
 //! is copied into a shell: [`Checkout`]. [`refused`] runs the command lines that a program refuses,
-//! and [`is_shown`] compares a part of a page with what a test has made.
+//! [`other_statuses`] those whose output is lost, and [`is_shown`] compares a part of a page with
+//! what a test has made.
 //!
 //! It is not `trycmd`: that runs no `sh` blocks, wants all output and each exit status in the page,
 //! and stops no services.
 
 mod console;
 mod lines;
+mod outputs;
 mod pages;
 mod shell;
 
 pub use console::Console;
 pub use lines::refused;
+pub use outputs::{other_statuses, without_verdict};
 pub use pages::{Block, blocks, is_shown, pages, root};
 pub use shell::{Checkout, How};
 

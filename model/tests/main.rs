@@ -33,6 +33,7 @@ mod raft_election;
 mod recommended;
 mod report;
 mod rings;
+mod status;
 mod stoller;
 mod stoller_parts;
 mod stoller_rules;

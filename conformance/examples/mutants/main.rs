@@ -19,6 +19,7 @@ mod set;
 
 use anyhow::{Result, ensure};
 use clap::Parser;
+use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use run::Run;
@@ -40,7 +41,7 @@ struct Arguments {
 
 fn main() -> ExitCode {
     run(&Arguments::parse()).unwrap_or_else(|error| {
-        eprintln!("error: {error:#}");
+        let _ = writeln!(io::stderr(), "error: {error:#}");
         ExitCode::from(2)
     })
 }
@@ -55,7 +56,7 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
     if !arguments.right {
         run.wrong()?;
     }
-    run.summarize()
+    Ok(run.summarize())
 }
 
 #[cfg(test)]

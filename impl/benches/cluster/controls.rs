@@ -14,7 +14,7 @@ use super::members::Members;
 use super::network::Loopback;
 use super::probe::Probe;
 use super::process;
-use super::report::table;
+use super::report::{note, say, table};
 use super::resource::Resource;
 use super::soak::{ENDED_EARLY, LIMIT, timing};
 use super::wait;
@@ -109,7 +109,7 @@ impl Watched {
 pub(crate) fn run(args: &Args, control: Control) -> anyhow::Result<ExitCode> {
     let report = control_report(args, control)?;
     if args.json {
-        println!("{report:#}");
+        say(format_args!("{report:#}"));
     } else {
         print(&report, control);
     }
@@ -143,7 +143,7 @@ pub(crate) fn control_report(args: &Args, control: Control) -> anyhow::Result<Va
         };
         round["round"] = json!(number);
         if !args.json {
-            eprintln!("{number:4}/{}  {round}", args.rounds);
+            note(format_args!("{number:4}/{}  {round}", args.rounds));
         }
         rounds.push(round);
     }
@@ -231,15 +231,15 @@ fn print(report: &Value, control: Control) {
         ("shared epoch", "shared"),
     ];
     let heads = if control == Control::ForkedLists { &forked[..] } else { &killed[..] };
-    print!("{}", table(heads, report["rounds"].as_array().into_iter().flatten()));
+    say(table(heads, report["rounds"].as_array().into_iter().flatten()).trim_end());
     if report["ended_early"] == true {
-        println!("\nEnded before all rounds were done.");
+        say("\nEnded before all rounds were done.");
     }
     match report["violations"].as_array() {
         Some(violations) if !violations.is_empty() => {
-            println!("\nVIOLATED, {} times or more; the first:", violations.len());
-            violations.iter().take(SHOWN).for_each(|violation| println!("  {violation}"));
+            say(format_args!("\nVIOLATED, {} times or more; the first:", violations.len()));
+            violations.iter().take(SHOWN).for_each(|violation| say(format_args!("  {violation}")));
         }
-        _ => println!("\nNothing was violated."),
+        _ => say("\nNothing was violated."),
     }
 }

@@ -13,7 +13,7 @@ use super::etcd::{self, Etcd, Times};
 use super::members::Members;
 use super::network::Loopback;
 use super::probe::agent;
-use super::report::{milliseconds, quantile, table};
+use super::report::{milliseconds, note, quantile, say, table};
 use super::resource::Resource;
 use super::wait;
 
@@ -70,7 +70,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         all.push(theirs("etcd, lease 1 s", times(600, 1))?);
         all.push(theirs("etcd, default", times(1_000, 2))?);
     } else {
-        eprintln!("etcd and etcdctl are not installed: Bellwether alone is measured.");
+        note("etcd and etcdctl are not installed: Bellwether alone is measured.");
     }
     let mut random = ChaCha8Rng::seed_from_u64(args.seed);
     for measured in &all {
@@ -81,7 +81,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         for measured in &mut all {
             let time = measured.kill(random.random())?;
             if !args.json {
-                eprintln!("{number:4}/{}  {time:>8.1?}  {}", args.kills, measured.name);
+                note(format_args!("{number:4}/{}  {time:>8.1?}  {}", args.kills, measured.name));
             }
         }
     }
@@ -89,7 +89,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     anyhow::ensure!(wrong.is_empty(), "{wrong:#?}");
     let report = report(&all);
     if args.json {
-        println!("{report:#}");
+        say(format_args!("{report:#}"));
     } else {
         print(&report);
     }
@@ -251,5 +251,5 @@ fn print(report: &Value) {
         ("median / floor", "median_of_floor"),
         ("median / ours", "median_of_ours"),
     ];
-    print!("{}", table(&heads, report["rows"].as_array().into_iter().flatten()));
+    say(table(&heads, report["rows"].as_array().into_iter().flatten()).trim_end());
 }

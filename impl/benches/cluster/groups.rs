@@ -16,7 +16,7 @@ use super::members::Members;
 use super::network::Loopback;
 use super::probe::agent;
 use super::quiescent::{Said, allow_many_files, spent};
-use super::report::{milliseconds, quantile, table};
+use super::report::{milliseconds, note, quantile, say, table};
 use super::wait;
 
 /// How long between two questions for the leaders, after a daemon was killed.
@@ -57,7 +57,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let report = measure(args)?;
     if args.json {
-        println!("{report:#}");
+        say(format_args!("{report:#}"));
     } else {
         let heads = [
             ("cluster", "cluster"),
@@ -68,7 +68,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             ("KiB, each", "kib"),
             ("changes", "changes"),
         ];
-        print!("{}", table(&heads, report["quiescent"].as_array().into_iter().flatten()));
+        say(table(&heads, report["quiescent"].as_array().into_iter().flatten()).trim_end());
         let heads = [
             ("killed", "killed"),
             ("groups", "groups"),
@@ -76,8 +76,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             ("p99, ms", "p99_ms"),
             ("longest, ms", "longest_ms"),
         ];
-        print!("{}", table(&heads, [&report["failover"]]));
-        println!("groups that each node leads: {}", report["led"]);
+        say(table(&heads, [&report["failover"]]).trim_end());
+        say(format_args!("groups that each node leads: {}", report["led"]));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -85,7 +85,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 fn measure(args: &Args) -> anyhow::Result<Value> {
     anyhow::ensure!(args.groups > 0 && args.nodes > 1, "some groups, and two nodes or more");
     allow_many_files()?;
-    eprintln!("{} groups in {} daemons", args.groups, args.nodes);
+    note(format_args!("{} groups in {} daemons", args.groups, args.nodes));
     let mut shared = start(args.nodes, args.groups)?;
     let one = std::slice::from_ref(&shared);
     let mut rows = vec![row("groups", one, u32::from(args.groups), args.time)?];
@@ -93,7 +93,7 @@ fn measure(args: &Args) -> anyhow::Result<Value> {
     let failover = failover(&mut shared, args.nodes)?;
     drop(shared);
     if args.single > 0 {
-        eprintln!("{} clusters of {} daemons", args.single, args.nodes);
+        note(format_args!("{} clusters of {} daemons", args.single, args.nodes));
         let all: anyhow::Result<Vec<_>> = (0..args.single).map(|_| start(args.nodes, 0)).collect();
         rows.push(row("of their own", &all?, u32::from(args.single), args.time)?);
     }

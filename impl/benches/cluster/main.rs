@@ -31,6 +31,8 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory as _, Parser};
 
+use report::note;
+
 /// Processes of the daemon, under faults and under the clock
 #[derive(Debug, Parser)]
 #[command(name = "cluster", bin_name = "cargo bench -p bellwether --bench cluster --")]
@@ -79,7 +81,7 @@ fn main() -> ExitCode {
         None => run(&arguments),
     };
     result.unwrap_or_else(|error| {
-        eprintln!("error: {error:#}");
+        note(format_args!("error: {error:#}"));
         ExitCode::FAILURE
     })
 }
@@ -128,7 +130,7 @@ fn contain(arguments: &[OsString], needed: bool) -> anyhow::Result<()> {
     if !namespaces::are_ours() {
         let why = namespaces::enter(arguments);
         anyhow::ensure!(!needed, "{why}");
-        eprintln!("{why}; nodes are reached on loopback.");
+        note(format_args!("{why}; nodes are reached on loopback."));
     }
     namespaces::settle_in()?;
     wait::heed_signals()

@@ -14,7 +14,7 @@ use super::cluster::{Cluster, Security, Setup, daemon, quorum_section};
 use super::members::Members;
 use super::network::Loopback;
 use super::probe::agent;
-use super::report::{milliseconds, table};
+use super::report::{milliseconds, note, say, table};
 use super::wait;
 
 /// Measure messages, processor time and memory of clusters in which nothing happens
@@ -57,14 +57,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let mut good = true;
     for &nodes in &args.nodes {
         for protocol in &args.protocol {
-            eprintln!("{nodes} nodes, {protocol}");
+            note(format_args!("{nodes} nodes, {protocol}"));
             let row = measure(args, nodes, protocol)?;
             good &= row["agreed_ms"].is_number();
             rows.push(row);
         }
     }
     if args.json {
-        println!("{:#}", Value::from(rows));
+        say(format_args!("{:#}", Value::from(rows)));
     } else {
         let heads = [
             ("nodes", "nodes"),
@@ -77,7 +77,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             ("MiB, leader", "leader_mib"),
             ("changes", "changes"),
         ];
-        print!("{}", table(&heads, &rows));
+        say(table(&heads, &rows).trim_end());
     }
     Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -132,7 +132,9 @@ fn measure(args: &Args, nodes: u16, protocol: &str) -> anyhow::Result<Value> {
             last = followed;
             let used: Duration = spent_by_all(&cluster, nodes);
             let elapsed = start.elapsed();
-            eprintln!("  {elapsed:6.1?}: {followed} of {nodes} follow one; CPU {used:.1?}");
+            note(format_args!(
+                "  {elapsed:6.1?}: {followed} of {nodes} follow one; CPU {used:.1?}"
+            ));
         }
         wait::sleep(Duration::from_millis(100))?;
     }

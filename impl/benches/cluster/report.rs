@@ -1,10 +1,21 @@
 //! What the measurements print.
 
-use std::fmt::Write as _;
+use std::fmt::{Display, Write as _};
+use std::io::{self, Write as _};
 use std::time::Duration;
 
 use comfy_table::{CellAlignment, Table, presets};
 use serde_json::Value;
+
+/// Prints a line of what was found. The exit status says it too, whoever reads this.
+pub(crate) fn say(line: impl Display) {
+    let _ = writeln!(io::stdout(), "{line}");
+}
+
+/// Prints a line on what is going on.
+pub(crate) fn note(line: impl Display) {
+    let _ = writeln!(io::stderr(), "{line}");
+}
 
 /// With one digit after the point.
 pub(crate) fn milliseconds(time: Duration) -> f64 {

@@ -19,7 +19,7 @@ use super::namespaces::{self, Namespaces};
 use super::network::{Network, Slow};
 use super::probe::Probe;
 use super::relay::Relays;
-use super::report::{milliseconds, quantile, table};
+use super::report::{milliseconds, note, quantile, say, table};
 use super::resource::Resource;
 use super::wait;
 
@@ -177,7 +177,7 @@ pub(crate) fn timing(pace: f64) -> Timing {
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let report = soak(args)?;
     if args.json {
-        println!("{report:#}");
+        say(format_args!("{report:#}"));
     } else {
         print(&report);
     }
@@ -228,7 +228,7 @@ impl Soak {
         members.observers.insert(OBSERVER);
         let rates = (1..=NODES).map(|node| format!("{:.2}", rate(node, drift)));
         let rates = rates.collect::<Vec<_>>().join(", ");
-        eprintln!("{members}; {}; rates of the clocks: {rates}.", network.name());
+        note(format_args!("{members}; {}; rates of the clocks: {rates}.", network.name()));
         let resource = Resource::serve()?;
         let network_timeout = Duration::from_secs(1).mul_f64(args.pace.max(1.0));
         let setup = Setup {
@@ -326,7 +326,9 @@ impl Soak {
         if !self.args.json {
             let (count, time) = (self.args.faults, self.start.elapsed().as_secs());
             let name = kind.name();
-            eprintln!("{number:4}/{count}  {time:4} s  {gap:>8.1?} without a write  {name}");
+            note(format_args!(
+                "{number:4}/{count}  {time:4} s  {gap:>8.1?} without a write  {name}"
+            ));
         }
         Ok(())
     }
@@ -391,7 +393,7 @@ impl Soak {
             "violations": violations,
         });
         if !violations.is_empty() {
-            eprintln!("The files of the nodes: {}", self.cluster.keep().display());
+            note(format_args!("The files of the nodes: {}", self.cluster.keep().display()));
         }
         Ok(report)
     }
@@ -415,11 +417,11 @@ fn print(report: &Value) {
         ("at most", "gap_longest_ms"),
         ("bound", "bound_ms"),
     ];
-    print!("{}", table(&heads, report["kinds"].as_array().into_iter().flatten()));
+    say(table(&heads, report["kinds"].as_array().into_iter().flatten()).trim_end());
     if let Some(why) = report["ended_early"].as_str() {
-        println!("\nEnded before {} faults were struck: {why}.", report["asked_for"]);
+        say(format_args!("\nEnded before {} faults were struck: {why}.", report["asked_for"]));
     }
-    println!(
+    say(format_args!(
         "\n{} faults in {} s, {} lists of members, {} epochs, {} writes accepted, {} of old epochs \
          refused; {} answers of nodes. Nearest to its bound: {} of {} ms.",
         report["faults"],
@@ -431,20 +433,20 @@ fn print(report: &Value) {
         report["answers"],
         report["tightest_ms"][0],
         report["tightest_ms"][1],
-    );
+    ));
     if let Some(pieces) = report["pieces"].as_u64().filter(|&pieces| pieces > 0) {
-        println!(
+        say(format_args!(
             "{} of {pieces} pieces of data were {} ms late or more, in one way: for {}% of round \
              trips.",
             report["pieces_slow"], report["slower_ms"], report["slow_trips_percent"],
-        );
+        ));
     }
-    println!("In the end: {}.", report["members"].as_str().unwrap_or_default());
+    say(format_args!("In the end: {}.", report["members"].as_str().unwrap_or_default()));
     match report["violations"].as_array() {
         Some(violations) if !violations.is_empty() => {
-            println!("VIOLATED:");
-            violations.iter().for_each(|violation| println!("  {violation}"));
+            say("VIOLATED:");
+            violations.iter().for_each(|violation| say(format_args!("  {violation}")));
         }
-        _ => println!("Nothing was violated."),
+        _ => say("Nothing was violated."),
     }
 }

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::cluster::Security;
 use super::controls::{self, Control};
+use super::report::say;
 use super::soak::{self, Args, Choice};
 use super::{alone, etcd, groups, members, namespaces, probe, relay, resource, slow, wait};
 
@@ -67,7 +68,7 @@ pub(crate) fn asked_for(arguments: &[OsString]) -> Option<Vec<&'static str>> {
 /// Runs them one after another.
 pub(crate) fn run(arguments: &[OsString], asked: &[&str]) -> anyhow::Result<ExitCode> {
     if arguments.iter().any(|argument| argument == "--list") {
-        asked.iter().for_each(|name| println!("{name}: test"));
+        asked.iter().for_each(|name| say(format_args!("{name}: test")));
         return Ok(ExitCode::SUCCESS);
     }
     namespaces::settle_in()?;
@@ -75,11 +76,11 @@ pub(crate) fn run(arguments: &[OsString], asked: &[&str]) -> anyhow::Result<Exit
     for (name, test) in TESTS.iter().filter(|(name, _)| asked.contains(name)) {
         if *name == IN_NAMESPACES && !namespaces::are_ours() {
             let why = namespaces::enter(&[IN_NAMESPACES.into(), "--exact".into()]);
-            println!("test {name} ... ignored: {why}");
+            say(format_args!("test {name} ... ignored: {why}"));
             continue;
         }
-        test().inspect_err(|_| println!("test {name} ... FAILED"))?;
-        println!("test {name} ... ok");
+        test().inspect_err(|_| say(format_args!("test {name} ... FAILED")))?;
+        say(format_args!("test {name} ... ok"));
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -11,6 +11,7 @@ mod report;
 mod tests;
 mod trial;
 
+use std::io::{self, Write as _};
 use std::path::PathBuf;
 
 use anyhow::Context;
@@ -28,14 +29,18 @@ struct Args {
 
 fn main() -> anyhow::Result<()> {
     let Args { out } = Args::parse();
-    print!("{}", report::tables()?);
+    let tables = report::tables()?;
     if let Some(folder) = out {
         std::fs::create_dir_all(&folder)
             .with_context(|| format!("cannot create the folder {}", folder.display()))?;
         let file = folder.join("detectors.svg");
         std::fs::write(&file, plot::draw()?)
             .with_context(|| format!("cannot write {}", file.display()))?;
-        eprintln!("drew {}", file.display());
+        let _ = writeln!(io::stderr(), "drew {}", file.display());
     }
-    Ok(())
+    match io::stdout().write_all(tables.as_bytes()) {
+        // A reader that has gone has read enough.
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
+        _ => Ok(()),
+    }
 }

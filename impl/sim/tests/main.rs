@@ -3,4 +3,5 @@
 mod cli;
 mod failover;
 mod runs;
+mod status;
 mod wrong;

@@ -60,7 +60,7 @@ impl Visitor for Explain<'_> {
         let open = config.security_warning().into_iter().chain(config.http_warning());
         let open = open.chain(environment::warnings()).chain(health::warning(config.health()));
         for warning in config::warning::<C>().into_iter().chain(open) {
-            eprintln!("warning: {warning}");
+            warn(&warning);
         }
         let Self(args, given) = self;
         // It was read a moment ago. If it is gone by now, no value is said to be from it.
@@ -90,6 +90,12 @@ impl Visitor for Explain<'_> {
     }
 }
 
+fn warn(warning: &str) {
+    use std::io::Write as _;
+    // Without a reader it is as good a configuration.
+    let _ = writeln!(std::io::stderr(), "warning: {warning}");
+}
+
 /// When certificates expire. One that expires soon, or a file that cannot be read, is warned of;
 /// one that has expired is an error.
 fn certificates(files: Vec<Result<Vec<Expiry>, config::Error>>) -> Result<String, config::Error> {
@@ -97,13 +103,13 @@ fn certificates(files: Vec<Result<Vec<Expiry>, config::Error>>) -> Result<String
     let (mut text, mut over) = (String::new(), Vec::new());
     for file in files {
         let expiries = file.unwrap_or_else(|error| {
-            eprintln!("warning: {error}");
+            warn(&error.to_string());
             Vec::new()
         });
         for expiry in expiries {
             match expiry.warning(now) {
                 Some(warning) if expiry.is_over(now) => over.push(warning),
-                Some(warning) => eprintln!("warning: {warning}"),
+                Some(warning) => warn(&warning),
                 None => {}
             }
             let (end, days) = (format_rfc3339_seconds(expiry.not_after), expiry.days_left(now));

@@ -53,18 +53,20 @@ pub(crate) fn events(args: &EventsArgs) -> Result<ExitCode, Failure> {
     let client = args.target.reader()?;
     let mut last: Option<String> = None;
     let mut connected = false;
+    let mut told = Ok(true);
     loop {
         let seen = last.clone();
         let goes_on = client.follow(seen.as_deref(), |id, change| {
             connected = true;
             last = Some(id.to_owned());
             let text = if args.target.json { format!("{change}\n") } else { line(change) };
-            put(&text).is_ok()
+            told = put(&text);
+            matches!(told, Ok(true))
         });
         match goes_on {
             Ok(true) => {}
-            // The reader of the output has gone.
-            Ok(false) => return Ok(ExitCode::SUCCESS),
+            // The reader of the output has gone, or there is no room for it.
+            Ok(false) => return told.map(|_| ExitCode::SUCCESS),
             Err(failure) if !connected => return Err(failure),
             Err(_) => {}
         }

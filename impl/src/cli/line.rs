@@ -7,7 +7,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Command, CommandFactory, FromArgMatches};
 
-use super::{CONFIGURATION, Cli, complaint, log};
+use super::{CONFIGURATION, Cli, complaint, is_read, log};
 
 /// What was asked, and which flags and variables of the environment have a part in it.
 pub(crate) struct Line {
@@ -53,11 +53,19 @@ pub(crate) fn read() -> Result<Line, ExitCode> {
     let line = read.map_err(|error| {
         let plain: Vec<&str> = words.iter().filter_map(|word| word.to_str()).collect();
         let message = in_environment(&command, &words, &error);
+        let status = u8::try_from(error.exit_code()).unwrap_or(CONFIGURATION);
         match message.or_else(|| complaint::complaint(&command, &plain, &error)) {
             Some(message) => log::complain(message),
-            None => drop(error.print()),
+            None => {
+                if let Err(failure) = is_read(error.print())
+                    && status == 0
+                {
+                    log::complain(failure.error.to_string());
+                    return ExitCode::from(failure.status);
+                }
+            }
         }
-        ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(CONFIGURATION))
+        ExitCode::from(status)
     })?;
     let is_set_to_nothing = |given: &&Given| given.value.as_deref() == Some("");
     let Some(empty) = line.given.iter().find(is_set_to_nothing) else { return Ok(line) };

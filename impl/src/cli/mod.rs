@@ -28,8 +28,10 @@ mod script;
 mod service;
 mod status;
 
+use std::io::{ErrorKind, Write as _};
 use std::process::ExitCode;
 
+use anyhow::anyhow;
 use clap::{Parser, Subcommand};
 
 use self::line::Line;
@@ -155,21 +157,36 @@ fn run(line: &Line) -> Result<ExitCode, Failure> {
     }
 }
 
-/// Writes to standard output. A reader that has hung up (`| head`) is no error.
-pub(crate) fn print(text: &str) -> Result<(), Failure> {
-    match put(text) {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-            Err(Failure::runtime(error))
-        }
-        Ok(()) | Err(_) => Ok(()),
+/// Ends a command that has found something: the exit status is that, whoever reads the text. If it
+/// cannot be written, a success is none any more.
+pub(crate) fn found(status: u8, text: &str) -> Result<ExitCode, Failure> {
+    match print(text) {
+        Err(failure) if status == 0 => Err(failure),
+        Err(failure) => Err(Failure { status, ..failure }),
+        Ok(()) => Ok(ExitCode::from(status)),
     }
 }
 
-/// Writes to standard output, for what must know whether it is read.
-pub(crate) fn put(text: &str) -> std::io::Result<()> {
-    use std::io::Write as _;
+/// Writes to standard output. A reader that has hung up (`| head`) is no error.
+pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    put(text).map(drop)
+}
+
+/// Writes to standard output, and returns whether that has a reader still.
+pub(crate) fn put(text: &str) -> Result<bool, Failure> {
     let mut out = std::io::stdout().lock();
-    out.write_all(text.as_bytes()).and_then(|()| out.flush())
+    is_read(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
+}
+
+/// Whether what was written has a reader.
+fn is_read(written: std::io::Result<()>) -> Result<bool, Failure> {
+    match written {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
+        Err(error) => Err(Failure::runtime(anyhow!(
+            "cannot print all of it: {error}; send it where there is room"
+        ))),
+    }
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ use bellwether::status::{
 use humantime::{format_duration, format_rfc3339_seconds};
 
 use super::overrides::SecurityArgs;
-use super::{Failure, print, put};
+use super::{Failure, found, put};
 
 /// How long between two questions.
 const AGAIN: Duration = Duration::from_secs(1);
@@ -79,8 +79,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
         return watch(args, ask);
     }
     let report = ask().map_err(Failure::unreachable)?;
-    print(&text(args, &report)?)?;
-    Ok(ExitCode::from(u8::from(!is_led(&report))))
+    found(u8::from(!is_led(&report)), &text(args, &report)?)
 }
 
 /// Asks again and again, until the output is not read any more. On a terminal each answer takes the
@@ -96,7 +95,7 @@ fn watch(args: &Args, ask: impl Fn() -> Result<Told, QueryError>) -> Result<Exit
             }
             Err(error) => format!("{error}\n"),
         };
-        if put(&format!("{clear}{text}")).is_err() {
+        if !put(&format!("{clear}{text}"))? {
             return Ok(ExitCode::SUCCESS);
         }
         std::thread::sleep(AGAIN);

@@ -29,6 +29,7 @@ mod roles;
 mod security;
 mod service;
 mod standing;
+mod status;
 mod storage;
 mod strangers;
 mod vanished;

@@ -1,7 +1,7 @@
 //! `check`, whose states are searched as a dataflow.
 
 use crate::{Hosts, decide};
-use bellwether_tool::cli::{More, QuestionArgs, Tool};
+use bellwether_tool::cli::{Exit, More, QuestionArgs, Tool};
 use clap::{Args, Command, FromArgMatches};
 use std::path::PathBuf;
 
@@ -57,7 +57,7 @@ fn process(text: &str) -> Result<usize, String> {
     text.parse().map_err(|_| "give the number of a host, the first is 0".to_owned())
 }
 
-fn run(tool: Tool, args: &CheckArgs) -> anyhow::Result<u8> {
+fn run(tool: Tool, args: &CheckArgs) -> anyhow::Result<Exit> {
     let world = args.question.world(tool)?;
     let properties = args.question.properties(&world)?;
     let options = args.question.options();

@@ -6,6 +6,7 @@ mod docs;
 mod exact;
 mod processes;
 mod resume;
+mod status;
 
 /// What draws random worlds is that of the checker's own tests.
 #[path = "../../tests/differential/draw.rs"]

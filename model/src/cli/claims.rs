@@ -5,12 +5,12 @@ mod json;
 mod markdown;
 mod print;
 
-use super::{HOLDS, LimitArgs, ProgressArgs, UNKNOWN, VIOLATED, text};
+use super::{Exit, HOLDS, LimitArgs, ProgressArgs, UNKNOWN, VIOLATED, stopped, text};
 use crate::check::Limits;
 use crate::claims::{Claim, Cures, Judged, Ledger, Runner, Source};
 use anyhow::anyhow;
 use clap::Args;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::PathBuf;
 
 /// The flags of `claims`.
@@ -76,10 +76,9 @@ in the ledger; 3 a check was cut short, so nothing is claimed.";
 /// No check of the ledger needs so many states. One that does has no bound where it needs one.
 const ENOUGH_STATES: u64 = 8_000_000;
 
-pub(super) fn run(args: &ClaimsArgs) -> anyhow::Result<u8> {
+pub(super) fn run(args: &ClaimsArgs) -> anyhow::Result<Exit> {
     if args.programs {
-        print::programs(&mut text::stdout(args.ascii))?;
-        return Ok(HOLDS);
+        return Ok(Exit::with(HOLDS).told(print::programs(&mut text::stdout(args.ascii))));
     }
     let ledger = args.ledger.as_deref().map_or_else(Ledger::load, Ledger::load_from)?;
     let chosen = ledger.select(&args.numbers, args.source.as_deref())?;
@@ -98,42 +97,61 @@ pub(super) fn run(args: &ClaimsArgs) -> anyhow::Result<u8> {
     let judged = runner.judge(&chosen, &|number| bar.step(&format!("claim {number}")));
     bar.finish();
     let judged = judged.map_err(|wrong| anyhow!("the ledger cannot be run: {wrong}"))?;
+    Ok(Exit::with(status(&judged)).told(print(args, &judged)))
+}
+
+fn print(args: &ClaimsArgs, judged: &[Judged<'_>]) -> anyhow::Result<()> {
+    let mut out = text::stdout(args.ascii);
     if args.json {
-        text::print_json(&json::of(&judged), args.ascii)?;
+        text::print_json(&json::of(judged), args.ascii)?;
     } else if args.markdown {
-        write!(text::stdout(args.ascii), "{}", markdown::of(&judged))?;
+        write!(out, "{}", markdown::of(judged))?;
     } else {
-        print::all(&mut text::stdout(args.ascii), args, &judged)?;
+        print::all(&mut out, args, judged)?;
     }
-    Ok(status(&judged))
+    Ok(())
 }
 
 /// States of a world in which a change is tried: one that needs more helps no reader to see why.
 const CHANGED_STATES: u64 = 400_000;
 
-/// Prints the smallest changes of rules under which each claim holds.
-fn cures(runner: &Runner, chosen: &[(&Source, &Claim)]) -> anyhow::Result<u8> {
+/// Prints the smallest changes of rules under which each claim holds, as they are found. When the
+/// search is interrupted, nothing is claimed of what was not tried.
+fn cures(runner: &Runner, chosen: &[(&Source, &Claim)]) -> anyhow::Result<Exit> {
     let states = runner.limits.states.map(|states| states.min(CHANGED_STATES));
     let runner = Runner { limits: Limits { states, ..runner.limits }, ..*runner };
     let mut out = std::io::stdout();
     for (source, claim) in chosen {
         let number = claim.number;
-        match runner.cures(source, claim).map_err(|wrong| anyhow!("claim {number}: {wrong}"))? {
-            None => writeln!(out, "{number}: it is not decided by properties of one protocol")?,
-            Some(Cures { tried, found }) if found.is_empty() => {
-                writeln!(out, "{number}: none of {tried} changes of one or two rules")?;
-            }
-            Some(Cures { tried, found }) => {
-                writeln!(out, "{number}: {} of {tried} changes", found.len())?;
-                for change in found {
-                    let rules: Vec<String> =
-                        change.iter().map(|(rule, value)| format!("{rule}={value}")).collect();
-                    writeln!(out, "  {}", rules.join(", "))?;
-                }
-            }
+        let found = runner.cures(source, claim);
+        let found = found.map_err(|wrong| anyhow!("claim {number}: {wrong}"))?;
+        if stopped().is_due() {
+            let told = writeln!(out, "{number}: unknown: it was interrupted");
+            return Ok(Exit::with(UNKNOWN).told(told));
+        }
+        let told = cures_of(&mut out, number, found);
+        if told.is_err() {
+            return Ok(Exit::with(HOLDS).told(told));
         }
     }
-    Ok(HOLDS)
+    Ok(Exit::with(HOLDS))
+}
+
+fn cures_of(out: &mut impl Write, number: u16, found: Option<Cures>) -> io::Result<()> {
+    match found {
+        None => writeln!(out, "{number}: it is not decided by properties of one protocol"),
+        Some(Cures { tried, found }) if found.is_empty() => {
+            writeln!(out, "{number}: none of {tried} changes of one or two rules")
+        }
+        Some(Cures { tried, found }) => {
+            writeln!(out, "{number}: {} of {tried} changes", found.len())?;
+            found.iter().try_for_each(|change| {
+                let rules: Vec<String> =
+                    change.iter().map(|(rule, value)| format!("{rule}={value}")).collect();
+                writeln!(out, "  {}", rules.join(", "))
+            })
+        }
+    }
 }
 
 fn status(judged: &[Judged<'_>]) -> u8 {

@@ -4,7 +4,9 @@ mod json;
 mod print;
 
 use super::text;
-use super::{HOLDS, ProgressArgs, ProtocolArgs, Tool, UNKNOWN, VIOLATED, seconds, states, stopped};
+use super::{
+    Exit, HOLDS, ProgressArgs, ProtocolArgs, Tool, UNKNOWN, VIOLATED, seconds, states, stopped,
+};
 use crate::machine::Machine;
 use crate::prove::{
     Goal, Obligation, Outcome, Part, Proof, Solver, Tie, Untied, parts, prove, questions,
@@ -71,7 +73,7 @@ struct Done {
     proof: Proof,
 }
 
-pub(super) fn run(tool: Tool, args: &ProveArgs) -> anyhow::Result<u8> {
+pub(super) fn run(tool: Tool, args: &ProveArgs) -> anyhow::Result<Exit> {
     let rules = args.protocol.rules(tool.registry)?;
     let parts = parts(&*rules).map_err(|wrong| anyhow!(wrong))?;
     let mut solver = Solver::find(args.solver.as_deref())?;
@@ -96,8 +98,7 @@ pub(super) fn run(tool: Tool, args: &ProveArgs) -> anyhow::Result<u8> {
         }
     }
     bar.finish();
-    report(args, &*rules, &solver, &all)?;
-    Ok(status(&all))
+    Ok(Exit::with(status(&all)).told(report(args, &*rules, &solver, &all)))
 }
 
 fn report(

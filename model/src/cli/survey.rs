@@ -2,8 +2,8 @@
 
 use super::table::{Cell as Place, Table};
 use super::{
-    HOLDS, LimitArgs, ProgressArgs, ProtocolArgs, Tool, UNKNOWN, WorldArgs, print as print_report,
-    status, text,
+    Exit, HOLDS, LimitArgs, ProgressArgs, ProtocolArgs, Tool, UNKNOWN, WorldArgs,
+    print as print_report, status, text,
 };
 use crate::check::{Limits, Reason, Verdict};
 use crate::protocol::REGISTRY;
@@ -99,7 +99,7 @@ const DEEP: u64 = 5_000_000;
 /// How many time-outs are early at most in narrower worlds, and how many in those of a deep survey.
 const EARLY: [u8; 2] = [1, 3];
 
-pub(super) fn run(tool: Tool, args: &SurveyArgs) -> anyhow::Result<u8> {
+pub(super) fn run(tool: Tool, args: &SurveyArgs) -> anyhow::Result<Exit> {
     if let Some([protocol, world]) = args.show.as_deref() {
         return show(tool, args, protocol, world);
     }
@@ -114,21 +114,13 @@ pub(super) fn run(tool: Tool, args: &SurveyArgs) -> anyhow::Result<u8> {
     let rows = survey(&protocols, args.settings(), &|name| bar.step(name));
     bar.finish();
     let rows = rows?;
-    if let Some(file) = &args.svg {
-        std::fs::write(file, matrix::svg(&worlds, &rows))
-            .with_context(|| format!("writing {}; give --svg another file", file.display()))?;
-    }
-    let mut out = text::stdout(args.ascii);
-    if args.json {
-        let worlds: Vec<_> = worlds.iter().map(described).collect();
-        let object = json!({ "nodes": args.nodes, "worlds": worlds, "protocols": rows });
-        text::print_json(&object, args.ascii)?;
-    } else if args.markdown {
-        write!(out, "{}", matrix::markdown(&worlds, &rows))?;
-    } else {
-        print(tool, &mut out, &worlds, &rows, args.ascii)?;
-    }
-    Ok(if rows.iter().any(was_interrupted) { UNKNOWN } else { HOLDS })
+    let exit = Exit::with(if rows.iter().any(was_interrupted) { UNKNOWN } else { HOLDS });
+    let saved = match &args.svg {
+        Some(file) => std::fs::write(file, matrix::svg(&worlds, &rows))
+            .with_context(|| format!("writing {}; give --svg another file", file.display())),
+        None => Ok(()),
+    };
+    Ok(exit.saved(saved).told(print(tool, args, &worlds, &rows)))
 }
 
 /// Whether something is unknown because the search was interrupted.
@@ -156,6 +148,24 @@ fn described(world: &Surrounding) -> serde_json::Value {
 }
 
 fn print(
+    tool: Tool,
+    args: &SurveyArgs,
+    worlds: &[Surrounding],
+    rows: &[Row],
+) -> anyhow::Result<()> {
+    let mut out = text::stdout(args.ascii);
+    if args.json {
+        let worlds: Vec<_> = worlds.iter().map(described).collect();
+        let object = json!({ "nodes": args.nodes, "worlds": worlds, "protocols": rows });
+        text::print_json(&object, args.ascii)
+    } else if args.markdown {
+        Ok(write!(out, "{}", matrix::markdown(worlds, rows))?)
+    } else {
+        print_table(tool, &mut out, worlds, rows, args.ascii)
+    }
+}
+
+fn print_table(
     tool: Tool,
     out: &mut impl Write,
     worlds: &[Surrounding],
@@ -203,7 +213,7 @@ fn print(
 }
 
 /// Shows what goes wrong in one cell.
-fn show(tool: Tool, args: &SurveyArgs, name: &str, world: &str) -> anyhow::Result<u8> {
+fn show(tool: Tool, args: &SurveyArgs, name: &str, world: &str) -> anyhow::Result<Exit> {
     let protocol = tool.registry.find(name)?;
     let worlds = surroundings(args.nodes.into());
     let Some(found) = worlds.iter().find(|known| known.name == world) else {
@@ -216,32 +226,28 @@ fn show(tool: Tool, args: &SurveyArgs, name: &str, world: &str) -> anyhow::Resul
              durations of your own"
         ));
     };
-    let mut out = text::stdout(args.ascii);
-    writeln!(out, "{}: {}", found.name, found.meaning)?;
-    let named = ProtocolArgs { protocol: name.to_owned(), variant: None, rules: Vec::new() };
     let bar = args.progress.bar(args.json);
     let mut searched = Vec::new();
-    climb(
-        protocol,
-        found,
-        args.settings(),
-        &mut |event| bar.tell("", event),
-        &mut |rung, report| {
-            searched.push((rung.scenario, report));
-        },
-    )?;
+    let settings = args.settings();
+    climb(protocol, found, settings, &mut |event| bar.tell("", event), &mut |rung, report| {
+        searched.push((rung.scenario, report));
+    })?;
     bar.finish();
-    for (scenario, report) in &searched {
-        let mut line = format!("{} check {name} {}", tool.called(), WorldArgs::typed(scenario));
-        // A narrower world is asked for what is still open alone.
-        if *scenario != whole {
-            report
-                .decisions
-                .iter()
-                .for_each(|d| line += &format!(" --property {}", d.property.name));
+    let exit = Exit::with(status(Verdict::all(searched.iter().map(|(_, r)| r.verdict()))));
+    let mut out = text::stdout(args.ascii);
+    let named = ProtocolArgs { protocol: name.to_owned(), variant: None, rules: Vec::new() };
+    let mut tell = || {
+        writeln!(out, "{}: {}", found.name, found.meaning)?;
+        for (scenario, report) in &searched {
+            write!(out, "{} check {name} {}", tool.called(), WorldArgs::typed(scenario))?;
+            // A narrower world is asked for what is still open alone.
+            for decision in report.decisions.iter().filter(|_| *scenario != whole) {
+                write!(out, " --property {}", decision.property.name)?;
+            }
+            writeln!(out, "\n")?;
+            print_report(tool, report, &named, &Vec::new(), args.ascii)?;
         }
-        writeln!(out, "{line}\n")?;
-        print_report(tool, report, &named, &Vec::new(), args.ascii)?;
-    }
-    Ok(status(Verdict::all(searched.iter().map(|(_, report)| report.verdict()))))
+        Ok::<(), anyhow::Error>(())
+    };
+    Ok(exit.told(tell()))
 }

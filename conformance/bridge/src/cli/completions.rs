@@ -1,6 +1,7 @@
 //! `completions`: a script that completes the command line.
 
 use super::CONFORMS;
+use bellwether_tool::cli::Exit;
 use clap::{Args, Command};
 use clap_complete::Shell;
 use std::io::Write;
@@ -12,10 +13,9 @@ pub(super) struct CompletionsArgs {
     shell: Shell,
 }
 
-pub(super) fn run(mut command: Command, args: &CompletionsArgs) -> anyhow::Result<u8> {
+pub(super) fn run(mut command: Command, args: &CompletionsArgs) -> anyhow::Result<Exit> {
     let name = command.get_name().to_owned();
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut command, name, &mut script);
-    std::io::stdout().write_all(&script)?;
-    Ok(CONFORMS)
+    Ok(Exit::with(CONFORMS).told(std::io::stdout().write_all(&script)))
 }

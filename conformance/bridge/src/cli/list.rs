@@ -2,6 +2,7 @@
 
 use super::CONFORMS;
 use crate::registry::Mappings;
+use bellwether_tool::cli::Exit;
 use clap::Args;
 use std::io::Write;
 
@@ -13,12 +14,16 @@ pub(super) struct ListArgs {
     json: bool,
 }
 
-pub(super) fn run(mappings: Mappings, args: &ListArgs) -> anyhow::Result<u8> {
+pub(super) fn run(mappings: Mappings, args: &ListArgs) -> anyhow::Result<Exit> {
+    Ok(Exit::with(CONFORMS).told(print(mappings, args)))
+}
+
+fn print(mappings: Mappings, args: &ListArgs) -> anyhow::Result<()> {
     let all: Vec<_> = mappings.0.iter().map(|mapping| mapping.description()).collect();
     let mut out = std::io::stdout();
     if args.json {
         writeln!(out, "{}", serde_json::to_string_pretty(&all)?)?;
-        return Ok(CONFORMS);
+        return Ok(());
     }
     for one in &all {
         writeln!(out, "{}: {}", one.protocol, one.summary)?;
@@ -28,5 +33,5 @@ pub(super) fn run(mappings: Mappings, args: &ListArgs) -> anyhow::Result<u8> {
             writeln!(out, "    {rule} = {value}")?;
         }
     }
-    Ok(CONFORMS)
+    Ok(())
 }

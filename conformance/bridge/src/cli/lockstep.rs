@@ -6,7 +6,7 @@ use crate::lockstep::{Outcome, Summary};
 use crate::registry::{AnyMapping, Description, Mappings};
 use bellwether_engine::check::Event;
 use bellwether_engine::world::{Scenario, Symmetry};
-use bellwether_tool::cli::{LimitArgs, ProgressArgs, UsageError, WorldArgs, text};
+use bellwether_tool::cli::{Exit, LimitArgs, ProgressArgs, UsageError, WorldArgs, text};
 use clap::Args;
 use indicatif::HumanCount;
 use serde_json::json;
@@ -58,12 +58,12 @@ const NO_CLOCK: &str = "the comparison sets the clocks of the program itself; le
                         compare with --timing perfect or asynchronous, which let timers expire in \
                         every order";
 
-pub(super) fn run(mappings: Mappings, args: &LockstepArgs) -> anyhow::Result<u8> {
+pub(super) fn run(mappings: Mappings, args: &LockstepArgs) -> anyhow::Result<Exit> {
     args.walk(mappings.find(args.protocol.as_deref(), args.variant.as_deref())?)
 }
 
 impl LockstepArgs {
-    pub(super) fn walk(&self, mapping: &dyn AnyMapping) -> anyhow::Result<u8> {
+    pub(super) fn walk(&self, mapping: &dyn AnyMapping) -> anyhow::Result<Exit> {
         if let Some(out) = &self.out {
             writable(out)?;
         }
@@ -85,22 +85,27 @@ impl LockstepArgs {
         });
         bar.finish();
         let outcome = walked?;
-        if let (Some(divergence), Some(out)) = (&outcome.divergence, &self.out) {
-            save(&divergence.trace, out)?;
-        }
+        let exit = Exit::with(status(&outcome));
+        let saved = match (&outcome.divergence, &self.out) {
+            (Some(divergence), Some(out)) => save(&divergence.trace, out),
+            _ => Ok(()),
+        };
         let description = mapping.description();
-        if self.json {
-            text::print_json(&json(&description, &scenario, &outcome), self.ascii)?;
-        } else {
-            self.print(&description, &scenario, &outcome)?;
-        }
-        Ok(match (&outcome.divergence, outcome.summary.cut_short) {
-            _ if outcome.large_group.wrong.is_some() => DIVERGES,
-            (Some(_), _) => DIVERGES,
-            (None, Some(_)) => CUT_SHORT,
-            (None, None) if !outcome.summary.coverage.missing.is_empty() => CUT_SHORT,
-            (None, None) => CONFORMS,
-        })
+        let told = match self.json {
+            true => text::print_json(&json(&description, &scenario, &outcome), self.ascii),
+            false => self.print(&description, &scenario, &outcome, saved.is_ok()),
+        };
+        Ok(exit.saved(saved).told(told))
+    }
+}
+
+fn status(outcome: &Outcome) -> u8 {
+    match (&outcome.divergence, outcome.summary.cut_short) {
+        _ if outcome.large_group.wrong.is_some() => DIVERGES,
+        (Some(_), _) => DIVERGES,
+        (None, Some(_)) => CUT_SHORT,
+        (None, None) if !outcome.summary.coverage.missing.is_empty() => CUT_SHORT,
+        (None, None) => CONFORMS,
     }
 }
 
@@ -131,6 +136,7 @@ impl LockstepArgs {
         of: &Description,
         scenario: &Scenario,
         outcome: &Outcome,
+        is_saved: bool,
     ) -> anyhow::Result<()> {
         let Outcome { summary, divergence, large_group } = outcome;
         let mut out = text::stdout(self.ascii);
@@ -148,7 +154,7 @@ impl LockstepArgs {
         if let Some(divergence) = divergence {
             writeln!(out, "\n{ERROR}The program diverges.{ERROR:#}\n")?;
             write!(out, "{}", divergence.report(self.ascii))?;
-            if let Some(file) = &self.out {
+            if let Some(file) = self.out.as_ref().filter(|_| is_saved) {
                 writeln!(out, "Saved: {}", file.display())?;
             }
         } else if let Some(wrong) = &large_group.wrong {

@@ -13,11 +13,11 @@ use bellwether_engine::machine::Registry;
 use bellwether_engine::trace::Trace;
 use bellwether_engine::words::instead_of;
 use bellwether_tool::cli::{
-    About, More, called, fail, parse, tell_when_stopped, with_durations, without_clock,
+    About, Exit, More, called, ends, parse, tell_when_stopped, with_durations, without_clock,
 };
 use clap::{ArgMatches, Args, Command as Clap, CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::fs::{self, File};
-use std::io::{self, BufWriter};
+use std::io::BufWriter;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -42,7 +42,8 @@ struct Cli {
 const EXIT_STATUS: &str = "\
 Exit status: 0 the program does what the model does; 1 it does something else; 2 wrong usage,
 configuration or trace; 3 the walk was cut short or
-did not meet each timer, message and rule, so nothing is claimed.";
+did not meet each timer, message and rule, so nothing is claimed. What cannot be printed or saved
+turns 0 into 2 and changes no other status. A reader that has gone changes none.";
 
 #[derive(Debug, Subcommand)]
 enum Command {
@@ -108,31 +109,17 @@ pub fn main(name: &'static str, mappings: Mappings, registry: Registry) -> ExitC
     };
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     tell_when_stopped();
-    let done = match cli.command {
+    ends(match cli.command {
         Command::Lockstep(args) => lockstep::run(mappings, &args),
         Command::Replay(args) => replay::run(mappings, &args),
         Command::List(args) => list::run(mappings, &args),
         Command::Completions(args) => completions::run(command(name, registry), &args),
-    };
-    match done {
-        Ok(status) => ExitCode::from(status),
-        Err(error) if is_closed_pipe(&error) => ExitCode::from(CONFORMS),
-        Err(error) => fail(&format!("{error:#}")),
-    }
+    })
 }
 
 const ERROR: anstyle::Style = anstyle::AnsiColor::Red.on_default().bold();
 const BOLD: anstyle::Style = anstyle::Style::new().bold();
 const GOOD: anstyle::Style = anstyle::AnsiColor::Green.on_default().bold();
-
-/// The program that reads our output, `head` for one, has seen enough.
-fn is_closed_pipe(error: &anyhow::Error) -> bool {
-    error.chain().any(|cause| {
-        cause
-            .downcast_ref::<io::Error>()
-            .is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
-    })
-}
 
 /// Returns `lockstep` and `replay` with one mapping of your own, as [further](More) subcommands of
 /// the engine's command line.
@@ -158,7 +145,7 @@ pub const fn commands<M: Mapping + Default + Sync + 'static>() -> [More; 2] {
     ]
 }
 
-fn walk_one<M: Mapping + Default + Sync>(flags: &ArgMatches) -> anyhow::Result<u8> {
+fn walk_one<M: Mapping + Default + Sync>(flags: &ArgMatches) -> anyhow::Result<Exit> {
     let args = lockstep::LockstepArgs::from_arg_matches(flags)?;
     let mapping = M::default();
     let known = mapping.description();
@@ -176,7 +163,7 @@ fn walk_one<M: Mapping + Default + Sync>(flags: &ArgMatches) -> anyhow::Result<u
     }
 }
 
-fn replay_one<M: Mapping + Default + Sync>(flags: &ArgMatches) -> anyhow::Result<u8> {
+fn replay_one<M: Mapping + Default + Sync>(flags: &ArgMatches) -> anyhow::Result<Exit> {
     let args = replay::ReplayArgs::from_arg_matches(flags)?;
     args.replay(&args.trace()?, &M::default())
 }
@@ -196,5 +183,7 @@ fn writable(out: &Path) -> anyhow::Result<()> {
 
 fn save(trace: &Trace, out: &Path) -> anyhow::Result<()> {
     let write = || trace.write(BufWriter::new(File::create(out)?));
-    write().with_context(|| format!("writing {}", out.display()))
+    write().with_context(|| {
+        format!("cannot write {}; give --out a file where there is room", out.display())
+    })
 }

@@ -5,7 +5,7 @@ use crate::registry::{AnyMapping, Mappings};
 use crate::replay::Replayed;
 use anyhow::{Context, anyhow};
 use bellwether_engine::trace::Trace;
-use bellwether_tool::cli::{text, unreadable};
+use bellwether_tool::cli::{Exit, text, unreadable};
 use clap::Args;
 use serde_json::json;
 use std::fs::File;
@@ -28,7 +28,7 @@ pub(super) struct ReplayArgs {
     ascii: bool,
 }
 
-pub(super) fn run(mappings: Mappings, args: &ReplayArgs) -> anyhow::Result<u8> {
+pub(super) fn run(mappings: Mappings, args: &ReplayArgs) -> anyhow::Result<Exit> {
     let trace = args.trace()?;
     let (name, variant) = (&trace.header.protocol, &trace.header.variant);
     // What no mapping implements is told by the first, which compares the rules.
@@ -50,26 +50,29 @@ impl ReplayArgs {
         Trace::read(BufReader::new(file)).map_err(|wrong| unreadable(&self.name(), wrong, saved))
     }
 
-    pub(super) fn replay(&self, trace: &Trace, mapping: &dyn AnyMapping) -> anyhow::Result<u8> {
+    pub(super) fn replay(&self, trace: &Trace, mapping: &dyn AnyMapping) -> anyhow::Result<Exit> {
         let replayed = mapping.replay(trace).with_context(|| self.name())?;
         let conforms = replayed.divergence.is_none();
-        if self.json {
-            let header = &trace.header;
-            let object = json!({
-                "protocol": header.protocol,
-                "variant": header.variant,
-                "world": header.world,
-                "verdict": if conforms { "conforms" } else { "diverges" },
-                "steps": replayed.steps,
-                "rounds": replayed.rounds,
-                "divergence": replayed.divergence,
-            });
-            text::print_json(&object, self.ascii)?;
-        } else {
-            self.print(trace, &replayed)?;
-        }
-        Ok(if conforms { CONFORMS } else { DIVERGES })
+        let exit = Exit::with(if conforms { CONFORMS } else { DIVERGES });
+        let told = match self.json {
+            true => text::print_json(&json(trace, &replayed), self.ascii),
+            false => self.print(trace, &replayed),
+        };
+        Ok(exit.told(told))
     }
+}
+
+fn json(trace: &Trace, replayed: &Replayed) -> serde_json::Value {
+    let header = &trace.header;
+    json!({
+        "protocol": header.protocol,
+        "variant": header.variant,
+        "world": header.world,
+        "verdict": if replayed.divergence.is_none() { "conforms" } else { "diverges" },
+        "steps": replayed.steps,
+        "rounds": replayed.rounds,
+        "divergence": replayed.divergence,
+    })
 }
 
 impl ReplayArgs {

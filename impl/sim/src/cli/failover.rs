@@ -1,10 +1,13 @@
 //! `failover`: what it costs that a leader crashes.
 
-use std::path::PathBuf;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
-use super::{HOLDS, print};
+use super::HOLDS;
+use super::exit::Exit;
+use super::signals::Stop;
 use crate::code;
 use crate::failover::{ALL, Cost, SIZES, measure, table};
 use crate::plot::draw;
@@ -26,21 +29,27 @@ pub(super) struct Args {
     json: bool,
 }
 
-pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
+pub(super) fn run(args: &Args, stop: &Stop) -> anyhow::Result<Exit> {
     let costs = costs(args);
-    match args.json {
-        true => print(&format!("{}\n", serde_json::to_string(&costs)?))?,
-        false => print(&table(&costs))?,
-    }
-    if let Some(folder) = &args.out {
-        std::fs::create_dir_all(folder)
-            .with_context(|| format!("cannot create the folder {}", folder.display()))?;
-        let file = folder.join("failover.svg");
-        std::fs::write(&file, draw(&costs)?)
-            .with_context(|| format!("cannot write {}", file.display()))?;
-        eprintln!("drew {}", file.display());
-    }
-    Ok(HOLDS)
+    let text = match args.json {
+        true => format!("{}\n", serde_json::to_string(&costs)?),
+        false => table(&costs),
+    };
+    let exit = Exit::with(HOLDS, stop).tell(&text);
+    let Some(folder) = &args.out else { return Ok(exit) };
+    Ok(exit.saved(save(folder, &costs)))
+}
+
+/// Draws the costs into a folder.
+fn save(folder: &Path, costs: &[Cost]) -> anyhow::Result<()> {
+    let cannot = |file: &Path| {
+        format!("cannot write {}; give --out another folder, with room", file.display())
+    };
+    std::fs::create_dir_all(folder).with_context(|| cannot(folder))?;
+    let file = folder.join("failover.svg");
+    std::fs::write(&file, draw(costs)?).with_context(|| cannot(&file))?;
+    let _ = writeln!(io::stderr(), "drew {}", file.display());
+    Ok(())
 }
 
 fn costs(args: &Args) -> Vec<Cost> {

@@ -1,16 +1,18 @@
 //! The command line: one file for each subcommand.
 
+mod exit;
 mod failover;
 mod replay;
 mod run;
+mod signals;
 
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io::{self, IsTerminal as _};
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use clap::{Parser, Subcommand};
-use signal_hook::consts::{SIGINT, SIGTERM};
+
+use self::exit::{Exit, complain};
+use self::signals::Stop;
 
 /// No invariant was broken, or the command did what it was asked.
 pub const HOLDS: u8 = 0;
@@ -33,7 +35,8 @@ struct Cli {
 
 const EXIT_STATUS: &str = "\
 Exit status: 0 no invariant was broken; 1 one was; 2 wrong usage; 3 not all runs were made, so
-nothing is claimed of the others.";
+nothing is claimed of the others. What cannot be printed or saved turns 0 into 2 and changes no
+other status. A reader that has gone changes none.";
 
 #[derive(Debug, Subcommand)]
 enum Command {
@@ -45,44 +48,26 @@ enum Command {
 /// Runs the command line; what it returns is the exit status.
 #[must_use]
 pub fn main() -> ExitCode {
-    let stop = when_stopped();
-    let done = match Cli::parse().command {
+    let stop = Stop::on_signals();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            let status = u8::try_from(error.exit_code()).unwrap_or(USAGE);
+            return Exit::with(status, &stop).told(error.print()).code();
+        }
+    };
+    let done = match cli.command {
         Command::Run(args) => run::run(&args, &stop),
-        Command::Replay(args) => replay::run(&args),
-        Command::Failover(args) => failover::run(&args),
+        Command::Replay(args) => Ok(replay::run(&args, &stop)),
+        Command::Failover(args) => failover::run(&args, &stop),
     };
     match done {
-        Ok(status) => ExitCode::from(status),
-        Err(error) if is_closed_pipe(&error) => ExitCode::from(HOLDS),
+        Ok(exit) => exit.code(),
         Err(error) => {
-            eprintln!("error: {error:#}");
+            complain(&error);
             ExitCode::from(USAGE)
         }
     }
-}
-
-/// Set by the first Ctrl-C or SIGTERM; the second ends the program at once.
-fn when_stopped() -> Arc<AtomicBool> {
-    let stop = Arc::new(AtomicBool::new(false));
-    for (signal, status) in [(SIGINT, 130), (SIGTERM, 143)] {
-        // In this order: what is registered first sees the flag as it was before the signal. Where
-        // signals cannot be had, the first time ends the program.
-        let _ = signal_hook::flag::register_conditional_shutdown(signal, status, stop.clone());
-        let _ = signal_hook::flag::register(signal, stop.clone());
-    }
-    stop
-}
-
-fn print(text: &str) -> anyhow::Result<()> {
-    let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes())?;
-    Ok(out.flush()?)
-}
-
-/// The program that reads our output, `head` for one, has seen enough.
-fn is_closed_pipe(error: &anyhow::Error) -> bool {
-    let cause = error.downcast_ref::<io::Error>();
-    cause.is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }
 
 /// A bar on standard error if that is a terminal.

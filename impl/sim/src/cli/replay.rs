@@ -4,7 +4,9 @@ use std::fmt::Write as _;
 
 use serde_json::json;
 
-use super::{HOLDS, VIOLATED, print};
+use super::exit::Exit;
+use super::signals::Stop;
+use super::{HOLDS, VIOLATED};
 use crate::code::Code;
 use crate::run::run as simulate;
 use crate::world::{Broken, Outcome};
@@ -22,14 +24,14 @@ pub(super) struct Args {
     json: bool,
 }
 
-pub(super) fn run(args: &Args) -> anyhow::Result<u8> {
+pub(super) fn run(args: &Args, stop: &Stop) -> Exit {
     let outcome = simulate(&args.code, args.trace);
+    let exit = Exit::with(if outcome.broken.is_some() { VIOLATED } else { HOLDS }, stop);
     let text = match args.json {
         true => format!("{}\n", object(&args.code, &outcome)),
         false => text(&args.code, &outcome),
     };
-    print(&text)?;
-    Ok(if outcome.broken.is_some() { VIOLATED } else { HOLDS })
+    exit.tell(&text)
 }
 
 fn text(code: &Code, outcome: &Outcome) -> String {

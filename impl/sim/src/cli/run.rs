@@ -2,12 +2,13 @@
 
 use std::fmt::Write as _;
 use std::num::NonZeroUsize;
-use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use super::{CUT_SHORT, HOLDS, VIOLATED, bar, print, replay};
+use super::exit::Exit;
+use super::signals::Stop;
+use super::{CUT_SHORT, HOLDS, VIOLATED, bar, replay};
 use crate::batch::{Limits, Summary, batch};
 use crate::code::{self, Code};
 use crate::faults::Faults;
@@ -54,30 +55,34 @@ pub(super) struct Args {
 /// How many runs may be spent on leaving out faults.
 const SHRINKING: usize = 300;
 
-pub(super) fn run(args: &Args, stop: &AtomicBool) -> anyhow::Result<u8> {
+pub(super) fn run(args: &Args, stop: &Stop) -> anyhow::Result<Exit> {
     let Args { protocol, nodes, faults, seed, wrong, .. } = args;
     let (protocol, faults) = (protocol.clone(), faults.clone());
     let first = Code { protocol, wrong: *wrong, nodes: *nodes, faults, seed: *seed, kept: None };
     first.suits()?;
     let one = NonZeroUsize::MIN;
     let threads = args.threads.or(std::thread::available_parallelism().ok()).unwrap_or(one);
-    let limits = Limits { stop, time: args.max_seconds.map(Duration::from_secs) };
+    let time = args.max_seconds.map(Duration::from_secs);
+    let limits = Limits { stop: stop.flag(), time };
     let (bar, begun) = (bar(args.runs), Instant::now());
     let summary = batch(&first, args.runs, threads, limits, &|| bar.inc(1));
     bar.finish_and_clear();
+    let exit = Exit::with(
+        match &summary.failed {
+            Some(_) => VIOLATED,
+            None if summary.runs < summary.asked => CUT_SHORT,
+            None => HOLDS,
+        },
+        stop,
+    );
     let shrunk = summary.failed.as_ref().map(|(code, _)| shrink(code, SHRINKING));
     if args.json {
-        print(&format!("{}\n", object(&first, &summary, shrunk.as_ref())))?;
-    } else {
-        print(&text(&first, &summary, begun.elapsed()))?;
-        if let (Some((code, _)), Some(shrunk)) = (&summary.failed, &shrunk) {
-            print(&replay::failure(code, shrunk, args.trace))?;
-        }
+        return Ok(exit.tell(&format!("{}\n", object(&first, &summary, shrunk.as_ref()))));
     }
-    Ok(match &summary.failed {
-        Some(_) => VIOLATED,
-        None if summary.runs < summary.asked => CUT_SHORT,
-        None => HOLDS,
+    let exit = exit.tell(&text(&first, &summary, begun.elapsed()));
+    Ok(match (&summary.failed, &shrunk) {
+        (Some((code, _)), Some(shrunk)) => exit.tell(&replay::failure(code, shrunk, args.trace)),
+        _ => exit,
     })
 }
 

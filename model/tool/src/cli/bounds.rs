@@ -2,7 +2,7 @@
 
 use super::table::{Cell, Table};
 use super::{
-    HOLDS, LimitArgs, ProgressArgs, ProtocolArgs, Tool, UNKNOWN, WorldArgs, searchable_world,
+    Exit, HOLDS, LimitArgs, ProgressArgs, ProtocolArgs, Tool, UNKNOWN, WorldArgs, searchable_world,
     shown, text,
 };
 use anstyle::AnsiColor;
@@ -70,7 +70,7 @@ pub(super) fn offered(command: Command) -> Command {
     })
 }
 
-pub(super) fn run(tool: Tool, args: &BoundsArgs) -> anyhow::Result<u8> {
+pub(super) fn run(tool: Tool, args: &BoundsArgs) -> anyhow::Result<Exit> {
     args.world.change_what_happens()?;
     shown::prepare(args.out.as_deref())?;
     let world = searchable_world(tool.registry, &args.protocol, &args.world)?;
@@ -81,18 +81,13 @@ pub(super) fn run(tool: Tool, args: &BoundsArgs) -> anyhow::Result<u8> {
     bar.finish();
     let found = found?;
     let shown = args.shown(&found)?;
-    if let Some(dir) = &args.out {
-        for line in &found.lines {
-            let name = format!("{}-{}", name(&found), line.name().replace('/', "-"));
-            shown::save(tool, &line.trace(&world), None, (dir, &name))?;
-        }
-    }
-    if args.json {
-        text::print_json(&found, args.ascii)?;
-    } else {
-        args.print(&found, &shown)?;
-    }
-    Ok(if found.incomplete.is_some() { UNKNOWN } else { HOLDS })
+    let exit = Exit::with(if found.incomplete.is_some() { UNKNOWN } else { HOLDS });
+    let saved = args.save(tool, &found);
+    let told = match args.json {
+        true => text::print_json(&found, args.ascii),
+        false => args.print(&found, &shown, saved.is_ok()),
+    };
+    Ok(exit.saved(saved).told(told))
 }
 
 /// Whether a limit was reached before everything was counted.
@@ -122,7 +117,15 @@ impl BoundsArgs {
         self.show.iter().map(one).collect()
     }
 
-    fn print(&self, found: &Bounds, shown: &[&Line]) -> anyhow::Result<()> {
+    fn save(&self, tool: Tool, found: &Bounds) -> anyhow::Result<()> {
+        let Some(dir) = &self.out else { return Ok(()) };
+        found.lines.iter().try_for_each(|line| {
+            let name = format!("{}-{}", name(found), line.name().replace('/', "-"));
+            shown::save(tool, &line.trace(&found.world), None, (dir, &name)).map(drop)
+        })
+    }
+
+    fn print(&self, found: &Bounds, shown: &[&Line], is_saved: bool) -> anyhow::Result<()> {
         let mut out = text::stdout(self.ascii);
         let width = text::width();
         writeln!(out, "{}, {}", name(found), found.world.machine().variant_name())?;
@@ -146,7 +149,7 @@ impl BoundsArgs {
             let why = reason.within(&found.bounds_met);
             writeln!(out, "\n{}", text::wrap(&format!("Incomplete: {why}. {claim}"), width))?;
         }
-        if let Some(dir) = &self.out {
+        if let Some(dir) = self.out.as_ref().filter(|_| is_saved) {
             writeln!(out, "\nSaved: {} executions in {}", found.lines.len(), dir.display())?;
         }
         Ok(())

@@ -1,7 +1,7 @@
 //! `check`: decide a protocol's properties in a world, and show what violates them.
 
 use super::table::{Cell, Table};
-use super::{ProtocolArgs, QuestionArgs, Tool, UsageError, shown, text, walks};
+use super::{Exit, ProtocolArgs, QuestionArgs, Tool, UsageError, shown, text, walks};
 use anstyle::{AnsiColor, Style};
 use bellwether_engine::check::{
     self, CheckError, Decision, Engine, Options, Reason, Reduction, Report, Unfinished, Verdict,
@@ -95,7 +95,7 @@ pub(super) fn offered(command: Command) -> Command {
     })
 }
 
-pub(super) fn run(tool: Tool, args: &CheckArgs) -> anyhow::Result<u8> {
+pub(super) fn run(tool: Tool, args: &CheckArgs) -> anyhow::Result<Exit> {
     if args.engine == EngineArg::Dataflow {
         return Err(CheckError::NoDataflow.into());
     }

@@ -1,8 +1,9 @@
 //! `completions`: a script that completes the command line.
 
-use super::{HOLDS, Tool, command};
+use super::{Exit, HOLDS, Tool, command};
 use clap::Args;
 use clap_complete::Shell;
+use std::io::Write;
 
 /// The flags of `completions`.
 #[derive(Debug, Args)]
@@ -18,9 +19,8 @@ Examples:
   bellwether-model completions zsh > ~/.zfunc/_bellwether-model
   bellwether-model completions fish > ~/.config/fish/completions/bellwether-model.fish";
 
-pub(super) fn run(tool: Tool, args: &CompletionsArgs) -> anyhow::Result<u8> {
+pub(super) fn run(tool: Tool, args: &CompletionsArgs) -> anyhow::Result<Exit> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut command(tool), tool.name, &mut script);
-    std::io::Write::write_all(&mut std::io::stdout(), &script)?;
-    Ok(HOLDS)
+    Ok(Exit::with(HOLDS).told(std::io::stdout().write_all(&script)))
 }

@@ -5,7 +5,7 @@ mod inside;
 mod server;
 mod verdicts;
 
-use super::{HOLDS, LimitArgs, ProtocolArgs, Tool, WorldArgs, searchable_world, shown};
+use super::{Exit, HOLDS, LimitArgs, ProtocolArgs, Tool, WorldArgs, searchable_world, shown};
 use crate::report::svg;
 use anyhow::{Context, anyhow};
 use bellwether_engine::check::model::{Model, named};
@@ -57,7 +57,7 @@ Examples:
 The page shows every property with its verdict and a shortest counterexample, and every state with
 everything in it. Stateright's own page is at /stateright/.";
 
-pub(super) fn run(tool: Tool, args: &ExploreArgs) -> anyhow::Result<u8> {
+pub(super) fn run(tool: Tool, args: &ExploreArgs) -> anyhow::Result<Exit> {
     let world = searchable_world(tool.registry, &args.protocol, &args.world)?;
     let properties = shown::asked(&world, &args.properties)?;
     let scenario = world.scenario();
@@ -69,16 +69,21 @@ pub(super) fn run(tool: Tool, args: &ExploreArgs) -> anyhow::Result<u8> {
     let (threads, limits) = (args.limits.threads(), args.limits.limits());
     let options = Options { engine: Engine::Exact, threads, limits, ..Options::default() };
     let verdicts = Arc::new(Verdicts::new(Arc::clone(&world), properties.clone(), options));
-    let mut out = std::io::stdout();
-    writeln!(out, "{}: {scenario}", args.protocol.typed())?;
-    writeln!(out, "Explorer: http://{address}/\nStop it with Ctrl-C.")?;
-    out.flush()?;
+    let exit = Exit::with(HOLDS);
+    let beginning = format!(
+        "{}: {scenario}\nExplorer: http://{address}/\nStop it with Ctrl-C.\n",
+        args.protocol.typed()
+    );
+    // A page that has no reader is none.
+    if let Err(error) = std::io::stdout().write_all(beginning.as_bytes()) {
+        return Ok(exit.told(Err(error)));
+    }
     if !args.on_demand {
         verdicts.start(move |verdicts| tell(verdicts, address));
     }
     let world = Arc::clone(&world);
     server::run(&server, &Arc::new(Explorer { world, properties, verdicts, inside }));
-    Ok(HOLDS)
+    Ok(exit)
 }
 
 fn listen(address: &str) -> anyhow::Result<TcpListener> {

@@ -2,7 +2,7 @@
 //! and durations are one protocol's, and `COMMAND PROTOCOL --help` shows them.
 
 use super::world_args::without_clock;
-use super::{Tool, complaint, text};
+use super::{Exit, HOLDS, Tool, complaint, text};
 use bellwether_engine::machine::AnyProtocol;
 use bellwether_engine::property::Property;
 use bellwether_engine::protocol::{Rule, Values};
@@ -45,11 +45,7 @@ pub fn parse(command: &Command, called: &str, tells: &Tells<'_>) -> Result<ArgMa
     let text: Vec<&str> = words.iter().map(|word| word.to_str().unwrap_or_default()).collect();
     Err(match error.kind() {
         ErrorKind::DisplayHelp => match of_protocol(command, &text, tells) {
-            Some(Ok(help)) => {
-                // A reader that closes the pipe has read enough.
-                let _ = write!(anstream::stdout(), "{help}");
-                ExitCode::SUCCESS
-            }
+            Some(Ok(help)) => Exit::with(HOLDS).told(write!(anstream::stdout(), "{help}")).code(),
             Some(Err(error)) => super::fail(&format!("{error:#}")),
             None => printed(&error),
         },
@@ -62,8 +58,8 @@ pub fn parse(command: &Command, called: &str, tells: &Tells<'_>) -> Result<ArgMa
 }
 
 fn printed(error: &clap::Error) -> ExitCode {
-    let _ = error.print();
-    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(super::USAGE))
+    let status = u8::try_from(error.exit_code()).unwrap_or(super::USAGE);
+    Exit::with(status).told(error.print()).code()
 }
 
 /// `help COMMAND PROTOCOL` is `COMMAND PROTOCOL --help`.

@@ -1,7 +1,7 @@
 //! `list`: the protocols; of one, its variants, rules and properties.
 
 use super::table::Table;
-use super::{HOLDS, Tool, help, text};
+use super::{Exit, HOLDS, Tool, help, text};
 use crate::report::ascii;
 use bellwether_engine::machine::{AnyProtocol, VariantRow};
 use bellwether_engine::property::Property;
@@ -33,14 +33,16 @@ Examples:
   bellwether-model list bully
   bellwether-model list bully --json";
 
-pub(super) fn run(tool: Tool, args: &ListArgs) -> anyhow::Result<u8> {
-    match &args.protocol {
-        Some(name) => one(tool.registry.find(name)?, args),
-        None => all(tool, args),
-    }
+pub(super) fn run(tool: Tool, args: &ListArgs) -> anyhow::Result<Exit> {
+    let protocol = args.protocol.as_ref().map(|name| tool.registry.find(name)).transpose()?;
+    let exit = Exit::with(HOLDS);
+    Ok(match protocol {
+        Some(protocol) => exit.told(one(protocol, args)),
+        None => exit.told(all(tool, args)),
+    })
 }
 
-fn all(tool: Tool, args: &ListArgs) -> anyhow::Result<u8> {
+fn all(tool: Tool, args: &ListArgs) -> anyhow::Result<()> {
     let summary = |protocol: &dyn AnyProtocol| {
         let variants: Vec<_> = protocol.variants().iter().map(|v| v.name).collect();
         json!({ "name": protocol.name(), "summary": protocol.summary(), "variants": variants })
@@ -59,16 +61,16 @@ fn all(tool: Tool, args: &ListArgs) -> anyhow::Result<u8> {
     let more = format!("'{} list PROTOCOL' shows a protocol's variants and rules.", tool.called());
     let (table, more) = (table.print(args.ascii), text::wrap(&more, text::width()));
     writeln!(text::stdout(args.ascii), "{table}\n\n{more}")?;
-    Ok(HOLDS)
+    Ok(())
 }
 
-fn print_pretty(whole: &Value, ascii: bool) -> anyhow::Result<u8> {
+fn print_pretty(whole: &Value, ascii: bool) -> anyhow::Result<()> {
     let json = serde_json::to_string_pretty(whole)?;
     writeln!(std::io::stdout(), "{}", if ascii { ascii::json(&json) } else { json })?;
-    Ok(HOLDS)
+    Ok(())
 }
 
-fn one(protocol: &dyn AnyProtocol, args: &ListArgs) -> anyhow::Result<u8> {
+fn one(protocol: &dyn AnyProtocol, args: &ListArgs) -> anyhow::Result<()> {
     let (name, summary) = (protocol.name(), protocol.summary());
     let variants = protocol.variants();
     let (usual, timed) = protocol.properties();
@@ -120,7 +122,7 @@ fn one(protocol: &dyn AnyProtocol, args: &ListArgs) -> anyhow::Result<u8> {
             table.print(args.ascii)
         )?;
     }
-    Ok(HOLDS)
+    Ok(())
 }
 
 fn property_view((p, timed): (&Property, bool)) -> Value {

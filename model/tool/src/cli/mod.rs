@@ -5,6 +5,7 @@ mod called;
 mod check;
 mod complaint;
 mod completions;
+mod exit;
 mod explore;
 mod help;
 mod limit_args;
@@ -12,6 +13,7 @@ mod list;
 mod progress;
 mod question;
 pub mod shown;
+mod signals;
 pub mod table;
 pub mod text;
 mod timed_args;
@@ -23,10 +25,12 @@ mod world_args;
 
 pub use called::called;
 pub use check::{Saved, print};
+pub use exit::Exit;
 pub use help::{About, Tells, parse};
 pub use limit_args::{LimitArgs, seconds, states};
 pub use progress::{Bar, ProgressArgs};
 pub use question::QuestionArgs;
+pub use signals::{stopped, tell_when_stopped};
 pub use timed_args::{DelayArg, DurationArgs, TickRange, TimedArgs, with_durations};
 pub use trace::unreadable;
 pub use usage::UsageError;
@@ -36,14 +40,11 @@ pub use world_args::{
 };
 
 use crate::report::ascii;
-use bellwether_engine::check::{Cancel, Verdict};
+use bellwether_engine::check::Verdict;
 use bellwether_engine::machine::Registry;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
-use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::flag;
+use std::io::Write;
 use std::process::ExitCode;
-use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, LazyLock};
 
 /// The exit status if every checked property holds, or the command did what it was asked.
 pub const HOLDS: u8 = 0;
@@ -79,7 +80,9 @@ const EXIT_STATUS: &str = "\
 Exit status: 0 every checked property holds; 1 one is violated; 2 wrong usage or configuration;
 3 none is violated, but one is unknown; 4 all hold, but one only within the bounds of the search.
 Ctrl-C, SIGTERM or a limit ends a search, and what is known by then is printed; the status is then
-1 or 3. A second Ctrl-C ends the program at once (130), and so does a second SIGTERM (143).";
+1 or 3. A second Ctrl-C ends the program at once (130), and so does a second SIGTERM (143); once 1,
+3 or 4 is known, with that. What cannot be printed or saved turns 0 into 2 and changes no other
+status. A reader that has gone (| head, | grep -q) changes none.";
 
 #[derive(Debug, Subcommand)]
 enum Command {
@@ -118,11 +121,11 @@ pub struct Tool {
 pub struct More {
     /// The function that returns the subcommand: its name and its flags.
     pub command: fn() -> clap::Command,
-    /// The function that runs the subcommand; what it returns is the exit status.
+    /// The function that runs the subcommand.
     ///
     /// # Errors
-    /// Whatever goes wrong; the exit status is then [`USAGE`].
-    pub run: fn(Tool, &ArgMatches) -> anyhow::Result<u8>,
+    /// Whatever goes wrong before something is found; the exit status is then [`USAGE`].
+    pub run: fn(Tool, &ArgMatches) -> anyhow::Result<Exit>,
 }
 
 /// The whole command line of a program, with a flag for each duration of its protocols.
@@ -236,9 +239,14 @@ pub fn main(tool: Tool) -> ExitCode {
         Some((more, flags)) => (more.run)(tool, flags),
         None => run(tool, &matches),
     };
+    ends(done)
+}
+
+/// Ends the program: with what a command has found, or with what went wrong before that.
+#[must_use]
+pub fn ends(done: anyhow::Result<Exit>) -> ExitCode {
     match done {
-        Ok(status) => ExitCode::from(status),
-        Err(error) if is_closed_pipe(&error) => ExitCode::from(HOLDS),
+        Ok(exit) => exit.code(),
         Err(error) => fail(&format!("{error:#}")),
     }
 }
@@ -246,32 +254,18 @@ pub fn main(tool: Tool) -> ExitCode {
 /// Prints what is wrong, in ASCII if the command line asks for that, and returns the exit status.
 #[must_use]
 pub fn fail(message: &str) -> ExitCode {
-    let asked = std::env::args_os().any(|word| word == "--ascii");
-    let message = if asked { ascii::text(message) } else { message.to_owned() };
-    anstream::eprintln!("{ERROR}error:{ERROR:#} {message}");
+    complain(message);
     ExitCode::from(USAGE)
 }
 
-/// Makes a search end and tell what it knows on Ctrl-C or SIGTERM; the second time the program ends
-/// at once. Where signals cannot be had, the first time does.
-pub fn tell_when_stopped() {
-    for (signal, status) in [(SIGINT, 130), (SIGTERM, 143)] {
-        // In this order: what is registered first sees the flag as it was before the signal.
-        let _ = flag::register_conditional_shutdown(signal, status, Arc::clone(&STOPPED));
-        let _ = flag::register(signal, Arc::clone(&STOPPED));
-    }
+/// Prints what is wrong, if that can be: no status depends on who reads it.
+fn complain(message: &str) {
+    let asked = std::env::args_os().any(|word| word == "--ascii");
+    let message = if asked { ascii::text(message) } else { message.to_owned() };
+    let _ = writeln!(anstream::stderr(), "{ERROR}error:{ERROR:#} {message}");
 }
 
-/// Whether a signal came. There is one for the process, as there is of signals.
-static STOPPED: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
-
-/// Returns what ends every search of the command line [on a signal](tell_when_stopped).
-#[must_use]
-pub fn stopped() -> Cancel {
-    Cancel::when(&STOPPED)
-}
-
-fn run(tool: Tool, matches: &ArgMatches) -> anyhow::Result<u8> {
+fn run(tool: Tool, matches: &ArgMatches) -> anyhow::Result<Exit> {
     let cli = Cli::from_arg_matches(matches).unwrap_or_else(|error| error.exit());
     match cli.command {
         Command::Check(args) => check::run(tool, &args),
@@ -285,12 +279,3 @@ fn run(tool: Tool, matches: &ArgMatches) -> anyhow::Result<u8> {
 }
 
 const ERROR: anstyle::Style = anstyle::AnsiColor::Red.on_default().bold();
-
-/// Whether the reader of the output, such as `head`, has closed the pipe: that is no failure.
-fn is_closed_pipe(error: &anyhow::Error) -> bool {
-    error.chain().any(|cause| {
-        cause
-            .downcast_ref::<std::io::Error>()
-            .is_some_and(|io| io.kind() == std::io::ErrorKind::BrokenPipe)
-    })
-}

@@ -3,8 +3,8 @@
 
 use super::check::{Saved, counterexamples, print};
 use super::{
-    LimitArgs, ProgressArgs, ProtocolArgs, Tool, UsageError, WorldArgs, searchable_world, seconds,
-    shown, status, text, world,
+    Exit, LimitArgs, ProgressArgs, ProtocolArgs, Tool, UsageError, WorldArgs, searchable_world,
+    seconds, shown, status, text, world,
 };
 use bellwether_engine::check::{
     CheckError, Disk, Engine, Event, Options, Reason, Reduction, Report,
@@ -126,28 +126,31 @@ impl QuestionArgs {
         self.disk.as_ref()
     }
 
-    /// Shows how far the search of `decide` is, and prints and saves what it has found. Returns the
-    /// exit status.
+    /// Shows how far the search of `decide` is, and saves and prints what it has found. What cannot
+    /// be saved is printed all the same.
     ///
     /// # Errors
-    /// Those of the search, and if something cannot be printed or saved.
+    /// Those of the search.
     pub fn answer(
         &self,
         tool: Tool,
         decide: impl FnOnce(&mut (dyn FnMut(Event) + Send)) -> Result<Report, CheckError>,
-    ) -> anyhow::Result<u8> {
+    ) -> anyhow::Result<Exit> {
         let bar = self.progress.bar(self.json);
         let found = decide(&mut |event| bar.tell("", event));
         bar.finish();
         let report = found?;
-        let saved = self.save(tool, &report)?;
+        let exit = Exit::with(status(report.verdict()));
+        let (files, saved) = self.save(tool, &report);
+        Ok(exit.saved(saved).told(self.print(tool, &report, &files)))
+    }
+
+    fn print(&self, tool: Tool, report: &Report, files: &Saved) -> anyhow::Result<()> {
         if self.json {
-            text::print_json(&report, self.ascii)?;
-        } else {
-            print(tool, &report, &self.protocol, &saved, self.ascii)?;
-            self.print_how_it_goes_on(&report)?;
+            return text::print_json(report, self.ascii);
         }
-        Ok(status(report.verdict()))
+        print(tool, report, &self.protocol, files, self.ascii)?;
+        self.print_how_it_goes_on(report)
     }
 
     /// The properties that were named, each one once.
@@ -177,15 +180,18 @@ impl QuestionArgs {
         Ok(())
     }
 
-    fn save(&self, tool: Tool, report: &Report) -> anyhow::Result<Saved> {
-        let Some(dir) = &self.out else { return Ok(Saved::new()) };
+    /// Saves the counterexamples; where one could not be saved, with the error.
+    fn save(&self, tool: Tool, report: &Report) -> (Saved, anyhow::Result<()>) {
         let mut files = Saved::new();
+        let Some(dir) = &self.out else { return (files, Ok(())) };
         for (decision, trace) in counterexamples(report) {
             let name =
                 format!("{}-{}", report.world.machine().protocol().name(), decision.property.name);
-            let file = shown::save(tool, &trace, Some(report), (dir, &name))?;
-            files.push((decision.property.name, file));
+            match shown::save(tool, &trace, Some(report), (dir, &name)) {
+                Ok(file) => files.push((decision.property.name, file)),
+                Err(error) => return (files, Err(error)),
+            }
         }
-        Ok(files)
+        (files, Ok(()))
     }
 }

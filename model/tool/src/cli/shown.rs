@@ -45,7 +45,9 @@ pub fn save(
     let contents = [("ndjson", &walk.trace), ("svg", &walk.svg), ("html", &walk.html())];
     for (end, content) in contents {
         let file = file(end);
-        fs::write(&file, content).with_context(|| format!("writing {}", file.display()))?;
+        fs::write(&file, content).with_context(|| {
+            format!("cannot write {}; give --out a folder that has room", file.display())
+        })?;
     }
     Ok(file("ndjson"))
 }

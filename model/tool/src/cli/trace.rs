@@ -1,6 +1,6 @@
 //! `trace`: print or draw a saved trace again.
 
-use super::{HOLDS, Tool, UsageError, explore, shown, text};
+use super::{Exit, HOLDS, Tool, UsageError, explore, shown, text};
 use crate::report::ascii;
 use crate::report::{diagram, story, svg};
 use anyhow::{Context, anyhow};
@@ -59,7 +59,7 @@ Examples:
   bellwether-model trace out/bully-at-most-one-leader.ndjson --format html --output page.html
   bellwether-model trace out/bully-at-most-one-leader.ndjson --format link";
 
-pub(super) fn run(tool: Tool, args: &TraceArgs) -> anyhow::Result<u8> {
+pub(super) fn run(tool: Tool, args: &TraceArgs) -> anyhow::Result<Exit> {
     if args.ascii && matches!(args.format, Format::Svg | Format::Html) {
         let why = "pictures and pages are drawn by a browser; leave it out";
         return Err(UsageError::no_effect("--ascii", why).into());
@@ -102,12 +102,13 @@ pub(super) fn run(tool: Tool, args: &TraceArgs) -> anyhow::Result<u8> {
     };
     let text = if args.ascii { ascii::text(&text) } else { text };
     let text = text.trim_end();
-    match &args.output {
-        Some(file) => fs::write(file, format!("{text}\n"))
-            .with_context(|| format!("cannot write {}", file.display()))?,
-        None => writeln!(anstream::stdout(), "{text}")?,
-    }
-    Ok(HOLDS)
+    let exit = Exit::with(HOLDS);
+    Ok(match &args.output {
+        Some(file) => exit.saved(fs::write(file, format!("{text}\n")).with_context(|| {
+            format!("cannot write {}; give --output another file", file.display())
+        })),
+        None => exit.told(writeln!(anstream::stdout(), "{text}")),
+    })
 }
 
 /// Returns the error of a file that is no trace: what is wrong, where, and what to do.

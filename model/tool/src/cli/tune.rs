@@ -3,8 +3,8 @@
 use super::table::Table;
 use super::timed_args::{any_delay, any_range};
 use super::{
-    DelayArg, LimitArgs, ProgressArgs, ProtocolArgs, TickRange, TimingArg, Tool, WorldArgs, shown,
-    status, text,
+    DelayArg, Exit, LimitArgs, ProgressArgs, ProtocolArgs, TickRange, TimingArg, Tool, WorldArgs,
+    shown, status, text,
 };
 use crate::tune::{self, Fit, Question, Row, TooShort, TunedDuration};
 use anyhow::anyhow;
@@ -139,7 +139,7 @@ fn checked(called: &str, rules: &dyn Machine, given: &[(&'static str, u8)]) -> S
 const DELAYS: TickRange = TickRange { from: 1, to: 3 };
 const NO_PROCESSING: TickRange = TickRange { from: 0, to: 0 };
 
-pub(super) fn run(tool: Tool, args: &TuneArgs) -> anyhow::Result<u8> {
+pub(super) fn run(tool: Tool, args: &TuneArgs) -> anyhow::Result<Exit> {
     shown::prepare(args.out.as_deref())?;
     let (delays, processing) = args.ranges()?;
     let question = args.question(tool, delays)?;
@@ -156,13 +156,13 @@ pub(super) fn run(tool: Tool, args: &TuneArgs) -> anyhow::Result<u8> {
     }
     bar.finish();
     let answer = Answer { tool, args, question, rows };
-    let saved = answer.save()?;
-    if args.json {
-        text::print_json(&answer.json(), args.ascii)?;
-    } else {
-        answer.print(&saved)?;
-    }
-    Ok(answer.status())
+    let exit = Exit::with(answer.status());
+    let (files, saved) = answer.save();
+    let told = match args.json {
+        true => text::print_json(&answer.json(), args.ascii),
+        false => answer.print(&files),
+    };
+    Ok(exit.saved(saved).told(told))
 }
 
 fn up_to(text: &str) -> Result<u8, String> {
@@ -295,16 +295,20 @@ impl Answer<'_> {
         })
     }
 
-    fn save(&self) -> anyhow::Result<Vec<Saved>> {
-        let Some(dir) = &self.args.out else { return Ok(Vec::new()) };
-        let save = |(at, found, below, counterexample): (usize, &TunedDuration, &TooShort, _)| {
-            let Row { delay, processing, .. } = self.rows[at];
+    /// Saves the counterexamples; where one could not be saved, with the error.
+    fn save(&self) -> (Vec<Saved>, anyhow::Result<()>) {
+        let mut files = Vec::new();
+        let Some(dir) = &self.args.out else { return (files, Ok(())) };
+        for (row, found, below, counterexample) in self.counterexamples() {
+            let Row { delay, processing, .. } = self.rows[row];
             let (name, ticks) = (found.name, below.ticks);
             let file = format!("{}-{name}-{ticks}-tm-{delay}-tp-{processing}", self.name());
-            let trace = trace(below, counterexample);
-            Ok(Saved { row: at, name, file: shown::save(self.tool, &trace, None, (dir, &file))? })
-        };
-        self.counterexamples().map(save).collect()
+            match shown::save(self.tool, &trace(below, counterexample), None, (dir, &file)) {
+                Ok(file) => files.push(Saved { row, name, file }),
+                Err(error) => return (files, Err(error)),
+            }
+        }
+        (files, Ok(()))
     }
 
     /// The form of each duration that was looked for.

@@ -1,0 +1,80 @@
+//! The exit status of a comparison that finds a difference, whatever becomes of what is printed and
+//! saved. The right program shows none, so this test is a wrong one too: it has no harness, and
+//! runs itself with the command line of the bridge.
+
+#[allow(dead_code, reason = "some of it is for the other wrong programs")]
+mod wrapper;
+
+use bellwether_conformance::cli;
+use bellwether_conformance::mapping::Mappings;
+use bellwether_conformance::mapping::bully::BullyMapping;
+use bellwether_core::protocol::bully::{Bully, Message};
+use bellwether_core::protocol::{Input, Node, Time};
+use bellwether_docs_runner::other_statuses;
+use bellwether_model::protocol::specifications;
+use std::env;
+use std::path::Path;
+use std::process::{Command, ExitCode};
+use wrapper::{Hooks, Wrapped, WrongMapping};
+
+/// A node that does not hear any OK.
+#[derive(Clone)]
+struct Deaf;
+
+impl Hooks<BullyMapping> for Deaf {
+    fn handle(&mut self, node: &mut Wrapped<Node<Bully>>, now: Time, input: Input<Message>) {
+        match input {
+            Input::Receive { message: Message::Ok, .. } => node.feed(now, Input::Wake),
+            input => node.feed(now, input),
+        }
+    }
+}
+
+static DEAF: WrongMapping<BullyMapping, Deaf> = WrongMapping(BullyMapping, Deaf);
+static MAPPINGS: Mappings = Mappings(&[&DEAF]);
+
+/// Set where this program is the wrong one.
+const WRONG: &str = "BELLWETHER_TEST_IS_WRONG";
+
+const LINES: &[(&str, i32)] = &[
+    ("lockstep --recoveries 1 --out found.ndjson", 1),
+    ("lockstep --recoveries 1 --json", 1),
+    ("lockstep --recoveries 1 --ascii", 1),
+    ("lockstep --recoveries 1 --out /dev/full", 1),
+    ("lockstep --recoveries 1 --out /dev/full --json", 1),
+    ("replay found.ndjson", 1),
+    ("replay found.ndjson --json", 1),
+];
+
+fn main() -> ExitCode {
+    if env::var_os(WRONG).is_some() {
+        return cli::main("bellwether-conformance", MAPPINGS, specifications());
+    }
+    // What asks for the names of tests finds none; whatever else is asked, it is one test.
+    if !env::args().any(|word| word == "--list") {
+        test();
+    }
+    ExitCode::SUCCESS
+}
+
+fn program(folder: &Path) -> Command {
+    let mut command = Command::new(env::current_exe().expect("this program"));
+    command.env(WRONG, "1").env("NO_COLOR", "1").current_dir(folder);
+    command
+}
+
+fn test() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let run = || program(folder.path());
+    let wrong = LINES.iter().flat_map(|&line| other_statuses(run, line, 2));
+    let wrong: Vec<String> = wrong.collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+
+    let (lost, _) = LINES[3];
+    let output = run().args(lost.split(' ')).output().expect("it runs");
+    let [said, told] =
+        [output.stdout, output.stderr].map(|text| String::from_utf8(text).expect("UTF-8"));
+    assert!(said.contains("The program diverges.") && !said.contains("Saved: "), "{said}");
+    let says = ["error: cannot write /dev/full; give --out", "No space left on device"];
+    assert!(says.iter().all(|says| told.contains(says)), "{told}");
+}

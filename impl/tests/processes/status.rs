@@ -1,0 +1,120 @@
+//! What was found is the exit status, whatever becomes of what is printed: a reader that has gone,
+//! a disk that is full.
+
+use std::fs::File;
+use std::io::pipe;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use bellwether_docs_runner::{other_statuses, without_verdict};
+
+use super::common::{Cluster, bellwether};
+use super::http::Served;
+
+/// The exit status when a success cannot be printed.
+const LOST: i32 = 1;
+
+/// Each command with the statuses that it has without a cluster.
+const LINES: &[(&str, i32)] = &[
+    ("run --config nothing.toml --node 1", 2),
+    ("run --config orders.toml --node 1 --data-dir /proc/nothing", 1),
+    #[cfg(target_os = "linux")]
+    ("exec --config orders.toml --node 1 --data-dir /proc/nothing -- true", 125),
+    ("status --address 127.0.0.1:1", 3),
+    ("status --address 127.0.0.1:1 --json", 3),
+    ("history --http 127.0.0.1:1", 3),
+    ("events --http 127.0.0.1:1", 3),
+    ("transfer --http 127.0.0.1:1 --to 2 --token-file token", 3),
+    ("step-down --http 127.0.0.1:1 --for 1s --token-file token", 3),
+    ("freeze --http 127.0.0.1:1 --for 1s --token-file token", 3),
+    ("maintenance begin --http 127.0.0.1:1 --token-file token", 3),
+    ("members list --http 127.0.0.1:1", 3),
+    ("demo --nodes 1", 2),
+    ("demo --page 10.0.0.1:80", 2),
+    // With a warning, which no process need read.
+    ("check-config orders.toml --node 1 --protocol bully", 0),
+    ("check-config nothing.toml", 2),
+    ("keys secret /proc/nothing", 1),
+    ("keys frobnicate", 2),
+    ("completions bash", 0),
+    ("completions abacus", 2),
+    ("man", 0),
+    ("man --out /proc/nothing", 1),
+    ("help run", 0),
+    ("help rum", 2),
+    ("--version", 0),
+];
+
+/// Commands that find nothing, and cannot fail but for how they are called.
+const NO_VERDICT: [&str; 4] = ["demo", "check-config", "completions", "help"];
+
+const ORDERS: &str = "cluster = \"orders\"\n[members]\n1 = \"127.0.0.1:1\"\n2 = \"127.0.0.1:2\"\n\
+                      3 = \"127.0.0.1:3\"\n[storage]\ndirectory = \"data\"\n";
+
+fn program(folder: &Path) -> Command {
+    let mut command = bellwether();
+    command.current_dir(folder);
+    command
+}
+
+#[track_caller]
+fn keep_their_status(folder: &Path, lines: &[(&str, i32)]) {
+    let run = || program(folder);
+    let wrong = lines.iter().flat_map(|&line| other_statuses(run, line, LOST));
+    let wrong: Vec<String> = wrong.collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn no_reader_and_no_room_makes_another_status() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("orders.toml"), ORDERS).expect("writable");
+    let made = program(folder.path()).args(["keys", "secret", "token"]).output();
+    assert!(made.is_ok_and(|made| made.status.success()), "a token");
+    keep_their_status(folder.path(), LINES);
+    assert_eq!(without_verdict(&mut bellwether(), LINES), NO_VERDICT);
+}
+
+#[test]
+fn a_node_without_a_leader_is_told_by_the_status_whoever_reads_it() {
+    // One of three is no majority.
+    let mut cluster = Cluster::running(3, "quorum", "");
+    cluster.start(1);
+    cluster.wait_for(1, "it is up, and has no leader", |status| status["leader"].is_null());
+    let lines = [
+        ("status --config bellwether.toml --node 1", 1),
+        ("status --config bellwether.toml --node 1 --json", 1),
+    ];
+    keep_their_status(cluster.directory.path(), &lines);
+}
+
+#[test]
+fn what_follows_a_node_ends_when_it_is_not_read_and_fails_when_there_is_no_room() {
+    let served = Served::new();
+    let leader = served.leader();
+    let http = served.url(leader).trim_start_matches("http://").to_owned();
+    let lines = ["status --watch --config bellwether.toml --node 1", "events --http"];
+    for line in lines {
+        let run = |stdout: Stdio| {
+            let mut command = program(served.cluster.directory.path());
+            command.args(line.split(' '));
+            if line.ends_with("--http") {
+                command.arg(&http);
+            }
+            let ended = command.stdout(stdout).stderr(Stdio::null()).status();
+            ended.expect("the program starts").code()
+        };
+        let closed = pipe().expect("a pipe").1;
+        assert_eq!(run(closed.into()), Some(0), "{line}");
+        let full = File::options().write(true).open("/dev/full").expect("a disk that is full");
+        assert_eq!(run(full.into()), Some(LOST), "{line}");
+    }
+    let status = "status --config bellwether.toml --node 1";
+    let history = format!("history --http {http}");
+    // Refused for want of the right token.
+    let wrong = format!("step-down --http {http} --for 1s --token-file wrong");
+    let made = program(served.cluster.directory.path()).args(["keys", "secret", "wrong"]).output();
+    assert!(made.is_ok_and(|made| made.status.success()), "a secret");
+    let lines = [(status, 0), (&*history, 0), (&*wrong, 1)];
+    keep_their_status(served.cluster.directory.path(), &lines);
+}

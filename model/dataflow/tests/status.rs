@@ -1,0 +1,35 @@
+//! What was found is the exit status, whatever becomes of what is printed. All commands but `check`
+//! are those of the checker.
+
+use bellwether_docs_runner::{other_statuses, without_verdict};
+use std::process::Command;
+
+const LINES: &[(&str, i32)] = &[
+    ("check bully --property agreement --threads 1", 0),
+    ("check bully --recoveries 1 --property at-most-one-leader --threads 1", 1),
+    ("check bully --recoveries 1 --property at-most-one-leader --threads 1 --json", 1),
+    ("check bully --property stabilises", 2),
+    ("check bully --property agreement --max-states 10 --threads 1", 3),
+    ("tune bully --variant baseline --delay 1 --max-states 10", 3),
+    ("bounds bully --max-states 10", 3),
+    ("explore buly", 2),
+    ("list buly", 2),
+    ("trace nothing", 2),
+    ("completions abacus", 2),
+    ("help chek", 2),
+];
+
+fn program() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_bellwether-dataflow"));
+    command.env_remove("CARGO");
+    command
+}
+
+#[test]
+fn no_reader_and_no_room_makes_another_status() {
+    let wrong = LINES.iter().flat_map(|&line| other_statuses(program, line, 2));
+    let wrong: Vec<String> = wrong.collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    let without = without_verdict(&mut program(), LINES);
+    assert_eq!(without, ["explore", "list", "trace", "completions", "help"]);
+}

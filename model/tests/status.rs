@@ -1,0 +1,233 @@
+//! What was found is the exit status, whatever becomes of what is printed and saved: a reader that
+//! has gone, a disk that is full, a second Ctrl-C.
+
+use crate::cli::{Ran, run_in};
+use bellwether_docs_runner::{other_statuses, root, without_verdict};
+use rustix::process::{Pid, Signal, kill_process};
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{Write, pipe};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// The exit status when a success cannot be printed or saved.
+const LOST: i32 = 2;
+
+/// Each command with each exit status that it has.
+const LINES: &[(&str, i32)] = &[
+    ("check bully -p agreement", 0),
+    ("check bully -p agreement --json", 0),
+    ("check bully --recoveries 1", 1),
+    ("check bully --recoveries 1 --json", 1),
+    ("check bully --recoveries 1 --json --ascii", 1),
+    ("check bully --recoveries 1 --ascii", 1),
+    ("check bully --recoveries 1 --first", 1),
+    ("check bully --recoveries 1 --out saved", 1),
+    ("check bully --recoveries 1 --engine bfs", 1),
+    ("check buly", 2),
+    ("check bully --nodes many", 2),
+    ("check bully --max-states 10", 3),
+    ("check bully --max-states 10 --json", 3),
+    ("check bully --engine simulation --max-states 1000", 3),
+    (WITHIN, 4),
+    ("tune bully --variant baseline --delay 1", 0),
+    ("tune bully --variant baseline --delay 1 --find t-coord --t-elec 9 --up-to 1", 1),
+    ("tune bully --variant baseline --delay 1 --find t-coord --t-elec 9 --up-to 1 --json", 1),
+    ("tune bully", 2),
+    ("tune bully --variant baseline --delay 1 --max-states 10", 3),
+    (TUNED_WITHIN, 4),
+    ("bounds bully", 0),
+    ("bounds bully --show nothing", 2),
+    ("bounds bully --max-states 10", 3),
+    ("bounds bully --max-states 10 --json", 3),
+    ("claims --programs", 0),
+    ("claims 59", 0),
+    ("claims 59 --ledger wrong", 1),
+    ("claims 59 --ledger wrong --json", 1),
+    ("claims 59 --ledger wrong --markdown", 1),
+    ("claims 9999", 2),
+    ("claims 59 --max-states 1", 3),
+    ("explore buly", 2),
+    ("prove lease --max-states 20 --solver ./agrees", 1),
+    ("prove lease --solver ./none", 2),
+    ("survey bully --max-states 300", 0),
+    ("survey buly", 2),
+    ("survey --show bully crash-recovery", 1),
+    ("survey --show bully crash-recovery --max-states 10", 3),
+    ("list", 0),
+    ("list bully --json", 0),
+    ("list buly", 2),
+    ("trace kept/bully-at-most-one-leader.ndjson", 0),
+    ("trace nothing", 2),
+    ("completions bash", 0),
+    ("completions abacus", 2),
+    ("help", 0),
+    ("help check bully", 0),
+    ("help chek", 2),
+    ("--version", 0),
+];
+
+const WITHIN: &str = "check raft-election --variant paper --nodes 4 --without 1-4 --without 2-4 \
+                      --property election-safety";
+const TUNED_WITHIN: &str = "tune bully --variant baseline --capacity 1 --delay 1 --t-detect 2 \
+                            --property at-most-one-leader";
+
+/// Commands that find nothing: they show something, or serve a page until they are ended.
+const NO_VERDICT: &[&str] = &["explore", "list", "trace", "completions", "help"];
+
+/// Flags that name a file or a folder, and what happens to it.
+const FILES: &[(&str, &str, &str)] = &[
+    ("check", "--out", SAVED),
+    ("tune", "--out", SAVED),
+    ("bounds", "--out", SAVED),
+    ("survey", "--svg", SAVED),
+    ("trace", "--output", SAVED),
+    ("check", "--disk", "a search that cannot be saved is cut short, which is in disk.rs"),
+    ("claims", "--ledger", "it is read"),
+];
+
+/// What could not be saved is told, and the status is as it should be: it stands in [`LOST_FILES`].
+const SAVED: &str = "";
+
+/// A line with a file that is on a full disk, the status, and the flag and file that are named.
+const LOST_FILES: &[(&str, i32, &str)] = &[
+    ("check bully --recoveries 1 --out full", 1, "full/bully-at-most-one-leader.ndjson"),
+    ("check bully --recoveries 1 --out full --json", 1, "full/bully-at-most-one-leader.ndjson"),
+    ("tune bully --variant baseline --delay 1 --out full", LOST, "full/bully-t-elec-2-tm-1-tp-0"),
+    ("bounds bully --out full", LOST, "full/bully-messages.svg"),
+    ("survey bully --max-states 300 --svg /dev/full", LOST, "/dev/full"),
+    ("trace kept/bully-at-most-one-leader.ndjson --output /dev/full", LOST, "/dev/full"),
+];
+
+/// The program, as if it were installed.
+fn program(dir: &Path) -> Command {
+    let mut command = Command::new(assert_cmd::cargo::cargo_bin("bellwether-model"));
+    command.env_remove("CARGO").env("NO_COLOR", "1").current_dir(dir);
+    command
+}
+
+/// The files that the lines name.
+fn folder() -> TempDir {
+    let dir = TempDir::new().expect("a folder");
+    let at = |name: &str| dir.path().join(name);
+    let kept = run_in(dir.path(), "check bully --recoveries 1 --out kept");
+    assert_eq!(kept.status, 1, "{}", kept.stderr);
+    fs::create_dir(at("wrong")).expect("a folder");
+    for file in fs::read_dir(root().join("model/claims")).expect("the ledger") {
+        let file = file.expect("a file").path();
+        let text = fs::read_to_string(&file).expect("text");
+        // The ledger says the opposite of what is found.
+        let text = text.replace("demands = \"violated\"", "demands = \"holds\"");
+        fs::write(at("wrong").join(file.file_name().expect("a name")), text).expect("writable");
+    }
+    fs::write(at("agrees"), "#!/bin/sh\ncat > /dev/null\necho unsat\n").expect("writable");
+    fs::set_permissions(at("agrees"), fs::Permissions::from_mode(0o755)).expect("ours");
+    fs::create_dir(at("full")).expect("a folder");
+    let on_a_full_disk = [
+        "bully-at-most-one-leader.ndjson",
+        "bully-t-elec-2-tm-1-tp-0.ndjson",
+        "bully-messages.svg",
+    ];
+    for name in on_a_full_disk {
+        symlink("/dev/full", at("full").join(name)).expect("a link");
+    }
+    dir
+}
+
+#[test]
+fn no_reader_and_no_room_makes_another_status() {
+    let dir = folder();
+    let run = || program(dir.path());
+    let wrong = LINES.iter().flat_map(|&line| other_statuses(run, line, LOST));
+    let wrong: Vec<String> = wrong.collect();
+    assert!(wrong.is_empty(), "{} of them:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
+fn every_command_has_a_line_with_its_verdict() {
+    let without = without_verdict(&mut program(Path::new(".")), LINES);
+    assert_eq!(without, NO_VERDICT);
+    let verdicts: BTreeSet<i32> = LINES.iter().map(|&(_, status)| status).collect();
+    assert_eq!(verdicts, (0..=4).collect(), "every status that there is");
+}
+
+#[test]
+fn a_file_that_cannot_be_written_is_told_and_hides_nothing() {
+    let dir = folder();
+    for (line, status, file) in LOST_FILES {
+        let Ran { status: ended, stdout, stderr } = run_in(dir.path(), line);
+        assert_eq!(ended, *status, "{line}: {stderr}");
+        for says in [*file, "; give --", "No space left on device"] {
+            assert!(stderr.contains(says), "{line}: '{says}' in: {stderr}");
+        }
+        assert_eq!(stderr.matches("error: ").count(), 1, "{line}: {stderr}");
+        // What was found is printed all the same, and nothing is said to be where it is not.
+        assert_eq!(stdout.is_empty(), line.contains("--output"), "{line}: {stdout}");
+        assert!(!stdout.contains("Saved: "), "{line}: {stdout}");
+    }
+    let (line, ..) = LOST_FILES[0];
+    let found = run_in(dir.path(), line).stdout;
+    assert!(found.contains("at-most-one-leader is violated"), "{found}");
+}
+
+#[test]
+fn every_flag_that_writes_a_file_is_tried_with_a_full_disk() {
+    let help = run_in(Path::new("."), "--help").stdout;
+    let commands = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+    let commands = commands.take_while(|line| !line.is_empty());
+    let mut known = BTreeSet::new();
+    for command in commands.filter_map(|line| line.split_whitespace().next()) {
+        let help = run_in(Path::new("."), &format!("help {command}")).stdout;
+        for line in help.lines().filter(|line| line.trim_start().starts_with('-')) {
+            let mut words = line.split_whitespace().skip_while(|word| !word.starts_with("--"));
+            if let (Some(flag), Some("<DIR>" | "<FILE>")) = (words.next(), words.next()) {
+                known.insert((command.to_owned(), flag.to_owned()));
+            }
+        }
+    }
+    let listed = FILES.iter().map(|&(command, flag, _)| (command.to_owned(), flag.to_owned()));
+    assert_eq!(known, listed.collect());
+    for (command, flag, _) in FILES.iter().filter(|(.., what)| *what == SAVED) {
+        let of_it = |line: &str| line.starts_with(command) && line.contains(&format!(" {flag} "));
+        assert!(LOST_FILES.iter().any(|(line, ..)| of_it(line)), "{command} {flag}");
+    }
+}
+
+/// While nothing reads what it prints, the first Ctrl-C changes nothing, and the second ends it
+/// with what it has found.
+#[test]
+fn a_second_signal_while_it_prints_keeps_the_status() {
+    for signal in [Signal::INT, Signal::TERM] {
+        let dir = TempDir::new().expect("a folder");
+        let (reader, writer) = pipe().expect("a pipe");
+        let mut filler = writer.try_clone().expect("a handle");
+        // It ends when the reader is gone.
+        let fills = thread::spawn(move || while filler.write_all(&[b'.'; 4096]).is_ok() {});
+        thread::sleep(Duration::from_millis(200));
+        let mut child = program(dir.path())
+            .args("check bully --recoveries 1 --out out".split(' '))
+            .stdin(Stdio::null())
+            .stdout(writer)
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the binary starts");
+        // The trace is saved once the status is decided, and before anything is printed.
+        let began = Instant::now();
+        while !dir.path().join("out/bully-at-most-one-leader.html").exists() {
+            assert!(began.elapsed() < Duration::from_secs(60), "it saves nothing");
+            thread::sleep(Duration::from_millis(10));
+        }
+        for _ in 0..2 {
+            thread::sleep(Duration::from_millis(300));
+            assert_eq!(child.try_wait().expect("a child"), None, "it waits for a reader");
+            kill_process(Pid::from_child(&child), signal).expect("it is there");
+        }
+        assert_eq!(child.wait().expect("it ends").code(), Some(1), "{signal:?}");
+        drop(reader);
+        fills.join().expect("no panic");
+    }
+}

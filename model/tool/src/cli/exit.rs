@@ -1,0 +1,101 @@
+//! How a command ends: its exit status is decided before anything is printed or saved, and nothing
+//! that cannot be written turns it into a success.
+
+use super::{HOLDS, USAGE, complain, signals};
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+/// The end of a command: the exit status that says what was found, and what could not be written
+/// of it.
+///
+/// A reader that closes the pipe, such as `head` or `grep -q`, has read enough, and the status
+/// stays. Whatever else cannot be written is told on standard error: a success is none any more
+/// then, and any other status stays, for it says more.
+#[derive(Debug)]
+#[must_use]
+pub struct Exit {
+    status: u8,
+    lost: Vec<anyhow::Error>,
+}
+
+impl Exit {
+    /// Decides the exit status. What is printed and saved follows.
+    pub fn with(status: u8) -> Exit {
+        signals::end_with(status);
+        Exit { status, lost: Vec::new() }
+    }
+
+    /// Takes note of what came of printing.
+    pub fn told(mut self, told: Result<(), impl Into<anyhow::Error>>) -> Exit {
+        let told: anyhow::Result<()> = told.map_err(Into::into);
+        if let Err(error) = told
+            && !is_closed_pipe(&error)
+        {
+            self.lost.push(error.context("cannot print all of it; send it where there is room"));
+        }
+        self
+    }
+
+    /// Takes note of what came of a file. The error names the file, and what to do.
+    pub fn saved(mut self, saved: anyhow::Result<()>) -> Exit {
+        self.lost.extend(saved.err());
+        self
+    }
+
+    /// Tells what could not be written, and returns the exit status of the program.
+    #[must_use]
+    pub fn code(self) -> ExitCode {
+        // The end of a text without a newline has not been written yet.
+        let exit = if self.lost.is_empty() { self.told(io::stdout().flush()) } else { self };
+        let Exit { status, lost } = exit;
+        for error in &lost {
+            complain(&format!("{error:#}"));
+        }
+        let is_no_success = status == HOLDS && !lost.is_empty();
+        ExitCode::from(if is_no_success { USAGE } else { status })
+    }
+}
+
+/// Whether the reader of the output has closed the pipe.
+fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    error
+        .chain()
+        .filter_map(|cause| cause.downcast_ref::<io::Error>())
+        .any(|error| error.kind() == io::ErrorKind::BrokenPipe)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::{HOLDS_WITHIN, UNKNOWN, VIOLATED};
+    use anyhow::anyhow;
+
+    fn error(kind: io::ErrorKind) -> Result<(), io::Error> {
+        Err(kind.into())
+    }
+
+    /// `ExitCode` can be compared by what it shows only.
+    fn shown(code: ExitCode) -> String {
+        format!("{code:?}")
+    }
+
+    #[test]
+    fn what_cannot_be_written_changes_a_success_only() {
+        for status in [HOLDS, VIOLATED, USAGE, UNKNOWN, HOLDS_WITHIN] {
+            let same = shown(ExitCode::from(status));
+            let closed = error(io::ErrorKind::BrokenPipe);
+            assert_eq!(shown(Exit::with(status).told(closed).code()), same);
+            let lost = shown(ExitCode::from(if status == HOLDS { USAGE } else { status }));
+            let full = error(io::ErrorKind::StorageFull);
+            assert_eq!(shown(Exit::with(status).told(full).code()), lost);
+            assert_eq!(shown(Exit::with(status).saved(Err(anyhow!("full"))).code()), lost);
+        }
+    }
+
+    /// The pipe of a file is not that of a reader who has seen enough.
+    #[test]
+    fn a_file_that_is_a_closed_pipe_is_lost() {
+        let closed = error(io::ErrorKind::BrokenPipe).map_err(Into::into);
+        assert_eq!(shown(Exit::with(HOLDS).saved(closed).code()), shown(ExitCode::from(USAGE)));
+    }
+}
