@@ -12,7 +12,7 @@ mod lines;
 mod pages;
 mod shell;
 
-pub use console::Console;
+pub use console::{Console, words};
 pub use lines::refused;
 pub use pages::{Block, blocks, is_shown, pages, root};
 pub use shell::{Checkout, How};

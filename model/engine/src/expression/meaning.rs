@@ -160,7 +160,7 @@ impl<'w> Resolver<'w> {
 
     fn no_process(&self, at: &Range<usize>, number: i64) -> ExpressionError {
         let most = self.world.processes();
-        self.wrong(at.clone(), format!("there is no process {number}; there are 1 to {most}"))
+        self.wrong(at.clone(), format!("there is no process {number}; give 1 to {most}"))
     }
 
     /// What a name alone means.

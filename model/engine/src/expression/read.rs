@@ -88,7 +88,7 @@ pub(super) fn read(text: &str) -> Result<Node, ExpressionError> {
     let node = reader.whole()?;
     match reader.peek() {
         Token::End => Ok(node),
-        _ => Err(reader.wrong("nothing can stand here: a sign such as && is missing before it")),
+        _ => Err(reader.wrong("a sign is missing before this; write one, such as &&")),
     }
 }
 
@@ -200,7 +200,9 @@ impl Reader<'_> {
 
     fn close(&mut self, sign: &'static str) -> Result<(), ExpressionError> {
         let found = self.eat(sign);
-        found.then_some(()).ok_or_else(|| self.wrong(&format!("a '{sign}' is missing here")))
+        found
+            .then_some(())
+            .ok_or_else(|| self.wrong(&format!("a '{sign}' is missing; write it here")))
     }
 
     fn deeper(&mut self, read: fn(&mut Self) -> Read) -> Read {
@@ -258,7 +260,7 @@ impl Reader<'_> {
         let right = self.sum()?;
         match self.compares() {
             None => Ok(binary(sign, left, right)),
-            Some(_) => Err(self.wrong("two things are compared at a time; put && between them")),
+            Some(_) => Err(self.wrong("two things are compared at a time; write && between them")),
         }
     }
 
@@ -315,7 +317,9 @@ impl Reader<'_> {
                 self.next = here;
                 return Err(self.wrong(&format!("something is missing before '{sign}'")));
             }
-            Token::End => return Err(self.wrong("the expression ends too early")),
+            Token::End => {
+                return Err(self.wrong("the expression ends too early; write here what is missing"));
+            }
         };
         Ok(Node { at, what })
     }
