@@ -30,7 +30,9 @@ fn worlds() -> Vec<World> {
     };
     let of = |(protocol, nodes, faults): (&str, usize, Faults)| {
         let rules = REGISTRY.find(protocol).expect("it exists").rules(None, &[]).expect("rules");
-        World::of(rules, Scenario { faults, ..Scenario::calm(nodes) }).expect("it is possible")
+        let capacity = (faults.cuts > 0).then_some(2);
+        let scenario = Scenario { faults, capacity, ..Scenario::calm(nodes) };
+        World::of(rules, scenario).expect("it is possible")
     };
     let worlds = [
         ("bully", 3, faults(1, 1, 0, 0)),
@@ -38,6 +40,8 @@ fn worlds() -> Vec<World> {
         ("bully", 3, faults(1, 0, 1, 1)),
         ("chang-roberts", 2, faults(1, 1, 1, 0)),
         ("vrrp", 2, faults(1, 1, 1, 0)),
+        ("raft-election", 2, faults(1, 1, 1, 0)),
+        ("raft-election", 2, Faults { cuts: 1, ..faults(1, 0, 0, 0) }),
     ];
     worlds.map(of).into()
 }

@@ -24,7 +24,7 @@ enum Asked {
     Quiescent,
     Crashed(u8),
     SameField(usize, usize, usize),
-    LessField(usize, usize, usize),
+    LowerLeader(usize, usize),
     IsMember(usize),
     Not(Box<Asked>),
     And(Box<Asked>, Box<Asked>),
@@ -54,7 +54,7 @@ fn asked() -> impl Strategy<Value = Asked> {
         Just(Asked::Quiescent),
         (0..2_u8).prop_map(Asked::Crashed),
         (p(), p(), 0..4_usize).prop_map(|(a, b, field)| Asked::SameField(a, b, field)),
-        (p(), p(), 0..4_usize).prop_map(|(a, b, field)| Asked::LessField(a, b, field)),
+        (p(), p()).prop_map(|(a, b)| Asked::LowerLeader(a, b)),
         p().prop_map(Asked::IsMember),
     ];
     leaf.prop_recursive(4, 12, 2, |inner| {
@@ -99,8 +99,8 @@ impl Meaning<'_> {
     fn written(&self, asked: &Asked, bound: usize) -> String {
         let p = |process| self.process(process, bound);
         let of = |process| self.whose(process, bound);
-        let deeper = |inner| self.written(inner, bound + 1);
-        let inner = |inner| self.written(inner, bound);
+        let deeper = |inner: &Asked| self.written(inner, bound + 1);
+        let inner = |inner: &Asked| self.written(inner, bound);
         match asked {
             Asked::Leads(a) => format!("leads({})", p(*a)),
             Asked::Up(a) => format!("up({})", p(*a)),
@@ -112,7 +112,7 @@ impl Meaning<'_> {
                 let field = self.field(*at);
                 format!("{}.{field} == {}.{field}", of(*a), of(*b))
             }
-            Asked::LessField(a, b, _) => format!("leader({}) < leader({})", p(*a), p(*b)),
+            Asked::LowerLeader(a, b) => format!("leader({}) < leader({})", p(*a), p(*b)),
             Asked::IsMember(a) => format!("{} <= nodes", p(*a)),
             Asked::Not(a) => format!("!({})", inner(a)),
             Asked::And(a, b) => format!("({}) && ({})", inner(a), inner(b)),
@@ -141,7 +141,8 @@ impl Meaning<'_> {
     }
 
     fn worth(&self, state: &State, asked: &Asked, bound: &mut Vec<Id>) -> bool {
-        let id = |process: usize| self.id(process, bound);
+        let here = bound.clone();
+        let id = |process: usize| self.id(process, &here);
         let leader = |process: usize| match state.belief(id(process)) {
             Some(Belief::Leads) => Some(id(process)),
             Some(Belief::Follows(leader)) => Some(leader),
@@ -157,7 +158,7 @@ impl Meaning<'_> {
             Asked::SameField(a, b, field) => {
                 self.value(state, id(*a), *field) == self.value(state, id(*b), *field)
             }
-            Asked::LessField(a, b, _) => leader(*a).zip(leader(*b)).is_some_and(|(a, b)| a < b),
+            Asked::LowerLeader(a, b) => leader(*a).zip(leader(*b)).is_some_and(|(a, b)| a < b),
             Asked::IsMember(a) => id(*a).index() < self.world.scenario().nodes,
             Asked::Not(a) => !self.worth(state, a, bound),
             Asked::And(a, b) => self.worth(state, a, bound) && self.worth(state, b, bound),

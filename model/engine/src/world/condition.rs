@@ -56,7 +56,8 @@ impl Condition {
         matches!(self, Condition::Made(_, reads) if reads.names)
     }
 
-    /// The condition that faults of this kind, by its place in [`Faults::named`](super::Faults::named), have struck.
+    /// The condition that faults of this kind have struck. The kinds are numbered as
+    /// [`Faults::named`](super::Faults::named) has them.
     #[must_use]
     pub(crate) fn struck(kind: usize) -> Condition {
         let judge = move |_: &World, state: &State| state.spent().named()[kind].1 != Budget::NONE;
