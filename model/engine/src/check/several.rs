@@ -108,8 +108,9 @@ fn of_some(
     let bounds = exact.leaves_boundary().then_some(Reason::Bounds);
     let progress = exact.progress(Phase::Counterexamples, started.elapsed());
     let mut watch = Watch::new(options.limits, progress, on_event);
-    let Some(graph) = exact.graph(&*space) else { return Ok(Vec::new()) };
-    let differences = Differences { world, space: &*space, graph: &graph };
+    let space: &Packed = &space;
+    let Some(graph) = exact.graph(space) else { return Ok(Vec::new()) };
+    let differences = Differences { world, space, graph: &graph };
     let of = |asked: &PropertyQuery<'_>| {
         let mut listed = Vec::new();
         let ended = differences.of(asked.temporal, &mut listed, &mut watch);

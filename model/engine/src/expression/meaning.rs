@@ -108,10 +108,7 @@ impl<'w> Resolver<'w> {
         match &node.what {
             What::Number(number) => Ok(Typed::plain(Term::Number(*number), NUMBER)),
             What::Quoted(word) => Ok(Typed::plain(Term::Word(word.replace(' ', "-")), WORD)),
-            What::Name(name) => match self.name(name) {
-                Some(typed) => Ok(typed),
-                None => Err(self.unknown(&node.at, name)),
-            },
+            What::Name(name) => self.name(name).ok_or_else(|| self.unknown(&node.at, name)),
             What::Call(name, of) => self.call(node, name, of),
             What::Field(of, name) => self.field(node, of, name),
             What::Index(of, at) => {
