@@ -289,12 +289,13 @@ impl<'r> Execution<'r> {
 
     /// What is different in this one, if there are several.
     fn difference(&self, report: &Report) -> Option<String> {
-        let (number, several) = self.number.zip(self.decision.several.as_ref())?;
-        let Several { listed, known, incomplete } = several;
-        let of = match incomplete {
-            Some(reason) => {
-                format!("{known} that are known ({})", reason.within(&report.bounds_met))
-            }
+        let Several { listed, known, incomplete } = self.decision.several.as_ref()?;
+        let why = incomplete.map(|reason| reason.within(&report.bounds_met));
+        let Some(number) = self.number else {
+            return why.map(|why| format!("Whether there are others is not known: {why}."));
+        };
+        let of = match why {
+            Some(why) => format!("{known} that are known ({why})"),
             None => known.to_string(),
         };
         let Distinct { faults, ends, .. } = &listed[number - 1];
