@@ -68,8 +68,7 @@ impl Console<'_> {
             return 0;
         }
         let mut command = Command::new(self.program);
-        // A shell would take the quotes away.
-        command.args(args.split(' ').map(|arg| arg.trim_matches('\'')));
+        command.args(words(args));
         let output = command.env_remove("COLUMNS").current_dir(folder).output();
         let output = output.expect("it runs");
         let status = output.status.code();
@@ -79,6 +78,21 @@ impl Console<'_> {
         compare(place, expected, &String::from_utf8_lossy(&output.stdout));
         1
     }
+}
+
+/// Returns the words of a command as a shell reads them, if it quotes with `'` alone.
+#[must_use]
+pub fn words(line: &str) -> Vec<String> {
+    let (mut words, mut word, mut quoted) = (Vec::new(), String::new(), false);
+    for c in line.chars() {
+        match c {
+            '\'' => quoted = !quoted,
+            ' ' if !quoted => words.push(std::mem::take(&mut word)),
+            c => word.push(c),
+        }
+    }
+    words.push(word);
+    words
 }
 
 fn matches(printed: &str, expected: &str) -> bool {

@@ -14,7 +14,7 @@ mod outputs;
 mod pages;
 mod shell;
 
-pub use console::Console;
+pub use console::{Console, words};
 pub use lines::refused;
 pub use outputs::{other_statuses, without_verdict};
 pub use pages::{Block, blocks, is_shown, pages, root};

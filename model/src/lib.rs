@@ -25,7 +25,7 @@
 //! ```
 
 pub use bellwether_engine::{
-    check, machine, property, round, space, temporal, trace, words, world,
+    check, expression, machine, property, round, space, temporal, trace, words, world,
 };
 pub use bellwether_tool::{explore, report, tune};
 

@@ -170,6 +170,20 @@ const LINES: &[&str] = &[
      --within 20",
     "bounds bully --until agreement --ascii",
     "check bully --memory lots --ascii",
+    "check bully --never leeds(1)",
+    "check bully --never leads(1",
+    "check bully --never leads(9)",
+    "check bully --never leads(1,2)",
+    "check bully --never nodes",
+    "check bully --never p1.rol==leader",
+    "check bully --never role(1)==leadr",
+    "check raft-election --always term(1)>0",
+    "check bully --never armed(1,wach)",
+    "check bully --property never(leads(1)&leads(2))",
+    "check bully --show leader(p)",
+    "check bully --all 0",
+    "check bully --all 2 --engine bfs",
+    "check bully --all 2 --first",
 ];
 
 /// What a message proposes to do, or where it says what there is.
@@ -194,6 +208,7 @@ const REMEDIES: &[&str] = &[
     "a range is for 'tune'",
     "there are proofs of ",
     "a rule is given as ",
+    " is asked of 1, ",
 ];
 
 /// Whether a message says where the line is wrong: it names a word behind the command, or what is

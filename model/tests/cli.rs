@@ -29,7 +29,7 @@ pub(crate) fn run_in(dir: &Path, line: &str) -> Ran {
     run_args(dir, &line.split_whitespace().collect::<Vec<_>>())
 }
 
-fn run_args(dir: &Path, args: &[&str]) -> Ran {
+pub(crate) fn run_args(dir: &Path, args: &[&str]) -> Ran {
     let output = bellwether().current_dir(dir).args(args).output().expect("the binary runs");
     let ran = Ran {
         status: output.status.code().expect("it ends by itself"),

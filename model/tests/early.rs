@@ -58,7 +58,8 @@ const FIRST: Options = options(true);
 const fn options(first: bool) -> Options {
     let (engine, limits) = (Engine::Exact, Limits::NONE);
     let (disk, reduction) = (None, Reduction::None);
-    Options { engine, threads: 2, limits, first, seed: 1, depth: 1_000, disk, reduction }
+    let (all, seed, depth) = (None, 1, 1_000);
+    Options { engine, threads: 2, limits, first, seed, depth, disk, reduction, all }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! means, and the durations of its own timers. What it offers is understood, and what is printed
 //! as the next command works as it stands.
 
-use crate::cli::{piped, run, run_in};
+use crate::cli::{piped, run, run_args};
 use assert_cmd::Command;
 use bellwether_model::machine::AnyProtocol;
 use bellwether_model::protocol::{REGISTRY, Values};
@@ -177,6 +177,9 @@ const MEANT: &[(&str, &str)] = &[
     ("--json", "--json"),
     ("--reduce", "--reduce dead-messages --property at-most-one-leader"),
     ("--first", "--first"),
+    ("--all", "--all 2"),
+    ("--never", "--never leads(1)"),
+    ("--always", "--always up(1)"),
     ("--quiet", "--quiet"),
     ("--ascii", "--ascii"),
     ("--until", "--until agreed"),
@@ -289,7 +292,9 @@ fn every_example_of_the_help_runs() {
             }
             // Another test runs it to the end.
             let line = if line == "survey" { "survey --max-states 1000" } else { line };
-            let ran = run_in(dir.path(), line);
+            let words = bellwether_docs_runner::words(line);
+            let words: Vec<&str> = words.iter().map(String::as_str).collect();
+            let ran = run_args(dir.path(), &words);
             let allowed: &[i32] = if line.starts_with("check") { &[0, 1] } else { &[0] };
             assert!(allowed.contains(&ran.status), "{line}: {} {}", ran.status, ran.stderr);
             // What takes longer than some seconds tells how far it is.

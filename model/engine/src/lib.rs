@@ -22,6 +22,7 @@
 pub use bellwether_search::space;
 
 pub mod check;
+pub mod expression;
 pub mod machine;
 pub mod property;
 pub mod protocol;

@@ -7,10 +7,13 @@
 //! nothing.
 
 mod beliefs;
+mod written;
 
 pub use crate::temporal::{Kind, Liveness, Temporal};
 pub use crate::world::Condition;
+pub use written::{always, never};
 
+use crate::expression::ExpressionError;
 use crate::machine::TimerRules;
 use crate::protocol::{Elects, Protocol};
 use crate::temporal;
@@ -21,6 +24,7 @@ use beliefs::{
     agreement, at_most_one_leader, decided, follower_bound, led, on_the_highest, one_live_leader,
     succession, validity,
 };
+use std::borrow::Cow;
 
 /// A property of the worlds of one protocol.
 pub type Property = temporal::Property<Condition>;
@@ -216,7 +220,8 @@ pub const PERIODS_ACCURATE: &str = "periods-accurate";
 pub const AGREED_WITHIN: &str = "agreed-within";
 
 /// Returns the properties of these names; if none is named, the usual ones that make sense in
-/// `world`.
+/// `world`. A name such as `never(leads(1) && leads(2))` asks an
+/// [expression](crate::expression).
 ///
 /// # Errors
 /// The first name that no property has, or that asks for something that the world does not have.
@@ -246,6 +251,9 @@ pub fn select(world: &World, names: &[String]) -> Result<Vec<Property>, Property
         return Ok(known().filter(wanted).collect());
     }
     let find = |name: &String| {
+        if let Some(property) = written::read(name, world) {
+            return property.map_err(PropertyError::Expression);
+        }
         let found = known().find(|p| p.name == name).ok_or_else(|| PropertyError::Unknown {
             name: name.clone(),
             known: instead_of(name, &known().map(|p| p.name).collect::<Vec<_>>()),
@@ -253,6 +261,25 @@ pub fn select(world: &World, names: &[String]) -> Result<Vec<Property>, Property
         answerable(world, found.name).map(|()| found)
     };
     names.iter().map(find).collect()
+}
+
+/// Returns the world in which these properties can be asked: the same, or if one of them asks for
+/// names that a symmetry changes, the [concrete](World::concrete) one.
+#[must_use]
+pub fn world_of<'w>(world: &'w World, properties: &[Property]) -> Cow<'w, World> {
+    match world.canonicalizes() && properties.iter().any(asks_for_names) {
+        true => Cow::Owned(world.concrete()),
+        false => Cow::Borrowed(world),
+    }
+}
+
+/// Returns whether the property asks for names that a symmetry changes, such as the number of an
+/// election.
+#[must_use]
+pub fn asks_for_names(property: &Property) -> bool {
+    let mut asks = false;
+    let _ = property.clone().map(|condition| asks |= condition.asks_for_names());
+    asks
 }
 
 /// Whether `world` measures what the property of this name speaks of.
@@ -280,6 +307,9 @@ pub enum PropertyError {
         /// The name that was probably meant, and those that there are, in words.
         known: String,
     },
+    /// The name asks an expression that has no meaning.
+    #[error(transparent)]
+    Expression(#[from] ExpressionError),
     /// Only a timed world has the property.
     #[error(
         "property '{name}' speaks of ticks, and only a timed world has them; add --timing timed"

@@ -16,7 +16,7 @@ mod timing;
 use proptest::strategy::Strategy;
 
 /// [Draws](draw::explore) so many cases, or a quarter of them without the feature `slow`.
-fn explore<T: std::fmt::Debug>(
+pub(crate) fn explore<T: std::fmt::Debug>(
     few: u32,
     cases: impl Strategy<Value = T>,
     differ: impl Fn(&T) -> Result<bool, String>,

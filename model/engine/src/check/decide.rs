@@ -10,8 +10,9 @@ use super::exact::{Exact, Goal, Saved, SearchOptions};
 use super::{Counterexample, Counts, Decision, Engine, Event, Options, Phase, Progress, Reason};
 use super::{Distributed, Plan};
 use super::{Reduction, Report, Simulation, Unfinished, Verdict, Watch};
-use super::{peak_rss_bytes, reference, simulation};
-use crate::property::{Kind, Property, Temporal};
+use super::{peak_rss_bytes, reference, several, simulation};
+use crate::property::{self, Kind, Property, Temporal};
+use crate::space::Answers;
 use crate::world::packed::Packed;
 use crate::world::{Condition, World};
 use graph::on_graph;
@@ -58,7 +59,7 @@ pub fn decide_distributed(
 }
 
 /// How to search, and what searches, if it is not one of the engines here.
-type SearchMethod<'a> = (&'a Options, Option<&'a dyn Distributed>);
+pub(super) type SearchMethod<'a> = (&'a Options, Option<&'a dyn Distributed>);
 
 fn decide_by(
     world: &World,
@@ -66,44 +67,19 @@ fn decide_by(
     (options, by): SearchMethod<'_>,
     on_event: &mut (dyn FnMut(Event) + Send),
 ) -> Result<Report, CheckError> {
-    if properties.is_empty() {
-        return Err(CheckError::NothingAsked);
-    }
-    if options.engine == Engine::Dataflow && properties.iter().all(|p| p.kind() == Kind::Liveness) {
-        return Err(CheckError::OnlyLiveness);
-    }
-    if options.engine != Engine::Simulation {
-        world.is_searchable()?;
-    }
+    let asked_in = property::world_of(world, properties);
+    let world = &*asked_in;
+    can_be_decided(world, properties, options)?;
     let started = Instant::now();
-    let liveness = properties.iter().any(|p| p.kind() == Kind::Liveness);
     let mut told = HashSet::new();
     let on_event: &mut (dyn FnMut(Event) + Send) = &mut |event| match event {
         Event::Violated { property, .. } if !told.insert(property) => {}
         event => on_event(event),
     };
-    let found = match options.engine {
-        _ if options.reduction == Reduction::DeadMessages => {
-            reduced::without_dead_messages(world, properties, options, on_event)?
-        }
-        Engine::Exact | Engine::Dataflow => exact(world, properties, (options, by), on_event)?,
-        Engine::Simulation => simulation::search(world, properties, options, on_event)?,
-        engine => {
-            let mut found = reference::search(world, properties, options, on_event);
-            if liveness && found.cut_short.is_none() {
-                let mut on_event = |event| on_event(again(event));
-                let ours = exact(world, properties, (options, None), &mut on_event)?;
-                let (exact, reference) = (ours.counts, found.counts);
-                let same =
-                    exact.distinct == reference.distinct && exact.generated == reference.generated;
-                if ours.unfinished.is_none() && !same {
-                    return Err(CheckError::Disagreement { engine, exact, reference });
-                }
-                found.fill_liveness(ours.decisions);
-            }
-            found
-        }
-    };
+    let mut found = found(world, properties, (options, by), on_event)?;
+    if let Some(most) = options.all {
+        several::find(world, &mut found.decisions, (most, options, started), on_event)?;
+    }
     let Findings { counts, cut_short, unfinished, trouble, bounds_met, .. } = found;
     let Findings { decisions, simulation, resumed_after, .. } = found;
     Ok(Report {
@@ -122,6 +98,71 @@ fn decide_by(
         bounds_met,
         simulation,
         decisions,
+        shown: Vec::new(),
+    })
+}
+
+/// Whether the engine decides something of this, in this world.
+fn can_be_decided(
+    world: &World,
+    properties: &[Property],
+    options: &Options,
+) -> Result<(), CheckError> {
+    if properties.is_empty() {
+        return Err(CheckError::NothingAsked);
+    }
+    if options.engine == Engine::Dataflow && properties.iter().all(|p| p.kind() == Kind::Liveness) {
+        return Err(CheckError::OnlyLiveness);
+    }
+    if options.engine != Engine::Simulation {
+        world.is_searchable()?;
+    }
+    let in_memory = options.disk.is_none() && options.reduction == Reduction::None;
+    if options.all.is_some() && !(options.engine == Engine::Exact && in_memory) {
+        return Err(CheckError::OnlyExactFindsSeveral);
+    }
+    let mut questions = Vec::new();
+    for property in properties {
+        PropertyQuery::new(property, &mut questions);
+    }
+    if questions.len() > MOST_QUESTIONS {
+        return Err(CheckError::TooMuchAsked { asked: questions.len(), most: MOST_QUESTIONS });
+    }
+    Ok(())
+}
+
+/// How many questions there may be: a bit each, besides the world's own.
+const MOST_QUESTIONS: usize = Answers::BITS as usize - 1;
+
+/// What the engine finds.
+fn found(
+    world: &World,
+    properties: &[Property],
+    (options, by): SearchMethod<'_>,
+    on_event: &mut (dyn FnMut(Event) + Send),
+) -> Result<Findings, CheckError> {
+    Ok(match options.engine {
+        _ if options.reduction == Reduction::DeadMessages => {
+            reduced::without_dead_messages(world, properties, options, on_event)?
+        }
+        Engine::Exact | Engine::Dataflow => exact(world, properties, (options, by), on_event)?,
+        Engine::Simulation => simulation::search(world, properties, options, on_event)?,
+        engine => {
+            let liveness = properties.iter().any(|p| p.kind() == Kind::Liveness);
+            let mut found = reference::search(world, properties, options, on_event);
+            if liveness && found.cut_short.is_none() {
+                let mut on_event = |event| on_event(again(event));
+                let ours = exact(world, properties, (options, None), &mut on_event)?;
+                let (exact, reference) = (ours.counts, found.counts);
+                let same =
+                    exact.distinct == reference.distinct && exact.generated == reference.generated;
+                if ours.unfinished.is_none() && !same {
+                    return Err(CheckError::Disagreement { engine, exact, reference });
+                }
+                found.fill_liveness(ours.decisions);
+            }
+            found
+        }
     })
 }
 
@@ -233,7 +274,7 @@ fn without_graph(options: &Options) -> Option<Reason> {
 }
 
 /// Searches a space, as the options say, and gives it back.
-fn search(
+pub(super) fn search(
     mut space: Box<Packed>,
     (edges, violations): (bool, &[(&'static str, Goal)]),
     (options, by): SearchMethod<'_>,
@@ -288,14 +329,14 @@ fn on_states(
 }
 
 /// A property whose conditions are questions, known by their bits in the answers.
-struct PropertyQuery<'p> {
-    property: &'p Property,
-    temporal: Temporal<u32>,
+pub(super) struct PropertyQuery<'p> {
+    pub(super) property: &'p Property,
+    pub(super) temporal: Temporal<u32>,
     premise: Option<u32>,
 }
 
 impl<'p> PropertyQuery<'p> {
-    fn new(property: &'p Property, questions: &mut Vec<Condition>) -> Self {
+    pub(super) fn new(property: &'p Property, questions: &mut Vec<Condition>) -> Self {
         let mut ask = |condition| {
             questions.push(condition);
             // Bit 0 is the world's own.
@@ -359,5 +400,5 @@ fn verdict(
     let incomplete = missing.cut_short.or(incomplete);
     let (verdict, reason) = Verdict::of(property.kind(), found, incomplete, missing.lasts);
     let counterexample = shown.filter(|_| verdict == Verdict::Violated);
-    Decision { property: property.clone(), verdict, reason, counterexample }
+    Decision { property: property.clone(), verdict, reason, counterexample, several: None }
 }

@@ -13,6 +13,7 @@ mod distributed;
 pub mod model;
 mod reference;
 mod report;
+mod several;
 mod simulation;
 
 pub use bellwether_search::exact::{self, Disk, DiskError};
@@ -23,7 +24,7 @@ pub use bellwether_search::{
 };
 pub use decide::{CheckError, check, decide_distributed};
 pub use distributed::{Distributed, Plan};
-pub use report::{Counterexample, Decision, Report, Verdict, holds_within};
+pub use report::{Counterexample, Decision, Distinct, Report, Several, Verdict, holds_within};
 pub use simulation::Simulation;
 
 use serde::{Deserialize, Serialize};
@@ -83,6 +84,9 @@ pub struct Options {
     /// The reduction: what the exact engine leaves out of states. Only what is asked of every
     /// protocol, and no liveness, is decided then.
     pub reduction: Reduction,
+    /// How many [different counterexamples](Several) to each property are looked for at most, by
+    /// the exact engine in memory; if not said, any shortest one is enough.
+    pub all: Option<usize>,
 }
 
 /// The reduction: what is left out of states.
@@ -110,6 +114,7 @@ impl Default for Options {
             depth: DEPTH,
             disk: None,
             reduction: Reduction::None,
+            all: None,
         }
     }
 }

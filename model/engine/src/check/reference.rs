@@ -150,7 +150,7 @@ fn decide(
         };
         Counterexample { steps: shortest.unwrap_or_else(|| path.clone()), cycle: None }
     });
-    Decision { property: property.clone(), verdict, reason, counterexample }
+    Decision { property: property.clone(), verdict, reason, counterexample, several: None }
 }
 
 /// A shortest counterexample, by a breadth-first search for this property alone.

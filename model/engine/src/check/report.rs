@@ -1,11 +1,10 @@
 //! What a check found.
 
 use super::{Counts, Engine, Reason, Reduction, Simulation, Unfinished};
-use crate::property::Kind;
-use crate::property::Property;
+use crate::expression::Expression;
+use crate::property::{self, Kind, Property};
 use crate::trace::{Shows, Step, Trace};
-use crate::world::Timed;
-use crate::world::{Action, World};
+use crate::world::{Action, Budget, Faults, Timed, World};
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 use std::sync::Arc;
@@ -45,6 +44,8 @@ pub struct Report {
     pub simulation: Option<Simulation>,
     /// The properties with their verdicts, in the order in which they were asked.
     pub decisions: Vec<Decision>,
+    /// The expressions whose values are shown along counterexamples.
+    pub shown: Vec<Expression>,
 }
 
 /// The verdict on a property: whether it holds.
@@ -118,6 +119,35 @@ pub struct Decision {
     /// An execution that violates the property, if it is violated and one exists (nothing shows
     /// that a state cannot be reached).
     pub counterexample: Option<Counterexample>,
+    /// Different ones, if several were asked for; the first is the one above.
+    pub several: Option<Several>,
+}
+
+/// Several different counterexamples to one property.
+///
+/// Two are different if they need different kinds of faults or, of a safety property, if another
+/// kind of step ends them. Of those that the same kind of step ends, only these are listed: no
+/// execution does with fewer of their kinds of faults.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Several {
+    /// The counterexamples, one for each difference; shorter ones first, and each as short as any
+    /// of its kind.
+    pub listed: Vec<Distinct>,
+    /// How many there are, more than are listed if fewer were asked for.
+    pub known: usize,
+    /// The reason why there may be more, if there may.
+    pub incomplete: Option<Reason>,
+}
+
+/// A counterexample, and what makes it different.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Distinct {
+    /// The execution.
+    pub found: Counterexample,
+    /// How often each kind of fault strikes in it.
+    pub faults: Faults,
+    /// The kind of step that ends it, in words; not said of a cycle.
+    pub ends: Option<String>,
 }
 
 /// An execution that violates a property.
@@ -135,6 +165,13 @@ impl Counterexample {
     #[must_use]
     pub fn actions(&self) -> Vec<Action> {
         self.steps.iter().chain(self.cycle.iter().flatten()).copied().collect()
+    }
+
+    /// Returns what `expression` is worth at the beginning and after each of the actions, with the
+    /// names that the processes use.
+    #[must_use]
+    pub fn values(&self, world: &World, expression: &Expression) -> Vec<serde_json::Value> {
+        expression.values(world, &self.actions())
     }
 
     /// Returns the counterexample of `property` as a trace.
@@ -155,7 +192,25 @@ impl Counterexample {
     }
 }
 
+impl Distinct {
+    /// Returns the kinds of faults that it needs.
+    pub fn needs(&self) -> impl Iterator<Item = &'static str> {
+        let struck = self.faults.named().into_iter().filter(|(_, times)| *times != Budget::NONE);
+        struck.map(|(name, _)| name)
+    }
+}
+
 impl Report {
+    /// Returns the names of the properties for which a symmetry was not made use of, because they
+    /// ask for what it changes.
+    #[must_use]
+    pub fn ask_for_names(&self) -> Vec<&'static str> {
+        let decided = self.decisions.iter().map(|decision| &decision.property);
+        let named = decided.filter(|property| property::asks_for_names(property));
+        let symmetric = self.world.machine().protocol().canonicalizes();
+        named.filter(|_| symmetric).map(|property| property.name).collect()
+    }
+
     /// Returns the [verdict on all](Verdict::all) properties together.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
@@ -191,6 +246,10 @@ impl Serialize for Report {
         map.serialize_entry("bounds_met", &self.bounds_met)?;
         map.serialize_entry("seconds", &self.elapsed.as_secs_f64())?;
         map.serialize_entry("peak_rss_bytes", &self.peak_rss_bytes)?;
+        let named = self.ask_for_names();
+        if !named.is_empty() {
+            map.serialize_entry("concrete_names_for", &named)?;
+        }
         let decisions: Vec<_> = self.decisions.iter().map(|d| decision(self, d)).collect();
         map.serialize_entry("properties", &decisions)?;
         map.end()
@@ -230,19 +289,59 @@ struct DecisionView {
     verdict: Verdict,
     reason: Option<Reason>,
     counterexample: Option<CounterexampleView>,
+    #[serde(flatten)]
+    several: Option<SeveralView>,
+}
+
+#[derive(Serialize)]
+struct SeveralView {
+    counterexamples: Vec<DistinctView>,
+    counterexamples_known: usize,
+    counterexamples_incomplete: Option<Reason>,
+}
+
+#[derive(Serialize)]
+struct DistinctView {
+    needs: Vec<&'static str>,
+    ends: Option<String>,
+    #[serde(flatten)]
+    execution: CounterexampleView,
 }
 
 #[derive(Serialize)]
 struct CounterexampleView {
     steps: Vec<Step>,
     cycle: Option<Vec<Step>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    shown: Vec<ShownView>,
+}
+
+/// What an expression is worth at the beginning and after each step.
+#[derive(Serialize)]
+struct ShownView {
+    expression: String,
+    values: Vec<serde_json::Value>,
 }
 
 fn decision(report: &Report, decision: &Decision) -> DecisionView {
-    let counterexample = decision.counterexample.as_ref().map(|found| {
+    let view = |found: &Counterexample| {
         let mut steps = found.trace(&report.world, &decision.property).steps;
         let cycle = found.cycle.as_ref().map(|_| steps.split_off(found.steps.len()));
-        CounterexampleView { steps, cycle }
+        let shown = report.shown.iter().map(|expression| ShownView {
+            expression: expression.text().to_owned(),
+            values: found.values(&report.world, expression),
+        });
+        CounterexampleView { steps, cycle, shown: shown.collect() }
+    };
+    let distinct = |one: &Distinct| DistinctView {
+        needs: one.needs().collect(),
+        ends: one.ends.clone(),
+        execution: view(&one.found),
+    };
+    let several = decision.several.as_ref().map(|several| SeveralView {
+        counterexamples: several.listed.iter().map(distinct).collect(),
+        counterexamples_known: several.known,
+        counterexamples_incomplete: several.incomplete,
     });
     DecisionView {
         name: decision.property.name,
@@ -250,6 +349,7 @@ fn decision(report: &Report, decision: &Decision) -> DecisionView {
         kind: decision.property.kind(),
         verdict: decision.verdict,
         reason: decision.reason,
-        counterexample,
+        counterexample: decision.counterexample.as_ref().map(view),
+        several,
     }
 }

@@ -232,7 +232,7 @@ fn found(
         let (verdict, reason) = Verdict::of(property.kind(), path.is_some(), sampled, false);
         let path = path.filter(|_| verdict == Verdict::Violated);
         let counterexample = path.map(|steps| Counterexample { steps, cycle: None });
-        Decision { property: property.clone(), verdict, reason, counterexample }
+        Decision { property: property.clone(), verdict, reason, counterexample, several: None }
     };
     let decisions = properties.iter().map(decide).collect();
     let counts = Counts {

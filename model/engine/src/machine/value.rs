@@ -15,7 +15,7 @@ use std::cmp::Ordering;
 use std::collections::HashSet;
 use std::fmt;
 use std::hash::{BuildHasher, Hash, Hasher};
-use std::sync::{LazyLock, PoisonError, RwLock};
+use std::sync::{LazyLock, OnceLock, PoisonError, RwLock};
 
 /// A kept value, with what was derived from it once. What refers to it is as small as a pointer.
 struct Entry<A, T: ?Sized + 'static> {
@@ -190,11 +190,15 @@ pub struct Process(&'static Entry<ProcessInfo, dyn AnyValue>);
 struct ProcessInfo {
     belief: Belief,
     role: &'static str,
+    json: Json,
 }
+
+/// A value as JSON, once that was asked for.
+type Json = OnceLock<serde_json::Value>;
 
 /// What one process has on stable storage, as a kept value.
 #[derive(Clone, Copy)]
-pub struct Stable(&'static Entry<(), dyn AnyValue>);
+pub struct Stable(&'static Entry<Json, dyn AnyValue>);
 
 /// A message as a kept value; messages have the order that their protocol gives them.
 #[derive(Clone, Copy)]
@@ -223,6 +227,12 @@ impl Process {
     pub fn role(self) -> &'static str {
         self.0.about.role
     }
+
+    /// Returns what the process knows as JSON, which is made once for each value.
+    #[must_use]
+    pub fn json(self) -> &'static serde_json::Value {
+        self.0.about.json.get_or_init(|| self.0.value.json())
+    }
 }
 
 impl Stable {
@@ -230,6 +240,12 @@ impl Stable {
     #[must_use]
     pub fn of<P: Protocol>(stable: P::Stable) -> Stable {
         Values::<P>::only().stable(stable)
+    }
+
+    /// Returns what is stored as JSON, which is made once for each value.
+    #[must_use]
+    pub fn json(self) -> &'static serde_json::Value {
+        self.0.about.get_or_init(|| self.0.value.json())
     }
 }
 
@@ -411,15 +427,15 @@ impl<P: Protocol> Processes<P> {
     #[inline]
     pub(super) fn keep(&self, process: P::Process) -> Process {
         Process(self.0.keep(process, |value| {
-            let about = ProcessInfo { belief: P::belief(value), role: P::role(value) };
-            Entry { about, value }
+            let (belief, role) = (P::belief(value), P::role(value));
+            Entry { about: ProcessInfo { belief, role, json: Json::new() }, value }
         }))
     }
 }
 
 /// The stable values and the messages of one protocol, as far as they were met.
 pub(super) struct Values<P: Protocol> {
-    stable: Pool<Entry<(), dyn AnyValue>, P::Stable>,
+    stable: Pool<Entry<Json, dyn AnyValue>, P::Stable>,
     messages: Pool<Entry<(), dyn AnyMessage>, P::Message>,
 }
 
@@ -430,7 +446,7 @@ impl<P: Protocol> Values<P> {
 
     #[inline]
     pub(super) fn stable(&self, value: P::Stable) -> Stable {
-        Stable(self.stable.keep(value, |value| Entry { about: (), value }))
+        Stable(self.stable.keep(value, |value| Entry { about: Json::new(), value }))
     }
 
     #[inline]

@@ -1,6 +1,6 @@
 //! What is asked of one state.
 
-use super::{State, World};
+use super::{Budget, State, World};
 use crate::protocol::{Judge, Protocol, View};
 use std::fmt;
 use std::sync::Arc;
@@ -12,10 +12,22 @@ pub enum Condition {
     World(fn(&World, &State) -> bool),
     /// A condition that is asked of one protocol alone.
     Own(Arc<AnyJudge>),
+    /// A condition that was made while the program runs, and what of a state it reads.
+    Made(Arc<AnyJudge>, Reads),
 }
 
-/// What judges the states of one protocol, whose types are not known.
+/// What judges states of which more is known than their types say.
 type AnyJudge = dyn Fn(&World, &State) -> bool + Send + Sync;
+
+/// What of a state a condition reads, as far as not every search has it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reads {
+    /// Whether the condition asks what is in flight, or how often faults have struck.
+    pub flight: bool,
+    /// Whether the condition asks for what a [symmetry](super::Symmetry) changes: what processes
+    /// call things, such as the number of an election.
+    pub names: bool,
+}
 
 impl Condition {
     /// Returns the condition on the states of this protocol. It panics in a world of another.
@@ -27,11 +39,29 @@ impl Condition {
         }))
     }
 
-    /// Whether this is asked of every protocol: then it does not ask which messages are in flight,
+    /// Whether this can be asked of every protocol, and does not ask which messages are in flight,
     /// but at most whether there are any.
     #[must_use]
     pub(crate) fn is_common(&self) -> bool {
-        matches!(self, Condition::World(_))
+        match self {
+            Condition::World(_) => true,
+            Condition::Own(_) => false,
+            Condition::Made(_, reads) => !reads.flight,
+        }
+    }
+
+    /// Whether this can be asked only where everything is called what the processes call it.
+    #[must_use]
+    pub(crate) fn asks_for_names(&self) -> bool {
+        matches!(self, Condition::Made(_, reads) if reads.names)
+    }
+
+    /// The condition that faults of this kind have struck. The kinds are numbered as
+    /// [`Faults::named`](super::Faults::named) has them.
+    #[must_use]
+    pub(crate) fn struck(kind: usize) -> Condition {
+        let judge = move |_: &World, state: &State| state.spent().named()[kind].1 != Budget::NONE;
+        Condition::Made(Arc::new(judge), Reads { flight: true, names: false })
     }
 
     /// Returns whether the condition holds in `state`.
@@ -40,7 +70,7 @@ impl Condition {
     pub fn holds(&self, world: &World, state: &State) -> bool {
         match self {
             Condition::World(condition) => condition(world, state),
-            Condition::Own(judge) => judge(world, state),
+            Condition::Own(judge) | Condition::Made(judge, _) => judge(world, state),
         }
     }
 }

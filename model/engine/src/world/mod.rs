@@ -34,7 +34,7 @@ pub use crate::protocol::Envelope;
 pub use action::Action;
 pub use boundary::{Boundary, Exceeded};
 pub use budget::Budget;
-pub use condition::Condition;
+pub use condition::{Condition, Reads};
 pub use dead::NotReduced;
 pub use drift::Drift;
 pub use error::WorldError;

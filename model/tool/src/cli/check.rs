@@ -4,9 +4,10 @@ use super::table::{Cell, Table};
 use super::{Exit, ProtocolArgs, QuestionArgs, Tool, UsageError, shown, text, walks};
 use anstyle::{AnsiColor, Style};
 use bellwether_engine::check::{
-    self, CheckError, Decision, Engine, Options, Reason, Reduction, Report, Unfinished, Verdict,
+    self, CheckError, Counterexample, Decision, Distinct, Engine, Options, Reason, Reduction,
+    Report, Several, Unfinished, Verdict,
 };
-use bellwether_engine::property::Kind;
+use bellwether_engine::property::{Kind, Property};
 use bellwether_engine::trace::Trace;
 use clap::{Args, Command, ValueEnum};
 use indicatif::{HumanBytes, HumanCount};
@@ -24,6 +25,12 @@ pub(super) struct CheckArgs {
     #[arg(long, value_enum, default_value_t = EngineArg::Exact, help_heading = "Search",
           display_order = 0)]
     engine: EngineArg,
+
+    /// Show up to this many different counterexamples to each property, shortest first: they need
+    /// other kinds of faults, or end with another kind of step. Cycles differ in their faults only
+    #[arg(long, value_name = "N", help_heading = "Output", value_parser = all,
+          conflicts_with_all = ["first", "disk", "reduce"], allow_negative_numbers = true)]
+    all: Option<usize>,
 
     /// Leave out of every state what changes nothing any more. Counts are then of fewer states, and
     /// only what is asked of every protocol is decided, but for liveness
@@ -46,6 +53,8 @@ Examples:
   bellwether-model check bully --recoveries 1 --out out
   bellwether-model check bully --nodes 4 --max-seconds 60 --memory 4G
   bellwether-model check bully --recoveries 1 --first
+  bellwether-model check bully --recoveries 1 --losses 1 --all 3
+  bellwether-model check bully --recoveries 1 --never 'leads(2)&&leads(3)' --show 'leader(1)'
   bellwether-model check bully --rule t_coord=false --crashes 2 --property decided
   bellwether-model check bully --variant baseline --network set --engine dfs --json";
 
@@ -111,6 +120,10 @@ pub(super) fn run(tool: Tool, args: &CheckArgs) -> anyhow::Result<Exit> {
         let why = "only --engine simulation walks; choose it, or leave the depth out";
         return Err(UsageError::no_effect("--depth", why).into());
     }
+    if args.all.is_some() && args.engine != EngineArg::Exact {
+        let why = "only the engine exact looks for several; choose it, or leave the number out";
+        return Err(UsageError::no_effect("--all", why).into());
+    }
     if args.question.disk().is_some() && args.engine != EngineArg::Exact {
         let why = "only the engine exact saves a search; choose it, or leave the folder out";
         return Err(UsageError::no_effect("--disk", why).into());
@@ -129,8 +142,13 @@ fn depth(text: &str) -> Result<usize, String> {
     depth.ok_or_else(|| "give a whole number from 1 to 10000000".to_owned())
 }
 
-/// The places where counterexamples were saved, each with the name of its property.
-pub type Saved = Vec<(&'static str, PathBuf)>;
+fn all(text: &str) -> Result<usize, String> {
+    let all = text.parse().ok().filter(|all| (1..=1_000).contains(all));
+    all.ok_or_else(|| "give a whole number from 1 to 1000".to_owned())
+}
+
+/// The places where counterexamples were saved, in the order in which they are told.
+pub type Saved = Vec<PathBuf>;
 
 impl CheckArgs {
     fn options(&self) -> Options {
@@ -155,6 +173,7 @@ impl CheckArgs {
                 None => Reduction::None,
                 Some(ReduceArg::DeadMessages) => Reduction::DeadMessages,
             },
+            all: self.all,
             ..usual
         }
     }
@@ -173,31 +192,42 @@ pub fn print(
     writeln!(out, "{}, {}", rules.protocol().name(), rules.variant_name())?;
     let width = text::width();
     writeln!(out, "{}", text::wrap(&report.world.scenario().to_string(), width))?;
-    writeln!(out, "{}\n", text::wrap(&searched(report), width))?;
+    writeln!(out, "{}", text::wrap(&searched(report), width))?;
+    let named = report.ask_for_names();
+    if !named.is_empty() {
+        let why = format!("no states are one for a symmetry: {} asks for names", named.join(", "));
+        writeln!(out, "{}", text::wrap(&why, width))?;
+    }
+    writeln!(out)?;
     writeln!(out, "{}", table(report).print(ascii))?;
     if let Some(simulation) = &report.simulation {
         walks::met(&mut out, simulation, ascii)?;
     }
-    let mut told: Vec<(&'static str, Trace)> = Vec::new();
-    for (decision, trace) in counterexamples(report) {
-        let property = &decision.property;
-        let formula = property.formula;
-        let what = format!("{BOLD}{} is violated{BOLD:#}: {formula}", property.name);
-        writeln!(out, "\n{what}")?;
-        let same = told.iter().find(|(_, known)| known.steps == trace.steps);
-        if let Some((known, _)) = same {
-            writeln!(out, "The execution is that of {known}.")?;
-        } else {
-            shown::tell(&mut out, &trace, ascii)?;
+    let mut told: Vec<Execution<'_>> = Vec::new();
+    for (at, execution) in executions(report).enumerate() {
+        let Property { name, formula, .. } = execution.property();
+        writeln!(out, "\n{BOLD}{name} is violated{BOLD:#}: {formula}")?;
+        if let Some(difference) = execution.difference(report) {
+            writeln!(out, "{}", text::wrap(&difference, width))?;
         }
-        if let Some((_, file)) = saved.iter().find(|(name, _)| *name == property.name) {
+        let same = told.iter().find(|known| known.trace.steps == execution.trace.steps);
+        if let Some(known) = same {
+            writeln!(out, "The execution is that of {}.", known.property().name)?;
+        } else {
+            shown::tell(&mut out, &execution.trace, ascii)?;
+            let actions = execution.found.actions();
+            if let Some(values) = shown::values(&report.world, &actions, &report.shown) {
+                writeln!(out, "{}", values.print(ascii))?;
+            }
+        }
+        if let Some(file) = saved.get(at) {
             shown::saved(&mut out, file)?;
         }
-        let found = decision.counterexample.as_ref();
-        if let Some(found) = found.filter(|_| report.world.is_searchable().is_ok()) {
-            shown::browse(&mut out, tool, protocol, &report.world, (property.name, found))?;
+        if report.world.is_searchable().is_ok() {
+            let shows = (execution.property().name, execution.found);
+            shown::browse(&mut out, tool, protocol, &report.world, shows)?;
         }
-        told.push((property.name, trace));
+        told.push(execution);
     }
     if let Some(reason) = report.cut_short {
         writeln!(out, "\n{}", text::wrap(&cut_short(report, reason), width))?;
@@ -227,12 +257,51 @@ fn cut_short(report: &Report, reason: Reason) -> String {
     format!("The search was cut short{far}: {reason}. What is unknown is not claimed.")
 }
 
-/// The executions that violate properties, each as a trace.
-pub(super) fn counterexamples(report: &Report) -> impl Iterator<Item = (&Decision, Trace)> {
-    report.decisions.iter().filter_map(|decision| {
-        let found = decision.counterexample.as_ref()?;
-        Some((decision, found.trace(&report.world, &decision.property)))
+/// An execution that violates a property.
+pub(super) struct Execution<'r> {
+    decision: &'r Decision,
+    found: &'r Counterexample,
+    /// Its number among those to the same property, from 1, if several were asked for.
+    pub(super) number: Option<usize>,
+    pub(super) trace: Trace,
+}
+
+/// The executions that violate properties.
+pub(super) fn executions(report: &Report) -> impl Iterator<Item = Execution<'_>> {
+    report.decisions.iter().flat_map(move |decision| {
+        let listed = decision.several.iter().flat_map(|several| &several.listed);
+        let mut found: Vec<_> =
+            listed.enumerate().map(|(at, one)| (Some(at + 1), &one.found)).collect();
+        if found.is_empty() {
+            found.extend(decision.counterexample.as_ref().map(|found| (None, found)));
+        }
+        found.into_iter().map(move |(number, found)| {
+            let trace = found.trace(&report.world, &decision.property);
+            Execution { decision, found, number, trace }
+        })
     })
+}
+
+impl<'r> Execution<'r> {
+    pub(super) fn property(&self) -> &'r Property {
+        &self.decision.property
+    }
+
+    /// What is different in this one, if there are several.
+    fn difference(&self, report: &Report) -> Option<String> {
+        let Several { listed, known, incomplete } = self.decision.several.as_ref()?;
+        let why = incomplete.map(|reason| reason.within(&report.bounds_met));
+        let Some(number) = self.number else {
+            return why.map(|why| format!("Whether there are others is not known: {why}."));
+        };
+        let of = match why {
+            Some(why) => format!("{known} that are known ({why})"),
+            None => known.to_string(),
+        };
+        let Distinct { faults, ends, .. } = &listed[number - 1];
+        let ends = ends.as_ref().map(|ends| format!("; last, {ends}")).unwrap_or_default();
+        Some(format!("Counterexample {number} of {of}. Faults: {faults}{ends}."))
+    }
 }
 
 fn searched(report: &Report) -> String {

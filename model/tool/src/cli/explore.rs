@@ -10,6 +10,7 @@ use crate::report::svg;
 use anyhow::{Context, anyhow};
 use bellwether_engine::check::model::{Model, named};
 use bellwether_engine::check::{Engine, Options};
+use bellwether_engine::property;
 use clap::Args;
 use inside::Inside;
 use server::Explorer;
@@ -60,6 +61,7 @@ everything in it. Stateright's own page is at /stateright/.";
 pub(super) fn run(tool: Tool, args: &ExploreArgs) -> anyhow::Result<Exit> {
     let world = searchable_world(tool.registry, &args.protocol, &args.world)?;
     let properties = shown::asked(&world, &args.properties)?;
+    let world = Arc::new(property::world_of(&world, &properties).into_owned());
     let scenario = world.scenario();
     let listener = listen(&args.address)?;
     let address = listener.local_addr()?;

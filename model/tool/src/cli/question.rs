@@ -1,7 +1,7 @@
 //! What `check` asks, whatever searches for the answer: the flags that every `check` has, and what
 //! is done with what was found.
 
-use super::check::{Saved, counterexamples, print};
+use super::check::{Saved, executions, print};
 use super::{
     Exit, LimitArgs, ProgressArgs, ProtocolArgs, Tool, UsageError, WorldArgs, searchable_world,
     seconds, shown, status, text, world,
@@ -9,6 +9,7 @@ use super::{
 use bellwether_engine::check::{
     CheckError, Disk, Engine, Event, Options, Reason, Reduction, Report,
 };
+use bellwether_engine::expression::Expression;
 use bellwether_engine::property::{self, Property};
 use bellwether_engine::world::World;
 use clap::Args;
@@ -30,6 +31,15 @@ pub struct QuestionArgs {
     /// Check only this property; may be given again [default: all]
     #[arg(short, long = "property", value_name = "NAME")]
     properties: Vec<String>,
+
+    /// Check that no state satisfies this expression, such as 'leads(1) && leads(2)'; may be given
+    /// again. With it, only what is named is checked
+    #[arg(long, value_name = "EXPR")]
+    never: Vec<String>,
+
+    /// Check that every state satisfies this expression; may be given again
+    #[arg(long, value_name = "EXPR")]
+    always: Vec<String>,
 
     /// Stop at the first violation, which is a shortest one; what is not decided by then is unknown
     #[arg(long, help_heading = "Search")]
@@ -62,6 +72,10 @@ pub struct QuestionArgs {
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     out: Option<PathBuf>,
 
+    /// Show what this expression is worth after each step of a counterexample; may be given again
+    #[arg(long, value_name = "EXPR", help_heading = "Output")]
+    show: Vec<String>,
+
     /// Draw with ASCII characters only
     #[arg(long, help_heading = "Output")]
     ascii: bool,
@@ -90,8 +104,10 @@ impl QuestionArgs {
     /// Returns the properties that are asked.
     ///
     /// # Errors
-    /// If there is no such property, or if a flag has no effect because none depends on it.
+    /// If there is no such property, if an expression has no meaning, or if a flag has no effect
+    /// because no property depends on it.
     pub fn properties(&self, world: &World) -> Result<Vec<Property>, UsageError> {
+        self.shown(world)?;
         let properties = property::select(world, &self.named()).map_err(UsageError::Property)?;
         let asked: Vec<_> = properties.iter().map(|asked| (asked.name, asked.kind())).collect();
         self.world.are_asked_about(&asked)?;
@@ -139,10 +155,11 @@ impl QuestionArgs {
         let bar = self.progress.bar(self.json);
         let found = decide(&mut |event| bar.tell("", event));
         bar.finish();
-        let report = found?;
+        let mut report = found?;
         let exit = Exit::with(status(report.verdict()));
+        let shown = self.shown(&report.world).map(|shown| report.shown = shown);
         let (files, saved) = self.save(tool, &report);
-        Ok(exit.saved(saved).told(self.print(tool, &report, &files)))
+        Ok(exit.told(shown).saved(saved).told(self.print(tool, &report, &files)))
     }
 
     fn print(&self, tool: Tool, report: &Report, files: &Saved) -> anyhow::Result<()> {
@@ -153,9 +170,17 @@ impl QuestionArgs {
         self.print_how_it_goes_on(report)
     }
 
+    /// The expressions of --show.
+    fn shown(&self, world: &World) -> Result<Vec<Expression>, UsageError> {
+        shown::expressions(&self.show, world)
+    }
+
     /// The properties that were named, each one once.
     fn named(&self) -> Vec<String> {
+        let never = self.never.iter().map(|expression| property::never(expression));
+        let always = self.always.iter().map(|expression| property::always(expression));
         let mut named = self.properties.clone();
+        named.extend(never.chain(always));
         let mut known = HashSet::new();
         named.retain(|name| known.insert(name.clone()));
         named
@@ -180,15 +205,26 @@ impl QuestionArgs {
         Ok(())
     }
 
-    /// Saves the counterexamples; where one could not be saved, with the error.
+    /// Saves each execution under a name of its own; where one could not be saved, with the error.
     fn save(&self, tool: Tool, report: &Report) -> (Saved, anyhow::Result<()>) {
-        let mut files = Saved::new();
+        let (mut files, mut names) = (Saved::new(), HashSet::new());
         let Some(dir) = &self.out else { return (files, Ok(())) };
-        for (decision, trace) in counterexamples(report) {
-            let name =
-                format!("{}-{}", report.world.machine().protocol().name(), decision.property.name);
-            match shown::save(tool, &trace, Some(report), (dir, &name)) {
-                Ok(file) => files.push((decision.property.name, file)),
+        for execution in executions(report) {
+            let protocol = report.world.machine().protocol().name();
+            let whole = format!("{protocol}-{}", shown::file_name(execution.property().name));
+            let name = match execution.number {
+                Some(number) => format!("{whole}-{number}"),
+                None => whole,
+            };
+            // Two expressions may differ in nothing but signs.
+            let again = |number| match number {
+                1 => name.clone(),
+                _ => format!("{name}-again-{number}"),
+            };
+            let free = (1..).map(again).find(|name| names.insert(name.clone()));
+            let name = free.unwrap_or_default();
+            match shown::save(tool, &execution.trace, Some(report), (dir, &name)) {
+                Ok(file) => files.push(file),
                 Err(error) => return (files, Err(error)),
             }
         }

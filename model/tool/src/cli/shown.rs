@@ -1,14 +1,17 @@
 //! Counterexamples as text, drawn and saved: the same for every command that finds some.
 
-use super::{ProtocolArgs, Tool, WorldArgs, explore, text};
+use super::table::{Cell, Table};
+use super::{ProtocolArgs, Tool, UsageError, WorldArgs, explore, text};
 use crate::explore::{PropertyResult, Walk};
 use crate::report::{diagram, story};
 use anyhow::Context;
 use bellwether_engine::check::{Counterexample, Report};
+use bellwether_engine::expression::Expression;
 use bellwether_engine::property::PropertyError;
 use bellwether_engine::property::{self, Property};
 use bellwether_engine::trace::Trace;
-use bellwether_engine::world::World;
+use bellwether_engine::words::plain_value;
+use bellwether_engine::world::{Action, World};
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -82,6 +85,43 @@ pub fn tell(out: &mut impl Write, trace: &Trace, ascii: bool) -> io::Result<()> 
     write!(out, "\n{story}\n{}\n", diagram::draw(trace, options))
 }
 
+/// Reads the expressions of `--show`.
+pub fn expressions(texts: &[String], world: &World) -> Result<Vec<Expression>, UsageError> {
+    let read = |text: &String| Expression::read(text, world).map_err(UsageError::Show);
+    texts.iter().map(read).collect()
+}
+
+/// Returns what expressions are worth at the beginning and after each of these actions, as a table.
+pub fn values(world: &World, actions: &[Action], expressions: &[Expression]) -> Option<Table> {
+    if expressions.is_empty() {
+        return None;
+    }
+    let names = expressions.iter().map(|expression| Cell::new(expression.text()));
+    let mut table = Table::new([Cell::new("after step")].into_iter().chain(names));
+    let columns: Vec<_> = expressions.iter().map(|one| one.values(world, actions)).collect();
+    for step in 0..=actions.len() {
+        let row = columns.iter().map(|values| Cell::new(plain_value(&values[step])));
+        table.row([Cell::new(step)].into_iter().chain(row));
+    }
+    Some(table)
+}
+
+/// Returns the part of a name of a file that stands for a property.
+pub fn file_name(property: &str) -> String {
+    const LONGEST: usize = 60;
+    let words =
+        property.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    let mut name = words.collect::<Vec<_>>().join("-");
+    name.truncate(LONGEST);
+    name
+}
+
+/// A word as a shell reads it.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
+    if word.chars().all(plain) { word.to_owned() } else { format!("'{word}'") }
+}
+
 /// Writes where the trace was saved.
 pub fn saved(out: &mut impl Write, file: &Path) -> io::Result<()> {
     let [picture, page] = ["svg", "html"].map(|end| file.with_extension(end));
@@ -100,7 +140,7 @@ pub fn browse(
     let link = explore::link(&world.positions(&found.actions()), explore::ADDRESS);
     let mut flags = WorldArgs::typed(&world.scenario());
     if !asked(world, &[])?.iter().any(|one| one.name == property) {
-        flags += &format!(" --property {property}");
+        flags += &format!(" --property {}", quoted(property));
     }
     let explore = format!("{} explore {} {flags}", tool.called(), protocol.typed());
     // Neither is broken where a line ends: both are there to be copied.

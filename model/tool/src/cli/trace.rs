@@ -30,6 +30,11 @@ pub(super) struct TraceArgs {
     #[arg(long)]
     ascii: bool,
 
+    /// Show what this expression is worth after each step, such as 'leads(1) && leads(2)'; may be
+    /// given again
+    #[arg(long, value_name = "EXPR")]
+    show: Vec<String>,
+
     /// Do not ask whether the trace is an execution of today's model
     #[arg(long)]
     unchecked: bool,
@@ -55,6 +60,7 @@ enum Format {
 const EXAMPLES: &str = "\
 Examples:
   bellwether-model trace out/bully-at-most-one-leader.ndjson
+  bellwether-model trace out/bully-at-most-one-leader.ndjson --show 'leader(1)'
   bellwether-model trace out/bully-at-most-one-leader.ndjson --format svg --output picture.svg
   bellwether-model trace out/bully-at-most-one-leader.ndjson --format html --output page.html
   bellwether-model trace out/bully-at-most-one-leader.ndjson --format link";
@@ -68,6 +74,9 @@ pub(super) fn run(tool: Tool, args: &TraceArgs) -> anyhow::Result<Exit> {
     if args.unchecked && needed {
         let why = "pages and links show states, which only today's model knows; leave it out";
         return Err(UsageError::no_effect("--unchecked", why).into());
+    }
+    if !args.show.is_empty() {
+        args.can_show()?;
     }
     let name = args.file.display();
     let saves =
@@ -91,11 +100,12 @@ pub(super) fn run(tool: Tool, args: &TraceArgs) -> anyhow::Result<Exit> {
         width,
         ..diagram::Options::default()
     };
-    let story = || text::wrap(&story::tell(&trace), width);
+    let values = args.values(tool, &trace)?;
+    let story = || text::wrap(&story::tell(&trace), width) + &values;
     let text = match args.format {
         Format::Text => format!("{}\n{}", story(), diagram::draw(&trace, options)),
         Format::Story => story(),
-        Format::Diagram => diagram::draw(&trace, options),
+        Format::Diagram => diagram::draw(&trace, options) + &values,
         Format::Svg => svg::draw(&trace),
         Format::Html => walk().html(),
         Format::Link => explore::link(&walk().places, explore::ADDRESS),
@@ -109,6 +119,32 @@ pub(super) fn run(tool: Tool, args: &TraceArgs) -> anyhow::Result<Exit> {
         })),
         None => exit.told(writeln!(anstream::stdout(), "{text}")),
     })
+}
+
+impl TraceArgs {
+    /// Whether there is a place for what is to be shown.
+    fn can_show(&self) -> Result<(), UsageError> {
+        if self.unchecked {
+            let why = "states are those of today's model, which is not asked; leave it out";
+            return Err(UsageError::no_effect("--show", why));
+        }
+        if !matches!(self.format, Format::Text | Format::Story | Format::Diagram) {
+            let why = "a picture, a page or a link has no place for it; leave it out";
+            return Err(UsageError::no_effect("--show", why));
+        }
+        Ok(())
+    }
+
+    /// What the expressions are worth after each step.
+    fn values(&self, tool: Tool, trace: &Trace) -> anyhow::Result<String> {
+        if self.show.is_empty() {
+            return Ok(String::new());
+        }
+        let world = trace.world_of(tool.registry.find(&trace.header.protocol)?)?;
+        let shown = shown::expressions(&self.show, &world)?;
+        let values = shown::values(&world, &trace.actions(&world)?, &shown);
+        Ok(values.map(|table| format!("\n{}\n", table.print(self.ascii))).unwrap_or_default())
+    }
 }
 
 /// Returns the error of a file that is no trace: what is wrong, where, and what to do.

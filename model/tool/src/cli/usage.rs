@@ -1,5 +1,6 @@
 //! What is wrong with what was asked for.
 
+use bellwether_engine::expression::ExpressionError;
 use bellwether_engine::machine::UnknownProtocol;
 use bellwether_engine::property::PropertyError;
 use bellwether_engine::protocol::RuleError;
@@ -39,6 +40,9 @@ pub enum UsageError {
     /// The properties cannot be asked.
     #[error(transparent)]
     Property(#[from] PropertyError),
+    /// The expression that is to be shown has no meaning.
+    #[error("--show: {0}")]
+    Show(ExpressionError),
     /// The protocol is not known.
     #[error(transparent)]
     Protocol(#[from] UnknownProtocol),

@@ -39,6 +39,23 @@ pub enum CheckError {
          and nothing else is asked; leave --reduce out, or ask for other properties too"
     )]
     NothingReduced,
+    /// Several counterexamples are asked for, and the engine looks for one.
+    #[error(
+        "only --engine exact looks for several counterexamples, in memory and with all messages; \
+         leave --all out"
+    )]
+    OnlyExactFindsSeveral,
+    /// So much is asked that the answers have no place beside each state.
+    #[error(
+        "the properties ask {asked} questions of each state, and there is room for {most}; ask for \
+         some of them, and then for the others"
+    )]
+    TooMuchAsked {
+        /// The number of questions.
+        asked: usize,
+        /// The largest number that there can be.
+        most: usize,
+    },
     /// The system gives no threads.
     #[error("cannot search with {threads} threads: {error}; try fewer with --threads")]
     Threads {

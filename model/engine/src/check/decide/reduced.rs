@@ -89,6 +89,7 @@ fn unknown(property: &Property, reason: Reason) -> Decision {
         verdict: Verdict::Unknown,
         reason: Some(reason),
         counterexample: None,
+        several: None,
     }
 }
 

@@ -9,7 +9,7 @@
 
 mod coverage;
 mod kind;
-mod random;
+pub(crate) mod random;
 mod shorten;
 mod sketch;
 mod walk;

@@ -2,13 +2,13 @@
 
 /// A source of numbers.
 #[derive(Clone, Debug)]
-pub(super) struct Random(u64);
+pub(crate) struct Random(u64);
 
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
 impl Random {
     /// The source of the walk of this number.
-    pub(super) fn new(seed: u64, number: u64) -> Random {
+    pub(crate) fn new(seed: u64, number: u64) -> Random {
         let mut of_seed = Random(seed);
         Random(of_seed.next() ^ number.wrapping_mul(0xd134_2543_de82_ef95))
     }
@@ -26,7 +26,7 @@ impl Random {
     }
 
     /// A place in a list of so many, which is not empty.
-    pub(super) fn place(&mut self, count: usize) -> usize {
+    pub(crate) fn place(&mut self, count: usize) -> usize {
         self.below(count as u64) as usize
     }
 }
