@@ -1,4 +1,5 @@
-//! What a text says may happen must be in the runs that confirm a claim: each alone, and every two.
+//! What a text says may happen must be in the runs by which a claim holds, or holds only if: each
+//! alone, and every two.
 
 use super::assumption::{Departure, Says, Standing};
 use super::demand::Demand;
@@ -8,8 +9,8 @@ use std::collections::BTreeSet;
 
 type Departures = BTreeSet<Departure>;
 
-/// What is wrong with a claim that these runs confirm: what may happen, by the text, and is in none
-/// of them, and is not listed with a reason.
+/// What is wrong with a claim of which these runs say where it holds: what may happen, by the text,
+/// and is in none of them, and is not listed with a reason.
 ///
 /// # Errors
 /// If the world of a check is none.
@@ -44,7 +45,7 @@ pub(super) fn flaws(
         .filter(|set| !excused(set))
         .map(|set| {
             let what = named(set);
-            format!("It is confirmed, and no run that decides has {what}, which may happen.")
+            format!("It holds by its runs, and no run that decides has {what}, which may happen.")
         })
         .collect();
     let idle = claim.left_out.iter().filter(|left| !missing.iter().any(|set| excuses(left, set)));
