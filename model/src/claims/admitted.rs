@@ -37,9 +37,11 @@ impl Subject {
     /// # Errors
     /// If the ledger's `world` is not a scenario.
     pub(super) fn all_scenarios(&self) -> Result<Vec<Scenario>, String> {
-        let all: Result<Vec<Vec<Scenario>>, String> =
-            self.nodes.iter().map(|&nodes| self.scenarios(nodes)).collect();
-        all.map(|all| all.concat())
+        let mut all = Vec::new();
+        for &nodes in &self.nodes {
+            all.extend(self.scenarios(nodes)?);
+        }
+        Ok(all)
     }
 
     /// The first of the scenarios with so many processes.

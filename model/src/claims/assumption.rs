@@ -178,20 +178,29 @@ impl Departure {
     }
 }
 
-/// Whether an election may run when a process crashes: another crash, a cold start, or what makes a
-/// process miss another that is up has started it.
+/// What may start an election before a process crashes: another crash, a cold start, or what makes
+/// a process miss another that is up.
+const STARTS: [Departure; 8] = [
+    Departure::SecondCrash,
+    Departure::Loss,
+    Departure::EarlyTimeOut,
+    Departure::Cut,
+    Departure::MissingLink,
+    Departure::Pause,
+    Departure::Drift,
+    Departure::AllStart,
+];
+
+/// Whether an election may run when a process crashes.
 fn begins_before_a_crash(scenario: &Scenario) -> bool {
-    let starts = [
-        Departure::SecondCrash,
-        Departure::Loss,
-        Departure::EarlyTimeOut,
-        Departure::Cut,
-        Departure::MissingLink,
-        Departure::Pause,
-        Departure::Drift,
-        Departure::AllStart,
-    ];
-    Departure::Crash.is_in(scenario) && starts.into_iter().any(|one| one.is_in(scenario))
+    Departure::Crash.is_in(scenario) && STARTS.into_iter().any(|one| one.is_in(scenario))
+}
+
+/// Whether a run cannot have all of these without a crash that may strike an election.
+pub(super) fn strike_an_election(all: &BTreeSet<Departure>) -> bool {
+    let crashes =
+        [Departure::Crash, Departure::SecondCrash, Departure::Recovery, Departure::LateRecovery];
+    crashes.iter().any(|one| all.contains(one)) && STARTS.iter().any(|one| all.contains(one))
 }
 
 /// An assumption of a text.

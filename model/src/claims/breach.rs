@@ -120,12 +120,7 @@ fn is_of_all(claim: &Claim, check: &Check) -> bool {
 
 /// Under which assumptions the claim stands, as one word for each.
 fn assumed(source: &Source, claim: &Claim) -> String {
-    let named: Vec<String> = claim
-        .assumes
-        .iter()
-        .filter(|assumption| matches!(assumption, Assumption::No(_)))
-        .map(ToString::to_string)
-        .collect();
+    let named: Vec<String> = claim.assumes.iter().map(ToString::to_string).collect();
     let admits: Vec<&str> = claim.admits.iter().map(|one| one.words().0).collect();
     format!("{} {:?} {named:?} {admits:?}", source.name, claim.of)
 }

@@ -174,7 +174,7 @@ mod tests {
     fn a_cause_is_read_by_the_name_that_is_printed() {
         for cause in Cause::ALL {
             let name = cause.to_string();
-            assert_eq!(name.parse(), Ok(cause));
+            assert_eq!(name.parse::<Cause>(), Ok(cause));
             assert_eq!(serde_json::to_value(cause).expect("JSON"), name.as_str());
         }
         let error = "timeout".parse::<Cause>().expect_err("no cause").to_string();

@@ -107,6 +107,8 @@ pub struct Check {
     pub without: BTreeSet<Assumption>,
     /// Why one link is missing in it and no other, if not every one has to be tried.
     pub this_link: Option<String>,
+    /// Why it has so many processes, if what it asks is of so many and no more.
+    pub this_size: Option<String>,
     /// What a program has of what may happen; of a world it is read off the scenario.
     pub has: BTreeSet<Departure>,
     /// What the runs must find if the claim is true.

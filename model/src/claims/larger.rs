@@ -49,7 +49,7 @@ impl Claim {
     }
 
     /// The checks by which the claim holds, or holds only if: those inside of what the text assumes
-    /// that say something of all executions. None if it is refuted, or speaks of one execution.
+    /// that say something of all executions, and of groups of any size. None if it is refuted, or speaks of one execution.
     ///
     /// # Errors
     /// If the world of a check is none.
@@ -62,7 +62,8 @@ impl Claim {
         for check in &self.checks {
             let of_all = !matches!(check.demands, Demand::Violated | Demand::Unbounded);
             let inside = Standing::of(source, self, check)? == Standing::Inside;
-            if of_all && inside && check.says_met() && check.ask.subject().is_some() {
+            let larger = check.ask.subject().is_some() && check.this_size.is_none();
+            if of_all && inside && larger && check.says_met() {
                 all.push(check);
             }
         }

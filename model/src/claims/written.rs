@@ -92,6 +92,7 @@ struct WrittenCheck {
     #[serde(default)]
     has: BTreeSet<Named>,
     this_link: Option<Prose>,
+    this_size: Option<Prose>,
     demands: String,
     finds: Option<OneOrMany<Expectation>>,
 
@@ -228,6 +229,7 @@ impl WrittenCheck {
         let without = std::mem::take(&mut self.without);
         let has = departures(std::mem::take(&mut self.has));
         let this_link = self.this_link.take().map(|text| text.0);
+        let this_size = self.this_size.take().map(|text| text.0);
         let ask = self.ask()?;
         if !has.is_empty() && ask.subject().is_some() {
             return Err("'has' is for programs; of a world it is read off the scenario".to_owned());
@@ -240,7 +242,7 @@ impl WrittenCheck {
             let kind = if of_a_number { "a number" } else { "holds or violated" };
             return Err(format!("it demands '{demands}', but what comes out is {kind}"));
         }
-        Ok(Check { shows, ask, without, this_link, has, demands, finds })
+        Ok(Check { shows, ask, without, this_link, this_size, has, demands, finds })
     }
 
     /// Exactly one kind of question, with what belongs to it and nothing else.

@@ -71,7 +71,7 @@ fn outcome(number: u16, outcome: &Outcome<'_>) -> Value {
     json!({
         "shows": outcome.check.shows, "demands": outcome.check.demands.to_string(),
         "standing": standing(&outcome.standing),
-        "this_link": outcome.check.this_link,
+        "this_link": outcome.check.this_link, "this_size": outcome.check.this_size,
         "met": outcome.met, "as_expected": outcome.expected, "runs": ran,
         "commands": command::of(number, outcome),
     })

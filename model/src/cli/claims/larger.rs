@@ -9,7 +9,7 @@ use std::io::Write;
 
 /// States of a world with one process more, if no other limit is given: one that needs more is not
 /// decided here.
-const LARGER_STATES: u64 = 400_000;
+const LARGER_STATES: u64 = 150_000;
 
 const HEAD: &str = "\
 # The literature, checked: one process more

@@ -142,9 +142,9 @@ fn check(page: &mut String, number: u16, (what, outcome): (&str, &Outcome<'_>)) 
     let shows = shows.trim_end_matches('.');
     let standing = print::standing(outcome).filter(|_| what.is_empty());
     let standing = standing.map(|words| format!(" {words}")).unwrap_or_default();
-    let link = outcome.check.this_link.as_ref();
-    let link = link.map(|why| format!(" Only this link: {why}.")).unwrap_or_default();
-    let line = format!("{what}{shows}. {asks}: **{found}**.{standing}{link}");
+    let only = print::only(outcome).map(|(what, why)| format!(" Only this {what}: {why}."));
+    let only: String = only.collect();
+    let line = format!("{what}{shows}. {asks}: **{found}**.{standing}{only}");
     page.push_str(&wrapped("- ", &line));
     for command in command::of(number, outcome) {
         page.push_str(&wrapped("  ", &format!("`{command}`")));

@@ -142,6 +142,9 @@ fn others_fail<'a, 'j>(one: &Judged<'_>, all: &[&'a Judged<'j>]) -> Vec<&'a Judg
     all.iter().filter(fails).copied().collect()
 }
 
+/// How many claims of others are named beside one.
+const FEW: usize = 3;
+
 /// What a text gets right where others fail, and what it gets wrong.
 fn best_and_worst(page: &mut String, name: &str, all: &[&Judged<'_>]) {
     let ours = |ruling| {
@@ -165,7 +168,12 @@ fn best_and_worst(page: &mut String, name: &str, all: &[&Judged<'_>]) {
         let steps = others.iter().filter_map(|other| other.steps()).min();
         let steps = steps.map(|steps| steps.to_string()).unwrap_or_default();
         let says = cell(&one.claim.says);
-        let _ = writeln!(page, "| {} | {says} | {} | {steps} |", link(one), links(&others));
+        let more = match others.len().saturating_sub(FEW) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let others = links(&others[..others.len().min(FEW)]) + &more;
+        let _ = writeln!(page, "| {} | {says} | {others} | {steps} |", link(one));
     }
     let _ = writeln!(page, "\n| wrong | it says | cause | steps |\n|---|---|---|---|");
     for one in spread(&wrong, 5) {

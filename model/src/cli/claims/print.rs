@@ -165,8 +165,8 @@ fn check(
     writeln!(out, "{}", text::wrap(&line, text::width()))?;
     let found = format!("    {}: {}", outcome.check.demands.asks(), outcome.found());
     writeln!(out, "{}", text::wrap(&found, text::width()))?;
-    if let Some(why) = &outcome.check.this_link {
-        writeln!(out, "{}", text::wrap(&format!("    only this link: {why}"), text::width()))?;
+    for (what, why) in only(outcome) {
+        writeln!(out, "{}", text::wrap(&format!("    only this {what}: {why}"), text::width()))?;
     }
     if let Some(standing) = standing(outcome).filter(|_| what == "checked") {
         writeln!(out, "{}", text::wrap(&format!("    {standing}"), text::width()))?;
@@ -188,6 +188,14 @@ fn check(
         writeln!(out, "{}", text::wrap(&format!("      {line}"), text::width()))?;
     }
     Ok(())
+}
+
+/// Why a check is of one link, or of so many processes, if it says that.
+pub(super) fn only<'a>(
+    outcome: &'a Outcome<'_>,
+) -> impl Iterator<Item = (&'static str, &'a String)> {
+    let link = outcome.check.this_link.iter().map(|why| ("link", why));
+    link.chain(outcome.check.this_size.iter().map(|why| ("size", why)))
 }
 
 /// Of how many executions the claim speaks, and what the text assumes there.
