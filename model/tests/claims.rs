@@ -9,6 +9,8 @@ use serde_json::Value;
 use std::fs;
 use tempfile::TempDir;
 
+mod rules;
+
 /// What a run printed and returned.
 struct Ran {
     status: i32,
@@ -66,36 +68,95 @@ fn every_claim_is_there_once_and_in_sentences() {
     not(feature = "slow"),
     ignore = "slow: a minute; cargo test --workspace --features slow"
 )]
-fn the_page_is_what_the_ledger_says_today() {
-    let ran = run(&["claims", "--markdown"]);
-    assert_eq!(ran.status, 0, "a claim does not come out as the ledger says: run `claims`");
+fn the_pages_are_what_the_ledger_says_today() {
+    let pages = ["overview", "encyclopedia", "clustering", "chapter", "lesson", "lecture"];
+    for page in pages {
+        let file = match page {
+            "overview" => "docs/claims.md".to_owned(),
+            text => format!("docs/claims/{text}.md"),
+        };
+        let ran = run(&["claims", "--markdown", page]);
+        assert_eq!(ran.status, 0, "a claim does not come out as the ledger says: run `claims`");
+        let text = fs::read_to_string(root().join(&file)).expect("the page is there");
+        let again = format!("cargo run --release -- claims --markdown {page} > {file}");
+        assert!(text == ran.stdout, "{file} is old: {again}");
+    }
+}
+
+/// The overview has an index of all claims, each linked to the page of its text.
+#[test]
+fn the_overview_has_every_claim_once_and_each_cause() {
     let page = fs::read_to_string(root().join("docs/claims.md")).expect("the page is there");
-    assert!(
-        page == ran.stdout,
-        "docs/claims.md is old: cargo run --release -- claims --markdown > docs/claims.md"
-    );
+    let (before, index) = page.split_once("\n## Index\n").expect("an index");
+    let ledger = Ledger::load().expect("the ledger can be read");
+    let rows: Vec<&str> = index.lines().filter(|line| line.starts_with("| [")).collect();
+    assert_eq!(rows.len(), 161);
+    for ((source, claim), row) in ledger.claims().into_iter().zip(rows) {
+        let link = format!("| [{0}](claims/{1}.md#claim-{0}) |", claim.number, source.name);
+        assert!(row.starts_with(&link), "{link}: {row}");
+        let cause = claim.cause.map(|cause| format!("[{cause}](#{cause})")).unwrap_or_default();
+        assert!(row.contains(&format!(" | {cause} | ")), "{cause}: {row}");
+        let cause = claim.cause.map(|cause| format!("\n### {cause}\n")).unwrap_or_default();
+        assert!(before.contains(&cause), "{cause}");
+    }
+}
+
+#[test]
+fn claims_are_chosen_by_verdict_cause_and_words() {
+    let numbers = |args: &[&str]| {
+        let ran = run(&[&["claims", "--json"][..], args].concat());
+        assert_eq!(ran.status, 0, "{}", ran.stderr);
+        let whole: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+        let claims = whole["claims"].as_array().expect("claims").clone();
+        claims.iter().map(|claim| claim["number"].as_u64().expect("a number")).collect::<Vec<_>>()
+    };
+    let fencing = numbers(&["--cause", "fencing", "--source", "lesson"]);
+    assert_eq!(fencing, [123, 127, 128, 129, 130]);
+    let refuted = numbers(&["--cause", "fencing", "--source", "lesson", "--verdict", "refuted"]);
+    let confirmed =
+        numbers(&["--cause", "fencing", "--source", "lesson", "--verdict", "confirmed"]);
+    assert!(!refuted.is_empty() && !confirmed.is_empty());
+    assert!(refuted.iter().all(|number| !confirmed.contains(number)));
+    assert_eq!(numbers(&["--search", "FENCING TOKENS", "--source", "lesson"]), [123]);
+    let dangerous = run(&["claims", "113", "121", "57"]);
+    assert!(dangerous.stdout.contains("True, and dangerous: "), "{}", dangerous.stdout);
+    assert!(dangerous.stdout.contains("; 2 are true, and dangerous."), "{}", dangerous.stdout);
+}
+
+/// One line for each, with the steps of the execution that decides it.
+#[test]
+fn a_list_of_claims_has_a_line_for_each() {
+    let ran = run(&["claims", "--cause", "time-out", "--source", "lecture"]);
+    let lines: Vec<&str> = ran.stdout.lines().take_while(|line| !line.is_empty()).collect();
+    assert!(lines[0].starts_with("132. "), "{}", ran.stdout);
+    assert!(lines[0].contains(" steps [lecture, time-out] After an election"), "{}", ran.stdout);
+    assert!(ran.stdout.contains(&format!("{} claims: ", lines.len())), "{}", ran.stdout);
 }
 
 /// The README shows some refuted claims, each with the length of an execution that the page has.
 #[test]
 fn the_readme_shows_refuted_claims_with_their_steps() {
     let read = |path: &str| fs::read_to_string(root().join(path)).expect("it can be read");
-    let (readme, page) = (read("README.md"), read("docs/claims.md"));
-    let counts = page.lines().find(|line| line.contains(" claims: ")).expect("how many there are");
+    let (readme, overview) = (read("README.md"), read("docs/claims.md"));
+    let ledger = Ledger::load().expect("the ledger can be read");
+    let counts =
+        overview.lines().find(|line| line.contains(" claims: ")).expect("how many there are");
     let counts: Vec<&str> = counts.split(", ").take(2).collect();
     let counts = counts.join(", ");
     assert!(counts.ends_with(" refuted") && readme.contains(&counts), "{counts}");
-    let rows: Vec<&str> =
-        readme.lines().filter(|line| line.contains("](docs/claims.md#claim-")).collect();
+    let rows: Vec<&str> = readme.lines().filter(|line| line.contains("](docs/claims/")).collect();
     assert_eq!(rows.len(), 3);
     for row in rows {
         let cells: Vec<&str> = row.trim_matches(['|', ' ']).split(" | ").collect();
         let [link, _, _, steps, command] = cells[..] else { panic!("five columns: {row}") };
         let number = link.trim_start_matches('[').split(']').next().expect("a number");
-        assert_eq!(link, format!("[{number}](docs/claims.md#claim-{number})"));
+        let chosen = ledger.select(&[number.parse().expect("a number")], None);
+        let text = &chosen.expect("such a claim")[0].0.name;
+        assert_eq!(link, format!("[{number}](docs/claims/{text}.md#claim-{number})"));
+        let page = read(&format!("docs/claims/{text}.md"));
         assert_eq!(command, format!("`claims {number} --show`"));
-        let claim = page.split(&format!("\n### Claim {number}\n")).nth(1).expect("such a claim");
-        let claim = claim.split("\n### ").next().unwrap_or_default();
+        let claim = page.split(&format!("\n## Claim {number}\n")).nth(1).expect("such a claim");
+        let claim = claim.split("\n## ").next().unwrap_or_default();
         let claim = claim.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(claim.contains("**Refuted.**"), "{claim}");
         assert!(claim.contains(&format!("**violated ({steps})**")), "{steps}: {claim}");
@@ -246,7 +307,7 @@ fn the_number_of_threads_changes_nothing() {
 
 #[test]
 fn a_claim_that_comes_out_otherwise_is_reported() {
-    let before = "number = 59\nsection = \"State machine\"";
+    let before = "number = 59\ncause = \"time-out\"\nsection = \"State machine\"";
     let after = |text: &str| {
         let chapter = fs::read_to_string(root().join("model/claims/chapter.toml")).expect("there");
         let (_, rest) = chapter.split_once(before).expect("claim 59 is there");
@@ -275,7 +336,7 @@ fn a_claim_that_comes_out_otherwise_is_reported() {
 fn what_may_happen_is_run_or_listed_with_a_reason() {
     let listed = "of = [\"late recovery\", \"all notice\", \"all start\"]";
     let alone = listed.replace("\"all notice\", ", "");
-    let loss = "number = 26\nsection = \"Network Bandwidth Usage\"\nadmits = [\"loss\"]";
+    let loss = "number = 26\ncause = \"messages\"\nsection = \"Network Bandwidth Usage\"\nadmits = [\"loss\"]";
     let (plain, _) = loss.split_once("\nadmits").expect("it admits more");
     for (claim, text, by, says) in [
         ("11", listed, alone.as_str(), "decides has late recovery and all notice"),
@@ -301,6 +362,10 @@ fn what_is_asked_for_and_does_not_exist_is_refused() {
         (vec!["claims", "162"], "there is no claim 162; they are numbered 1 to 161"),
         (vec!["claims", "--source", "novel"], "no source 'novel'; there are: encyclopedia"),
         (vec!["claims", "48", "--source", "lesson"], "leave --source out"),
+        (vec!["claims", "--markdown", "novel"], "there are: overview, larger, encyclopedia"),
+        (vec!["claims", "--search", "no such words"], "leave --cause, --search or --source out"),
+        (vec!["claims", "--verdict", "perhaps"], "--verdict cannot be 'perhaps'; there are: con"),
+        (vec!["claims", "--cause", "rain"], "--cause cannot be 'rain'; there are: time-out"),
         (vec!["claims", "--ledger", "/nowhere"], "/nowhere/encyclopedia.toml"),
     ] {
         let ran = run(&args);
@@ -358,6 +423,12 @@ fn an_entry_that_could_deceive_is_refused_with_its_place_and_what_to_do() {
         (format!("{plain}\n{CHECK}{asks}rules = {{ t_coord = 3 }}"), "t_coord"),
         (format!("{plain}\n{CHECK}{asks}world = {{ crash = 1 }}"), "unknown field"),
         (format!("{plain}\n{CHECK}{asks}starters = 'all'"), "'starters' has no meaning"),
+        (format!("{plain}\n{CHECK}{asks}this_link = 'it is so'"), "'this_link' is for one link"),
+        (
+            format!("{plain}\n{CHECK}{asks}links = 'each-missing'\nworld.missing = ['1-2']"),
+            "leave 'missing' out of 'world'",
+        ),
+        (format!("{plain}\ncause = 'rain'\n{CHECK}{asks}"), "unknown variant `rain`"),
         (format!("{plain}\n{CHECK}{asks}most = 'messages'"), "several things"),
         (format!("{plain}\n{CHECK}{asks}").replace("bully", "x"), "say 'open' is \"pending\""),
         (

@@ -18,6 +18,8 @@ pub enum Departure {
     Crash,
     /// More than one process crashes.
     SecondCrash,
+    /// A process crashes while an election runs.
+    CrashInElection,
     /// A crashed process recovers, perhaps while an election runs.
     Recovery,
     /// A crashed process recovers when the others have long agreed.
@@ -46,9 +48,10 @@ pub enum Departure {
 
 impl Departure {
     /// Every departure.
-    pub const ALL: [Departure; 14] = [
+    pub const ALL: [Departure; 15] = [
         Departure::Crash,
         Departure::SecondCrash,
+        Departure::CrashInElection,
         Departure::Recovery,
         Departure::LateRecovery,
         Departure::Loss,
@@ -69,6 +72,9 @@ impl Departure {
         match self {
             Departure::Crash => ("crash", "no process crashes"),
             Departure::SecondCrash => ("second crash", "no second process crashes"),
+            Departure::CrashInElection => {
+                ("crash during an election", "no process crashes during an election")
+            }
             Departure::Recovery => ("recovery", "crashed processes stay down"),
             Departure::LateRecovery => ("late recovery", "no process recovers after the election"),
             Departure::Loss => ("loss", "no message is lost"),
@@ -86,6 +92,21 @@ impl Departure {
         }
     }
 
+    /// Whether it is a fault of its own, and neither how a world is made nor how much another fault
+    /// comes to.
+    pub(super) const fn is_a_fault(self) -> bool {
+        matches!(
+            self,
+            Departure::Crash
+                | Departure::Recovery
+                | Departure::Loss
+                | Departure::Duplicate
+                | Departure::EarlyTimeOut
+                | Departure::Cut
+                | Departure::Pause
+        )
+    }
+
     /// What this run has of them: what its world tells, or of a program what the ledger says.
     ///
     /// # Errors
@@ -96,6 +117,7 @@ impl Departure {
         let Some(&nodes) = subject.nodes.first() else { return Ok(BTreeSet::new()) };
         let mut scenario = subject.scenario(nodes)?;
         let (mut all_notice, mut late) = (false, scenario.faults.recoveries > 0);
+        let calm = matches!(ask, Ask::Round { .. });
         if let Ask::Round { crashed, starters, .. } = ask {
             // A process that recovers has crashed besides.
             let again = matches!(starters, Starters::Some(Group::Restarted | Group::Returned));
@@ -110,6 +132,8 @@ impl Departure {
         let has = |departure: &Departure| match departure {
             Departure::AllNotice => all_notice,
             Departure::LateRecovery => late,
+            // Those that are down in a calm round are so before it begins.
+            Departure::CrashInElection => !calm && begins_before_a_crash(&scenario),
             other => other.is_in(&scenario),
         };
         Ok(Departure::ALL.into_iter().filter(has).collect())
@@ -149,9 +173,34 @@ impl Departure {
             Departure::Pause => faults.pauses > 0,
             Departure::Drift => timed.is_some_and(|timed| !timed.drift.is_none()),
             Departure::AllStart => scenario.start == Start::Cold,
-            Departure::AllNotice | Departure::LateRecovery => false,
+            Departure::AllNotice | Departure::LateRecovery | Departure::CrashInElection => false,
         }
     }
+}
+
+/// What may start an election before a process crashes: another crash, a cold start, or what makes
+/// a process miss another that is up.
+const STARTS: [Departure; 8] = [
+    Departure::SecondCrash,
+    Departure::Loss,
+    Departure::EarlyTimeOut,
+    Departure::Cut,
+    Departure::MissingLink,
+    Departure::Pause,
+    Departure::Drift,
+    Departure::AllStart,
+];
+
+/// Whether an election may run when a process crashes.
+fn begins_before_a_crash(scenario: &Scenario) -> bool {
+    Departure::Crash.is_in(scenario) && STARTS.into_iter().any(|one| one.is_in(scenario))
+}
+
+/// Whether a run cannot have all of these without a crash that may strike an election.
+pub(super) fn strike_an_election(all: &BTreeSet<Departure>) -> bool {
+    let crashes =
+        [Departure::Crash, Departure::SecondCrash, Departure::Recovery, Departure::LateRecovery];
+    crashes.iter().any(|one| all.contains(one)) && STARTS.iter().any(|one| all.contains(one))
 }
 
 /// An assumption of a text.
@@ -302,7 +351,7 @@ mod tests {
         let error = read("no recovry").expect_err("no assumption");
         assert!(error.contains("what does not happen"), "{error}");
         let error = Named::try_from("recovry".to_owned()).expect_err("no departure");
-        assert!(error.contains("crash, second crash, recovery"), "{error}");
+        assert!(error.contains("crash, second crash, crash during an election"), "{error}");
     }
 
     #[test]

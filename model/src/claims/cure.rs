@@ -1,6 +1,6 @@
 //! The smallest changes of rules under which a claim holds: every single rule, then every pair.
 
-use super::assumption::Standing;
+use super::assumption::{Departure, Says, Standing};
 use super::entry::{Ask, Check, Claim, Source, Subject};
 use super::run::{self, Runner};
 use crate::protocol::REGISTRY;
@@ -106,15 +106,56 @@ impl Runner {
         }
     }
 
+    /// What the cure finds where more happens than in its own world: of each departure that the
+    /// text admits, whether what the claim demands is found, or nothing if the search was cut short, or
+    /// the rules need more than the world gives. A cure that is counted in one calm election, and a
+    /// program, have no other world.
+    ///
+    /// # Errors
+    /// If the system gives no threads, or a formula has no value.
+    pub fn cure_where_admitted(
+        &self,
+        source: &Source,
+        claim: &Claim,
+        cure: &Check,
+    ) -> Result<Vec<(Departure, Option<bool>)>, String> {
+        let (Ask::Property(subject, _) | Ask::Most(subject, ..)) = &cure.ask else {
+            return Ok(Vec::new());
+        };
+        let has = Departure::of(cure)?;
+        let admitted = |departure: &Departure| {
+            !has.contains(departure) && Says::of(source, claim, *departure) == Says::ItMayHappen
+        };
+        let mut worlds = Vec::new();
+        for departure in Departure::ALL.into_iter().filter(admitted) {
+            worlds.extend(subject.with(departure).map(|subject| (departure, subject)));
+        }
+        type Found = Result<(Departure, Option<bool>), String>;
+        let one = |(departure, subject): &(Departure, Subject)| -> Found {
+            let Ok(all) = self.ask(&cure.ask.of(subject.clone())) else {
+                return Ok((*departure, None));
+            };
+            let met = all.iter().map(|ran| cure.demands.met(&ran.point, &ran.finding));
+            let met = met.collect::<Result<Vec<_>, _>>().map_err(|wrong| wrong.to_string())?;
+            let met = match met.contains(&Some(false)) {
+                true => Some(false),
+                false => (!met.contains(&None)).then_some(true),
+            };
+            Ok((*departure, met))
+        };
+        let all = side_by_side(self.threads, &worlds, &one).map_err(|e| e.to_string())?;
+        all.into_iter().collect()
+    }
+
     /// Whether every check finds what the claim demands if these rules are changed. A timed world
     /// that lacks a duration which they need is not helped.
     fn helps(&self, checks: &[&Check], change: &Change) -> Result<bool, String> {
         for check in checks {
-            let Ask::Property(subject, property) = &check.ask else { return Ok(false) };
+            let Ask::Property(subject, _) = &check.ask else { return Ok(false) };
             let mut subject = subject.clone();
             subject.rules.retain(|(rule, _)| change.iter().all(|(changed, _)| changed != rule));
             subject.rules.extend(change.iter().cloned());
-            let changed = Ask::Property(subject, property.clone());
+            let changed = check.ask.of(subject);
             let Ok(all) = self.ask(&changed) else { return Ok(false) };
             for ran in all {
                 let met = check.demands.met(&ran.point, &ran.finding).map_err(|e| e.to_string())?;

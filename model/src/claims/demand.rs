@@ -107,6 +107,31 @@ impl Demand {
         }
     }
 
+    /// What it asks for, as the beginning of a sentence.
+    #[must_use]
+    pub fn asks(&self) -> String {
+        match self {
+            Demand::Holds => "must hold".to_owned(),
+            Demand::Violated => "needs a counterexample".to_owned(),
+            number => format!("must be {number}"),
+        }
+    }
+
+    /// What a run found, as an answer to that.
+    #[must_use]
+    pub fn answer(&self, finding: &Finding) -> String {
+        match (self, finding) {
+            (Demand::Violated, Finding::Violated { steps: None }) => "found".to_owned(),
+            (Demand::Violated, Finding::Violated { steps: Some(1) }) => "found, 1 step".to_owned(),
+            (Demand::Violated, Finding::Violated { steps: Some(steps) }) => {
+                format!("found, {steps} steps")
+            }
+            (Demand::Violated, Finding::Holds) => "there is none".to_owned(),
+            (Demand::Violated, Finding::HoldsWithin(_)) => format!("none found, it {finding}"),
+            _ => finding.to_string(),
+        }
+    }
+
     /// Whether it is about a number, and not about a property.
     #[must_use]
     pub fn is_of_a_number(&self) -> bool {
@@ -234,6 +259,29 @@ mod tests {
         assert_eq!(met("at least n^2", &Finding::Unbounded), Some(true));
         assert_eq!(met("bounded", &six), Some(true));
         assert_eq!(met("unbounded", &six), Some(false));
+    }
+
+    #[test]
+    fn what_is_found_answers_what_is_asked() {
+        let answer = |demand: &str, finding: Finding| {
+            let demand: Demand = demand.parse().expect("it can be read");
+            format!("{}: {}", demand.asks(), demand.answer(&finding))
+        };
+        let violated = |steps| Finding::Violated { steps };
+        for (found, words) in [
+            (answer("violated", violated(Some(3))), "needs a counterexample: found, 3 steps"),
+            (answer("violated", violated(Some(1))), "needs a counterexample: found, 1 step"),
+            (answer("violated", violated(None)), "needs a counterexample: found"),
+            (answer("violated", Finding::Holds), "needs a counterexample: there is none"),
+            (answer("holds", violated(Some(7))), "must hold: violated (7 steps)"),
+            (answer("at most n^2", Finding::Count(6)), "must be at most n^2: 6"),
+            (answer("unbounded", Finding::Count(6)), "must be unbounded: 6"),
+        ] {
+            assert_eq!(found, words);
+        }
+        let within = Finding::HoldsWithin(vec!["2 messages on a link".to_owned()]);
+        let words = "none found, it holds within 2 messages on a link, beyond is not claimed";
+        assert!(answer("violated", within).ends_with(words));
     }
 
     #[test]

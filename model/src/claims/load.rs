@@ -1,10 +1,12 @@
 //! Reads the ledger that is compiled in, and refuses entries that could mislead.
 
 use super::assumption::{Assumption, Departure, Says, Standing};
+use super::breach::one_link;
 use super::demand::{Expectation, Word};
-use super::entry::{Check, Claim, Source, WrittenSource, Wrong};
+use super::entry::{Check, Claim, Source};
 use super::ruling::Open;
 use super::run;
+use super::written::{WrittenSource, Wrong};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -183,6 +185,9 @@ fn sensible(source: &Source, claim: &Claim) -> Result<(), String> {
     let mut decides = false;
     for check in checks {
         demoted(source, claim, check)?;
+        if check.this_link.is_some() && one_link(check)?.is_none() {
+            return Err(format!("'this_link' is for one link; leave it out of: {}", check.shows));
+        }
         let standing = Standing::of(source, claim, check)?;
         decides |= !matches!(standing, Standing::Outside(_));
     }

@@ -9,12 +9,17 @@
 //! The claims are in `model/claims/*.toml`, one file for each text, and are compiled in. To add a
 //! claim or a check, edit these files; see `docs/model.md`.
 
+mod admitted;
 mod assumption;
+mod beside;
+mod breach;
+mod cause;
 mod coverage;
 mod cure;
 mod demand;
 mod entry;
 mod formula;
+mod larger;
 mod load;
 mod printed;
 mod program;
@@ -22,13 +27,18 @@ mod prose;
 mod quantifier;
 mod ruling;
 mod run;
+mod written;
 
 pub use crate::round::Starters;
 pub use assumption::{Assumption, Departure, Stance, Standing};
+pub use beside::may_contradict;
+pub use breach::Breach;
+pub use cause::{Cause, NoCause};
 pub use cure::{Change, Cures, rules_apart};
 pub use demand::{Demand, DemandError, Expectation, Finding, Point, Word};
 pub use entry::{Ask, Check, Claim, LeftOut, Source, Subject};
 pub use formula::{Formula, FormulaError};
+pub use larger::Larger;
 pub use load::{Ledger, LedgerError};
 pub use printed::{PRINTED, Printed};
 pub use program::{Account, Program};

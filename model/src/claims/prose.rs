@@ -17,7 +17,7 @@ const PLACES: [&str; 5] = ["claim", "claims", "section", "sections", "rfc"];
 pub(super) fn unshown(judged: &Judged<'_>) -> Vec<String> {
     let shown = Shown::of(judged);
     let claim = judged.claim;
-    let all = [Some(&claim.why), claim.no_cure.as_ref()];
+    let all = [Some(&claim.why), claim.no_cure.as_ref(), claim.dangerous.as_ref()];
     let mut wrong: Vec<String> = all.into_iter().flatten().flat_map(|t| shown.missing(t)).collect();
     wrong.dedup();
     wrong.into_iter().map(|what| format!("No run shows '{what}'.")).collect()

@@ -1,6 +1,7 @@
 //! From what runs find to a ruling on the claim.
 
 use super::assumption::{Assumption, Standing};
+use super::beside;
 use super::coverage;
 use super::demand::{Finding, Point};
 use super::entry::{Check, Claim, Source};
@@ -39,6 +40,25 @@ impl Ruling {
         Ruling::Elsewhere,
         Ruling::Undecidable,
     ];
+
+    /// Its name on the command line and in JSON.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Ruling::Confirmed => "confirmed",
+            Ruling::Refuted => "refuted",
+            Ruling::OnlyIf => "only-if",
+            Ruling::Pending => "pending",
+            Ruling::Elsewhere => "elsewhere",
+            Ruling::Undecidable => "undecidable",
+        }
+    }
+
+    /// The ruling of this name.
+    #[must_use]
+    pub fn find(name: &str) -> Option<Ruling> {
+        Ruling::ALL.into_iter().find(|ruling| ruling.name() == name)
+    }
 }
 
 /// Why no run decides a claim.
@@ -128,20 +148,32 @@ impl<'a> Outcome<'a> {
         Ok(Outcome { check, standing, ran, met, expected: as_written })
     }
 
-    /// The findings in words: once if all are the same, otherwise each with what differs.
+    /// The findings in words, as answers to what is demanded: once if all are the same, otherwise
+    /// each with what differs.
     #[must_use]
     pub fn found(&self) -> String {
+        let words = |ran: &Ran| self.check.demands.answer(&ran.finding);
         let Some((first, others)) = self.ran.split_first() else { return String::new() };
         if others.iter().all(|other| other.finding == first.finding) {
-            return first.finding.to_string();
+            return words(first);
         }
         let differs = |name: &str| {
             let value = |ran: &Ran| ran.point.0.iter().find(|(n, _)| *n == name).map(|(_, v)| *v);
             others.iter().any(|other| value(other) != value(first))
         };
+        let each_link = self.check.ask.subject().is_some_and(|subject| subject.each_link);
         let one = |ran: &Ran| {
-            let varied = ran.point.0.iter().filter(|(name, _)| differs(name)).copied().collect();
-            format!("{} ({})", ran.finding, Point(varied))
+            let varied: Vec<_> =
+                ran.point.0.iter().filter(|(name, _)| differs(name)).copied().collect();
+            let mut where_found = Vec::new();
+            if !varied.is_empty() {
+                where_found.push(Point(varied).to_string());
+            }
+            if each_link {
+                let links = ran.scenario.map(|scenario| scenario.missing.words());
+                where_found.extend(links.into_iter().flatten().map(|link| format!("no {link}")));
+            }
+            format!("{} ({})", words(ran), where_found.join(", "))
         };
         self.ran.iter().map(one).collect::<Vec<_>>().join("; ")
     }
@@ -161,6 +193,24 @@ impl<'a> Outcome<'a> {
 
 /// A diagram of more processes is too wide for most terminals.
 const READABLE: usize = 4;
+
+impl<'a> Judged<'a> {
+    /// The claim with what its checks, the runs beside them and its cures found, in this order.
+    pub(super) fn of(
+        source: &'a Source,
+        claim: &'a Claim,
+        outcomes: Vec<Outcome<'a>>,
+    ) -> Judged<'a> {
+        let mut outcomes = outcomes.into_iter();
+        Judged {
+            source,
+            claim,
+            checks: outcomes.by_ref().take(claim.checks.len()).collect(),
+            besides: outcomes.by_ref().take(claim.besides.len()).collect(),
+            cures: outcomes.collect(),
+        }
+    }
+}
 
 impl Judged<'_> {
     /// The ruling that follows from the quantifier, the assumptions and the runs; for a claim that
@@ -209,12 +259,35 @@ impl Judged<'_> {
         format!("{} {}", self.words(), words.join(" and "))
     }
 
+    /// The steps of the shortest execution that decides the claim, if one does.
+    #[must_use]
+    pub fn steps(&self) -> Option<usize> {
+        let ruling = self.ruling()?;
+        let decides = |outcome: &&Outcome<'_>| {
+            let wanted = ruling == Ruling::Confirmed;
+            outcome.met == Some(wanted) && !matches!(outcome.standing, Standing::Outside(_))
+        };
+        let steps = |ran: &Ran| match ran.finding {
+            Finding::Violated { steps } => steps,
+            _ => None,
+        };
+        self.checks.iter().filter(decides).flat_map(|outcome| &outcome.ran).filter_map(steps).min()
+    }
+
+    /// Whether it is true, and dangerous to rely on.
+    #[must_use]
+    pub fn is_dangerous(&self) -> bool {
+        self.ruling() == Some(Ruling::Confirmed) && self.claim.dangerous.is_some()
+    }
+
     /// What is wrong with the entry, now that its runs are known.
     #[must_use]
     pub fn flaws(&self) -> Vec<String> {
         let mut flaws = prose::unshown(self);
+        flaws.extend(beside::flaws(self));
         let ruling = self.ruling();
-        if ruling == Some(Ruling::Confirmed) {
+        let fails = matches!(ruling, Some(Ruling::Refuted | Ruling::OnlyIf));
+        if matches!(ruling, Some(Ruling::Confirmed | Ruling::OnlyIf)) {
             let mut runs: Vec<(&Check, &Standing)> = Vec::new();
             for outcome in &self.checks {
                 runs.push((outcome.check, &outcome.standing));
@@ -222,23 +295,28 @@ impl Judged<'_> {
             let missing = coverage::flaws(self.source, self.claim, &runs);
             flaws.extend(missing.unwrap_or_else(|wrong| vec![wrong]));
         } else if !self.claim.left_out.is_empty() {
-            flaws.push("It is not confirmed; leave 'left_out' out.".to_owned());
+            flaws.push("It is refuted, or not decided; leave 'left_out' out.".to_owned());
         }
-        let refuted = ruling == Some(Ruling::Refuted);
-        match (refuted, self.cures.is_empty(), &self.claim.no_cure) {
-            (true, true, None) => flaws.push(
-                "It is refuted; give a [[claim.cure]], or say in 'no_cure' why there is none."
-                    .to_owned(),
-            ),
-            (true, false, Some(_)) => {
-                flaws.push("It has a cure, and 'no_cure' says that there is none.".to_owned());
-            }
-            (false, _, Some(_)) => {
-                flaws.push("It is not refuted; leave 'no_cure' out.".to_owned());
-            }
-            _ => {}
+        if fails && self.claim.cause.is_none() {
+            flaws.push("Say in 'cause' what its verdict hangs on.".to_owned());
         }
+        if self.claim.dangerous.is_some() && ruling != Some(Ruling::Confirmed) {
+            flaws.push("It is not confirmed; leave 'dangerous' out.".to_owned());
+        }
+        flaws.extend(self.without_cure(ruling == Some(Ruling::Refuted)).map(str::to_owned));
         flaws
+    }
+
+    /// What is wrong with what is said of cures.
+    fn without_cure(&self, refuted: bool) -> Option<&'static str> {
+        match (refuted, self.cures.is_empty(), &self.claim.no_cure) {
+            (true, true, None) => {
+                Some("It is refuted; give a [[claim.cure]], or say in 'no_cure' why there is none.")
+            }
+            (true, false, Some(_)) => Some("It has a cure, and 'no_cure' says that there is none."),
+            (false, _, Some(_)) => Some("It is not refuted; leave 'no_cure' out."),
+            _ => None,
+        }
     }
 
     /// Whether everything came out as the ledger says: `None` if something was not decided.
@@ -258,5 +336,20 @@ impl Judged<'_> {
             (None, _) | (_, None) => None,
             (Some(true), Some(_)) => Some(self.flaws().is_empty()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Ruling;
+
+    /// The command line and JSON use the same names.
+    #[test]
+    fn a_ruling_has_one_name() {
+        for ruling in Ruling::ALL {
+            assert_eq!(serde_json::to_value(ruling).expect("JSON"), ruling.name());
+            assert_eq!(Ruling::find(ruling.name()), Some(ruling));
+        }
+        assert_eq!(Ruling::find("holds only if"), None);
     }
 }

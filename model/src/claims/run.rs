@@ -12,7 +12,7 @@ use crate::property;
 use crate::property::Kind;
 use crate::protocol::REGISTRY;
 use crate::round::Starters;
-use crate::side_by_side::side_by_side;
+use crate::side_by_side::as_done;
 use crate::trace::{Shows, Trace};
 use crate::tune::{self, Question};
 use crate::world::World;
@@ -55,14 +55,15 @@ impl Runner {
     }
 
     /// Runs the checks of these claims. `done` is called with the number of the claim whenever one
-    /// is done.
+    /// is done, and `decided` with each claim as soon as it and all before it are decided.
     ///
     /// # Errors
     /// If a check cannot be run as it stands in the ledger, or the system gives no threads.
     pub fn judge<'a>(
         &self,
         claims: &[(&'a Source, &'a Claim)],
-        done: &(dyn Fn(u16) + Sync),
+        done: &dyn Fn(u16),
+        decided: &mut dyn FnMut(&Judged<'a>),
     ) -> Result<Vec<Judged<'a>>, String> {
         type Job<'a> = (&'a Source, &'a Claim, &'a Check);
         let jobs: Vec<Job<'a>> = claims
@@ -73,28 +74,31 @@ impl Runner {
             })
             .collect();
         let one = |&(source, claim, check): &Job<'a>| {
-            let outcome = Standing::of(source, claim, check)
+            Standing::of(source, claim, check)
                 .and_then(|standing| Ok((standing, self.ask(&check.ask)?)))
                 .and_then(|(standing, ran)| {
                     Outcome::new((check, standing), ran).map_err(|wrong| wrong.to_string())
                 })
-                .map_err(|wrong| format!("claim {}, {}: {wrong}", claim.number, check.shows));
-            done(claim.number);
-            outcome
+                .map_err(|wrong| format!("claim {}, {}: {wrong}", claim.number, check.shows))
         };
-        let outcomes = side_by_side(self.threads, &jobs, &one).map_err(|error| {
+        let mut order = Order::of(claims, jobs.len());
+        let mut wrong: Option<(usize, String)> = None;
+        let mut take = |at: usize, outcome: Result<Outcome<'a>, String>| {
+            done(jobs[at].1.number);
+            match outcome {
+                Ok(outcome) => order.waiting[at] = Some(outcome),
+                Err(error) if wrong.as_ref().is_none_or(|(first, _)| at < *first) => {
+                    wrong = Some((at, error));
+                }
+                Err(_) => {}
+            }
+            order.advance(decided);
+        };
+        as_done(self.threads, &jobs, &one, &mut take).map_err(|error| {
             format!("cannot run {} checks at a time: {error}; try --threads 1", self.threads)
         })?;
-        let outcomes: Result<Vec<Outcome<'a>>, String> = outcomes.into_iter().collect();
-        let mut outcomes = outcomes?.into_iter();
-        let judged = claims.iter().map(|&(source, claim)| Judged {
-            source,
-            claim,
-            checks: outcomes.by_ref().take(claim.checks.len()).collect(),
-            besides: outcomes.by_ref().take(claim.besides.len()).collect(),
-            cures: outcomes.by_ref().take(claim.cures.len()).collect(),
-        });
-        Ok(judged.collect())
+        order.advance(decided);
+        wrong.map_or(Ok(order.judged), |(_, wrong)| Err(wrong))
     }
 
     pub(super) fn ask(&self, ask: &Ask) -> Result<Vec<Ran>, String> {
@@ -130,6 +134,38 @@ impl Runner {
             }
             Ask::Least { .. } => least(protocol, ask, limits),
             Ask::Program(_) => Ok(Vec::new()),
+        }
+    }
+}
+
+/// Claims in their order, each decided when all of its outcomes have come.
+struct Order<'a, 'c> {
+    claims: &'c [(&'a Source, &'a Claim)],
+    waiting: Vec<Option<Outcome<'a>>>,
+    /// Where the outcomes of the next claim begin.
+    next: usize,
+    judged: Vec<Judged<'a>>,
+}
+
+impl<'a, 'c> Order<'a, 'c> {
+    fn of(claims: &'c [(&'a Source, &'a Claim)], outcomes: usize) -> Order<'a, 'c> {
+        let waiting = (0..outcomes).map(|_| None).collect();
+        Order { claims, waiting, next: 0, judged: Vec::new() }
+    }
+
+    /// Judges the next claims, as many as have their outcomes.
+    fn advance(&mut self, decided: &mut dyn FnMut(&Judged<'a>)) {
+        while let Some(&(source, claim)) = self.claims.get(self.judged.len()) {
+            let end = self.next + claim.checks.len() + claim.besides.len() + claim.cures.len();
+            let ours = &mut self.waiting[self.next..end];
+            if ours.iter().any(Option::is_none) {
+                return;
+            }
+            let outcomes = ours.iter_mut().filter_map(Option::take).collect();
+            let judged = Judged::of(source, claim, outcomes);
+            decided(&judged);
+            self.judged.push(judged);
+            self.next = end;
         }
     }
 }
@@ -179,35 +215,19 @@ pub(super) fn rules(
     protocol.rules(subject.variant.as_deref(), &subject.rules).map_err(|e| words(&e))
 }
 
-/// The worlds, one for each number of processes, in which at least `crashes` may crash.
+/// The worlds, for each number of processes, in which at least `crashes` may crash.
 fn worlds(
     protocol: &dyn AnyProtocol,
     subject: &Subject,
     crashes: usize,
 ) -> Result<Vec<Arc<World>>, String> {
     let rules = rules(protocol, subject)?;
-    let one = |&nodes: &usize| {
-        let mut scenario = subject.scenario(nodes)?;
+    let one = |mut scenario: Scenario| {
         scenario.faults.crashes =
             scenario.faults.crashes.max(u8::try_from(crashes).unwrap_or(u8::MAX));
         World::of(Arc::clone(&rules), scenario).map(Arc::new).map_err(|e| words(&e))
     };
-    subject.nodes.iter().map(one).collect()
-}
-
-impl Subject {
-    /// The scenario of the world with so many processes.
-    ///
-    /// # Errors
-    /// If the ledger's `world` is not a scenario.
-    pub fn scenario(&self, nodes: usize) -> Result<Scenario, String> {
-        let mut table = self.world.clone();
-        let number = i64::try_from(nodes).map_err(|_| format!("{nodes} processes are too many"))?;
-        if table.insert("nodes".to_owned(), number.into()).is_some() {
-            return Err("'nodes' stands beside 'world', not in it".to_owned());
-        }
-        table.try_into().map_err(|error: toml::de::Error| format!("world: {}", error.message()))
-    }
+    subject.all_scenarios()?.into_iter().map(one).collect()
 }
 
 fn decide(world: &World, name: &str, limits: Limits) -> Result<Ran, String> {
@@ -288,7 +308,7 @@ fn least(protocol: &dyn AnyProtocol, ask: &Ask, limits: Limits) -> Result<Vec<Ra
     Ok(all)
 }
 
-/// What is looked for, one question for each number of processes.
+/// What is looked for, one question for each scenario.
 fn questions(
     protocol: &dyn AnyProtocol,
     ask: &Ask,
@@ -300,8 +320,7 @@ fn questions(
     let sought = known.iter().copied().find(|known| known == duration).ok_or_else(|| {
         format!("no time-out takes '{duration}'; there are: {}", known.join(", "))
     })?;
-    let one = |&nodes: &usize| {
-        let scenario = subject.scenario(nodes)?;
+    let one = |scenario: Scenario| {
         let set = scenario.timing.timed().map_or(Durations::NONE, |timed| timed.durations);
         let durations = tune::complete(&*rules, set, &[sought], LONGEST).map_err(|e| words(&e))?;
         let delay = Delay::AtMost(delays[0]);
@@ -322,5 +341,5 @@ fn questions(
             options: Options { limits, ..Options::default() },
         })
     };
-    subject.nodes.iter().map(one).collect()
+    subject.all_scenarios()?.into_iter().map(one).collect()
 }

@@ -2,14 +2,17 @@
 
 mod command;
 mod json;
+mod larger;
 mod markdown;
+mod overview;
 mod print;
 
 use super::{Exit, HOLDS, LimitArgs, ProgressArgs, UNKNOWN, VIOLATED, stopped, text};
 use crate::check::Limits;
-use crate::claims::{Claim, Cures, Judged, Ledger, Runner, Source};
+use crate::claims::{Cause, Claim, Cures, Judged, Ledger, Ruling, Runner, Source};
 use anyhow::anyhow;
 use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use std::io::{self, Write};
 use std::path::PathBuf;
 
@@ -17,7 +20,7 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct ClaimsArgs {
-    /// Run the checks of these claims, and print each in full [default: all, as a table]
+    /// Run the checks of these claims, and print each in full [default: all, one line for each]
     #[arg(value_name = "NUMBER")]
     numbers: Vec<u16>,
 
@@ -25,13 +28,26 @@ pub(super) struct ClaimsArgs {
     #[arg(short, long, value_name = "NAME")]
     source: Option<String>,
 
+    /// Only the claims with this verdict
+    #[arg(long, value_parser = verdicts())]
+    verdict: Option<Ruling>,
+
+    /// Only the claims that hang on this cause
+    #[arg(long, value_parser = causes())]
+    cause: Option<Cause>,
+
+    /// Only the claims with this text in what they say, their section, their reason or their checks
+    #[arg(long, value_name = "TEXT")]
+    search: Option<String>,
+
     /// Search the smallest changes of rules under which these claims hold: every rule, then every
     /// two
-    #[arg(long, requires = "numbers", conflicts_with_all = ["show", "json", "markdown"])]
+    #[arg(long, requires = "numbers", conflicts_with_all = ["verdict", "show", "json", "markdown"])]
     cures: bool,
 
     /// Print what the texts print as programs: which file runs it, and what it does wrong
-    #[arg(long, conflicts_with_all = ["numbers", "source", "cures", "show", "json", "markdown"])]
+    #[arg(long, conflicts_with_all = ["numbers", "source", "verdict", "cause", "search"])]
+    #[arg(conflicts_with_all = ["cures", "show", "json", "markdown"])]
     programs: bool,
 
     /// Read the ledger from this folder (in a clone, model/claims) instead of the one compiled in
@@ -49,9 +65,11 @@ pub(super) struct ClaimsArgs {
     #[arg(long, help_heading = "Output", conflicts_with_all = ["show", "markdown"])]
     json: bool,
 
-    /// Print the page docs/claims.md
-    #[arg(long, help_heading = "Output", conflicts_with = "show")]
-    markdown: bool,
+    /// Print a page of the book: the overview, docs/claims.md; that of a text, such as chapter; or
+    /// larger, what comes out with one process more
+    #[arg(long, value_name = "PAGE", num_args = 0..=1, default_missing_value = markdown::OVERVIEW)]
+    #[arg(help_heading = "Output", conflicts_with = "show")]
+    markdown: Option<String>,
 
     /// Draw with ASCII characters only
     #[arg(long, help_heading = "Output")]
@@ -65,10 +83,12 @@ const EXAMPLES: &str = "\
 Examples:
   bellwether-model claims
   bellwether-model claims --source chapter
+  bellwether-model claims --verdict refuted --cause time-out --search lease
   bellwether-model claims 59 --show
   bellwether-model claims 84 --cures
   bellwether-model claims --programs
   bellwether-model claims --markdown > docs/claims.md
+  bellwether-model claims --markdown chapter > docs/claims/chapter.md
 
 Exit status: 0 every claim comes out as the ledger says; 1 one does not; 2 wrong usage or an error
 in the ledger; 3 a check was cut short, so nothing is claimed.";
@@ -81,35 +101,92 @@ pub(super) fn run(args: &ClaimsArgs) -> anyhow::Result<Exit> {
         return Ok(Exit::with(HOLDS).told(print::programs(&mut text::stdout(args.ascii))));
     }
     let ledger = args.ledger.as_deref().map_or_else(Ledger::load, Ledger::load_from)?;
-    let chosen = ledger.select(&args.numbers, args.source.as_deref())?;
-    if chosen.is_empty() {
-        let source = args.source.as_deref().unwrap_or_default();
-        return Err(anyhow!("none of these claims is from '{source}'; leave --source out"));
-    }
-    let bar = args.progress.steps(Runner::checks(&chosen), args.json);
+    let chosen = chosen(&ledger, args)?;
     let limits = args.limits.limits();
     let limits = Limits { states: limits.states.or(Some(ENOUGH_STATES)), ..limits };
     let runner = Runner { threads: args.limits.threads(), limits };
     if args.cures {
-        bar.finish();
         return cures(&runner, &chosen);
     }
-    let judged = runner.judge(&chosen, &|number| bar.step(&format!("claim {number}")));
+    if args.markdown.as_deref() == Some(markdown::LARGER) {
+        return larger::run(args, &runner, &chosen);
+    }
+    let bar = args.progress.steps(Runner::checks(&chosen), args.json);
+    let streams = !args.json && args.markdown.is_none();
+    let mut printed: io::Result<()> = Ok(());
+    let mut decided = |one: &Judged<'_>| {
+        if streams && printed.is_ok() && is_wanted(args, one) {
+            printed = bar.suspend(|| print::one(&mut text::stdout(args.ascii), args, one));
+        }
+    };
+    let step = |number: u16| bar.step(&format!("claim {number}"));
+    let judged = runner.judge(&chosen, &step, &mut decided);
     bar.finish();
     let judged = judged.map_err(|wrong| anyhow!("the ledger cannot be run: {wrong}"))?;
-    Ok(Exit::with(status(&judged)).told(print(args, &judged)))
+    let exit = Exit::with(status(&judged));
+    Ok(exit.told(printed.map_err(anyhow::Error::from).and_then(|()| print_rest(args, judged))))
 }
 
-fn print(args: &ClaimsArgs, judged: &[Judged<'_>]) -> anyhow::Result<()> {
-    let mut out = text::stdout(args.ascii);
-    if args.json {
-        text::print_json(&json::of(judged), args.ascii)?;
-    } else if args.markdown {
-        write!(out, "{}", markdown::of(judged))?;
-    } else {
-        print::all(&mut out, args, judged)?;
+/// The claims of these flags, as far as that can be said before their checks are run.
+fn chosen<'a>(
+    ledger: &'a Ledger,
+    args: &ClaimsArgs,
+) -> anyhow::Result<Vec<(&'a Source, &'a Claim)>> {
+    let page = args.markdown.as_deref().filter(|page| !markdown::is_of_all(page));
+    if let Some(page) = page.filter(|page| ledger.sources.iter().all(|one| one.name != *page)) {
+        let texts: Vec<&str> = ledger.sources.iter().map(|source| source.name.as_str()).collect();
+        let texts = texts.join(", ");
+        return Err(anyhow!(
+            "there is no page '{page}'; there are: {}, {}, {texts}",
+            markdown::OVERVIEW,
+            markdown::LARGER
+        ));
     }
+    let mut chosen = ledger.select(&args.numbers, args.source.as_deref())?;
+    if chosen.is_empty() {
+        let source = args.source.as_deref().unwrap_or_default();
+        return Err(anyhow!("none of these claims is from '{source}'; leave --source out"));
+    }
+    chosen.retain(|(source, claim)| {
+        args.cause.is_none_or(|cause| claim.cause == Some(cause))
+            && args.search.as_ref().is_none_or(|text| claim.mentions(text))
+            && page.is_none_or(|page| source.name == page)
+    });
+    match chosen.is_empty() {
+        true => Err(anyhow!("no claim is left; leave --cause, --search or --source out")),
+        false => Ok(chosen),
+    }
+}
+
+/// Whether the claim has the verdict that is asked for.
+fn is_wanted(args: &ClaimsArgs, judged: &Judged<'_>) -> bool {
+    args.verdict.is_none_or(|verdict| judged.ruling() == Some(verdict))
+}
+
+/// Prints what could not be printed claim by claim.
+fn print_rest(args: &ClaimsArgs, mut judged: Vec<Judged<'_>>) -> anyhow::Result<()> {
+    if !args.json && args.markdown.is_none() {
+        print::ending(&mut text::stdout(args.ascii), args, &judged)?;
+        return Ok(());
+    }
+    judged.retain(|one| is_wanted(args, one));
+    let page = match args.markdown.as_deref() {
+        None => return text::print_json(&json::of(&judged), args.ascii),
+        Some(markdown::OVERVIEW) => overview::of(&judged),
+        Some(_) => markdown::of(&judged),
+    };
+    write!(text::stdout(args.ascii), "{page}")?;
     Ok(())
+}
+
+fn verdicts() -> impl TypedValueParser<Value = Ruling> {
+    let names = PossibleValuesParser::new(Ruling::ALL.map(Ruling::name));
+    names.try_map(|name| Ruling::find(&name).ok_or("no verdict"))
+}
+
+fn causes() -> impl TypedValueParser<Value = Cause> {
+    let names = PossibleValuesParser::new(Cause::ALL.map(|cause| cause.words().0));
+    names.try_map(|name| name.parse::<Cause>())
 }
 
 /// States of a world in which a change is tried: one that needs more helps no reader to see why.

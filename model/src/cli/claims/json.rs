@@ -7,16 +7,13 @@ use serde_json::{Value, json};
 /// The object that `--json` prints.
 pub(super) fn of(judged: &[Judged<'_>]) -> Value {
     let count = |ruling: Ruling| judged.iter().filter(|j| j.ruling() == Some(ruling)).count();
-    let counts: serde_json::Map<String, Value> =
-        Ruling::ALL.iter().map(|&ruling| (word(ruling), json!(count(ruling)))).collect();
-    json!({ "counts": counts, "claims": judged.iter().map(claim).collect::<Vec<_>>() })
-}
-
-fn word(ruling: Ruling) -> String {
-    match json!(ruling) {
-        Value::String(word) => word,
-        other => other.to_string(),
-    }
+    let counts: serde_json::Map<String, Value> = Ruling::ALL
+        .iter()
+        .map(|&ruling| (ruling.name().to_owned(), json!(count(ruling))))
+        .collect();
+    let dangerous = judged.iter().filter(|judged| judged.is_dangerous()).count();
+    let claims: Vec<Value> = judged.iter().map(claim).collect();
+    json!({ "counts": counts, "dangerous": dangerous, "claims": claims })
 }
 
 fn claim(judged: &Judged<'_>) -> Value {
@@ -27,6 +24,7 @@ fn claim(judged: &Judged<'_>) -> Value {
     json!({
         "number": claim.number, "source": judged.source.name, "section": claim.section,
         "says": claim.says, "quantifier": claim.quantifier, "ruling": judged.ruling(),
+        "cause": claim.cause, "steps": judged.steps(), "dangerous": claim.dangerous,
         "agrees": judged.agrees(), "flaws": judged.flaws(), "why": claim.why,
         "only_if": judged.ruled().map(|(_, left)| words(&left)).filter(|left| !left.is_empty()),
         "waits_for": claim.waits_for, "no_cure": claim.no_cure,
@@ -66,12 +64,14 @@ fn outcome(number: u16, outcome: &Outcome<'_>) -> Value {
             let point: serde_json::Map<String, Value> =
                 ran.point.0.iter().map(|&(name, value)| (name.to_owned(), json!(value))).collect();
             let steps = ran.trace.as_ref().map(|trace| &trace.steps);
-            json!({ "at": point, "found": ran.finding, "steps": steps })
+            let without = ran.scenario.map(|scenario| scenario.missing.words());
+            json!({ "at": point, "without": without, "found": ran.finding, "steps": steps })
         })
         .collect();
     json!({
         "shows": outcome.check.shows, "demands": outcome.check.demands.to_string(),
         "standing": standing(&outcome.standing),
+        "this_link": outcome.check.this_link, "this_size": outcome.check.this_size,
         "met": outcome.met, "as_expected": outcome.expected, "runs": ran,
         "commands": command::of(number, outcome),
     })

@@ -1,113 +1,74 @@
-//! The page `docs/claims.md`.
+//! The pages `docs/claims/TEXT.md`: what one text says, with every run.
 
 use super::{command, print};
-use crate::claims::{Ask, Judged, LeftOut, Outcome, PRINTED, Printed, Ruling, Stance};
+use crate::claims::{Ask, Judged, LeftOut, Outcome, PRINTED, Printed, Stance};
 use std::fmt::Write;
 
 /// The width of the page's lines; tables and a single long word may be wider.
 const WIDTH: usize = 100;
 
-const HEAD: &str = "\
-# The literature, checked
+/// The page of all texts.
+pub(super) const OVERVIEW: &str = "overview";
 
-This page is for readers of textbooks and papers, and for people who teach from them. It lists what
-five texts on leader election say, and what the checker finds. Each claim is a paraphrase, with the
-section of the text that it is from, and of how many executions it speaks. Each text, or part of
-one, comes with what it assumes. From these and from the runs the verdict is computed; none is
-written by hand. [model.md](model.md#the-ledger-of-claims) has the rule.
+/// The page of what comes out with one process more.
+pub(super) const LARGER: &str = "larger";
 
-`bellwether-model claims --markdown > docs/claims.md` prints this page, and a test fails when it is
-out of date. In a clone, `cargo run --release --` stands for `bellwether-model`.
+/// Whether this page is of all texts.
+pub(super) fn is_of_all(page: &str) -> bool {
+    page == OVERVIEW || page == LARGER
+}
 
-- **confirmed**: it holds in every world below that the text's assumptions admit.
-- **refuted**: it fails in one of them. *Changed* names a change under which it holds, and runs it.
-- **holds only if**: it fails in a world of which the text is silent, and has no word such as
-  *always*. The assumption that makes the difference is named.
-- **not decided yet**: a protocol or a part of the model is missing.
-- **decided elsewhere**: another part of the project decides it.
-- **not for a machine**: no run can decide it.
-
-A run without an assumption that the text states decides nothing, and says so. *Beside* marks runs
-that show what the reason speaks of, and decide nothing either.
-
-`holds` is proved for the world that the command names, and for no larger one. Where executions
-exceed the bounds of the search, it says within which: beyond is not claimed. `violated` is shown by
-an execution.
-";
-
-/// The whole page.
+/// The page of a text.
 pub(super) fn of(judged: &[Judged<'_>]) -> String {
-    let mut page = format!("{HEAD}\n{}\n", wrapped("", &print::summary(judged)));
-    overview(&mut page, judged);
-    let mut names: Vec<&str> = Vec::new();
+    let Some(source) = judged.first().map(|one| one.source) else { return String::new() };
+    let name = &source.name;
+    let head = format!(
+        "[All texts](../claims.md), with the meaning of the words. \
+         `bellwether-model claims --markdown {name} > docs/claims/{name}.md` prints this page."
+    );
+    let title = wrapped("", &source.title);
+    let counts = wrapped("", &print::summary(&judged.iter().collect::<Vec<_>>()));
+    let head = wrapped("", &head);
+    let mut page = format!("# The literature, checked: {name}\n\n{title}\n{head}\n{counts}");
+    for stance in &source.stances {
+        page.push('\n');
+        page.push_str(&wrapped("", &assumptions(stance)));
+    }
     for one in judged {
-        if !names.contains(&one.source.name.as_str()) {
-            names.push(&one.source.name);
-        }
+        claim(&mut page, one);
     }
-    for name in names {
-        let of_this = || judged.iter().filter(|one| one.source.name == name);
-        let title = of_this().next().map_or("", |one| one.source.title.as_str());
-        let _ = write!(page, "\n## {name}\n\n{}", wrapped("", title));
-        for stance in of_this().next().into_iter().flat_map(|one| &one.source.stances) {
-            page.push('\n');
-            page.push_str(&wrapped("", &assumptions(stance)));
-        }
-        for one in of_this() {
-            claim(&mut page, one);
-        }
-    }
-    programs(&mut page);
+    programs(&mut page, name);
     page
 }
 
 const PROGRAMS: &str = "\
 ## Printed programs
 
-What the texts print as a program, as pseudocode or as numbered steps runs as it is printed, with
+What the text prints as a program, as pseudocode or as numbered steps runs as it is printed, with
 its mistakes. The file holds it; below is what it does wrong. A name in brackets is a variant of a
-protocol, whose claims show it. `bellwether-model claims --programs` prints this list.
+protocol, whose claims show it. `bellwether-model claims --programs` prints this of all texts.
 ";
 
-/// What the texts print, which file holds it, and what it does wrong.
-fn programs(page: &mut String) {
-    let _ = write!(page, "\n{PROGRAMS}\n| text | printed | file | claims |\n|---|---|---|---|\n");
-    for Printed { source, what, file, claims, .. } in PRINTED {
+/// What the text prints, which file holds it, and what it does wrong.
+fn programs(page: &mut String, text: &str) {
+    let printed: Vec<&Printed> = PRINTED.iter().filter(|one| one.source == text).collect();
+    if printed.is_empty() {
+        return;
+    }
+    let _ = write!(page, "\n{PROGRAMS}\n| printed | file | claims |\n|---|---|---|\n");
+    for Printed { what, file, claims, .. } in &printed {
         let claims: Vec<String> =
             claims.iter().map(|number| format!("[{number}](#claim-{number})")).collect();
-        let _ = writeln!(page, "| {source} | {what} | `{file}` | {} |", claims.join(", "));
+        let _ = writeln!(page, "| {what} | `{file}` | {} |", claims.join(", "));
     }
-    for printed in PRINTED {
+    for printed in printed {
         let Some(program) = printed.shown_by() else { continue };
-        let head = format!("{} ({}), `{}`:", printed.what, printed.source, program.name);
+        let head = format!("{}, `{}`:", printed.what, program.name);
         let _ = write!(page, "\n{}\n```text\n", wrapped("", &head));
         for line in (program.run)().story {
             let _ = writeln!(page, "{line}");
         }
         page.push_str("```\n");
-    }
-}
-
-/// How many claims of each text have which verdict.
-fn overview(page: &mut String, judged: &[Judged<'_>]) {
-    let mut rows: Vec<(&str, [usize; Ruling::ALL.len()])> = Vec::new();
-    for one in judged {
-        let name = one.source.name.as_str();
-        let at = rows.iter().position(|(known, _)| *known == name).unwrap_or_else(|| {
-            rows.push((name, [0; Ruling::ALL.len()]));
-            rows.len() - 1
-        });
-        let ruling = Ruling::ALL.iter().position(|&ruling| one.ruling() == Some(ruling));
-        if let Some(ruling) = ruling {
-            rows[at].1[ruling] += 1;
-        }
-    }
-    let header: Vec<String> = Ruling::ALL.iter().map(ToString::to_string).collect();
-    let _ = writeln!(page, "| text | {} |", header.join(" | "));
-    let _ = writeln!(page, "|---|{}", "---|".repeat(header.len()));
-    for (name, counts) in rows {
-        let counts = counts.map(|count| count.to_string());
-        let _ = writeln!(page, "| [{name}](#{name}) | {} |", counts.join(" | "));
     }
 }
 
@@ -130,13 +91,20 @@ fn assumptions(stance: &Stance) -> String {
 
 fn claim(page: &mut String, judged: &Judged<'_>) {
     let claim = judged.claim;
-    let _ = writeln!(page, "\n### Claim {}\n", claim.number);
+    let _ = writeln!(page, "\n## Claim {}\n", claim.number);
     let _ = writeln!(page, "{}", wrapped("> ", &claim.says));
     let ruling = capital(&judged.assuming());
     let quantifier = print::quantifier(judged).map(|q| format!(" *{}.*", capital(&q)));
     let quantifier = quantifier.unwrap_or_default();
     let verdict = format!("*{}.*{quantifier} **{ruling}.** {}", claim.section, claim.why);
     page.push_str(&wrapped("", &verdict));
+    if let (true, Some(dangerous)) = (judged.is_dangerous(), &claim.dangerous) {
+        page.push_str(&wrapped("", &format!("**True, and dangerous**: {dangerous}.")));
+    }
+    if let Some(cause) = claim.cause {
+        let line = format!("It hangs on [{cause}](../claims.md#{cause}).");
+        page.push_str(&wrapped("", &line));
+    }
     if !claim.waits_for.is_empty() {
         let waits = format!("It waits for: {}.", claim.waits_for.join(", "));
         page.push_str(&wrapped("", &waits));
@@ -169,12 +137,14 @@ fn claim(page: &mut String, judged: &Judged<'_>) {
 
 fn check(page: &mut String, number: u16, (what, outcome): (&str, &Outcome<'_>)) {
     let shows = &outcome.check.shows;
-    let demands = &outcome.check.demands;
+    let asks = capital(&outcome.check.demands.asks());
     let found = outcome.found();
     let shows = shows.trim_end_matches('.');
     let standing = print::standing(outcome).filter(|_| what.is_empty());
     let standing = standing.map(|words| format!(" {words}")).unwrap_or_default();
-    let line = format!("{what}{shows}. Demanded: {demands}; found: **{found}**.{standing}");
+    let only = print::only(outcome).map(|(what, why)| format!(" Only this {what}: {why}."));
+    let only: String = only.collect();
+    let line = format!("{what}{shows}. {asks}: **{found}**.{standing}{only}");
     page.push_str(&wrapped("- ", &line));
     for command in command::of(number, outcome) {
         page.push_str(&wrapped("  ", &format!("`{command}`")));
@@ -184,14 +154,14 @@ fn check(page: &mut String, number: u16, (what, outcome): (&str, &Outcome<'_>)) 
     }
 }
 
-fn capital(text: &str) -> String {
+pub(super) fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// The text in lines of at most [`WIDTH`] columns. The first begins with `lead`. So do the others
 /// if it quotes; if it begins an item of a list, they begin below the text of the item.
-fn wrapped(lead: &str, text: &str) -> String {
+pub(super) fn wrapped(lead: &str, text: &str) -> String {
     let hang = lead.replace('-', " ");
     let mut page = String::new();
     let mut line = lead.to_owned();

@@ -1,10 +1,9 @@
 //! What `claims` prints for people.
 
-use super::{ClaimsArgs, command};
+use super::{ClaimsArgs, command, is_wanted};
 use crate::claims::{
     Ask, Assumption, Expectation, Judged, Outcome, PRINTED, Printed, Ruling, Standing, Word,
 };
-use crate::cli::table::{Cell, Table};
 use crate::cli::{called, shown, text};
 use anstyle::{AnsiColor, Style};
 use std::io::{self, Write};
@@ -12,25 +11,30 @@ use std::io::{self, Write};
 const BOLD: Style = Style::new().bold();
 const WRONG: Style = AnsiColor::Red.on_default().bold();
 
-/// A table, or with numbers or `--show` each claim in full; then how many there are of each kind,
-/// and what does not come out as the ledger says.
-pub(super) fn all(
+/// With numbers or `--show` the claim in full, otherwise its line.
+pub(super) fn one(out: &mut impl Write, args: &ClaimsArgs, judged: &Judged<'_>) -> io::Result<()> {
+    match is_full(args) {
+        true => claim(out, args, judged),
+        false => writeln!(out, "{}", text::wrap(&line(judged), text::width())),
+    }
+}
+
+fn is_full(args: &ClaimsArgs) -> bool {
+    args.show || !args.numbers.is_empty()
+}
+
+/// How many claims of each kind there are, and what does not come out as the ledger says.
+pub(super) fn ending(
     out: &mut impl Write,
     args: &ClaimsArgs,
     judged: &[Judged<'_>],
 ) -> io::Result<()> {
-    let full = args.show || !args.numbers.is_empty();
-    if full {
-        for one in judged {
-            claim(out, args, one)?;
-        }
-    } else {
-        writeln!(out, "{}\n", table(judged).print(args.ascii))?;
-    }
-    writeln!(out, "{}", text::wrap(&summary(judged), text::width()))?;
+    let wanted: Vec<&Judged<'_>> = judged.iter().filter(|one| is_wanted(args, one)).collect();
+    let space = if is_full(args) { "" } else { "\n" };
+    writeln!(out, "{space}{}", text::wrap(&summary(&wanted), text::width()))?;
     for one in judged.iter().filter(|one| one.agrees() != Some(true)) {
         writeln!(out, "\n{WRONG}Claim {} does not agree.{WRONG:#}", one.claim.number)?;
-        if !full {
+        if !(is_full(args) && is_wanted(args, one)) {
             claim(out, args, one)?;
         }
         write!(out, "{}", text::wrap(&difference(one), text::width()))?;
@@ -39,34 +43,54 @@ pub(super) fn all(
 }
 
 /// How many claims of each kind there are.
-pub(super) fn summary(judged: &[Judged<'_>]) -> String {
+pub(super) fn summary(judged: &[&Judged<'_>]) -> String {
     let count = |ruling| judged.iter().filter(|one| one.ruling() == Some(ruling)).count();
     let some = Ruling::ALL.into_iter().filter(|&ruling| count(ruling) > 0);
-    let some: Vec<String> = some.map(|ruling| format!("{} {ruling}", count(ruling))).collect();
+    let mut some: Vec<String> = some.map(|ruling| format!("{} {ruling}", count(ruling))).collect();
+    let unknown = judged.iter().filter(|one| one.ruling().is_none()).count();
+    some.extend((unknown > 0).then(|| format!("{unknown} unknown")));
     let s = if judged.len() == 1 { "" } else { "s" };
-    format!("{} claim{s}: {}.", judged.len(), some.join(", "))
-}
-
-fn table(judged: &[Judged<'_>]) -> Table {
-    let mut table = Table::new(["no.", "source", "verdict", "the claim"]);
-    for one in judged {
-        table.row([
-            Cell::new(one.claim.number),
-            Cell::new(&one.source.name),
-            verdict(one),
-            Cell::new(&one.claim.says),
-        ]);
+    let all = if some.is_empty() { "none".to_owned() } else { some.join(", ") };
+    let dangerous = judged.iter().filter(|one| one.is_dangerous()).count();
+    match dangerous {
+        0 => format!("{} claim{s}: {all}.", judged.len()),
+        1 => format!("{} claim{s}: {all}; 1 is true, and dangerous.", judged.len()),
+        more => format!("{} claim{s}: {all}; {more} are true, and dangerous.", judged.len()),
     }
-    table
 }
 
-fn verdict(judged: &Judged<'_>) -> Cell {
-    let cell = Cell::new(judged.words());
+/// A claim on one line: its verdict, the steps of the execution that decides it, its text and
+/// cause, and what it says.
+fn line(judged: &Judged<'_>) -> String {
+    let claim = judged.claim;
+    let style = colour(judged).map_or_else(Style::new, AnsiColor::on_default);
+    let cause = claim.cause.map(|cause| format!(", {cause}")).unwrap_or_default();
+    format!(
+        "{:>3}. {style}{}{style:#} [{}{cause}] {}",
+        claim.number,
+        verdict(judged),
+        judged.source.name,
+        claim.says
+    )
+}
+
+/// The verdict in words, with the steps of the execution that decides it.
+pub(super) fn verdict(judged: &Judged<'_>) -> String {
+    let steps = match judged.steps() {
+        None => String::new(),
+        Some(1) => ", 1 step".to_owned(),
+        Some(steps) => format!(", {steps} steps"),
+    };
+    let dangerous = if judged.is_dangerous() { ", and dangerous" } else { "" };
+    format!("{}{dangerous}{steps}", judged.words())
+}
+
+fn colour(judged: &Judged<'_>) -> Option<AnsiColor> {
     match judged.ruling() {
-        Some(Ruling::Confirmed) => cell.in_colour(AnsiColor::Green),
-        Some(Ruling::Refuted) => cell.in_colour(AnsiColor::Red),
-        None | Some(Ruling::OnlyIf) => cell.in_colour(AnsiColor::Yellow),
-        Some(Ruling::Pending | Ruling::Elsewhere | Ruling::Undecidable) => cell,
+        Some(Ruling::Confirmed) => Some(AnsiColor::Green),
+        Some(Ruling::Refuted) => Some(AnsiColor::Red),
+        None | Some(Ruling::OnlyIf) => Some(AnsiColor::Yellow),
+        Some(Ruling::Pending | Ruling::Elsewhere | Ruling::Undecidable) => None,
     }
 }
 
@@ -103,6 +127,14 @@ fn claim(out: &mut impl Write, args: &ClaimsArgs, judged: &Judged<'_>) -> io::Re
     }
     let why = format!("  {BOLD}{}{BOLD:#}. {}", judged.assuming(), claim.why);
     writeln!(out, "{}", text::wrap(&why, width))?;
+    if let (true, Some(dangerous)) = (judged.is_dangerous(), &claim.dangerous) {
+        let line = format!("  {BOLD}True, and dangerous{BOLD:#}: {dangerous}.");
+        writeln!(out, "{}", text::wrap(&line, width))?;
+    }
+    if let Some(cause) = claim.cause {
+        let line = format!("  {cause}: {}", cause.words().1);
+        writeln!(out, "{}", text::wrap(&line, width))?;
+    }
     if !claim.waits_for.is_empty() {
         let line = format!("  It waits for: {}.", claim.waits_for.join(", "));
         writeln!(out, "{}", text::wrap(&line, width))?;
@@ -131,8 +163,11 @@ fn check(
 ) -> io::Result<()> {
     let line = format!("  {what}: {}", outcome.check.shows);
     writeln!(out, "{}", text::wrap(&line, text::width()))?;
-    let demands = format!("    demanded: {}; found: {}", outcome.check.demands, outcome.found());
-    writeln!(out, "{}", text::wrap(&demands, text::width()))?;
+    let found = format!("    {}: {}", outcome.check.demands.asks(), outcome.found());
+    writeln!(out, "{}", text::wrap(&found, text::width()))?;
+    for (what, why) in only(outcome) {
+        writeln!(out, "{}", text::wrap(&format!("    only this {what}: {why}"), text::width()))?;
+    }
     if let Some(standing) = standing(outcome).filter(|_| what == "checked") {
         writeln!(out, "{}", text::wrap(&format!("    {standing}"), text::width()))?;
     }
@@ -153,6 +188,14 @@ fn check(
         writeln!(out, "{}", text::wrap(&format!("      {line}"), text::width()))?;
     }
     Ok(())
+}
+
+/// Why a check is of one link, or of so many processes, if it says that.
+pub(super) fn only<'a>(
+    outcome: &'a Outcome<'_>,
+) -> impl Iterator<Item = (&'static str, &'a String)> {
+    let link = outcome.check.this_link.iter().map(|why| ("link", why));
+    link.chain(outcome.check.this_size.iter().map(|why| ("size", why)))
 }
 
 /// Of how many executions the claim speaks, and what the text assumes there.
@@ -190,7 +233,7 @@ fn difference(judged: &Judged<'_>) -> String {
             false => expected.join("; "),
         };
         lines += &format!(
-            "{}\n  the ledger says: {expected}\n  found: {}\n",
+            "{}\n  the ledger says: {expected}\n  came out: {}\n",
             outcome.check.shows,
             outcome.found()
         );

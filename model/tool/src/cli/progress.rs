@@ -186,6 +186,11 @@ impl Bar {
         }
     }
 
+    /// Prints something else, the bar away meanwhile.
+    pub fn suspend<T>(&self, print: impl FnOnce() -> T) -> T {
+        self.bar.suspend(print)
+    }
+
     /// Removes the bar.
     pub fn finish(&self) {
         self.bar.finish_and_clear();
