@@ -18,6 +18,7 @@ mod explorer;
 mod fairness;
 mod garcia_molina;
 mod help;
+mod history;
 mod invitation;
 mod large;
 mod lease;

@@ -145,6 +145,15 @@ pub struct Subject {
     pub world: toml::Table,
 }
 
+/// Rules with their values, as they are typed.
+pub(crate) fn typed(rules: BTreeMap<String, toml::Value>) -> Vec<(String, String)> {
+    let word = |value: toml::Value| match value {
+        toml::Value::String(word) => word,
+        other => other.to_string(),
+    };
+    rules.into_iter().map(|(rule, value)| (rule, word(value))).collect()
+}
+
 impl Ask {
     /// The protocol that is asked, if one is.
     #[must_use]
@@ -162,7 +171,7 @@ impl Ask {
 /// Text that may stand on several lines in the file: any white space is one space.
 #[derive(Debug, Deserialize)]
 #[serde(from = "String")]
-struct Prose(String);
+pub(crate) struct Prose(pub(crate) String);
 
 impl From<String> for Prose {
     fn from(text: String) -> Prose {
@@ -429,17 +438,10 @@ impl WrittenCheck {
         if nodes.is_empty() {
             return Err("'nodes' is missing: how many processes, such as 3 or [2, 3]?".to_owned());
         }
-        let rules = std::mem::take(&mut self.rules).into_iter().map(|(rule, value)| {
-            let value = match value {
-                toml::Value::String(word) => word,
-                other => other.to_string(),
-            };
-            (rule, value)
-        });
         Ok(Subject {
             protocol: self.protocol.take().ok_or("'protocol' is missing")?,
             variant: self.variant.take(),
-            rules: rules.collect(),
+            rules: typed(std::mem::take(&mut self.rules)),
             nodes,
             world: std::mem::take(&mut self.world),
         })

@@ -20,8 +20,9 @@ pub struct Vrrp {
     /// The router that is Active at first is shut down in an orderly way at some moment, once, and
     /// starts again.
     pub restart: bool,
-    /// How a router that starts waits, so that it does not preempt at once. The standard has no
-    /// such delay; keepalived calls it `preempt_delay`.
+    /// How a router that starts waits, so that it does not preempt at once.
+    ///
+    /// The standard has no such delay; keepalived calls it `preempt_delay`.
     pub preempt_delay: PreemptDelay,
 }
 
