@@ -101,7 +101,7 @@ impl Runner {
         wrong.map_or(Ok(order.judged), |(_, wrong)| Err(wrong))
     }
 
-    pub(super) fn ask(&self, ask: &Ask) -> Result<Vec<Ran>, String> {
+    pub(crate) fn ask(&self, ask: &Ask) -> Result<Vec<Ran>, String> {
         match (ask, ask.subject()) {
             (Ask::Program(program), _) => {
                 let Account { finding, story } = (program.run)();
@@ -187,7 +187,7 @@ impl Ran {
 ///
 /// # Errors
 /// If the protocol is there, and has no such variant, rule, property or world.
-pub(super) fn possible(ask: &Ask) -> Result<bool, String> {
+pub(crate) fn possible(ask: &Ask) -> Result<bool, String> {
     let Some(subject) = ask.subject() else { return Ok(true) };
     let Ok(protocol) = REGISTRY.find(&subject.protocol) else { return Ok(false) };
     match ask {
