@@ -69,11 +69,13 @@ fn the_page_is_what_the_bugs_find_today() {
 
 #[test]
 fn the_commands_beside_each_bug_find_the_same_again() {
-    let ran = run(&["history", "--json"]);
+    let history = History::load().expect("the bugs can be read");
+    let several = if cfg!(feature = "slow") { 1 } else { 6 };
+    let names = history.bugs.iter().map(|bug| bug.name.as_str()).step_by(several);
+    let asked: Vec<&str> = ["history", "--json"].into_iter().chain(names).collect();
+    let ran = run(&asked);
     let whole: Value = serde_json::from_str(&ran.stdout).expect("JSON");
-    let bugs = whole["bugs"].as_array().expect("bugs");
-    let several = if cfg!(feature = "slow") { 1 } else { 2 };
-    for bug in bugs.iter().step_by(several) {
+    for bug in whole["bugs"].as_array().expect("bugs") {
         for world in ["broken", "repaired"] {
             let command = bug[world]["command"].as_str().expect("a command").replace('\'', "");
             let mut args: Vec<&str> = command.split(' ').skip(1).collect();

@@ -44,7 +44,7 @@ fn the_bully_bears_a_crash_and_has_two_leaders_after_a_restart() {
 fn what_was_never_promised_does_not_fail() {
     let few = SurveyOptions {
         nodes: 3,
-        limits: Limits { states: Some(100), ..STATES },
+        limits: Limits { states: Some(1_000), ..STATES },
         threads: 2,
         most_early: 1,
     };
@@ -56,7 +56,7 @@ fn what_was_never_promised_does_not_fail() {
         found.expect("it is asked").standing()
     };
     assert_eq!(standing("at-most-one-leader"), Standing::NotPromised);
-    assert_eq!(standing("election-safety"), Standing::Unknown(Reason::States));
+    assert!(matches!(standing("election-safety"), Standing::Unknown(_) | Standing::Within));
     assert!(asynchronous.words().contains("not promised: two leaders"));
     for protocol in REGISTRY.iter() {
         let (usual, timed) = protocol.properties();
@@ -217,10 +217,12 @@ fn the_documents_show_the_matrix_and_its_picture() {
     let (worlds, rows) = (surroundings(3), rows(&REGISTRY.names(), 2));
     let table = matrix::markdown(&worlds, &rows);
     assert!(!table.contains("unknown"), "each cell is decided, if only within bounds");
-    let deep = std::fs::read_to_string(bellwether_docs_runner::root().join("docs/survey.md"));
-    assert!(!deep.expect("it can be read").contains("unknown:"), "so is each of the deep survey");
     let marks = Some(("<!-- survey -->\n", "<!-- end of survey -->"));
     is_shown("README.md", marks, |shown| excerpt(shown, &table));
     is_shown("docs/survey.md", marks, |_| table);
     is_shown("docs/images/survey.svg", None, |_| matrix::svg(&worlds, &rows));
+    let page = std::fs::read_to_string(bellwether_docs_runner::root().join("docs/survey.md"));
+    let (_, deep) = page.as_deref().expect("text").split_once("<!-- deep survey -->").expect("it");
+    assert_eq!(deep.lines().filter(|line| line.starts_with("| `")).count(), rows.len());
+    assert!(!deep.contains("unknown"), "each cell of the deep survey is decided as well");
 }
