@@ -5,8 +5,8 @@ use bellwether_model::protocol::bully::Bully;
 use bellwether_model::protocol::{MAX_NODES, Protocol};
 use bellwether_model::trace::{Trace, TraceError};
 use bellwether_model::world::{
-    Action, Budget, DeliveryFairness, Faults, Heals, Missing, Network, Scenario, Start, Symmetry,
-    Timing, World,
+    Action, Budget, DeliveryFairness, Faults, Heals, Missing, Network, Recovers, Scenario, Start,
+    Symmetry, Timing, World,
 };
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
@@ -24,11 +24,16 @@ fn scenario() -> impl Strategy<Value = Scenario> {
         select(vec![Network::Fifo, Network::Unordered, Network::Set]),
         select(vec![Timing::Perfect, Timing::Asynchronous]),
         select(vec![Start::Converged, Start::Cold]),
-        (select(vec![None, Some(1), Some(2)]), select(vec![Symmetry::Reduced, Symmetry::Concrete])),
+        (
+            select(vec![None, Some(1), Some(2)]),
+            select(vec![Symmetry::Reduced, Symmetry::Concrete]),
+            select(vec![Recovers::May, Recovers::Must]),
+        ),
     );
     let nodes = prop_oneof![6 => 2..=7_usize, 1 => 8..=MAX_NODES];
     (nodes, faults, surrounding).prop_map(|(nodes, mut faults, surrounding)| {
-        let (heals, fairness, missing, network, timing, start, (capacity, symmetry)) = surrounding;
+        let (heals, fairness, missing, network, timing, start, others) = surrounding;
+        let (capacity, symmetry, recovers) = others;
         if network == Network::Set {
             faults.duplicates = 0;
         }
@@ -38,7 +43,7 @@ fn scenario() -> impl Strategy<Value = Scenario> {
             faults.losses = Budget::AtMost(2);
         }
         let surrounding = Scenario { heals, fairness, missing, network, ..Scenario::calm(nodes) };
-        Scenario { faults, timing, start, capacity, symmetry, ..surrounding }
+        Scenario { faults, recovers, timing, start, capacity, symmetry, ..surrounding }
     })
 }
 

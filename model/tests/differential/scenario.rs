@@ -8,8 +8,8 @@ use bellwether_model::property::{self, Kind};
 use bellwether_model::protocol::REGISTRY;
 use bellwether_model::world::World;
 use bellwether_model::world::{
-    Budget, Delay, DeliveryFairness, Drift, Durations, Faults, Heals, Missing, Network, Scenario,
-    Slow, Start, Symmetry, Timed, Timing, WorldError,
+    Budget, Delay, DeliveryFairness, Drift, Durations, Faults, Heals, Missing, Network, Recovers,
+    Scenario, Slow, Start, Symmetry, Timed, Timing, WorldError,
 };
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
@@ -172,17 +172,21 @@ fn surrounding() -> impl Strategy<Value = Scenario> {
     let timing = select(vec![Timing::Perfect, Timing::Perfect, Timing::Asynchronous]);
     let start = select(vec![Start::Converged, Start::Converged, Start::Cold]);
     let heals = select(vec![Heals::May, Heals::Must]);
+    let recovers = select(vec![Recovers::May, Recovers::Must]);
+    let repairs = (heals, recovers);
     let fairness = select(vec![DeliveryFairness::Weak, DeliveryFairness::Strong]);
     let missing = select(vec![Missing::NONE, Missing::NONE, Missing::NONE, link("2>1")]);
     let nodes = select(vec![2, 2, 3_usize]);
-    (nodes, faults(), network, timing, start, (heals, fairness, missing), 1..=2_usize).prop_map(
-        |(nodes, faults, network, timing, start, (heals, fairness, missing), capacity)| {
+    (nodes, faults(), network, timing, start, (repairs, fairness, missing), 1..=2_usize).prop_map(
+        |(nodes, faults, network, timing, start, (repairs, fairness, missing), capacity)| {
+            let (heals, recovers) = repairs;
             let capacity = (timing == Timing::Asynchronous || faults.cuts > 0).then_some(capacity);
             let symmetry = Symmetry::Reduced;
             Scenario {
                 nodes,
                 faults,
                 heals,
+                recovers,
                 fairness,
                 missing,
                 network,

@@ -39,7 +39,9 @@ pub use dead::NotReduced;
 pub use drift::Drift;
 pub use error::WorldError;
 pub use missing::Missing;
-pub use scenario::{DeliveryFairness, Faults, Heals, Network, Scenario, Start, Symmetry, Timing};
+pub use scenario::{
+    DeliveryFairness, Faults, Heals, Network, Recovers, Scenario, Start, Symmetry, Timing,
+};
 pub use slow::Slow;
 pub use state::State;
 pub use step::Outcome;

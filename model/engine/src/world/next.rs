@@ -3,7 +3,7 @@
 
 use super::clock::Due;
 use super::network::deliverable;
-use super::{Action, Heals, State, World};
+use super::{Action, Heals, Recovers, State, World};
 use crate::machine::{Observation, Timer};
 use crate::protocol::Id;
 use std::convert::Infallible;
@@ -178,7 +178,8 @@ impl World {
     }
 
     /// Returns whether nothing is left to happen but faults: no message is in flight, no process is
-    /// paused, and no timer will expire by itself but heartbeats that tell no process anything new.
+    /// paused, no timer will expire by itself but heartbeats that tell no process anything new, and
+    /// no link or process is broken that must not stay so.
     #[must_use]
     pub fn is_quiescent(&self, state: &State) -> bool {
         if !state.flight.is_empty() || self.ids().any(|id| state.paused(id)) {
@@ -192,6 +193,10 @@ impl World {
             })
         };
         let healing = self.scenario.heals == Heals::Must && state.cut != self.unreachable;
-        !healing && !self.ids().any(left)
+        let left_to_recover = state.spent.recoveries < self.scenario.faults.recoveries;
+        let recovering = self.scenario.recovers == Recovers::Must
+            && left_to_recover
+            && self.ids().any(|id| !state.up(id));
+        !healing && !recovering && !self.ids().any(left)
     }
 }

@@ -188,6 +188,18 @@ impl fmt::Display for Heals {
     }
 }
 
+/// The fate of crashed processes: whether they recover while recoveries are left.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Recovers {
+    /// A crashed process may recover at any time, or never.
+    #[default]
+    May,
+    /// As long as recoveries are left, no process stays down for ever: recovering is fair like a
+    /// delivery. If more are down than recoveries are left, which of them recover is open.
+    Must,
+}
+
 /// The fairness of links to a message that is sent again and again, where messages can be lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -242,6 +254,9 @@ pub struct Scenario {
     /// Whether cut links heal.
     #[serde(default)]
     pub heals: Heals,
+    /// Whether crashed processes recover.
+    #[serde(default, skip_serializing_if = "at_will")]
+    pub recovers: Recovers,
     /// The fairness of links to a message that is sent again and again.
     #[serde(default)]
     pub fairness: DeliveryFairness,
@@ -281,6 +296,7 @@ impl Scenario {
             nodes,
             faults: Faults::NONE,
             heals: Heals::May,
+            recovers: Recovers::May,
             fairness: DeliveryFairness::Weak,
             missing: Missing::NONE,
             network: Network::Fifo,
@@ -302,11 +318,14 @@ impl Scenario {
 
 impl fmt::Display for Scenario {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Scenario { nodes, faults, heals, fairness, missing, network, .. } = self;
-        let Scenario { timing, start, capacity, symmetry, .. } = self;
+        let Scenario { nodes, faults, heals, recovers, fairness, missing, .. } = self;
+        let Scenario { network, timing, start, capacity, symmetry, .. } = self;
         write!(f, "{nodes} nodes, {start} start; faults: {faults}")?;
         if *heals == Heals::Must {
             f.write_str(" (cut links heal in the end)")?;
+        }
+        if *recovers == Recovers::Must {
+            f.write_str(" (while recoveries are left, none stays down for ever)")?;
         }
         if *fairness == DeliveryFairness::Strong {
             f.write_str(" (what is sent again and again arrives)")?;
@@ -324,6 +343,11 @@ impl fmt::Display for Scenario {
         }
         Ok(())
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn at_will(recovers: &Recovers) -> bool {
+    *recovers == Recovers::May
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
