@@ -13,9 +13,11 @@ use proptest::sample::{Index, select};
 
 fn scenario() -> impl Strategy<Value = Scenario> {
     let losses = prop_oneof![Just(Budget::Unbounded), (0..2_u8).prop_map(Budget::AtMost)];
-    let faults = (0..3_u8, 0..3_u8, losses, 0..2_u8, 0..2_u8, 0..2_u8);
-    let faults = faults.prop_map(|(crashes, recoveries, losses, duplicates, cuts, suspicions)| {
-        Faults { crashes, recoveries, losses, duplicates, cuts, suspicions, pauses: 0 }
+    let faults = (0..3_u8, 0..3_u8, losses, 0..2_u8, (0..2_u8, 0..3_u8), 0..2_u8);
+    let faults = faults.prop_map(|(crashes, recoveries, losses, duplicates, cut, suspicions)| {
+        let (cuts, one_way_cuts) = cut;
+        let faults = Faults { one_way_cuts, suspicions, ..Faults::NONE };
+        Faults { crashes, recoveries, losses, duplicates, cuts, ..faults }
     });
     let surrounding = (
         select(vec![Heals::May, Heals::Must]),

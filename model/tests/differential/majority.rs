@@ -79,7 +79,7 @@ fn differ((case, choices): &(Case, Vec<Index>)) -> Result<bool, String> {
 #[test]
 fn a_majority_is_connected_if_some_set_is() {
     let broken = |(case, nodes): (Case, usize)| {
-        let faults = Faults { crashes: 1, cuts: 4, ..case.scenario.faults };
+        let faults = Faults { crashes: 1, cuts: 3, one_way_cuts: 3, ..case.scenario.faults };
         case.with(Scenario { nodes, faults, ..case.scenario })
     };
     let cases = (cases(&every_protocol()), 2..=5_usize).prop_map(broken);

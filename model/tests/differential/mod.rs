@@ -6,6 +6,7 @@
 mod capacity;
 mod disk;
 mod draw;
+mod links;
 mod liveness;
 mod majority;
 mod reduced;

@@ -148,7 +148,7 @@ fn rules(protocols: Vec<&'static str>) -> impl Strategy<Value = ProtocolArgs> {
 
 /// A few faults, of any kinds.
 fn faults() -> impl Strategy<Value = Faults> {
-    let faults: [fn(&mut Faults); 8] = [
+    let faults: [fn(&mut Faults); 9] = [
         |f| f.crashes += 1,
         |f| f.crashes += 1,
         |f| f.recoveries += 1,
@@ -156,6 +156,7 @@ fn faults() -> impl Strategy<Value = Faults> {
         |f| f.losses = Budget::AtMost(1),
         |f| f.duplicates = 1,
         |f| f.cuts = 1,
+        |f| f.one_way_cuts += 1,
         |f| f.suspicions = 1,
     ];
     prop::collection::vec(select(faults.to_vec()), 0..=3).prop_map(|struck| {
@@ -180,7 +181,8 @@ fn surrounding() -> impl Strategy<Value = Scenario> {
     (nodes, faults(), network, timing, start, (repairs, fairness, missing), 1..=2_usize).prop_map(
         |(nodes, faults, network, timing, start, (repairs, fairness, missing), capacity)| {
             let (heals, recovers) = repairs;
-            let capacity = (timing == Timing::Asynchronous || faults.cuts > 0).then_some(capacity);
+            let cut = (faults.cuts, faults.one_way_cuts) != (0, 0);
+            let capacity = (timing == Timing::Asynchronous || cut).then_some(capacity);
             let symmetry = Symmetry::Reduced;
             Scenario {
                 nodes,

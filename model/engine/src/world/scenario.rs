@@ -23,6 +23,10 @@ pub struct Faults {
     /// The number of cuts: the link between two processes is cut, in both directions; what is in
     /// flight on it and what is sent into it is lost.
     pub cuts: u8,
+    /// The number of one-way cuts: one direction of the link between two processes is cut; what is
+    /// in flight there and what is sent there is lost, and the other direction works.
+    #[serde(skip_serializing_if = "none")]
+    pub one_way_cuts: u8,
     /// The number of false suspicions: a timer expires although what it waits for could still come
     /// (with perfect timing; with asynchronous timing this happens without bound).
     pub suspicions: u8,
@@ -40,19 +44,21 @@ impl Faults {
         losses: Budget::NONE,
         duplicates: 0,
         cuts: 0,
+        one_way_cuts: 0,
         suspicions: 0,
         pauses: 0,
     };
 
     /// Returns the budgets with their names, in the order in which they are printed.
     #[must_use]
-    pub fn named(self) -> [(&'static str, Budget); 7] {
+    pub fn named(self) -> [(&'static str, Budget); 8] {
         [
             ("crashes", self.crashes.into()),
             ("recoveries", self.recoveries.into()),
             ("losses", self.losses),
             ("duplicates", self.duplicates.into()),
             ("cuts", self.cuts.into()),
+            ("one-way-cuts", self.one_way_cuts.into()),
             ("suspicions", self.suspicions.into()),
             ("pauses", self.pauses.into()),
         ]
@@ -70,12 +76,13 @@ impl fmt::Display for Faults {
             "crashes" => "crash",
             "recoveries" => "recovery",
             "losses" => "loss",
+            "one-way-cuts" => "one-way cut",
             plural => plural.trim_end_matches('s'),
         };
         let struck = self.named().into_iter().filter(|&(_, budget)| budget != Budget::NONE);
         let named = struck.map(|(name, budget)| match budget {
             Budget::AtMost(1) => format!("1 {}", one(name)),
-            _ => format!("{budget} {name}"),
+            _ => format!("{budget} {}", name.replace("one-way-", "one-way ")),
         });
         let named: Vec<_> = named.collect();
         f.write_str(if named.is_empty() { "none" } else { "" })?;

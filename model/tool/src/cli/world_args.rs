@@ -49,6 +49,11 @@ pub struct WorldArgs {
           value_parser = budget, allow_negative_numbers = true)]
     pub cuts: u8,
 
+    /// How often one direction of a link may be cut: what is sent there is lost, the other works
+    #[arg(long, default_value_t = 0, value_name = "K", help_heading = "Faults",
+          value_parser = budget, allow_negative_numbers = true)]
+    pub one_way_cuts: u8,
+
     /// How often a timer may expire although what it waits for could still come
     #[arg(long, default_value_t = 0, value_name = "K", help_heading = "Faults",
           value_parser = budget, allow_negative_numbers = true)]
@@ -217,13 +222,17 @@ impl WorldArgs {
         }
     }
 
+    fn cut_links(&self) -> bool {
+        (self.cuts, self.one_way_cuts) != (0, 0)
+    }
+
     /// Refuses flags that are given and change nothing, whatever the protocol.
     ///
     /// # Errors
     /// The first such flag.
     pub fn change_something(&self) -> Result<(), UsageError> {
         let without = |flag: &str, why: &str| Err(UsageError::no_effect(flag, why));
-        if self.heals == HealsArg::Must && self.cuts == 0 {
+        if self.heals == HealsArg::Must && !self.cut_links() {
             return without("--heals must", "no link is cut; add --cuts K, or leave it out");
         }
         if self.fairness == FairnessArg::Strong && self.losses == Budget::NONE {
@@ -319,7 +328,7 @@ impl WorldArgs {
         let endless = match timing {
             Timing::Timed(timed) => (timed.delay == Delay::Unbounded).then_some(2),
             _ if self.losses == Budget::Unbounded => Some(3),
-            Timing::Perfect => (self.cuts > 0).then_some(2),
+            Timing::Perfect => self.cut_links().then_some(2),
             Timing::Asynchronous => Some(2),
         };
         let bound = endless.filter(|_| network != Network::Set);
@@ -331,6 +340,7 @@ impl WorldArgs {
                 losses: self.losses,
                 duplicates: self.duplicates,
                 cuts: self.cuts,
+                one_way_cuts: self.one_way_cuts,
                 suspicions: self.suspicions,
                 pauses: self.pauses,
             },
@@ -372,7 +382,7 @@ impl WorldArgs {
                 flags += &format!(" --{name} {budget}");
             }
         }
-        if scenario.heals != Heals::May && faults.cuts > 0 {
+        if scenario.heals != Heals::May && (faults.cuts, faults.one_way_cuts) != (0, 0) {
             flags += &format!(" --heals {}", scenario.heals);
         }
         if scenario.fairness != DeliveryFairness::Weak && faults.losses != Budget::NONE {
