@@ -146,6 +146,7 @@ const MEANT: &[(&str, &str)] = &[
     ("--losses", "--losses 1"),
     ("--duplicates", "--duplicates 1"),
     ("--cuts", "--cuts 1"),
+    ("--one-way-cuts", "--one-way-cuts 1"),
     ("--suspicions", "--suspicions 1"),
     ("--pauses", "--pauses 1 TIMED"),
     ("--heals", "--heals must --cuts 1"),

@@ -6,7 +6,9 @@
 mod capacity;
 mod disk;
 mod draw;
+mod links;
 mod liveness;
+mod majority;
 mod reduced;
 mod scenario;
 mod simulation;

@@ -148,6 +148,7 @@ fn scenario(draw: &mut Draw) -> Scenario {
         losses: few(2).into(),
         duplicates: few(2),
         cuts: few(2),
+        one_way_cuts: few(2),
         suspicions: few(2),
         pauses: 0,
     };

@@ -13,8 +13,8 @@ pub use typed::machine;
 pub use value::{Message, Process, Shape, Stable, Timer};
 
 use crate::protocol::{
-    Duration, Effects as TypedEffects, Elects, Envelope, Id, Misfit, Protocol, RuleError, Seen,
-    Timers, Wait,
+    Duration, Effects as TypedEffects, Elects, Envelope, Id, Ids, Misfit, Protocol, RuleError,
+    Seen, Timers, Wait,
 };
 use serde_json::Value;
 use smallvec::SmallVec;
@@ -180,6 +180,9 @@ pub trait Machine: Debug + Send + Sync {
 
     /// Returns which process is to be elected.
     fn elects(&self) -> Elects;
+
+    /// Returns those of `nodes` processes that elect that vote.
+    fn voters(&self, nodes: usize) -> Ids;
 
     /// Returns whether services crash.
     fn services_crash(&self) -> bool;

@@ -4,8 +4,8 @@ use super::value::{Processes, Values};
 use super::{AnyProtocol, Effect, Effects, Entry, Event, Local, Machine, Message, Observation};
 use super::{Process, Shape, Stable, Timer, TimerRules, typed_effects};
 use crate::protocol::{
-    self, Effect as TypedEffect, Effects as TypedEffects, Elects, Envelope, Everything, Id, Misfit,
-    Protocol, RuleError, TimerRow, View, variant_name,
+    self, Effect as TypedEffect, Effects as TypedEffects, Elects, Envelope, Everything, Id, Ids,
+    Misfit, Protocol, RuleError, TimerRow, View, variant_name,
 };
 use serde_json::Value;
 use smallvec::SmallVec;
@@ -123,6 +123,10 @@ impl<P: Protocol> Machine for Typed<P> {
 
     fn elects(&self) -> Elects {
         (P::OPTIONS.elects)(&self.rules)
+    }
+
+    fn voters(&self, nodes: usize) -> Ids {
+        (P::OPTIONS.voters)(&self.rules, nodes)
     }
 
     fn services_crash(&self) -> bool {

@@ -1,12 +1,15 @@
 //! What only some protocols say.
 
-use super::{Belief, Effect, Envelope, MAX_NODES, Misfit, Protocol};
+use super::{Belief, Effect, Envelope, Ids, MAX_NODES, Misfit, Protocol};
 use crate::world::Durations;
 
 /// The options of a protocol: what only some protocols say; [`Options::NONE`] says nothing.
 pub struct Options<P: Protocol> {
     /// The function that says which process the protocol is to elect.
     pub elects: fn(&P) -> Elects,
+    /// The function that says which of so many processes that elect vote, those that a majority is
+    /// one of: all, if nothing else is said.
+    pub voters: fn(&P, usize) -> Ids,
     /// The services: the processes beside those that elect.
     pub services: Services<P>,
     /// The symmetry reduction: gives states that differ only in numbers that depend on history,
@@ -55,6 +58,7 @@ impl<P: Protocol> Options<P> {
     /// The options of a protocol that elects the highest id, and says nothing else.
     pub const NONE: Options<P> = Options {
         elects: |_| Elects::Highest,
+        voters: |_, nodes| Ids::all(nodes),
         services: Services { count: 0, crash: |_| false },
         canonicalize: None,
         within_bounds: None,

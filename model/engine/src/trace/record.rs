@@ -4,7 +4,7 @@ use super::wrong;
 use super::{Event, FORMAT, Fate, Flight, Header, Lifeline, Sent, Shows, Step, Trace, TraceError};
 use crate::machine::{AnyProtocol, Effect, Entry, Machine, Timer};
 use crate::protocol::{Id, Protocol};
-use crate::world::{Action, Envelope, Outcome, Scenario, State, World};
+use crate::world::{Action, Envelope, Outcome, Scenario, State, Ways, World};
 use serde::Serialize;
 use std::collections::{BTreeMap, HashSet};
 use std::hash::{BuildHasher, BuildHasherDefault};
@@ -188,8 +188,8 @@ impl<'a> Recorder<'a> {
             Action::Recover(_) => Event::Recover,
             Action::Pause(_) => Event::Pause,
             Action::Resume(_) => Event::Resume,
-            Action::Cut(a, b) => Event::Cut { link: [*a, *b] },
-            Action::Heal(a, b) => Event::Heal { link: [*a, *b] },
+            Action::Cut(a, b, ways) => Event::Cut { link: [*a, *b], one_way: *ways == Ways::One },
+            Action::Heal(a, b, ways) => Event::Heal { link: [*a, *b], one_way: *ways == Ways::One },
             Action::Tick => Event::Tick,
         }
     }
@@ -256,6 +256,7 @@ fn action_of(machine: &dyn Machine, step: &Step) -> Result<Action, TraceError> {
         let reason = "the step says nothing of the node that acted".to_owned();
         step.node.ok_or(TraceError::Step { step: step.seq, reason })
     };
+    let ways = |one_way| if one_way { Ways::One } else { Ways::Both };
     let envelope = |flight: &Flight| {
         let message = parsed(machine.message(&flight.message), step.seq)?;
         Ok(Envelope { from: flight.from, to: flight.to, message })
@@ -273,8 +274,8 @@ fn action_of(machine: &dyn Machine, step: &Step) -> Result<Action, TraceError> {
         Event::Recover => Action::Recover(node()?),
         Event::Pause => Action::Pause(node()?),
         Event::Resume => Action::Resume(node()?),
-        Event::Cut { link: [a, b] } => Action::Cut(*a, *b),
-        Event::Heal { link: [a, b] } => Action::Heal(*a, *b),
+        Event::Cut { link: [a, b], one_way } => Action::Cut(*a, *b, ways(*one_way)),
+        Event::Heal { link: [a, b], one_way } => Action::Heal(*a, *b, ways(*one_way)),
         Event::Tick => Action::Tick,
     })
 }

@@ -34,6 +34,7 @@ const KEYS: &[(&str, Fails)] = &[
     ("losses", fails::<Budget>),
     ("duplicates", fails::<u8>),
     ("cuts", fails::<u8>),
+    ("one_way_cuts", fails::<u8>),
     ("suspicions", fails::<u8>),
     ("pauses", fails::<u8>),
     // Of a step.
@@ -50,6 +51,7 @@ const KEYS: &[(&str, Fails)] = &[
     ("from", fails::<Id>),
     ("to", fails::<Id>),
     ("link", fails::<[Id; 2]>),
+    ("one_way", fails::<bool>),
     ("early", fails::<bool>),
     ("fate", fails::<Fate>),
     // Of a process.

@@ -31,7 +31,7 @@ mod timed;
 
 pub use crate::machine::{Effect, Effects, Message, Process, Stable, Timer};
 pub use crate::protocol::Envelope;
-pub use action::Action;
+pub use action::{Action, Ways};
 pub use boundary::{Boundary, Exceeded};
 pub use budget::Budget;
 pub use condition::{Condition, Reads};
@@ -39,7 +39,9 @@ pub use dead::NotReduced;
 pub use drift::Drift;
 pub use error::WorldError;
 pub use missing::Missing;
-pub use scenario::{DeliveryFairness, Faults, Heals, Network, Scenario, Start, Symmetry, Timing};
+pub use scenario::{
+    DeliveryFairness, Faults, Heals, Network, Recovers, Scenario, Start, Symmetry, Timing,
+};
 pub use slow::Slow;
 pub use state::State;
 pub use step::Outcome;
@@ -180,7 +182,13 @@ impl World {
         Id::all(self.scenario.nodes + services)
     }
 
-    /// The pairs between which there is a link that can be cut.
+    /// The directions of links that can be cut.
+    fn directions(&self) -> impl Iterator<Item = (Id, Id)> + use<'_> {
+        let all = self.ids().flat_map(|from| self.ids().map(move |to| (from, to)));
+        all.filter(move |&(from, to)| from != to && !self.unreachable[from.index()].contains(to))
+    }
+
+    /// The pairs between which there is a link that can be cut, in both directions.
     fn pairs(&self) -> impl Iterator<Item = (Id, Id)> + use<'_> {
         let pairs =
             self.ids().flat_map(|a| self.ids().filter(move |&b| b > a).map(move |b| (a, b)));

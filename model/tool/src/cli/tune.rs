@@ -13,7 +13,7 @@ use bellwether_engine::machine::Machine;
 use bellwether_engine::property::{PERIODS_ACCURATE, TIMEOUTS_ACCURATE};
 use bellwether_engine::trace::{Step, Trace};
 use bellwether_engine::words::instead_of;
-use bellwether_engine::world::{Delay, Durations, MAX_TICKS, Timed, Timing};
+use bellwether_engine::world::{Delay, Durations, MAX_TICKS, Recovers, Timed, Timing};
 use clap::{Args, Command};
 use serde_json::json;
 use std::io::Write;
@@ -337,6 +337,9 @@ impl Answer<'_> {
         });
         if !given.drift.is_none() {
             answer["drift"] = json!(given.drift);
+        }
+        if scenario.recovers != Recovers::May {
+            answer["recovers"] = json!(scenario.recovers);
         }
         answer
     }

@@ -2,7 +2,7 @@
 
 use super::help::DURATIONS;
 use super::usage::UsageError;
-use super::{DelayArg, TickRange, TimedArgs};
+use super::{DelayArg, ProtocolArgs, RecoveriesArg, TickRange, TimedArgs};
 use bellwether_engine::machine::{AnyProtocol, Machine, Registry};
 use bellwether_engine::property::{AGREED_WITHIN, Kind};
 use bellwether_engine::protocol::MAX_NODES;
@@ -28,10 +28,11 @@ pub struct WorldArgs {
           value_parser = budget, allow_negative_numbers = true)]
     pub crashes: u8,
 
-    /// How often a crashed process may recover
-    #[arg(long, default_value_t = 0, value_name = "K", help_heading = "Faults",
-          value_parser = budget, allow_negative_numbers = true)]
-    pub recoveries: u8,
+    /// How often a crashed process may recover; 'must:K': and does, while any of K is left; 'must':
+    /// the same, as often as processes may crash
+    #[arg(long, default_value_t = RecoveriesArg::NONE, value_name = "K", help_heading = "Faults",
+          allow_negative_numbers = true)]
+    pub recoveries: RecoveriesArg,
 
     /// How often a message may be lost, or 'unbounded'
     #[arg(long, default_value_t = Budget::NONE, value_name = "K", help_heading = "Faults",
@@ -47,6 +48,11 @@ pub struct WorldArgs {
     #[arg(long, default_value_t = 0, value_name = "K", help_heading = "Faults",
           value_parser = budget, allow_negative_numbers = true)]
     pub cuts: u8,
+
+    /// How often one direction of a link may be cut: what is sent there is lost, the other works
+    #[arg(long, default_value_t = 0, value_name = "K", help_heading = "Faults",
+          value_parser = budget, allow_negative_numbers = true)]
+    pub one_way_cuts: u8,
 
     /// How often a timer may expire although what it waits for could still come
     #[arg(long, default_value_t = 0, value_name = "K", help_heading = "Faults",
@@ -216,13 +222,17 @@ impl WorldArgs {
         }
     }
 
+    fn cut_links(&self) -> bool {
+        (self.cuts, self.one_way_cuts) != (0, 0)
+    }
+
     /// Refuses flags that are given and change nothing, whatever the protocol.
     ///
     /// # Errors
     /// The first such flag.
     pub fn change_something(&self) -> Result<(), UsageError> {
         let without = |flag: &str, why: &str| Err(UsageError::no_effect(flag, why));
-        if self.heals == HealsArg::Must && self.cuts == 0 {
+        if self.heals == HealsArg::Must && !self.cut_links() {
             return without("--heals must", "no link is cut; add --cuts K, or leave it out");
         }
         if self.fairness == FairnessArg::Strong && self.losses == Budget::NONE {
@@ -231,16 +241,17 @@ impl WorldArgs {
                 "no message is lost; add --losses K, or leave it out",
             );
         }
-        if self.recoveries > 0 && self.crashes == 0 {
+        if self.recoveries != RecoveriesArg::NONE && self.crashes == 0 {
             return without("--recoveries", "no process crashes; add --crashes K, or leave it out");
         }
-        let (crashes, recoveries) = (self.crashes, self.recoveries);
-        if recoveries > crashes {
+        let (crashes, most) = (self.crashes, self.recoveries.most(self.crashes));
+        if most > crashes {
+            let fewer = RecoveriesArg::of(crashes, crashes, self.recoveries.recovers());
             let why = format!(
-                "no process recovers more often than processes crash; add --crashes {recoveries}, \
-                 or give --recoveries {crashes}"
+                "no process recovers more often than processes crash; add --crashes {most}, \
+                 or give --recoveries {fewer}"
             );
-            return without(&format!("--recoveries {recoveries}"), &why);
+            return without(&format!("--recoveries {}", self.recoveries), &why);
         }
         Ok(())
     }
@@ -317,7 +328,7 @@ impl WorldArgs {
         let endless = match timing {
             Timing::Timed(timed) => (timed.delay == Delay::Unbounded).then_some(2),
             _ if self.losses == Budget::Unbounded => Some(3),
-            Timing::Perfect => (self.cuts > 0).then_some(2),
+            Timing::Perfect => self.cut_links().then_some(2),
             Timing::Asynchronous => Some(2),
         };
         let bound = endless.filter(|_| network != Network::Set);
@@ -325,10 +336,11 @@ impl WorldArgs {
             nodes: self.nodes,
             faults: Faults {
                 crashes: self.crashes,
-                recoveries: self.recoveries,
+                recoveries: self.recoveries.most(self.crashes),
                 losses: self.losses,
                 duplicates: self.duplicates,
                 cuts: self.cuts,
+                one_way_cuts: self.one_way_cuts,
                 suspicions: self.suspicions,
                 pauses: self.pauses,
             },
@@ -336,6 +348,7 @@ impl WorldArgs {
                 HealsArg::May => Heals::May,
                 HealsArg::Must => Heals::Must,
             },
+            recovers: self.recoveries.recovers(),
             fairness: match self.fairness {
                 FairnessArg::Weak => DeliveryFairness::Weak,
                 FairnessArg::Strong => DeliveryFairness::Strong,
@@ -363,11 +376,13 @@ impl WorldArgs {
         let faults = scenario.faults;
         for (name, budget) in faults.named() {
             let usual = Budget::AtMost(u8::from(name == "crashes"));
-            if budget != usual && (name != "recoveries" || faults.crashes > 0) {
+            if name == "recoveries" {
+                flags += &RecoveriesArg::typed(scenario);
+            } else if budget != usual {
                 flags += &format!(" --{name} {budget}");
             }
         }
-        if scenario.heals != Heals::May && faults.cuts > 0 {
+        if scenario.heals != Heals::May && (faults.cuts, faults.one_way_cuts) != (0, 0) {
             flags += &format!(" --heals {}", scenario.heals);
         }
         if scenario.fairness != DeliveryFairness::Weak && faults.losses != Budget::NONE {
@@ -395,61 +410,6 @@ impl WorldArgs {
             flags += &format!(" --symmetry {}", scenario.symmetry);
         }
         flags
-    }
-}
-
-/// The protocol and its rules.
-#[derive(Clone, Debug, Args)]
-pub struct ProtocolArgs {
-    /// The protocol (`list` shows them)
-    #[arg(value_name = "PROTOCOL")]
-    pub protocol: String,
-
-    /// The named set of rules (`list PROTOCOL` shows them)
-    #[arg(long, value_name = "NAME", help_heading = "Protocol")]
-    pub variant: Option<String>,
-
-    /// Replace a rule of the variant; may be given again
-    #[arg(long = "rule", value_name = "RULE=VALUE", value_parser = rule, help_heading = "Protocol")]
-    pub rules: Vec<(String, String)>,
-}
-
-fn rule(text: &str) -> Result<(String, String), String> {
-    match text.split_once('=') {
-        Some((rule, value)) if !rule.is_empty() && !value.is_empty() => {
-            Ok((rule.trim().to_owned(), value.trim().to_owned()))
-        }
-        _ => Err("a rule is given as RULE=VALUE, such as t_coord=false".to_owned()),
-    }
-}
-
-impl ProtocolArgs {
-    /// Returns the rules that the flags name.
-    ///
-    /// # Errors
-    /// If there is no such protocol, variant, rule or value.
-    pub fn rules(&self, registry: Registry) -> Result<Arc<dyn Machine>, UsageError> {
-        let protocol = registry.find(&self.protocol)?;
-        let twice =
-            |at: &usize| self.rules[..*at].iter().any(|(rule, _)| *rule == self.rules[*at].0);
-        if let Some(at) = (0..self.rules.len()).find(twice) {
-            let rule = self.rules[at].0.clone();
-            return Err(UsageError::RuleTwice { rule });
-        }
-        Ok(protocol.rules(self.variant.as_deref(), &self.rules)?)
-    }
-
-    /// Returns the flags as they are typed.
-    #[must_use]
-    pub fn typed(&self) -> String {
-        let mut typed = self.protocol.clone();
-        if let Some(variant) = &self.variant {
-            typed += &format!(" --variant {variant}");
-        }
-        for (rule, value) in &self.rules {
-            typed += &format!(" --rule {rule}={value}");
-        }
-        typed
     }
 }
 

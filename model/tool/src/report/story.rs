@@ -179,10 +179,14 @@ fn event(row: &Row<'_>, arrow: Option<&Arrow<'_>>) -> String {
         (Event::Recover, _) => format!("{who} recovers."),
         (Event::Pause, _) => format!("{who} is paused."),
         (Event::Resume, _) => format!("{who} goes on."),
-        (Event::Cut { link: [a, b] }, _) => format!("The link between {a} and {b} is cut."),
-        (Event::Heal { link: [a, b] }, _) => format!("The link between {a} and {b} heals."),
+        (Event::Cut { link, one_way }, _) => format!("The {} is cut.", link_of(*link, *one_way)),
+        (Event::Heal { link, one_way }, _) => format!("The {} heals.", link_of(*link, *one_way)),
         (Event::Tick, _) => "A tick passes.".to_owned(),
     }
+}
+
+fn link_of([a, b]: [Id; 2], one_way: bool) -> String {
+    if one_way { format!("link from {a} to {b}") } else { format!("link between {a} and {b}") }
 }
 
 fn arrival(arrow: &Arrow<'_>) -> String {

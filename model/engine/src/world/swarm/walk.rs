@@ -103,7 +103,7 @@ fn most(world: &World, kind: Kind) -> Option<u64> {
         Kind::Crash => may.crashes,
         Kind::Recover => may.recoveries,
         Kind::Pause => may.pauses,
-        Kind::Cut => may.cuts,
+        Kind::Cut => may.cuts.saturating_add(may.one_way_cuts),
         Kind::Lose => match may.losses {
             Budget::AtMost(most) => most,
             Budget::Unbounded => return None,

@@ -46,8 +46,8 @@ fn happened(layout: &Layout<'_>, row: &Row<'_>, notes: &mut Vec<Note>) {
                 about(layout.column(arrow.to()), arrow, &mut note);
             }
         }
-        Event::Cut { link: [low, _] } => {
-            let column = layout.column(low.number());
+        Event::Cut { link: [a, b], .. } => {
+            let column = layout.column(a.min(b).number());
             for &lost in &row.cut_off {
                 note(column, &format!("✗ {}", flying(&layout.arrows[lost])), Paint::Bad);
             }
