@@ -120,7 +120,7 @@ fn are_majority(
     of: Id,
     these: impl Iterator<Item = Id>,
 ) -> bool {
-    let voters = rules.voters_of(view.process(of), view.nodes);
+    let voters = view.rules_of(rules, of).voters_of(view.process(of), view.nodes);
     these.filter(|&id| voters.contains(id)).count() >= majority(voters.len())
 }
 

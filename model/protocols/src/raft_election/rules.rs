@@ -62,6 +62,10 @@ pub enum TimeOuts {
     Fixed,
 }
 
+/// The rules that are a matter of each process: all but how fresh the logs are.
+pub(super) const OWN: &[&str] =
+    &["prevote", "check_quorum", "stickiness", "answer_lower", "storage", "timeouts"];
+
 /// What is wrong with the rules in a group of so many: logs of processes that there are not, or
 /// more ranks than processes.
 pub(super) fn fits(rules: &RaftElection, nodes: usize) -> Result<(), Misfit> {

@@ -11,6 +11,7 @@ mod help;
 mod limit_args;
 mod list;
 mod progress;
+mod protocol_args;
 mod question;
 pub mod shown;
 mod signals;
@@ -29,14 +30,15 @@ pub use exit::Exit;
 pub use help::{About, Tells, parse};
 pub use limit_args::{LimitArgs, seconds, states};
 pub use progress::{Bar, ProgressArgs};
+pub use protocol_args::ProtocolArgs;
 pub use question::QuestionArgs;
 pub use signals::{stopped, tell_when_stopped};
 pub use timed_args::{DelayArg, DurationArgs, TickRange, TimedArgs, with_durations};
 pub use trace::unreadable;
 pub use usage::UsageError;
 pub use world_args::{
-    FairnessArg, HealsArg, NetworkArg, ProtocolArgs, StartArg, TimingArg, WorldArgs,
-    searchable_world, without_clock, world,
+    FairnessArg, HealsArg, NetworkArg, StartArg, TimingArg, WorldArgs, searchable_world,
+    without_clock, world,
 };
 
 use crate::report::ascii;

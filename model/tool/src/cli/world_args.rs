@@ -2,7 +2,7 @@
 
 use super::help::DURATIONS;
 use super::usage::UsageError;
-use super::{DelayArg, TickRange, TimedArgs};
+use super::{DelayArg, ProtocolArgs, TickRange, TimedArgs};
 use bellwether_engine::machine::{AnyProtocol, Machine, Registry};
 use bellwether_engine::property::{AGREED_WITHIN, Kind};
 use bellwether_engine::protocol::MAX_NODES;
@@ -290,8 +290,7 @@ impl WorldArgs {
             return Err(UsageError::no_effect("--symmetry concrete", why));
         }
         let known: Vec<&str> = protocol.durations().iter().map(|one| one.name).collect();
-        let given = self.timed.durations.0.iter().map(|&(name, _)| name);
-        match given.into_iter().find(|name| !known.contains(name)) {
+        match self.timed.durations.names().find(|name| !known.contains(name)) {
             Some(name) => {
                 let known = known.iter().map(|name| format!("--{name}")).collect::<Vec<_>>();
                 let (protocol, known) = (protocol.name(), known.join(", "));
@@ -395,61 +394,6 @@ impl WorldArgs {
             flags += &format!(" --symmetry {}", scenario.symmetry);
         }
         flags
-    }
-}
-
-/// The protocol and its rules.
-#[derive(Clone, Debug, Args)]
-pub struct ProtocolArgs {
-    /// The protocol (`list` shows them)
-    #[arg(value_name = "PROTOCOL")]
-    pub protocol: String,
-
-    /// The named set of rules (`list PROTOCOL` shows them)
-    #[arg(long, value_name = "NAME", help_heading = "Protocol")]
-    pub variant: Option<String>,
-
-    /// Replace a rule of the variant; may be given again
-    #[arg(long = "rule", value_name = "RULE=VALUE", value_parser = rule, help_heading = "Protocol")]
-    pub rules: Vec<(String, String)>,
-}
-
-fn rule(text: &str) -> Result<(String, String), String> {
-    match text.split_once('=') {
-        Some((rule, value)) if !rule.is_empty() && !value.is_empty() => {
-            Ok((rule.trim().to_owned(), value.trim().to_owned()))
-        }
-        _ => Err("a rule is given as RULE=VALUE, such as t_coord=false".to_owned()),
-    }
-}
-
-impl ProtocolArgs {
-    /// Returns the rules that the flags name.
-    ///
-    /// # Errors
-    /// If there is no such protocol, variant, rule or value.
-    pub fn rules(&self, registry: Registry) -> Result<Arc<dyn Machine>, UsageError> {
-        let protocol = registry.find(&self.protocol)?;
-        let twice =
-            |at: &usize| self.rules[..*at].iter().any(|(rule, _)| *rule == self.rules[*at].0);
-        if let Some(at) = (0..self.rules.len()).find(twice) {
-            let rule = self.rules[at].0.clone();
-            return Err(UsageError::RuleTwice { rule });
-        }
-        Ok(protocol.rules(self.variant.as_deref(), &self.rules)?)
-    }
-
-    /// Returns the flags as they are typed.
-    #[must_use]
-    pub fn typed(&self) -> String {
-        let mut typed = self.protocol.clone();
-        if let Some(variant) = &self.variant {
-            typed += &format!(" --variant {variant}");
-        }
-        for (rule, value) in &self.rules {
-            typed += &format!(" --rule {rule}={value}");
-        }
-        typed
     }
 }
 
