@@ -7,6 +7,7 @@ mod capacity;
 mod disk;
 mod draw;
 mod liveness;
+mod mixed;
 mod reduced;
 mod scenario;
 mod simulation;

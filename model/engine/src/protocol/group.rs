@@ -94,9 +94,9 @@ impl<P: Protocol> Group<P> {
         !self.own.is_empty()
     }
 
-    /// Returns whether some process may have rules that are so.
-    pub fn any(&self, mut wanted: impl FnMut(&P) -> bool) -> bool {
-        wanted(&self.usual) || self.own.iter().any(|(_, own)| wanted(own))
+    /// Returns whether the rules of some of so many processes are so.
+    pub fn any(&self, processes: usize, mut wanted: impl FnMut(&P) -> bool) -> bool {
+        Id::all(processes).any(|id| wanted(self.rules(id)))
     }
 
     /// The single rules that processes have of their own, each called as it is given, and its

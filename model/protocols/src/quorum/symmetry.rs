@@ -33,7 +33,7 @@ pub(super) fn canonicalize(rules: &Quorum, all: Everything<'_, Quorum>) {
     let written = processes.iter().filter_map(|process| Some(process.written?.epoch));
     let sent = messages.iter_mut().map(|envelope| *envelope.message.message.epoch_mut());
     let forgets = |rules: &Quorum| rules.storage == Storage::ForgetsAll;
-    let forgotten = group.any(forgets).then_some(0);
+    let forgotten = group.any(count, forgets).then_some(0);
     let names = Names::of(kept.chain(written).chain(sent).chain(forgotten));
     for stable in stable.iter_mut() {
         stable.epoch = names.name(stable.epoch);

@@ -14,11 +14,11 @@ pub(super) const WITHIN: WithinBounds<RaftElection> = WithinBounds {
 
 /// Gives all terms names that do not depend on history.
 pub(super) fn canonicalize(_: &RaftElection, all: Everything<'_, RaftElection>) {
-    let Everything { stable, messages, group, .. } = all;
+    let Everything { count, stable, messages, group, .. } = all;
     let kept = stable.iter().map(|stable| stable.term);
     let sent = messages.iter().map(|envelope| envelope.message.term());
     let forgets = |rules: &RaftElection| rules.storage == Storage::ForgetsAll;
-    let forgotten = group.any(forgets).then_some(0);
+    let forgotten = group.any(count, forgets).then_some(0);
     let names = Names::of(kept.chain(sent).chain(forgotten));
     for stable in stable.iter_mut() {
         stable.term = names.name(stable.term);
