@@ -212,12 +212,13 @@ const REMEDIES: &[&str] = &[
 ];
 
 /// Whether a message says where the line is wrong: it names a word behind the command, or what is
-/// missing there.
+/// missing there, or points at a place in it.
 fn has_a_place(message: &str, line: &str) -> bool {
     let mut words = line.split([' ', '=']).filter(|word| word.len() > 1);
     let alone = words.clone().count() == 1;
     let named = words.any(|word| (alone || word != "check") && message.contains(word));
-    named || message.replace("--help", "").contains("--")
+    let points = message.lines().any(|line| line.trim_start() == "^");
+    named || points || message.replace("--help", "").contains("--")
 }
 
 /// What the checker says of a line that it refuses, as if it were installed.

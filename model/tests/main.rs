@@ -19,6 +19,7 @@ mod expressions;
 mod fairness;
 mod garcia_molina;
 mod help;
+mod history;
 mod invitation;
 mod large;
 mod lease;

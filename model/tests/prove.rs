@@ -62,6 +62,7 @@ const RIGHT: &[&str] = &[
     "raft-election",
     "raft-election paper",
     "raft-election etcd",
+    "raft-election prevote=silence unelected=insists known_leader=true promoted=refuses",
     "quorum",
     "quorum preemptive",
     "quorum bare",
@@ -77,6 +78,7 @@ const RIGHT: &[&str] = &[
 const CONTROLS: &[(&str, &[&str])] = &[
     ("raft-election storage=forgets-vote", RAFT),
     ("raft-election storage=forgets-all", RAFT),
+    ("raft-election returning=forgets-vote", RAFT),
     ("quorum grants=again", QUORUM),
     ("quorum grants=counts-support", QUORUM),
     ("quorum storage=syncs-late", QUORUM),

@@ -25,7 +25,7 @@ mod symmetry;
 mod timing;
 mod variants;
 
-pub use rules::{Logs, PreVote, RaftElection, Storage, TimeOuts};
+pub use rules::{Logs, PreVote, Promoted, RaftElection, Returning, Storage, TimeOuts, Unelected};
 pub use symmetry::Term;
 
 /// What a process is doing.
@@ -191,7 +191,7 @@ impl Protocol for RaftElection {
 
     fn expire(&self, p: &mut Local<'_, Self>, timer: Timer) {
         match timer {
-            Timer::Election if self.prevote == PreVote::None => self.campaign(p),
+            Timer::Election if self.campaigns_at_once(p.state.role) => self.campaign(p),
             Timer::Election => self.canvass(p),
             Timer::Baseline => p.state.leader = None,
             Timer::Heartbeat => {
@@ -256,11 +256,14 @@ impl RaftElection {
         if term < p.stable().term {
             return self.tell_term(p, from);
         }
-        let hears_a_leader = p.state.leader.is_some();
-        if hears_a_leader && self.prevote == PreVote::LogAndSilence {
+        let Process { role, leader, .. } = *p.state;
+        let counts = role != Role::Leader || self.prevote != PreVote::LogAndSilenceOfFollowers;
+        let hears_a_leader = leader.is_some() && counts && self.prevote.heeds_silence();
+        let insists = role == Role::Candidate && self.unelected == Unelected::Insists;
+        if hears_a_leader || insists || self.refuses(p.id()) {
             return;
         }
-        if self.logs.at_least_as_fresh(from, p.id()) {
+        if self.prevote == PreVote::Silence || self.logs.at_least_as_fresh(from, p.id()) {
             p.send(from, Message::PreVoteGranted(term));
         }
     }
@@ -273,7 +276,8 @@ impl RaftElection {
 
     /// "Each server will vote for at most one candidate in a given term" (5.2), whose log is at
     /// least as up-to-date as its own (5.4.1). Who hears a leader "does not update its term or
-    /// grant its vote" (6): the rule `stickiness`. A leader hears itself.
+    /// grant its vote" (6): the rule `stickiness`. A leader hears itself. Who has entered the term
+    /// of a leader without a vote has one to give yet: the rule `known_leader`.
     fn on_request_vote(&self, p: &mut Local<'_, Self>, from: Id, term: Term) {
         if term < p.stable().term {
             return self.tell_term(p, from);
@@ -285,10 +289,11 @@ impl RaftElection {
             self.adopt(p, term);
         }
         let free = p.stable().vote.is_none_or(|vote| vote == from);
-        if free && self.logs.at_least_as_fresh(from, p.id()) {
+        let led = self.known_leader && p.state.leader.is_some_and(|leader| leader != from);
+        if free && !led && !self.refuses(p.id()) && self.logs.at_least_as_fresh(from, p.id()) {
             p.persist(Stable { term, vote: Some(from) });
             p.send(from, Message::VoteGranted(term));
-            p.arm(Timer::Election);
+            self.arm_election(p);
         }
     }
 
@@ -324,6 +329,10 @@ impl RaftElection {
         if term > p.stable().term {
             self.adopt(p, term);
         }
+        let asks = matches!(p.state.role, Role::PreCandidate | Role::Candidate);
+        if asks && self.returning == Returning::ForgetsVote {
+            p.persist(Stable { vote: None, ..p.stable() });
+        }
         // Two leaders of one term, which only forgotten votes can make, do not depose each other.
         if p.state.role != Role::Leader {
             self.follow(p, Some(from));
@@ -348,7 +357,7 @@ impl RaftElection {
         p.cancel(Timer::Heartbeat);
         p.cancel(Timer::Quorum);
         *p.state = Process { role: Role::Follower, leader, granted: Ids::NONE };
-        p.arm(Timer::Election);
+        self.arm_election(p);
         if leader.is_some() && self.remembers() {
             p.arm(Timer::Baseline);
         } else {
@@ -358,7 +367,25 @@ impl RaftElection {
 
     /// Whether it makes a difference how long ago a leader was heard.
     fn remembers(&self) -> bool {
-        self.stickiness || self.prevote == PreVote::LogAndSilence
+        self.stickiness || self.prevote.heeds_silence()
+    }
+
+    /// Whether a process whose election time-out expires asks for votes without a canvass.
+    fn campaigns_at_once(&self, role: Role) -> bool {
+        let insists = role == Role::Candidate && self.unelected == Unelected::Insists;
+        insists || self.prevote == PreVote::None
+    }
+
+    /// Every process that knows itself as a voter waits to run: the rule `promoted`.
+    fn arm_election(&self, p: &mut Local<'_, Self>) {
+        if p.id() != Id::at(0) || self.promoted == Promoted::None {
+            p.arm(Timer::Election);
+        }
+    }
+
+    /// Whether a process takes itself for a learner, and learners for processes without a vote.
+    fn refuses(&self, id: Id) -> bool {
+        id == Id::at(0) && self.promoted == Promoted::Refuses
     }
 
     fn arm_as_leader(&self, p: &mut Local<'_, Self>) {

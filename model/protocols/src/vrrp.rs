@@ -23,8 +23,8 @@ mod rules;
 mod timing;
 mod variants;
 
-use durations::{T_ADVERTISE, T_DOWN, T_RESTART, T_SKEW};
-pub use rules::{Priorities, Vrrp};
+use durations::{T_ADVERTISE, T_DOWN, T_PREEMPT_DELAY, T_RESTART, T_SKEW};
+pub use rules::{PreemptDelay, Priorities, Vrrp};
 
 /// The state of a virtual router in one router (section 6.3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
@@ -88,6 +88,8 @@ pub enum Timer {
     Skew,
     /// This router is restarted in an orderly way (the rule `restart`).
     Restart,
+    /// This router has started, and does not preempt yet (the rule `preempt_delay`).
+    PreemptDelay,
 }
 
 impl Process {
@@ -110,6 +112,9 @@ impl Protocol for Vrrp {
             .staggered(&T_SKEW, durations::more_skew),
         TimerRow::fixed(Timer::Restart, &T_RESTART)
             .armed_if(|rules: &Self| rules.restart)
+            .periodic(|_, _, _| false),
+        TimerRow::fixed(Timer::PreemptDelay, &T_PREEMPT_DELAY)
+            .armed_if(|rules: &Self| rules.preempt_delay != PreemptDelay::None)
             .periodic(|_, _, _| false),
     ];
     const PROPERTIES: &'static [Property<Judge<Self>>] = properties::ALL;
@@ -153,6 +158,9 @@ impl Protocol for Vrrp {
             become_active(p, Cause::Startup);
         } else {
             become_backup(p, None);
+            if self.preempt_delay != PreemptDelay::None {
+                p.arm(Timer::PreemptDelay);
+            }
         }
     }
 
@@ -174,9 +182,11 @@ impl Protocol for Vrrp {
                 p.arm(Timer::Advertisement);
             }
             // Backup (section 6.4.2), `Active_Down_Timer`: there is no Active router that counts.
+            Timer::ActiveDown | Timer::Skew if self.is_held(p) => {}
             Timer::ActiveDown => become_active(p, p.state.waits_since()),
             Timer::Skew => become_active(p, Cause::Resigned),
             Timer::Restart => self.restart(p),
+            Timer::PreemptDelay => self.on_delay_over(p),
         }
     }
 
@@ -218,7 +228,10 @@ impl Vrrp {
             }
             // Without `Preempt_Mode`, or if its priority is not below this router's, it keeps this
             // router quiet for another `Active_Down_Interval`.
-            Message::Advertisement if self.heeds(p.id(), from, p.nodes()) => {
+            Message::Advertisement
+                if self.heeds(p.id(), from, p.nodes())
+                    || p.timers().contains::<Self>(Timer::PreemptDelay) =>
+            {
                 p.state.active = Some(from);
                 p.cancel(Timer::Skew);
                 p.arm(Timer::ActiveDown);
@@ -250,6 +263,22 @@ impl Vrrp {
             }
             Message::Advertisement => {}
         }
+    }
+
+    /// The delay is over: if the time-out was over before, and nothing was heard since, it is
+    /// Active now.
+    fn on_delay_over(&self, p: &mut Local<'_, Self>) {
+        let waits = p.timers().contains::<Self>(Timer::ActiveDown)
+            || p.timers().contains::<Self>(Timer::Skew);
+        if self.preempt_delay == PreemptDelay::BeforeAll && !waits {
+            become_active(p, p.state.waits_since());
+        }
+    }
+
+    /// Whether a Backup whose time-out is over stays one: the rule `preempt_delay`.
+    fn is_held(&self, p: &Local<'_, Self>) -> bool {
+        self.preempt_delay == PreemptDelay::BeforeAll
+            && p.timers().contains::<Self>(Timer::PreemptDelay)
     }
 
     /// Shutdown, then Startup: an Active router says so with the priority 0 (section 6.4.3), a
@@ -284,6 +313,7 @@ fn become_active(p: &mut Local<'_, Vrrp>, cause: Cause) {
     *p.state = Process { phase: Phase::Active, cause: Some(cause), ..Process::default() };
     p.cancel(Timer::ActiveDown);
     p.cancel(Timer::Skew);
+    p.cancel(Timer::PreemptDelay);
     advertise(p);
     p.arm(Timer::Advertisement);
 }

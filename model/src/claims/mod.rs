@@ -44,4 +44,6 @@ pub use printed::{PRINTED, Printed};
 pub use program::{Account, Program};
 pub use quantifier::{Quantifier, rule};
 pub use ruling::{Judged, Open, Outcome, Ruling};
+pub(crate) use run::possible;
 pub use run::{Ran, Runner};
+pub(crate) use written::{Prose, typed};

@@ -14,6 +14,7 @@ mod fencing_lock;
 mod first_claim;
 mod hold_election;
 mod majority_lease;
+mod monitoring;
 mod raft_commit;
 mod search;
 mod simulator;
@@ -77,6 +78,7 @@ const CLASS_DETECTOR: &str = "model/src/claims/program/class_detector.rs";
 const TIME_OUTS: &str = "model/src/claims/program/time_outs.rs";
 const CLASS_ZOOKEEPER: &str = "model/src/claims/program/class_zookeeper.rs";
 const CLASS_RING_RUN: &str = "model/src/claims/program/class_ring_run.rs";
+const MONITORING: &str = "model/src/claims/program/monitoring.rs";
 const BANK: &str = "model/src/claims/program/bank.rs";
 
 /// Every program.
@@ -135,7 +137,14 @@ pub(super) const ALL: &[Program] = &[
         SIMULATOR,
         simulator::repaired_dead_are_silent,
     ),
+    Program::new("simulator-elects-again", SIMULATOR, simulator::elects_again),
+    Program::new("simulator-repaired-elects-again", SIMULATOR, simulator::repaired_elects_again),
     Program::new("simulator-short-circuits", SIMULATOR, simulator::short_circuits),
+    Program::new(
+        "simulator-with-the-branch-short-circuits",
+        SIMULATOR,
+        simulator::branch_short_circuits,
+    ),
     Program::new("simulator-runs-as-printed", SIMULATOR, simulator::runs_as_printed),
     Program::new(
         "simulator-repaired-ends-though-a-node-crashes-again-and-again",
@@ -292,6 +301,13 @@ pub(super) const ALL: &[Program] = &[
         "ring-class-elects-without-the-highest",
         CLASS_RING_RUN,
         class_ring_run::elects_without_the_highest,
+    ),
+    Program::new("heartbeats-find-a-crash-sooner", MONITORING, monitoring::heartbeats_are_sooner),
+    Program::new("heartbeats-take-more-messages", MONITORING, monitoring::heartbeats_take_more),
+    Program::new(
+        "heartbeats-take-more-messages-than-pings",
+        MONITORING,
+        monitoring::heartbeats_take_more_than_pings,
     ),
     Program::new("bank-loses-money-after-two-points-only", BANK, bank::loses_after_two_points),
 ];

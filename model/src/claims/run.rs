@@ -10,7 +10,7 @@ use crate::check::{self, Limits, Options, Reason, Verdict};
 use crate::machine::{AnyProtocol, Machine};
 use crate::property;
 use crate::property::Kind;
-use crate::protocol::REGISTRY;
+use crate::protocol::specifications;
 use crate::round::Starters;
 use crate::side_by_side::as_done;
 use crate::trace::{Shows, Trace};
@@ -101,14 +101,14 @@ impl Runner {
         wrong.map_or(Ok(order.judged), |(_, wrong)| Err(wrong))
     }
 
-    pub(super) fn ask(&self, ask: &Ask) -> Result<Vec<Ran>, String> {
+    pub(crate) fn ask(&self, ask: &Ask) -> Result<Vec<Ran>, String> {
         match (ask, ask.subject()) {
             (Ask::Program(program), _) => {
                 let Account { finding, story } = (program.run)();
                 let point = Point(Vec::new());
                 Ok(vec![Ran { point, scenario: None, finding, trace: None, story }])
             }
-            (_, Some(subject)) => match REGISTRY.find(&subject.protocol) {
+            (_, Some(subject)) => match specifications().find(&subject.protocol) {
                 Ok(protocol) => self.run(protocol, ask),
                 Err(_) => Ok(vec![Ran::absent()]),
             },
@@ -187,9 +187,9 @@ impl Ran {
 ///
 /// # Errors
 /// If the protocol is there, and has no such variant, rule, property or world.
-pub(super) fn possible(ask: &Ask) -> Result<bool, String> {
+pub(crate) fn possible(ask: &Ask) -> Result<bool, String> {
     let Some(subject) = ask.subject() else { return Ok(true) };
-    let Ok(protocol) = REGISTRY.find(&subject.protocol) else { return Ok(false) };
+    let Ok(protocol) = specifications().find(&subject.protocol) else { return Ok(false) };
     match ask {
         Ask::Property(subject, name) => {
             for world in worlds(protocol, subject, 0)? {

@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Text that may stand on several lines in the file: any white space is one space.
 #[derive(Debug, Deserialize)]
 #[serde(from = "String")]
-struct Prose(String);
+pub(crate) struct Prose(pub(crate) String);
 
 impl From<String> for Prose {
     fn from(text: String) -> Prose {
@@ -297,17 +297,10 @@ impl WrittenCheck {
         if nodes.is_empty() {
             return Err("'nodes' is missing: how many processes, such as 3 or [2, 3]?".to_owned());
         }
-        let rules = std::mem::take(&mut self.rules).into_iter().map(|(rule, value)| {
-            let value = match value {
-                toml::Value::String(word) => word,
-                other => other.to_string(),
-            };
-            (rule, value)
-        });
         Ok(Subject {
             protocol: self.protocol.take().ok_or("'protocol' is missing")?,
             variant: self.variant.take(),
-            rules: rules.collect(),
+            rules: typed(std::mem::take(&mut self.rules)),
             nodes,
             each_link: self.links.take().is_some(),
             world: std::mem::take(&mut self.world),
@@ -334,4 +327,13 @@ impl WrittenCheck {
             None => Ok(()),
         }
     }
+}
+
+/// Rules with their values, as they are typed.
+pub(crate) fn typed(rules: BTreeMap<String, toml::Value>) -> Vec<(String, String)> {
+    let word = |value: toml::Value| match value {
+        toml::Value::String(word) => word,
+        other => other.to_string(),
+    };
+    rules.into_iter().map(|(rule, value)| (rule, word(value))).collect()
 }

@@ -1,9 +1,9 @@
 //! `claims`: check the literature, by running the checks of the ledger.
 
-mod command;
+pub(super) mod command;
 mod json;
 mod larger;
-mod markdown;
+pub(super) mod markdown;
 mod overview;
 mod print;
 
@@ -94,7 +94,7 @@ Exit status: 0 every claim comes out as the ledger says; 1 one does not; 2 wrong
 in the ledger; 3 a check was cut short, so nothing is claimed.";
 
 /// No check of the ledger needs so many states. One that does has no bound where it needs one.
-const ENOUGH_STATES: u64 = 8_000_000;
+pub(super) const ENOUGH_STATES: u64 = 8_000_000;
 
 pub(super) fn run(args: &ClaimsArgs) -> anyhow::Result<Exit> {
     if args.programs {

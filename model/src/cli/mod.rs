@@ -1,7 +1,8 @@
-//! The command line: what the [engine's](bellwether_tool::cli) can do, and `claims`, `prove`
-//! and `survey`.
+//! The command line: what the [engine's](bellwether_tool::cli) can do, and `claims`, `history`,
+//! `prove` and `survey`.
 
 mod claims;
+mod history;
 mod prove;
 mod survey;
 
@@ -18,6 +19,7 @@ const EXAMPLES: &[&str] = &[
     "tune bully --variant baseline --delay 1..3",
     "survey",
     "claims --source chapter",
+    "history forgotten-vote",
 ];
 
 const MORE: &[More] = &[
@@ -27,6 +29,14 @@ const MORE: &[More] = &[
             claims::ClaimsArgs::augment_args(Command::new("claims")).about(about).display_order(3)
         },
         run: |_, flags| claims::run(&claims::ClaimsArgs::from_arg_matches(flags)?),
+    },
+    More {
+        command: || {
+            let about = "Run election bugs of real systems: the rule that has each, and without";
+            let history = history::HistoryArgs::augment_args(Command::new("history"));
+            history.about(about).display_order(3)
+        },
+        run: |_, flags| history::run(&history::HistoryArgs::from_arg_matches(flags)?),
     },
     More {
         command: || {

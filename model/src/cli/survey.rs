@@ -38,7 +38,7 @@ pub(super) struct SurveyArgs {
     show: Option<Vec<String>>,
 
     /// Search up to five million states of each world, and let up to three time-outs be early where
-    /// one in which all may be is too large; takes about an hour
+    /// one in which all may be is too large; takes about half an hour
     #[arg(long, help_heading = "Limits")]
     deep: bool,
 

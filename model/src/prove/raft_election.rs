@@ -4,7 +4,7 @@ use super::part::{Part, thing};
 use super::structure::Picture;
 use super::votes::{self, Votes};
 use crate::machine::machine;
-use crate::protocol::raft_election::{Message, RaftElection, Role, Storage};
+use crate::protocol::raft_election::{Message, RaftElection, Returning, Role, Storage};
 use crate::world::{Faults, Scenario, Start, State, Timing, World};
 
 /// The words of Raft.
@@ -20,12 +20,15 @@ const WORDS: &[(&str, &str)] = &[
 
 /// What is proved of Raft's election by these rules.
 pub(super) fn parts(rules: &RaftElection) -> Vec<Part> {
-    let forgets = match rules.storage {
-        Storage::Durable => None,
-        Storage::ForgetsVote => Some("forget-vote"),
-        Storage::ForgetsAll => Some("forget-all"),
+    let mut besides = match rules.storage {
+        Storage::Durable => vec![],
+        Storage::ForgetsVote => vec!["forget-vote"],
+        Storage::ForgetsAll => vec!["forget-all"],
     };
-    let votes = Votes { besides: forgets.into_iter().collect(), anyone_votes: false };
+    if rules.returning == Returning::ForgetsVote && rules.storage != Storage::ForgetsVote {
+        besides.push("forget-vote");
+    }
+    let votes = Votes { besides, anyone_votes: false };
     vec![Part {
         name: "votes",
         about: "votes in terms",

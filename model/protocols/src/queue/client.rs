@@ -125,26 +125,27 @@ impl Queue {
     /// "If your entry is the first, you lead; otherwise watch the one before it." A client that
     /// does not find its entry creates one: that it asked for may never have come to be.
     fn on_children(&self, p: &mut Local<'_, Self>, client: Client, entries: &Entries) {
-        let own = |entry: &&Entry| match self.own {
-            Own::Named => Some(entry.session) == client.session,
-            Own::Replied => Some(entry.number) == client.entry,
+        let named = |entry: &&Entry| Some(entry.session) == client.session;
+        let replied = |entry: &&Entry| Some(entry.number) == client.entry;
+        let mine = match self.own {
+            Own::Named => entries.iter().find(named).map(|entry| entry.number),
+            Own::Replied => entries.iter().find(replied).map(|entry| entry.number),
+            Own::Remembered => client.entry,
         };
-        let (Some(mine), Some(first)) = (entries.iter().find(own), entries.first()) else {
-            return self.create(p, client);
-        };
-        let client = Client { entry: Some(mine.number), ..client };
-        if first.number == mine.number {
+        let Some(mine) = mine else { return self.create(p, client) };
+        let client = Client { entry: Some(mine), ..client };
+        let before = |entry: &&Entry| entry.number < mine;
+        let Some(first) = entries.iter().find(before) else {
             return match (client.role, self.alone) {
                 (Role::Joining, Alone::Waits) => {
                     *p.state = Process::Client(Client { role: Role::Waiting, ..client });
                 }
                 _ => lead(p, client),
             };
-        }
+        };
         // Who finds an entry in its name that it does not know as its own follows none.
         let leader = Some(first.client).filter(|&leader| leader != p.id());
         let client = Client { leader, ..client };
-        let before = |entry: &&Entry| entry.number < mine.number;
         let watched = match self.watch {
             Watch::Predecessor => entries.iter().rfind(before).map(|entry| entry.number),
             Watch::First => Some(first.number),

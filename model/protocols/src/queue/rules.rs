@@ -65,6 +65,9 @@ pub enum Own {
     Named,
     /// By the number in the reply; if the reply was lost, it creates another.
     Replied,
+    /// By the number in the reply, which it takes to be there: what it asks after its session has
+    /// ended is answered, and it leads as soon as no smaller number is there.
+    Remembered,
 }
 
 /// What a client does that has just entered and finds no other before it.

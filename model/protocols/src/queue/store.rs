@@ -1,7 +1,7 @@
 //! What the store does: it owns the entries, ends sessions, and tells of changes once.
 
 use super::entries::{Entries, Entry, MOST, Number, Session};
-use super::{Contact, Directory, Message, Process, Queue, Timer};
+use super::{Contact, Directory, Message, Own, Process, Queue, Timer};
 use bellwether_engine::protocol::{Id, Local};
 use serde::Serialize;
 
@@ -135,8 +135,11 @@ impl Queue {
             _ => return,
         };
         // A session that has ended does not come back; its client hears of it when it asks.
+        // Where questions are not part of a session, they are answered after its end.
         if !store.has(Some(session)) {
-            return p.send(from, Message::Expired(session));
+            let answered = self.own == Own::Remembered && message == Message::Read(session);
+            let entries = Message::Children(store.entries);
+            return p.send(from, if answered { entries } else { Message::Expired(session) });
         }
         self.renew(p, &store, (from, session));
         match message {

@@ -55,6 +55,23 @@ pub(super) const ALL: &[Property<Judge<RaftElection>>] = &[
         temporal: Temporal::Liveness(Liveness::AlwaysEventually(someone_has_a_following)),
     },
     Property {
+        name: "candidates-can-win",
+        formula: "□ ∀ up candidate i: log(i) ≥ log(j) for a majority of j",
+        meaning: "no process asks for votes that a majority cannot give it, as their logs are \
+                  fresher (thesis, 9.6)",
+        by_default: false,
+        premise: Some(("a process is a candidate", |_, view| candidates(view).next().is_some())),
+        temporal: Temporal::Always(candidates_can_win),
+    },
+    Property {
+        name: "leaders-hear",
+        formula: "◇□ ∀ leads(l): l hears a majority",
+        meaning: "in the end no process leads that a majority cannot reach",
+        by_default: false,
+        premise: None,
+        temporal: Temporal::Liveness(Liveness::EventuallyAlways(leaders_hear)),
+    },
+    Property {
         name: "split-vote",
         formula: "reachable: all that are up are in one term and have voted, and no process has a \
                   majority of the votes",
@@ -69,6 +86,10 @@ type Moment<'a> = View<'a, RaftElection>;
 
 fn leaders<'v>(view: &'v Moment<'_>) -> impl Iterator<Item = Id> + 'v {
     view.ids().filter(|&id| view.up(id) && view.process(id).role == Role::Leader)
+}
+
+fn candidates<'v>(view: &'v Moment<'_>) -> impl Iterator<Item = Id> + 'v {
+    view.ids().filter(|&id| view.up(id) && view.process(id).role == Role::Candidate)
 }
 
 /// The votes that are counted or may still be: the voter, whom it elects, and the term.
@@ -140,5 +161,19 @@ fn someone_has_a_following(_: &RaftElection, view: &Moment<'_>) -> bool {
             view.up(id) && believes && view.stable(id).term == view.stable(leader).term
         };
         view.ids().filter(follows).count() >= majority(view.ids().count())
+    })
+}
+
+fn candidates_can_win(rules: &RaftElection, view: &Moment<'_>) -> bool {
+    candidates(view).all(|one| {
+        let may_vote = view.ids().filter(|&id| rules.logs.at_least_as_fresh(one, id));
+        may_vote.count() >= majority(view.ids().count())
+    })
+}
+
+fn leaders_hear(_: &RaftElection, view: &Moment<'_>) -> bool {
+    leaders(view).all(|leader| {
+        let heard = view.ids().filter(|&id| id == leader || view.hears(leader, id));
+        heard.count() >= majority(view.ids().count())
     })
 }

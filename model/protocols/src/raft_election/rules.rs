@@ -25,6 +25,16 @@ pub struct RaftElection {
     pub storage: Storage,
     /// How long an election time-out takes.
     pub timeouts: TimeOuts,
+    /// What a candidate does that is not elected in time.
+    pub unelected: Unelected,
+    /// What becomes of the vote of a process that hears the leader of its own term while it asks
+    /// for votes or pre-votes.
+    pub returning: Returning,
+    /// A process that knows the leader of its term votes for no other.
+    pub known_leader: bool,
+    /// Whether the lowest process was promoted from a learner to a voter, and has not heard of it:
+    /// then it does not run.
+    pub promoted: Promoted,
 }
 
 /// The canvass before an election.
@@ -38,6 +48,21 @@ pub enum PreVote {
     /// A process that has no fresher log and has not heard a leader within an election time-out
     /// says yes.
     LogAndSilence,
+    /// The same, but a leader says yes as if it heard none.
+    LogAndSilenceOfFollowers,
+    /// A process that has not heard a leader within an election time-out says yes, however stale
+    /// the log is of the one that asks.
+    Silence,
+}
+
+impl PreVote {
+    /// Whether it makes a difference how long ago a leader was heard.
+    pub(super) fn heeds_silence(self) -> bool {
+        match self {
+            PreVote::None | PreVote::Log => false,
+            PreVote::LogAndSilence | PreVote::LogAndSilenceOfFollowers | PreVote::Silence => true,
+        }
+    }
 }
 
 /// What outlasts a crash.
@@ -62,9 +87,52 @@ pub enum TimeOuts {
     Fixed,
 }
 
-/// The rules that are a matter of each process: all but how fresh the logs are.
-pub(super) const OWN: &[&str] =
-    &["prevote", "check_quorum", "stickiness", "answer_lower", "storage", "timeouts"];
+/// What a candidate does that is not elected in time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
+#[serde(rename_all = "kebab-case")]
+pub enum Unelected {
+    /// It canvasses again, if there is a canvass.
+    Canvasses,
+    /// It asks for votes in the next term, and answers no canvass as long as it is a candidate.
+    Insists,
+}
+
+/// What becomes of the vote of a process that hears the leader of its own term while it asks for
+/// votes or pre-votes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
+#[serde(rename_all = "kebab-case")]
+pub enum Returning {
+    /// It stands.
+    KeepsVote,
+    /// It is forgotten, as if the term were a new one.
+    ForgetsVote,
+}
+
+/// Whether the lowest process was promoted from a learner to a voter, and has not heard of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
+#[serde(rename_all = "kebab-case")]
+pub enum Promoted {
+    /// It was not: it is a voter like all others.
+    None,
+    /// It was, and votes when it is asked.
+    Votes,
+    /// It was, and grants no vote and no pre-vote, as learners have none.
+    Refuses,
+}
+
+/// The rules that are a matter of each process: all but how fresh the logs are, and which process
+/// was a learner.
+pub(super) const OWN: &[&str] = &[
+    "prevote",
+    "check_quorum",
+    "stickiness",
+    "answer_lower",
+    "storage",
+    "timeouts",
+    "unelected",
+    "returning",
+    "known_leader",
+];
 
 /// What is wrong with the rules in a group of so many: logs of processes that there are not, or
 /// more ranks than processes.

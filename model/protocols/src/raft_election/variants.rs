@@ -1,6 +1,6 @@
 //! What the texts say an election is, each as one value of its rules.
 
-use super::{Logs, PreVote, RaftElection, Storage, TimeOuts};
+use super::{Logs, PreVote, Promoted, RaftElection, Returning, Storage, TimeOuts, Unelected};
 use bellwether_engine::protocol::Variant;
 
 pub(super) const ALL: &[Variant<RaftElection>] = &[
@@ -57,5 +57,9 @@ impl RaftElection {
         logs: Logs::EQUAL,
         storage: Storage::Durable,
         timeouts: TimeOuts::Random,
+        unelected: Unelected::Canvasses,
+        returning: Returning::KeepsVote,
+        known_leader: false,
+        promoted: Promoted::None,
     };
 }

@@ -32,6 +32,13 @@ pub(super) static T_RESTART: Duration = Duration {
     enough: None,
 };
 
+pub(super) static T_PREEMPT_DELAY: Duration = Duration {
+    name: "t-preempt-delay",
+    meaning: "how long a router that starts waits before it preempts",
+    order: 4,
+    enough: None,
+};
+
 /// `Skew_Time` (section 6.1): the lower the priority, the longer. The highest router has one step,
 /// each other one step more than the next higher, and `Active_Down_Interval` has it all on top.
 pub(super) fn skew(rules: &Vrrp, id: Id, nodes: usize) -> u8 {

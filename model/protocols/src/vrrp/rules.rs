@@ -20,6 +20,22 @@ pub struct Vrrp {
     /// The router that is Active at first is shut down in an orderly way at some moment, once, and
     /// starts again.
     pub restart: bool,
+    /// How a router that starts waits, so that it does not preempt at once.
+    ///
+    /// The standard has no such delay; keepalived calls it `preempt_delay`.
+    pub preempt_delay: PreemptDelay,
+}
+
+/// How a router that starts waits, so that it does not preempt at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
+#[serde(rename_all = "kebab-case")]
+pub enum PreemptDelay {
+    /// It does not.
+    None,
+    /// For a time it heeds an Active router of a lower priority.
+    BeforePreemption,
+    /// For a time it does not become Active, even if no router is.
+    BeforeAll,
 }
 
 /// Whether priorities differ.

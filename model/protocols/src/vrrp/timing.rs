@@ -1,6 +1,6 @@
 //! When, with perfect timing, a router has waited long enough, and when it tells nothing new.
 
-use super::{Cause, Message, Phase, Timer, Vrrp};
+use super::{Cause, Message, Phase, PreemptDelay, Timer, Vrrp};
 use bellwether_engine::protocol::{Effect, Effects, Id, Local, Protocol, Timers, View};
 
 /// Whether what `timer` of `me` waits for can no longer come.
@@ -12,7 +12,7 @@ pub(super) fn may_time_out(rules: &Vrrp, view: &View<'_, Vrrp>, me: Id, timer: T
             rules.no_router_speaks(view, me)
                 && !view.ids().any(|id| rules.comes_first(view, me, id))
         }
-        Timer::Restart => true,
+        Timer::Restart | Timer::PreemptDelay => true,
     }
 }
 
@@ -34,14 +34,18 @@ impl Vrrp {
     /// that would set its time-out anew. The ADVERTISEMENT of a router that became Active while the
     /// time-out was running counts only if that router surely came first.
     fn no_router_speaks(&self, view: &View<'_, Self>, me: Id) -> bool {
-        let waits_for =
-            |id| self.heeds(me, id, view.ids().count()) && !self.is_as_quick(view, me, id);
+        let waits_for = |id| self.heeds_now(view, me, id) && !self.is_as_quick(view, me, id);
         let active =
             |id: Id| id != me && view.hears(me, id) && view.process(id).phase == Phase::Active;
         let on_its_way = |from: Id, to: Id, m: Message| {
             to == me && (m == Message::PriorityZero || waits_for(from))
         };
         !view.ids().any(|id| active(id) && waits_for(id)) && !view.in_flight(on_its_way)
+    }
+
+    /// Whether an ADVERTISEMENT of `from` keeps the Backup `id` quiet, its priority or its delay.
+    fn heeds_now(&self, view: &View<'_, Self>, id: Id, from: Id) -> bool {
+        view.armed(id, Timer::PreemptDelay) || self.heeds(id, from, view.ids().count())
     }
 
     /// Whether the first ADVERTISEMENT of `other` is on its way to `me`, and the time-out of `me`
@@ -62,12 +66,14 @@ impl Vrrp {
     /// Whether the time-out of `other`, which is a Backup that `me` hears, expires before that of
     /// `me`: it heeds no Active router, and is surely the first.
     fn comes_first(&self, view: &View<'_, Self>, me: Id, other: Id) -> bool {
-        let nodes = view.ids().count();
         let keeps_quiet = |id: Id| {
-            let heeded = id != other && self.heeds(other, id, nodes);
+            let heeded = id != other && self.heeds_now(view, other, id);
             heeded && view.hears(other, id) && view.process(id).phase == Phase::Active
         };
+        let is_held =
+            self.preempt_delay == PreemptDelay::BeforeAll && view.armed(other, Timer::PreemptDelay);
         view.hears(me, other)
+            && !is_held
             && view.process(other).phase == Phase::Backup
             && !view.ids().any(keeps_quiet)
             && self.is_first(view, me, (other, waits_since(view, other)))
@@ -98,8 +104,12 @@ impl Vrrp {
     fn is_news(&self, view: &View<'_, Self>, me: Id, other: Id) -> bool {
         let mut knows = *view.process(other);
         let mut effects = Effects::new();
-        let nothing = ((), Timers::NONE);
-        let mut p = Local::new(other, view.ids().count(), nothing, &mut knows, &mut effects);
+        let timers = match view.armed(other, Timer::PreemptDelay) {
+            true => Timers::NONE.with::<Self>(Timer::PreemptDelay),
+            false => Timers::NONE,
+        };
+        let kept = ((), timers);
+        let mut p = Local::new(other, view.ids().count(), kept, &mut knows, &mut effects);
         self.receive(&mut p, me, Message::Advertisement);
         let sends = effects.iter().any(|effect| matches!(effect, Effect::Send { .. }));
         knows != *view.process(other) || sends || view.armed(other, Timer::Skew)

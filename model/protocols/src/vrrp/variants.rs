@@ -1,6 +1,6 @@
 //! The election as the standards have it, as it can be set, and without what it rests on.
 
-use super::{Priorities, Vrrp};
+use super::{PreemptDelay, Priorities, Vrrp};
 use bellwether_engine::protocol::Variant;
 
 pub(super) const ALL: &[Variant<Vrrp>] = &[
@@ -46,5 +46,6 @@ impl Vrrp {
         priorities: Priorities::Distinct,
         owner: false,
         restart: false,
+        preempt_delay: PreemptDelay::None,
     };
 }

@@ -36,6 +36,11 @@ struct Repairs {
     dead_are_silent: bool,
     /// A node that starts an election forgets the leader that failed.
     forgets: bool,
+    /// A node that hears of a leader is in no election any more. As printed it stays in it for ever,
+    /// and notices nothing.
+    ends: bool,
+    /// A leader that gets an ELECTION says that it leads, and starts no other.
+    answers: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,6 +74,8 @@ struct Simulation {
     messages: usize,
     /// When a node declared itself for the first time.
     declared: Option<u32>,
+    /// How many elections were started after that.
+    started_after: usize,
 }
 
 impl Simulation {
@@ -94,6 +101,7 @@ impl Simulation {
             retried_in: Vec::new(),
             messages: 0,
             declared: None,
+            started_after: 0,
         };
         simulation.plan(500, Event::Crash(nodes));
         simulation.plan(700, Event::Detect(notices));
@@ -147,7 +155,9 @@ impl Simulation {
                 }
                 self.messages += 1;
                 self.node(from).got_ok = true;
-                if !self.node(to).electing {
+                if self.repairs.answers && self.node(to).leader == Some(to) {
+                    self.follow(from, to);
+                } else if !self.node(to).electing {
                     self.start_election(to);
                 }
             }
@@ -173,6 +183,7 @@ impl Simulation {
 
     fn start_election(&mut self, number: usize) {
         let forgets = self.repairs.forgets;
+        self.started_after += usize::from(self.declared.is_some());
         let node = self.node(number);
         (node.electing, node.got_ok) = (true, false);
         if forgets {
@@ -199,12 +210,24 @@ impl Simulation {
             self.ghosts.push(number);
         }
         self.declared.get_or_insert(self.now);
-        for (other, node) in self.nodes.iter_mut().enumerate().filter(|(_, node)| node.alive) {
-            self.messages += usize::from(other + 1 != number);
-            node.leader = Some(number);
+        for other in 1..=self.nodes.len() {
+            if self.node(other).alive {
+                self.messages += usize::from(other != number);
+                self.follow(other, number);
+            }
         }
         let node = self.node(number);
         (node.leader, node.electing) = (Some(number), false);
+    }
+
+    /// A node hears that this one leads.
+    fn follow(&mut self, number: usize, leader: usize) {
+        self.node(number).leader = Some(leader);
+        if self.repairs.ends {
+            self.node(number).electing = false;
+            let waits = [Event::ElectionEnds(number), Event::WaitEnds(number)];
+            self.queue.retain(|(_, _, event)| !waits.contains(event));
+        }
     }
 
     /// Every live node has a live leader.
@@ -218,7 +241,8 @@ impl Simulation {
     }
 }
 
-const REPAIRED: Repairs = Repairs { dead_are_silent: true, forgets: true };
+const REPAIRED: Repairs =
+    Repairs { dead_are_silent: true, forgets: true, ends: true, answers: false };
 
 /// The same, and node 4 crashes in the middle of its election.
 fn second_crash_with(repairs: Repairs) -> Simulation {
@@ -281,14 +305,47 @@ pub(super) fn repaired_dead_are_silent() -> Account {
     run.account(holds)
 }
 
-/// A node that retries although the winner is about to announce itself needs no whole election.
-pub(super) fn short_circuits() -> Account {
-    let mut simulation = Simulation::new(REPAIRED);
+/// After the election in which node 4 has won, it crashes as well, and all that are left notice:
+/// every live node has a live leader.
+fn later_crash_with(repairs: Repairs) -> Account {
+    let mut simulation = Simulation::new(repairs);
+    simulation.plan(6_000, Event::Crash(4));
+    for number in 1..=3 {
+        simulation.plan(6_200, Event::Detect(number));
+    }
+    let run = simulation.run();
+    let holds = run.led();
+    run.account(holds)
+}
+
+/// The printed program elects again when the next leader crashes.
+pub(super) fn elects_again() -> Account {
+    later_crash_with(Repairs::default())
+}
+
+/// The same of the repaired program.
+pub(super) fn repaired_elects_again() -> Account {
+    later_crash_with(REPAIRED)
+}
+
+/// A node starts again just before the winner announces itself: no election is started after that,
+/// and all have a leader.
+fn short_circuits_with(repairs: Repairs) -> Account {
+    let mut simulation = Simulation::new(repairs);
     simulation.t_coord = 0;
     let run = simulation.run();
-    let done = run.nodes.iter().filter(|node| node.alive).all(|node| !node.electing);
-    let holds = !run.retries.is_empty() && done;
+    let holds = !run.retries.is_empty() && run.started_after == 0 && run.led();
     run.account(holds)
+}
+
+/// The repaired program.
+pub(super) fn short_circuits() -> Account {
+    short_circuits_with(REPAIRED)
+}
+
+/// The repaired program, with the branch that the text speaks of.
+pub(super) fn branch_short_circuits() -> Account {
+    short_circuits_with(Repairs { answers: true, ..REPAIRED })
 }
 
 /// Of the repaired program: node 4 crashes in the middle of each of its elections, and recovers

@@ -6,7 +6,7 @@ use crate::cli::WorldArgs;
 use crate::world::{Durations, Scenario, Timing};
 
 /// The program that the commands call.
-pub(super) const NAME: &str = "bellwether-model";
+pub(in crate::cli) const NAME: &str = "bellwether-model";
 
 /// One command for each run of the check; one for all where one does it.
 pub(super) fn of(number: u16, outcome: &Outcome<'_>) -> Vec<String> {
@@ -20,10 +20,7 @@ fn one(number: u16, ask: &Ask, ran: &Ran) -> String {
     let again = || format!("{NAME} claims {number} --show");
     let Some(scenario) = &ran.scenario else { return again() };
     match ask {
-        Ask::Property(subject, property) => {
-            let flags = WorldArgs::typed(scenario);
-            format!("{NAME} check {} {flags} --property {property}", rules(subject))
-        }
+        Ask::Property(subject, property) => check(subject, scenario, property),
         Ask::Most(subject, metric, until) => {
             let until = if *until == Until::Agreed { " --until agreed" } else { "" };
             let flags = WorldArgs::typed(scenario);
@@ -48,6 +45,12 @@ fn one(number: u16, ask: &Ask, ran: &Ran) -> String {
         }
         Ask::Round { .. } | Ask::Program(_) => again(),
     }
+}
+
+/// The command that checks one property.
+pub(in crate::cli) fn check(subject: &Subject, scenario: &Scenario, property: &str) -> String {
+    let flags = WorldArgs::typed(scenario);
+    format!("{NAME} check {} {flags} --property {property}", rules(subject))
 }
 
 /// Protocol, variant and rules as they are typed.

@@ -161,7 +161,7 @@ pub(super) fn capital(text: &str) -> String {
 
 /// The text in lines of at most [`WIDTH`] columns. The first begins with `lead`. So do the others
 /// if it quotes; if it begins an item of a list, they begin below the text of the item.
-pub(super) fn wrapped(lead: &str, text: &str) -> String {
+pub(in crate::cli) fn wrapped(lead: &str, text: &str) -> String {
     let hang = lead.replace('-', " ");
     let mut page = String::new();
     let mut line = lead.to_owned();

@@ -1,0 +1,129 @@
+//! The bugs that happened: each comes out as its entry says, the page that is made of them is the
+//! one in `docs`, and the commands that it prints find the same again.
+
+use assert_cmd::Command;
+use bellwether_docs_runner::{is_shown, root};
+use bellwether_model::history::History;
+use serde_json::Value;
+use std::fs;
+
+/// What a run returned and printed.
+struct Ran {
+    status: i32,
+    stdout: String,
+    stderr: String,
+}
+
+fn run(args: &[&str]) -> Ran {
+    let mut command = Command::cargo_bin("bellwether-model").expect("the binary is built");
+    for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS"] {
+        command.env_remove(name);
+    }
+    let output = command.args(args).output().expect("it runs");
+    let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
+    let status = output.status.code().expect("it ends by itself");
+    Ran { status, stdout: text(output.stdout), stderr: text(output.stderr) }
+}
+
+/// Bugs that people asked for by name.
+const WANTED: [&str; 10] = [
+    "waiter-without-a-key",
+    "silence-alone",
+    "deaf-candidate",
+    "known-leader",
+    "promoted-learner",
+    "delay-before-the-first",
+    "clock-under-a-lease",
+    "majority-of-stores-restarted",
+    "paused-without-a-fence",
+    "dead-in-one-direction",
+];
+
+#[test]
+fn each_bug_is_told_in_sentences_with_an_address() {
+    let history = History::load().expect("the entries can be read");
+    assert!(history.bugs.len() >= 24, "{}", history.bugs.len());
+    for name in WANTED {
+        assert!(history.bugs.iter().any(|bug| bug.name == name), "{name}");
+    }
+    for bug in &history.bugs {
+        let name = &bug.name;
+        assert!(bug.story.ends_with('.') && bug.model.ends_with('.'), "{name}");
+        assert!(!bug.title.ends_with('.'), "{name}");
+        assert!(bug.sources.iter().all(|place| place.url.starts_with("http")), "{name}");
+    }
+    assert!(!history.unsaid.is_empty());
+    for unsaid in &history.unsaid {
+        assert!(unsaid.what.ends_with('.') && unsaid.why.ends_with('.'), "{}", unsaid.what);
+    }
+}
+
+/// This runs every bug with its rules and without. `UPDATE_DOCS=1 cargo test history` writes the
+/// page anew.
+#[test]
+fn the_page_is_what_the_bugs_find_today() {
+    let ran = run(&["history", "--markdown"]);
+    assert_eq!(ran.status, 0, "a bug does not come out as its entry says: run `history`");
+    is_shown("docs/history.md", None, |_| ran.stdout);
+}
+
+#[test]
+fn the_commands_beside_each_bug_find_the_same_again() {
+    let history = History::load().expect("the bugs can be read");
+    let several = if cfg!(feature = "slow") { 1 } else { 6 };
+    let names = history.bugs.iter().map(|bug| bug.name.as_str()).step_by(several);
+    let asked: Vec<&str> = ["history", "--json"].into_iter().chain(names).collect();
+    let ran = run(&asked);
+    let whole: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    for bug in whole["bugs"].as_array().expect("bugs") {
+        for world in ["broken", "repaired"] {
+            let command = bug[world]["command"].as_str().expect("a command").replace('\'', "");
+            let mut args: Vec<&str> = command.split(' ').skip(1).collect();
+            args.push("--json");
+            let again = run(&args);
+            let found: Value = serde_json::from_str(&again.stdout)
+                .unwrap_or_else(|error| panic!("{command}: {error}: {}", again.stderr));
+            let property = &found["properties"][0];
+            let steps = property["counterexample"]["steps"].as_array().map(Vec::len);
+            match world {
+                "broken" => {
+                    assert_eq!(steps.map(Value::from), Some(bug["broken"]["steps"].clone()));
+                }
+                _ => assert_eq!(steps, None, "{command}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn a_bug_that_comes_out_otherwise_is_reported() {
+    let file = root().join("model/history/bugs.toml");
+    let text = fs::read_to_string(file).expect("the entries are there");
+    let (before, after) = text.split_once("name = \"expiry-ignored\"").expect("it is there");
+    let wrong = format!("{before}name = \"expiry-ignored\"{}", after.replacen("= 5", "= 4", 1));
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let edited = folder.path().join("bugs.toml");
+    fs::write(&edited, wrong).expect("it can be written");
+    let edited = edited.to_str().expect("UTF-8");
+    let ran = run(&["history", "expiry-ignored", "--file", edited]);
+    assert_eq!(ran.status, 1, "{}", ran.stderr);
+    for says in
+        ["This does not agree.", "its entry says: violated (4 steps)", "(5 steps), and holds"]
+    {
+        assert!(ran.stdout.contains(says), "{}", ran.stdout);
+    }
+    let ran = run(&["history", "expiry-ignored", "--max-states", "10"]);
+    assert_eq!(ran.status, 3, "{}", ran.stdout);
+}
+
+#[test]
+fn what_is_asked_for_and_does_not_exist_is_refused() {
+    for (args, says) in [
+        (vec!["history", "nothing"], "there is no bug 'nothing'; there are: waiter-without-a-key"),
+        (vec!["history", "--file", "/nowhere"], "/nowhere: "),
+    ] {
+        let ran = run(&args);
+        assert_eq!((ran.status, ran.stdout.as_str()), (2, ""), "{args:?}");
+        assert!(ran.stderr.contains(says), "{}", ran.stderr);
+    }
+}
