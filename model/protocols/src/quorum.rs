@@ -267,6 +267,7 @@ impl Protocol for Quorum {
         canonicalize: Some(symmetry::canonicalize),
         within_bounds: Some(symmetry::WITHIN),
         fits: rules::fits,
+        own: rules::OWN,
         agrees_within: Some(durations::agrees_within),
         begins_election,
         ..Options::NONE

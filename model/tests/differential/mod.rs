@@ -9,6 +9,7 @@ mod draw;
 mod links;
 mod liveness;
 mod majority;
+mod mixed;
 mod reduced;
 mod scenario;
 mod simulation;

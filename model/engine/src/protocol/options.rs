@@ -1,6 +1,6 @@
 //! What only some protocols say.
 
-use super::{Belief, Effect, Envelope, Ids, MAX_NODES, Misfit, Protocol};
+use super::{Belief, Effect, Envelope, Group, Ids, MAX_NODES, Misfit, Protocol};
 use crate::world::Durations;
 
 /// The options of a protocol: what only some protocols say; [`Options::NONE`] says nothing.
@@ -26,6 +26,9 @@ pub struct Options<P: Protocol> {
     pub most: usize,
     /// The check whether the rules make sense with a number of processes that elect.
     pub fits: fn(&P, usize) -> Result<(), Misfit>,
+    /// The names of the rules of which each process may have its own value. Whatever is asked of
+    /// the whole world asks these rules of [each process](super::View::rules_of).
+    pub own: &'static [&'static str],
     /// The names of usual properties that the protocol promises in no world, such as one leader at
     /// a time where each of its groups has one.
     pub not_promised: &'static [&'static str],
@@ -64,6 +67,7 @@ impl<P: Protocol> Options<P> {
         within_bounds: None,
         most: MAX_NODES,
         fits: |_, _| Ok(()),
+        own: &[],
         not_promised: &[],
         agrees_within: None,
         begins_election: gives_up::<P>,
@@ -106,4 +110,6 @@ pub struct Everything<'a, P: Protocol> {
     pub stable: &'a mut [P::Stable],
     /// The messages in flight.
     pub messages: &'a mut [Envelope<P::Message>],
+    /// The rules of each process.
+    pub group: &'a Group<P>,
 }

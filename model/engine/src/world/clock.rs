@@ -102,7 +102,7 @@ impl Clock {
         let (mut measures, mut fixed) = (Places::of(processes), Places::of(processes));
         for id in Id::all(processes) {
             let of_one: &mut [Option<Measure>; MAX_TIMERS] = &mut measures[id.index()];
-            for (place, rules) in of_one.iter_mut().zip(machine.timers()) {
+            for (place, rules) in of_one.iter_mut().zip(machine.timers_of(id)) {
                 let Some(wait) = rules.wait else { continue };
                 let times = |by| (by, machine.stagger(rules.timer, id, nodes));
                 let more = rules.stagger.map(times).filter(|&(_, times)| times > 0);
@@ -113,13 +113,7 @@ impl Clock {
                 }
             }
         }
-        for (name, _) in timed.durations.iter() {
-            let mut waits = machine.timers().iter().filter_map(|rules| rules.wait);
-            if !waits.any(|wait| wait.duration() == name) {
-                let name = name.to_owned();
-                return Err(WorldError::UnusedDuration { name, protocol });
-            }
-        }
+        each_is_used(machine, timed, processes)?;
         Ok(Clock { timed, measures, fixed })
     }
 
@@ -183,23 +177,49 @@ fn check(flag: &str, ticks: u8, least: u8) -> Result<(), WorldError> {
 /// Whether every duration that a timer takes by these rules is given; if not, all that are missing.
 fn all_are_given(machine: &dyn Machine, timed: Timed, nodes: usize) -> Result<(), WorldError> {
     let mut missing = Vec::new();
-    for rules in machine.timers() {
-        let duration = match rules.wait {
-            Some(Wait::Fixed(duration) | Wait::Detector(duration)) => duration,
-            None => continue,
-        };
-        let staggers = |_: &&Duration| {
-            Id::all(nodes + machine.shape().services())
-                .any(|id| machine.stagger(rules.timer, id, nodes) > 0)
-        };
-        let by = rules.stagger.filter(staggers);
-        for &Duration { name, meaning, .. } in [Some(duration), by].into_iter().flatten() {
-            if timed.durations.get(name).is_none() && !missing.contains(&(name, meaning)) {
-                missing.push((name, meaning));
+    for place in 0..machine.timers().len() {
+        for id in Id::all(nodes + machine.shape().services()) {
+            let rules = &machine.timers_of(id)[place];
+            let duration = match rules.wait {
+                Some(Wait::Fixed(duration) | Wait::Detector(duration)) => duration,
+                None => continue,
+            };
+            let by = rules.stagger.filter(|_| machine.stagger(rules.timer, id, nodes) > 0);
+            for &Duration { name, meaning, .. } in [Some(duration), by].into_iter().flatten() {
+                if timed.durations.of_process(name, id).is_none()
+                    && !missing.contains(&(name, meaning))
+                {
+                    missing.push((name, meaning));
+                }
             }
         }
     }
     if missing.is_empty() { Ok(()) } else { Err(WorldError::NoDuration { missing }) }
+}
+
+/// Refuses a duration that no timer takes by these rules, or none of the process that has it of its
+/// own.
+fn each_is_used(machine: &dyn Machine, timed: Timed, processes: usize) -> Result<(), WorldError> {
+    let takes = |id, name: &str| {
+        let mut waits = machine.timers_of(id).iter().filter_map(|rules| rules.wait);
+        waits.any(|wait| wait.duration() == name)
+    };
+    for (name, _) in timed.durations.iter() {
+        if !Id::all(processes).any(|id| takes(id, name)) {
+            let (name, protocol) = (name.to_owned(), machine.protocol().name());
+            return Err(WorldError::UnusedDuration { name, protocol });
+        }
+    }
+    for (name, id, ticks) in timed.durations.own() {
+        let name = || name.to_owned();
+        if id.index() >= processes {
+            return Err(WorldError::NoSuchProcess { name: name(), id, ticks, processes });
+        }
+        if !takes(id, &name()) {
+            return Err(WorldError::UnusedOwnDuration { name: name(), id, ticks });
+        }
+    }
+    Ok(())
 }
 
 /// How a timer of `id` measures time that waits as long as `wait` says, and a fixed one so much
@@ -212,7 +232,7 @@ fn measure(
 ) -> Result<Measure, WorldError> {
     let given = |&Duration { name, meaning, .. }: &'static Duration| {
         let missing = || WorldError::NoDuration { missing: vec![(name, meaning)] };
-        timed.durations.get(name).ok_or_else(missing)
+        timed.durations.of_process(name, id).ok_or_else(missing)
     };
     let (duration, least) = match wait {
         Wait::Fixed(duration) => (duration, 1),

@@ -34,8 +34,9 @@ impl Condition {
     #[must_use]
     pub fn own<P: Protocol>(judge: Judge<P>) -> Condition {
         Condition::Own(Arc::new(move |world, state| {
-            let rules = world.rules().expect("what only one protocol is asked, its worlds are");
-            judge(rules, &View::of(&world.view(state)))
+            let group =
+                world.group::<P>().expect("what only one protocol is asked, its worlds are");
+            judge(group.usual(), &View::of(&world.view(state)).of_group(group))
         }))
     }
 

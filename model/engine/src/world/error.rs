@@ -42,6 +42,32 @@ pub enum WorldError {
     /// A rule has a value that makes no sense with this number of processes.
     #[error(transparent)]
     Rule(#[from] Misfit),
+    /// A process that does not exist, or is none of those that elect, has rules of its own.
+    #[error("--rule {id}:RULE=VALUE: only the processes 1 to {nodes} elect; give one of them")]
+    NoSuchMember {
+        /// The process.
+        id: Id,
+        /// The number of processes that elect.
+        nodes: usize,
+    },
+    /// A process that does not exist has a duration of its own.
+    #[error("--{name} {id}={ticks}: there are only the ids 1 to {processes}; give one of them")]
+    NoSuchProcess {
+        /// The name of the duration.
+        name: String,
+        /// The process.
+        id: Id,
+        /// The number of ticks.
+        ticks: u8,
+        /// The number of processes.
+        processes: usize,
+    },
+    /// Processes with rules of their own do not agree at the beginning.
+    #[error(
+        "by these rules the processes do not agree at the beginning, as in a converged start they \
+         have; use --start cold"
+    )]
+    NotConverged,
     /// A missing or slow link is of a process that does not exist.
     #[error("--{flag} '{link}': there are only the ids 1 to {processes}; give two of them")]
     NoSuchLink {
@@ -177,6 +203,16 @@ pub enum WorldError {
         name: String,
         /// The name of the protocol.
         protocol: &'static str,
+    },
+    /// A process has a duration of its own that nothing takes there.
+    #[error("--{name} {id}={ticks} has no effect: no timer of process {id} takes it; leave it out")]
+    UnusedOwnDuration {
+        /// The name of the duration.
+        name: String,
+        /// The process.
+        id: Id,
+        /// The number of ticks.
+        ticks: u8,
     },
     /// The protocol does not say how its timers measure time.
     #[error(

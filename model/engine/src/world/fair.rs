@@ -58,7 +58,9 @@ impl World {
         match *action {
             _ if !self.is_fair(action) => Fairness::None,
             Action::Deliver(_) if self.insists() => Fairness::Strong,
-            Action::Expire { timer, .. } if self.machine.timers()[timer.place()].random => {
+            Action::Expire { id, timer, .. }
+                if self.machine.timers_of(id)[timer.place()].random =>
+            {
                 Fairness::Strong
             }
             _ => Fairness::Weak,

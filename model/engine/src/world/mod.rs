@@ -48,7 +48,7 @@ pub use step::Outcome;
 pub use timed::{Delay, Durations, MAX_TICKS, Timed};
 
 use crate::machine::{Machine, TimerRules, machine};
-use crate::protocol::{Belief, Id, Ids, MAX_NODES, MAX_SEARCHED, Protocol};
+use crate::protocol::{Belief, Group, Id, Ids, MAX_NODES, MAX_SEARCHED, Protocol};
 use clock::Clock;
 use dead::Dead;
 use places::Places;
@@ -95,6 +95,9 @@ impl World {
         if nodes > most {
             return Err(WorldError::NoRoom { protocol, nodes, most });
         }
+        if let Some(id) = machine.own().into_iter().find(|id| id.index() >= nodes) {
+            return Err(WorldError::NoSuchMember { id, nodes });
+        }
         machine.fits(nodes)?;
         let unreachable = scenario.missing.places(nodes + services)?;
         if scenario.faults.duplicates > 0 && scenario.network == Network::Set {
@@ -124,7 +127,22 @@ impl World {
         let initial = world.initial();
         let leads = |id: &Id| initial.belief(*id) == Some(Belief::Leads);
         world.leads_initially = initial.members().filter(leads).collect();
+        if scenario.start == Start::Converged && !world.machine.own().is_empty() {
+            world.has_converged(&initial)?;
+        }
         Ok(world)
+    }
+
+    /// Refuses a group that does not agree at first, because some of its processes go by other
+    /// rules. What a process believes that has just started is nothing.
+    fn has_converged(&self, initial: &State) -> Result<(), WorldError> {
+        let is_first = |id| self.leads_initially.iter().eq([id]);
+        let agrees = |id| match initial.belief(id) {
+            Some(Belief::Leads) => is_first(id),
+            Some(Belief::Follows(leader)) => is_first(leader),
+            Some(Belief::Undecided) | None => true,
+        };
+        if initial.members().all(agrees) { Ok(()) } else { Err(WorldError::NotConverged) }
     }
 
     /// Checks that the world is not too large for an exhaustive search.
@@ -145,7 +163,13 @@ impl World {
         &self.machine
     }
 
-    /// Returns the rules, if they are of this protocol.
+    /// Returns the rules of each process, if they are of this protocol.
+    #[must_use]
+    pub fn group<P: Protocol>(&self) -> Option<&Group<P>> {
+        self.machine.group().downcast_ref()
+    }
+
+    /// Returns the usual rules, if they are of this protocol.
     #[must_use]
     pub fn rules<P: Protocol>(&self) -> Option<&P> {
         self.machine.rules().downcast_ref()

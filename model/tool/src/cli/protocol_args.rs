@@ -1,7 +1,8 @@
-//! The flags that name a protocol and its rules; the same for every command that needs them.
+//! The flags that name a protocol and its rules; the same for every command that needs one.
 
 use super::usage::UsageError;
 use bellwether_engine::machine::{Machine, Registry};
+use bellwether_engine::protocol::split_ids;
 use clap::Args;
 use std::sync::Arc;
 
@@ -16,7 +17,8 @@ pub struct ProtocolArgs {
     #[arg(long, value_name = "NAME", help_heading = "Protocol")]
     pub variant: Option<String>,
 
-    /// Replace a rule of the variant; may be given again
+    /// Replace a rule of the variant, or with '2:RULE=VALUE' that of process 2 alone; may be given
+    /// again
     #[arg(long = "rule", value_name = "RULE=VALUE", value_parser = rule, help_heading = "Protocol")]
     pub rules: Vec<(String, String)>,
 }
@@ -30,15 +32,23 @@ fn rule(text: &str) -> Result<(String, String), String> {
     }
 }
 
+/// Whether both set the same rule of the same process, or of all.
+fn same(one: &str, other: &str) -> bool {
+    let (Ok((ids, rule)), Ok((others, other))) = (split_ids(one), split_ids(other)) else {
+        return false;
+    };
+    rule == other && (ids == others || ids.iter().any(|id| others.contains(id)))
+}
+
 impl ProtocolArgs {
     /// Returns the rules that the flags name.
     ///
     /// # Errors
-    /// If there is no such protocol, variant, rule or value.
+    /// If there is no such protocol, variant, process, rule or value.
     pub fn rules(&self, registry: Registry) -> Result<Arc<dyn Machine>, UsageError> {
         let protocol = registry.find(&self.protocol)?;
         let twice =
-            |at: &usize| self.rules[..*at].iter().any(|(rule, _)| *rule == self.rules[*at].0);
+            |at: &usize| self.rules[..*at].iter().any(|(rule, _)| same(rule, &self.rules[*at].0));
         if let Some(at) = (0..self.rules.len()).find(twice) {
             let rule = self.rules[at].0.clone();
             return Err(UsageError::RuleTwice { rule });

@@ -301,8 +301,7 @@ impl WorldArgs {
             return Err(UsageError::no_effect("--symmetry concrete", why));
         }
         let known: Vec<&str> = protocol.durations().iter().map(|one| one.name).collect();
-        let given = self.timed.durations.0.iter().map(|&(name, _)| name);
-        match given.into_iter().find(|name| !known.contains(name)) {
+        match self.timed.durations.names().find(|name| !known.contains(name)) {
             Some(name) => {
                 let known = known.iter().map(|name| format!("--{name}")).collect::<Vec<_>>();
                 let (protocol, known) = (protocol.name(), known.join(", "));
