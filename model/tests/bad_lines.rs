@@ -46,6 +46,11 @@ const LINES: &[&str] = &[
     "check bully --duplicates 1 --network set",
     "check bully --suspicions 1 --timing asynchronous",
     "check bully --pauses 1",
+    "check bully --jumps 1",
+    "check bully --jump 2",
+    "check bully --jump x",
+    "check lease --nodes 2 --timing timed --delay 1 --t-holder 8 --t-grant 10 --t-renew 3 \
+     --t-retry 2 --jumps 1",
     "check bully --drift 1/5",
     "check bully --losses unbounded",
     "check bully --capacity 0",

@@ -149,6 +149,8 @@ const MEANT: &[(&str, &str)] = &[
     ("--one-way-cuts", "--one-way-cuts 1"),
     ("--suspicions", "--suspicions 1"),
     ("--pauses", "--pauses 1 TIMED"),
+    ("--jumps", "--jumps 1 --jump 1 TIMED"),
+    ("--jump", "--jumps 1 --jump 2 TIMED"),
     ("--heals", "--heals must --cuts 1"),
     ("--fairness", "--fairness strong --losses 1 --property stabilises"),
     ("--without", "--without 1-2"),

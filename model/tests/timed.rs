@@ -313,6 +313,7 @@ fn surrounding() -> impl Strategy<Value = Scenario> {
                 one_way_cuts,
                 suspicions,
                 pauses,
+                jumps: 0,
             };
             Scenario { network, start, faults, ..Scenario::calm(nodes) }
         },

@@ -145,6 +145,11 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         one_way: bool,
     },
+    /// The clock of the process jumped.
+    Jump {
+        /// The number of ticks by which it jumped: ahead, or if it is negative, back.
+        by: i16,
+    },
     /// A tick passed.
     Tick,
 }

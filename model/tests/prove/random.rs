@@ -151,6 +151,7 @@ fn scenario(draw: &mut Draw) -> Scenario {
         one_way_cuts: few(2),
         suspicions: few(2),
         pauses: 0,
+        jumps: 0,
     };
     let network = *draw.of(&[Network::Fifo, Network::Unordered, Network::Set]);
     let timing = *draw.of(&[Timing::Perfect, Timing::Asynchronous]);

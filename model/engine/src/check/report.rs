@@ -269,6 +269,9 @@ pub(super) fn world_entries<M: SerializeMap>(map: &mut M, world: &World) -> Resu
     if scenario.recovers != Recovers::May {
         map.serialize_entry("recovers", &scenario.recovers)?;
     }
+    if scenario.jump > 0 {
+        map.serialize_entry("jump", &scenario.jump)?;
+    }
     map.serialize_entry("fairness", &scenario.fairness)?;
     map.serialize_entry("network", &scenario.network)?;
     let timing = TimingView { kind: scenario.timing.kind(), timed: scenario.timing.timed() };

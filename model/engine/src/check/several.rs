@@ -20,6 +20,7 @@ use super::{
 };
 use crate::property::{Liveness, Temporal};
 use crate::space::Answers;
+use crate::words::jumps;
 use crate::world::packed::Packed;
 use crate::world::{Action, Condition, Faults, Message, Ways, World};
 use serde_json::Value;
@@ -294,6 +295,7 @@ fn ends(action: &Action) -> String {
         Action::Cut(_, _, Ways::One) => "a link is cut in one direction".to_owned(),
         Action::Heal(_, _, Ways::Both) => "a link heals".to_owned(),
         Action::Heal(_, _, Ways::One) => "a link heals in one direction".to_owned(),
+        Action::Jump(_, by) => format!("a clock {}", jumps(*by)),
         Action::Tick => "a tick passes".to_owned(),
     }
 }

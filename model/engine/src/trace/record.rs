@@ -149,7 +149,9 @@ impl<'a> Recorder<'a> {
         self.state = state;
         self.seq += 1;
         let node = actor.or(match action {
-            Action::Crash(id) | Action::Pause(id) | Action::Resume(id) => Some(*id),
+            Action::Crash(id) | Action::Pause(id) | Action::Resume(id) | Action::Jump(id, _) => {
+                Some(*id)
+            }
             Action::Deliver(e) => Some(e.to),
             _ => None,
         });
@@ -190,6 +192,7 @@ impl<'a> Recorder<'a> {
             Action::Resume(_) => Event::Resume,
             Action::Cut(a, b, ways) => Event::Cut { link: [*a, *b], one_way: *ways == Ways::One },
             Action::Heal(a, b, ways) => Event::Heal { link: [*a, *b], one_way: *ways == Ways::One },
+            Action::Jump(_, by) => Event::Jump { by: *by },
             Action::Tick => Event::Tick,
         }
     }
@@ -276,6 +279,7 @@ fn action_of(machine: &dyn Machine, step: &Step) -> Result<Action, TraceError> {
         Event::Resume => Action::Resume(node()?),
         Event::Cut { link: [a, b], one_way } => Action::Cut(*a, *b, ways(*one_way)),
         Event::Heal { link: [a, b], one_way } => Action::Heal(*a, *b, ways(*one_way)),
+        Event::Jump { by } => Action::Jump(node()?, *by),
         Event::Tick => Action::Tick,
     })
 }

@@ -37,6 +37,8 @@ const KEYS: &[(&str, Fails)] = &[
     ("one_way_cuts", fails::<u8>),
     ("suspicions", fails::<u8>),
     ("pauses", fails::<u8>),
+    ("jumps", fails::<u8>),
+    ("jump", fails::<u8>),
     // Of a step.
     ("seq", fails::<usize>),
     ("node", fails::<Option<Id>>),
@@ -53,6 +55,7 @@ const KEYS: &[(&str, Fails)] = &[
     ("link", fails::<[Id; 2]>),
     ("one_way", fails::<bool>),
     ("early", fails::<bool>),
+    ("by", fails::<i16>),
     ("fate", fails::<Fate>),
     // Of a process.
     ("up", fails::<bool>),
@@ -164,7 +167,7 @@ fn found_as(found: &str) -> String {
 /// What should stand there.
 fn expected_as(expected: &str) -> &str {
     match expected {
-        "usize" | "u8" | "u16" | "u32" | "u64" => "a whole number",
+        "usize" | "u8" | "u16" | "u32" | "u64" | "i16" => "a whole number",
         "a nonzero u8" => "an id, which is 1 or more,",
         "a boolean" => "true or false",
         "a sequence" => "a list",
@@ -206,7 +209,7 @@ mod tests {
         says(
             r#"{"seq":1,"event":{"kind":"crush"}}"#,
             "\"event\": it cannot be 'crush'; did you mean 'crash'? there are: deliver, expire, \
-             lose, duplicate, crash, recover, pause, resume, cut, heal, tick",
+             lose, duplicate, crash, recover, pause, resume, cut, heal, jump, tick",
         );
         says(
             r#"{"seq":1,"event":{"kind":"cut","link":[1,true]}}"#,

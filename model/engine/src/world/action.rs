@@ -3,6 +3,7 @@
 use super::Envelope;
 use crate::machine::Timer;
 use crate::protocol::Id;
+use crate::words::jumps;
 use std::fmt;
 
 /// An action: one thing that happens in a world.
@@ -36,6 +37,8 @@ pub enum Action {
     Cut(Id, Id, Ways),
     /// The link between two processes works again; the ids as in a cut.
     Heal(Id, Id, Ways),
+    /// The clock of a process jumps by so many ticks: ahead, or if they are negative, back.
+    Jump(Id, i16),
     /// The clock of a timed world goes on.
     Tick,
 }
@@ -70,7 +73,8 @@ impl Action {
             | Action::Pause(_)
             | Action::Resume(_)
             | Action::Cut(..)
-            | Action::Heal(..) => true,
+            | Action::Heal(..)
+            | Action::Jump(..) => true,
         }
     }
 }
@@ -101,6 +105,7 @@ impl fmt::Display for Action {
             Action::Cut(a, b, Ways::One) => write!(f, "the link from {a} to {b} is cut"),
             Action::Heal(a, b, Ways::Both) => write!(f, "the link between {a} and {b} heals"),
             Action::Heal(a, b, Ways::One) => write!(f, "the link from {a} to {b} heals"),
+            Action::Jump(id, by) => write!(f, "{id}'s clock {}", jumps(*by)),
             Action::Tick => f.write_str("a tick passes"),
         }
     }

@@ -29,6 +29,10 @@
 //! timers. Its clocks go on, to no less than 0. When it goes on itself, all that waits for it and
 //! has no time left happens, in any order, before the clock goes on again.
 //!
+//! A clock that **jumps** moves all timers of its process by as many ticks: ahead, so that fixed
+//! ones have fewer left, at least 0, and detectors have counted more; or back. What has no time
+//! left then happens before the clock goes on, like anything else.
+//!
 //! All times are relative, so that a world stays finite; a tick at which no process waits
 //! leads back to the same state. What one process owns depends on its own steps and on ticks, with
 //! one exception: a detector's count is forgotten as soon as it may not time out.
@@ -36,7 +40,7 @@
 use super::network::Left;
 use super::places::Places;
 use super::timed::{Delay, MAX_TICKS, Timed};
-use super::{Action, State, Timing, World, WorldError};
+use super::{Action, Scenario, State, Timing, World, WorldError};
 use crate::machine::{Machine, Observation, Timer};
 use crate::protocol::{Duration, Id, Ids, MAX_TIMERS, RunOut, Timers, Wait};
 
@@ -153,6 +157,25 @@ impl Clock {
         // At most `MAX_TICKS` were asked for.
         self.timed.within.map_or(0, |within| within + 1)
     }
+}
+
+/// Whether clocks can jump as the scenario says.
+pub(super) fn check_jumps(clock: Option<&Clock>, scenario: &Scenario) -> Result<(), WorldError> {
+    let (jumps, jump) = (scenario.faults.jumps, scenario.jump);
+    let Some(clock) = clock.filter(|_| jumps > 0) else {
+        return if jumps > 0 { Err(WorldError::JumpsUntimed) } else { Ok(()) };
+    };
+    if jump == 0 {
+        return Err(WorldError::NoJump);
+    }
+    check("jump", jump, 1)?;
+    let latest = |measure: &Measure| match *measure {
+        Measure::Fixed { latest, .. } => u32::from(latest),
+        Measure::Detector(_) => 0,
+    };
+    let longest = clock.measures.iter().flatten().flatten().map(latest).max().unwrap_or(0);
+    let ticks = longest + u32::from(jumps) * u32::from(jump);
+    if ticks > u32::from(u8::MAX) { Err(WorldError::JumpsTooFar { jump, ticks }) } else { Ok(()) }
 }
 
 fn check_messages(timed: Timed) -> Result<(), WorldError> {
@@ -366,6 +389,24 @@ impl World {
         }
         if self.scenario.network == super::Network::Set {
             state.merge();
+        }
+    }
+
+    /// The clock of a process jumps: its fixed timers have fewer ticks left, or more, and its
+    /// detectors have counted more, or fewer. What must have happened by then happens now.
+    pub(super) fn jump(&self, state: &mut State, id: Id, by: i16) {
+        let Some(clock) = &self.clock else { return };
+        let moved = |shows: u8, by: i16, most: u8| {
+            let moved = (i16::from(shows) + by).clamp(0, i16::from(most));
+            u8::try_from(moved).unwrap_or(most)
+        };
+        for timer in state.armed(id) {
+            let shows = state.clock(id, timer).unwrap_or(0);
+            let shows = match clock.measure((id, timer)) {
+                Measure::Fixed { .. } => moved(shows, -by, u8::MAX),
+                Measure::Detector(most) => moved(shows, by, most),
+            };
+            state.set_clock(id, timer, shows);
         }
     }
 

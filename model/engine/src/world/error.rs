@@ -113,6 +113,24 @@ pub enum WorldError {
         /// The timing of the world.
         timing: &'static str,
     },
+    /// Clocks jump where there are none.
+    #[error("--jumps: only a timed world has clocks that can jump; add --timing timed")]
+    JumpsUntimed,
+    /// Clocks jump, and it is not said how far.
+    #[error("--jumps: how far does a clock jump? give --jump TICKS")]
+    NoJump,
+    /// Clocks jump so far that they cannot be counted.
+    #[error(
+        "--jump {jump}: a timer could then have {ticks} ticks left, and a clock counts no more than \
+         {}; use larger ticks, or fewer jumps",
+        u8::MAX
+    )]
+    JumpsTooFar {
+        /// The number of ticks of a jump.
+        jump: u8,
+        /// The largest number of ticks that a timer could have left.
+        ticks: u32,
+    },
     /// The capacity is such that nothing fits on a link.
     #[error("--capacity 0 lets no message be sent; give at least 1")]
     NoCapacity,

@@ -121,6 +121,7 @@ impl World {
         }
         let timed = scenario.timing.timed();
         let clock = timed.map(|timed| Clock::of(&*machine, timed, nodes)).transpose()?;
+        clock::check_jumps(clock.as_ref(), &scenario)?;
         let leads_initially = Ids::NONE;
         let mut world =
             World { machine, scenario, clock, unreachable, leads_initially, dead: None };

@@ -63,6 +63,14 @@ impl World {
         if may.pauses > 0 {
             self.each_pause_and_resume(state, &mut take)?;
         }
+        if spent.jumps < may.jumps {
+            // Where no timer runs, there is nothing that a clock says.
+            for id in self.ids().filter(|&id| state.armed(id).next().is_some()) {
+                let by = i16::from(self.scenario.jump);
+                take(Next::One(Action::Jump(id, by)))?;
+                take(Next::One(Action::Jump(id, -by)))?;
+            }
+        }
         Ok(())
     }
 

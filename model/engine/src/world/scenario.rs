@@ -3,6 +3,7 @@
 
 use super::timed::Timed;
 use super::{Budget, Missing};
+use crate::words::jumps;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -34,6 +35,9 @@ pub struct Faults {
     /// happened, as if the garbage collector or the hypervisor held it; only in timed worlds.
     #[serde(skip_serializing_if = "none")]
     pub pauses: u8,
+    /// The number of jumps: the clock of one process jumps ahead or back; only in timed worlds.
+    #[serde(skip_serializing_if = "none")]
+    pub jumps: u8,
 }
 
 impl Faults {
@@ -47,11 +51,12 @@ impl Faults {
         one_way_cuts: 0,
         suspicions: 0,
         pauses: 0,
+        jumps: 0,
     };
 
     /// Returns the budgets with their names, in the order in which they are printed.
     #[must_use]
-    pub fn named(self) -> [(&'static str, Budget); 8] {
+    pub fn named(self) -> [(&'static str, Budget); 9] {
         [
             ("crashes", self.crashes.into()),
             ("recoveries", self.recoveries.into()),
@@ -61,13 +66,14 @@ impl Faults {
             ("one-way-cuts", self.one_way_cuts.into()),
             ("suspicions", self.suspicions.into()),
             ("pauses", self.pauses.into()),
+            ("jumps", self.jumps.into()),
         ]
     }
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
-fn none(faults: &u8) -> bool {
-    *faults == 0
+fn none(number: &u8) -> bool {
+    *number == 0
 }
 
 impl fmt::Display for Faults {
@@ -264,6 +270,9 @@ pub struct Scenario {
     /// Whether crashed processes recover.
     #[serde(default, skip_serializing_if = "at_will")]
     pub recovers: Recovers,
+    /// The number of ticks by which a clock jumps, if clocks do.
+    #[serde(default, skip_serializing_if = "none")]
+    pub jump: u8,
     /// The fairness of links to a message that is sent again and again.
     #[serde(default)]
     pub fairness: DeliveryFairness,
@@ -304,6 +313,7 @@ impl Scenario {
             faults: Faults::NONE,
             heals: Heals::May,
             recovers: Recovers::May,
+            jump: 0,
             fairness: DeliveryFairness::Weak,
             missing: Missing::NONE,
             network: Network::Fifo,
@@ -325,14 +335,17 @@ impl Scenario {
 
 impl fmt::Display for Scenario {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Scenario { nodes, faults, heals, recovers, fairness, missing, .. } = self;
-        let Scenario { network, timing, start, capacity, symmetry, .. } = self;
+        let Scenario { nodes, faults, heals, recovers, jump, fairness, .. } = self;
+        let Scenario { missing, network, timing, start, capacity, symmetry, .. } = self;
         write!(f, "{nodes} nodes, {start} start; faults: {faults}")?;
         if *heals == Heals::Must {
             f.write_str(" (cut links heal in the end)")?;
         }
         if *recovers == Recovers::Must {
             f.write_str(" (while recoveries are left, none stays down for ever)")?;
+        }
+        if faults.jumps > 0 {
+            write!(f, " (a clock {})", jumps(i16::from(*jump)).replace("ahead", "ahead or back"))?;
         }
         if *fairness == DeliveryFairness::Strong {
             f.write_str(" (what is sent again and again arrives)")?;

@@ -136,6 +136,10 @@ impl World {
                 state.set_paused(id, true);
             }
             Action::Resume(id) => state.set_paused(id, false),
+            Action::Jump(id, by) => {
+                state.spent.jumps += 1;
+                self.jump(state, id, by);
+            }
             Action::Cut(a, b, ways) => {
                 match ways {
                     Ways::Both => state.spent.cuts += 1,

@@ -69,7 +69,7 @@ pub enum DelayArg {
     Unbounded,
 }
 
-fn ticks(text: &str) -> Result<u8, String> {
+pub(super) fn ticks(text: &str) -> Result<u8, String> {
     let known = text.parse().ok().filter(|&ticks| ticks <= MAX_TICKS);
     known.ok_or_else(|| format!("give a whole number of ticks, at most {MAX_TICKS}"))
 }

@@ -342,6 +342,9 @@ impl Answer<'_> {
         if scenario.recovers != Recovers::May {
             answer["recovers"] = json!(scenario.recovers);
         }
+        if scenario.jump > 0 {
+            answer["jump"] = json!(scenario.jump);
+        }
         answer
     }
 

@@ -1,6 +1,7 @@
 //! The flags that describe a world; the same for every command that needs one.
 
 use super::help::DURATIONS;
+use super::timed_args::ticks;
 use super::usage::UsageError;
 use super::{DelayArg, ProtocolArgs, RecoveriesArg, TickRange, TimedArgs};
 use bellwether_engine::machine::{AnyProtocol, Machine, Registry};
@@ -64,6 +65,16 @@ pub struct WorldArgs {
           value_parser = budget, allow_negative_numbers = true)]
     pub pauses: u8,
 
+    /// How often the clock of one process may jump by '--jump', in a timed world
+    #[arg(long, default_value_t = 0, value_name = "K", help_heading = "Faults",
+          value_parser = budget, allow_negative_numbers = true)]
+    pub jumps: u8,
+
+    /// By how many ticks a clock jumps, ahead or back
+    #[arg(long, value_name = "TICKS", help_heading = "Faults", value_parser = ticks,
+          allow_negative_numbers = true)]
+    pub jump: Option<u8>,
+
     /// Whether cut links heal
     #[arg(long, value_enum, default_value_t = HealsArg::May, help_heading = "Faults")]
     pub heals: HealsArg,
@@ -105,7 +116,8 @@ pub struct WorldArgs {
 }
 
 /// The flags that only a timed world has.
-const OF_CLOCKS: [&str; 6] = ["pauses", "delay", "slow", "processing", "drift", "within"];
+const OF_CLOCKS: [&str; 8] =
+    ["pauses", "jumps", "jump", "delay", "slow", "processing", "drift", "within"];
 
 /// Returns a command without timed worlds. It understands the flags, so that it can say why not.
 #[must_use]
@@ -214,8 +226,10 @@ impl WorldArgs {
     /// The first such flag; `why` says why, and what to do.
     pub fn refuse_clock(&self, why: &str) -> Result<(), UsageError> {
         let timing = (self.timing == TimingArg::Timed).then(|| "timing timed".to_owned());
-        let pauses = (self.pauses > 0).then(|| "pauses".to_owned());
-        let flag = timing.or(pauses).or_else(|| self.timed.given());
+        let given =
+            [(self.pauses > 0, "pauses"), (self.jumps > 0, "jumps"), (self.jump.is_some(), "jump")];
+        let given = given.into_iter().find(|(given, _)| *given).map(|(_, flag)| flag.to_owned());
+        let flag = timing.or(given).or_else(|| self.timed.given());
         match flag {
             Some(flag) => Err(UsageError::NoClock { flag, why: why.to_owned() }),
             None => Ok(()),
@@ -234,6 +248,9 @@ impl WorldArgs {
         let without = |flag: &str, why: &str| Err(UsageError::no_effect(flag, why));
         if self.heals == HealsArg::Must && !self.cut_links() {
             return without("--heals must", "no link is cut; add --cuts K, or leave it out");
+        }
+        if self.jump.is_some() && self.jumps == 0 {
+            return without("--jump", "no clock jumps; add --jumps K, or leave it out");
         }
         if self.fairness == FairnessArg::Strong && self.losses == Budget::NONE {
             return without(
@@ -342,12 +359,14 @@ impl WorldArgs {
                 one_way_cuts: self.one_way_cuts,
                 suspicions: self.suspicions,
                 pauses: self.pauses,
+                jumps: self.jumps,
             },
             heals: match self.heals {
                 HealsArg::May => Heals::May,
                 HealsArg::Must => Heals::Must,
             },
             recovers: self.recoveries.recovers(),
+            jump: self.jump.unwrap_or(0),
             fairness: match self.fairness {
                 FairnessArg::Weak => DeliveryFairness::Weak,
                 FairnessArg::Strong => DeliveryFairness::Strong,
@@ -383,6 +402,9 @@ impl WorldArgs {
         }
         if scenario.heals != Heals::May && (faults.cuts, faults.one_way_cuts) != (0, 0) {
             flags += &format!(" --heals {}", scenario.heals);
+        }
+        if faults.jumps > 0 {
+            flags += &format!(" --jump {}", scenario.jump);
         }
         if scenario.fairness != DeliveryFairness::Weak && faults.losses != Budget::NONE {
             flags += &format!(" --fairness {}", scenario.fairness);

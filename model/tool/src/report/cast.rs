@@ -48,6 +48,7 @@ fn concerned(step: &Step, acts: &mut BTreeSet<u8>) {
         | Event::Recover
         | Event::Pause
         | Event::Resume
+        | Event::Jump { .. }
         | Event::Tick => {}
     }
 }

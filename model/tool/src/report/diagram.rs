@@ -293,6 +293,7 @@ impl<'a> Drawing<'a> {
             Event::Recover => mark("●", Paint::Bold),
             Event::Pause => mark("○", Paint::Bad),
             Event::Resume => mark("●", Paint::Bold),
+            Event::Jump { .. } => mark("◷", Paint::Bad),
             Event::Expire { early, .. } => {
                 mark("◷", if *early { Paint::Bad } else { Paint::Timer })
             }

@@ -124,6 +124,7 @@ fn shape(step: &Step) -> u64 {
         Event::Cut { link, one_way } | Event::Heal { link, one_way } => {
             (link, one_way).hash(&mut hasher);
         }
+        Event::Jump { by } => by.hash(&mut hasher),
         Event::Crash | Event::Recover | Event::Pause | Event::Resume | Event::Tick => {}
     }
     step.sent.iter().for_each(|sent| flight(&sent.flight, &mut hasher));

@@ -253,6 +253,7 @@ impl<'a> Reader<'a> {
             | Event::Recover
             | Event::Pause
             | Event::Resume
+            | Event::Jump { .. }
             | Event::Tick => None,
         };
         let changes = step.changed.iter().map(|(&id, after)| self.change(id, after)).collect();

@@ -6,6 +6,7 @@ use super::words;
 use bellwether_engine::property::Kind;
 use bellwether_engine::protocol::Id;
 use bellwether_engine::trace::{Event, Lifeline, Trace, plain_value};
+use bellwether_engine::words::jumps;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -181,6 +182,7 @@ fn event(row: &Row<'_>, arrow: Option<&Arrow<'_>>) -> String {
         (Event::Resume, _) => format!("{who} goes on."),
         (Event::Cut { link, one_way }, _) => format!("The {} is cut.", link_of(*link, *one_way)),
         (Event::Heal { link, one_way }, _) => format!("The {} heals.", link_of(*link, *one_way)),
+        (Event::Jump { by }, _) => format!("{who}'s clock {}.", jumps(*by)),
         (Event::Tick, _) => "A tick passes.".to_owned(),
     }
 }

@@ -228,7 +228,7 @@ impl<'a, const W: usize> Expansion<'a, W> {
             Action::Deliver(_) | Action::Lose(_) | Action::Duplicate(_) => {
                 unreachable!("messages are given by `EachArrives`, `EachIsLost`, `EachIsDoubled`")
             }
-            Action::Tick | Action::Pause(_) | Action::Resume(_) => {
+            Action::Tick | Action::Pause(_) | Action::Resume(_) | Action::Jump(..) => {
                 unreachable!("only a world with a clock has these, and there nothing is looked up")
             }
         }

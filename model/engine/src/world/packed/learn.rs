@@ -133,7 +133,7 @@ impl Packed {
             Action::Cut(a, b, ways) => self.record_fault(state, fault::cut(a, b, ways), outcome),
             Action::Heal(a, b, ways) => self.record_fault(state, fault::heal(a, b, ways), outcome),
             // A world without a clock has none of these.
-            Action::Pause(_) | Action::Resume(_) | Action::Tick => {}
+            Action::Pause(_) | Action::Resume(_) | Action::Jump(..) | Action::Tick => {}
         }
     }
 
