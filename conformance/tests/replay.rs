@@ -8,7 +8,7 @@ use bellwether_model::check::{Options, check};
 use bellwether_model::property;
 use bellwether_model::protocol::bully::Bully;
 use bellwether_model::trace::{Shows, Trace, TraceError};
-use bellwether_model::world::{Action, Faults, Network, Scenario, World};
+use bellwether_model::world::{Action, Faults, Network, Scenario, Timing, World};
 
 /// What `chosen` picks from what is possible, until it picks nothing.
 fn record(world: &World, mut chosen: impl FnMut(&[Action]) -> Option<Action>) -> Vec<Action> {
@@ -66,29 +66,31 @@ fn a_counterexample_that_the_model_finds_happens_in_the_program_too() {
 
 #[test]
 fn a_cycle_is_taken_several_times() {
-    // A heartbeat and its deliveries, for ever.
-    let world = World::new(BullyMapping::RULES, Scenario::calm(3)).expect("possible");
-    let mut steps = 0;
-    let actions = record(&world, |enabled| {
-        steps += 1;
-        enabled.first().filter(|_| steps <= 3).copied()
-    });
-    let stabilises = property::all::<Bully>().into_iter().find(|p| p.name == "stabilises");
-    let property = stabilises.expect("known");
-    let shows = |cycle_after| Shows {
-        property: property.name.to_owned(),
-        formula: property.formula.to_owned(),
-        kind: property.kind(),
-        cycle_after: Some(cycle_after),
-    };
-    let trace = Trace::record(&world, &actions, Some(shows(0)));
+    let scenario =
+        Scenario { timing: Timing::Asynchronous, capacity: Some(2), ..Scenario::calm(3) };
+    let world = World::new(BullyMapping::RULES, scenario.with_crashes(1, 0)).expect("possible");
+    let asked = property::select(&world, &["stabilises".to_owned()]).expect("known");
+    let report = check(&world, &asked, &Options::default(), &mut |_| {}).expect("decided");
+    let found = report.decisions[0].counterexample.as_ref().expect("time-outs come at any time");
+    let cycle = found.cycle.as_ref().map_or(0, Vec::len);
+    assert!(cycle > 0, "it is busy for ever");
+    let trace = found.trace(&world, &asked[0]);
     let replayed = replay(&BullyMapping, &trace).expect("comparable");
-    assert_eq!((replayed.steps, replayed.rounds), (3 * ROUNDS, ROUNDS));
+    let steps = found.steps.len() + ROUNDS * cycle;
+    assert_eq!((replayed.steps, replayed.rounds), (steps, ROUNDS));
     assert_eq!(replayed.divergence, None);
-
-    let open = Trace::record(&world, &actions, Some(shows(1)));
-    let error = replay(&BullyMapping, &open).expect_err("does not lead back");
-    assert!(matches!(error, Error::OpenCycle { after: 1 }), "{error}");
+    // What it is said to show is checked first.
+    let mut changed: Vec<Trace> = vec![trace; 3];
+    let says = |trace: &mut Trace, change: fn(&mut Shows)| {
+        change(trace.header.shows.as_mut().expect("it shows something"));
+    };
+    says(&mut changed[0], |shows| shows.cycle_after = shows.cycle_after.map(|after| after + 1));
+    says(&mut changed[1], |shows| shows.cycle_after = None);
+    says(&mut changed[2], |shows| shows.formula = "◇ anything".to_owned());
+    for trace in changed {
+        let error = replay(&BullyMapping, &trace).expect_err("it does not show that");
+        assert!(matches!(error, Error::Claim(_)), "{error}");
+    }
 }
 
 #[test]

@@ -49,7 +49,7 @@ fn shows(name: &str, cycle_after: Option<usize>) -> Shows {
     let all = property::all::<Bully>();
     let property = all.iter().find(|p| p.name == name).expect("a property");
     let formula = property.formula.to_owned();
-    Shows { property: name.to_owned(), formula, kind: property.kind(), cycle_after }
+    Shows { property: name.to_owned(), formula, kind: property.kind(), cycle_after, until: None }
 }
 
 fn record(world: &World, lines: &str, shows: Option<Shows>) -> Trace {

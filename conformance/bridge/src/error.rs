@@ -2,6 +2,7 @@
 
 use crate::program::Refusal;
 use bellwether_core::protocol::NodeId;
+use bellwether_engine::check::CertificateError;
 use bellwether_engine::protocol::MAX_SEARCHED;
 use bellwether_engine::trace::TraceError;
 
@@ -99,6 +100,9 @@ pub enum Error {
     /// The trace cannot be replayed in the model.
     #[error(transparent)]
     Trace(#[from] TraceError),
+    /// The trace does not show what it says.
+    #[error("{0}; the trace was edited: record it again")]
+    Claim(CertificateError),
     /// The trace gives its rules another name than they have.
     #[error(
         "the trace says that it is of variant '{said}', but its rules are those of '{rules}'; \
@@ -145,4 +149,13 @@ pub enum Error {
         /// The number of states that the model alone has.
         states: u64,
     },
+}
+
+impl From<CertificateError> for Error {
+    fn from(error: CertificateError) -> Self {
+        match error {
+            CertificateError::Trace(error) => Error::Trace(error),
+            claim @ CertificateError::Claim { .. } => Error::Claim(claim),
+        }
+    }
 }

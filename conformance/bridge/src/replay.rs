@@ -4,6 +4,7 @@ use crate::divergence::Divergence;
 use crate::error::Error;
 use crate::mapping::Mapping;
 use crate::pair::{Pair, implements};
+use bellwether_engine::check::certify;
 use bellwether_engine::trace::Trace;
 use bellwether_engine::world::Action;
 use serde::Serialize;
@@ -27,7 +28,7 @@ pub struct Replayed {
 ///
 /// # Errors
 /// If the trace is not of the mapping's protocol and rules, was written by another model, cannot
-/// happen in this one, or says nothing.
+/// happen in this one, does not show what it says, or says nothing.
 pub fn replay<M: Mapping>(mapping: &M, trace: &Trace) -> Result<Replayed, Error> {
     let world = trace.world::<M::Spec>()?;
     implements(mapping, &world)?;
@@ -40,7 +41,7 @@ pub fn replay<M: Mapping>(mapping: &M, trace: &Trace) -> Result<Replayed, Error>
         let (found, today) = (trace.header.fingerprint.clone(), today.fingerprint);
         return Err(Error::Fingerprint { found, today });
     }
-    let actions = trace.actions(&world)?;
+    let actions = certify(trace, &world)?;
     if actions.is_empty() {
         return Err(Error::EmptyTrace);
     }

@@ -3,7 +3,8 @@
 //! A trace says everything that a person or another program needs to follow an execution without
 //! this crate: the protocol and its rules, the scenario, who did what, which message is which, and
 //! what every process believes after each step. It can be [replayed](Trace::actions) into the
-//! model's actions, and is refused if it does not fit the model any more.
+//! model's actions, and is refused if it does not fit the model any more. Whether it shows what its
+//! header says is [checked](crate::check::certify) as well.
 
 mod file;
 mod record;
@@ -62,9 +63,10 @@ pub struct Header {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Shows {
-    /// The name of the property.
+    /// The name of the property; of an execution that attains a [bound](crate::check::bounds), what
+    /// is counted.
     pub property: String,
-    /// The formula of the property.
+    /// The formula of the property; of what is counted, how often it happens.
     pub formula: String,
     /// The kind of the property: a counterexample for safety and liveness, an example for
     /// reachability.
@@ -73,6 +75,9 @@ pub struct Shows {
     /// there are none, nothing happens any more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cycle_after: Option<usize>,
+    /// The end of the counting, as the command line names it, of what is counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<String>,
 }
 
 /// One step of an execution.

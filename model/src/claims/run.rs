@@ -268,6 +268,7 @@ fn calm(world: &World, metric: &str, starters: Starters, crashed: usize) -> Resu
         formula: found.count.to_string(),
         kind: Kind::Reachability,
         cycle_after: None,
+        until: None,
     };
     let one = !found.actions.is_empty();
     let trace = one.then(|| Trace::record(world, &found.actions, Some(shows)));

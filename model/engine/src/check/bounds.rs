@@ -11,7 +11,9 @@ mod tally;
 mod world;
 
 pub use tally::Tally;
+pub(super) use tally::gains;
 pub use world::{Bounds, Line, Until, bounds};
+pub(super) use world::{THE_MOST, UNBOUNDED};
 
 use super::liveness::Lasso;
 use super::rows::{OUTSIDE, Row, Rows};

@@ -8,6 +8,8 @@
 pub mod bounds;
 pub mod liveness;
 
+mod caveat;
+mod certificate;
 mod decide;
 mod distributed;
 pub mod model;
@@ -22,6 +24,8 @@ pub use bellwether_search::{
     Cancel, Counts, Event, Limits, Phase, Progress, Reason, Unfinished, Watch, peak_rss_bytes,
     usable_bytes,
 };
+pub use caveat::{AppliedCaveat, Caveat};
+pub use certificate::{CertificateError, certify};
 pub use decide::{CheckError, check, decide_distributed};
 pub use distributed::{Distributed, Plan};
 pub use report::{Counterexample, Decision, Distinct, Report, Several, Verdict, holds_within};

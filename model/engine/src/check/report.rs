@@ -188,6 +188,7 @@ impl Counterexample {
             formula: property.formula.to_owned(),
             kind: property.kind(),
             cycle_after: self.cycle.as_ref().map(|_| self.steps.len()),
+            until: None,
         }
     }
 }
@@ -244,6 +245,7 @@ impl Serialize for Report {
             map.serialize_entry("simulation", simulation)?;
         }
         map.serialize_entry("bounds_met", &self.bounds_met)?;
+        map.serialize_entry("caveats", &self.caveats())?;
         map.serialize_entry("seconds", &self.elapsed.as_secs_f64())?;
         map.serialize_entry("peak_rss_bytes", &self.peak_rss_bytes)?;
         let named = self.ask_for_names();

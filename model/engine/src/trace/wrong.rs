@@ -27,6 +27,7 @@ const KEYS: &[(&str, Fails)] = &[
     ("property", fails::<String>),
     ("formula", fails::<String>),
     ("cycle_after", fails::<Option<usize>>),
+    ("until", fails::<Option<String>>),
     ("nodes", fails::<usize>),
     ("faults", fails::<Faults>),
     ("crashes", fails::<u8>),

@@ -35,7 +35,7 @@ impl World {
     }
 
     /// How fair `action` is in a state in which these are `enabled`.
-    pub(super) fn fairness(&self, action: &Action, enabled: &[Action]) -> Fairness {
+    pub(crate) fn fairness(&self, action: &Action, enabled: &[Action]) -> Fairness {
         let Some(clock) = self.clock.as_ref() else { return self.untimed_fairness(action) };
         let by_the_clock = match action {
             Action::Deliver(_) => !self.insists() && clock.counts_messages(),
@@ -80,7 +80,7 @@ impl World {
 
     /// The actions that `action`, which is enabled in `state`, interrupts: they may be enabled
     /// before it and after it, but what is enabled then is another arming, or another copy.
-    pub(super) fn interrupted(&self, state: &State, action: &Action) -> Vec<Action> {
+    pub(crate) fn interrupted(&self, state: &State, action: &Action) -> Vec<Action> {
         if let Action::Lose(e) = *action {
             return vec![Action::Deliver(e)];
         }

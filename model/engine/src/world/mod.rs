@@ -239,24 +239,36 @@ impl World {
         World { scenario: Scenario { symmetry, ..self.scenario }, ..self.clone() }
     }
 
+    /// The same world with states that differ only in names being one, if the protocol can do that.
+    pub(crate) fn canonical(&self) -> Self {
+        let scenario = Scenario { symmetry: Symmetry::Reduced, ..self.scenario };
+        World { scenario, ..self.clone() }
+    }
+
     /// Returns what happens in the [concrete](World::concrete) world where `actions` happen in this
     /// one, each enabled when its turn comes.
     #[must_use]
     pub fn in_concrete_terms(&self, actions: &[Action]) -> Vec<Action> {
-        if !self.canonicalizes() {
-            return actions.to_vec();
+        if self.canonicalizes() {
+            self.in_terms_of(&self.concrete(), actions)
+        } else {
+            actions.to_vec()
         }
-        let plain = self.concrete();
-        let (mut here, mut there) = (self.initial(), plain.initial());
+    }
+
+    /// What happens in `other`, which differs in its names alone, where `actions` happen in this
+    /// world, each enabled when its turn comes.
+    pub(crate) fn in_terms_of(&self, other: &World, actions: &[Action]) -> Vec<Action> {
+        let (mut here, mut there) = (self.initial(), other.initial());
         let (mut enabled, mut as_well) = (Vec::new(), Vec::new());
         let told = actions.iter().map(|action| {
             enabled.clear();
             as_well.clear();
             self.enabled(&here, &mut enabled);
-            plain.enabled(&there, &mut as_well);
+            other.enabled(&there, &mut as_well);
             let at = enabled.iter().position(|one| one == action);
             let same = *at.and_then(|at| as_well.get(at)).expect("renaming keeps what can happen");
-            (here, there) = (self.apply(&here, action).state, plain.apply(&there, &same).state);
+            (here, there) = (self.apply(&here, action).state, other.apply(&there, &same).state);
             same
         });
         told.collect()

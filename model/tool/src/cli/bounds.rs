@@ -136,6 +136,9 @@ impl BoundsArgs {
         if !found.lines.is_empty() {
             writeln!(out, "{}", table(found).print(self.ascii))?;
         }
+        for caveat in found.caveats() {
+            writeln!(out, "{}", text::wrap(&caveat.to_string(), width))?;
+        }
         for line in shown {
             let trace = line.trace(&found.world);
             shown::tell(&mut out, &trace, self.ascii)?;

@@ -200,6 +200,9 @@ pub fn print(
     }
     writeln!(out)?;
     writeln!(out, "{}", table(report).print(ascii))?;
+    for caveat in report.caveats() {
+        writeln!(out, "{}", text::wrap(&caveat.to_string(), width))?;
+    }
     if let Some(simulation) = &report.simulation {
         walks::met(&mut out, simulation, ascii)?;
     }

@@ -5,7 +5,7 @@ use super::{ProtocolArgs, Tool, UsageError, WorldArgs, explore, text};
 use crate::explore::{PropertyResult, Walk};
 use crate::report::{diagram, story};
 use anyhow::Context;
-use bellwether_engine::check::{Counterexample, Report};
+use bellwether_engine::check::{Counterexample, Report, certify};
 use bellwether_engine::expression::Expression;
 use bellwether_engine::property::PropertyError;
 use bellwether_engine::property::{self, Property};
@@ -53,6 +53,12 @@ pub fn save(
         })?;
     }
     Ok(file("ndjson"))
+}
+
+/// Takes the steps of a trace in today's model, if it [shows what it says](certify).
+pub fn certified(tool: Tool, trace: &Trace) -> anyhow::Result<Walk> {
+    certify(trace, &trace.world_of(tool.registry.find(&trace.header.protocol)?)?)?;
+    walk(tool, trace)
 }
 
 /// Takes the steps of a trace in today's model.

@@ -4,6 +4,7 @@ use super::{Exit, HOLDS, Tool, UsageError, explore, shown, text};
 use crate::report::ascii;
 use crate::report::{diagram, story, svg};
 use anyhow::{Context, anyhow};
+use bellwether_engine::check::CertificateError;
 use bellwether_engine::trace::{Trace, TraceError};
 use clap::{Args, ValueEnum};
 use std::fmt::Display;
@@ -89,8 +90,8 @@ pub(super) fn run(tool: Tool, args: &TraceArgs) -> anyhow::Result<Exit> {
         None
     } else {
         let remedy = if needed { "" } else { " (--unchecked shows it all the same)" };
-        let walk = shown::walk(tool, &trace);
-        Some(walk.with_context(|| format!("{name} is no execution of today's model{remedy}"))?)
+        let walk = shown::certified(tool, &trace);
+        Some(walk.map_err(|wrong| refused(wrong, (&name, remedy, saves.as_str())))?)
     };
     let walk = || walk.as_ref().expect("it was taken");
     let width = args.output.is_none().then(text::width).flatten();
@@ -144,6 +145,20 @@ impl TraceArgs {
         let shown = shown::expressions(&self.show, &world)?;
         let values = shown::values(&world, &trace.actions(&world)?, &shown);
         Ok(values.map(|table| format!("\n{}\n", table.print(self.ascii))).unwrap_or_default())
+    }
+}
+
+/// The error of a trace that is no execution, or does not show what it says.
+fn refused(
+    wrong: anyhow::Error,
+    (name, remedy, saves): (&impl Display, &str, &str),
+) -> anyhow::Error {
+    match wrong.downcast_ref() {
+        Some(CertificateError::Claim { .. }) => anyhow!(
+            "{name} does not show what it says{remedy}: {wrong:#}; correct the file, or use \
+             another: {saves}"
+        ),
+        _ => wrong.context(format!("{name} is no execution of today's model{remedy}")),
     }
 }
 

@@ -82,7 +82,7 @@ pub struct PropertyResult {
 impl PropertyResult {
     /// What this search has decided.
     pub(crate) fn of(report: &Report, decision: &Decision) -> PropertyResult {
-        let (verdict, words) = match decision.verdict {
+        let (verdict, mut words) = match decision.verdict {
             Verdict::Holds => ("holds", "holds".to_owned()),
             Verdict::HoldsWithin => ("within", check::holds_within(&report.bounds_met)),
             Verdict::Violated => ("violated", "violated".to_owned()),
@@ -91,6 +91,9 @@ impl PropertyResult {
                 ("unknown", format!("unknown: {}", why.unwrap_or_default()))
             }
         };
+        for caveat in report.caveats_of(decision) {
+            words += &format!("; with care: {}", caveat.words());
+        }
         PropertyResult { verdict, words }
     }
 }

@@ -15,6 +15,7 @@ impl Serialize for Bounds {
         map.serialize_entry("incomplete", &self.incomplete)?;
         map.serialize_entry("unfinished", &self.unfinished)?;
         map.serialize_entry("bounds_met", &self.bounds_met)?;
+        map.serialize_entry("caveats", &self.caveats())?;
         map.serialize_entry("seconds", &self.elapsed.as_secs_f64())?;
         map.serialize_entry("peak_rss_bytes", &self.peak_rss_bytes)?;
         let lines: Vec<_> = self.lines.iter().map(|line| view(self, line)).collect();

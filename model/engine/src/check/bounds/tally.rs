@@ -7,7 +7,7 @@ use super::Until;
 use super::metrics::{self, CountedKind, CountedStep, Metric};
 use crate::property::{Condition, Liveness, Temporal, agreed};
 use crate::world::packed::Packed;
-use crate::world::{Faults, Start, State, World};
+use crate::world::{Action, Faults, Start, State, World};
 use indexmap::IndexSet;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
@@ -181,6 +181,38 @@ impl<'w> Counter<'w> {
         self.known.insert((metric, what), at);
         Some(at)
     }
+}
+
+/// Returns what an execution gains of what has this name, at the beginning and in each of its steps;
+/// nothing, if nothing of that name is counted in it.
+pub(in crate::check) fn gains(
+    world: &World,
+    until: Until,
+    actions: &[Action],
+    name: &str,
+) -> Option<Vec<u64>> {
+    let mut counter = Counter::new(world);
+    counter.begin();
+    let until = End::of(until, world);
+    let mut before = world.initial();
+    for action in actions {
+        let outcome = world.apply(&before, action);
+        let mut row = Row::new();
+        if counts(world, &until, &before) || !world.is_fair(action) {
+            let action = Some(action);
+            row = counter.row(&CountedStep { world, before: &before, action, outcome: &outcome });
+        }
+        counter.tally.push(row);
+        before = outcome.state;
+    }
+    // All steps stand as if they were those of one state.
+    let tally = counter.tally;
+    let (metric, kind) = name.split_once('/').map_or((name, None), |(m, k)| (m, Some(k)));
+    let is_it = |column: &Column| column.metric == metric && column.kind.as_deref() == kind;
+    let column = tally.columns.iter().position(is_it)?;
+    let gain = tally.gain(column);
+    let steps = (0..actions.len()).map(|step| u64::from(gain(0, step)));
+    Some(std::iter::once(tally.begun(column)).chain(steps).collect())
 }
 
 /// Whether what the world owes in this state is counted when it happens.

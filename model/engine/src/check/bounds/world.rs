@@ -51,6 +51,16 @@ impl Until {
             }
         }
     }
+
+    /// Returns the name that is [read](Until::named) as this.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Until::Rest => "rest",
+            Until::Agreed => "agreed",
+            Until::InTheEnd(name) => name,
+        }
+    }
 }
 
 /// How the formula begins of what comes to hold and then stays.
@@ -100,8 +110,16 @@ pub struct Bounds {
     pub lines: Vec<Line>,
 }
 
+/// How the name begins of what an execution shows that attains a bound.
+pub(crate) const THE_MOST: &str = "the most ";
+
+/// What the formula is of what has no bound.
+pub(crate) const UNBOUNDED: &str = "unbounded";
+
 /// The bound on one thing that is counted.
 pub struct Line {
+    /// The steps that were counted.
+    pub until: Until,
     /// The name of what is counted.
     pub metric: &'static str,
     /// The meaning: what counts as one.
@@ -129,11 +147,13 @@ impl Line {
             Bound::Most(most, steps) => (steps.clone(), None, most.to_string()),
             Bound::Unbounded(lasso) => {
                 let steps = lasso.stem.iter().chain(&lasso.cycle).copied().collect();
-                (steps, Some(lasso.stem.len()), "unbounded".to_owned())
+                (steps, Some(lasso.stem.len()), UNBOUNDED.to_owned())
             }
         };
-        let property = format!("the most {}", self.name());
-        let shows = Shows { property, formula: most, kind: Kind::Reachability, cycle_after };
+        let property = format!("{THE_MOST}{}", self.name());
+        let until = Some(self.until.name().to_owned());
+        let (formula, kind) = (most, Kind::Reachability);
+        let shows = Shows { property, formula, kind, cycle_after, until };
         Trace::record(world, &actions, Some(shows))
     }
 }
@@ -209,7 +229,7 @@ fn measured(
             Bound::Most(most, steps) => Bound::Most(most + tally.begun(at), steps),
             unbounded @ Bound::Unbounded(_) => unbounded,
         };
-        lines.push(Line { metric, meaning, kind, bound });
+        lines.push(Line { until, metric, meaning, kind, bound });
     }
     Ok(())
 }
