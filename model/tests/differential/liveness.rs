@@ -79,8 +79,7 @@ impl Graph {
     fn is_wrong_for_ever(&self, wrong: impl Fn(&State) -> bool, of: &Scenario) -> bool {
         let must_heal = of.heals == Heals::Must;
         let must_recover = of.recovers == Recovers::Must;
-        let allowed =
-            |at: usize| !(must_heal && self.broken[at]) && !(must_recover && self.down[at]);
+        let allowed = |at: usize| !(must_heal && self.broken[at] || must_recover && self.down[at]);
         let mut forth: Vec<Vec<usize>> = vec![Vec::new(); self.states.len()];
         let mut back = forth.clone();
         for (from, next) in self.next.iter().enumerate().filter(|&(from, _)| allowed(from)) {

@@ -17,7 +17,7 @@ const MOST: u64 = 6_000;
 /// The protocols whose processes can have rules of their own.
 fn mixing() -> Vec<&'static str> {
     let mixing = REGISTRY.iter().filter(|protocol| !protocol.own_rules().is_empty());
-    mixing.map(|protocol| protocol.name()).collect()
+    mixing.map(bellwether_model::machine::AnyProtocol::name).collect()
 }
 
 /// The values that a rule may have; of those that have no names, a few.

@@ -189,6 +189,7 @@ fn surrounding() -> impl Strategy<Value = Scenario> {
                 faults,
                 heals,
                 recovers,
+                jump: 0,
                 fairness,
                 missing,
                 network,

@@ -50,7 +50,7 @@ struct GroupTimers {
     together: Vec<TimerRules>,
 }
 
-fn all_timers<P: Protocol>(rules: &P, shape: &Shape) -> Vec<TimerRules> {
+fn all_timers<P: Protocol>(rules: &P, shape: &'static Shape) -> Vec<TimerRules> {
     let timers = P::TIMERS.iter().enumerate();
     timers.map(|(place, row)| timer_rules(rules, shape.timer(place), row)).collect()
 }

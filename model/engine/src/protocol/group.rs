@@ -33,7 +33,7 @@ impl<P: Protocol> Group<P> {
         let mut group = Group::uniform(usual);
         for of_all in [true, false] {
             for (rule, value) in overrides {
-                if addressed::<P>(rule)?.0.is_empty() == of_all {
+                if addressed(rule)?.0.is_empty() == of_all {
                     group = group.with(rule, value)?;
                 }
             }
@@ -46,7 +46,7 @@ impl<P: Protocol> Group<P> {
     /// # Errors
     /// As [`Group::of`].
     pub fn with(&self, rule: &str, value: &str) -> Result<Self, RuleError> {
-        let (ids, rule) = addressed::<P>(rule)?;
+        let (ids, rule) = addressed(rule)?;
         if ids.is_empty() {
             let replaced = |&(id, own): &(Id, P)| with_rule(own, rule, value).map(|own| (id, own));
             let own: Vec<_> = self.own.iter().map(replaced).collect::<Result<_, _>>()?;
@@ -179,7 +179,7 @@ pub fn read_ids(text: &str) -> Result<Vec<Id>, String> {
     text.split(',').map(id).collect()
 }
 
-fn addressed<P: Protocol>(rule: &str) -> Result<(Vec<Id>, &str), RuleError> {
+fn addressed(rule: &str) -> Result<(Vec<Id>, &str), RuleError> {
     let wrong = |reason| RuleError::Process { rule: rule.to_owned(), reason };
     split_ids(rule).map_err(wrong)
 }
