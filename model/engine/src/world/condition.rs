@@ -40,6 +40,16 @@ impl Condition {
         }))
     }
 
+    /// Whether both are one condition; of two that were made apart this says no.
+    #[must_use]
+    pub(crate) fn is(&self, other: &Condition) -> bool {
+        match (self, other) {
+            (Condition::World(one), Condition::World(other)) => std::ptr::fn_addr_eq(*one, *other),
+            (Condition::Own(one), Condition::Own(other)) => Arc::ptr_eq(one, other),
+            _ => false,
+        }
+    }
+
     /// Whether this can be asked of every protocol, and does not ask which messages are in flight,
     /// but at most whether there are any.
     #[must_use]
