@@ -118,8 +118,7 @@ fn one(protocol: &dyn AnyProtocol, args: &ListArgs) -> anyhow::Result<()> {
         }
         writeln!(
             out,
-            "\nDurations in timed worlds (set with --NAME TICKS; of process 2 alone with --NAME \
-             2=TICKS):\n{}",
+            "\nDurations in timed worlds (--NAME TICKS, or 2=TICKS):\n{}",
             table.print(args.ascii)
         )?;
     }
