@@ -117,7 +117,8 @@ fn in_a_world(
         if asks_for_names || !canonical.canonicalizes() {
             return Err(refused);
         }
-        passes(&canonical, &world.in_terms_of(&canonical, actions))
+        let Some(actions) = world.in_terms_of(&canonical, actions) else { return Err(refused) };
+        passes(&canonical, &actions)
     })
 }
 
