@@ -21,6 +21,7 @@ const LINES: &[&str] = &[
     "lockstep bully --within 5",
     "lockstep bully --t-elec 3",
     "lockstep bully --pauses 1",
+    "lockstep bully --jumps 1",
     "lockstep bully --threads 4",
     "lockstep bully --heals must",
     "lockstep bully --fairness strong",

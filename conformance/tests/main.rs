@@ -9,6 +9,7 @@ mod coverage;
 mod features;
 mod garcia_molina;
 mod lease;
+mod lease_terms;
 mod listed;
 mod lockstep;
 mod member;

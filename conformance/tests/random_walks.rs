@@ -23,20 +23,20 @@ fn scenario(most: usize) -> impl Strategy<Value = Scenario> {
     let network = prop_oneof![Just(Network::Fifo), Just(Network::Unordered), Just(Network::Set)];
     let start = prop_oneof![Just(Start::Converged), Just(Start::Cold)];
     let timing = prop_oneof![Just(Timing::Perfect), Just(Timing::Asynchronous)];
-    let budgets = (0..4u8, 0..4u8, 0..4u8, 0..3u8, 0..3u8, 0..6u8);
+    let budgets = (0..4u8, 0..4u8, 0..4u8, 0..3u8, (0..3u8, 0..3u8), 0..6u8);
     (2..=most, network, start, timing, budgets).prop_map(
         |(
             nodes,
             network,
             start,
             timing,
-            (crashes, recoveries, losses, duplicates, cuts, early),
+            (crashes, recoveries, losses, duplicates, (cuts, one_way_cuts), early),
         )| {
             let duplicates = if network == Network::Set { 0 } else { duplicates };
             let suspicions = if timing == Timing::Asynchronous { 0 } else { early };
             let losses = losses.into();
-            let faults =
-                Faults { crashes, recoveries, losses, duplicates, cuts, suspicions, pauses: 0 };
+            let faults = Faults { one_way_cuts, suspicions, ..Faults::NONE };
+            let faults = Faults { crashes, recoveries, losses, duplicates, cuts, ..faults };
             Scenario { network, start, timing, faults, ..Scenario::calm(nodes) }
         },
     )

@@ -128,8 +128,8 @@ fn claims_are_chosen_by_verdict_cause_and_words() {
 fn a_list_of_claims_has_a_line_for_each() {
     let ran = run(&["claims", "--cause", "time-out", "--source", "lecture"]);
     let lines: Vec<&str> = ran.stdout.lines().take_while(|line| !line.is_empty()).collect();
-    assert!(lines[0].starts_with("132. "), "{}", ran.stdout);
-    assert!(lines[0].contains(" steps [lecture, time-out] After an election"), "{}", ran.stdout);
+    assert!(lines[0].starts_with("135. "), "{}", ran.stdout);
+    assert!(lines[0].contains(" steps [lecture, time-out] A process that"), "{}", ran.stdout);
     assert!(ran.stdout.contains(&format!("{} claims: ", lines.len())), "{}", ran.stdout);
 }
 
@@ -365,7 +365,10 @@ fn what_is_asked_for_and_does_not_exist_is_refused() {
         (vec!["claims", "--markdown", "novel"], "there are: overview, larger, encyclopedia"),
         (vec!["claims", "--search", "no such words"], "leave --cause, --search or --source out"),
         (vec!["claims", "--verdict", "perhaps"], "--verdict cannot be 'perhaps'; there are: con"),
-        (vec!["claims", "--cause", "rain"], "--cause cannot be 'rain'; there are: time-out"),
+        (
+            vec!["claims", "--cause", "rain"],
+            "--cause cannot be 'rain'; did you mean 'ring'? there are: time-out",
+        ),
         (vec!["claims", "--ledger", "/nowhere"], "/nowhere/encyclopedia.toml"),
     ] {
         let ran = run(&args);

@@ -278,3 +278,65 @@ fn pauses_and_drift_stand_in_dials_traces_and_stories() {
     let story = tell(&trace);
     assert!(story.contains(" is paused.") && story.contains("(paused)"), "{story}");
 }
+
+fn jumping(jumps: u8, jump: u8) -> Scenario {
+    let faults = Faults { crashes: 1, jumps, ..Faults::NONE };
+    Scenario { faults, jump, ..scenario(0, "0") }
+}
+
+#[test]
+fn a_clock_that_jumps_moves_the_timers_of_its_process_and_nothing_else() {
+    let election = machine::Timer::of::<Bully>(Timer::Election);
+    for (jump, left) in [(2, [1, 5]), (5, [0, 8])] {
+        let world = world(jumping(1, jump));
+        let state = after(&world, &[Action::Crash(THREE), expires(TWO, Timer::Watch)]);
+        assert_eq!(state.clock(TWO, election), Some(3));
+        for (by, left) in [i16::from(jump), -i16::from(jump)].into_iter().zip(left) {
+            let jump = Action::Jump(TWO, by);
+            assert!(enabled(&world, &state).contains(&jump) && !world.is_fair(&jump));
+            let after = world.apply(&state, &jump).state;
+            assert_eq!(after.clock(TWO, election), Some(left), "{jump}");
+            assert_eq!(after.in_flight(), state.in_flight());
+            assert_eq!(after.ticks_left(), state.ticks_left());
+            let more = enabled(&world, &after);
+            assert!(!more.iter().any(|next| matches!(next, Action::Jump(..))), "{more:?}");
+            // What has run out happens before the clock goes on.
+            let runs_out = more.contains(&expires(TWO, Timer::Election));
+            assert_eq!(runs_out, left == 0, "{jump}");
+            assert!(!runs_out || !more.contains(&Action::Tick), "{more:?}");
+        }
+    }
+}
+
+#[test]
+fn jumps_need_a_clock_a_size_and_room() {
+    let refused = |scenario| World::new(Bully::BASELINE, scenario).map(drop);
+    let untimed = Scenario { timing: Timing::Perfect, ..jumping(1, 2) };
+    assert_eq!(refused(untimed), Err(WorldError::JumpsUntimed));
+    assert_eq!(refused(jumping(1, 0)), Err(WorldError::NoJump));
+    let far = refused(jumping(100, 9));
+    assert_eq!(far, Err(WorldError::JumpsTooFar { jump: 9, ticks: 905 }));
+    assert_eq!(refused(jumping(0, 0)), Ok(()));
+}
+
+#[test]
+fn a_jump_is_told_saved_and_replayed() {
+    let world = world(jumping(2, 3));
+    let said = world.scenario().to_string();
+    assert!(said.contains("2 jumps (a clock jumps ahead or back by 3 ticks)"), "{said}");
+    let actions = [
+        Action::Crash(THREE),
+        expires(TWO, Timer::Watch),
+        Action::Jump(TWO, 3),
+        Action::Jump(TWO, -3),
+    ];
+    let trace = Trace::record(&world, &actions, None);
+    let mut file = Vec::new();
+    trace.write(&mut file).expect("it is written");
+    let again = Trace::read(file.as_slice()).expect("it is read");
+    assert_eq!(again, trace);
+    assert_eq!(again.actions(&world).expect("it can happen"), actions);
+    let story = tell(&trace);
+    assert!(story.contains("2's clock jumps ahead by 3 ticks."), "{story}");
+    assert!(story.contains("2's clock jumps back by 3 ticks."), "{story}");
+}

@@ -95,6 +95,21 @@ fn a_pause_makes_two_holders_and_only_the_fence_tells_them_apart() {
     }
 }
 
+/// A holder that is cut off counts its lease by its own clock, and the store by its own. One of them
+/// jumps once: the store's ahead, or the holder's back. What the store's lease is longer by bears it.
+#[test]
+fn a_clock_that_jumps_under_a_lease_makes_two_holders() {
+    let rules = Lease { count: Count::BeforeSending, ..Lease::RECOMMENDED };
+    let faults = Faults { jumps: 1, ..CUT };
+    for (holder, grant, enough) in [(8, 10, 1), (8, 11, 2)] {
+        let with = |jump| Scenario { jump, ..two(holder, grant, faults) };
+        let found = [enough, enough + 1].map(|jump| verdict(rules, with(jump), AMO));
+        assert_eq!(found, [Holds, Violated], "{grant} against {holder}");
+    }
+    let scenario = Scenario { jump: 2, ..two(8, 10, faults) };
+    assert_eq!(verdict(variant("recommended"), scenario, FRESH), Holds, "the fence knows");
+}
+
 /// The store's lease must be longer than the holder's even if its clock is as fast, and the
 /// holder's as slow, as may be: L_h/(1−ρ) < L_g/(1+ρ), and the delay of the answer more where the
 /// holder counts from that. One tick less is too short, in each row of the page's table.

@@ -27,6 +27,7 @@ mod large;
 mod lease;
 mod liveness;
 mod member;
+mod mixed;
 mod ospf_dr;
 mod output;
 mod packed;

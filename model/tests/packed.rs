@@ -73,7 +73,7 @@ fn walk(world: &World, choices: &[usize]) {
 
 fn scenario() -> impl Strategy<Value = Scenario> {
     let losses = select(vec![Budget::NONE, Budget::AtMost(1), Budget::Unbounded]);
-    let faults = (0..3u8, 0..2u8, losses, 0..2u8, 0..2u8, 0..2u8, 0..3u8);
+    let faults = (0..3u8, 0..2u8, losses, 0..2u8, (0..2u8, 0..3u8), 0..2u8, (0..3u8, 0..2u8));
     let network = select(vec![Network::Fifo, Network::Unordered, Network::Set]);
     let durations = [("t-elec", 4), ("t-coord", 5), ("t-detect", 1)];
     let timed = |delay, drift| {
@@ -103,7 +103,15 @@ fn scenario() -> impl Strategy<Value = Scenario> {
     (2..6usize, faults, (network, missing), timing, start, heals, capacity).prop_map(
         |(
             nodes,
-            (crashes, recoveries, losses, duplicates, cuts, suspicions, pauses),
+            (
+                crashes,
+                recoveries,
+                losses,
+                duplicates,
+                (cuts, one_way_cuts),
+                suspicions,
+                (pauses, jumps),
+            ),
             (network, missing),
             timing,
             start,
@@ -112,12 +120,21 @@ fn scenario() -> impl Strategy<Value = Scenario> {
         )| {
             let duplicates = if network == Network::Set { 0 } else { duplicates };
             let suspicions = if timing == Timing::Asynchronous { 0 } else { suspicions };
-            let pauses = if timing.timed().is_some() { pauses } else { 0 };
-            let faults =
-                Faults { crashes, recoveries, losses, duplicates, cuts, suspicions, pauses };
+            let (pauses, jumps) = if timing.timed().is_some() { (pauses, jumps) } else { (0, 0) };
+            let faults = Faults {
+                crashes,
+                recoveries,
+                losses,
+                duplicates,
+                cuts,
+                one_way_cuts,
+                suspicions,
+                pauses,
+                jumps,
+            };
             let fairness = DeliveryFairness::Weak;
             let surrounding =
-                Scenario { heals, fairness, missing, network, ..Scenario::calm(nodes) };
+                Scenario { heals, jump: 2, fairness, missing, network, ..Scenario::calm(nodes) };
             Scenario { faults, timing, start, capacity, ..surrounding }
         },
     )

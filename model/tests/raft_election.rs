@@ -14,6 +14,8 @@ mod chances;
 mod links;
 #[path = "raft_election/names.rs"]
 mod names;
+#[path = "raft_election/recoveries.rs"]
+mod recoveries;
 #[path = "raft_election/time_outs.rs"]
 mod time_outs;
 

@@ -136,6 +136,28 @@ fn every_fault_is_told() {
 }
 
 #[test]
+fn a_cut_of_one_direction_is_told_with_its_direction() {
+    let world = world(Bully::BASELINE, 3, Faults { one_way_cuts: 2, ..Faults::NONE });
+    let steps = "the link from 3 to 1 is cut
+                 the link from 1 to 2 is cut
+                 the link from 3 to 1 heals
+                 the link from 1 to 2 heals";
+    let trace = record(&world, steps, None);
+    let told = story::tell(&trace);
+    for line in steps.lines().map(str::trim) {
+        let line = line.replacen("the", "The", 1);
+        assert!(told.contains(&line), "{line}: {told}");
+    }
+    let options = diagram::Options { width: Some(100), ..diagram::Options::default() };
+    let drawn = diagram::draw(&trace, options);
+    for words in ["◄ cut ╳", "╳ cut ►", "◄ heals", "heals ►"] {
+        assert!(drawn.contains(words), "{words}: {drawn}");
+    }
+    let picture = svg::draw(&trace);
+    assert!(picture.contains("link cut 3→1") && picture.contains("link heals 1→2"), "{picture}");
+}
+
+#[test]
 fn heartbeats_repeat_for_ever() {
     let faults = Faults { crashes: 1, cuts: 1, ..Faults::NONE };
     let rules = Bully { challenged: Challenged::Elects, ..Bully::RECOMMENDED };
@@ -309,14 +331,15 @@ fn a_picture_is_drawn_in_a_moment() {
 fn walk(
     rules: Bully,
     nodes: usize,
-    faults: [u8; 6],
+    faults: [u8; 7],
     network: Network,
     timing: Timing,
     choices: &[usize],
 ) -> Option<Trace> {
-    let [crashes, recoveries, losses, duplicates, cuts, suspicions] = faults;
+    let [crashes, recoveries, losses, duplicates, cuts, one_way_cuts, suspicions] = faults;
     let losses = losses.into();
-    let faults = Faults { crashes, recoveries, losses, duplicates, cuts, suspicions, pauses: 0 };
+    let faults = Faults { one_way_cuts, suspicions, ..Faults::NONE };
+    let faults = Faults { crashes, recoveries, losses, duplicates, cuts, ..faults };
     let scenario = Scenario { faults, network, timing, ..Scenario::calm(nodes) };
     let world = World::new(rules, scenario).ok()?;
     let mut state = world.initial();
@@ -338,7 +361,7 @@ prop_compose! {
     fn walks()(
         variant in 0..Bully::VARIANTS.len(),
         nodes in 2..=7_usize,
-        faults in prop::array::uniform6(0..3_u8),
+        faults in prop::array::uniform7(0..3_u8),
         network in prop::sample::select(vec![Network::Fifo, Network::Unordered, Network::Set]),
         timing in prop::sample::select(vec![Timing::Perfect, Timing::Asynchronous]),
         choices in prop::collection::vec(any::<usize>(), 0..60),

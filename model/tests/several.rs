@@ -30,7 +30,7 @@ fn worlds() -> Vec<World> {
     };
     let of = |(protocol, nodes, faults): (&str, usize, Faults)| {
         let rules = REGISTRY.find(protocol).expect("it exists").rules(None, &[]).expect("rules");
-        let capacity = (faults.cuts > 0).then_some(2);
+        let capacity = ((faults.cuts, faults.one_way_cuts) != (0, 0)).then_some(2);
         let scenario = Scenario { faults, capacity, ..Scenario::calm(nodes) };
         World::of(rules, scenario).expect("it is possible")
     };
@@ -42,6 +42,7 @@ fn worlds() -> Vec<World> {
         ("vrrp", 2, faults(1, 1, 1, 0)),
         ("raft-election", 2, faults(1, 1, 1, 0)),
         ("raft-election", 2, Faults { cuts: 1, ..faults(1, 0, 0, 0) }),
+        ("raft-election", 2, Faults { one_way_cuts: 1, ..faults(1, 0, 0, 0) }),
     ];
     worlds.map(of).into()
 }

@@ -50,6 +50,11 @@ const LINES: &[(&str, i32)] = &[
     ("claims 59 --ledger wrong --json", 1),
     ("claims 59 --ledger wrong --markdown", 1),
     ("claims 9999", 2),
+    ("history leader-for-life", 0),
+    ("history nothing", 2),
+    ("history leader-for-life --max-states 1", 3),
+    ("history leader-for-life --max-states 1 --json", 3),
+    ("history leader-for-life --file wrong/bugs.toml", 1),
     ("claims 59 --max-states 1", 3),
     ("explore buly", 2),
     ("prove lease --max-states 20 --solver ./agrees", 1),
@@ -88,6 +93,7 @@ const FILES: &[(&str, &str, &str)] = &[
     ("trace", "--output", SAVED),
     ("check", "--disk", "a search that cannot be saved is cut short, which is in disk.rs"),
     ("claims", "--ledger", "it is read"),
+    ("history", "--file", "it is read"),
 ];
 
 /// What could not be saved is told, and the status is as it should be: it stands in [`LOST_FILES`].
@@ -124,6 +130,10 @@ fn folder() -> TempDir {
         let text = text.replace("demands = \"violated\"", "demands = \"holds\"");
         fs::write(at("wrong").join(file.file_name().expect("a name")), text).expect("writable");
     }
+    let bugs = fs::read_to_string(root().join("model/history/bugs.toml")).expect("text");
+    // The entry says that it takes a step more than it does.
+    let bugs = bugs.replace("\nsteps = 1\n", "\nsteps = 2\n");
+    fs::write(at("wrong").join("bugs.toml"), bugs).expect("writable");
     fs::write(at("agrees"), "#!/bin/sh\ncat > /dev/null\necho unsat\n").expect("writable");
     fs::set_permissions(at("agrees"), fs::Permissions::from_mode(0o755)).expect("ours");
     fs::create_dir(at("full")).expect("a folder");

@@ -44,7 +44,7 @@ fn the_bully_bears_a_crash_and_has_two_leaders_after_a_restart() {
 fn what_was_never_promised_does_not_fail() {
     let few = SurveyOptions {
         nodes: 3,
-        limits: Limits { states: Some(1_000), ..STATES },
+        limits: Limits { states: Some(10_000), ..STATES },
         threads: 2,
         most_early: 1,
     };

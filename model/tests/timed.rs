@@ -298,13 +298,23 @@ fn rules() -> impl Strategy<Value = Bully> {
 fn surrounding() -> impl Strategy<Value = Scenario> {
     let network = prop::sample::select(vec![Network::Fifo, Network::Unordered, Network::Set]);
     let start = prop::sample::select(vec![Start::Converged, Start::Cold]);
-    (2..=4_usize, network, start, prop::array::uniform7(0..=2_u8)).prop_map(
+    (2..=4_usize, network, start, prop::array::uniform8(0..=2_u8)).prop_map(
         |(nodes, network, start, budgets)| {
-            let [crashes, recoveries, losses, duplicates, cuts, suspicions, pauses] = budgets;
+            let [crashes, recoveries, losses, duplicates, cuts, one_way_cuts, suspicions, pauses] =
+                budgets;
             let duplicates = if network == Network::Set { 0 } else { duplicates };
             let losses = losses.into();
-            let faults =
-                Faults { crashes, recoveries, losses, duplicates, cuts, suspicions, pauses };
+            let faults = Faults {
+                crashes,
+                recoveries,
+                losses,
+                duplicates,
+                cuts,
+                one_way_cuts,
+                suspicions,
+                pauses,
+                jumps: 0,
+            };
             Scenario { network, start, faults, ..Scenario::calm(nodes) }
         },
     )

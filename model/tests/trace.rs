@@ -5,17 +5,19 @@ use bellwether_model::protocol::bully::Bully;
 use bellwether_model::protocol::{MAX_NODES, Protocol};
 use bellwether_model::trace::{Trace, TraceError};
 use bellwether_model::world::{
-    Action, Budget, DeliveryFairness, Faults, Heals, Missing, Network, Scenario, Start, Symmetry,
-    Timing, World,
+    Action, Budget, DeliveryFairness, Faults, Heals, Missing, Network, Recovers, Scenario, Start,
+    Symmetry, Timing, World,
 };
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
 fn scenario() -> impl Strategy<Value = Scenario> {
     let losses = prop_oneof![Just(Budget::Unbounded), (0..2_u8).prop_map(Budget::AtMost)];
-    let faults = (0..3_u8, 0..3_u8, losses, 0..2_u8, 0..2_u8, 0..2_u8);
-    let faults = faults.prop_map(|(crashes, recoveries, losses, duplicates, cuts, suspicions)| {
-        Faults { crashes, recoveries, losses, duplicates, cuts, suspicions, pauses: 0 }
+    let faults = (0..3_u8, 0..3_u8, losses, 0..2_u8, (0..2_u8, 0..3_u8), 0..2_u8);
+    let faults = faults.prop_map(|(crashes, recoveries, losses, duplicates, cut, suspicions)| {
+        let (cuts, one_way_cuts) = cut;
+        let faults = Faults { one_way_cuts, suspicions, ..Faults::NONE };
+        Faults { crashes, recoveries, losses, duplicates, cuts, ..faults }
     });
     let surrounding = (
         select(vec![Heals::May, Heals::Must]),
@@ -24,11 +26,16 @@ fn scenario() -> impl Strategy<Value = Scenario> {
         select(vec![Network::Fifo, Network::Unordered, Network::Set]),
         select(vec![Timing::Perfect, Timing::Asynchronous]),
         select(vec![Start::Converged, Start::Cold]),
-        (select(vec![None, Some(1), Some(2)]), select(vec![Symmetry::Reduced, Symmetry::Concrete])),
+        (
+            select(vec![None, Some(1), Some(2)]),
+            select(vec![Symmetry::Reduced, Symmetry::Concrete]),
+            select(vec![Recovers::May, Recovers::Must]),
+        ),
     );
     let nodes = prop_oneof![6 => 2..=7_usize, 1 => 8..=MAX_NODES];
     (nodes, faults, surrounding).prop_map(|(nodes, mut faults, surrounding)| {
-        let (heals, fairness, missing, network, timing, start, (capacity, symmetry)) = surrounding;
+        let (heals, fairness, missing, network, timing, start, others) = surrounding;
+        let (capacity, symmetry, recovers) = others;
         if network == Network::Set {
             faults.duplicates = 0;
         }
@@ -38,7 +45,7 @@ fn scenario() -> impl Strategy<Value = Scenario> {
             faults.losses = Budget::AtMost(2);
         }
         let surrounding = Scenario { heals, fairness, missing, network, ..Scenario::calm(nodes) };
-        Scenario { faults, timing, start, capacity, symmetry, ..surrounding }
+        Scenario { faults, recovers, timing, start, capacity, symmetry, ..surrounding }
     })
 }
 

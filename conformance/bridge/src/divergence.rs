@@ -273,6 +273,7 @@ pub(crate) fn happening<P: Specification>(action: &Action) -> Option<(Id, SpecEv
         | Action::Heal(..)
         | Action::Pause(_)
         | Action::Resume(_)
+        | Action::Jump(..)
         | Action::Tick => None,
     }
 }

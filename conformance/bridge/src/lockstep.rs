@@ -220,7 +220,7 @@ struct Walk<'a, M: Mapping> {
     summary: Summary,
 }
 
-const KINDS: [&str; 11] = [
+const KINDS: [&str; 12] = [
     "deliver",
     "expire",
     "lose",
@@ -232,6 +232,7 @@ const KINDS: [&str; 11] = [
     "tick",
     "pause",
     "resume",
+    "jump",
 ];
 
 fn kind(action: &Action) -> usize {
@@ -247,6 +248,7 @@ fn kind(action: &Action) -> usize {
         Action::Tick => 8,
         Action::Pause(_) => 9,
         Action::Resume(_) => 10,
+        Action::Jump(..) => 11,
     }
 }
 

@@ -21,8 +21,8 @@ use crate::words::instead_of;
 use crate::world::World;
 pub(crate) use beliefs::agreed;
 use beliefs::{
-    agreement, at_most_one_leader, decided, follower_bound, led, on_the_highest, one_live_leader,
-    succession, validity,
+    agreement, at_most_one_leader, connected_majority_agrees, decided, follower_bound, led,
+    majority_is_connected, on_the_highest, one_live_leader, succession, validity,
 };
 use std::borrow::Cow;
 
@@ -121,6 +121,18 @@ fn liveness() -> Vec<Property> {
             premise: None,
             temporal: Temporal::Liveness(Liveness::EventuallyAlways(World(|_, state| {
                 one_live_leader(state)
+            }))),
+        },
+        Property {
+            name: "majority-settles",
+            formula: "◇□ (some majority is up and connected ⇒ ∃ such a majority M, up l: ∀ i ∈ M: \
+                      leader(i) = l)",
+            meaning: "if a majority stays up and connected, in the end one agrees on a live \
+                      leader, for good",
+            by_default: false,
+            premise: Some(("a majority is up and connected", World(majority_is_connected))),
+            temporal: Temporal::Liveness(Liveness::EventuallyAlways(World(|world, state| {
+                !majority_is_connected(world, state) || connected_majority_agrees(world, state)
             }))),
         },
         Property {

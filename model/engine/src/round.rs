@@ -224,10 +224,12 @@ impl Walk<'_> {
     fn expiry(&self, wanted: impl Fn((Id, bool)) -> bool) -> Option<Action> {
         let mut enabled = Vec::new();
         self.world.enabled(&self.state, &mut enabled);
-        let timers = self.world.machine().timers();
-        let detector = |timer: Timer| matches!(timers[timer.place()].wait, Some(Wait::Detector(_)));
+        let detector = |id: Id, timer: Timer| {
+            let rules = &self.world.machine().timers_of(id)[timer.place()];
+            matches!(rules.wait, Some(Wait::Detector(_)))
+        };
         enabled.into_iter().find(|action| match action {
-            Action::Expire { id, timer, early: false } => wanted((*id, detector(*timer))),
+            Action::Expire { id, timer, early: false } => wanted((*id, detector(*id, *timer))),
             _ => false,
         })
     }

@@ -134,15 +134,26 @@ pub enum Event {
     Pause,
     /// The process went on.
     Resume,
-    /// A link was cut in both directions.
+    /// A link was cut.
     Cut {
-        /// The ends of the link, the lower id first.
+        /// The ends of the link, the lower id first, or if it is one way, the sender.
         link: [Id; 2],
+        /// Whether one direction was cut, and the other was not.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        one_way: bool,
     },
     /// A link works again.
     Heal {
-        /// The ends of the link, the lower id first.
+        /// The ends of the link, as in a cut.
         link: [Id; 2],
+        /// Whether only one direction healed.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        one_way: bool,
+    },
+    /// The clock of the process jumped.
+    Jump {
+        /// The number of ticks by which it jumped: ahead, or if it is negative, back.
+        by: i16,
     },
     /// A tick passed.
     Tick,

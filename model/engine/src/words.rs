@@ -36,6 +36,14 @@ pub fn label_of(message: &serde_json::Value) -> String {
     }
 }
 
+/// Returns what a clock does that jumps by so many ticks, ahead or, if they are negative, back.
+#[must_use]
+pub fn jumps(by: i16) -> String {
+    let (way, ticks) = (if by < 0 { "back" } else { "ahead" }, by.unsigned_abs());
+    let s = if ticks == 1 { "" } else { "s" };
+    format!("jumps {way} by {ticks} tick{s}")
+}
+
 fn capitals(name: &str) -> String {
     name.to_uppercase().replace('-', "_")
 }

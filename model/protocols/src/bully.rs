@@ -103,6 +103,7 @@ impl Protocol for Bully {
     const RULES: fn() -> Vec<Rule> = Rule::all_of::<Self>;
 
     const OPTIONS: Options<Self> = Options {
+        own: rules::OWN,
         begins_election: |_, _, effects| effects.contains(&Effect::Arm(Timer::Election)),
         ..Options::NONE
     };

@@ -149,6 +149,8 @@ impl Protocol for Lease {
         services: Services { count: 1, crash: |rules| rules.store != StoreFault::Lives },
         canonicalize: Some(symmetry::canonicalize),
         within_bounds: Some(symmetry::WITHIN),
+        // A client's, not the store's.
+        own: &["count", "acquire", "answers", "renewal", "expiry", "release"],
         ..Options::NONE
     };
 

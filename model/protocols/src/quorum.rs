@@ -262,9 +262,12 @@ impl Protocol for Quorum {
     const OPTIONS: Options<Self> = Options {
         // With preemption, the highest in the end; until then, others may lead and be followed.
         elects: |_| Elects::Any,
+        // By the first list; with lists that change, a later one may have others.
+        voters: |rules, nodes| rules.voters_of(&Process::default(), nodes),
         canonicalize: Some(symmetry::canonicalize),
         within_bounds: Some(symmetry::WITHIN),
         fits: rules::fits,
+        own: rules::OWN,
         agrees_within: Some(durations::agrees_within),
         begins_election,
         ..Options::NONE

@@ -142,6 +142,7 @@ impl Protocol for RaftElection {
         canonicalize: Some(symmetry::canonicalize),
         within_bounds: Some(symmetry::WITHIN),
         fits: rules::fits,
+        own: rules::OWN,
         // It promises one leader in each term.
         not_promised: &["at-most-one-leader"],
         begins_election,

@@ -168,10 +168,12 @@ impl Departure {
                     || scenario.timing == Timing::Asynchronous
                     || timed.is_some_and(|timed| timed.delay == Delay::Unbounded)
             }
-            Departure::Cut => faults.cuts > 0,
+            Departure::Cut => faults.cuts > 0 || faults.one_way_cuts > 0,
             Departure::MissingLink => !scenario.missing.is_empty(),
             Departure::Pause => faults.pauses > 0,
-            Departure::Drift => timed.is_some_and(|timed| !timed.drift.is_none()),
+            Departure::Drift => {
+                faults.jumps > 0 || timed.is_some_and(|timed| !timed.drift.is_none())
+            }
             Departure::AllStart => scenario.start == Start::Cold,
             Departure::AllNotice | Departure::LateRecovery | Departure::CrashInElection => false,
         }

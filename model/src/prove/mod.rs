@@ -40,6 +40,12 @@ pub const PROTOCOLS: [&str; 3] = [RaftElection::NAME, Quorum::NAME, Lease::NAME]
 pub fn parts(machine: &dyn Machine) -> Result<Vec<Part>, String> {
     let name = machine.protocol().name();
     let rules = machine.rules();
+    if let Some(id) = machine.own().first() {
+        return Err(format!(
+            "a proof is for every number of processes, which all have the same rules; leave out \
+             what is said of process {id} alone"
+        ));
+    }
     if let Some(rules) = rules.downcast_ref() {
         Ok(raft_election::parts(rules))
     } else if let Some(rules) = rules.downcast_ref() {

@@ -10,7 +10,7 @@ use bellwether_model::property::{self, AGREED_WITHIN, Liveness, Temporal};
 use bellwether_model::world::Condition;
 use bellwether_model::world::State;
 use bellwether_model::world::World;
-use bellwether_model::world::{Faults, Heals, Scenario, Start, Timed, Timing};
+use bellwether_model::world::{Faults, Heals, Recovers, Scenario, Start, Timed, Timing};
 use proptest::prelude::*;
 use std::collections::HashMap;
 
@@ -27,6 +27,8 @@ struct Graph {
     next: Vec<Vec<(usize, bool)>>,
     /// Whether a cut link is still to heal.
     broken: Vec<bool>,
+    /// Whether a process is down that can still recover.
+    down: Vec<bool>,
     /// Whether some action leads beyond the bounds.
     leaves: bool,
 }
@@ -34,12 +36,14 @@ struct Graph {
 impl Graph {
     fn of(world: &World) -> Graph {
         let states = vec![world.initial()];
-        let mut graph = Graph { states, next: Vec::new(), broken: Vec::new(), leaves: false };
+        let (next, broken, down) = (Vec::new(), Vec::new(), Vec::new());
+        let mut graph = Graph { states, next, broken, down, leaves: false };
         let mut known: HashMap<State, usize> = HashMap::from([(world.initial(), 0)]);
         while let Some(state) = graph.states.get(graph.next.len()).cloned() {
             let actions = world.actions(&state);
             let named: Vec<_> = actions.iter().map(ToString::to_string).collect();
             graph.broken.push(named.iter().any(|name| name.ends_with(" heals")));
+            graph.down.push(named.iter().any(|name| name.ends_with(" recovers")));
             let mut next = Vec::new();
             for (action, name) in actions.iter().zip(&named) {
                 let after = world.apply(&state, action).state;
@@ -72,8 +76,10 @@ impl Graph {
 
     /// Whether some execution that ticks for ever is wrong again and again: some tick lies on a way
     /// round through a wrong state. By definition, and so slowly.
-    fn is_wrong_for_ever(&self, wrong: impl Fn(&State) -> bool, must_heal: bool) -> bool {
-        let allowed = |at: usize| !(must_heal && self.broken[at]);
+    fn is_wrong_for_ever(&self, wrong: impl Fn(&State) -> bool, of: &Scenario) -> bool {
+        let must_heal = of.heals == Heals::Must;
+        let must_recover = of.recovers == Recovers::Must;
+        let allowed = |at: usize| !(must_heal && self.broken[at] || must_recover && self.down[at]);
         let mut forth: Vec<Vec<usize>> = vec![Vec::new(); self.states.len()];
         let mut back = forth.clone();
         for (from, next) in self.next.iter().enumerate().filter(|&(from, _)| allowed(from)) {
@@ -97,7 +103,7 @@ impl Graph {
 }
 
 /// What `◇□` asks of a state.
-fn lasting(world: &World, name: &str) -> Condition {
+pub(super) fn lasting(world: &World, name: &str) -> Condition {
     let asked = property::select(world, &[name.to_owned()]).expect("it exists");
     match asked[0].temporal.clone() {
         Temporal::Liveness(Liveness::EventuallyAlways(condition)) => condition,
@@ -105,23 +111,23 @@ fn lasting(world: &World, name: &str) -> Condition {
     }
 }
 
-/// Decides both properties twice, and compares them with the bounds.
+/// Decides the properties twice, and compares them with the bounds.
 pub(super) fn differ((case, more): &(Case, Vec<u8>)) -> Result<bool, String> {
     let known = case.protocol().durations();
     let ticks = |name: &str| 1 + more[known.iter().position(|one| one.name == name).unwrap_or(0)];
     let Some(case) = case.timed(delays(1, 0), ticks) else { return Ok(false) };
-    let names = ["stabilises", "settles"];
+    let names = ["stabilises", "settles", "majority-settles"];
     let Some(report) = case.check(&names, MOST) else { return Ok(false) };
     let world = case.world().expect("it was searched");
     let graph = Graph::of(&world);
     if graph.leaves {
         return Ok(false);
     }
-    let must_heal = case.scenario.heals == Heals::Must;
     for decision in &report.decisions {
         let name = decision.property.name;
         let condition = lasting(&world, name);
-        let wrong = graph.is_wrong_for_ever(|state| !condition.holds(&world, state), must_heal);
+        let wrong =
+            graph.is_wrong_for_ever(|state| !condition.holds(&world, state), &case.scenario);
         if wrong != (decision.verdict == Verdict::Violated) {
             return Err(format!("{name}: {:?}, by definition {wrong}: {case:?}", decision.verdict));
         }

@@ -8,8 +8,8 @@ use bellwether_model::property::{self, Kind};
 use bellwether_model::protocol::REGISTRY;
 use bellwether_model::world::World;
 use bellwether_model::world::{
-    Budget, Delay, DeliveryFairness, Drift, Durations, Faults, Heals, Missing, Network, Scenario,
-    Slow, Start, Symmetry, Timed, Timing, WorldError,
+    Budget, Delay, DeliveryFairness, Drift, Durations, Faults, Heals, Missing, Network, Recovers,
+    Scenario, Slow, Start, Symmetry, Timed, Timing, WorldError,
 };
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
@@ -148,7 +148,7 @@ fn rules(protocols: Vec<&'static str>) -> impl Strategy<Value = ProtocolArgs> {
 
 /// A few faults, of any kinds.
 fn faults() -> impl Strategy<Value = Faults> {
-    let faults: [fn(&mut Faults); 8] = [
+    let faults: [fn(&mut Faults); 9] = [
         |f| f.crashes += 1,
         |f| f.crashes += 1,
         |f| f.recoveries += 1,
@@ -156,6 +156,7 @@ fn faults() -> impl Strategy<Value = Faults> {
         |f| f.losses = Budget::AtMost(1),
         |f| f.duplicates = 1,
         |f| f.cuts = 1,
+        |f| f.one_way_cuts += 1,
         |f| f.suspicions = 1,
     ];
     prop::collection::vec(select(faults.to_vec()), 0..=3).prop_map(|struck| {
@@ -172,17 +173,23 @@ fn surrounding() -> impl Strategy<Value = Scenario> {
     let timing = select(vec![Timing::Perfect, Timing::Perfect, Timing::Asynchronous]);
     let start = select(vec![Start::Converged, Start::Converged, Start::Cold]);
     let heals = select(vec![Heals::May, Heals::Must]);
+    let recovers = select(vec![Recovers::May, Recovers::Must]);
+    let repairs = (heals, recovers);
     let fairness = select(vec![DeliveryFairness::Weak, DeliveryFairness::Strong]);
     let missing = select(vec![Missing::NONE, Missing::NONE, Missing::NONE, link("2>1")]);
     let nodes = select(vec![2, 2, 3_usize]);
-    (nodes, faults(), network, timing, start, (heals, fairness, missing), 1..=2_usize).prop_map(
-        |(nodes, faults, network, timing, start, (heals, fairness, missing), capacity)| {
-            let capacity = (timing == Timing::Asynchronous || faults.cuts > 0).then_some(capacity);
+    (nodes, faults(), network, timing, start, (repairs, fairness, missing), 1..=2_usize).prop_map(
+        |(nodes, faults, network, timing, start, (repairs, fairness, missing), capacity)| {
+            let (heals, recovers) = repairs;
+            let cut = (faults.cuts, faults.one_way_cuts) != (0, 0);
+            let capacity = (timing == Timing::Asynchronous || cut).then_some(capacity);
             let symmetry = Symmetry::Reduced;
             Scenario {
                 nodes,
                 faults,
                 heals,
+                recovers,
+                jump: 0,
                 fairness,
                 missing,
                 network,

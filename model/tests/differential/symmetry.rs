@@ -20,7 +20,7 @@ fn may_miss(case: &Case, kind: Kind) -> bool {
 }
 
 /// Compares both; whether they could be.
-fn differ(case: &Case) -> Result<bool, String> {
+pub(super) fn differ(case: &Case) -> Result<bool, String> {
     let with = |symmetry| {
         let report = case.with(Scenario { symmetry, ..case.scenario }).check(&[], MOST)?;
         report.bounds_met.is_empty().then(|| verdicts(&report))

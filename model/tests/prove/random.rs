@@ -148,8 +148,10 @@ fn scenario(draw: &mut Draw) -> Scenario {
         losses: few(2).into(),
         duplicates: few(2),
         cuts: few(2),
+        one_way_cuts: few(2),
         suspicions: few(2),
         pauses: 0,
+        jumps: 0,
     };
     let network = *draw.of(&[Network::Fifo, Network::Unordered, Network::Set]);
     let timing = *draw.of(&[Timing::Perfect, Timing::Asynchronous]);

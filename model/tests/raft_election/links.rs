@@ -69,7 +69,7 @@ impl Network {
     }
 }
 
-fn logs(digits: &str) -> Logs {
+pub(super) fn logs(digits: &str) -> Logs {
     serde_json::from_value(serde_json::Value::String(digits.to_owned())).expect("digits")
 }
 

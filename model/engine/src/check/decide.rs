@@ -211,7 +211,8 @@ fn exact(
     let violations: Vec<_> = asked.iter().filter_map(PropertyQuery::violation).collect();
     let without_graph = without_graph(options);
     let edges = without_graph.is_none() && properties.iter().any(|p| p.kind() == Kind::Liveness);
-    let struck = (edges && world.has_boundary()).then(|| {
+    let asks_struck = edges && world.has_boundary() && questions.len() < MOST_QUESTIONS;
+    let struck = asks_struck.then(|| {
         questions.push(Condition::World(World::each_fault_has_struck));
         questions.len() as u32
     });
@@ -337,10 +338,15 @@ pub(super) struct PropertyQuery<'p> {
 
 impl<'p> PropertyQuery<'p> {
     pub(super) fn new(property: &'p Property, questions: &mut Vec<Condition>) -> Self {
-        let mut ask = |condition| {
-            questions.push(condition);
+        let mut ask = |condition: Condition| {
+            // Many properties have one premise.
+            let known = questions.iter().position(|question| question.is(&condition));
+            let at = known.unwrap_or_else(|| {
+                questions.push(condition);
+                questions.len() - 1
+            });
             // Bit 0 is the world's own.
-            questions.len() as u32
+            at as u32 + 1
         };
         let premise = property.premise.clone().map(|(_, premise)| ask(premise));
         PropertyQuery { property, temporal: property.temporal.clone().map(ask), premise }

@@ -4,7 +4,7 @@ use super::{Counts, Engine, Reason, Reduction, Simulation, Unfinished};
 use crate::expression::Expression;
 use crate::property::{self, Kind, Property};
 use crate::trace::{Shows, Step, Trace};
-use crate::world::{Action, Budget, Faults, Timed, World};
+use crate::world::{Action, Budget, Faults, Recovers, Timed, World};
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 use std::sync::Arc;
@@ -268,6 +268,12 @@ pub(super) fn world_entries<M: SerializeMap>(map: &mut M, world: &World) -> Resu
     map.serialize_entry("nodes", &scenario.nodes)?;
     map.serialize_entry("faults", &scenario.faults)?;
     map.serialize_entry("heals", &scenario.heals)?;
+    if scenario.recovers != Recovers::May {
+        map.serialize_entry("recovers", &scenario.recovers)?;
+    }
+    if scenario.jump > 0 {
+        map.serialize_entry("jump", &scenario.jump)?;
+    }
     map.serialize_entry("fairness", &scenario.fairness)?;
     map.serialize_entry("network", &scenario.network)?;
     let timing = TimingView { kind: scenario.timing.kind(), timed: scenario.timing.timed() };

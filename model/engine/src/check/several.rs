@@ -20,8 +20,9 @@ use super::{
 };
 use crate::property::{Liveness, Temporal};
 use crate::space::Answers;
+use crate::words::jumps;
 use crate::world::packed::Packed;
-use crate::world::{Action, Condition, Faults, Message, World};
+use crate::world::{Action, Condition, Faults, Message, Ways, World};
 use serde_json::Value;
 use std::collections::{HashSet, VecDeque};
 use std::time::Instant;
@@ -290,8 +291,11 @@ fn ends(action: &Action) -> String {
         Action::Recover(_) => "a process recovers".to_owned(),
         Action::Pause(_) => "a process is paused".to_owned(),
         Action::Resume(_) => "a process goes on".to_owned(),
-        Action::Cut(..) => "a link is cut".to_owned(),
-        Action::Heal(..) => "a link heals".to_owned(),
+        Action::Cut(_, _, Ways::Both) => "a link is cut".to_owned(),
+        Action::Cut(_, _, Ways::One) => "a link is cut in one direction".to_owned(),
+        Action::Heal(_, _, Ways::Both) => "a link heals".to_owned(),
+        Action::Heal(_, _, Ways::One) => "a link heals in one direction".to_owned(),
+        Action::Jump(_, by) => format!("a clock {}", jumps(*by)),
         Action::Tick => "a tick passes".to_owned(),
     }
 }

@@ -9,12 +9,12 @@ mod typed;
 pub mod value;
 
 pub use registry::{AnyProtocol, Entry, Registry, UnknownProtocol, VariantRow};
-pub use typed::machine;
+pub use typed::{machine, machine_of};
 pub use value::{Message, Process, Shape, Stable, Timer};
 
 use crate::protocol::{
-    Duration, Effects as TypedEffects, Elects, Envelope, Id, Misfit, Protocol, RuleError, Seen,
-    Timers, Wait,
+    Duration, Effects as TypedEffects, Elects, Envelope, Id, Ids, Misfit, Protocol, RuleError,
+    Seen, Timers, Wait,
 };
 use serde_json::Value;
 use smallvec::SmallVec;
@@ -138,6 +138,19 @@ pub struct TimerRules {
     pub time_out: bool,
 }
 
+impl TimerRules {
+    /// What the rules of one process or of another say.
+    fn or(self, other: &TimerRules) -> TimerRules {
+        TimerRules {
+            wait: self.wait.or(other.wait),
+            armed: self.armed || other.armed,
+            random: self.random || other.random,
+            time_out: self.time_out || other.time_out,
+            ..self
+        }
+    }
+}
+
 /// A protocol with its rules.
 pub trait Machine: Debug + Send + Sync {
     /// Returns the protocol.
@@ -146,8 +159,14 @@ pub trait Machine: Debug + Send + Sync {
     /// Returns what states of the protocol have in common.
     fn shape(&self) -> &'static Shape;
 
-    /// Returns the rules with their type.
+    /// Returns the rules of each process, with their type: a [`Group`](crate::protocol::Group).
+    fn group(&self) -> &dyn Any;
+
+    /// Returns the usual rules with their type: those of every process that has none of its own.
     fn rules(&self) -> &dyn Any;
+
+    /// Returns the processes that have rules of their own.
+    fn own(&self) -> Vec<Id>;
 
     /// Returns the name of the rules: the variant nearest to them, with the rules that differ.
     fn variant_name(&self) -> String;
@@ -155,7 +174,8 @@ pub trait Machine: Debug + Send + Sync {
     /// Returns the rules as JSON.
     fn json(&self) -> Value;
 
-    /// Returns the same protocol with one rule replaced.
+    /// Returns the same protocol with one rule replaced, in every process or in those that it
+    /// names, as in `2:guard`.
     ///
     /// # Errors
     /// An unknown rule or value.
@@ -171,8 +191,11 @@ pub trait Machine: Debug + Send + Sync {
     /// Returns whether the rules are the same.
     fn equals(&self, other: &dyn Machine) -> bool;
 
-    /// Returns what the rules say of each timer, by place.
+    /// Returns what the rules say of each timer, by place: those of some process.
     fn timers(&self) -> &[TimerRules];
+
+    /// Returns what the rules of process `id` say of each timer, by place.
+    fn timers_of(&self, id: Id) -> &[TimerRules];
 
     /// Returns how many times the stagger of a timer is added for a process, among `nodes` that
     /// elect.
@@ -180,6 +203,9 @@ pub trait Machine: Debug + Send + Sync {
 
     /// Returns which process is to be elected.
     fn elects(&self) -> Elects;
+
+    /// Returns those of `nodes` processes that elect that vote.
+    fn voters(&self, nodes: usize) -> Ids;
 
     /// Returns whether services crash.
     fn services_crash(&self) -> bool;

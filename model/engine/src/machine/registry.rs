@@ -1,8 +1,8 @@
 //! Protocols by name.
 
-use super::{Machine, machine};
+use super::{Machine, machine_of};
 use crate::property::{self, Property};
-use crate::protocol::{self, Duration, Protocol, Rule, RuleError};
+use crate::protocol::{self, Duration, Group, Protocol, Rule, RuleError};
 use crate::words::instead_of;
 use crate::world::Durations;
 use serde_json::Value;
@@ -22,6 +22,10 @@ pub trait AnyProtocol: Sync {
 
     /// Returns the [rules](protocol::rules) in which the variants differ.
     fn rule_rows(&self) -> Vec<Rule>;
+
+    /// Returns the names of the rules of which each process may have its
+    /// [own](protocol::Options::own) value.
+    fn own_rules(&self) -> &'static [&'static str];
 
     /// Returns the [durations](protocol::durations) that the protocol's timers take in a timed
     /// world.
@@ -50,10 +54,10 @@ pub trait AnyProtocol: Sync {
     fn not_promised(&self) -> &'static [&'static str];
 
     /// Returns the rules of the variant of this name, or of the default one, with single rules
-    /// replaced.
+    /// replaced, of all processes or of some, as in `2:guard`.
     ///
     /// # Errors
-    /// An unknown variant, rule or value; the message lists what there is.
+    /// An unknown variant, process, rule or value; the message lists what there is.
     fn rules(
         &self,
         variant: Option<&str>,
@@ -110,6 +114,10 @@ impl<P: Protocol> AnyProtocol for Entry<P> {
         protocol::rules::<P>()
     }
 
+    fn own_rules(&self) -> &'static [&'static str] {
+        P::OPTIONS.own
+    }
+
     fn durations(&self) -> Vec<&'static Duration> {
         protocol::durations::<P>()
     }
@@ -144,12 +152,12 @@ impl<P: Protocol> AnyProtocol for Entry<P> {
         overrides: &[(String, String)],
     ) -> Result<Arc<dyn Machine>, RuleError> {
         let name = variant.or(P::VARIANTS.first().map(|variant| variant.name));
-        let rules: P = protocol::variant(name.unwrap_or_default(), overrides)?;
-        Ok(machine(rules))
+        let usual: P = protocol::variant(name.unwrap_or_default(), &[])?;
+        Group::of(usual, overrides).map(machine_of)
     }
 
     fn read(&self, rules: &Value) -> Result<Arc<dyn Machine>, serde_json::Error> {
-        serde_json::from_value::<P>(rules.clone()).map(machine)
+        Group::<P>::read(rules).map(machine_of)
     }
 
     fn most(&self) -> usize {

@@ -4,8 +4,8 @@ use super::value::{Processes, Values};
 use super::{AnyProtocol, Effect, Effects, Entry, Event, Local, Machine, Message, Observation};
 use super::{Process, Shape, Stable, Timer, TimerRules, typed_effects};
 use crate::protocol::{
-    self, Effect as TypedEffect, Effects as TypedEffects, Elects, Envelope, Everything, Id, Misfit,
-    Protocol, RuleError, TimerRow, View, variant_name,
+    self, Effect as TypedEffect, Effects as TypedEffects, Elects, Envelope, Everything, Group, Id,
+    Ids, Misfit, Protocol, RuleError, TimerRow, View,
 };
 use serde_json::Value;
 use smallvec::SmallVec;
@@ -13,21 +13,46 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
-/// Returns the protocol with these rules as the engine sees it.
+/// Returns the protocol with these rules, which every process follows, as the engine sees it.
 #[must_use]
 pub fn machine<P: Protocol>(rules: P) -> Arc<dyn Machine> {
+    machine_of(Group::uniform(rules))
+}
+
+/// Returns the protocol as the engine sees it, with the rules that each process follows.
+#[must_use]
+pub fn machine_of<P: Protocol>(group: Group<P>) -> Arc<dyn Machine> {
     let shape = Shape::of::<P>();
     let (processes, values) = (Processes::<P>::only(), Values::<P>::only());
-    let timers = P::TIMERS.iter().enumerate();
+    let usual = all_timers(group.usual(), shape);
+    let own: Vec<_> = group.own().map(|(id, own)| (id, all_timers(own, shape))).collect();
+    let together = own.iter().fold(usual.clone(), |all, (_, own)| {
+        all.into_iter().zip(own).map(|(one, other)| one.or(other)).collect()
+    });
     Arc::new(Typed {
-        rules,
+        group,
         shape,
         processes,
         values,
-        timers: timers.map(|(place, row)| timer_rules(&rules, shape.timer(place), row)).collect(),
+        timers: GroupTimers { usual, own, together },
         crashed: processes.keep(P::Process::default()),
         blank: values.stable(P::Stable::default()),
     })
+}
+
+/// What the rules say of each timer.
+struct GroupTimers {
+    /// The usual rules.
+    usual: Vec<TimerRules>,
+    /// Those of the processes that have rules of their own.
+    own: Vec<(Id, Vec<TimerRules>)>,
+    /// Those of some process.
+    together: Vec<TimerRules>,
+}
+
+fn all_timers<P: Protocol>(rules: &P, shape: &'static Shape) -> Vec<TimerRules> {
+    let timers = P::TIMERS.iter().enumerate();
+    timers.map(|(place, row)| timer_rules(rules, shape.timer(place), row)).collect()
 }
 
 fn timer_rules<P: Protocol>(rules: &P, timer: Timer, row: &TimerRow<P>) -> TimerRules {
@@ -44,18 +69,19 @@ fn timer_rules<P: Protocol>(rules: &P, timer: Timer, row: &TimerRow<P>) -> Timer
 }
 
 struct Typed<P: Protocol> {
-    rules: P,
+    group: Group<P>,
     shape: &'static Shape,
     processes: &'static Processes<P>,
     values: &'static Values<P>,
-    timers: Vec<TimerRules>,
+    timers: GroupTimers,
     crashed: Process,
     blank: Stable,
 }
 
 impl<P: Protocol> fmt::Debug for Typed<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.rules.fmt(f)
+        fmt::Debug::fmt(self.group.usual(), f)?;
+        self.group.own().try_for_each(|(id, own)| write!(f, "; {id}: {own:?}"))
     }
 }
 
@@ -92,45 +118,63 @@ impl<P: Protocol> Machine for Typed<P> {
         self.shape
     }
 
+    fn group(&self) -> &dyn Any {
+        &self.group
+    }
+
     fn rules(&self) -> &dyn Any {
-        &self.rules
+        self.group.usual()
+    }
+
+    fn own(&self) -> Vec<Id> {
+        self.group.own().map(|(id, _)| id).collect()
     }
 
     fn variant_name(&self) -> String {
-        variant_name(&self.rules)
+        self.group.name()
     }
 
     fn json(&self) -> Value {
-        serde_json::to_value(self.rules).unwrap_or_default()
+        self.group.json()
     }
 
     fn with_rule(&self, rule: &str, value: &str) -> Result<Arc<dyn Machine>, RuleError> {
-        protocol::with_rule(self.rules, rule, value).map(machine)
+        self.group.with(rule, value).map(machine_of)
     }
 
     fn equals(&self, other: &dyn Machine) -> bool {
-        other.rules().downcast_ref() == Some(&self.rules)
+        other.group().downcast_ref() == Some(&self.group)
     }
 
     fn timers(&self) -> &[TimerRules] {
-        &self.timers
+        &self.timers.together
+    }
+
+    fn timers_of(&self, id: Id) -> &[TimerRules] {
+        let own = self.timers.own.iter().find(|(known, _)| *known == id);
+        own.map_or(&self.timers.usual, |(_, own)| own)
     }
 
     fn stagger(&self, timer: Timer, id: Id, nodes: usize) -> u8 {
         let stagger = Self::row(timer).stagger.as_ref();
-        stagger.map_or(0, |stagger| (stagger.times)(&self.rules, id, nodes))
+        stagger.map_or(0, |stagger| (stagger.times)(self.group.rules(id), id, nodes))
     }
 
     fn elects(&self) -> Elects {
-        (P::OPTIONS.elects)(&self.rules)
+        (P::OPTIONS.elects)(self.group.usual())
+    }
+
+    fn voters(&self, nodes: usize) -> Ids {
+        (P::OPTIONS.voters)(self.group.usual(), nodes)
     }
 
     fn services_crash(&self) -> bool {
-        (P::OPTIONS.services.crash)(&self.rules)
+        (P::OPTIONS.services.crash)(self.group.usual())
     }
 
     fn fits(&self, nodes: usize) -> Result<(), Misfit> {
-        (P::OPTIONS.fits)(&self.rules, nodes)
+        (P::OPTIONS.fits)(self.group.usual(), nodes)?;
+        self.group.own().try_for_each(|(_, own)| (P::OPTIONS.fits)(own, nodes))
     }
 
     fn bound(&self) -> Option<&'static str> {
@@ -139,7 +183,7 @@ impl<P: Protocol> Machine for Typed<P> {
 
     fn within(&self, process: Process, stable: Stable) -> bool {
         let within = |bound: protocol::WithinBounds<P>| {
-            (bound.within)(&self.rules, process.get::<P>(), stable.get::<P>())
+            (bound.within)(self.group.usual(), process.get::<P>(), stable.get::<P>())
         };
         P::OPTIONS.within_bounds.is_none_or(within)
     }
@@ -159,13 +203,12 @@ impl<P: Protocol> Machine for Typed<P> {
         let has = (*at.stable.get::<P>(), at.timers);
         let local = protocol::Local::new(at.id, at.nodes, has, &mut process, &mut caused);
         let mut local = local.with_run_out(at.run_out);
+        let rules = self.group.rules(at.id);
         match event {
-            Event::Converged => self.rules.converged(&mut local),
-            Event::Recover => self.rules.recover(&mut local),
-            Event::Receive(from, message) => {
-                self.rules.receive(&mut local, from, *message.get::<P>());
-            }
-            Event::Expire(timer) => self.rules.expire(&mut local, timer.get::<P>()),
+            Event::Converged => rules.converged(&mut local),
+            Event::Recover => rules.recover(&mut local),
+            Event::Receive(from, message) => rules.receive(&mut local, from, *message.get::<P>()),
+            Event::Expire(timer) => rules.expire(&mut local, timer.get::<P>()),
         }
         at.timers = local.timers();
         if process != *before {
@@ -181,12 +224,14 @@ impl<P: Protocol> Machine for Typed<P> {
     }
 
     fn may_time_out(&self, observed: &Observation<'_>, id: Id, timer: Timer) -> bool {
-        self.rules.may_time_out(&View::of(observed), id, timer.get::<P>())
+        let view = View::of(observed).of_group(&self.group);
+        self.group.rules(id).may_time_out(&view, id, timer.get::<P>())
     }
 
     fn no_news(&self, observed: &Observation<'_>, id: Id, timer: Timer) -> bool {
-        let no_news = Self::row(timer).periodic;
-        no_news.is_some_and(|no_news| no_news(&self.rules, &View::of(observed), id))
+        let (no_news, rules) = (Self::row(timer).periodic, self.group.rules(id));
+        let view = View::of(observed).of_group(&self.group);
+        no_news.is_some_and(|no_news| no_news(rules, &view, id))
     }
 
     fn waits_for_others(&self, timer: Timer, process: Process) -> bool {
@@ -206,10 +251,14 @@ impl<P: Protocol> Machine for Typed<P> {
         let typed =
             |e: &Envelope| Envelope { from: e.from, to: e.to, message: *e.message.get::<P>() };
         let mut messages: SmallVec<[Envelope<P::Message>; 20]> = flight.iter().map(typed).collect();
-        canonicalize(
-            &self.rules,
-            Everything { count, processes: &mut own, stable: &mut kept, messages: &mut messages },
-        );
+        let all = Everything {
+            count,
+            processes: &mut own,
+            stable: &mut kept,
+            messages: &mut messages,
+            group: &self.group,
+        };
+        canonicalize(self.group.usual(), all);
         for (place, own) in processes.iter_mut().zip(own) {
             if place.get::<P>() != &own {
                 *place = self.processes.keep(own);

@@ -7,6 +7,7 @@
 //! The engine has no protocol of its own; a command line is given them in a
 //! [registry](crate::machine::Registry).
 
+mod group;
 mod id;
 mod local;
 mod options;
@@ -16,6 +17,7 @@ mod view;
 
 pub use crate::temporal::Property;
 pub use bellwether_derive::RuleDocs;
+pub use group::{Group, read_ids, split_ids};
 pub use id::{Id, Ids, MAX_NODES, MAX_SEARCHED};
 pub use local::{Effect, Effects, Local, MAX_TIMERS, Timers};
 pub use options::{
@@ -253,5 +255,23 @@ pub enum RuleError {
         value: String,
         /// The reason why the rule cannot have it.
         reason: String,
+    },
+    /// What stands before the name of a rule does not name processes.
+    #[error("rule '{rule}': {reason}")]
+    Process {
+        /// The rule as it was given.
+        rule: String,
+        /// What is wrong, and what to give.
+        reason: String,
+    },
+    /// Only the whole group has the rule.
+    #[error("rule '{rule}' of {protocol} is one of the whole group: {instead}")]
+    OfAll {
+        /// The name of the protocol.
+        protocol: &'static str,
+        /// The name of the rule.
+        rule: String,
+        /// The rules that each process may have for itself, in words.
+        instead: String,
     },
 }

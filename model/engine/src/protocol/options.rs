@@ -1,12 +1,15 @@
 //! What only some protocols say.
 
-use super::{Belief, Effect, Envelope, MAX_NODES, Misfit, Protocol};
+use super::{Belief, Effect, Envelope, Group, Ids, MAX_NODES, Misfit, Protocol};
 use crate::world::Durations;
 
 /// The options of a protocol: what only some protocols say; [`Options::NONE`] says nothing.
 pub struct Options<P: Protocol> {
     /// The function that says which process the protocol is to elect.
     pub elects: fn(&P) -> Elects,
+    /// The function that says which of so many processes that elect vote, those that a majority is
+    /// one of: all, if nothing else is said.
+    pub voters: fn(&P, usize) -> Ids,
     /// The services: the processes beside those that elect.
     pub services: Services<P>,
     /// The symmetry reduction: gives states that differ only in numbers that depend on history,
@@ -23,6 +26,9 @@ pub struct Options<P: Protocol> {
     pub most: usize,
     /// The check whether the rules make sense with a number of processes that elect.
     pub fits: fn(&P, usize) -> Result<(), Misfit>,
+    /// The names of the rules of which each process may have its own value. Whatever is asked of
+    /// the whole world asks these rules of [each process](super::View::rules_of).
+    pub own: &'static [&'static str],
     /// The names of usual properties that the protocol promises in no world, such as one leader at
     /// a time where each of its groups has one.
     pub not_promised: &'static [&'static str],
@@ -55,11 +61,13 @@ impl<P: Protocol> Options<P> {
     /// The options of a protocol that elects the highest id, and says nothing else.
     pub const NONE: Options<P> = Options {
         elects: |_| Elects::Highest,
+        voters: |_, nodes| Ids::all(nodes),
         services: Services { count: 0, crash: |_| false },
         canonicalize: None,
         within_bounds: None,
         most: MAX_NODES,
         fits: |_, _| Ok(()),
+        own: &[],
         not_promised: &[],
         agrees_within: None,
         begins_election: gives_up::<P>,
@@ -102,4 +110,6 @@ pub struct Everything<'a, P: Protocol> {
     pub stable: &'a mut [P::Stable],
     /// The messages in flight.
     pub messages: &'a mut [Envelope<P::Message>],
+    /// The rules of each process.
+    pub group: &'a Group<P>,
 }

@@ -1,7 +1,7 @@
 //! A moment of the whole world, as an omniscient observer sees it. A protocol asks it only when,
 //! with perfect timing, a timer has waited long enough; a process never sees it.
 
-use super::{Id, Ids, MAX_TIMERS, Protocol, Timers};
+use super::{Group, Id, Ids, MAX_TIMERS, Protocol, Timers};
 use crate::machine::{Message, Observation};
 use std::ops::Deref;
 
@@ -62,6 +62,8 @@ impl Seen<'_> {
 pub struct View<'a, P: Protocol> {
     seen: &'a Seen<'a>,
     values: Values<'a, P>,
+    /// The rules of each process, if they are not all the same.
+    mixed: Option<&'a Group<P>>,
 }
 
 /// What processes know, store and send to each other.
@@ -117,14 +119,31 @@ impl<'a, P: Protocol> View<'a, P> {
     #[inline]
     #[must_use]
     pub fn of(observation: &'a Observation<'a>) -> Self {
-        View { seen: &observation.seen, values: Values::Kept(observation) }
+        View { seen: &observation.seen, values: Values::Kept(observation), mixed: None }
     }
 
     /// Returns the view of a moment of a part of each process, which follows another protocol than
     /// the whole.
     #[must_use]
     pub fn of_part(seen: &'a Seen<'a>, part: Part<'a, P>) -> Self {
-        View { seen, values: Values::Part(part) }
+        View { seen, values: Values::Part(part), mixed: None }
+    }
+
+    /// Returns the same moment of a group, whose processes may have rules of their own.
+    #[inline]
+    #[must_use]
+    pub fn of_group(self, group: &'a Group<P>) -> Self {
+        View { mixed: group.is_mixed().then_some(group), ..self }
+    }
+
+    /// Returns the rules of process `id`: these, unless the processes have different ones.
+    #[inline]
+    #[must_use]
+    pub fn rules_of<'r>(&self, rules: &'r P, id: Id) -> &'r P
+    where
+        'a: 'r,
+    {
+        self.mixed.map_or(rules, |group| group.rules(id))
     }
 
     /// Returns the part of the moment that has the same type for every protocol.

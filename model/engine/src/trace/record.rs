@@ -4,7 +4,7 @@ use super::wrong;
 use super::{Event, FORMAT, Fate, Flight, Header, Lifeline, Sent, Shows, Step, Trace, TraceError};
 use crate::machine::{AnyProtocol, Effect, Entry, Machine, Timer};
 use crate::protocol::{Id, Protocol};
-use crate::world::{Action, Envelope, Outcome, Scenario, State, World};
+use crate::world::{Action, Envelope, Outcome, Scenario, State, Ways, World};
 use serde::Serialize;
 use std::collections::{BTreeMap, HashSet};
 use std::hash::{BuildHasher, BuildHasherDefault};
@@ -149,7 +149,9 @@ impl<'a> Recorder<'a> {
         self.state = state;
         self.seq += 1;
         let node = actor.or(match action {
-            Action::Crash(id) | Action::Pause(id) | Action::Resume(id) => Some(*id),
+            Action::Crash(id) | Action::Pause(id) | Action::Resume(id) | Action::Jump(id, _) => {
+                Some(*id)
+            }
             Action::Deliver(e) => Some(e.to),
             _ => None,
         });
@@ -188,8 +190,9 @@ impl<'a> Recorder<'a> {
             Action::Recover(_) => Event::Recover,
             Action::Pause(_) => Event::Pause,
             Action::Resume(_) => Event::Resume,
-            Action::Cut(a, b) => Event::Cut { link: [*a, *b] },
-            Action::Heal(a, b) => Event::Heal { link: [*a, *b] },
+            Action::Cut(a, b, ways) => Event::Cut { link: [*a, *b], one_way: *ways == Ways::One },
+            Action::Heal(a, b, ways) => Event::Heal { link: [*a, *b], one_way: *ways == Ways::One },
+            Action::Jump(_, by) => Event::Jump { by: *by },
             Action::Tick => Event::Tick,
         }
     }
@@ -256,6 +259,7 @@ fn action_of(machine: &dyn Machine, step: &Step) -> Result<Action, TraceError> {
         let reason = "the step says nothing of the node that acted".to_owned();
         step.node.ok_or(TraceError::Step { step: step.seq, reason })
     };
+    let ways = |one_way| if one_way { Ways::One } else { Ways::Both };
     let envelope = |flight: &Flight| {
         let message = parsed(machine.message(&flight.message), step.seq)?;
         Ok(Envelope { from: flight.from, to: flight.to, message })
@@ -273,8 +277,9 @@ fn action_of(machine: &dyn Machine, step: &Step) -> Result<Action, TraceError> {
         Event::Recover => Action::Recover(node()?),
         Event::Pause => Action::Pause(node()?),
         Event::Resume => Action::Resume(node()?),
-        Event::Cut { link: [a, b] } => Action::Cut(*a, *b),
-        Event::Heal { link: [a, b] } => Action::Heal(*a, *b),
+        Event::Cut { link: [a, b], one_way } => Action::Cut(*a, *b, ways(*one_way)),
+        Event::Heal { link: [a, b], one_way } => Action::Heal(*a, *b, ways(*one_way)),
+        Event::Jump { by } => Action::Jump(node()?, *by),
         Event::Tick => Action::Tick,
     })
 }

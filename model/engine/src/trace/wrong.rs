@@ -35,8 +35,11 @@ const KEYS: &[(&str, Fails)] = &[
     ("losses", fails::<Budget>),
     ("duplicates", fails::<u8>),
     ("cuts", fails::<u8>),
+    ("one_way_cuts", fails::<u8>),
     ("suspicions", fails::<u8>),
     ("pauses", fails::<u8>),
+    ("jumps", fails::<u8>),
+    ("jump", fails::<u8>),
     // Of a step.
     ("seq", fails::<usize>),
     ("node", fails::<Option<Id>>),
@@ -51,7 +54,9 @@ const KEYS: &[(&str, Fails)] = &[
     ("from", fails::<Id>),
     ("to", fails::<Id>),
     ("link", fails::<[Id; 2]>),
+    ("one_way", fails::<bool>),
     ("early", fails::<bool>),
+    ("by", fails::<i16>),
     ("fate", fails::<Fate>),
     // Of a process.
     ("up", fails::<bool>),
@@ -163,7 +168,7 @@ fn found_as(found: &str) -> String {
 /// What should stand there.
 fn expected_as(expected: &str) -> &str {
     match expected {
-        "usize" | "u8" | "u16" | "u32" | "u64" => "a whole number",
+        "usize" | "u8" | "u16" | "u32" | "u64" | "i16" => "a whole number",
         "a nonzero u8" => "an id, which is 1 or more,",
         "a boolean" => "true or false",
         "a sequence" => "a list",
@@ -205,7 +210,7 @@ mod tests {
         says(
             r#"{"seq":1,"event":{"kind":"crush"}}"#,
             "\"event\": it cannot be 'crush'; did you mean 'crash'? there are: deliver, expire, \
-             lose, duplicate, crash, recover, pause, resume, cut, heal, tick",
+             lose, duplicate, crash, recover, pause, resume, cut, heal, jump, tick",
         );
         says(
             r#"{"seq":1,"event":{"kind":"cut","link":[1,true]}}"#,

@@ -3,6 +3,7 @@
 use super::Envelope;
 use crate::machine::Timer;
 use crate::protocol::Id;
+use crate::words::jumps;
 use std::fmt;
 
 /// An action: one thing that happens in a world.
@@ -31,12 +32,31 @@ pub enum Action {
     Pause(Id),
     /// A process that was paused goes on.
     Resume(Id),
-    /// The link between two processes is cut; the lower id first.
-    Cut(Id, Id),
-    /// The link between two processes works again; the lower id first.
-    Heal(Id, Id),
+    /// The link between two processes is cut; the lower id first, or if it is one direction, the
+    /// sender.
+    Cut(Id, Id, Ways),
+    /// The link between two processes works again; the ids as in a cut.
+    Heal(Id, Id, Ways),
+    /// The clock of a process jumps by so many ticks: ahead, or if they are negative, back.
+    Jump(Id, i16),
     /// The clock of a timed world goes on.
     Tick,
+}
+
+/// The directions of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Ways {
+    /// Both.
+    Both,
+    /// From the first process to the second.
+    One,
+}
+
+impl Ways {
+    /// Returns the directions, each with its sender and its receiver.
+    pub(in crate::world) fn of(self, a: Id, b: Id) -> impl Iterator<Item = (Id, Id)> {
+        [(a, b), (b, a)].into_iter().take(if self == Ways::Both { 2 } else { 1 })
+    }
 }
 
 impl Action {
@@ -53,7 +73,8 @@ impl Action {
             | Action::Pause(_)
             | Action::Resume(_)
             | Action::Cut(..)
-            | Action::Heal(..) => true,
+            | Action::Heal(..)
+            | Action::Jump(..) => true,
         }
     }
 }
@@ -80,8 +101,11 @@ impl fmt::Display for Action {
             Action::Recover(id) => write!(f, "{id} recovers"),
             Action::Pause(id) => write!(f, "{id} is paused"),
             Action::Resume(id) => write!(f, "{id} goes on"),
-            Action::Cut(a, b) => write!(f, "the link between {a} and {b} is cut"),
-            Action::Heal(a, b) => write!(f, "the link between {a} and {b} heals"),
+            Action::Cut(a, b, Ways::Both) => write!(f, "the link between {a} and {b} is cut"),
+            Action::Cut(a, b, Ways::One) => write!(f, "the link from {a} to {b} is cut"),
+            Action::Heal(a, b, Ways::Both) => write!(f, "the link between {a} and {b} heals"),
+            Action::Heal(a, b, Ways::One) => write!(f, "the link from {a} to {b} heals"),
+            Action::Jump(id, by) => write!(f, "{id}'s clock {}", jumps(*by)),
             Action::Tick => f.write_str("a tick passes"),
         }
     }

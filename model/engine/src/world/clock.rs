@@ -29,6 +29,10 @@
 //! timers. Its clocks go on, to no less than 0. When it goes on itself, all that waits for it and
 //! has no time left happens, in any order, before the clock goes on again.
 //!
+//! A clock that **jumps** moves all timers of its process by as many ticks: ahead, so that fixed
+//! ones have fewer left, at least 0, and detectors have counted more; or back. What has no time
+//! left then happens before the clock goes on, like anything else.
+//!
 //! All times are relative, so that a world stays finite; a tick at which no process waits
 //! leads back to the same state. What one process owns depends on its own steps and on ticks, with
 //! one exception: a detector's count is forgotten as soon as it may not time out.
@@ -36,7 +40,7 @@
 use super::network::Left;
 use super::places::Places;
 use super::timed::{Delay, MAX_TICKS, Timed};
-use super::{Action, State, Timing, World, WorldError};
+use super::{Action, Scenario, State, Timing, World, WorldError};
 use crate::machine::{Machine, Observation, Timer};
 use crate::protocol::{Duration, Id, Ids, MAX_TIMERS, RunOut, Timers, Wait};
 
@@ -102,7 +106,7 @@ impl Clock {
         let (mut measures, mut fixed) = (Places::of(processes), Places::of(processes));
         for id in Id::all(processes) {
             let of_one: &mut [Option<Measure>; MAX_TIMERS] = &mut measures[id.index()];
-            for (place, rules) in of_one.iter_mut().zip(machine.timers()) {
+            for (place, rules) in of_one.iter_mut().zip(machine.timers_of(id)) {
                 let Some(wait) = rules.wait else { continue };
                 let times = |by| (by, machine.stagger(rules.timer, id, nodes));
                 let more = rules.stagger.map(times).filter(|&(_, times)| times > 0);
@@ -113,13 +117,7 @@ impl Clock {
                 }
             }
         }
-        for (name, _) in timed.durations.iter() {
-            let mut waits = machine.timers().iter().filter_map(|rules| rules.wait);
-            if !waits.any(|wait| wait.duration() == name) {
-                let name = name.to_owned();
-                return Err(WorldError::UnusedDuration { name, protocol });
-            }
-        }
+        each_is_used(machine, timed, processes)?;
         Ok(Clock { timed, measures, fixed })
     }
 
@@ -161,6 +159,25 @@ impl Clock {
     }
 }
 
+/// Whether clocks can jump as the scenario says.
+pub(super) fn check_jumps(clock: Option<&Clock>, scenario: &Scenario) -> Result<(), WorldError> {
+    let (jumps, jump) = (scenario.faults.jumps, scenario.jump);
+    let Some(clock) = clock.filter(|_| jumps > 0) else {
+        return if jumps > 0 { Err(WorldError::JumpsUntimed) } else { Ok(()) };
+    };
+    if jump == 0 {
+        return Err(WorldError::NoJump);
+    }
+    check("jump", jump, 1)?;
+    let latest = |measure: &Measure| match *measure {
+        Measure::Fixed { latest, .. } => u32::from(latest),
+        Measure::Detector(_) => 0,
+    };
+    let longest = clock.measures.iter().flatten().flatten().map(latest).max().unwrap_or(0);
+    let ticks = longest + u32::from(jumps) * u32::from(jump);
+    if ticks > u32::from(u8::MAX) { Err(WorldError::JumpsTooFar { jump, ticks }) } else { Ok(()) }
+}
+
 fn check_messages(timed: Timed) -> Result<(), WorldError> {
     match timed.delay {
         Delay::AtMost(ticks) => check("delay", ticks, 1)?,
@@ -183,23 +200,49 @@ fn check(flag: &str, ticks: u8, least: u8) -> Result<(), WorldError> {
 /// Whether every duration that a timer takes by these rules is given; if not, all that are missing.
 fn all_are_given(machine: &dyn Machine, timed: Timed, nodes: usize) -> Result<(), WorldError> {
     let mut missing = Vec::new();
-    for rules in machine.timers() {
-        let duration = match rules.wait {
-            Some(Wait::Fixed(duration) | Wait::Detector(duration)) => duration,
-            None => continue,
-        };
-        let staggers = |_: &&Duration| {
-            Id::all(nodes + machine.shape().services())
-                .any(|id| machine.stagger(rules.timer, id, nodes) > 0)
-        };
-        let by = rules.stagger.filter(staggers);
-        for &Duration { name, meaning, .. } in [Some(duration), by].into_iter().flatten() {
-            if timed.durations.get(name).is_none() && !missing.contains(&(name, meaning)) {
-                missing.push((name, meaning));
+    for place in 0..machine.timers().len() {
+        for id in Id::all(nodes + machine.shape().services()) {
+            let rules = &machine.timers_of(id)[place];
+            let duration = match rules.wait {
+                Some(Wait::Fixed(duration) | Wait::Detector(duration)) => duration,
+                None => continue,
+            };
+            let by = rules.stagger.filter(|_| machine.stagger(rules.timer, id, nodes) > 0);
+            for &Duration { name, meaning, .. } in [Some(duration), by].into_iter().flatten() {
+                if timed.durations.of_process(name, id).is_none()
+                    && !missing.contains(&(name, meaning))
+                {
+                    missing.push((name, meaning));
+                }
             }
         }
     }
     if missing.is_empty() { Ok(()) } else { Err(WorldError::NoDuration { missing }) }
+}
+
+/// Refuses a duration that no timer takes by these rules, or none of the process that has it of its
+/// own.
+fn each_is_used(machine: &dyn Machine, timed: Timed, processes: usize) -> Result<(), WorldError> {
+    let takes = |id, name: &str| {
+        let mut waits = machine.timers_of(id).iter().filter_map(|rules| rules.wait);
+        waits.any(|wait| wait.duration() == name)
+    };
+    for (name, _) in timed.durations.iter() {
+        if !Id::all(processes).any(|id| takes(id, name)) {
+            let (name, protocol) = (name.to_owned(), machine.protocol().name());
+            return Err(WorldError::UnusedDuration { name, protocol });
+        }
+    }
+    for (name, id, ticks) in timed.durations.own() {
+        let name = || name.to_owned();
+        if id.index() >= processes {
+            return Err(WorldError::NoSuchProcess { name: name(), id, ticks, processes });
+        }
+        if !takes(id, &name()) {
+            return Err(WorldError::UnusedOwnDuration { name: name(), id, ticks });
+        }
+    }
+    Ok(())
 }
 
 /// How a timer of `id` measures time that waits as long as `wait` says, and a fixed one so much
@@ -212,7 +255,7 @@ fn measure(
 ) -> Result<Measure, WorldError> {
     let given = |&Duration { name, meaning, .. }: &'static Duration| {
         let missing = || WorldError::NoDuration { missing: vec![(name, meaning)] };
-        timed.durations.get(name).ok_or_else(missing)
+        timed.durations.of_process(name, id).ok_or_else(missing)
     };
     let (duration, least) = match wait {
         Wait::Fixed(duration) => (duration, 1),
@@ -346,6 +389,24 @@ impl World {
         }
         if self.scenario.network == super::Network::Set {
             state.merge();
+        }
+    }
+
+    /// The clock of a process jumps: its fixed timers have fewer ticks left, or more, and its
+    /// detectors have counted more, or fewer. What must have happened by then happens now.
+    pub(super) fn jump(&self, state: &mut State, id: Id, by: i16) {
+        let Some(clock) = &self.clock else { return };
+        let moved = |shows: u8, by: i16, most: u8| {
+            let moved = (i16::from(shows) + by).clamp(0, i16::from(most));
+            u8::try_from(moved).unwrap_or(most)
+        };
+        for timer in state.armed(id) {
+            let shows = state.clock(id, timer).unwrap_or(0);
+            let shows = match clock.measure((id, timer)) {
+                Measure::Fixed { .. } => moved(shows, -by, u8::MAX),
+                Measure::Detector(most) => moved(shows, by, most),
+            };
+            state.set_clock(id, timer, shows);
         }
     }
 

@@ -34,9 +34,20 @@ impl Condition {
     #[must_use]
     pub fn own<P: Protocol>(judge: Judge<P>) -> Condition {
         Condition::Own(Arc::new(move |world, state| {
-            let rules = world.rules().expect("what only one protocol is asked, its worlds are");
-            judge(rules, &View::of(&world.view(state)))
+            let group =
+                world.group::<P>().expect("what only one protocol is asked, its worlds are");
+            judge(group.usual(), &View::of(&world.view(state)).of_group(group))
         }))
+    }
+
+    /// Whether both are one condition; of two that were made apart this says no.
+    #[must_use]
+    pub(crate) fn is(&self, other: &Condition) -> bool {
+        match (self, other) {
+            (Condition::World(one), Condition::World(other)) => std::ptr::fn_addr_eq(*one, *other),
+            (Condition::Own(one), Condition::Own(other)) => Arc::ptr_eq(one, other),
+            _ => false,
+        }
     }
 
     /// Whether this can be asked of every protocol, and does not ask which messages are in flight,

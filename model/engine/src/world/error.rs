@@ -42,6 +42,32 @@ pub enum WorldError {
     /// A rule has a value that makes no sense with this number of processes.
     #[error(transparent)]
     Rule(#[from] Misfit),
+    /// A process that does not exist, or is none of those that elect, has rules of its own.
+    #[error("--rule {id}:RULE=VALUE: only the processes 1 to {nodes} elect; give one of them")]
+    NoSuchMember {
+        /// The process.
+        id: Id,
+        /// The number of processes that elect.
+        nodes: usize,
+    },
+    /// A process that does not exist has a duration of its own.
+    #[error("--{name} {id}={ticks}: there are only the ids 1 to {processes}; give one of them")]
+    NoSuchProcess {
+        /// The name of the duration.
+        name: String,
+        /// The process.
+        id: Id,
+        /// The number of ticks.
+        ticks: u8,
+        /// The number of processes.
+        processes: usize,
+    },
+    /// Processes with rules of their own do not agree at the beginning.
+    #[error(
+        "by these rules the processes do not agree at the beginning, as in a converged start they \
+         have; use --start cold"
+    )]
+    NotConverged,
     /// A missing or slow link is of a process that does not exist.
     #[error("--{flag} '{link}': there are only the ids 1 to {processes}; give two of them")]
     NoSuchLink {
@@ -86,6 +112,24 @@ pub enum WorldError {
     PausesUntimed {
         /// The timing of the world.
         timing: &'static str,
+    },
+    /// Clocks jump where there are none.
+    #[error("--jumps: only a timed world has clocks that can jump; add --timing timed")]
+    JumpsUntimed,
+    /// Clocks jump, and it is not said how far.
+    #[error("--jumps: how far does a clock jump? give --jump TICKS")]
+    NoJump,
+    /// Clocks jump so far that they cannot be counted.
+    #[error(
+        "--jump {jump}: a timer could then have {ticks} ticks left, and a clock counts no more than \
+         {}; use larger ticks, or fewer jumps",
+        u8::MAX
+    )]
+    JumpsTooFar {
+        /// The number of ticks of a jump.
+        jump: u8,
+        /// The largest number of ticks that a timer could have left.
+        ticks: u32,
     },
     /// The capacity is such that nothing fits on a link.
     #[error("--capacity 0 lets no message be sent; give at least 1")]
@@ -177,6 +221,16 @@ pub enum WorldError {
         name: String,
         /// The name of the protocol.
         protocol: &'static str,
+    },
+    /// A process has a duration of its own that nothing takes there.
+    #[error("--{name} {id}={ticks} has no effect: no timer of process {id} takes it; leave it out")]
+    UnusedOwnDuration {
+        /// The name of the duration.
+        name: String,
+        /// The process.
+        id: Id,
+        /// The number of ticks.
+        ticks: u8,
     },
     /// The protocol does not say how its timers measure time.
     #[error(

@@ -12,14 +12,14 @@
 //! is all: an expiry or a delivery of which the clock does not wait for is owed by nothing, however
 //! often it is possible. Only a message without a largest delay is owed as elsewhere.
 
-use super::{Action, DeliveryFairness, Heals, State, World};
+use super::{Action, DeliveryFairness, Heals, Recovers, State, World};
 use crate::machine::Effect;
 use crate::space::Fairness;
 
 impl World {
     /// Returns whether `action` is fair in some state, so that it happens in the end if it stays
     /// possible: deliveries, expiries that are due, ticks, that a paused process goes on, and if
-    /// links must heal, that. Faults are not.
+    /// links must heal or processes recover, that. Faults are not.
     #[inline]
     #[must_use]
     pub fn is_fair(&self, action: &Action) -> bool {
@@ -29,6 +29,7 @@ impl World {
             | Action::Resume(_)
             | Action::Tick => true,
             Action::Heal(..) => self.scenario.heals == Heals::Must,
+            Action::Recover(_) => self.scenario.recovers == Recovers::Must,
             _ => false,
         }
     }
@@ -57,7 +58,9 @@ impl World {
         match *action {
             _ if !self.is_fair(action) => Fairness::None,
             Action::Deliver(_) if self.insists() => Fairness::Strong,
-            Action::Expire { timer, .. } if self.machine.timers()[timer.place()].random => {
+            Action::Expire { id, timer, .. }
+                if self.machine.timers_of(id)[timer.place()].random =>
+            {
                 Fairness::Strong
             }
             _ => Fairness::Weak,

@@ -31,7 +31,7 @@ mod timed;
 
 pub use crate::machine::{Effect, Effects, Message, Process, Stable, Timer};
 pub use crate::protocol::Envelope;
-pub use action::Action;
+pub use action::{Action, Ways};
 pub use boundary::{Boundary, Exceeded};
 pub use budget::Budget;
 pub use condition::{Condition, Reads};
@@ -39,14 +39,16 @@ pub use dead::NotReduced;
 pub use drift::Drift;
 pub use error::WorldError;
 pub use missing::Missing;
-pub use scenario::{DeliveryFairness, Faults, Heals, Network, Scenario, Start, Symmetry, Timing};
+pub use scenario::{
+    DeliveryFairness, Faults, Heals, Network, Recovers, Scenario, Start, Symmetry, Timing,
+};
 pub use slow::Slow;
 pub use state::State;
 pub use step::Outcome;
 pub use timed::{Delay, Durations, MAX_TICKS, Timed};
 
 use crate::machine::{Machine, TimerRules, machine};
-use crate::protocol::{Belief, Id, Ids, MAX_NODES, MAX_SEARCHED, Protocol};
+use crate::protocol::{Belief, Group, Id, Ids, MAX_NODES, MAX_SEARCHED, Protocol};
 use clock::Clock;
 use dead::Dead;
 use places::Places;
@@ -93,6 +95,9 @@ impl World {
         if nodes > most {
             return Err(WorldError::NoRoom { protocol, nodes, most });
         }
+        if let Some(id) = machine.own().into_iter().find(|id| id.index() >= nodes) {
+            return Err(WorldError::NoSuchMember { id, nodes });
+        }
         machine.fits(nodes)?;
         let unreachable = scenario.missing.places(nodes + services)?;
         if scenario.faults.duplicates > 0 && scenario.network == Network::Set {
@@ -116,13 +121,29 @@ impl World {
         }
         let timed = scenario.timing.timed();
         let clock = timed.map(|timed| Clock::of(&*machine, timed, nodes)).transpose()?;
+        clock::check_jumps(clock.as_ref(), &scenario)?;
         let leads_initially = Ids::NONE;
         let mut world =
             World { machine, scenario, clock, unreachable, leads_initially, dead: None };
         let initial = world.initial();
         let leads = |id: &Id| initial.belief(*id) == Some(Belief::Leads);
         world.leads_initially = initial.members().filter(leads).collect();
+        if scenario.start == Start::Converged && !world.machine.own().is_empty() {
+            world.has_converged(&initial)?;
+        }
         Ok(world)
+    }
+
+    /// Refuses a group that does not agree at first, because some of its processes go by other
+    /// rules. What a process believes that has just started is nothing.
+    fn has_converged(&self, initial: &State) -> Result<(), WorldError> {
+        let is_first = |id| self.leads_initially.iter().eq([id]);
+        let agrees = |id| match initial.belief(id) {
+            Some(Belief::Leads) => is_first(id),
+            Some(Belief::Follows(leader)) => is_first(leader),
+            Some(Belief::Undecided) | None => true,
+        };
+        if initial.members().all(agrees) { Ok(()) } else { Err(WorldError::NotConverged) }
     }
 
     /// Checks that the world is not too large for an exhaustive search.
@@ -143,7 +164,13 @@ impl World {
         &self.machine
     }
 
-    /// Returns the rules, if they are of this protocol.
+    /// Returns the rules of each process, if they are of this protocol.
+    #[must_use]
+    pub fn group<P: Protocol>(&self) -> Option<&Group<P>> {
+        self.machine.group().downcast_ref()
+    }
+
+    /// Returns the usual rules, if they are of this protocol.
     #[must_use]
     pub fn rules<P: Protocol>(&self) -> Option<&P> {
         self.machine.rules().downcast_ref()
@@ -180,7 +207,13 @@ impl World {
         Id::all(self.scenario.nodes + services)
     }
 
-    /// The pairs between which there is a link that can be cut.
+    /// The directions of links that can be cut.
+    fn directions(&self) -> impl Iterator<Item = (Id, Id)> + use<'_> {
+        let all = self.ids().flat_map(|from| self.ids().map(move |to| (from, to)));
+        all.filter(move |&(from, to)| from != to && !self.unreachable[from.index()].contains(to))
+    }
+
+    /// The pairs between which there is a link that can be cut, in both directions.
     fn pairs(&self) -> impl Iterator<Item = (Id, Id)> + use<'_> {
         let pairs =
             self.ids().flat_map(|a| self.ids().filter(move |&b| b > a).map(move |b| (a, b)));

@@ -3,7 +3,7 @@
 
 use super::clock::Due;
 use super::network::deliverable;
-use super::{Action, Heals, State, World};
+use super::{Action, Heals, Recovers, State, Ways, World};
 use crate::machine::{Observation, Timer};
 use crate::protocol::Id;
 use std::convert::Infallible;
@@ -57,8 +57,19 @@ impl World {
         if may.cuts > 0 {
             self.each_cut_and_heal(state, &mut take)?;
         }
+        if may.one_way_cuts > 0 {
+            self.each_one_way_cut_and_heal(state, &mut take)?;
+        }
         if may.pauses > 0 {
             self.each_pause_and_resume(state, &mut take)?;
+        }
+        if spent.jumps < may.jumps {
+            // Where no timer runs, there is nothing that a clock says.
+            for id in self.ids().filter(|&id| state.armed(id).next().is_some()) {
+                let by = i16::from(self.scenario.jump);
+                take(Next::One(Action::Jump(id, by)))?;
+                take(Next::One(Action::Jump(id, -by)))?;
+            }
         }
         Ok(())
     }
@@ -102,10 +113,28 @@ impl World {
         take: &mut impl FnMut(Next) -> Result<(), E>,
     ) -> Result<(), E> {
         for (a, b) in self.pairs() {
-            if !state.connected(a, b) {
-                take(Next::One(Action::Heal(a, b)))?;
-            } else if state.spent.cuts < self.scenario.faults.cuts {
-                take(Next::One(Action::Cut(a, b)))?;
+            match (state.connected(a, b), state.connected(b, a)) {
+                (false, false) => take(Next::One(Action::Heal(a, b, Ways::Both)))?,
+                (true, true) if state.spent.cuts < self.scenario.faults.cuts => {
+                    take(Next::One(Action::Cut(a, b, Ways::Both)))?;
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Where one direction may be cut, each heals by itself, whatever cut it.
+    fn each_one_way_cut_and_heal<E>(
+        &self,
+        state: &State,
+        take: &mut impl FnMut(Next) -> Result<(), E>,
+    ) -> Result<(), E> {
+        for (from, to) in self.directions() {
+            if !state.connected(from, to) {
+                take(Next::One(Action::Heal(from, to, Ways::One)))?;
+            } else if state.spent.one_way_cuts < self.scenario.faults.one_way_cuts {
+                take(Next::One(Action::Cut(from, to, Ways::One)))?;
             }
         }
         Ok(())
@@ -178,7 +207,8 @@ impl World {
     }
 
     /// Returns whether nothing is left to happen but faults: no message is in flight, no process is
-    /// paused, and no timer will expire by itself but heartbeats that tell no process anything new.
+    /// paused, no timer will expire by itself but heartbeats that tell no process anything new, and
+    /// no link or process is broken that must not stay so.
     #[must_use]
     pub fn is_quiescent(&self, state: &State) -> bool {
         if !state.flight.is_empty() || self.ids().any(|id| state.paused(id)) {
@@ -192,6 +222,10 @@ impl World {
             })
         };
         let healing = self.scenario.heals == Heals::Must && state.cut != self.unreachable;
-        !healing && !self.ids().any(left)
+        let left_to_recover = state.spent.recoveries < self.scenario.faults.recoveries;
+        let recovering = self.scenario.recovers == Recovers::Must
+            && left_to_recover
+            && self.ids().any(|id| !state.up(id));
+        !healing && !recovering && !self.ids().any(left)
     }
 }

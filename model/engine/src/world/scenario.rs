@@ -3,6 +3,7 @@
 
 use super::timed::Timed;
 use super::{Budget, Missing};
+use crate::words::jumps;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -23,6 +24,10 @@ pub struct Faults {
     /// The number of cuts: the link between two processes is cut, in both directions; what is in
     /// flight on it and what is sent into it is lost.
     pub cuts: u8,
+    /// The number of one-way cuts: one direction of the link between two processes is cut; what is
+    /// in flight there and what is sent there is lost, and the other direction works.
+    #[serde(skip_serializing_if = "none")]
+    pub one_way_cuts: u8,
     /// The number of false suspicions: a timer expires although what it waits for could still come
     /// (with perfect timing; with asynchronous timing this happens without bound).
     pub suspicions: u8,
@@ -30,6 +35,9 @@ pub struct Faults {
     /// happened, as if the garbage collector or the hypervisor held it; only in timed worlds.
     #[serde(skip_serializing_if = "none")]
     pub pauses: u8,
+    /// The number of jumps: the clock of one process jumps ahead or back; only in timed worlds.
+    #[serde(skip_serializing_if = "none")]
+    pub jumps: u8,
 }
 
 impl Faults {
@@ -40,28 +48,32 @@ impl Faults {
         losses: Budget::NONE,
         duplicates: 0,
         cuts: 0,
+        one_way_cuts: 0,
         suspicions: 0,
         pauses: 0,
+        jumps: 0,
     };
 
     /// Returns the budgets with their names, in the order in which they are printed.
     #[must_use]
-    pub fn named(self) -> [(&'static str, Budget); 7] {
+    pub fn named(self) -> [(&'static str, Budget); 9] {
         [
             ("crashes", self.crashes.into()),
             ("recoveries", self.recoveries.into()),
             ("losses", self.losses),
             ("duplicates", self.duplicates.into()),
             ("cuts", self.cuts.into()),
+            ("one-way-cuts", self.one_way_cuts.into()),
             ("suspicions", self.suspicions.into()),
             ("pauses", self.pauses.into()),
+            ("jumps", self.jumps.into()),
         ]
     }
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
-fn none(faults: &u8) -> bool {
-    *faults == 0
+fn none(number: &u8) -> bool {
+    *number == 0
 }
 
 impl fmt::Display for Faults {
@@ -70,12 +82,13 @@ impl fmt::Display for Faults {
             "crashes" => "crash",
             "recoveries" => "recovery",
             "losses" => "loss",
+            "one-way-cuts" => "one-way cut",
             plural => plural.trim_end_matches('s'),
         };
         let struck = self.named().into_iter().filter(|&(_, budget)| budget != Budget::NONE);
         let named = struck.map(|(name, budget)| match budget {
             Budget::AtMost(1) => format!("1 {}", one(name)),
-            _ => format!("{budget} {name}"),
+            _ => format!("{budget} {}", name.replace("one-way-", "one-way ")),
         });
         let named: Vec<_> = named.collect();
         f.write_str(if named.is_empty() { "none" } else { "" })?;
@@ -188,6 +201,18 @@ impl fmt::Display for Heals {
     }
 }
 
+/// The fate of crashed processes: whether they recover while recoveries are left.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Recovers {
+    /// A crashed process may recover at any time, or never.
+    #[default]
+    May,
+    /// As long as recoveries are left, no process stays down for ever: recovering is fair like a
+    /// delivery. If more are down than recoveries are left, which of them recover is open.
+    Must,
+}
+
 /// The fairness of links to a message that is sent again and again, where messages can be lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -242,6 +267,12 @@ pub struct Scenario {
     /// Whether cut links heal.
     #[serde(default)]
     pub heals: Heals,
+    /// Whether crashed processes recover.
+    #[serde(default, skip_serializing_if = "at_will")]
+    pub recovers: Recovers,
+    /// The number of ticks by which a clock jumps, if clocks do.
+    #[serde(default, skip_serializing_if = "none")]
+    pub jump: u8,
     /// The fairness of links to a message that is sent again and again.
     #[serde(default)]
     pub fairness: DeliveryFairness,
@@ -281,6 +312,8 @@ impl Scenario {
             nodes,
             faults: Faults::NONE,
             heals: Heals::May,
+            recovers: Recovers::May,
+            jump: 0,
             fairness: DeliveryFairness::Weak,
             missing: Missing::NONE,
             network: Network::Fifo,
@@ -302,11 +335,17 @@ impl Scenario {
 
 impl fmt::Display for Scenario {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Scenario { nodes, faults, heals, fairness, missing, network, .. } = self;
-        let Scenario { timing, start, capacity, symmetry, .. } = self;
+        let Scenario { nodes, faults, heals, recovers, jump, fairness, .. } = self;
+        let Scenario { missing, network, timing, start, capacity, symmetry, .. } = self;
         write!(f, "{nodes} nodes, {start} start; faults: {faults}")?;
         if *heals == Heals::Must {
             f.write_str(" (cut links heal in the end)")?;
+        }
+        if *recovers == Recovers::Must {
+            f.write_str(" (while recoveries are left, none stays down for ever)")?;
+        }
+        if faults.jumps > 0 {
+            write!(f, " (a clock {})", jumps(i16::from(*jump)).replace("ahead", "ahead or back"))?;
         }
         if *fairness == DeliveryFairness::Strong {
             f.write_str(" (what is sent again and again arrives)")?;
@@ -324,6 +363,11 @@ impl fmt::Display for Scenario {
         }
         Ok(())
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn at_will(recovers: &Recovers) -> bool {
+    *recovers == Recovers::May
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]

@@ -216,9 +216,9 @@ impl State {
         (self.flight, times.left) = all.into_iter().unzip();
     }
 
-    /// What is in flight between two processes is lost.
-    pub(super) fn clear(&mut self, a: Id, b: Id) {
-        let stays = |e: &Envelope| (e.from, e.to) != (a, b) && (e.from, e.to) != (b, a);
+    /// What is in flight from one process to another is lost.
+    pub(super) fn clear(&mut self, from: Id, to: Id) {
+        let stays = |e: &Envelope| (e.from, e.to) != (from, to);
         if let Some(times) = &mut self.times {
             let mut flight = self.flight.iter();
             times.left.retain(|_| flight.next().is_none_or(stays));

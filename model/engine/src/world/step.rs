@@ -1,7 +1,7 @@
 //! What follows from an action.
 
 use super::network::{self, fullest};
-use super::{Action, Boundary, Budget, Start, State, World};
+use super::{Action, Boundary, Budget, Start, State, Ways, World};
 use crate::machine::{Effect, Effects, Event, Local, Observation};
 use crate::protocol::{Envelope, Id, Ids, Seen};
 
@@ -136,19 +136,25 @@ impl World {
                 state.set_paused(id, true);
             }
             Action::Resume(id) => state.set_paused(id, false),
-            Action::Cut(a, b) => {
-                state.spent.cuts += 1;
-                self.link(state, a, b, false);
-                state.clear(a, b);
+            Action::Jump(id, by) => {
+                state.spent.jumps += 1;
+                self.jump(state, id, by);
             }
-            Action::Heal(a, b) => self.link(state, a, b, true),
+            Action::Cut(a, b, ways) => {
+                match ways {
+                    Ways::Both => state.spent.cuts += 1,
+                    Ways::One => state.spent.one_way_cuts += 1,
+                }
+                for (from, to) in ways.of(a, b) {
+                    state.set_connected(from, to, false);
+                    state.clear(from, to);
+                }
+            }
+            Action::Heal(a, b, ways) => {
+                ways.of(a, b).for_each(|(from, to)| state.set_connected(from, to, true));
+            }
             Action::Deliver(_) | Action::Expire { .. } | Action::Recover(_) | Action::Tick => {}
         }
-    }
-
-    fn link(&self, state: &mut State, a: Id, b: Id, connected: bool) {
-        state.set_connected(a, b, connected);
-        state.set_connected(b, a, connected);
     }
 
     /// A process handles one event; its effects take place in order.
@@ -199,7 +205,7 @@ impl World {
             paused: state.times.as_ref().map_or(Ids::NONE, |times| times.paused),
             may_recover: spent.recoveries < may.recoveries,
             recovered: spent.recoveries > 0,
-            lossy: (spent.losses, spent.cuts) != (Budget::NONE, 0)
+            lossy: (spent.losses, spent.cuts, spent.one_way_cuts) != (Budget::NONE, 0, 0)
                 || may.losses == Budget::Unbounded
                 || !self.scenario.missing.is_empty(),
             cut: &state.cut,

@@ -31,6 +31,20 @@ pub struct Bully {
     pub awaits: Awaits,
 }
 
+/// The rules that are a matter of each process. How leaders are watched is one of the whole group,
+/// as one process sends what another listens for.
+pub(super) const OWN: &[&str] = &[
+    "guard",
+    "t_coord",
+    "accept",
+    "announce",
+    "initiate",
+    "restart",
+    "highest",
+    "incumbent",
+    "challenged",
+];
+
 /// Whose answers time-outs wait for, with perfect timing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(rename_all = "kebab-case")]

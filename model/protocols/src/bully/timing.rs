@@ -27,16 +27,21 @@ impl Bully {
     /// it neither is in an election nor is about to be asked to start one, nor repeats that it
     /// leads, nor is a follower whose watch expires within that time.
     fn no_coordinator_can_come(&self, view: &View<'_, Self>, me: Id) -> bool {
-        let will_announce = |id: Id| match view.process(id).role {
-            Role::Candidate | Role::Waiting | Role::Asking => true,
-            Role::Leader => self.watch == Watch::Announcement,
-            Role::Follower => view.armed(id, Timer::Watch) && self.will_miss_leader(view, id),
+        let will_announce = |id: Id| {
+            let own = view.rules_of(self, id);
+            match view.process(id).role {
+                Role::Candidate | Role::Asking => true,
+                // One that waits for a COORDINATOR only may wait for ever.
+                Role::Waiting => own.t_coord,
+                Role::Leader => own.watch == Watch::Announcement,
+                Role::Follower => view.armed(id, Timer::Watch) && own.will_miss_leader(view, id),
+            }
         };
         let on_its_way = |from: Id, to: Id, m: Message| match m {
             Message::Election => from == me && self.may_answer(view, to),
             Message::Coordinator => to == me,
             // A late one does no harm, but where each T_coord may bring another they would pile up.
-            Message::Ok => to == me && self.challenged == Challenged::Answers,
+            Message::Ok => to == me && view.rules_of(self, from).challenged == Challenged::Answers,
             Message::ImBack | Message::WhoLeads => false,
         };
         !view.in_flight(on_its_way)

@@ -21,9 +21,10 @@ pub(super) fn may_time_out(rules: &Lease, view: &View<'_, Lease>, me: Id, timer:
 /// not hear of another grant, and has nothing under way to the store or the resource.
 fn lease_is_over(rules: &Lease, view: &View<'_, Lease>, store: Id) -> bool {
     let goes_on = |holder: Id| {
+        let own = view.rules_of(rules, holder);
         let sends = view.in_flight(|from, _, _| from == holder);
-        let renews = rules.renewal == Renewal::Asks && reaches(view, holder);
-        let steps_down = rules.renewal == Renewal::Asks && rules.expiry == Expiry::StepsDown;
+        let renews = own.renewal == Renewal::Asks && reaches(view, holder);
+        let steps_down = own.renewal == Renewal::Asks && own.expiry == Expiry::StepsDown;
         let leads = view.process(holder).role != Role::Follower;
         let holds = leads && (renews || steps_down);
         sends || (view.up(holder) && (holds || asks(view, holder)))

@@ -146,17 +146,6 @@ impl Quorum {
         !self.electors_of(p.state, p.nodes()).contains(p.id())
     }
 
-    /// Whether what one process sends reaches the core of another, as far as their lists go.
-    pub(super) fn talk(
-        &self,
-        (one, a): (Id, &Process),
-        (other, b): (Id, &Process),
-        n: usize,
-    ) -> bool {
-        let known = self.members_of(a, n).contains(other) && self.members_of(b, n).contains(one);
-        known && (!self.lists_apart || a.list == b.list)
-    }
-
     /// How many are a majority of those that a process takes for the voters.
     pub(super) fn enough(&self, process: &Process, nodes: usize) -> usize {
         let all = match self.observing {

@@ -68,8 +68,10 @@ pub(super) const ALL: &[Property<Judge<Quorum>>] = &[
         by_default: false,
         premise: None,
         temporal: Temporal::Always(|rules, view| {
-            let voters = rules.voters_of(&Process::default(), view.nodes);
-            rules.without_witness(voters).iter().last() == leaders(view).last()
+            let highest = view.ids().next_back();
+            let own = highest.map_or(rules, |id| view.rules_of(rules, id));
+            let voters = own.voters_of(&Process::default(), view.nodes);
+            own.without_witness(voters).iter().last() == leaders(view).last()
         }),
     },
     Property {
@@ -120,7 +122,7 @@ fn are_majority(
     of: Id,
     these: impl Iterator<Item = Id>,
 ) -> bool {
-    let voters = rules.voters_of(view.process(of), view.nodes);
+    let voters = view.rules_of(rules, of).voters_of(view.process(of), view.nodes);
     these.filter(|&id| voters.contains(id)).count() >= majority(voters.len())
 }
 

@@ -82,6 +82,39 @@ pub struct Quorum {
     pub witness: Option<Id>,
 }
 
+/// The rules that are a matter of each process. What one process does or is asked to do at some
+/// moment, and how far the search follows epochs, is one of the whole group.
+pub(super) const OWN: &[&str] = &[
+    "canvass",
+    "outrank",
+    "defers",
+    "returns",
+    "backoff",
+    "grants",
+    "promises",
+    "binds_itself",
+    "quiet",
+    "storage",
+    "count",
+    "rounds",
+    "expiry",
+    "late",
+    "deposed",
+    "answer_lower",
+    "preemption",
+    "handover",
+    "heir",
+    "absent",
+    "lists",
+    "lists_apart",
+    "lists_proven",
+    "lists_joint",
+    "newcomers_wait",
+    "observer",
+    "observing",
+    "witness",
+];
+
 /// What is wrong with the rules in a group of so many.
 pub(super) fn fits(rules: &Quorum, nodes: usize) -> Result<(), Misfit> {
     let wrong = |rule, value: &dyn ToString, instead: String| {

@@ -23,7 +23,7 @@ pub(super) const WITHIN: WithinBounds<Quorum> = WithinBounds {
 
 /// Gives epochs and rounds names that do not depend on history.
 pub(super) fn canonicalize(rules: &Quorum, all: Everything<'_, Quorum>) {
-    let Everything { count, processes, stable, messages } = all;
+    let Everything { count, processes, stable, messages, group } = all;
     let (processes, stable) = (&mut processes[..count], &mut stable[..count]);
     name_rounds(processes, stable, messages);
     if rules.epochs.is_some() {
@@ -32,7 +32,8 @@ pub(super) fn canonicalize(rules: &Quorum, all: Everything<'_, Quorum>) {
     let kept = stable.iter().map(|stable| stable.epoch);
     let written = processes.iter().filter_map(|process| Some(process.written?.epoch));
     let sent = messages.iter_mut().map(|envelope| *envelope.message.message.epoch_mut());
-    let forgotten = (rules.storage == Storage::ForgetsAll).then_some(0);
+    let forgets = |rules: &Quorum| rules.storage == Storage::ForgetsAll;
+    let forgotten = group.any(count, forgets).then_some(0);
     let names = Names::of(kept.chain(written).chain(sent).chain(forgotten));
     for stable in stable.iter_mut() {
         stable.epoch = names.name(stable.epoch);

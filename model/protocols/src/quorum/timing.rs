@@ -6,7 +6,9 @@
 //! the promises that it rested on, and only when none is left that will run out does a process
 //! canvass. One that has failed is electable again after all others have tried.
 
-use super::{Defers, Epoch, Letter, Message, Preemption, Process, Quorum, Role, Timer, known};
+use super::{
+    Canvass, Defers, Epoch, Letter, Message, Preemption, Process, Quorum, Role, Timer, known,
+};
 use bellwether_engine::protocol::{Id, View};
 
 type Moment<'a> = View<'a, Quorum>;
@@ -33,9 +35,11 @@ pub(super) fn may_time_out(rules: &Quorum, view: &Moment<'_>, me: Id, timer: Tim
         Timer::Watch => is_calm(rules, view),
         // One that a process outranks while that defers waits from then on, and so for longer.
         Timer::Coordinator => {
-            let defers = |id| id > me && view.armed(id, Timer::Coordinator);
-            let first = rules.defers == Defers::Runs || !view.ids().any(defers);
-            first && is_calm(rules, view) && !any_armed(rules, view, &[Timer::Watch])
+            let waits = |id| view.rules_of(rules, id).defers == Defers::Waits;
+            let defers = |id| id > me && view.armed(id, Timer::Coordinator) && waits(id);
+            !view.ids().any(defers)
+                && is_calm(rules, view)
+                && !any_armed(rules, view, &[Timer::Watch])
         }
         Timer::Backoff => {
             is_calm(rules, view) && !any_armed(rules, view, &[Timer::Watch, Timer::Coordinator])
@@ -67,7 +71,8 @@ fn is_calm(rules: &Quorum, view: &Moment<'_>) -> bool {
 /// Whether a process has armed one of these timers and it may expire.
 fn any_armed(rules: &Quorum, view: &Moment<'_>, timers: &[Timer]) -> bool {
     view.ids().any(|id| {
-        timers.iter().any(|&timer| view.armed(id, timer) && may_time_out(rules, view, id, timer))
+        let own = view.rules_of(rules, id);
+        timers.iter().any(|&timer| view.armed(id, timer) && may_time_out(own, view, id, timer))
     })
 }
 
@@ -114,8 +119,9 @@ fn has_news(rules: &Quorum, view: &Moment<'_>, leader: Id) -> bool {
     if !is_healthy(rules, view, leader) || view.process(leader).invited.is_some() {
         return true;
     }
-    let at_once = rules.preemption == Preemption::AtOnce;
     view.ids().filter(hearers).any(|id| {
+        let own = view.rules_of(rules, id);
+        let at_once = own.preemption == Preemption::AtOnce;
         let outranks = id > leader && is_healthy(rules, view, id);
         let challenges = at_once && outranks && view.hears(leader, id);
         let Process { role, leader: followed, joins, .. } = *view.process(id);
@@ -124,7 +130,7 @@ fn has_news(rules: &Quorum, view: &Moment<'_>, leader: Id) -> bool {
         }
         match epoch(view, id) {
             higher if higher > epoch(view, leader) => {
-                rules.answer_lower && votes(rules, view, id) && view.hears(leader, id)
+                own.answer_lower && votes(rules, view, id) && view.hears(leader, id)
             }
             same if same == epoch(view, leader) => {
                 let follows = followed == Some(leader) && !challenges;
@@ -137,13 +143,14 @@ fn has_news(rules: &Quorum, view: &Moment<'_>, leader: Id) -> bool {
 
 /// Whether a majority, itself included, acknowledges a leader's rounds.
 fn has_contact(rules: &Quorum, view: &Moment<'_>, leader: Id) -> bool {
+    let talk = |id| hears(rules, view, leader, id) && hears(rules, view, id, leader);
     let answers = |&id: &Id| {
-        let up = view.up(id) && view.links(leader, id) && talk(rules, view, leader, id);
+        let up = view.up(id) && talk(id);
         id == leader || (up && epoch(view, id) <= epoch(view, leader))
     };
-    let process = view.process(leader);
-    let electors = rules.electors_of(process, view.nodes);
-    electors.iter().filter(answers).count() >= rules.enough(process, view.nodes)
+    let (process, own) = (view.process(leader), view.rules_of(rules, leader));
+    let electors = own.electors_of(process, view.nodes);
+    electors.iter().filter(answers).count() >= own.enough(process, view.nodes)
 }
 
 /// Running again changes nothing: every process that hears it refuses it, and tells it nothing.
@@ -155,17 +162,19 @@ pub(super) fn is_refused_anyway(rules: &Quorum, view: &Moment<'_>, me: Id) -> bo
     };
     let hear = |&id: &Id| view.up(id) && hears(rules, view, id, me) && votes(rules, view, id);
     let hear = view.ids().filter(|&id| id != me).filter(hear);
-    rules.canvass == super::Canvass::Asks && hear.clone().all(refuses) && hear.count() > 0
+    let keeps = |id| view.rules_of(rules, id).canvass != Canvass::AsksAnyway && refuses(id);
+    let asks = view.rules_of(rules, me).canvass != Canvass::None;
+    asks && hear.clone().all(keeps) && hear.count() > 0
 }
 
-/// Whether what `other` sends reaches `me`, and is for it.
+/// Whether what `other` sends reaches `me`, and is for it: each has the other as a member, and both
+/// have the same list, unless `me` does not look.
 fn hears(rules: &Quorum, view: &Moment<'_>, me: Id, other: Id) -> bool {
-    view.hears(me, other) && talk(rules, view, me, other)
-}
-
-/// Whether two processes are members by one list.
-fn talk(rules: &Quorum, view: &Moment<'_>, one: Id, other: Id) -> bool {
-    rules.talk((one, view.process(one)), (other, view.process(other)), view.nodes)
+    let own = view.rules_of(rules, me);
+    let has =
+        |id, of: Id| view.rules_of(rules, id).members_of(view.process(id), view.nodes).contains(of);
+    let same = view.process(me).list == view.process(other).list;
+    view.hears(me, other) && has(me, other) && has(other, me) && (same || !own.lists_apart)
 }
 
 fn sends_rounds(view: &Moment<'_>, id: Id) -> bool {
@@ -173,14 +182,15 @@ fn sends_rounds(view: &Moment<'_>, id: Id) -> bool {
 }
 
 fn is_healthy(rules: &Quorum, view: &Moment<'_>, id: Id) -> bool {
-    let joined = known(view.process(id), view.stable(id)).joined && rules.lists_joint;
-    let may_lead = rules.candidates_of(view.process(id), view.nodes).contains(id);
-    rules.unhealthy != Some(id) && !view.armed(id, Timer::Away) && may_lead && !joined
+    let own = view.rules_of(rules, id);
+    let joined = known(view.process(id), view.stable(id)).joined && own.lists_joint;
+    let may_lead = own.candidates_of(view.process(id), view.nodes).contains(id);
+    own.unhealthy != Some(id) && !view.armed(id, Timer::Away) && may_lead && !joined
 }
 
 /// Whether a process does more than follow.
 fn votes(rules: &Quorum, view: &Moment<'_>, id: Id) -> bool {
-    rules.electors_of(view.process(id), view.nodes).contains(id)
+    view.rules_of(rules, id).electors_of(view.process(id), view.nodes).contains(id)
 }
 
 fn epoch(view: &Moment<'_>, id: Id) -> Epoch {

@@ -120,6 +120,20 @@ pub enum Promoted {
     Refuses,
 }
 
+/// The rules that are a matter of each process: all but how fresh the logs are, and which process
+/// was a learner.
+pub(super) const OWN: &[&str] = &[
+    "prevote",
+    "check_quorum",
+    "stickiness",
+    "answer_lower",
+    "storage",
+    "timeouts",
+    "unelected",
+    "returning",
+    "known_leader",
+];
+
 /// What is wrong with the rules in a group of so many: logs of processes that there are not, or
 /// more ranks than processes.
 pub(super) fn fits(rules: &RaftElection, nodes: usize) -> Result<(), Misfit> {

@@ -13,11 +13,12 @@ pub(super) const WITHIN: WithinBounds<RaftElection> = WithinBounds {
 };
 
 /// Gives all terms names that do not depend on history.
-pub(super) fn canonicalize(rules: &RaftElection, all: Everything<'_, RaftElection>) {
-    let Everything { stable, messages, .. } = all;
+pub(super) fn canonicalize(_: &RaftElection, all: Everything<'_, RaftElection>) {
+    let Everything { count, stable, messages, group, .. } = all;
     let kept = stable.iter().map(|stable| stable.term);
     let sent = messages.iter().map(|envelope| envelope.message.term());
-    let forgotten = (rules.storage == Storage::ForgetsAll).then_some(0);
+    let forgets = |rules: &RaftElection| rules.storage == Storage::ForgetsAll;
+    let forgotten = group.any(count, forgets).then_some(0);
     let names = Names::of(kept.chain(sent).chain(forgotten));
     for stable in stable.iter_mut() {
         stable.term = names.name(stable.term);

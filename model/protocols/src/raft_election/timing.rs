@@ -62,7 +62,9 @@ fn has_news(rules: &RaftElection, view: &View<'_, RaftElection>, leader: Id) -> 
     view.ids().filter(|&id| id != leader && view.up(id) && view.hears(id, leader)).any(|id| {
         let process = view.process(id);
         match term(id) {
-            higher if higher > term(leader) => rules.answer_lower && view.hears(leader, id),
+            higher if higher > term(leader) => {
+                view.rules_of(rules, id).answer_lower && view.hears(leader, id)
+            }
             same if same == term(leader) => {
                 process.role != Role::Leader && process.leader != Some(leader)
             }
@@ -76,7 +78,8 @@ fn has_contact(rules: &RaftElection, view: &View<'_, RaftElection>, leader: Id) 
     let term = |id| view.stable(id).term;
     let answers = |&id: &Id| {
         let both_ways = view.hears(leader, id) && view.hears(id, leader);
-        id == leader || (both_ways && (rules.answer_lower || term(id) <= term(leader)))
+        let answers = || view.rules_of(rules, id).answer_lower || term(id) <= term(leader);
+        id == leader || (both_ways && answers())
     };
     view.ids().filter(answers).count() >= majority(view.ids().count())
 }

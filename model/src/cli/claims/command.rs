@@ -32,8 +32,8 @@ fn one(number: u16, ask: &Ask, ran: &Ran) -> String {
                 false => format!("{from}..{to}"),
             };
             let given = scenario.timing.timed().map(|timed| timed.durations);
-            let given = given.iter().flat_map(Durations::iter);
-            let given: String = given.map(|(name, ticks)| format!(" --{name} {ticks}")).collect();
+            let given = given.iter().flat_map(Durations::words);
+            let given: String = given.map(|word| format!(" --{word}")).collect();
             let flags = WorldArgs::typed(&Scenario { timing: Timing::Perfect, ..*scenario });
             format!(
                 "{NAME} tune {} {flags} --delay {} --processing {} --find {duration} \

@@ -207,6 +207,10 @@ pub(super) fn rules(protocol: &dyn AnyProtocol) -> String {
             text += &format!("      {value}{meaning}\n");
         }
     }
+    let own = protocol.own_rules();
+    if !own.is_empty() {
+        text += &format!("Of process 2 alone (--rule 2:RULE=VALUE): {}\n", own.join(", "));
+    }
     text
 }
 

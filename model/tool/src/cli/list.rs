@@ -118,7 +118,8 @@ fn one(protocol: &dyn AnyProtocol, args: &ListArgs) -> anyhow::Result<()> {
         }
         writeln!(
             out,
-            "\nDurations in timed worlds (set with --NAME TICKS):\n{}",
+            "\nDurations in timed worlds (set with --NAME TICKS; of process 2 alone with --NAME \
+             2=TICKS):\n{}",
             table.print(args.ascii)
         )?;
     }

@@ -11,7 +11,9 @@ mod help;
 mod limit_args;
 mod list;
 mod progress;
+mod protocol_args;
 mod question;
+mod recoveries_arg;
 pub mod shown;
 mod signals;
 pub mod table;
@@ -29,14 +31,16 @@ pub use exit::Exit;
 pub use help::{About, Tells, parse};
 pub use limit_args::{LimitArgs, seconds, states};
 pub use progress::{Bar, ProgressArgs};
+pub use protocol_args::ProtocolArgs;
 pub use question::QuestionArgs;
+pub use recoveries_arg::RecoveriesArg;
 pub use signals::{stopped, tell_when_stopped};
 pub use timed_args::{DelayArg, DurationArgs, TickRange, TimedArgs, with_durations};
 pub use trace::unreadable;
 pub use usage::UsageError;
 pub use world_args::{
-    FairnessArg, HealsArg, NetworkArg, ProtocolArgs, StartArg, TimingArg, WorldArgs,
-    searchable_world, without_clock, world,
+    FairnessArg, HealsArg, NetworkArg, StartArg, TimingArg, WorldArgs, searchable_world,
+    without_clock, world,
 };
 
 use crate::report::ascii;

@@ -3,9 +3,9 @@
 
 use super::help::DURATIONS;
 use bellwether_engine::machine::Registry;
-use bellwether_engine::protocol::Duration;
+use bellwether_engine::protocol::{self, Duration, read_ids};
 use bellwether_engine::world::{Delay, Drift, Durations, MAX_TICKS, Slow, Timed, WorldError};
-use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, Id};
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, Id};
 
 /// How long everything takes, in ticks.
 #[derive(Clone, Debug, Default, Args)]
@@ -69,7 +69,7 @@ pub enum DelayArg {
     Unbounded,
 }
 
-fn ticks(text: &str) -> Result<u8, String> {
+pub(super) fn ticks(text: &str) -> Result<u8, String> {
     let known = text.parse().ok().filter(|&ticks| ticks <= MAX_TICKS);
     known.ok_or_else(|| format!("give a whole number of ticks, at most {MAX_TICKS}"))
 }
@@ -141,7 +141,7 @@ impl TimedArgs {
             (self.within.is_some(), "within"),
         ];
         let given = given.into_iter().filter_map(|(given, flag)| given.then_some(flag));
-        given.chain(self.durations.0.iter().map(|&(name, _)| name)).next().map(str::to_owned)
+        given.chain(self.durations.names()).next().map(str::to_owned)
     }
 
     /// None of the flags has a meaning in a world without a clock.
@@ -162,8 +162,8 @@ impl TimedArgs {
         if !drift.is_none() {
             flags += &format!(" --drift {drift}");
         }
-        for (name, ticks) in durations.iter() {
-            flags += &format!(" --{name} {ticks}");
+        for word in durations.words() {
+            flags += &format!(" --{word}");
         }
         flags + &within.map_or_else(String::new, |within| format!(" --within {within}"))
     }
@@ -172,29 +172,65 @@ impl TimedArgs {
 /// How long timers take: one flag for each duration of any protocol, if the command line is built
 /// [with them](with_durations).
 #[derive(Clone, Debug, Default)]
-pub struct DurationArgs(pub Vec<(&'static str, u8)>);
+pub struct DurationArgs {
+    /// The durations of all processes that have none of their own.
+    pub usual: Vec<(&'static str, u8)>,
+    /// The durations that single processes have of their own.
+    pub own: Vec<(&'static str, protocol::Id, u8)>,
+}
 
 impl DurationArgs {
     /// Returns the durations that are given.
     ///
     /// # Errors
-    /// If they are more than a protocol can have.
+    /// If one is given twice, or they are more than a protocol can have.
     pub fn durations(&self) -> Result<Durations, WorldError> {
-        Durations::of(self.0.iter().copied()).map_err(WorldError::Durations)
+        let twice = |flag: String| {
+            let wrong = "is given twice, and only one value can hold; leave one of them out";
+            WorldError::Durations(format!("--{flag} {wrong}"))
+        };
+        let mut all = Durations::NONE;
+        for &(name, ticks) in &self.usual {
+            if all.get(name).is_some() {
+                return Err(twice(name.to_owned()));
+            }
+            all = all.with(name, ticks).map_err(WorldError::Durations)?;
+        }
+        for &(name, id, ticks) in &self.own {
+            if all.own().any(|(known, whose, _)| (known, whose) == (name, id)) {
+                return Err(twice(format!("{name} {id}=...")));
+            }
+            all = all.with_own(name, id, ticks).map_err(WorldError::Durations)?;
+        }
+        Ok(all)
+    }
+
+    /// Returns the names of the durations that are given.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> {
+        let own = self.own.iter().map(|&(name, ..)| name);
+        self.usual.iter().map(|&(name, _)| name).chain(own)
     }
 }
 
-/// The value of a flag for a duration: the place and the name of the duration, and its ticks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Given(usize, &'static str, u8);
+/// The value of a flag for a duration: the place and the name of the duration, the processes that
+/// have it of their own, and its ticks.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Given(usize, &'static str, Vec<protocol::Id>, u8);
 
 impl FromArgMatches for DurationArgs {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         // No other flag has values of this type.
-        let given = |id: &Id| matches.try_get_one::<Given>(id.as_str()).ok().flatten().copied();
-        let mut all: Vec<Given> = matches.ids().filter_map(given).collect();
+        let given = |id: &Id| matches.try_get_many::<Given>(id.as_str()).ok().flatten();
+        let mut all: Vec<&Given> = matches.ids().filter_map(given).flatten().collect();
         all.sort_unstable();
-        Ok(DurationArgs(all.into_iter().map(|Given(_, name, ticks)| (name, ticks)).collect()))
+        let mut args = DurationArgs::default();
+        for &Given(_, name, ref ids, ticks) in all {
+            if ids.is_empty() {
+                args.usual.push((name, ticks));
+            }
+            args.own.extend(ids.iter().map(|&id| (name, id, ticks)));
+        }
+        Ok(args)
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
@@ -232,7 +268,14 @@ fn flag(at: usize, one: &'static Duration) -> Arg {
     if let Some(first) = help.get_mut(..1) {
         first.make_ascii_uppercase();
     }
-    let value = move |text: &str| ticks(text).map(|ticks| Given(at, one.name, ticks));
+    let value = move |text: &str| -> Result<Given, String> {
+        let (ids, text) = match text.split_once('=') {
+            Some((ids, own)) => (read_ids(ids)?, own.trim()),
+            None => (Vec::new(), text),
+        };
+        Ok(Given(at, one.name, ids, ticks(text)?))
+    };
     let arg = Arg::new(one.name).long(one.name).value_name("TICKS").value_parser(value);
-    arg.help(help).help_heading(DURATIONS).allow_negative_numbers(true)
+    let arg = arg.action(ArgAction::Append).allow_negative_numbers(true);
+    arg.help(help).help_heading(DURATIONS)
 }

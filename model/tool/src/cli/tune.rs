@@ -13,7 +13,7 @@ use bellwether_engine::machine::Machine;
 use bellwether_engine::property::{PERIODS_ACCURATE, TIMEOUTS_ACCURATE};
 use bellwether_engine::trace::{Step, Trace};
 use bellwether_engine::words::instead_of;
-use bellwether_engine::world::{Delay, Durations, MAX_TICKS, Timed, Timing};
+use bellwether_engine::world::{Delay, Durations, MAX_TICKS, Recovers, Timed, Timing};
 use clap::{Args, Command};
 use serde_json::json;
 use std::io::Write;
@@ -230,7 +230,8 @@ impl TuneArgs {
         if time_outs.is_empty() {
             return Err(anyhow!(nothing_to_find(called, rules)));
         }
-        let set = |name: &str| self.world.timed.durations.0.iter().any(|&(known, _)| known == name);
+        let given = &self.world.timed.durations.usual;
+        let set = |name: &str| given.iter().any(|&(known, _)| known == name);
         let mut sought = Vec::new();
         for name in &self.find {
             let known = time_outs.iter().copied().find(|known| known == name).ok_or_else(|| {
@@ -252,7 +253,7 @@ impl TuneArgs {
                 "every time-out is set, so there is nothing to find; leave out the one to look \
                  for: --{}; or ask with '{}' whether these are long enough",
                 time_outs.join(", --"),
-                checked(called, rules, &self.world.timed.durations.0)
+                checked(called, rules, given)
             ));
         }
         Ok(sought)
@@ -338,6 +339,12 @@ impl Answer<'_> {
         if !given.drift.is_none() {
             answer["drift"] = json!(given.drift);
         }
+        if scenario.recovers != Recovers::May {
+            answer["recovers"] = json!(scenario.recovers);
+        }
+        if scenario.jump > 0 {
+            answer["jump"] = json!(scenario.jump);
+        }
         answer
     }
 
@@ -406,7 +413,7 @@ impl Answer<'_> {
         let surrounding = surrounding.split("; timing:").next().unwrap_or_default();
         let drift = Some(given.drift).filter(|drift| !drift.is_none());
         let mut set: Vec<_> = drift.iter().map(|drift| format!("drift {drift}")).collect();
-        set.extend(given.durations.iter().map(|(name, ticks)| format!("{name} {ticks}")));
+        set.extend(given.durations.words());
         set.extend(given.within.map(|within| format!("within {within}")));
         let set = if set.is_empty() { String::new() } else { format!(" ({})", set.join(", ")) };
         format!("{surrounding}; timing: timed{set}")
@@ -449,12 +456,9 @@ impl Answer<'_> {
         let Row { delay, processing, .. } = self.rows[at];
         let (name, ticks, property) = (found.name, below.ticks, below.property.name);
         let durations = below.world.scenario().timing.timed().map(|timed| timed.durations);
-        let others: Vec<_> = durations
-            .iter()
-            .flat_map(Durations::iter)
-            .filter(|&(other, _)| other != name)
-            .map(|(other, ticks)| format!("{other} {ticks}"))
-            .collect();
+        let looked_for = format!("{name} {ticks}");
+        let words = durations.iter().flat_map(Durations::words);
+        let others: Vec<_> = words.filter(|word| *word != looked_for).collect();
         let others = if others.is_empty() { "all else".to_owned() } else { others.join(", ") };
         format!(
             "With Tm {delay} and Tp {processing}, {name} {ticks} is too short, given {others}: \

@@ -1,8 +1,9 @@
 //! The flags that describe a world; the same for every command that needs one.
 
 use super::help::DURATIONS;
+use super::timed_args::ticks;
 use super::usage::UsageError;
-use super::{DelayArg, TickRange, TimedArgs};
+use super::{DelayArg, ProtocolArgs, RecoveriesArg, TickRange, TimedArgs};
 use bellwether_engine::machine::{AnyProtocol, Machine, Registry};
 use bellwether_engine::property::{AGREED_WITHIN, Kind};
 use bellwether_engine::protocol::MAX_NODES;
@@ -28,10 +29,11 @@ pub struct WorldArgs {
           value_parser = budget, allow_negative_numbers = true)]
     pub crashes: u8,
 
-    /// How often a crashed process may recover
-    #[arg(long, default_value_t = 0, value_name = "K", help_heading = "Faults",
-          value_parser = budget, allow_negative_numbers = true)]
-    pub recoveries: u8,
+    /// How often a crashed process may recover; 'must:K': and does, while any of K is left; 'must':
+    /// the same, as often as processes may crash
+    #[arg(long, default_value_t = RecoveriesArg::NONE, value_name = "K", help_heading = "Faults",
+          allow_negative_numbers = true)]
+    pub recoveries: RecoveriesArg,
 
     /// How often a message may be lost, or 'unbounded'
     #[arg(long, default_value_t = Budget::NONE, value_name = "K", help_heading = "Faults",
@@ -48,6 +50,11 @@ pub struct WorldArgs {
           value_parser = budget, allow_negative_numbers = true)]
     pub cuts: u8,
 
+    /// How often one direction of a link may be cut: what is sent there is lost, the other works
+    #[arg(long, default_value_t = 0, value_name = "K", help_heading = "Faults",
+          value_parser = budget, allow_negative_numbers = true)]
+    pub one_way_cuts: u8,
+
     /// How often a timer may expire although what it waits for could still come
     #[arg(long, default_value_t = 0, value_name = "K", help_heading = "Faults",
           value_parser = budget, allow_negative_numbers = true)]
@@ -57,6 +64,16 @@ pub struct WorldArgs {
     #[arg(long, default_value_t = 0, value_name = "K", help_heading = "Faults",
           value_parser = budget, allow_negative_numbers = true)]
     pub pauses: u8,
+
+    /// How often the clock of one process may jump by '--jump', in a timed world
+    #[arg(long, default_value_t = 0, value_name = "K", help_heading = "Faults",
+          value_parser = budget, allow_negative_numbers = true)]
+    pub jumps: u8,
+
+    /// By how many ticks a clock jumps, ahead or back
+    #[arg(long, value_name = "TICKS", help_heading = "Faults", value_parser = ticks,
+          allow_negative_numbers = true)]
+    pub jump: Option<u8>,
 
     /// Whether cut links heal
     #[arg(long, value_enum, default_value_t = HealsArg::May, help_heading = "Faults")]
@@ -99,7 +116,8 @@ pub struct WorldArgs {
 }
 
 /// The flags that only a timed world has.
-const OF_CLOCKS: [&str; 6] = ["pauses", "delay", "slow", "processing", "drift", "within"];
+const OF_CLOCKS: [&str; 8] =
+    ["pauses", "jumps", "jump", "delay", "slow", "processing", "drift", "within"];
 
 /// Returns a command without timed worlds. It understands the flags, so that it can say why not.
 #[must_use]
@@ -208,12 +226,18 @@ impl WorldArgs {
     /// The first such flag; `why` says why, and what to do.
     pub fn refuse_clock(&self, why: &str) -> Result<(), UsageError> {
         let timing = (self.timing == TimingArg::Timed).then(|| "timing timed".to_owned());
-        let pauses = (self.pauses > 0).then(|| "pauses".to_owned());
-        let flag = timing.or(pauses).or_else(|| self.timed.given());
+        let given =
+            [(self.pauses > 0, "pauses"), (self.jumps > 0, "jumps"), (self.jump.is_some(), "jump")];
+        let given = given.into_iter().find(|(given, _)| *given).map(|(_, flag)| flag.to_owned());
+        let flag = timing.or(given).or_else(|| self.timed.given());
         match flag {
             Some(flag) => Err(UsageError::NoClock { flag, why: why.to_owned() }),
             None => Ok(()),
         }
+    }
+
+    fn cut_links(&self) -> bool {
+        (self.cuts, self.one_way_cuts) != (0, 0)
     }
 
     /// Refuses flags that are given and change nothing, whatever the protocol.
@@ -222,8 +246,11 @@ impl WorldArgs {
     /// The first such flag.
     pub fn change_something(&self) -> Result<(), UsageError> {
         let without = |flag: &str, why: &str| Err(UsageError::no_effect(flag, why));
-        if self.heals == HealsArg::Must && self.cuts == 0 {
+        if self.heals == HealsArg::Must && !self.cut_links() {
             return without("--heals must", "no link is cut; add --cuts K, or leave it out");
+        }
+        if self.jump.is_some() && self.jumps == 0 {
+            return without("--jump", "no clock jumps; add --jumps K, or leave it out");
         }
         if self.fairness == FairnessArg::Strong && self.losses == Budget::NONE {
             return without(
@@ -231,16 +258,17 @@ impl WorldArgs {
                 "no message is lost; add --losses K, or leave it out",
             );
         }
-        if self.recoveries > 0 && self.crashes == 0 {
+        if self.recoveries != RecoveriesArg::NONE && self.crashes == 0 {
             return without("--recoveries", "no process crashes; add --crashes K, or leave it out");
         }
-        let (crashes, recoveries) = (self.crashes, self.recoveries);
-        if recoveries > crashes {
+        let (crashes, most) = (self.crashes, self.recoveries.most(self.crashes));
+        if most > crashes {
+            let fewer = RecoveriesArg::of(crashes, crashes, self.recoveries.recovers());
             let why = format!(
-                "no process recovers more often than processes crash; add --crashes {recoveries}, \
-                 or give --recoveries {crashes}"
+                "no process recovers more often than processes crash; add --crashes {most}, \
+                 or give --recoveries {fewer}"
             );
-            return without(&format!("--recoveries {recoveries}"), &why);
+            return without(&format!("--recoveries {}", self.recoveries), &why);
         }
         Ok(())
     }
@@ -290,8 +318,7 @@ impl WorldArgs {
             return Err(UsageError::no_effect("--symmetry concrete", why));
         }
         let known: Vec<&str> = protocol.durations().iter().map(|one| one.name).collect();
-        let given = self.timed.durations.0.iter().map(|&(name, _)| name);
-        match given.into_iter().find(|name| !known.contains(name)) {
+        match self.timed.durations.names().find(|name| !known.contains(name)) {
             Some(name) => {
                 let known = known.iter().map(|name| format!("--{name}")).collect::<Vec<_>>();
                 let (protocol, known) = (protocol.name(), known.join(", "));
@@ -317,7 +344,7 @@ impl WorldArgs {
         let endless = match timing {
             Timing::Timed(timed) => (timed.delay == Delay::Unbounded).then_some(2),
             _ if self.losses == Budget::Unbounded => Some(3),
-            Timing::Perfect => (self.cuts > 0).then_some(2),
+            Timing::Perfect => self.cut_links().then_some(2),
             Timing::Asynchronous => Some(2),
         };
         let bound = endless.filter(|_| network != Network::Set);
@@ -325,17 +352,21 @@ impl WorldArgs {
             nodes: self.nodes,
             faults: Faults {
                 crashes: self.crashes,
-                recoveries: self.recoveries,
+                recoveries: self.recoveries.most(self.crashes),
                 losses: self.losses,
                 duplicates: self.duplicates,
                 cuts: self.cuts,
+                one_way_cuts: self.one_way_cuts,
                 suspicions: self.suspicions,
                 pauses: self.pauses,
+                jumps: self.jumps,
             },
             heals: match self.heals {
                 HealsArg::May => Heals::May,
                 HealsArg::Must => Heals::Must,
             },
+            recovers: self.recoveries.recovers(),
+            jump: self.jump.unwrap_or(0),
             fairness: match self.fairness {
                 FairnessArg::Weak => DeliveryFairness::Weak,
                 FairnessArg::Strong => DeliveryFairness::Strong,
@@ -363,12 +394,17 @@ impl WorldArgs {
         let faults = scenario.faults;
         for (name, budget) in faults.named() {
             let usual = Budget::AtMost(u8::from(name == "crashes"));
-            if budget != usual && (name != "recoveries" || faults.crashes > 0) {
+            if name == "recoveries" {
+                flags += &RecoveriesArg::typed(scenario);
+            } else if budget != usual {
                 flags += &format!(" --{name} {budget}");
             }
         }
-        if scenario.heals != Heals::May && faults.cuts > 0 {
+        if scenario.heals != Heals::May && (faults.cuts, faults.one_way_cuts) != (0, 0) {
             flags += &format!(" --heals {}", scenario.heals);
+        }
+        if faults.jumps > 0 {
+            flags += &format!(" --jump {}", scenario.jump);
         }
         if scenario.fairness != DeliveryFairness::Weak && faults.losses != Budget::NONE {
             flags += &format!(" --fairness {}", scenario.fairness);
@@ -395,61 +431,6 @@ impl WorldArgs {
             flags += &format!(" --symmetry {}", scenario.symmetry);
         }
         flags
-    }
-}
-
-/// The protocol and its rules.
-#[derive(Clone, Debug, Args)]
-pub struct ProtocolArgs {
-    /// The protocol (`list` shows them)
-    #[arg(value_name = "PROTOCOL")]
-    pub protocol: String,
-
-    /// The named set of rules (`list PROTOCOL` shows them)
-    #[arg(long, value_name = "NAME", help_heading = "Protocol")]
-    pub variant: Option<String>,
-
-    /// Replace a rule of the variant; may be given again
-    #[arg(long = "rule", value_name = "RULE=VALUE", value_parser = rule, help_heading = "Protocol")]
-    pub rules: Vec<(String, String)>,
-}
-
-fn rule(text: &str) -> Result<(String, String), String> {
-    match text.split_once('=') {
-        Some((rule, value)) if !rule.is_empty() && !value.is_empty() => {
-            Ok((rule.trim().to_owned(), value.trim().to_owned()))
-        }
-        _ => Err("a rule is given as RULE=VALUE, such as t_coord=false".to_owned()),
-    }
-}
-
-impl ProtocolArgs {
-    /// Returns the rules that the flags name.
-    ///
-    /// # Errors
-    /// If there is no such protocol, variant, rule or value.
-    pub fn rules(&self, registry: Registry) -> Result<Arc<dyn Machine>, UsageError> {
-        let protocol = registry.find(&self.protocol)?;
-        let twice =
-            |at: &usize| self.rules[..*at].iter().any(|(rule, _)| *rule == self.rules[*at].0);
-        if let Some(at) = (0..self.rules.len()).find(twice) {
-            let rule = self.rules[at].0.clone();
-            return Err(UsageError::RuleTwice { rule });
-        }
-        Ok(protocol.rules(self.variant.as_deref(), &self.rules)?)
-    }
-
-    /// Returns the flags as they are typed.
-    #[must_use]
-    pub fn typed(&self) -> String {
-        let mut typed = self.protocol.clone();
-        if let Some(variant) = &self.variant {
-            typed += &format!(" --variant {variant}");
-        }
-        for (rule, value) in &self.rules {
-            typed += &format!(" --rule {rule}={value}");
-        }
-        typed
     }
 }
 

@@ -194,7 +194,8 @@ fn next(action: &Action) -> Next {
         | Action::Crash(id)
         | Action::Recover(id)
         | Action::Pause(id)
-        | Action::Resume(id) => Some(*id),
+        | Action::Resume(id)
+        | Action::Jump(id, _) => Some(*id),
         Action::Cut(..) | Action::Heal(..) | Action::Tick => None,
     };
     Next { what: action.to_string(), node, fault: action.is_fault() }

@@ -42,12 +42,13 @@ fn concerned(step: &Step, acts: &mut BTreeSet<u8>) {
             let Flight { from, to, .. } = flight;
             acts.extend([from.number(), to.number()]);
         }
-        Event::Cut { link } | Event::Heal { link } => acts.extend(link.map(Id::number)),
+        Event::Cut { link, .. } | Event::Heal { link, .. } => acts.extend(link.map(Id::number)),
         Event::Expire { .. }
         | Event::Crash
         | Event::Recover
         | Event::Pause
         | Event::Resume
+        | Event::Jump { .. }
         | Event::Tick => {}
     }
 }

@@ -293,11 +293,18 @@ impl<'a> Drawing<'a> {
             Event::Recover => mark("●", Paint::Bold),
             Event::Pause => mark("○", Paint::Bad),
             Event::Resume => mark("●", Paint::Bold),
+            Event::Jump { .. } => mark("◷", Paint::Bad),
             Event::Expire { early, .. } => {
                 mark("◷", if *early { Paint::Bad } else { Paint::Timer })
             }
-            Event::Cut { link } => self.link(line, *link, " ╳ link cut ╳ ", "┄", Paint::Bad),
-            Event::Heal { link } => self.link(line, *link, " link heals ", "─", Paint::Leader),
+            Event::Cut { link: [a, b], one_way } => {
+                let text = directed(*one_way, a < b, [" ╳ link cut ╳ ", " ╳ cut ► ", " ◄ cut ╳ "]);
+                self.link(line, [*a, *b], text, "┄", Paint::Bad)
+            }
+            Event::Heal { link: [a, b], one_way } => {
+                let text = directed(*one_way, a < b, [" link heals ", " heals ► ", " ◄ heals "]);
+                self.link(line, [*a, *b], text, "─", Paint::Leader)
+            }
             Event::Duplicate(_) => {
                 let ends = arrow.map(|a| [a.flight.from, a.flight.to])?;
                 let text = arrow.map(|a| format!(" m{} doubled ", a.flight.id));
@@ -408,5 +415,18 @@ impl<'a> Drawing<'a> {
             let text = "╌╌ stale: the sender has crashed or changed its role since it sent this";
             self.text(text, Paint::Faint);
         }
+    }
+}
+
+/// The words on a link: those of both directions, of the one to the right, or to the left.
+fn directed(
+    one_way: bool,
+    rightwards: bool,
+    [both, right, left]: [&'static str; 3],
+) -> &'static str {
+    match (one_way, rightwards) {
+        (false, _) => both,
+        (true, true) => right,
+        (true, false) => left,
     }
 }

@@ -121,7 +121,10 @@ fn shape(step: &Step) -> u64 {
     match &step.event {
         Event::Deliver(f) | Event::Lose(f) | Event::Duplicate(f) => flight(f, &mut hasher),
         Event::Expire { timer, early } => (timer.to_string(), early).hash(&mut hasher),
-        Event::Cut { link } | Event::Heal { link } => link.hash(&mut hasher),
+        Event::Cut { link, one_way } | Event::Heal { link, one_way } => {
+            (link, one_way).hash(&mut hasher);
+        }
+        Event::Jump { by } => by.hash(&mut hasher),
         Event::Crash | Event::Recover | Event::Pause | Event::Resume | Event::Tick => {}
     }
     step.sent.iter().for_each(|sent| flight(&sent.flight, &mut hasher));

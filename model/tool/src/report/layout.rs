@@ -239,12 +239,12 @@ impl<'a> Reader<'a> {
             }
             Event::Lose(flight) => Some(self.end(flight, End::Lost(at))),
             Event::Duplicate(flight) => Some(self.double(flight)),
-            Event::Cut { link: [a, b] } => {
+            Event::Cut { link: [a, b], one_way } => {
                 self.ids.extend([a.number(), b.number()]);
-                cut_off = self.cut(*a, *b, at);
+                cut_off = self.cut((*a, *b), *one_way, at);
                 None
             }
-            Event::Heal { link: [a, b] } => {
+            Event::Heal { link: [a, b], .. } => {
                 self.ids.extend([a.number(), b.number()]);
                 None
             }
@@ -253,6 +253,7 @@ impl<'a> Reader<'a> {
             | Event::Recover
             | Event::Pause
             | Event::Resume
+            | Event::Jump { .. }
             | Event::Tick => None,
         };
         let changes = step.changed.iter().map(|(&id, after)| self.change(id, after)).collect();
@@ -324,10 +325,10 @@ impl<'a> Reader<'a> {
         at
     }
 
-    fn cut(&mut self, a: Id, b: Id, at: usize) -> Vec<usize> {
+    fn cut(&mut self, (a, b): (Id, Id), one_way: bool, at: usize) -> Vec<usize> {
         let mut lost = Vec::new();
         for (&(_, from, to), open) in &mut self.open {
-            if (from, to) == (a, b) || (from, to) == (b, a) {
+            if (from, to) == (a, b) || (!one_way && (from, to) == (b, a)) {
                 lost.append(open);
             }
         }

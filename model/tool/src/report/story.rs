@@ -6,6 +6,7 @@ use super::words;
 use bellwether_engine::property::Kind;
 use bellwether_engine::protocol::Id;
 use bellwether_engine::trace::{Event, Lifeline, Trace, plain_value};
+use bellwether_engine::words::jumps;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -179,10 +180,15 @@ fn event(row: &Row<'_>, arrow: Option<&Arrow<'_>>) -> String {
         (Event::Recover, _) => format!("{who} recovers."),
         (Event::Pause, _) => format!("{who} is paused."),
         (Event::Resume, _) => format!("{who} goes on."),
-        (Event::Cut { link: [a, b] }, _) => format!("The link between {a} and {b} is cut."),
-        (Event::Heal { link: [a, b] }, _) => format!("The link between {a} and {b} heals."),
+        (Event::Cut { link, one_way }, _) => format!("The {} is cut.", link_of(*link, *one_way)),
+        (Event::Heal { link, one_way }, _) => format!("The {} heals.", link_of(*link, *one_way)),
+        (Event::Jump { by }, _) => format!("{who}'s clock {}.", jumps(*by)),
         (Event::Tick, _) => "A tick passes.".to_owned(),
     }
+}
+
+fn link_of([a, b]: [Id; 2], one_way: bool) -> String {
+    if one_way { format!("link from {a} to {b}") } else { format!("link between {a} and {b}") }
 }
 
 fn arrival(arrow: &Arrow<'_>) -> String {

@@ -83,7 +83,9 @@ impl<'a, const W: usize> Expansion<'a, W> {
         (next, lasts): (&'a mut Vec<u64>, &'a mut Vec<Last>),
     ) -> Self {
         let world = &packed.world;
-        let cut = world.scenario.faults.cuts > 0 || !world.scenario.missing.is_empty();
+        let faults = world.scenario.faults;
+        let cut =
+            (faults.cuts, faults.one_way_cuts) != (0, 0) || !world.scenario.missing.is_empty();
         let (mut from, width) = ([0; W], words.len());
         from[..width].copy_from_slice(words);
         let (up, buries) = (state.up.few_bits(), world.leaves_out_dead());
@@ -212,21 +214,21 @@ impl<'a, const W: usize> Expansion<'a, W> {
                 self.step(id.index(), process, step, after)?;
                 Ok(last(id.index(), process.receivers(step) == 0))
             }
-            Action::Cut(a, b) => {
-                self.count_fault(fault::cut(a, b), after)?;
-                for part in [packed.link_part(a, b), packed.link_part(b, a)] {
-                    packed.layout.field(part).put(after, 0);
+            Action::Cut(a, b, ways) => {
+                self.count_fault(fault::cut(a, b, ways), after)?;
+                for (from, to) in ways.of(a, b) {
+                    packed.layout.field(packed.link_part(from, to)).put(after, 0);
                 }
                 Ok(NO_LAST)
             }
-            Action::Heal(a, b) => {
-                self.count_fault(fault::heal(a, b), after)?;
+            Action::Heal(a, b, ways) => {
+                self.count_fault(fault::heal(a, b, ways), after)?;
                 Ok(NO_LAST)
             }
             Action::Deliver(_) | Action::Lose(_) | Action::Duplicate(_) => {
                 unreachable!("messages are given by `EachArrives`, `EachIsLost`, `EachIsDoubled`")
             }
-            Action::Tick | Action::Pause(_) | Action::Resume(_) => {
+            Action::Tick | Action::Pause(_) | Action::Resume(_) | Action::Jump(..) => {
                 unreachable!("only a world with a clock has these, and there nothing is looked up")
             }
         }

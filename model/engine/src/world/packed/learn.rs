@@ -130,10 +130,10 @@ impl Packed {
                 self.record_duplicate(state, e, outcome);
                 self.record_fault(state, fault::DUPLICATE, outcome);
             }
-            Action::Cut(a, b) => self.record_fault(state, fault::cut(a, b), outcome),
-            Action::Heal(a, b) => self.record_fault(state, fault::heal(a, b), outcome),
+            Action::Cut(a, b, ways) => self.record_fault(state, fault::cut(a, b, ways), outcome),
+            Action::Heal(a, b, ways) => self.record_fault(state, fault::heal(a, b, ways), outcome),
             // A world without a clock has none of these.
-            Action::Pause(_) | Action::Resume(_) | Action::Tick => {}
+            Action::Pause(_) | Action::Resume(_) | Action::Jump(..) | Action::Tick => {}
         }
     }
 

@@ -153,6 +153,7 @@ impl Rules {
 /// Whether a world by other rules can go on from this state: every clock that runs is one of its
 /// own. Otherwise the step that started the clock was another one already.
 fn can_go_on(world: &World, state: &State) -> bool {
-    let mut armed = state.ids().flat_map(|id| state.armed(id));
-    state.times.is_none() || armed.all(|timer| world.machine().timers()[timer.place()].armed)
+    let known =
+        |id| state.armed(id).all(|timer| world.machine().timers_of(id)[timer.place()].armed);
+    state.times.is_none() || state.ids().all(known)
 }

@@ -32,11 +32,13 @@ pub enum Kind {
     Cut,
     /// A link works again.
     Heal,
+    /// A clock jumps.
+    Jump,
 }
 
 impl Kind {
     /// The list of all kinds, in their order.
-    pub const ALL: [Kind; 12] = [
+    pub const ALL: [Kind; 13] = [
         Kind::Deliver,
         Kind::Expire,
         Kind::Suspect,
@@ -49,6 +51,7 @@ impl Kind {
         Kind::Resume,
         Kind::Cut,
         Kind::Heal,
+        Kind::Jump,
     ];
 
     /// Returns the kind of an action.
@@ -67,6 +70,7 @@ impl Kind {
             Action::Resume(_) => Kind::Resume,
             Action::Cut(..) => Kind::Cut,
             Action::Heal(..) => Kind::Heal,
+            Action::Jump(..) => Kind::Jump,
         }
     }
 
@@ -86,6 +90,7 @@ impl Kind {
             Kind::Resume => "resume",
             Kind::Cut => "cut",
             Kind::Heal => "heal",
+            Kind::Jump => "jump",
         }
     }
 
@@ -100,6 +105,7 @@ impl Kind {
                 | Kind::Recover
                 | Kind::Pause
                 | Kind::Cut
+                | Kind::Jump
         )
     }
 }
@@ -113,7 +119,8 @@ pub(super) fn concerned(action: &Action) -> Option<Id> {
         | Action::Crash(id)
         | Action::Recover(id)
         | Action::Pause(id)
-        | Action::Resume(id) => Some(id),
+        | Action::Resume(id)
+        | Action::Jump(id, _) => Some(id),
         Action::Cut(..) | Action::Heal(..) | Action::Tick => None,
     }
 }

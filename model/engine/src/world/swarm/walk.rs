@@ -53,17 +53,22 @@ struct Drawn {
 
 impl Drawn {
     fn new(world: &World, random: &mut Random) -> Drawn {
+        // Where no clock jumps, nothing is drawn for that.
+        let drawn = |kind| kind != Kind::Jump || most(world, kind) != Some(0);
         let mut left = [u64::MAX; Kind::ALL.len()];
         for (kind, left) in Kind::ALL.into_iter().zip(&mut left) {
             // Half of the walks do not hold back.
-            if kind.is_budgeted() && random.below(2) == 0 {
+            if kind.is_budgeted() && drawn(kind) && random.below(2) == 0 {
                 *left = match most(world, kind) {
                     Some(most) => random.below(most + 1),
                     None => 1 << random.below(8),
                 };
             }
         }
-        let weights = Kind::ALL.map(|_| WEIGHTS[random.place(WEIGHTS.len())]);
+        let weights = Kind::ALL.map(|kind| match drawn(kind) {
+            true => WEIGHTS[random.place(WEIGHTS.len())],
+            false => 0,
+        });
         let slow = world.ids().map(|_| random.below(4) == 0).collect();
         Drawn { weights, left, slow }
     }
@@ -103,7 +108,8 @@ fn most(world: &World, kind: Kind) -> Option<u64> {
         Kind::Crash => may.crashes,
         Kind::Recover => may.recoveries,
         Kind::Pause => may.pauses,
-        Kind::Cut => may.cuts,
+        Kind::Jump => may.jumps,
+        Kind::Cut => may.cuts.saturating_add(may.one_way_cuts),
         Kind::Lose => match may.losses {
             Budget::AtMost(most) => most,
             Budget::Unbounded => return None,

@@ -4,6 +4,7 @@ use super::canvas::Paint;
 use crate::report::layout::{Arrow, Change, End, Layout, Row};
 use crate::report::words;
 use bellwether_engine::trace::{Event, plain_value};
+use bellwether_engine::words::jumps;
 
 /// A piece of text at the right of a lifeline.
 pub(super) struct Note {
@@ -34,6 +35,7 @@ fn happened(layout: &Layout<'_>, row: &Row<'_>, notes: &mut Vec<Note>) {
         Event::Recover => note(own, "recovers", Paint::Bold),
         Event::Pause => note(own, "is paused", Paint::Bad),
         Event::Resume => note(own, "goes on", Paint::Bold),
+        Event::Jump { by } => note(own, &format!("clock {}", jumps(*by)), Paint::Bad),
         Event::Expire { timer, early } => {
             let timer = plain_value(timer);
             note(own, &format!("{} expires", words::clean(&timer)), Paint::Timer);
@@ -46,8 +48,8 @@ fn happened(layout: &Layout<'_>, row: &Row<'_>, notes: &mut Vec<Note>) {
                 about(layout.column(arrow.to()), arrow, &mut note);
             }
         }
-        Event::Cut { link: [low, _] } => {
-            let column = layout.column(low.number());
+        Event::Cut { link: [a, b], .. } => {
+            let column = layout.column(a.min(b).number());
             for &lost in &row.cut_off {
                 note(column, &format!("✗ {}", flying(&layout.arrows[lost])), Paint::Bad);
             }

@@ -23,7 +23,7 @@ pub(super) fn draw(layout: &Layout<'_>, geometry: &Geometry, pen: &mut Pen) {
         rows.filter(|(at, _)| !geometry.slot(*at).folded)
     };
     for (at, row) in visible() {
-        if let Event::Cut { link: ends } | Event::Heal { link: ends } = &row.step.event {
+        if let Event::Cut { link: ends, .. } | Event::Heal { link: ends, .. } = &row.step.event {
             link(layout, geometry, pen, at, *ends, matches!(row.step.event, Event::Cut { .. }));
         }
         for (nth, &lost) in row.cut_off.iter().enumerate() {
@@ -83,11 +83,11 @@ fn labels(layout: &Layout<'_>, geometry: &Geometry, pen: &mut Pen, at: usize, ro
             pen.text(text, "bw-label", "is doubled");
         }
         (_, Some(arrow)) => label(layout, geometry, pen, arrow),
-        (Event::Cut { link: [a, b] }, None) => {
-            beneath(layout, geometry, pen, at, *a, (&format!("link cut {a}–{b}"), Ink::Bad));
+        (Event::Cut { link, one_way }, None) => {
+            beneath(layout, geometry, pen, at, *link, ("link cut", *one_way, Ink::Bad));
         }
-        (Event::Heal { link: [a, b] }, None) => {
-            beneath(layout, geometry, pen, at, *a, (&format!("link heals {a}–{b}"), Ink::Good));
+        (Event::Heal { link, one_way }, None) => {
+            beneath(layout, geometry, pen, at, *link, ("link heals", *one_way, Ink::Good));
         }
         (_, None) => {}
     }
@@ -159,12 +159,17 @@ fn beneath(
     geometry: &Geometry,
     pen: &mut Pen,
     at: usize,
-    low: Id,
-    (words, ink): (&str, Ink),
+    [a, b]: [Id; 2],
+    (words, one_way, ink): (&str, bool, Ink),
 ) {
-    let x = geometry.x(layout.column(low.number())) + 10;
+    let x = geometry.x(layout.column(a.min(b).number())) + 10;
     let y = geometry.slot(at).tip + 14;
-    pen.text(Text { x, y, align: Align::Start, ink }, "bw-event", words);
+    let between = if one_way { "→" } else { "–" };
+    pen.text(
+        Text { x, y, align: Align::Start, ink },
+        "bw-event",
+        &format!("{words} {a}{between}{b}"),
+    );
 }
 
 /// A link that is cut or heals.

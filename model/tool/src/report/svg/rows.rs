@@ -7,6 +7,7 @@ use crate::report::layout::{Change, End, Layout, Row};
 use crate::report::words::{self, Tone};
 use bellwether_engine::protocol::Id;
 use bellwether_engine::trace::{Event, plain_value};
+use bellwether_engine::words::jumps;
 use std::collections::BTreeMap;
 
 /// From a lifeline to what stands beside it.
@@ -118,6 +119,7 @@ fn happened(row: &Row<'_>) -> Vec<Note> {
         Event::Recover => vec![Note::Words("recovers".to_owned(), Ink::Plain)],
         Event::Pause => vec![Note::Words("is paused".to_owned(), Ink::Bad)],
         Event::Resume => vec![Note::Words("goes on".to_owned(), Ink::Plain)],
+        Event::Jump { by } => vec![Note::Words(format!("clock {}", jumps(*by)), Ink::Bad)],
         Event::Expire { timer, early } => {
             let timer = plain_value(timer);
             let text = format!("{} timer expires", words::clean(&timer));
@@ -221,6 +223,7 @@ fn mark(layout: &Layout<'_>, geometry: &Geometry, pen: &mut Pen, at: usize) {
         Event::Crash => pen.cross((x, slot.tip), 7, Ink::Bad),
         Event::Recover | Event::Resume => pen.dot((x, slot.tip), Ink::Plain, true),
         Event::Pause => pen.dot((x, slot.tip), Ink::Bad, false),
+        Event::Jump { .. } => pen.clock((x, slot.tip), Ink::Bad, true),
         Event::Expire { early, .. } => {
             pen.clock((x, slot.tip), if *early { Ink::Bad } else { Ink::Timer }, true);
         }
