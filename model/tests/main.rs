@@ -4,6 +4,8 @@ mod accuracy;
 mod bad_lines;
 mod bounded;
 mod bounds;
+mod caveats;
+mod certificate;
 mod claims;
 mod cli;
 mod cli_bounds;

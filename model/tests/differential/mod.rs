@@ -4,6 +4,7 @@
 //! them they are few, and the same each time.
 
 mod capacity;
+mod certificate;
 mod disk;
 mod draw;
 mod links;

@@ -45,13 +45,13 @@ const UNTIL: &str = "shows.until";
 /// more only a search can tell.
 ///
 /// # Errors
-/// The first key of the header that says something else than this world and these steps; the first
-/// step that cannot happen, or happens otherwise.
+/// The first step that cannot happen, or happens otherwise; the first key of the header that says
+/// something else than this world and these steps.
 pub fn certify(trace: &Trace, world: &World) -> Result<Vec<Action>, CertificateError> {
     let world = &world.concrete();
     let refused = |(key, reason): Refused| CertificateError::Claim { key, reason };
-    is_of(&trace.header, &Trace::record(world, &[], None).header).map_err(refused)?;
     let actions = trace.actions(world)?;
+    is_of(&trace.header, &Trace::record(world, &[], None).header).map_err(refused)?;
     if let Some(shows) = &trace.header.shows {
         shows_so(world, &actions, shows).map_err(refused)?;
     }
@@ -117,7 +117,8 @@ fn in_a_world(
         if asks_for_names || !canonical.canonicalizes() {
             return Err(refused);
         }
-        passes(&canonical, &world.in_terms_of(&canonical, actions))
+        let Some(actions) = world.in_terms_of(&canonical, actions) else { return Err(refused) };
+        passes(&canonical, &actions)
     })
 }
 

@@ -250,15 +250,17 @@ impl World {
     #[must_use]
     pub fn in_concrete_terms(&self, actions: &[Action]) -> Vec<Action> {
         if self.canonicalizes() {
-            self.in_terms_of(&self.concrete(), actions)
+            let told = self.in_terms_of(&self.concrete(), actions);
+            told.expect("renaming keeps what can happen")
         } else {
             actions.to_vec()
         }
     }
 
     /// What happens in `other`, which differs in its names alone, where `actions` happen in this
-    /// world, each enabled when its turn comes.
-    pub(crate) fn in_terms_of(&self, other: &World, actions: &[Action]) -> Vec<Action> {
+    /// world, each enabled when its turn comes; nothing if that cannot happen there, as beyond the
+    /// bounds of a search.
+    pub(crate) fn in_terms_of(&self, other: &World, actions: &[Action]) -> Option<Vec<Action>> {
         let (mut here, mut there) = (self.initial(), other.initial());
         let (mut enabled, mut as_well) = (Vec::new(), Vec::new());
         let told = actions.iter().map(|action| {
@@ -266,10 +268,10 @@ impl World {
             as_well.clear();
             self.enabled(&here, &mut enabled);
             other.enabled(&there, &mut as_well);
-            let at = enabled.iter().position(|one| one == action);
-            let same = *at.and_then(|at| as_well.get(at)).expect("renaming keeps what can happen");
+            let at = enabled.iter().position(|one| one == action)?;
+            let same = *as_well.get(at)?;
             (here, there) = (self.apply(&here, action).state, other.apply(&there, &same).state);
-            same
+            Some(same)
         });
         told.collect()
     }

@@ -95,6 +95,11 @@ fn was_cut_short(found: &Bounds) -> bool {
     found.incomplete.is_some_and(|reason| reason != Reason::Bounds)
 }
 
+/// The lines whose executions are saved: no execution shows that something costs nothing.
+fn saved(found: &Bounds) -> impl Iterator<Item = &Line> {
+    found.lines.iter().filter(|line| !matches!(line.bound, Bound::Most(0, _)))
+}
+
 fn name(found: &Bounds) -> &'static str {
     found.world.machine().protocol().name()
 }
@@ -119,7 +124,7 @@ impl BoundsArgs {
 
     fn save(&self, tool: Tool, found: &Bounds) -> anyhow::Result<()> {
         let Some(dir) = &self.out else { return Ok(()) };
-        found.lines.iter().try_for_each(|line| {
+        saved(found).try_for_each(|line| {
             let name = format!("{}-{}", name(found), line.name().replace('/', "-"));
             shown::save(tool, &line.trace(&found.world), None, (dir, &name)).map(drop)
         })
@@ -153,7 +158,7 @@ impl BoundsArgs {
             writeln!(out, "\n{}", text::wrap(&format!("Incomplete: {why}. {claim}"), width))?;
         }
         if let Some(dir) = self.out.as_ref().filter(|_| is_saved) {
-            writeln!(out, "\nSaved: {} executions in {}", found.lines.len(), dir.display())?;
+            writeln!(out, "\nSaved: {} executions in {}", saved(found).count(), dir.display())?;
         }
         Ok(())
     }

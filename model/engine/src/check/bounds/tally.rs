@@ -183,8 +183,8 @@ impl<'w> Counter<'w> {
     }
 }
 
-/// Returns what an execution gains of what has this name, at the beginning and in each of its steps;
-/// nothing, if nothing of that name is counted in it.
+/// Returns what an execution gains of what has this name, at the beginning and in each of its
+/// steps; nothing, if nothing of that name is counted in it.
 pub(in crate::check) fn gains(
     world: &World,
     until: Until,
