@@ -107,12 +107,12 @@ const BLOCKS: &[(&str, &str, How)] = &[
     ("docs/soak.md", "cargo bench -p bellwether --bench cluster -- soak --drift", Not(ROOT)),
     ("docs/soak.md", "cargo bench -p bellwether --bench cluster -- forked-lists", Not(LONG)),
     ("docs/soak.md", "BELLWETHER_ROUNDS=50", Not(LONG)),
-    ("docs/survey.md", "cargo run --release -- survey", RunsLong(0, "--max-states 100")),
     (
         "docs/survey.md",
         "cargo run --release -- survey --deep --markdown",
         RunsLong(0, "--max-states 100"),
     ),
+    ("docs/survey.md", "cargo run --release -- survey", RunsLong(0, "--max-states 100")),
     ("docs/tutorial.md", "cargo run --release -- explore", Prints("Explorer: http://")),
     (
         "docs/tutorial.md",

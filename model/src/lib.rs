@@ -1,10 +1,9 @@
 //! Formally checked models of leader election.
 //!
-//! This crate puts together the [engine](bellwether_engine), the
-//! [protocols](bellwether_protocols), what the literature says of them ([`claims`]), the bugs that
-//! real systems had ([`history`]) and what they do in the worlds that matter ([`survey`]); and it is
-//! the command line `bellwether-model`. To check a protocol of your own, depend on
-//! `bellwether-engine` alone.
+//! This crate puts together the [engine](bellwether_engine), the [protocols](bellwether_protocols),
+//! what the literature says of them ([`claims`]), the bugs that real systems had ([`history`]) and
+//! what they do in the worlds that matter ([`survey`]); and it is the command line
+//! `bellwether-model`. To check a protocol of your own, depend on `bellwether-engine` alone.
 //!
 //! A [`Protocol`](protocol::Protocol) says what one process does: on recovery, on a message, on an
 //! expired timer. A [`World`](world::World) surrounds `n` such processes with a network, faults and

@@ -157,8 +157,8 @@ fn cell(
     Ok(cell)
 }
 
-/// Searches a world, and tells `found` of it; then narrower ones for what it did not decide. Now and
-/// then `tell` hears how far it is.
+/// Searches a world, and tells `found` of it; then narrower ones for what it did not decide. Now
+/// and then `tell` hears how far it is.
 ///
 /// # Errors
 /// If a world cannot be, or the system gives no threads.

@@ -336,7 +336,8 @@ fn a_claim_that_comes_out_otherwise_is_reported() {
 fn what_may_happen_is_run_or_listed_with_a_reason() {
     let listed = "of = [\"late recovery\", \"all notice\", \"all start\"]";
     let alone = listed.replace("\"all notice\", ", "");
-    let loss = "number = 26\ncause = \"messages\"\nsection = \"Network Bandwidth Usage\"\nadmits = [\"loss\"]";
+    let loss = "number = 26\ncause = \"messages\"\nsection = \"Network Bandwidth Usage\"\n\
+                admits = [\"loss\"]";
     let (plain, _) = loss.split_once("\nadmits").expect("it admits more");
     for (claim, text, by, says) in [
         ("11", listed, alone.as_str(), "decides has late recovery and all notice"),

@@ -95,8 +95,9 @@ fn a_pause_makes_two_holders_and_only_the_fence_tells_them_apart() {
     }
 }
 
-/// A holder that is cut off counts its lease by its own clock, and the store by its own. One of them
-/// jumps once: the store's ahead, or the holder's back. What the store's lease is longer by bears it.
+/// A holder that is cut off counts its lease by its own clock, and the store by its own. One of
+/// them jumps once: the store's ahead, or the holder's back. What the store's lease is longer by
+/// bears it.
 #[test]
 fn a_clock_that_jumps_under_a_lease_makes_two_holders() {
     let rules = Lease { count: Count::BeforeSending, ..Lease::RECOMMENDED };

@@ -55,7 +55,7 @@ fn old(processes: &str) -> Arc<dyn Machine> {
     group("raft-election", "etcd", &rules.each_ref().map(String::as_str))
 }
 
-/// A node with the old settings among new ones comes back with a higher term, and for ever follows
+/// A node with the old settings among new ones returns with a higher term, and for ever follows
 /// no leader: its own requests are ignored by those that hear one, and it ignores that one.
 #[test]
 fn one_process_without_pre_vote_and_check_quorum_wedges() {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use comfy_table::{CellAlignment, Table, presets};
 use serde_json::Value;
 
-/// Prints a line of what was found. The exit status says it too, whoever reads this.
+/// Prints a line of what was found. The exit status says it too, also if no process reads this.
 pub(crate) fn say(line: impl Display) {
     let _ = writeln!(io::stdout(), "{line}");
 }

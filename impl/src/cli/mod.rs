@@ -157,7 +157,7 @@ fn run(line: &Line) -> Result<ExitCode, Failure> {
     }
 }
 
-/// Ends a command that has found something: the exit status is that, whoever reads the text. If it
+/// Ends a command that has found something: the exit status is that, also if none reads it. If it
 /// cannot be written, a success is none any more.
 pub(crate) fn found(status: u8, text: &str) -> Result<ExitCode, Failure> {
     match print(text) {

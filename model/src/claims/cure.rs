@@ -107,9 +107,9 @@ impl Runner {
     }
 
     /// What the cure finds where more happens than in its own world: of each departure that the
-    /// text admits, whether what the claim demands is found, or nothing if the search was cut short, or
-    /// the rules need more than the world gives. A cure that is counted in one calm election, and a
-    /// program, have no other world.
+    /// text admits, whether what the claim demands is found, or nothing if the search was cut
+    /// short, or the rules need more than the world gives. A cure that is counted in one calm
+    /// election, and a program, have no other world.
     ///
     /// # Errors
     /// If the system gives no threads, or a formula has no value.

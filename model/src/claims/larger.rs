@@ -49,7 +49,8 @@ impl Claim {
     }
 
     /// The checks by which the claim holds, or holds only if: those inside of what the text assumes
-    /// that say something of all executions, and of groups of any size. None if it is refuted, or speaks of one execution.
+    /// that say something of all executions, and of groups of any size. None if it is refuted, or
+    /// speaks of one execution.
     ///
     /// # Errors
     /// If the world of a check is none.

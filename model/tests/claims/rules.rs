@@ -132,7 +132,7 @@ fn a_crash_during_an_election_is_a_departure_of_its_own() {
 #[test]
 fn what_is_confirmed_holds_with_one_process_more() {
     let slow = cfg!(feature = "slow");
-    let (one_in, states) = if slow { (one_in(4), 150_000) } else { (one_in(16), 20_000) };
+    let (one_in, states) = if slow { (one_in(4), 150_000) } else { (one_in(15), 20_000) };
     let (ledger, runner) = (ledger(), runner(states));
     let mut decided = 0;
     let mut wrong = Vec::new();

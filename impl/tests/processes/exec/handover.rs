@@ -110,8 +110,8 @@ fn a_node_whose_keeper_stands_still_hands_over_once_it_has_killed_the_command() 
     handed.transfers(often(2), |node| signal(children(node.id())[0], "-STOP"));
 }
 
-/// On a slow machine the node that steps down leads again before another has, once its time is over;
-/// so many rounds are allowed for each one in which another comes to lead.
+/// On a slow machine the node that steps down leads again before another has, once its time is
+/// over; so many rounds are allowed for each one in which another comes to lead.
 const TRIES: usize = 4;
 
 #[test]

@@ -374,7 +374,7 @@ struct Missing {
     cut_short: Option<Reason>,
     premise: bool,
     leaves_boundary: bool,
-    /// Whether a fair execution that has met each kind of fault stays inside the boundary.
+    /// Whether a fair execution that has met each kind of fault stays within the bounds.
     lasts: bool,
 }
 

@@ -62,7 +62,7 @@ pub fn violation<R: Rows>(
     }
 }
 
-/// Returns whether a fair execution stays inside the boundary of the search for ever and comes, in
+/// Returns whether a fair execution stays within the bounds of the search for ever and comes, in
 /// the end, only to states that are `wanted`.
 ///
 /// # Errors

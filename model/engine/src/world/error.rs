@@ -121,8 +121,8 @@ pub enum WorldError {
     NoJump,
     /// Clocks jump so far that they cannot be counted.
     #[error(
-        "--jump {jump}: a timer could then have {ticks} ticks left, and a clock counts no more than \
-         {}; use larger ticks, or fewer jumps",
+        "--jump {jump}: a timer could then have {ticks} ticks left, and a clock counts no more \
+         than {}; use larger ticks, or fewer jumps",
         u8::MAX
     )]
     JumpsTooFar {

@@ -36,8 +36,8 @@ struct Repairs {
     dead_are_silent: bool,
     /// A node that starts an election forgets the leader that failed.
     forgets: bool,
-    /// A node that hears of a leader is in no election any more. As printed it stays in it for ever,
-    /// and notices nothing.
+    /// A node that hears of a leader is in no election any more. As printed it stays in it for
+    /// ever, and notices nothing.
     ends: bool,
     /// A leader that gets an ELECTION says that it leads, and starts no other.
     answers: bool,

@@ -98,7 +98,7 @@ impl<'s> KnownGraph<'s> {
         Ok(lasso)
     }
 
-    /// Whether a fair execution stays inside the boundary, and in the end where `question` is
+    /// Whether a fair execution stays within the bounds, and in the end where `question` is
     /// answered with yes.
     fn some_lasts(
         &mut self,
