@@ -57,13 +57,22 @@ fn costs(rule: &str, faults: Faults) -> BTreeSet<&'static str> {
 
 const CRASH: Faults = Faults { crashes: 1, recoveries: 1, ..Faults::NONE };
 
+/// Why another list costs safety.
+const UNPROMISED: &str =
+    "a leader asks nothing of a process that its list leaves out; one early time-out is enough";
+
 /// Why a process that alone has this value costs safety.
-const REASONS: [(&str, &str); 5] = [
+const REASONS: [(&str, &str); 10] = [
     ("grants=again", "its grants of one epoch make two majorities"),
     ("grants=counts-support", "it leads by supports, which bind no process"),
     ("storage=syncs-late", "its grants are sent before they outlast its crash"),
     ("storage=forgets-grant", "after a crash it grants the same epoch again"),
     ("storage=forgets-all", "the same, and it grants older epochs"),
+    ("lists=joins", UNPROMISED),
+    ("lists=lowest-joins", UNPROMISED),
+    ("lists=replaces", UNPROMISED),
+    ("lists=replaces-in-steps", UNPROMISED),
+    ("lists=fork-mixed", UNPROMISED),
 ];
 
 fn reason(rule: &str) -> Option<&'static str> {

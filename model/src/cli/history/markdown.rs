@@ -57,7 +57,7 @@ pub(super) fn of(rerun: &[Rerun<'_>], unsaid: &[Unsaid]) -> String {
 fn steps(one: &Rerun<'_>) -> String {
     match one.broken.finding {
         Finding::Violated { steps: Some(steps) } => steps.to_string(),
-        _ => "?".to_owned(),
+        _ => "-".to_owned(),
     }
 }
 
