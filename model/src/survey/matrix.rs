@@ -98,7 +98,7 @@ const HEAD: usize = 44;
 const LINE: usize = 16;
 const PAD: usize = 10;
 /// How many characters of a cell fit on a line.
-const WIDE: usize = 23;
+const WIDE: usize = 21;
 const INK: &str = "#1f2933";
 const PALE: &str = "#5f6c7b";
 
