@@ -7,7 +7,8 @@
 //!
 //! - [`protocol`]: the elections, and the shell that every one of them has;
 //! - [`detector`]: whether a process has crashed, judged by its heartbeats;
-//! - [`member`]: what surrounds a node of a protocol and decides what its program is told.
+//! - [`member`]: what surrounds a node of a protocol and decides what its program is told;
+//! - [`trace`]: what a node writes about its own steps.
 //!
 //! Three programs surround these state machines. The library and daemon `bellwether` gives them
 //! tokio, a disk and a network, and shows all of this crate as its own: a service that takes part
@@ -17,3 +18,4 @@
 pub mod detector;
 pub mod member;
 pub mod protocol;
+pub mod trace;

@@ -30,7 +30,7 @@
 
 use std::time::Duration;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 pub mod bully;
 pub mod chang_roberts;
@@ -92,7 +92,8 @@ pub enum Input<M> {
 }
 
 /// A request that a person or the embedding program can make of a node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Request {
     /// The node is to stop leading, and to let this node lead instead, if one is named. Nothing
     /// happens if it does not lead.
