@@ -174,5 +174,5 @@ fn ascii_is_ascii_throughout() {
             assert!(asked || without_solver, "{command}");
         }
     }
-    assert_eq!(tried, 8);
+    assert_eq!(tried, 9);
 }
