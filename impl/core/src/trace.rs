@@ -1,10 +1,10 @@
 //! The trace of a node: one line for each thing that happened to it, and what followed.
 //!
-//! A trace is what a node writes about itself, so that somebody else can decide afterwards whether
-//! a cluster did only what its protocol allows. The lines of a node have an order of their own, by
+//! A trace is what a node writes about itself, so that others can decide afterwards whether a
+//! cluster did only what its protocol allows. The lines of a node have an order of their own, by
 //! their [numbers](Line::n). What orders the lines of different nodes is which message was received
-//! where: a message has a [number](Sent::id), which travels with it. The [times](Line::at) are those
-//! of the node's own clock, and order nothing between nodes.
+//! where: a message has a [number](Sent::id), which travels with it. The [times](Line::at) are
+//! those of the node's own clock, and order nothing between nodes.
 //!
 //! A trace is text: each line is one JSON object. The types here are its schema. A program in any
 //! language can write it. What it does not know it leaves out: every field that is an [`Option`]

@@ -66,8 +66,8 @@ pub enum StorageAnswer {
 /// An action that a member wants done, in the order in which it must be done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action<D, M> {
-    /// Sends a message. It may be lost. Its number is its place among all messages that the node has
-    /// put out, from 1.
+    /// Sends a message. It may be lost. Its number is its place among all messages that the node
+    /// has put out, from 1.
     Send(Sent<M>),
     /// Sends a heartbeat to all other members.
     SendHeartbeat,

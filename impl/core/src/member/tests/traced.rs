@@ -17,7 +17,7 @@ fn recording() -> (Run<Quorum>, Actions<Quorum>) {
 
 /// The steps that are written.
 fn written(done: Actions<Quorum>) -> Vec<QuorumStep> {
-    let step = |action| match action {
+    let step = |action: Action<quorum::Durable, Message>| match action {
         Action::Trace(step) => Some(*step),
         _ => None,
     };
