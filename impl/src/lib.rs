@@ -47,12 +47,13 @@
 //! A node can take part in many elections at once, each with a leader of its own and spread over
 //! the nodes: see [`Groups`].
 //!
-//! The crate has one module for each concern, and arrows point one way. The first three are a
+//! The crate has one module for each concern, and arrows point one way. The first four are a
 //! package of their own, `bellwether-core`, which does no I/O:
 //!
 //! - [`protocol`]: pure state machines, which a formal model can be compared with;
 //! - [`detector`]: whether a process has crashed, judged by its heartbeats;
 //! - [`member`]: what surrounds such a core and decides what its program is told;
+//! - [`trace`]: the lines that a node writes about its steps, if it is [asked](Config::with_trace);
 //! - [`driver`]: tokio around a member, and the [`Election`] you join;
 //! - [`storage`]: what a core must not forget, on disk;
 //! - `transport`: frames over TCP, handshakes, reconnection;
@@ -78,7 +79,7 @@ mod transport;
 
 pub use bellwether_core::for_each_core;
 #[doc(inline)]
-pub use bellwether_core::{detector, member, protocol};
+pub use bellwether_core::{detector, member, protocol, trace};
 pub use config::Config;
 pub use driver::{
     Approach, Election, Groups, Guard, Handle, JoinError, LeadError, Leadership, MembersError,

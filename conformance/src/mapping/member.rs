@@ -5,6 +5,7 @@ use baton::Message;
 use bellwether_bridge::program::Refusal;
 use bellwether_core::member::{Deadline, Deferred, Event, ProgramView};
 use bellwether_core::protocol::{self, Config, Epoch, Input, Members, NodeId, Reason, Role, Time};
+use bellwether_core::trace::{Received, Sent};
 use bellwether_model::protocol::member as spec;
 use std::time::Duration;
 
@@ -271,7 +272,7 @@ fn steps<'a>(waiting: impl Iterator<Item = &'a Deferred<Message>>) -> spec::Step
     let mut steps = spec::Steps::default();
     for step in waiting {
         match *step {
-            Deferred::Send(to, Message::Entrust(epoch)) => {
+            Deferred::Send(Sent { to, message: Message::Entrust(epoch), .. }) => {
                 let message = spec::Message::Entrust(small(epoch));
                 steps.send = process_id(to).map(|to| (to, message));
             }
@@ -291,7 +292,7 @@ fn deferred_events<'a>(
     events: impl Iterator<Item = &'a Event<Message>>,
 ) -> [Option<spec::Message>; spec::MOST_DEFERRED] {
     let mut waiting = events.filter_map(|event| match event {
-        Event::Received { message: Message::Entrust(epoch), .. } => {
+        Event::Received(Received { message: Message::Entrust(epoch), .. }) => {
             Some(spec::Message::Entrust(small(*epoch)))
         }
         _ => None,

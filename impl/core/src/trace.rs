@@ -1,10 +1,10 @@
 //! The trace of a node: one line for each thing that happened to it, and what followed.
 //!
-//! A trace is what a node writes about itself, so that somebody else can decide afterwards whether
-//! a cluster did only what its protocol allows. The lines of a node have an order of their own, by
+//! A trace is what a node writes about itself, so that others can decide afterwards whether a
+//! cluster did only what its protocol allows. The lines of a node have an order of their own, by
 //! their [numbers](Line::n). What orders the lines of different nodes is which message was received
-//! where: a message has a [number](Sent::id), which travels with it. The [times](Line::at) are those
-//! of the node's own clock, and order nothing between nodes.
+//! where: a message has a [number](Sent::id), which travels with it. The [times](Line::at) are
+//! those of the node's own clock, and order nothing between nodes.
 //!
 //! A trace is text: each line is one JSON object. The types here are its schema. A program in any
 //! language can write it. What it does not know it leaves out: every field that is an [`Option`]
@@ -12,7 +12,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::protocol::{NodeId, Request, Role};
+use crate::protocol::{Event, Lease, NodeId, Request, Role};
 
 /// The version of the format. A reader refuses another one.
 pub const FORMAT: u32 = 1;
@@ -90,7 +90,7 @@ pub enum Happened<D, M> {
     Boot(Option<D>),
     /// A message arrived.
     Receive(Received<M>),
-    /// A timer expired, by its name.
+    /// A timer expired, by its name: that of the program's own type.
     Expire(String),
     /// A failure detector suspects a node that this one watches.
     Suspect(NodeId),
@@ -111,6 +111,14 @@ pub struct Received<M> {
     pub id: Option<u64>,
     /// The message.
     pub message: M,
+}
+
+impl<M> Received<M> {
+    /// Returns a message of which nothing is known but which node has sent it.
+    #[must_use]
+    pub fn unnumbered(from: NodeId, message: M) -> Self {
+        Self { from, incarnation: None, id: None, message }
+    }
 }
 
 /// A message that is to be sent.
@@ -155,6 +163,20 @@ pub enum Out<D, M> {
     Rival(NodeId),
 }
 
+impl<D, M> From<Event> for Out<D, M> {
+    fn from(event: Event) -> Self {
+        match event {
+            Event::RoleChanged { from, to, leader, reason } => {
+                Self::Role { from, to, leader, reason: reason.name().to_owned() }
+            }
+            Event::Ignored { from, cause } => {
+                Self::Ignored { from, cause: cause.name().to_owned() }
+            }
+            Event::RivalHeard { rival } => Self::Rival(rival),
+        }
+    }
+}
+
 /// What a node is after a step.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct After {
@@ -187,11 +209,21 @@ pub struct LeaseUntil {
     pub until: u64,
 }
 
+impl From<Lease> for LeaseUntil {
+    fn from(Lease { epoch, until }: Lease) -> Self {
+        Self { epoch: epoch.number(), until: until.as_nanos() }
+    }
+}
+
 /// Something that was done for a node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Deed {
-    /// What it put out to be durable last, and was not durable yet, is.
+    /// What it put out to be durable last is being saved from here on. What it puts out later waits
+    /// for the next time.
+    Saving,
+    /// What was being saved is durable. If no [`Deed::Saving`] came before, that is what it put out
+    /// to be durable last.
     Saved,
     /// The message with this number was given to the network.
     Sent(u64),

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use bellwether_core::member::{Command, Event, Member, Setup, StorageAnswer};
 use bellwether_core::protocol::{Members, Node, NodeId, Role, Time};
+use bellwether_core::trace::Received;
 
 use crate::clock::{Clock, Moment};
 use crate::faults::Fault;
@@ -320,7 +321,7 @@ impl<S: Subject> World<S> {
             self.counts.lost += 1;
             return;
         }
-        self.happens(to, Event::Received { from, message });
+        self.happens(to, Event::Received(Received::unnumbered(from, message)));
     }
 
     /// Something happens to a process that is up.

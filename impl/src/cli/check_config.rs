@@ -57,6 +57,7 @@ impl Visitor for Explain<'_> {
     fn visit<C: Runnable>(self, config: Config<C>, log: Log) -> Self::Output {
         config.directory()?;
         config.check_security()?;
+        config.check_trace()?;
         let open = config.security_warning().into_iter().chain(config.http_warning());
         let open = open.chain(environment::warnings()).chain(health::warning(config.health()));
         for warning in config::warning::<C>().into_iter().chain(open) {

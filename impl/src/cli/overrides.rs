@@ -89,6 +89,11 @@ pub(crate) struct OverrideArgs {
     #[arg(long, value_name = "FORMAT", env = "BELLWETHER_LOG_FORMAT")]
     #[arg(help_heading = "Log")]
     log_format: Option<LogFormat>,
+
+    /// Where to write a line for each step of the node; {node} and {protocol} are replaced
+    #[arg(long, value_name = "FILE", env = "BELLWETHER_TRACE")]
+    #[arg(help_heading = "Log")]
+    trace: Option<String>,
 }
 
 /// What counts more than `[security]`.
@@ -194,6 +199,7 @@ impl From<&OverrideArgs> for Overrides {
             },
             log_levels: args.log_level.clone(),
             log_format: args.log_format,
+            trace: args.trace.clone(),
         }
     }
 }
@@ -210,7 +216,7 @@ impl OverrideArgs {
 }
 
 /// The arguments that say what one key says.
-pub(crate) const KEYS: [(&str, &str); 24] = [
+pub(crate) const KEYS: [(&str, &str); 25] = [
     ("protocol", "protocol"),
     ("node", "node"),
     ("listen", "listen"),
@@ -235,6 +241,7 @@ pub(crate) const KEYS: [(&str, &str); 24] = [
     ("suspect_refused", "network.suspect_refused"),
     ("log_level", "log.level"),
     ("log_format", "log.format"),
+    ("trace", "log.trace"),
 ];
 
 fn setting(text: &str) -> Result<(String, String), String> {

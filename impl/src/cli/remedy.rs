@@ -24,6 +24,9 @@ pub(super) fn told(error: &anyhow::Error) -> String {
              set `directory` under [storage] in the file, pass --data-dir, or set the environment \
              variable BELLWETHER_DATA_DIR"
         ),
+        (_, Some(Error::Trace { .. })) => {
+            format!("{error} (`log.trace` in the file, --trace, BELLWETHER_TRACE)")
+        }
         (_, Some(Error::NoStore { .. })) => format!("{error}, or start that node with --store"),
         _ => error.to_string(),
     }

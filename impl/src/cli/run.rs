@@ -74,6 +74,7 @@ impl Visitor for Run<'_> {
         config.directory().map_err(Failure::configuration)?;
         config.credentials().map_err(Failure::configuration)?;
         Keys::read(&config).map_err(Failure::configuration)?;
+        config.open_trace().map_err(Failure::configuration)?;
         let started = log::start(&log, config.node())?;
         let reload = Reload::new(path.clone(), overrides.into(), &config, &log);
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();

@@ -59,6 +59,18 @@ pub enum Error {
         /// The name of the protocol.
         protocol: &'static str,
     },
+    /// The trace cannot be written.
+    #[error(
+        "cannot write the trace {path}: {cause}; name a file in a folder that is there, which this \
+         process may write",
+        path = path.display()
+    )]
+    Trace {
+        /// The path of the file.
+        path: PathBuf,
+        /// The error that the system reports.
+        cause: std::io::Error,
+    },
     /// The protocol elects one of several.
     #[error(
         "protocol {protocol} needs at least 2 members: add one, or choose the protocol quorum, in \

@@ -69,6 +69,8 @@ pub struct Overrides {
     pub log_levels: Option<Levels>,
     /// The format of the log.
     pub log_format: Option<LogFormat>,
+    /// The file to which the node writes its steps.
+    pub trace: Option<String>,
 }
 
 /// A configuration file and what counts more than it, before the protocol is known.
@@ -326,6 +328,7 @@ impl Source {
             })?;
         }
         let directory = directory.clone().or(file.storage.directory);
+        let trace = self.overrides.trace.clone().or_else(|| file.log.trace.clone());
         let listed = |nodes: &[NodeNumber]| nodes.iter().map(|node| node.0).collect();
         let config = Config::assemble(Parts {
             cluster: file.cluster,
@@ -342,6 +345,7 @@ impl Source {
             health: file.health,
             groups: file.groups,
             preference: preference(file.priority, file.preempt_delay),
+            trace,
             security: self.overrides.security.clone().or(file.security).resolve(node)?,
             http: self.overrides.http.clone().or(file.http).resolve(node),
             network: self.overrides.network.or(file.network),

@@ -22,6 +22,7 @@ mod priority;
 mod protection;
 mod protocols;
 mod security;
+mod trace;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -79,6 +80,7 @@ pub struct Config<C: Runnable = Recommended> {
     health: Health,
     groups: GroupNames,
     preference: Preference,
+    trace: Option<PathBuf>,
 }
 
 /// What a configuration is made of.
@@ -100,6 +102,7 @@ struct Parts<C: Runnable> {
     health: Health,
     groups: GroupNames,
     preference: Preference,
+    trace: Option<String>,
 }
 
 impl Config {
@@ -173,6 +176,7 @@ impl<C: Runnable> Config<C> {
             health: Health::default(),
             groups: GroupNames::default(),
             preference: Preference::default(),
+            trace: None,
         })
     }
 
@@ -302,7 +306,7 @@ impl<C: Runnable> Config<C> {
         let Parts { cluster, node, members, listen, section, directory, .. } = parts;
         let Parts { observers, witnesses, config_epoch, .. } = parts;
         let Parts { detection, security, http, network, hooks, health, .. } = parts;
-        let Parts { groups, preference, .. } = parts;
+        let Parts { groups, preference, trace, .. } = parts;
         let ids = Members::new(members.iter().map(|&(id, _)| id))?.numbered(config_epoch);
         let ids = with_roles::<C>(ids, observers, witnesses)?;
         let addresses: BTreeMap<_, _> = members.into_iter().collect();
@@ -326,7 +330,7 @@ impl<C: Runnable> Config<C> {
         let fill = |directory: String| {
             directory.replace("{node}", &node.to_string()).replace("{protocol}", C::NAME).into()
         };
-        let directory = directory.map(fill);
+        let (directory, trace) = (directory.map(fill), trace.map(fill));
         Ok(Self {
             cluster,
             listen,
@@ -344,6 +348,7 @@ impl<C: Runnable> Config<C> {
             health,
             groups,
             preference,
+            trace,
         })
     }
 

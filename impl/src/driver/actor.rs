@@ -15,10 +15,12 @@ use super::fitness::Fitness;
 use super::gate::PreparationSender;
 use super::guard::LeaseWriter;
 use super::leadership::{Leadership, Publisher};
+use super::trace::{self, Trace};
 use crate::clock::Clock;
 use crate::member::{self, Action, End, Event, LogLine, Member, ProgramView};
-use crate::protocol::{Core, Epoch, NodeId, Reason};
+use crate::protocol::{Core, Epoch, NodeId, Reason, Time};
 use crate::storage::StorageError;
+use crate::trace::{Deed, Received};
 use crate::transport::frame::Frame;
 use crate::transport::{Arrival, Links};
 
@@ -45,6 +47,8 @@ pub(super) struct Actor<C: Core, K: Clock> {
     pub(super) replies: BTreeMap<u64, ReplySender>,
     /// How it has ended.
     pub(super) end: Option<End>,
+    /// Where the steps of its node are written, if they are.
+    pub(super) trace: Option<Trace<C::Durable, C::Message>>,
 }
 
 /// What ends a wait of the loop.
@@ -144,8 +148,10 @@ impl<C: Core, K: Clock> Actor<C, K> {
             events.push_front(Event::StorageAnswered(self.disk.answered().await));
         }
         while let Some(event) = events.pop_front() {
-            for action in self.member.handle(self.clock.now(), event) {
-                if let Some(event) = self.execute(action) {
+            let now = self.clock.now();
+            self.trace_event(now, &event);
+            for action in self.member.handle(now, event) {
+                if let Some(event) = self.execute(now, action) {
                     events.push_front(event);
                 }
             }
@@ -156,15 +162,28 @@ impl<C: Core, K: Clock> Actor<C, K> {
         self.lease_writer.work_tracker().set_awaited(false);
     }
 
-    /// Does one thing, and returns what happens at once because of it.
-    fn execute(&mut self, action: Action<C::Durable, C::Message>) -> Option<Event<C::Message>> {
+    /// Does one thing that was decided at `now`, and returns what happens at once because of it.
+    fn execute(
+        &mut self,
+        now: Time,
+        action: Action<C::Durable, C::Message>,
+    ) -> Option<Event<C::Message>> {
         match action {
-            Action::Send(to, message) => self.links.send(to, message),
+            Action::Send(sent) => {
+                self.trace_deed(Deed::Sent(sent.id));
+                self.links.send(sent);
+            }
             Action::SendHeartbeat => self.links.heartbeat(),
             Action::TellRival(rival) => self.links.tell_rival(rival),
-            Action::Save(state) => return self.disk.save(state).map(Event::StorageAnswered),
+            Action::Save(state) => {
+                self.trace_deed(Deed::Saving);
+                return self.disk.save(state).map(Event::StorageAnswered);
+            }
             Action::Probe => return self.disk.probe().map(Event::StorageAnswered),
-            Action::Publish(view) => self.publish(view),
+            Action::Publish(view) => {
+                self.publish(view);
+                self.trace_deed(trace::told(&view));
+            }
             Action::RenewLease(lease) => {
                 if let Some(left) = self.lease_writer.set(lease) {
                     let node = self.id();
@@ -191,7 +210,11 @@ impl<C: Core, K: Clock> Actor<C, K> {
             }
             Action::Stalled(problem) => self.stalled(problem),
             Action::Log(line) => self.log(line),
-            Action::End(end) => self.end = Some(end),
+            Action::Trace(step) => self.trace_step(now, *step),
+            Action::End(end) => {
+                self.end = Some(end);
+                self.trace_deed(Deed::Ended);
+            }
         }
         None
     }
@@ -303,8 +326,12 @@ impl<C: Core, K: Clock> Actor<C, K> {
 
 /// A message is for the node, a heartbeat for its detector.
 fn event_of<M>(Arrival { from, incarnation, frame }: Arrival<M>) -> Event<M> {
+    let received = |id, message| {
+        Event::Received(Received { from, incarnation: Some(incarnation), id, message })
+    };
     match frame {
-        Frame::Message(message) | Frame::Grouped(_, message) => Event::Received { from, message },
+        Frame::Message(message) | Frame::Grouped(_, message) => received(None, message),
+        Frame::Numbered(_, id, message) => received(Some(id), message),
         Frame::Heartbeat => Event::Heartbeat { from, incarnation },
         Frame::Rival => Event::ToldOfRival { from },
         Frame::Quiet | Frame::Ping(_) | Frame::Pong(_) | Frame::Standing(_) => Event::Wake,

@@ -33,6 +33,7 @@ mod reporter;
 mod standing;
 mod start;
 mod store;
+mod trace;
 mod work;
 
 use std::net::SocketAddr;

@@ -29,11 +29,12 @@ use super::lists::{self, OwnLists};
 use super::part::{Loop, Part, take_part};
 use super::reporter::Reporter;
 use super::standing::{Keeper, OwnStanding};
+use super::trace::Trace;
 use super::{DurableState, JoinError, expiry};
 use crate::clock::{Clock as _, SystemClock};
 use crate::config::{self, Config, Current, Runnable};
 use crate::member::{Member, Setup};
-use crate::protocol::Node;
+use crate::protocol::{Core, Node};
 use crate::transport::frame::Hello;
 use crate::transport::{self, Arrival, Limits, Links, Report, Reports, Terms};
 
@@ -58,6 +59,7 @@ pub(super) fn start<C: Runnable>(
     let nodes = nodes(config, &states)?;
     let setup = setup(config, store.is_some(), prepares)?;
     let hello = hello(config, incarnation());
+    let (mut trace, written) = Trace::of(config, &hello, SystemClock.now())?.unzip();
     let links = links(config, setup.lifetime);
     let common = Common {
         config,
@@ -69,8 +71,9 @@ pub(super) fn start<C: Runnable>(
         hello: hello.clone(),
         setup,
     };
-    let groups: Vec<_> =
-        nodes.into_iter().enumerate().map(|(number, node)| common.group(number, node)).collect();
+    // If there is a trace, there is one group.
+    let group = |(number, node)| common.group(number, node, trace.take());
+    let groups: Vec<_> = nodes.into_iter().enumerate().map(group).collect();
     let limits = Limits::new(config.network_timeout(), config.addresses().count() - 1);
     let terms = Terms { credentials: credentials.clone(), lifetime: setup.lifetime, limits };
     let (mut connections, arrivals) =
@@ -97,7 +100,12 @@ pub(super) fn start<C: Runnable>(
                 let _ = timeout(CLOSED_WITHIN, commit.alone()).await;
             }
         };
-        tokio::join!(standing.close(), lists.close(), closed);
+        let written = async {
+            if let Some(written) = written {
+                let _ = timeout(CLOSED_WITHIN, written).await;
+            }
+        };
+        tokio::join!(standing.close(), lists.close(), closed, written);
         result
     };
     let tasks = tasks.boxed();
@@ -116,6 +124,9 @@ struct Common<'a, C: Runnable> {
     setup: Setup,
 }
 
+/// Where the steps of a node are written.
+type TraceOf<C> = Trace<<C as Core>::Durable, <C as Core>::Message>;
+
 /// A group before its loop begins.
 struct Group<C: Runnable> {
     actor: Actor<C, SystemClock>,
@@ -127,8 +138,8 @@ struct Group<C: Runnable> {
 }
 
 impl<C: Runnable> Common<'_, C> {
-    /// The group with this number, in which the node is this one.
-    fn group(&self, number: usize, node: Node<C>) -> Group<C> {
+    /// The group with this number, in which the node is this one, and where its steps are written.
+    fn group(&self, number: usize, node: Node<C>, trace: Option<TraceOf<C>>) -> Group<C> {
         let Self { config, links, standing, lists, commit, credentials, hello, setup } = self;
         let clock = SystemClock;
         let (publisher, leadership, history) = Publisher::new(config.node());
@@ -185,6 +196,7 @@ impl<C: Runnable> Common<'_, C> {
             tickets: 0,
             replies: BTreeMap::new(),
             end: None,
+            trace,
         };
         // On the highest level, so that every line has the name, whatever is logged.
         let span = config.groups().get(number).map_or_else(
@@ -215,7 +227,8 @@ fn nodes<C: Runnable>(
 ) -> Result<Vec<Node<C>>, JoinError> {
     let node = |(number, state): (usize, &Option<C::Durable>)| -> Result<Node<C>, JoinError> {
         let node = Node::new(config.core_of(number)?, state.clone(), rand::random());
-        Ok(node.map_err(|error| config::Error::Contradiction(Box::new(error)))?)
+        let node = node.map_err(|error| config::Error::Contradiction(Box::new(error)))?;
+        Ok(if config.trace().is_some() { node.recording() } else { node })
     };
     states.iter().enumerate().map(node).collect()
 }

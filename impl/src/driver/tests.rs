@@ -5,6 +5,7 @@ mod commands;
 mod leaderless;
 mod pauses;
 mod stalls;
+mod whole;
 mod work;
 
 use std::collections::BTreeMap;
@@ -30,8 +31,9 @@ use crate::member::{End, Event, LONGEST_SLEEP, Member, Setup};
 use crate::protocol::{
     self, Belief, Context, Core, Input, Members, Node, NodeId, Reason, Role, Time,
 };
-use crate::transport::frame::{self, Frame, Hello};
-use crate::transport::{self, Arrival, Links, handshake};
+use crate::trace::Received;
+use crate::transport::frame::Frame;
+use crate::transport::{Arrival, Links};
 
 /// The core, which follows no node and watches node 2.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -224,6 +226,7 @@ fn around<C: Core>(
         tickets: 0,
         replies: BTreeMap::new(),
         end: None,
+        trace: None,
     };
     (actor, leadership, leases)
 }
@@ -233,7 +236,9 @@ impl<C: Core> Actor<C, ManualClock> {
     async fn step(&mut self, input: Input<C::Message>) -> Result<(), StorageError> {
         let event = match input {
             Input::Boot => Event::Start,
-            Input::Receive { from, message } => Event::Received { from, message },
+            Input::Receive { from, message } => {
+                Event::Received(Received::unnumbered(from, message))
+            }
             Input::Wake => Event::Wake,
             Input::Suspect(_) | Input::Request(_) => unreachable!("its member decides that"),
         };
@@ -421,79 +426,4 @@ async fn what_the_node_ignores_is_counted() {
     actor.step(says(Order::Note(2))).await.expect("the disk works");
     actor.save_all().await.expect("the disk works");
     assert_eq!(hands.ignored.load(Ordering::Relaxed), 1);
-}
-
-/// A node that takes part, and a connection as its member 2.
-async fn election() -> (Election, transport::channel::Channel) {
-    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    let members = [(1, "127.0.0.1:1"), (2, "127.0.0.1:2")];
-    let config = config::Config::<Recorder>::for_protocol("orders", 1, members, ());
-    let config = config.expect("good");
-    let digests = config.digests();
-    let election = Election::join_with(config, listener, Records::default());
-    let election = election.expect("it listens");
-
-    let stream = tokio::net::TcpStream::connect(election.address()).await.expect("it listens");
-    let credentials = config::Credentials::none();
-    let mut two = handshake::call(&credentials, None, stream).await.expect("a greeting");
-    let cluster = "orders".parse().expect("a name");
-    let hello = Hello {
-        cluster,
-        protocol: "recorder".to_owned(),
-        node: id(2),
-        incarnation: 1,
-        config_epoch: 1,
-        digests,
-        leases: None,
-        groups: None,
-    };
-    handshake::ask(&mut two, &frame::Opening::Hello(hello)).await.expect("an answer");
-    (election, two)
-}
-
-/// No link dies in silence: the node that has lost one takes part no longer, and says so.
-#[tokio::test]
-async fn a_link_that_panics_ends_the_node() {
-    let (mut election, mut two) = election().await;
-    let poison = frame::encode_frame(&Frame::Message(Order::Poison(Poison))).expect("fits");
-    two.send(poison).await.expect("sent");
-
-    let stopped = tokio::time::timeout(ms(20_000), election.stopped()).await;
-    assert!(matches!(stopped.expect("in time"), Err(Stopped::Panicked)));
-    assert_eq!(election.leadership().now().role, Role::NotStarted);
-}
-
-/// The process runs, and answers of its links and its status too. A probe is told.
-#[cfg(feature = "http")]
-#[test]
-fn a_loop_that_is_stuck_does_not_respond_and_is_not_alive() {
-    use axum::body::Body;
-    use axum::http::{Request, StatusCode};
-    use tokio::runtime::Builder;
-    use tower::ServiceExt as _;
-
-    let nodes = Builder::new_multi_thread().worker_threads(2).enable_all().build();
-    let nodes = nodes.expect("a runtime");
-    let (election, mut two) = nodes.block_on(election());
-    let router = crate::http::router(election.handle(), crate::http::Options::default());
-    let ask = async |path: &str| {
-        let request = Request::get(path).body(Body::empty()).expect("valid");
-        router.clone().oneshot(request).await.expect("a router does not fail").status()
-    };
-    let block = frame::encode_frame(&Frame::Message(Order::Block(6_000))).expect("fits");
-    nodes.block_on(two.send(block)).expect("sent");
-    // Another runtime: a thread that is kept may have been the one that waits for all others.
-    let probes = Builder::new_current_thread().enable_all().build().expect("a runtime");
-    probes.block_on(async {
-        while tokio::time::timeout(ms(300), election.responds()).await.is_ok() {
-            tokio::time::sleep(ms(1)).await;
-        }
-        assert_eq!(ask("/livez").await, StatusCode::SERVICE_UNAVAILABLE);
-        assert_eq!(ask("/metrics").await, StatusCode::OK, "the rest of the process runs");
-        assert_eq!(election.status().node, id(1));
-        let again = tokio::time::timeout(ms(20_000), election.responds()).await;
-        again.expect("again").expect("it runs");
-        assert_eq!(ask("/livez").await, StatusCode::OK);
-    });
-    nodes.block_on(election.leave()).expect("nothing failed");
 }

@@ -43,8 +43,8 @@ pub(crate) const MAX_OPENING: usize = 512;
 /// says how long leases last. Version 7 encrypts with a secret; without, it is version 6. Version 8
 /// has [pings](Frame::Ping) and tells [rivals](Frame::Rival). Version 9 tells the [standing of a
 /// node](Frame::Standing) and its [lists of members](Opening::ListRequest), has groups, and has
-/// another status.
-pub(crate) const VERSIONS: Versions = Versions { newest: 9, oldest: 5 };
+/// another status. Version 10 [numbers](Frame::Numbered) the messages.
+pub(crate) const VERSIONS: Versions = Versions { newest: 10, oldest: 5 };
 
 /// The first version in which a [`Hello`] has `leases`.
 const LEASES: u16 = 6;
@@ -67,6 +67,9 @@ pub(crate) const RIVALS: u16 = 8;
 pub(crate) const GROUPS: u16 = 9;
 /// The first version in which nodes tell their standing: a side that speaks one before is not told.
 pub(crate) const STANDINGS: u16 = 9;
+
+/// The first version in which messages have numbers: a side that speaks one before is sent none.
+pub(crate) const NUMBERS: u16 = 10;
 
 const MAGIC: [u8; 4] = *b"BLWR";
 
@@ -179,6 +182,10 @@ pub(crate) enum Frame<M> {
     /// A message of the protocol, for the group with this number, big endian. That of the first
     /// group, 0, is a [`Frame::Message`]: a node without groups has no other.
     Grouped([u8; 2], M),
+    /// A message of the protocol, for the group with this number, big endian, and with a number of
+    /// its own: no two messages of a group and a run of the node have the same. For the
+    /// [trace](crate::trace) of the node that gets it; no core sees the number.
+    Numbered([u8; 2], u64, M),
 }
 
 impl<M> Frame<M> {
@@ -190,15 +197,30 @@ impl<M> Frame<M> {
         }
     }
 
+    /// The message with the number `id`, for the group with this number.
+    pub(crate) fn numbered(group: u16, id: u64, message: M) -> Self {
+        Self::Numbered(group.to_be_bytes(), id, message)
+    }
+
+    /// The same, without what this version does not say.
+    pub(crate) fn said_in(self, version: u16) -> Self {
+        match self {
+            Self::Numbered(group, _, message) if version < NUMBERS => {
+                Self::message(u16::from_be_bytes(group), message)
+            }
+            frame => frame,
+        }
+    }
+
     /// Whether it is a message of the protocol.
     pub(crate) fn is_message(&self) -> bool {
-        matches!(self, Self::Message(_) | Self::Grouped(..))
+        matches!(self, Self::Message(_) | Self::Grouped(..) | Self::Numbered(..))
     }
 
     /// The number of the group that it is for.
     pub(crate) fn group(&self) -> u16 {
         match self {
-            Self::Grouped(group, _) => u16::from_be_bytes(*group),
+            Self::Grouped(group, _) | Self::Numbered(group, ..) => u16::from_be_bytes(*group),
             _ => 0,
         }
     }

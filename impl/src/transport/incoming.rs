@@ -351,7 +351,9 @@ async fn read_frames<M: DeserializeOwned>(
         };
         context.log_heal(peer, peer.health.heard());
         match frame {
-            Frame::Message(_) | Frame::Grouped(..) => Peer::<M>::count(&peer.received),
+            Frame::Message(_) | Frame::Grouped(..) | Frame::Numbered(..) => {
+                Peer::<M>::count(&peer.received);
+            }
             Frame::Heartbeat | Frame::Rival => {}
             Frame::Quiet => continue,
             Frame::Ping(number) => {

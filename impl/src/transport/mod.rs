@@ -65,6 +65,7 @@ use crate::clock::Clock;
 use crate::config::{Address, Current, Mode};
 use crate::protocol::NodeId;
 use crate::report::{GroupsReport, Link, LinkMeasurements, MemberReport, StatusReport};
+use crate::trace::Sent;
 
 /// How often a leader looks whether it is alone.
 const LOOK: Duration = Duration::from_secs(1);
@@ -246,9 +247,9 @@ impl<M> Links<M> {
     }
 
     /// Sends a message as soon as there is a connection, unless it is too old by then.
-    pub(crate) fn send(&self, to: NodeId, message: M) {
+    pub(crate) fn send(&self, Sent { to, id, message }: Sent<M>) {
         if let Some(peer) = self.peers.get(&to) {
-            peer.outbox.push((self.group, message));
+            peer.outbox.push(Frame::numbered(self.group, id, message));
         }
     }
 

@@ -179,7 +179,7 @@ async fn send_queued<M: Serialize + Copy>(
             () = peer.beat.notified() => Frame::Heartbeat,
             // The process at the other end has vanished, and another has its place.
             () = peer.renewed.notified() => return Cause::Replaced,
-            (group, message) = peer.outbox.next() => Frame::message(group, message),
+            frame = peer.outbox.next() => frame,
             () = peer.rival.notified() => match to.version() >= frame::RIVALS {
                 true => Frame::Rival,
                 false => continue,
@@ -227,7 +227,7 @@ async fn send<M: Serialize + Copy>(
     let (mut messages, mut next) = (0, Some(frame));
     while let Some(frame) = next.take() {
         let is_message = frame.is_message();
-        match frame::encode_frame(&frame) {
+        match frame::encode_frame(&frame.said_in(to.version())) {
             Ok(bytes) => {
                 to.feed(bytes).await?;
                 messages += u64::from(is_message);
@@ -239,7 +239,7 @@ async fn send<M: Serialize + Copy>(
             ),
         }
         if is_message && messages < BATCH {
-            next = peer.outbox.another().map(|(group, message)| Frame::message(group, message));
+            next = peer.outbox.another();
         }
     }
     to.flush().await?;

@@ -10,6 +10,7 @@ use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use super::connect::Resolver;
+use super::frame::Frame;
 use super::health::Health;
 use super::outbox::Outbox;
 use super::presence::Presence;
@@ -30,8 +31,8 @@ pub(crate) struct Peer<M> {
     pub(crate) id: NodeId,
     pub(crate) address: Address,
     pub(crate) resolver: Resolver,
-    /// The messages for it, each with the number of its group.
-    pub(crate) outbox: Outbox<(u16, M)>,
+    /// The messages for it, each with its number and that of its group.
+    pub(crate) outbox: Outbox<Frame<M>>,
     pub(crate) sent: AtomicU64,
     pub(crate) received: AtomicU64,
     /// The peer called, so it is up: call it back now rather than after the back-off.
@@ -72,7 +73,7 @@ impl<M> Peer<M> {
     pub(crate) fn new(
         id: NodeId,
         address: Address,
-        outbox: Outbox<(u16, M)>,
+        outbox: Outbox<Frame<M>>,
         presence: Presence,
     ) -> Self {
         Self {

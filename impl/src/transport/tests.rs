@@ -170,7 +170,7 @@ async fn another_node_at_the_address_of_a_peer_gets_no_messages() {
     let peer = Arc::clone(&context.peers[&id(2)]);
     let mut tasks = JoinSet::new();
     tasks.spawn(outgoing::maintain(Arc::clone(&context), Arc::clone(&peer)));
-    peer.outbox.push((0, Message::Election));
+    peer.outbox.push(Frame::message(0, Message::Election));
     let mut connection = answer(&listener, 3).await;
     let end = timeout(LIMIT, connection.next()).await.expect("in time");
     assert!(!matches!(end, Some(Ok(_))), "it hangs up: {}", end.is_none());
@@ -189,16 +189,19 @@ async fn a_heartbeat_is_kept_until_it_can_be_sent_and_goes_before_the_messages()
     let (peers, standings) = (Arc::clone(&context.peers), context.standings.clone());
     let lists = context.lists.clone();
     let links = Links { peers, refused, bad_frames, gone: None, group: 0, standings, lists };
-    links.send(id(2), Message::Election);
-    links.send(id(2), Message::Ok);
+    links.send(Sent { to: id(2), id: 7, message: Message::Election });
+    links.send(Sent { to: id(2), id: 8, message: Message::Ok });
     links.heartbeat();
     links.heartbeat();
     let mut tasks = JoinSet::new();
     tasks.spawn(outgoing::maintain(context, peer));
     let mut connection = answer(&listener, 2).await;
-    for expected in
-        [Frame::Heartbeat, Frame::Message(Message::Election), Frame::Message(Message::Ok)]
-    {
+    let [first, second] = [(7, Message::Election), (8, Message::Ok)];
+    for expected in [
+        Frame::Heartbeat,
+        Frame::numbered(0, first.0, first.1),
+        Frame::numbered(0, second.0, second.1),
+    ] {
         assert_eq!(next(&mut connection).await, expected);
     }
 }

@@ -32,5 +32,6 @@ mod standing;
 mod status;
 mod storage;
 mod strangers;
+mod traced;
 mod vanished;
 mod witnesses;

@@ -12,6 +12,7 @@ use bellwether_core::protocol::{
     self, Config, Core as _, Input, Membership as _, Node, NodeId, Output, Reason, Role, Status,
     Time,
 };
+use bellwether_core::trace::{Received, Sent};
 use std::collections::VecDeque;
 use std::fmt;
 use std::time::Duration;
@@ -173,7 +174,7 @@ impl MemberProgram {
             self.handle_event(now, Event::Wake);
         }
         let works = |(deadline, at)| deadline == Deadline::Work && at > now;
-        self.receives = matches!(event, Event::Received { .. }) && !self.member.armed().any(works);
+        self.receives = matches!(event, Event::Received(_)) && !self.member.armed().any(works);
         self.handle_event(now, event);
         self.run_until_wait(now);
         self.receives = false;
@@ -183,7 +184,7 @@ impl MemberProgram {
         self.now = now;
         for action in self.member.handle(now, event) {
             match action {
-                Action::Send(to, message) => {
+                Action::Send(Sent { to, message, .. }) => {
                     self.outputs.push_back(Output::Send { to, message });
                 }
                 Action::Save(state) => self.saving = Some(state),
@@ -203,6 +204,7 @@ impl MemberProgram {
                 | Action::Reply(..)
                 | Action::Stalled(_)
                 | Action::Log(_)
+                | Action::Trace(_)
                 | Action::End(_) => {}
             }
         }
@@ -286,7 +288,7 @@ impl Program for MemberProgram {
                     let cause = if own { Reason::OWN_ID } else { Reason::UNKNOWN_SENDER };
                     return self.on_ignored(from, cause);
                 }
-                Event::Received { from, message }
+                Event::Received(Received::unnumbered(from, message))
             }
             Input::Wake | Input::Suspect(_) | Input::Request(_) => Event::Wake,
         };

@@ -6,6 +6,7 @@ use super::commands::{Command, RequestError};
 use super::gate::PreparationRequest;
 use super::view::ProgramView;
 use crate::protocol::{Core, Epoch, Lease, NodeId, Reason};
+use crate::trace::{Received, Sent, Step};
 
 /// An event: something that happens to a member.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,12 +17,7 @@ pub enum Event<M> {
     /// [wait](super::Member::wait) is over.
     Wake,
     /// A message arrives.
-    Received {
-        /// The node that sent it.
-        from: NodeId,
-        /// The message.
-        message: M,
-    },
+    Received(Received<M>),
     /// A heartbeat arrives.
     Heartbeat {
         /// The node that sent it.
@@ -70,8 +66,9 @@ pub enum StorageAnswer {
 /// An action that a member wants done, in the order in which it must be done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action<D, M> {
-    /// Sends a message. It may be lost.
-    Send(NodeId, M),
+    /// Sends a message. It may be lost. Its number is its place among all messages that the node
+    /// has put out, from 1.
+    Send(Sent<M>),
     /// Sends a heartbeat to all other members.
     SendHeartbeat,
     /// Tells another node that this one led when it heard that the other did. That may be lost; it
@@ -99,6 +96,9 @@ pub enum Action<D, M> {
     Stalled(Option<String>),
     /// Writes a line to the log.
     Log(LogLine),
+    /// Writes a step of the node to its trace, if the node
+    /// [records](crate::protocol::Node::recording) them.
+    Trace(Box<Step<D, M>>),
     /// Ends the member: it has stopped taking part.
     End(End),
 }

@@ -22,6 +22,8 @@
 //!   node leads. That it leads no longer waits for nothing.
 //! - **A rival is news once.** In each of its terms, the program is told once of each other node
 //!   that led at the same time, if a protocol without a quorum finds one; and so is that node.
+//! - **A step comes before what follows from it.** If its node [records](Node::recording) them, a
+//!   member has each step of it [written](Action::Trace) first.
 //! - **Work ends first.** A leadership that is given up before its lease is over is said to have
 //!   ended once the work of the program has.
 
@@ -37,6 +39,7 @@ mod peers;
 mod rivals;
 mod same;
 mod steps;
+mod traced;
 mod unsaved;
 mod view;
 mod watch;

@@ -1,9 +1,10 @@
 //! Whether two members do the same from now on, whatever the time is.
 
-use super::unsaved::Unsaved;
+use super::unsaved::{Deferred, Unsaved};
 use super::view::ProgramView;
 use super::{Gate, Member};
 use crate::protocol::{Core, Epoch, Node, NodeId, Role};
+use crate::trace::Sent;
 
 impl<C: Core> Member<C> {
     /// Whether another member of the same node differs in nothing but times, in how often
@@ -60,11 +61,19 @@ fn same_node<C: Core>(one: &Node<C>, two: &Node<C>) -> bool {
     one.core() == two.core() && armed(one) == armed(two)
 }
 
-fn same_steps<D: PartialEq, M: PartialEq>(one: &Unsaved<D, M>, two: &Unsaved<D, M>) -> bool {
+fn same_steps<D: PartialEq, M: Copy + PartialEq>(one: &Unsaved<D, M>, two: &Unsaved<D, M>) -> bool {
     one.is_behind() == two.is_behind()
         && one.state() == two.state()
-        && one.ready().eq(two.ready())
-        && one.behind().eq(two.behind())
+        && one.ready().map(unnumbered).eq(two.ready().map(unnumbered))
+        && one.behind().map(unnumbered).eq(two.behind().map(unnumbered))
+}
+
+/// The step, whichever number its message has.
+fn unnumbered<M: Copy>(step: &Deferred<M>) -> Deferred<M> {
+    match *step {
+        Deferred::Send(sent) => Deferred::Send(Sent { id: 0, ..sent }),
+        Deferred::Lead(event) => Deferred::Lead(event),
+    }
 }
 
 fn same_gate(one: Option<&Gate>, two: Option<&Gate>) -> bool {

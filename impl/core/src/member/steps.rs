@@ -5,12 +5,15 @@ use super::commands::Command;
 use super::event::{Action, Event, LogLine};
 use super::unsaved::{Deferred, Immediate};
 use crate::protocol::{self, Core, Input, NodeId, Request, Time};
+use crate::trace::Received;
 
 /// Something to do. What follows from it is done before the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Task<M> {
     /// To give the node this input.
     Step(Input<M>),
+    /// To give it this message.
+    Receive(Received<M>),
     /// To do what is asked.
     Command(u64, Command),
     /// To answer that this node is next.
@@ -39,9 +42,7 @@ impl<C: Core> Member<C> {
         match event {
             Event::Start => self.tasks.push_back(Task::Step(Input::Boot)),
             Event::Wake => self.tasks.push_back(Task::Step(Input::Wake)),
-            Event::Received { from, message } => {
-                self.tasks.push_back(Task::Step(Input::Receive { from, message }));
-            }
+            Event::Received(received) => self.tasks.push_back(Task::Receive(received)),
             Event::Heartbeat { from, incarnation } => {
                 if let Some(watch) = &mut self.watch {
                     watch.on_heartbeat(from, incarnation, now);
@@ -90,7 +91,11 @@ impl<C: Core> Member<C> {
 
     fn run_task(&mut self, now: Time, task: Task<C::Message>) {
         match task {
-            Task::Step(input) => self.step(now, input),
+            Task::Step(input) => self.step(now, input, None),
+            Task::Receive(received) => {
+                let Received { from, message, .. } = received;
+                self.step(now, Input::Receive { from, message }, Some(received));
+            }
             Task::Command(ticket, command) => self.handle_command(now, ticket, command),
             Task::Reply(ticket, next) => self.actions.push(Action::Reply(ticket, Ok(next))),
             Task::ReplyAfterStepDown(ticket, next) => self.reply_after_step_down(ticket, next),
@@ -106,11 +111,17 @@ impl<C: Core> Member<C> {
         }
     }
 
-    /// One input. If the node gives up its leadership by it, nothing of that leaves it before the
-    /// work of the leadership has ended.
-    fn step(&mut self, now: Time, input: Input<C::Message>) {
+    /// One input, and the message if it is one. If the node gives up its leadership by it, nothing
+    /// of that leaves it before the work of the leadership has ended.
+    fn step(
+        &mut self,
+        now: Time,
+        input: Input<C::Message>,
+        received: Option<Received<C::Message>>,
+    ) {
         let given_up = self.work_lease();
         self.node.handle(now, input);
+        self.write_steps(received);
         let leads = self.node.lease().map(|lease| lease.epoch);
         match given_up.filter(|given_up| leads != Some(given_up.epoch)) {
             Some(lease) => self.end_work(lease),
@@ -159,7 +170,7 @@ impl<C: Core> Member<C> {
     pub(super) fn flush_unsaved(&mut self, now: Time) {
         while let Some(step) = self.unsaved.next(now) {
             match step {
-                Deferred::Send(to, message) => self.actions.push(Action::Send(to, message)),
+                Deferred::Send(sent) => self.actions.push(Action::Send(sent)),
                 Deferred::Lead(event) => self.on_leadership_durable(now, event),
             }
         }

@@ -9,6 +9,7 @@ mod leading;
 mod pause;
 mod peers;
 mod rivals;
+mod traced;
 mod view;
 mod work;
 
@@ -18,6 +19,7 @@ use crate::protocol::garcia_molina::{self, GarciaMolina};
 use crate::protocol::lease;
 use crate::protocol::quorum::{self, Message, Quorum, Timing};
 use crate::protocol::{Members, Output, Role};
+use crate::trace::{Received, Sent};
 
 impl<C: Core> Member<C> {
     /// The node saves this state next, whatever its core saves.
@@ -81,7 +83,7 @@ impl<C: Core> Run<C> {
     }
 
     fn hears(&mut self, from: u16, message: C::Message) -> Actions<C> {
-        self.take(Event::Received { from: id(from), message })
+        self.take(Event::Received(Received::unnumbered(id(from), message)))
     }
 
     /// The storage has done what it was asked.
@@ -218,7 +220,7 @@ fn tells<D, M>(done: &[Action<D, M>]) -> Vec<(Role, &'static str)> {
 /// What is sent.
 fn sent<D, M: Copy>(done: &[Action<D, M>]) -> Vec<(u16, M)> {
     let send = |action: &Action<D, M>| match action {
-        Action::Send(to, message) => Some((to.get(), *message)),
+        Action::Send(Sent { to, message, .. }) => Some((to.get(), *message)),
         _ => None,
     };
     done.iter().filter_map(send).collect()

@@ -20,7 +20,8 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use crate::protocol::{Event, NodeId, Output, Role, Time};
+use crate::protocol::{Event, Output, Role, Time};
+use crate::trace::Sent;
 
 /// How many steps wait for one state at most, in a group of the usual size; the oldest message goes
 /// first.
@@ -30,7 +31,7 @@ const LONGEST: usize = 1_024;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deferred<M> {
     /// To send a message.
-    Send(NodeId, M),
+    Send(Sent<M>),
     /// To tell the program that the node leads.
     Lead(Event),
 }
@@ -62,6 +63,8 @@ pub struct Unsaved<D, M> {
     lifetime: Duration,
     /// How many steps wait for one state at most.
     longest: usize,
+    /// How many messages the node has put out.
+    numbered: u64,
 }
 
 impl<D, M> Unsaved<D, M> {
@@ -70,7 +73,7 @@ impl<D, M> Unsaved<D, M> {
     pub(super) fn new(lifetime: Duration, members: usize) -> Self {
         let (ready, behind) = (Steps::new(), Steps::new());
         let longest = LONGEST.max(4 * members);
-        Self { under_way: false, ready, state: None, behind, lifetime, longest }
+        Self { under_way: false, ready, state: None, behind, lifetime, longest, numbered: 0 }
     }
 
     /// The node wants this done, after all that it wanted before. What is to be done at once is
@@ -79,7 +82,10 @@ impl<D, M> Unsaved<D, M> {
     pub(super) fn push(&mut self, now: Time, output: Output<D, M>) -> Option<Immediate> {
         match output {
             Output::Persist(state) => self.state = Some(state),
-            Output::Send { to, message } => self.add(now, Deferred::Send(to, message)),
+            Output::Send { to, message } => {
+                self.numbered += 1;
+                self.add(now, Deferred::Send(Sent { to, id: self.numbered, message }));
+            }
             Output::Event(event @ Event::RoleChanged { to: Role::Leader, .. }) => {
                 self.add(now, Deferred::Lead(event));
             }
@@ -138,6 +144,11 @@ impl<D, M> Unsaved<D, M> {
     /// The state that was under way is durable.
     pub(super) fn finish_save(&mut self) {
         self.under_way = false;
+    }
+
+    /// The number of the message that the node has put out last; 0 before the first.
+    pub(super) fn last_number(&self) -> u64 {
+        self.numbered
     }
 
     /// Whether a state of the node is not durable yet.

@@ -47,6 +47,7 @@ mod node;
 pub mod quorum;
 pub mod ring;
 mod settings;
+mod step;
 pub mod stoller;
 mod terms;
 mod time;
@@ -61,6 +62,7 @@ pub use quorum::Timing;
 pub use settings::{
     Config, Conflict, DurationError, MemberError, Membership, Relation, SettingsError,
 };
+pub use step::{NodeStep, Trigger};
 pub use terms::LeaseTerms;
 pub use time::Time;
 pub use timers::{MAX_TIMERS, Timers};

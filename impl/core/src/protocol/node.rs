@@ -6,9 +6,10 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use super::step::Journal;
 use super::{
-    Belief, Context, Core, Epoch, Event, Input, Lease, Membership as _, NodeId, Output, Reason,
-    Status, Time, Timers,
+    Belief, Context, Core, Epoch, Event, Input, Lease, Membership as _, NodeId, NodeStep, Output,
+    Reason, Status, Time, Timers, Trigger,
 };
 
 /// One node: a core and its shell.
@@ -20,6 +21,7 @@ pub struct Node<C: Core> {
     seed: u64,
     core: Option<C>,
     shell: Shell<C>,
+    journal: Journal<C>,
 }
 
 /// What a node has besides its core: timers, and what it has still to put out.
@@ -46,6 +48,11 @@ impl<C: Core> Shell<C> {
             events: VecDeque::new(),
             reason: None,
         }
+    }
+
+    /// How much is to be put out of each kind.
+    fn queued(&self) -> [usize; 3] {
+        [self.persists.len(), self.sends.len(), self.events.len()]
     }
 
     /// Tells of a change of the belief, if it is one.
@@ -75,7 +82,22 @@ impl<C: Core> Node<C> {
         seed: u64,
     ) -> Result<Self, C::Error> {
         C::validate(&config, durable.as_ref())?;
-        Ok(Self { config: Arc::new(config), durable, seed, core: None, shell: Shell::new() })
+        let (config, shell, journal) = (Arc::new(config), Shell::new(), Journal::CLOSED);
+        Ok(Self { config, durable, seed, core: None, shell, journal })
+    }
+
+    /// Returns this node, which records its [steps](Node::take_steps) from here on.
+    #[must_use]
+    pub fn recording(mut self) -> Self {
+        self.journal = Journal::open();
+        self
+    }
+
+    /// Returns the steps that the node has taken since this was called last, in their order; none
+    /// if it does not [record](Node::recording) them. That a node records changes nothing else.
+    #[must_use]
+    pub fn take_steps(&mut self) -> Vec<NodeStep<C>> {
+        self.journal.take()
     }
 
     /// Takes note of something that happened at `now`. Deadlines that have passed come first.
@@ -87,16 +109,19 @@ impl<C: Core> Node<C> {
     pub fn handle(&mut self, now: Time, input: Input<C::Message>) {
         let armed_before = self.shell.timers.generation();
         while let Some(timer) = self.shell.timers.expire(now, armed_before) {
-            self.step(now, |core, context| core.expire(context, timer));
+            let trigger = Trigger::Expire(timer);
+            self.step(now, trigger, |core, context| core.expire(context, timer));
         }
         match input {
             Input::Boot => self.boot(now),
             Input::Receive { from, message } => self.receive(now, from, message),
             Input::Suspect(node) if self.watched().any(|watched| watched == node) => {
-                self.step(now, |core, context| core.suspect(context, node));
+                let trigger = Trigger::Suspect(node);
+                self.step(now, trigger, |core, context| core.suspect(context, node));
             }
             Input::Request(request) => {
-                self.step(now, |core, context| core.request(context, request));
+                let trigger = Trigger::Request(request);
+                self.step(now, trigger, |core, context| core.request(context, request));
             }
             Input::Suspect(_) | Input::Wake => {}
         }
@@ -215,10 +240,15 @@ impl<C: Core> Node<C> {
     /// A node that boots twice is up already.
     fn boot(&mut self, now: Time) {
         if self.core.is_none() {
+            let (queued, durable) = (self.shell.queued(), self.durable.take());
+            let trigger = self.journal.is_open().then(|| Trigger::Boot(durable.clone()));
             let mut context = Context { now, config: &*self.config, shell: &mut self.shell };
-            let core = C::boot(&mut context, self.durable.take(), self.seed);
+            let core = C::boot(&mut context, durable, self.seed);
             self.shell.report_change(Belief::NOT_STARTED, core.belief(&self.config));
             self.core = Some(core);
+            if let Some(trigger) = trigger {
+                self.record(trigger, queued);
+            }
         }
     }
 
@@ -227,22 +257,52 @@ impl<C: Core> Node<C> {
         if self.core.is_none() {
             return;
         }
+        let trigger = Trigger::Receive { from, message };
         let cause = if from == self.config.id() {
             Reason::OWN_ID
         } else if !self.config.hears(from) {
             Reason::UNKNOWN_SENDER
         } else {
-            return self.step(now, |core, context| core.receive(context, from, message));
+            return self.step(now, trigger, |core, context| core.receive(context, from, message));
         };
+        let queued = self.shell.queued();
         self.shell.events.push_back(Event::Ignored { from, cause });
+        self.record(trigger, queued);
     }
 
     /// Lets the core do one thing, and tells what it changed.
-    fn step(&mut self, now: Time, act: impl FnOnce(&mut C, &mut Context<'_, C>)) {
+    fn step(
+        &mut self,
+        now: Time,
+        trigger: Trigger<C>,
+        act: impl FnOnce(&mut C, &mut Context<'_, C>),
+    ) {
         let Some(core) = &mut self.core else { return };
+        let queued = self.shell.queued();
         let before = core.belief(&self.config);
         act(core, &mut Context { now, config: &*self.config, shell: &mut self.shell });
         self.shell.report_change(before, core.belief(&self.config));
+        self.record(trigger, queued);
+    }
+
+    /// Records a step, before which so much was to be put out.
+    fn record(&mut self, trigger: Trigger<C>, queued: [usize; 3]) {
+        if !self.journal.is_open() {
+            return;
+        }
+        let ([persists, sends, events], shell) = (queued, &self.shell);
+        let step = NodeStep {
+            trigger,
+            persists: shell.persists.range(persists..).cloned().collect(),
+            sends: shell.sends.range(sends..).copied().collect(),
+            events: shell.events.range(events..).copied().collect(),
+            status: self.status(),
+            epoch: self.epoch(),
+            lease: self.lease(),
+            armed: self.armed().collect(),
+            watched: self.watched().collect(),
+        };
+        self.journal.add(step);
     }
 }
 

@@ -4,6 +4,7 @@
 mod commit;
 mod cores;
 mod rivals;
+mod steps;
 
 use std::time::Duration;
 
@@ -365,6 +366,16 @@ macro_rules! contracts {
             #[test]
             fn reads_differences_of_times_only() {
                 $(super::only_differences_of_times_matter::<$core>();)+
+            }
+
+            #[test]
+            fn records_each_step_with_what_it_puts_out() {
+                $(super::steps::put_out_all_that_a_node_does::<$core>();)+
+            }
+
+            #[test]
+            fn has_steps_that_are_read_as_they_were_written() {
+                $(super::steps::are_read_as_they_were_written::<$core>();)+
             }
 
             #[test]

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use bellwether_core::member::{Action, Command, Event, PreparationRequest, ProgramView};
 use bellwether_core::protocol::{Core, Epoch, NodeId, Reason};
+use bellwether_core::trace::Sent;
 
 use crate::faults::Point;
 use crate::host::{EventOf, MessageOf, Step};
@@ -65,7 +66,7 @@ impl<S: Subject> World<S> {
             return;
         };
         match action {
-            Action::Send(to, message) => self.send(node, to, message),
+            Action::Send(Sent { to, message, .. }) => self.send(node, to, message),
             // No protocol that is simulated has failures detected for it.
             Action::SendHeartbeat => {}
             // No invariant reads which rivals a program knows, so the rival is not told.
@@ -91,6 +92,8 @@ impl<S: Subject> World<S> {
             }
             Action::Stalled(problem) => self.note(node, format_args!("its disk: {problem:?}")),
             Action::Log(line) => self.note(node, format_args!("{line:?}")),
+            // No node records its steps: what happens to it is noted as it happens.
+            Action::Trace(_) => {}
             Action::End(end) => {
                 self.note(node, format_args!("ends: {end:?}"));
                 let restarts = self.hosts[node].restarts.unwrap_or(self.now);

@@ -4,6 +4,7 @@ use std::fmt;
 
 use bellwether_core::member::{Event, Member};
 use bellwether_core::protocol::{Epoch, Lease, NodeId, Role};
+use bellwether_core::trace::Received;
 
 use crate::clock::Moment;
 use crate::host::EventOf;
@@ -108,7 +109,7 @@ impl<S: Subject> World<S> {
         let mut hasher = outcome::Fold(self.digest ^ self.now.0);
         (node as u64).hash(&mut hasher);
         std::mem::discriminant(event).hash(&mut hasher);
-        if let Event::Received { from, message } = event {
+        if let Event::Received(Received { from, message, .. }) = event {
             (from, message).hash(&mut hasher);
         }
         self.digest = mix(hasher.finish());
@@ -116,7 +117,7 @@ impl<S: Subject> World<S> {
             return;
         }
         match event {
-            Event::Received { from, message } => {
+            Event::Received(Received { from, message, .. }) => {
                 self.note(node, format_args!("gets {message:?} from n{from}"));
             }
             Event::Start => self.note(node, format_args!("starts")),

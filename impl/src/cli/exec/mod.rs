@@ -181,6 +181,7 @@ impl Visitor for Exec<'_> {
         config.directory().map_err(Failure::configuration)?;
         config.credentials().map_err(Failure::configuration)?;
         Keys::read(&config).map_err(Failure::configuration)?;
+        config.open_trace().map_err(Failure::configuration)?;
         args.check(C::NAME, C::shortest_lease(config.core())).map_err(Failure::configuration)?;
         let cannot = |error| Failure { status: CANNOT, error };
         let started = log::start(&log, config.node())?;

@@ -60,7 +60,7 @@ pub(super) const HEALTH: [&str; 5] = ["check", "interval", "timeout", "rise", "f
 const GROUPS: [&str; 2] = ["names", "count"];
 
 /// The keys of `[log]`.
-const LOG: [&str; 2] = ["level", "format"];
+const LOG: [&str; 3] = ["level", "format", "trace"];
 
 /// The sections whose keys are always the same, each with these.
 pub(super) const SECTIONS: [(&str, &[&str]); 8] = [

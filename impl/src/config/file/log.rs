@@ -115,6 +115,8 @@ impl fmt::Display for LogFormat {
 pub(super) struct FileLog {
     level: Option<FileLevels>,
     format: Option<LogFormat>,
+    /// Where the node writes its steps, whatever it logs.
+    pub(super) trace: Option<String>,
 }
 
 impl FileLog {

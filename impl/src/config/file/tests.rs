@@ -110,6 +110,17 @@ fn every_protocol_has_its_own_section_and_reads_back_as_itself() {
 }
 
 #[test]
+fn a_trace_has_the_names_of_node_and_protocol_and_reads_back_as_itself() {
+    let text = format!("{GOOD}[log]\ntrace = \"t/{{protocol}}-{{node}}\"\n");
+    let first = written(&text, Overrides::default()).expect("good");
+    assert!(first.ends_with("\nformat = \"text\"\ntrace = \"t/quorum-2\"\n"), "{first}");
+    assert_eq!(written(&first, Overrides::default()).expect("good"), first);
+    let flag = Overrides { trace: Some("other".to_owned()), ..Overrides::default() };
+    assert!(written(&text, flag).expect("good").ends_with("\ntrace = \"other\"\n"));
+    assert!(!written(GOOD, Overrides::default()).expect("good").contains("\ntrace = "));
+}
+
+#[test]
 fn a_check_is_written_out_and_reads_back_as_itself() {
     let section = "[health]\ncheck = [\"/bin/check\", \"a b\"]\ninterval = \"1m\"\nfall = 1\n";
     let first = written(&format!("{GOOD}{section}"), Overrides::default()).expect("good");

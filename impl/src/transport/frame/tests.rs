@@ -263,10 +263,13 @@ proptest! {
         let _ = decode::<Opening>(&bytes);
         let _ = decode::<Reply>(&bytes);
         let frame = decode_frame::<Message>(&bytes);
-        let good = matches!(
-            bytes[..],
-            [1 | 2 | 5] | [0, 0..3] | [3 | 4, _] | [6, _, _, 0..3]
-        );
+        let good = match &bytes[..] {
+            [1 | 2 | 5] | [0, 0..3] | [3 | 4, _] | [7, _, _, 0..3] => true,
+            // A standing is a good one if its numbers are.
+            [6, standing @ ..] => decode::<Standing>(standing).is_ok(),
+            [8, _, _, numbered @ ..] => decode::<(u64, Message)>(numbered).is_ok(),
+            _ => false,
+        };
         prop_assert_eq!(frame.is_ok(), good);
     }
 
@@ -339,7 +342,7 @@ fn a_node_of_an_old_release_is_told_which_version_it_speaks() {
     for bytes in [&b"BLWR\0\x03\x01"[..], b"BLWR\0\x03", b"BLWR\0\x03\0\x06orders"] {
         assert_eq!(Greeting::decode(bytes), Err(FrameError::Version { theirs: 3 }));
     }
-    assert_eq!(Greeting::new(Mode::Plain).encode()[..6], *b"BLWR\0\x09", "where it looks");
+    assert_eq!(Greeting::new(Mode::Plain).encode()[..6], *b"BLWR\0\x0a", "where it looks");
 }
 
 #[test]
@@ -358,7 +361,13 @@ fn every_frame_survives_a_round_trip() {
     let keeps = ListMark { number: u64::MAX, proposal, digest: u64::MAX };
     let standing = Standing { priority: 9, fit: true, maintenance, keeps, decided: u64::MAX };
     let standing = Frame::Standing(standing);
-    for frame in messages.into_iter().chain(others).chain(grouped).chain([standing]) {
+    let numbered = [(0, 1), (300, u64::MAX)].map(|(group, id)| {
+        let frame = Frame::numbered(group, id, Message::Election);
+        assert_eq!((frame.group(), frame.is_message()), (group, true));
+        frame
+    });
+    let all = messages.into_iter().chain(others).chain(grouped).chain(numbered);
+    for frame in all.chain([standing]) {
         let bytes = encode_frame(&frame).expect("fits");
         assert_eq!(decode_frame(&bytes), Ok(frame));
         assert_eq!(decode_frame::<Message>(&[]), Err(FrameError::Malformed));
@@ -366,11 +375,24 @@ fn every_frame_survives_a_round_trip() {
 }
 
 #[test]
+fn a_message_has_its_number_only_in_a_version_that_has_numbers() {
+    for group in [0, 300] {
+        let frame = Frame::numbered(group, 7, Message::Ok);
+        assert_eq!(frame.said_in(NUMBERS), frame);
+        let plain = Frame::message(group, Message::Ok);
+        assert_eq!(frame.said_in(NUMBERS - 1), plain);
+        assert_eq!(plain.said_in(NUMBERS), plain);
+    }
+    assert_eq!(Frame::<Message>::Rival.said_in(5), Frame::Rival);
+}
+
+#[test]
 fn the_longest_list_of_a_ring_fits_into_a_frame() {
     let ids: Vec<_> = (0..32).filter_map(|less| NodeId::new(u16::MAX - less)).collect();
     let list = list_ring::List::new(&ids).expect("as long as may be");
     assert_eq!(ids.len(), list_ring::List::MAX);
-    assert!(encode_frame(&Frame::Message(list_ring::Message::Election(list))).is_ok());
+    let message = list_ring::Message::Election(list);
+    assert!(encode_frame(&Frame::numbered(u16::MAX, u64::MAX, message)).is_ok());
 }
 
 #[test]

@@ -93,6 +93,7 @@ fn good() -> Vec<Vec<u8>> {
     .map(|opening| opening.encode(VERSIONS.newest).expect("fits"));
     let frames = [
         Frame::Message(Message::Coordinator),
+        Frame::numbered(0, 300, Message::Ok),
         Frame::Heartbeat,
         Frame::Quiet,
         Frame::Ping(7),

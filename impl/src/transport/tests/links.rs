@@ -181,3 +181,31 @@ async fn the_lines_about_a_link_that_flaps_are_limited_and_disturb_no_other() {
     assert_eq!(admits(Source::Link(id(2))), None);
     assert!(admits(Source::Member(id(2))).is_some_and(|withheld| withheld > 190));
 }
+
+/// Releases are upgraded one after another.
+#[tokio::test]
+async fn a_peer_of_the_version_before_gets_no_numbers() {
+    let numbered = Frame::numbered(0, 7, Message::Ok);
+    for (version, expected) in
+        [(frame::NUMBERS - 1, Frame::Message(Message::Ok)), (frame::NUMBERS, numbered)]
+    {
+        let (listener, address) = bind().await;
+        let context = with_limits(address, LONG);
+        let peer = Arc::clone(&context.peers[&id(2)]);
+        let mut tasks = JoinSet::new();
+        tasks.spawn(outgoing::maintain(context, Arc::clone(&peer)));
+        let mut connection = answer_in(&listener, version).await;
+        // Two at once: the second goes with the first.
+        peer.outbox.push(numbered);
+        peer.outbox.push(numbered);
+        for _ in 0..2 {
+            let said = loop {
+                let frame = next(&mut connection).await;
+                if frame.is_message() {
+                    break frame;
+                }
+            };
+            assert_eq!(said, expected, "version {version}");
+        }
+    }
+}

@@ -36,7 +36,7 @@ async fn a_rival_is_told_once_there_is_a_connection_and_once() {
     tasks.spawn(outgoing::maintain(context, Arc::clone(&peer)));
     let mut connection = answer(&listener, 2).await;
     assert_eq!(next_said(&mut connection).await, Frame::Rival);
-    peer.outbox.push((0, Message::Ok));
+    peer.outbox.push(Frame::message(0, Message::Ok));
     assert_eq!(next_said(&mut connection).await, Frame::Message(Message::Ok));
 }
 
@@ -57,6 +57,6 @@ async fn a_peer_of_the_version_before_is_told_nothing_that_it_does_not_understan
     let reply = Reply::Hello(hello(2)).encode(versions.newest).expect("fits");
     connection.send(reply).await.expect("sent");
     assert_eq!(next(&mut connection).await, Frame::Quiet, "and no frame before");
-    peer.outbox.push((0, Message::Ok));
+    peer.outbox.push(Frame::message(0, Message::Ok));
     assert_eq!(next_said(&mut connection).await, Frame::Message(Message::Ok));
 }

@@ -1,7 +1,7 @@
 //! What waits for a state, and for how long.
 
 use super::*;
-use crate::protocol::Reason;
+use crate::protocol::{NodeId, Reason};
 
 const LIFETIME: Duration = Duration::from_millis(100);
 
@@ -11,8 +11,10 @@ fn at(milliseconds: u64) -> Time {
     Time::ZERO + Duration::from_millis(milliseconds)
 }
 
+/// In these tests, the message with this number says so.
 fn send(message: u8) -> Deferred<u8> {
-    Deferred::Send(NodeId::new(2).expect("not zero"), message)
+    let to = NodeId::new(2).expect("not zero");
+    Deferred::Send(Sent { to, id: message.into(), message })
 }
 
 fn change(from: Role, to: Role) -> Event {
@@ -31,7 +33,7 @@ fn save(unsaved: &mut Waits, state: char) {
 /// It waits, or is next.
 fn add(unsaved: &mut Waits, now: Time, step: Deferred<u8>) {
     let output = match step {
-        Deferred::Send(to, message) => Output::Send { to, message },
+        Deferred::Send(Sent { to, message, .. }) => Output::Send { to, message },
         Deferred::Lead(event) => Output::Event(event),
     };
     assert_eq!(unsaved.push(now, output), None);

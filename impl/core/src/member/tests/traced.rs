@@ -1,0 +1,103 @@
+//! The steps of a node, as its member has them written.
+
+use super::*;
+use crate::trace::{Happened, Out, Step};
+
+type QuorumStep = Step<quorum::Durable, Message>;
+
+/// Node 3 of three by the quorum bully, which records its steps, and has started.
+fn recording() -> (Run<Quorum>, Actions<Quorum>) {
+    let config = quorum::Config { id: id(3), members: members(), timing: Timing::DEFAULT };
+    let node = Node::<Quorum>::new(config, None, 0).expect("valid").recording();
+    let now = Time::ZERO + ms(1_000);
+    let mut run = Run { member: Member::new(node, &usual(), now), now, works: false };
+    let done = run.take(Event::Start);
+    (run, done)
+}
+
+/// The steps that are written.
+fn written(done: Actions<Quorum>) -> Vec<QuorumStep> {
+    let step = |action: Action<quorum::Durable, Message>| match action {
+        Action::Trace(step) => Some(*step),
+        _ => None,
+    };
+    done.into_iter().filter_map(step).collect()
+}
+
+#[test]
+fn each_step_is_written_before_anything_that_it_puts_out() {
+    let (mut run, mut done) = recording();
+    done.extend(run.runs(1_300));
+    done.extend(run.hears(2, Message::Support(first())));
+    done.extend(run.saves_all());
+    done.extend(run.hears(2, Message::Grant(first())));
+    done.extend(run.hears(2, Message::Ack(first(), 1)));
+    assert!(run.leads());
+    done.extend(run.runs(500));
+    let (mut sends, mut states, mut sent) = (Vec::new(), Vec::new(), 0);
+    let mut leads = false;
+    for action in done {
+        match action {
+            Action::Trace(step) => {
+                leads = step.after.role == Role::Leader;
+                for put_out in step.out {
+                    match put_out {
+                        Out::Send(message) => sends.push(message),
+                        Out::Persist(state) => states.push(state),
+                        Out::Role { .. } | Out::Ignored { .. } | Out::Rival(_) => {}
+                    }
+                }
+            }
+            Action::Send(message) => {
+                assert!(sends.contains(&message), "{message:?} is in no step before");
+                sent += 1;
+            }
+            Action::Save(state) => assert!(states.contains(&state), "{state:?}"),
+            Action::Publish(view) => assert!(leads || !view.leads()),
+            _ => {}
+        }
+    }
+    assert!(sent >= 6, "only {sent} messages");
+    let numbers: Vec<_> = sends.iter().map(|message| message.id).collect();
+    assert!(numbers.iter().copied().eq(1..=numbers.len() as u64), "{numbers:?}");
+}
+
+#[test]
+fn a_message_is_written_with_its_number_and_the_run_of_its_sender() {
+    let (mut run, done) = recording();
+    let steps = written(done);
+    assert!(matches!(&steps[..], [Step { happened: Happened::Boot(None), .. }]), "{steps:?}");
+    let (incarnation, number, message) = (Some(7), Some(9), Message::Refuse(first(), None));
+    for from in [2, 9].map(id) {
+        let received = Received { from, incarnation, id: number, message };
+        let steps = written(run.take(Event::Received(received)));
+        let [step] = &steps[..] else { panic!("{steps:?}") };
+        assert_eq!(step.happened, Happened::Receive(received));
+        let cause = "unknown_sender".to_owned();
+        let ignored = step.out.contains(&Out::Ignored { from, cause });
+        assert_eq!(ignored, from == id(9), "{step:?}");
+    }
+}
+
+#[test]
+fn what_is_no_step_is_not_written() {
+    let (mut run, _) = recording();
+    assert_eq!(written(run.wake()), []);
+    assert_eq!(written(run.take(Event::Start)), [], "it has started");
+    assert_eq!(written(run.saved()), [], "nothing was saved");
+    // Each timer that expires is a step of its own.
+    run.now = run.now + ms(60_000);
+    let steps = written(run.wake());
+    let expiries = steps.iter().filter(|step| matches!(step.happened, Happened::Expire(_)));
+    assert_eq!(expiries.count(), steps.len());
+    assert!(!steps.is_empty());
+}
+
+#[test]
+fn a_node_that_does_not_record_has_nothing_written() {
+    let mut run = candidate(&usual());
+    let mut done = run.hears(2, Message::Grant(first()));
+    done.extend(run.runs(500));
+    assert!(!sent(&done).is_empty());
+    assert_eq!(written(done), []);
+}

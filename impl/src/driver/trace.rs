@@ -1,0 +1,252 @@
+//! The file to which a node writes its [trace](crate::trace), and what comes into it.
+//!
+//! Nothing of that may delay an election, or end it. So a line goes through a bounded queue to a
+//! thread of its own, which makes text of it. A line that finds no room is counted, and the next
+//! one that does says how many are missing before it. If the file cannot be written, the trace
+//! ends, and the node goes on.
+
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write};
+use std::iter;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::thread;
+use std::time::Duration;
+
+use serde::Serialize;
+use tokio::sync::oneshot;
+
+use super::actor::Actor;
+use crate::clock::Clock;
+use crate::config::{self, Config, Runnable};
+use crate::member::{Event, ProgramView, StorageAnswer};
+use crate::protocol::{Core, Epoch, Time};
+use crate::trace::{Deed, Entry, FORMAT, Line, Start, Step};
+use crate::transport::frame::Hello;
+
+/// How many lines wait to be written: those of a second in which everything goes wrong.
+const CAPACITY: usize = 8_192;
+
+/// How long what is to be written waits for more: what happens at one moment is one write, and a
+/// node wakes the thread once for it.
+const GATHER: Duration = Duration::from_millis(20);
+
+/// The end of a trace: nothing is sent, and it is over when all is written.
+pub(super) type Written = oneshot::Receiver<()>;
+
+/// The trace of a node, from its start on. All is written when this is dropped, and a moment later.
+pub(super) struct Trace<D, M> {
+    queue: SyncSender<Queued<D, M>>,
+    /// How many lines have found no room since one did.
+    missed: u64,
+    /// The same, once there are no more.
+    missed_last: Arc<AtomicU64>,
+    /// Whether a state is being saved.
+    saving: bool,
+}
+
+/// A line that waits, and how many are missing before it.
+struct Queued<D, M> {
+    missed: u64,
+    at: Time,
+    entry: Entry<D, M>,
+}
+
+impl<D, M> Trace<D, M>
+where
+    D: Serialize + Send + 'static,
+    M: Serialize + Send + 'static,
+{
+    /// Begins the trace of this node, if the configuration has one.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be written.
+    pub(super) fn of<C: Runnable<Durable = D, Message = M>>(
+        config: &Config<C>,
+        hello: &Hello,
+        now: Time,
+    ) -> Result<Option<(Self, Written)>, config::Error> {
+        let Some((path, file)) = config.trace().zip(config.open_trace()?) else { return Ok(None) };
+        let failed = |cause| config::Error::Trace { path: path.to_owned(), cause };
+        let (node, shown) = (hello.node.get(), path.display().to_string());
+        let ends = move |error: io::Error| {
+            tracing::error!(
+                node,
+                file = %shown,
+                %error,
+                "the trace cannot be written, and ends here; the node goes on: make room, or look \
+                 at its disk, and restart the node"
+            );
+        };
+        let (mut trace, written) = Self::to(file, is_torn(path), ends).map_err(failed)?;
+        trace.add(now, Entry::Start(start(config, hello)));
+        Ok(Some((trace, written)))
+    }
+
+    /// A trace that is written to `out`, on a line of its own if one is `torn` there. If that
+    /// fails, it `ends`.
+    fn to(
+        out: impl Write + Send + 'static,
+        torn: bool,
+        ends: impl FnOnce(io::Error) + Send + 'static,
+    ) -> io::Result<(Self, Written)> {
+        let (queue, lines) = sync_channel(CAPACITY);
+        let missed_last = Arc::<AtomicU64>::default();
+        let (theirs, (done, written)) = (Arc::clone(&missed_last), oneshot::channel());
+        let writes = move || {
+            if let Err(error) = write(&lines, &theirs, out, torn) {
+                ends(error);
+            }
+            drop(done);
+        };
+        thread::Builder::new().name("trace".to_owned()).spawn(writes)?;
+        Ok((Self { queue, missed: 0, missed_last, saving: false }, written))
+    }
+
+    /// Has a line written. Waits for nothing.
+    fn add(&mut self, at: Time, entry: Entry<D, M>) {
+        match self.queue.try_send(Queued { missed: self.missed, at, entry }) {
+            Ok(()) => self.missed = 0,
+            Err(TrySendError::Full(_)) => self.missed += 1,
+            // It has ended, and the log says why.
+            Err(TrySendError::Disconnected(_)) => {}
+        }
+    }
+}
+
+impl<D, M> Drop for Trace<D, M> {
+    fn drop(&mut self) {
+        self.missed_last.store(self.missed, Ordering::Release);
+    }
+}
+
+/// What comes into the trace of a node, if it has one.
+impl<C: Core, K: Clock> Actor<C, K> {
+    /// What its member is about to be told: whether that is an answer to a save.
+    pub(super) fn trace_event(&mut self, now: Time, event: &Event<C::Message>) {
+        let is_done = matches!(event, Event::StorageAnswered(StorageAnswer::Done));
+        if let Some(trace) = self.trace.as_mut().filter(|trace| trace.saving && is_done) {
+            trace.saving = false;
+            trace.add(now, Entry::Did(Deed::Saved));
+        }
+    }
+
+    /// What its node has done.
+    pub(super) fn trace_step(&mut self, now: Time, step: Step<C::Durable, C::Message>) {
+        if let Some(trace) = &mut self.trace {
+            trace.add(now, Entry::Step(step));
+        }
+    }
+
+    /// What is done for it.
+    pub(super) fn trace_deed(&mut self, deed: Deed) {
+        if let Some(trace) = &mut self.trace {
+            trace.saving |= deed == Deed::Saving;
+            trace.add(self.clock.now(), Entry::Did(deed));
+        }
+    }
+}
+
+/// That the program was told this.
+pub(super) fn told(view: &ProgramView) -> Deed {
+    let leads = view.leads();
+    Deed::Told { leads, epoch: view.epoch().filter(|_| leads).map(Epoch::number) }
+}
+
+/// The first line.
+fn start<C: Runnable>(config: &Config<C>, hello: &Hello) -> Start {
+    let settings = hello.digests.settings.iter().map(|byte| format!("{byte:02x}"));
+    Start {
+        format: FORMAT,
+        protocol: C::NAME.to_owned(),
+        version: Some(env!("CARGO_PKG_VERSION").to_owned()),
+        cluster: Some(hello.cluster.to_string()),
+        node: hello.node,
+        incarnation: hello.incarnation,
+        members: config.addresses().map(|(id, _)| id).collect(),
+        settings: Some(settings.collect()),
+    }
+}
+
+/// Whether the last line of this file has no end: a process was killed as it wrote it.
+fn is_torn(path: &Path) -> bool {
+    matches!(last_byte(path), Ok(Some(last)) if last != b'\n')
+}
+
+/// The last byte of this file, if it has one. Of what is no file, such as a terminal, none is read.
+fn last_byte(path: &Path) -> io::Result<Option<u8>> {
+    let metadata = path.metadata()?;
+    if !metadata.is_file() || metadata.len() == 0 {
+        return Ok(None);
+    }
+    let (mut file, mut last) = (File::open(path)?, [0_u8]);
+    file.seek(SeekFrom::End(-1))?;
+    file.read_exact(&mut last)?;
+    Ok(Some(last[0]))
+}
+
+/// What the thread does until there are no more lines.
+fn write<D: Serialize, M: Serialize>(
+    lines: &Receiver<Queued<D, M>>,
+    missed_last: &AtomicU64,
+    mut out: impl Write,
+    torn: bool,
+) -> io::Result<()> {
+    let mut page = Page { n: 0, text: Vec::new() };
+    if torn {
+        page.text.push(b'\n');
+    }
+    while let Ok(first) = lines.recv() {
+        thread::sleep(GATHER);
+        for Queued { missed, at, entry } in iter::once(first).chain(lines.try_iter().take(CAPACITY))
+        {
+            page.add_missed::<D, M>(missed, Some(at))?;
+            page.add(Some(at), entry)?;
+        }
+        page.write_to(&mut out)?;
+    }
+    page.add_missed::<D, M>(missed_last.load(Ordering::Acquire), None)?;
+    page.write_to(&mut out)
+}
+
+/// Lines that are written together.
+struct Page {
+    /// The number of the next line.
+    n: u64,
+    text: Vec<u8>,
+}
+
+impl Page {
+    fn add<D: Serialize, M: Serialize>(
+        &mut self,
+        at: Option<Time>,
+        entry: Entry<D, M>,
+    ) -> io::Result<()> {
+        let line = Line { n: self.n, at: at.map(Time::as_nanos), entry };
+        serde_json::to_writer(&mut self.text, &line)?;
+        self.text.push(b'\n');
+        self.n += 1;
+        Ok(())
+    }
+
+    /// So many lines are missing here.
+    fn add_missed<D: Serialize, M: Serialize>(
+        &mut self,
+        missed: u64,
+        at: Option<Time>,
+    ) -> io::Result<()> {
+        if missed == 0 { Ok(()) } else { self.add(at, Entry::<D, M>::Dropped(missed)) }
+    }
+
+    fn write_to(&mut self, out: &mut impl Write) -> io::Result<()> {
+        out.write_all(&self.text)?;
+        self.text.clear();
+        out.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests;
