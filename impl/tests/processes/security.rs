@@ -177,7 +177,7 @@ fn a_stranger_learns_nothing_of_nodes_with_a_secret() {
     refuses(&["status", "--address", &address], 3, &["its security is `secret`", "`plain`"]);
     // The greeting says what every node of this release says, a number, and nothing else.
     let (mut forger, greeting) = Forger::greet(cluster.ports[&2], 1).expect("it answers");
-    assert_eq!(greeting[..9], *b"BLWR\0\x09\0\x05\x01");
+    assert_eq!(greeting[..9], *b"BLWR\0\x0a\0\x05\x01");
     assert_eq!(greeting.len(), 9 + 32);
     assert_eq!(forger.read().expect("a proof").len(), 32 + 16, "a key of this connection alone");
     forger.send(&[0; 32 + 16]).expect("sent");

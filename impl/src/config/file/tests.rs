@@ -157,7 +157,8 @@ fn the_example_runs_every_protocol_as_its_defaults_do() {
         assert_eq!(written(example, overrides(&[])).expect("good"), default);
     }
     for (key, _) in reference() {
-        let optional = ["node", "listen", "members.ID", "network.timeout"].contains(&key.as_str())
+        let optional = ["node", "listen", "members.ID", "network.timeout", "log.trace"]
+            .contains(&key.as_str())
             || key.starts_with("security.") && key.ends_with("_file")
             || key.starts_with("http.");
         let other_kind = ["detector.adaptive.", "detector.phi."].iter().any(|k| key.starts_with(k));

@@ -6,6 +6,9 @@ use crate::transport::channel::Channel;
 use crate::transport::frame::{self, Hello};
 use crate::transport::handshake;
 
+/// What a line of its trace tells.
+type Written = Entry<(What, u64), Order>;
+
 /// A node that takes part, and a connection as its member 2.
 async fn election() -> (Election, Channel) {
     joined(|config| config).await
@@ -142,7 +145,7 @@ async fn a_node_writes_what_happens_to_it_and_what_is_done_for_it() {
         assert!(matches!(step.out[..], [Out::Persist((What::Note(n), _))] if n == number));
     }
     // A state is being saved before it is saved, and what it put out comes before both.
-    let place = |is: &dyn Fn(&Entry<(What, u64), Order>) -> bool| {
+    let place = |is: &dyn Fn(&Written) -> bool| {
         lines.iter().position(|line| is(&line.entry)).expect("it is there")
     };
     let persists = place(&|entry| match entry {
