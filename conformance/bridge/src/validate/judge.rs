@@ -92,6 +92,9 @@ pub(super) struct Judge<'a, M: Mapping, V: Vocabulary<M>> {
 
 type Judged = Result<(), Box<Differs>>;
 
+/// What happens to a process, if anything does, and what is told if nothing does.
+type Happens<P> = (Option<SpecEvent<P>>, ExpectedReport);
+
 impl<'a, M: Mapping, V: Vocabulary<M>> Judge<'a, M, V> {
     pub(super) fn new(group: &'a Group<'a, M>, id: Id, whole: bool) -> Self {
         Judge {
@@ -233,11 +236,10 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Judge<'a, M, V> {
 
     /// What happens to the process, or what the node must tell although nothing does. `None` if the
     /// specification has no such thing.
-    #[allow(clippy::type_complexity)]
     fn happening(
         &mut self,
         happened: &Happened<V::Durable, V::Message>,
-    ) -> Result<Option<(Option<SpecEvent<M::Spec>>, ExpectedReport)>, Box<Differs>> {
+    ) -> Result<Option<Happens<M::Spec>>, Box<Differs>> {
         let none = ExpectedReport::default();
         let event = match happened {
             Happened::Boot(_) => SpecEvent::Boot,

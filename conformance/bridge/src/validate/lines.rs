@@ -3,7 +3,9 @@
 use crate::error::Malformed;
 use bellwether_core::trace::{Entry, Line, Start};
 use serde::de::{DeserializeOwned, IgnoredAny};
-use std::io::{BufRead, Read as _};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read as _};
+use std::path::Path;
 
 /// A longer line is none of a node's.
 const LONGEST: u64 = 1 << 20;
@@ -14,6 +16,32 @@ pub struct Log {
     pub name: String,
     /// The text of the log.
     pub text: Box<dyn BufRead>,
+}
+
+impl Log {
+    /// Returns the log that this file has.
+    ///
+    /// # Errors
+    /// If it cannot be opened.
+    pub fn open(file: &Path) -> io::Result<Log> {
+        let text = BufReader::with_capacity(1 << 16, File::open(file)?);
+        Ok(Log { name: file.display().to_string(), text: Box::new(text) })
+    }
+
+    /// Returns the name of the protocol of which the log is, if its first line says it. Nothing is
+    /// taken from the text.
+    ///
+    /// # Errors
+    /// If the text cannot be read.
+    pub fn protocol(&mut self) -> io::Result<Option<String>> {
+        let first = self.text.fill_buf()?.split(|byte| *byte == b'\n').next();
+        let line =
+            serde_json::from_slice::<Line<IgnoredAny, IgnoredAny>>(first.unwrap_or_default());
+        Ok(match line {
+            Ok(Line { entry: Entry::Start(start), .. }) => Some(start.protocol),
+            _ => None,
+        })
+    }
 }
 
 /// Reads the lines of a log.

@@ -1,7 +1,7 @@
 //! The last steps of all nodes, from which the diagram of a rejection is drawn.
 
 use super::words::Vocabulary;
-use crate::mapping::{Mapping, SpecMessage, node_id};
+use crate::mapping::{Mapping, SpecMessage, SpecTimer, node_id};
 use bellwether_core::protocol::NodeId;
 use bellwether_engine::protocol::{Id, Protocol as Specification, Timers, variant_name};
 use bellwether_engine::trace::{
@@ -54,8 +54,7 @@ pub(super) struct Recent<T, L> {
 pub(super) struct Recents<M: Mapping, V: Vocabulary<M>> {
     /// What each node was before them.
     before: Vec<Face>,
-    #[allow(clippy::type_complexity)]
-    steps: VecDeque<Recent<<M::Spec as Specification>::Timer, V::Message>>,
+    steps: VecDeque<Recent<SpecTimer<M>, V::Message>>,
 }
 
 impl<M: Mapping, V: Vocabulary<M>> Recents<M, V> {
@@ -67,7 +66,7 @@ impl<M: Mapping, V: Vocabulary<M>> Recents<M, V> {
     pub(super) fn add(
         &mut self,
         id: Id,
-        what: What<<M::Spec as Specification>::Timer, V::Message>,
+        what: What<SpecTimer<M>, V::Message>,
         after: Face,
         sent: impl Iterator<Item = (Id, V::Message, u32)>,
     ) {
@@ -107,12 +106,7 @@ impl<M: Mapping, V: Vocabulary<M>> Recents<M, V> {
         Trace { header, steps }
     }
 
-    fn step(
-        &self,
-        mapping: &M,
-        step: &Recent<<M::Spec as Specification>::Timer, V::Message>,
-        seq: usize,
-    ) -> Step {
+    fn step(&self, mapping: &M, step: &Recent<SpecTimer<M>, V::Message>, seq: usize) -> Step {
         let message = |message: V::Message, sent| -> SpecMessage<M> {
             V::message(mapping, message, sent, &mut |_, number| number)
         };

@@ -36,24 +36,29 @@ fn in_message(
 ) -> program::Message {
     use program::Message as P;
     let asks = matches!(message, P::Acquire(_) | P::Renew(..));
-    let [starts, requests] = if asks == sent { [STARTED, REQUEST] } else { REPEATED };
-    let request = |of: program::Request, rename: &mut dyn FnMut(usize, u64) -> u64| {
-        let (started, number) =
-            (rename(starts, of.started.into()), rename(requests, of.number.into()));
-        program::Request { started: narrow(started), number: narrow(number) }
-    };
-    let token = |of: program::Token, rename: &mut dyn FnMut(usize, u64) -> u64| {
-        program::Token::new(rename(TOKEN, of.get()))
-    };
+    let kinds = if asks == sent { [STARTED, REQUEST] } else { REPEATED };
     match message {
-        P::Acquire(of) => P::Acquire(request(of, rename)),
-        P::Renew(of, with) => P::Renew(request(of, rename), token(with, rename)),
-        P::Granted(of, with) => P::Granted(request(of, rename), token(with, rename)),
-        P::Refused(of, holder) => P::Refused(request(of, rename), holder),
+        P::Acquire(of) => P::Acquire(request(of, kinds, rename)),
+        P::Renew(of, with) => P::Renew(request(of, kinds, rename), token(with, rename)),
+        P::Granted(of, with) => P::Granted(request(of, kinds, rename), token(with, rename)),
+        P::Refused(of, holder) => P::Refused(request(of, kinds, rename), holder),
         P::Write(with) => P::Write(token(with, rename)),
         P::Release(with) => P::Release(token(with, rename)),
         P::Available => P::Available,
     }
+}
+
+fn request(
+    of: program::Request,
+    [starts, requests]: [usize; 2],
+    rename: &mut dyn FnMut(usize, u64) -> u64,
+) -> program::Request {
+    let started = narrow(rename(starts, of.started.into()));
+    program::Request { started, number: narrow(rename(requests, of.number.into())) }
+}
+
+fn token(of: program::Token, rename: &mut dyn FnMut(usize, u64) -> u64) -> program::Token {
+    program::Token::new(rename(TOKEN, of.get()))
 }
 
 fn lower(kind: usize, by: u64, process: &mut spec::Process, stable: &mut spec::Stable) -> u64 {

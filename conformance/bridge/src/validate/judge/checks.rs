@@ -98,7 +98,7 @@ impl<M: Mapping, V: Vocabulary<M>> Judge<'_, M, V> {
         let views = [(self.view.role, self.view.leader), (role, leader)];
         let changes = step.out.iter().filter_map(|out| match out {
             Out::Role { from, to, leader, reason } => {
-                Some(Change { from: *from, to: *to, leader: *leader, reason })
+                Some(Change { from: *from, to: *to, leader: *leader, reason: reason.as_str() })
             }
             _ => None,
         });
