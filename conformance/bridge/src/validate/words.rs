@@ -10,6 +10,8 @@ use std::fmt::Debug;
 
 /// How what stands in a log reads.
 pub(super) trait Vocabulary<M: Mapping> {
+    /// Whether a step has to tell changes and what is ignored, for the reasons that the program has.
+    const REASONS: bool;
     /// What a node makes durable.
     type Durable: DeserializeOwned + Clone + Debug + PartialEq;
     /// A message.
@@ -42,6 +44,7 @@ pub(super) trait Vocabulary<M: Mapping> {
 pub(super) struct OfProgram;
 
 impl<M: Mapping> Vocabulary<M> for OfProgram {
+    const REASONS: bool = true;
     type Durable = Durable<M>;
     type Message = ProgramMessage<M>;
 
@@ -81,6 +84,7 @@ impl<M: Mapping> Vocabulary<M> for OfProgram {
 pub(super) struct OfModel;
 
 impl<M: Mapping> Vocabulary<M> for OfModel {
+    const REASONS: bool = false;
     type Durable = serde_json::Value;
     type Message = SpecMessage<M>;
 

@@ -95,6 +95,9 @@ impl<M: Mapping, V: Vocabulary<M>> Judge<'_, M, V> {
             let model = compared(mapping, view.timers);
             compare::armed::<M::Spec>(id, model, armed, &mut found);
         }
+        if !V::REASONS {
+            return found;
+        }
         let views = [(self.view.role, self.view.leader), (role, leader)];
         let changes = step.out.iter().filter_map(|out| match out {
             Out::Role { from, to, leader, reason } => {
