@@ -359,7 +359,7 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Judge<'a, M, V> {
             "none" => String::new(),
             kept => format!("; on stable storage: {kept}"),
         };
-        let before = format!("{}{stable}", plain(process));
+        let before = format!("{}{stable}{}", plain(process), self.numbers.words());
         Differs { found, before, would, rules: values(&M::RULES, names) }
     }
 }

@@ -59,12 +59,6 @@ pub(super) struct Lines {
     pub(super) torn: u64,
 }
 
-/// What comes next in a log.
-pub(super) enum Next<D, M> {
-    Line(Line<D, M>),
-    End,
-}
-
 impl Lines {
     pub(super) fn new(log: Log) -> Self {
         Lines { log, buffer: Vec::new(), line: 0, begins: 0, ends: 0, ahead: false, torn: 0 }
@@ -91,27 +85,27 @@ impl Lines {
 
     /// The first line: the start of an incarnation.
     pub(super) fn start(&mut self) -> Result<Start, Malformed> {
-        match self.next::<IgnoredAny, IgnoredAny>()? {
-            Next::Line(Line { entry: Entry::Start(start), .. }) => Ok(start),
-            Next::Line(_) => Err(self.wrong("the first line of a log is the start of a node")),
-            Next::End => Err(self.wrong("the log has no line")),
+        match self.read::<IgnoredAny, IgnoredAny>()? {
+            Some(Line { entry: Entry::Start(start), .. }) => Ok(start),
+            Some(_) => Err(self.wrong("the first line of a log is the start of a node")),
+            None => Err(self.wrong("the log has no line")),
         }
     }
 
-    /// The next line.
-    pub(super) fn next<D: DeserializeOwned, M: DeserializeOwned>(
+    /// The next line, if there is one.
+    pub(super) fn read<D: DeserializeOwned, M: DeserializeOwned>(
         &mut self,
-    ) -> Result<Next<D, M>, Malformed> {
+    ) -> Result<Option<Line<D, M>>, Malformed> {
         if !self.fill()? {
-            return Ok(Next::End);
+            return Ok(None);
         }
         let error = match serde_json::from_slice(&self.buffer) {
-            Ok(line) => return Ok(Next::Line(line)),
+            Ok(line) => return Ok(Some(line)),
             Err(error) => error,
         };
         if self.buffer.last() != Some(&b'\n') {
             self.torn += 1;
-            return Ok(Next::End);
+            return Ok(None);
         }
         let column = u64::try_from(error.column().saturating_sub(1)).unwrap_or(0);
         let words = error.to_string();
@@ -124,7 +118,7 @@ impl Lines {
             if matches!(after, Ok(Line { entry: Entry::Start(_), .. })) {
                 self.torn += 1;
                 self.ahead = true;
-                return self.next();
+                return self.read();
             }
         }
         Err(wrong)

@@ -88,6 +88,12 @@ impl Numbers {
         }
     }
 
+    /// Which names stand for other numbers, in words.
+    pub(super) fn words(&self) -> String {
+        let renamed = self.frames.iter().filter(|frame| frame.own != frame.name);
+        renamed.map(|Frame { own, name, .. }| format!("; {name} stands for {own}")).collect()
+    }
+
     /// Whether a number was too large since this was asked last.
     pub(super) fn take_misfit(&mut self) -> bool {
         std::mem::take(&mut self.misfit)

@@ -5,7 +5,7 @@ mod report;
 
 use super::judge::{Differs, Judge};
 use super::letters::{Letter, Letters, Origin};
-use super::lines::{Lines, Next};
+use super::lines::Lines;
 use super::recent::{Face, Recents, What, node};
 use super::rejection::Rejection;
 use super::words::Vocabulary;
@@ -163,9 +163,9 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Run<'a, M, V> {
         }
         let line = match self.sources[at].next.take() {
             Some(line) => line,
-            None => match self.sources[at].lines.next().map_err(Stop::Malformed)? {
-                Next::Line(line) => line,
-                Next::End => {
+            None => match self.sources[at].lines.read().map_err(Stop::Malformed)? {
+                Some(line) => line,
+                None => {
                     self.close(at);
                     return Ok(true);
                 }
