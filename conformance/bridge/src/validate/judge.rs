@@ -25,7 +25,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// Why a node cannot be judged for a while.
 pub(super) type Doubt = &'static str;
 
-pub(super) const DROPPED: Doubt = "steps after lines that were dropped";
+const DROPPED: Doubt = "steps after lines that were dropped";
 const ASKED: Doubt = "steps after a request that the specification does not know";
 const TOO_LARGE: Doubt = "steps after numbers that the specification has no room for";
 const MORE_TIMERS: Doubt = "steps with more timers than the specification tells apart";
@@ -72,8 +72,10 @@ pub(super) struct Judge<'a, M: Mapping, V: Vocabulary<M>> {
     /// What may be on its stable storage, the default in front.
     stables: Vec<Stable<M>>,
     incarnations: u64,
-    /// Whether this incarnation has booted, and whether it has ended.
+    /// Whether this incarnation has booted, whether it has ended, and whether the one before may
+    /// have lost the end of its log.
     booted: bool,
+    killed: bool,
     pub(super) ended: bool,
     /// Whether its machine was never said to be unfit.
     fit: bool,
@@ -108,6 +110,7 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Judge<'a, M, V> {
             stables: vec![Stable::<M>::default()],
             incarnations: 0,
             booted: false,
+            killed: false,
             ended: false,
             fit: true,
             told: Told::default(),

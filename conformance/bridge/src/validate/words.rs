@@ -10,7 +10,7 @@ use std::fmt::Debug;
 
 /// How what stands in a log reads.
 pub(super) trait Vocabulary<M: Mapping> {
-    /// Whether a step has to tell changes and what is ignored, for the reasons that the program has.
+    /// Whether a step has to tell changes and what is ignored, with the program's reasons.
     const REASONS: bool;
     /// What a node makes durable.
     type Durable: DeserializeOwned + Clone + Debug + PartialEq;

@@ -14,6 +14,8 @@ impl<M: Mapping, V: Vocabulary<M>> Judge<'_, M, V> {
     pub(in crate::validate) fn begin(&mut self) {
         self.incarnations += 1;
         self.booted = false;
+        self.killed = !self.ended && !self.whole;
+        self.ended = false;
         self.fit = true;
         self.doubt = None;
         self.told = super::Told::default();
@@ -29,11 +31,9 @@ impl<M: Mapping, V: Vocabulary<M>> Judge<'_, M, V> {
             return Err(Difference::unexpected(self.id, "step", words).into());
         }
         self.booted = true;
-        let killed = !self.ended && !self.whole;
-        self.ended = false;
         self.remembers = None;
         if self.incarnations > 1 {
-            match self.kept.begins(durable, killed) {
+            match self.kept.begins(durable, self.killed) {
                 Begins::With(count) => self.remembers = Some(count),
                 Begins::Unknown => {}
                 Begins::Unwritten if !self.is_older(durable) => self.unwritten += 1,
