@@ -22,7 +22,7 @@
 pub mod mapping;
 
 pub use bellwether_bridge::{
-    Difference, Divergence, Error, Kind, Program, cli, divergence, large_group, lockstep, node,
-    pair, probe, program, replay,
+    Difference, Divergence, Error, Kind, Malformed, Program, cli, divergence, large_group,
+    lockstep, node, pair, probe, program, replay, validate,
 };
 pub use mapping::Mapping;

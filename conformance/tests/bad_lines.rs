@@ -45,6 +45,12 @@ const LINES: &[&str] = &[
     "replay /dev/null",
     "replay Cargo.toml",
     "replay Cargo.toml --jsn",
+    "validate",
+    "validate nothing.ndjson",
+    "validate .",
+    "validate /dev/null",
+    "validate Cargo.toml",
+    "validate Cargo.toml --variant nothing",
     "list bully",
     "completions abacus",
 ];

@@ -5,6 +5,7 @@ use crate::error::Error;
 use crate::lockstep::{Outcome, lockstep};
 use crate::mapping::Mapping;
 use crate::replay::{Replayed, replay};
+use crate::validate::{Log, Options, Outcome as Validated, validate};
 use bellwether_engine::check::{Limits, Progress};
 use bellwether_engine::protocol::{Protocol as Specification, variant_name};
 use bellwether_engine::trace::Trace;
@@ -37,6 +38,12 @@ pub trait AnyMapping: Sync {
     /// # Errors
     /// If nothing can be compared.
     fn replay(&self, trace: &Trace) -> Result<Replayed, Error>;
+
+    /// Judges the logs of nodes that ran: see [`validate`].
+    ///
+    /// # Errors
+    /// If nothing can be judged.
+    fn validate(&self, logs: Vec<Log>, options: Options) -> Result<Validated, Error>;
 }
 
 /// The description of a protocol, and of the rules that its program implements.
@@ -82,6 +89,10 @@ impl<M: Mapping + Sync> AnyMapping for M {
 
     fn replay(&self, trace: &Trace) -> Result<Replayed, Error> {
         replay(self, trace)
+    }
+
+    fn validate(&self, logs: Vec<Log>, options: Options) -> Result<Validated, Error> {
+        validate(self, logs, options)
     }
 }
 
