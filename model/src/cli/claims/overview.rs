@@ -33,7 +33,9 @@ the execution behind one.
 On the page of a text each claim begins with its section, with how many executions it speaks of
 (*plain*: it has no word such as *always*), and with what its text assumes and admits. A run without
 an assumption that the text states decides nothing, and says so. *Beside* marks runs that show what
-the reason speaks of, and decide nothing either; *changed* marks the change that helps.
+the reason speaks of, and decide nothing either; *changed* marks the change that helps. A message is
+on its way for at most Tm [ticks](model.md#timed-worlds), and an answer leaves after at most Tp. An
+election is *calm* if all that is sent is delivered before anything expires.
 
 `holds` is proved for the world that the command names, and for no larger one; what comes out with
 [one process more](claims/larger.md) is on a page of its own. Where executions exceed the bounds of
