@@ -4,7 +4,9 @@
 //! nodes crash at any moment, also between a step and what it wants done, and start again with what
 //! was durable.
 
-use bellwether_core::protocol::{Core, Input, Membership, Node, NodeId, NodeStep, Time, Trigger};
+use bellwether_core::protocol::{
+    Core, Epoch, Input, Membership, Node, NodeId, NodeStep, Time, Trigger,
+};
 use bellwether_core::trace::{
     After, Deed, Entry, FORMAT, Happened, LeaseUntil, Line, Out, Received, Sent, Start, Step,
 };
@@ -267,7 +269,7 @@ fn step<C: Core>(
     let after = After {
         role: taken.status.role,
         leader: taken.status.leader,
-        epoch: taken.epoch.map(|epoch| epoch.number()),
+        epoch: taken.epoch.map(Epoch::number),
         lease: taken.lease.map(LeaseUntil::from),
         armed: Some(armed.collect()),
         watched: taken.watched,

@@ -34,8 +34,11 @@ pub struct Counters<M: Mapping + ?Sized> {
     pub epoch: fn(&Process<M>, &Stable<M>) -> Option<u64>,
     /// The function that returns the process that a node is after it has led, if what it shows then
     /// says all of it: its leader, its stable storage and its timers. `None` if it does not.
-    pub after_leading: fn(Option<Id>, &Stable<M>, Timers) -> Option<Process<M>>,
+    pub after_leading: AfterLeading<M>,
 }
+
+/// A function from what a node shows once it leads no longer to the process that it is then.
+pub type AfterLeading<M> = fn(Option<Id>, &Stable<M>, Timers) -> Option<Process<M>>;
 
 impl<M: Mapping + ?Sized> Counters<M> {
     /// The counters of a protocol that has none.
