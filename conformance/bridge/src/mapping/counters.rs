@@ -38,7 +38,7 @@ pub struct Counters<M: Mapping + ?Sized> {
 }
 
 /// A function from what a node shows once it leads no longer to the process that it is then.
-pub type AfterLeading<M> = fn(Option<Id>, &Stable<M>, Timers) -> Option<Process<M>>;
+type AfterLeading<M> = fn(Option<Id>, &Stable<M>, Timers) -> Option<Process<M>>;
 
 impl<M: Mapping + ?Sized> Counters<M> {
     /// The counters of a protocol that has none.

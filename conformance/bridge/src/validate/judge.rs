@@ -80,6 +80,8 @@ pub(super) struct Judge<'a, M: Mapping, V: Vocabulary<M>> {
     /// Whether its machine was never said to be unfit.
     fit: bool,
     told: Told,
+    /// The timer that must expire next: nothing followed from another one, which it forbids.
+    owed: Option<SpecTimer<M>>,
     /// The highest epoch that it has told.
     epoch: Option<u64>,
     whole: bool,
@@ -114,6 +116,7 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Judge<'a, M, V> {
             ended: false,
             fit: true,
             told: Told::default(),
+            owed: None,
             epoch: None,
             whole,
             remembers: None,
@@ -207,6 +210,9 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Judge<'a, M, V> {
             return Ok(());
         };
         let Some((happening, nothing)) = self.happening(&step.happened)? else { return Ok(()) };
+        if self.is_late(step, happening, armed)? {
+            return Ok(());
+        }
         let mut run = ExpectedRun::nothing(&self.view);
         match (happening, nothing) {
             (Some(happening), _) => run.happens(self.group, self.id, happening),

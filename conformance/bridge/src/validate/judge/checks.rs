@@ -3,11 +3,12 @@
 use super::{Difference, Differs, Judge, Judged, Vocabulary};
 use crate::compare::{self, Change, Expected, events, ignored, order, persists, sends};
 use crate::follows::ExpectedRun;
-use crate::mapping::{Mapping, Stable, compared, process_id};
+use crate::mapping::{Mapping, SpecEvent, Stable, compared, process_id};
 use crate::node::NodeView;
 use bellwether_core::protocol::Role;
 use bellwether_core::trace::{After, Out, Step};
 use bellwether_engine::protocol::{Protocol as Specification, Timers};
+use bellwether_engine::trace::plain;
 
 impl<M: Mapping, V: Vocabulary<M>> Judge<'_, M, V> {
     /// What holds of every step: effects have an order, epochs grow, and only a leader has a lease.
@@ -66,6 +67,49 @@ impl<M: Mapping, V: Vocabulary<M>> Judge<'_, M, V> {
             |timer: &_| mapping.detects(*timer).is_some_and(|node| after.watched.contains(&node));
         let watched = M::Spec::TIMERS.iter().map(|row| row.timer).filter(watches);
         Ok(Some(Armed::Told(watched.fold(armed, Timers::with::<M::Spec>))))
+    }
+
+    /// Whether a timer expired too late for anything to follow: when several deadlines have passed,
+    /// nothing follows from those that [one that is checked first](Mapping::checked_first) forbids.
+    /// That one has to expire next, which tells this from a step that the node has left out; clocks
+    /// are not asked.
+    pub(super) fn is_late(
+        &mut self,
+        step: &Step<V::Durable, V::Message>,
+        happening: Option<SpecEvent<M::Spec>>,
+        armed: Armed,
+    ) -> Result<bool, Box<Differs>> {
+        let checked = self.group.mapping.checked_first();
+        let expired = match happening {
+            Some(SpecEvent::Expire(timer)) => Some(timer),
+            _ => None,
+        };
+        if expired.is_some_and(|timer| checked.contains(&timer)) {
+            self.owed = None;
+            return Ok(false);
+        }
+        let first = checked.iter().find(|&&first| self.view.timers.contains::<M::Spec>(first));
+        if let (Some(expired), Some(&first)) = (expired, first) {
+            let left = self.view.timers.without::<M::Spec>(expired);
+            let told = match armed {
+                Armed::Told(armed) => armed == compared(self.group.mapping, left),
+                Armed::Untold => true,
+            };
+            let mut run = ExpectedRun::nothing(&self.view);
+            run.happens(self.group, self.id, SpecEvent::Expire(expired));
+            if step.out.is_empty() && told && !run.effects.is_empty() {
+                self.view.timers = left;
+                self.owed = Some(first);
+                return Ok(true);
+            }
+        }
+        match self.owed.take() {
+            Some(owed) => {
+                let words = format!("{}, before which a timer expired in vain", plain(&owed));
+                Err(Difference::missing(self.id, "expiry", words).into())
+            }
+            None => Ok(false),
+        }
     }
 
     /// What differs after a step, of which the translation is at hand.
