@@ -132,7 +132,7 @@ fn can_be_decided(
 }
 
 /// How many questions there may be: a bit each, besides the world's own.
-const MOST_QUESTIONS: usize = Answers::BITS as usize - 1;
+pub(super) const MOST_QUESTIONS: usize = Answers::BITS as usize - 1;
 
 /// What the engine finds.
 fn found(
