@@ -127,6 +127,14 @@ fn what_is_no_expression_is_told_where_and_why() {
         let told = Expression::read(text, &world).expect_err("it is too much").to_string();
         assert!(told.contains(wrong), "{told}");
     }
+    // Of many processes, few variables stand for too many of them to try all in each state.
+    for (nodes, text, most) in [(7, "a, b, c, d, e", 5), (26, "a, b, c", 3), (128, "a, b", 2)] {
+        let world = self::world("bully", Scenario::calm(nodes));
+        let read = |text: String| Expression::read(&text, &world).map_err(|why| why.to_string());
+        read(format!("exists {text}: leads(a)")).expect("so many");
+        let told = read(format!("exists {text}, more: leads(a)")).expect_err("one more");
+        assert!(told.contains(&format!("at most {most} variables")), "{told}");
+    }
     let told = property::select(&world, &[never("nodes")]).expect_err("it is a number").to_string();
     assert!(told.contains("ask for something that is true or false"), "{told}");
 }

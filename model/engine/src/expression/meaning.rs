@@ -62,8 +62,12 @@ static FUNCTIONS: [(&str, Ask, usize, Kinds); 7] = [
 const OTHERS: [&str; 10] =
     ["armed", "size", "count", "exists", "forall", "quiescent", "nodes", "true", "false", "none"];
 
-/// How many variables there may be at a time: each is tried with every process.
+/// How many variables there may be at a time.
 const MOST_VARIABLES: usize = 5;
+
+/// How often what is said of variables may be evaluated in a state: each is tried with every
+/// process.
+const MOST_TRIED: usize = 20_000;
 
 /// A term, the kinds that its value may have, and what it looks like if it is a field.
 pub(super) struct Typed<'k> {
@@ -212,8 +216,15 @@ impl<'w> Resolver<'w> {
             let wrong = format!("'{name}' means something already; call the variable otherwise");
             return Err(self.wrong(node.at.clone(), wrong));
         }
-        if self.scope.len() == MOST_VARIABLES {
-            let wrong = format!("there are at most {MOST_VARIABLES} variables at a time");
+        let nodes = self.world.scenario().nodes;
+        let tried = (1..=MOST_VARIABLES).scan(1, |tried, _| {
+            *tried *= nodes;
+            Some(*tried)
+        });
+        let most = tried.take_while(|&tried| tried <= MOST_TRIED).count();
+        if self.scope.len() == most {
+            let wrong =
+                format!("of {nodes} processes, there are at most {most} variables at a time");
             return Err(self.wrong(node.at.clone(), wrong));
         }
         self.scope.push(name.to_owned());
