@@ -127,6 +127,7 @@ fn others(value: &Value) -> Vec<Value> {
         Value::Number(number) => {
             let number = number.as_i64().expect("a whole number");
             others.extend([number + 1, number - 1, number + 2, 1_000_000].map(Value::from));
+            others.push(u64::MAX.into());
         }
         Value::Bool(yes) => others.push(json!(!yes)),
         Value::String(text) => {

@@ -5,8 +5,7 @@ use bellwether_model::check::{
     Cancel, CheckError, Disk, DiskError, Event, Limits, Options, Phase, Reason, Report, Verdict,
     check as search,
 };
-use bellwether_model::property;
-
+use bellwether_model::property::{self, Property};
 use bellwether_model::protocol::Protocol;
 use bellwether_model::protocol::bully::Bully;
 use bellwether_model::protocol::raft_election::RaftElection;
@@ -22,8 +21,17 @@ use std::time::Duration;
 
 fn check(world: &World, disk: Option<Disk>, limits: Limits) -> Result<Report, CheckError> {
     let properties = property::select(world, &[]).expect("the usual ones");
+    ask(world, &properties, disk, limits)
+}
+
+fn ask(
+    world: &World,
+    properties: &[Property],
+    disk: Option<Disk>,
+    limits: Limits,
+) -> Result<Report, CheckError> {
     let options = Options { threads: 2, limits, disk, ..Options::default() };
-    search(world, &properties, &options, &mut |_| {})
+    search(world, properties, &options, &mut |_| {})
 }
 
 /// What must be the same, however it was searched.
@@ -245,6 +253,28 @@ fn only_the_same_search_goes_on() {
     let other = World::new(Bully::RECOMMENDED, Scenario::calm(3)).expect("a world");
     let told = refused(folder.path(), &other, true).to_string();
     assert!(told.contains(" is another one: its properties is "), "{told}");
+    // Another version may mean something else by the same names.
+    let changes: [(fn(&mut [Property]), &str); 3] = [
+        (|asked| asked[0].formula = "□ true", "its questions formulas is "),
+        (
+            |asked| asked.iter_mut().for_each(|property| property.premise = None),
+            "its questions number is ",
+        ),
+        (
+            |asked| {
+                let premises = asked.iter_mut().filter_map(|property| property.premise.as_mut());
+                premises.for_each(|(name, _)| *name = "calm");
+            },
+            "its questions premises is ",
+        ),
+    ];
+    for (change, what) in changes {
+        let mut asked = property::select(&world(), &[]).expect("the usual ones");
+        change(&mut asked);
+        let told = ask(&world(), &asked, Some(Disk::resume(folder.path())), Limits::NONE);
+        let told = told.err().expect("it is another search").to_string();
+        assert!(told.contains(what), "{told}");
+    }
     let file = folder.path().join("file");
     fs::write(&file, "").expect("it can be written");
     assert!(matches!(refused(&file, &world(), false), DiskError::Io { .. }));

@@ -4,11 +4,11 @@
 mod random;
 
 use crate::cli::run_args;
-use bellwether_model::check::{Limits, Options, Report, Verdict, check};
+use bellwether_model::check::{Limits, Options, Reason, Reduction, Report, Verdict, check};
 use bellwether_model::expression::Expression;
 use bellwether_model::property::{self, never};
 use bellwether_model::protocol::REGISTRY;
-use bellwether_model::world::{Scenario, Symmetry, World};
+use bellwether_model::world::{Faults, Scenario, Symmetry, World};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -94,6 +94,10 @@ fn what_is_no_expression_is_told_where_and_why() {
         ("p1.rol == leader", "have no field 'rol'; did you mean 'role'?", 3, 3),
         ("role(1) == leadr", "did you mean 'leader'?", 11, 5),
         ("leads(1) == 1", "true or false and a number or a process are never equal", 0, 13),
+        ("leads(1) == none", "true or false and always none are never equal", 0, 16),
+        ("p1 != none", "a number or a process and always none are never equal", 0, 10),
+        ("leader(1) == 7", "there is no process 7; give 1 to 3", 13, 1),
+        ("0 != leader(1)", "there is no process 0", 0, 1),
         ("exists p leads(p)", "a ':' is missing", 9, 5),
         ("exists up: leads(up)", "'up' means something already", 0, 20),
         ("1 < 2 < 3", "two things are compared at a time", 6, 1),
@@ -111,12 +115,25 @@ fn what_is_no_expression_is_told_where_and_why() {
         assert_eq!(shown, format!("  {text}"));
         assert_eq!(under, format!("  {}{}", " ".repeat(at), "^".repeat(long)), "{told}");
     }
+    let groups = world("invitation", Scenario::calm(3));
+    for text in ["true in p3.members", "\"other\" in p3.members"] {
+        let told = Expression::read(text, &groups).expect_err(text).to_string();
+        assert!(told.contains("and a number or a process are never equal"), "{told}");
+    }
     let deep = "(".repeat(400) + "1";
     let long = "leads(1) && ".repeat(200) + "up(1)";
     let world = world("bully", Scenario::calm(3));
     for (text, wrong) in [(&deep, "too deep"), (&long, "at most 1000 characters")] {
         let told = Expression::read(text, &world).expect_err("it is too much").to_string();
         assert!(told.contains(wrong), "{told}");
+    }
+    // Of many processes, few variables stand for too many of them to try all in each state.
+    for (nodes, text, most) in [(7, "a, b, c, d, e", 5), (26, "a, b, c", 3), (128, "a, b", 2)] {
+        let world = self::world("bully", Scenario::calm(nodes));
+        let read = |text: String| Expression::read(&text, &world).map_err(|why| why.to_string());
+        read(format!("exists {text}: leads(a)")).expect("so many");
+        let told = read(format!("exists {text}, more: leads(a)")).expect_err("one more");
+        assert!(told.contains(&format!("at most {most} variables")), "{told}");
     }
     let told = property::select(&world, &[never("nodes")]).expect_err("it is a number").to_string();
     assert!(told.contains("ask for something that is true or false"), "{told}");
@@ -138,6 +155,20 @@ fn what_asks_for_names_is_asked_of_concrete_states() {
     let term = Expression::read("exists p: p.term >= 2", &world).expect("it is one");
     let values = term.values(&world, &found.actions());
     assert_eq!(values.iter().position(|value| *value == json!(true)), Some(found.steps.len()));
+}
+
+/// Without dead messages a suspicion may be none, for what the time-out waits for is not in flight.
+#[test]
+fn what_asks_how_often_faults_struck_is_asked_of_all_messages() {
+    let faults = Faults { crashes: 1, suspicions: 1, ..Faults::NONE };
+    let world = world("bully", Scenario { faults, ..Scenario::calm(3) });
+    let names = [never("leads(1) && suspicions == 1"), never("leads(1) && leads(2)")];
+    let properties = property::select(&world, &names).expect("they can be asked");
+    let options = Options { reduction: Reduction::DeadMessages, ..Options::default() };
+    let report = check(&world, &properties, &options, &mut |_| {}).expect("one is decided");
+    let [counts, leads] = &report.decisions[..] else { panic!("two were asked") };
+    assert_eq!((counts.verdict, counts.reason), (Verdict::Unknown, Some(Reason::AsksForMessages)));
+    assert_eq!(leads.verdict, ask(&world, &names).decisions[1].verdict);
 }
 
 /// From the command line to a file, and back.

@@ -6,7 +6,7 @@ use bellwether_docs_runner::{other_statuses, root, without_verdict};
 use rustix::process::{Pid, Signal, kill_process};
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::{Write, pipe};
+use std::io::{BufRead, BufReader, Write, pipe};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -240,4 +240,22 @@ fn a_second_signal_while_it_prints_keeps_the_status() {
         drop(reader);
         fills.join().expect("no panic");
     }
+}
+
+/// Its lines say of what was not run that it was stopped, as they do where a search is too large.
+#[test]
+fn a_page_that_a_signal_ends_early_is_no_success() {
+    let dir = TempDir::new().expect("a folder");
+    let mut child = program(dir.path())
+        .args("claims --markdown larger --threads 1 --quiet".split(' '))
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the binary starts");
+    let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+    assert!(lines.any(|line| line.expect("text").starts_with("| [")), "a first line");
+    kill_process(Pid::from_child(&child), Signal::INT).expect("it is there");
+    lines.for_each(drop);
+    assert_eq!(child.wait().expect("it ends").code(), Some(3));
 }

@@ -236,3 +236,22 @@ fn stateright_finds_the_same_violations_and_none_shorter() {
     });
     assert!(compared.sum::<usize>() >= 80);
 }
+
+/// So much is asked as there is room for, and most of it in a premise that many have.
+#[test]
+fn stateright_is_asked_as_much_as_the_exact_engine() {
+    let world = World::new(Bully::RECOMMENDED, Scenario::calm(3).with_crashes(1, 0));
+    let world = world.expect("the scenario is possible");
+    let mut names: Vec<_> =
+        (0..27).map(|least| property::never(&format!("crashes > {least}"))).collect();
+    names.extend(["agreement", "validity", "decided"].map(str::to_owned));
+    let properties = property::select(&world, &names).expect("all exist");
+    let verdicts = |engine| {
+        let options = Options { engine, ..Options::default() };
+        let report = check(&world, &properties, &options, &mut |_| {}).expect("there is room");
+        report.decisions.iter().map(|decision| decision.verdict).collect::<Vec<_>>()
+    };
+    let exact = verdicts(Engine::Exact);
+    assert_eq!((exact[0], exact[1]), (Verdict::Violated, Verdict::Holds));
+    assert_eq!(verdicts(Engine::Bfs), exact);
+}

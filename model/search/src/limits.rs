@@ -102,7 +102,8 @@ pub enum Reason {
     NotInDataflow,
     /// Liveness is not decided where messages are left out of states.
     NotReduced,
-    /// What is asked of one protocol alone may be asked of messages that are left out of states.
+    /// What is asked may depend on messages that are left out of states: what one protocol alone is
+    /// asked, and how often faults have struck.
     AsksForMessages,
     /// Random walks prove nothing.
     Sampled,
@@ -136,7 +137,7 @@ impl fmt::Display for Reason {
             Reason::TooMany => "liveness is decided of up to 4 billion states",
             Reason::NotInDataflow => "liveness is not decided by the engine dataflow",
             Reason::NotReduced => "liveness is not decided where messages are left out",
-            Reason::AsksForMessages => "it may ask for messages that are left out",
+            Reason::AsksForMessages => "it may depend on messages that are left out",
             Reason::Sampled => "random walks prove nothing",
             Reason::Vacuous => "no state satisfies its premise, so it says nothing",
         })

@@ -7,7 +7,7 @@ pub(super) mod markdown;
 mod overview;
 mod print;
 
-use super::{Exit, HOLDS, LimitArgs, ProgressArgs, UNKNOWN, VIOLATED, stopped, text};
+use super::{Exit, HOLDS, LimitArgs, ProgressArgs, UNKNOWN, VIOLATED, as_written, stopped, text};
 use crate::check::Limits;
 use crate::claims::{Cause, Claim, Cures, Judged, Ledger, Ruling, Runner, Source};
 use anyhow::anyhow;
@@ -123,7 +123,7 @@ pub(super) fn run(args: &ClaimsArgs) -> anyhow::Result<Exit> {
     let judged = runner.judge(&chosen, &step, &mut decided);
     bar.finish();
     let judged = judged.map_err(|wrong| anyhow!("the ledger cannot be run: {wrong}"))?;
-    let exit = Exit::with(status(&judged));
+    let exit = Exit::with(as_written(judged.iter().map(Judged::agrees)));
     Ok(exit.told(printed.map_err(anyhow::Error::from).and_then(|()| print_rest(args, judged))))
 }
 
@@ -228,16 +228,5 @@ fn cures_of(out: &mut impl Write, number: u16, found: Option<Cures>) -> io::Resu
                 writeln!(out, "  {}", rules.join(", "))
             })
         }
-    }
-}
-
-fn status(judged: &[Judged<'_>]) -> u8 {
-    let any = |wanted| judged.iter().any(|one| one.agrees() == wanted);
-    if any(Some(false)) {
-        VIOLATED
-    } else if any(None) {
-        UNKNOWN
-    } else {
-        HOLDS
     }
 }

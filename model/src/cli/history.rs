@@ -5,7 +5,7 @@ mod markdown;
 mod print;
 
 use super::claims::{ENOUGH_STATES, command};
-use super::{Exit, HOLDS, LimitArgs, ProgressArgs, UNKNOWN, VIOLATED, text};
+use super::{Exit, LimitArgs, ProgressArgs, as_written, text};
 use crate::check::Limits;
 use crate::claims::{Ran, Runner, Subject};
 use crate::history::{History, Rerun, rerun};
@@ -69,7 +69,7 @@ pub(super) fn run(args: &HistoryArgs) -> anyhow::Result<Exit> {
     let rerun = rerun(&runner, &chosen, &|name| bar.step(name));
     bar.finish();
     let rerun = rerun.map_err(|wrong| anyhow!("a bug cannot be run: {wrong}"))?;
-    Ok(Exit::with(status(&rerun)).told(print(args, &history, &rerun)))
+    Ok(Exit::with(as_written(rerun.iter().map(Rerun::agrees))).told(print(args, &history, &rerun)))
 }
 
 fn print(args: &HistoryArgs, history: &History, rerun: &[Rerun<'_>]) -> anyhow::Result<()> {
@@ -83,17 +83,6 @@ fn print(args: &HistoryArgs, history: &History, rerun: &[Rerun<'_>]) -> anyhow::
         print::all(&mut out, args, rerun)?;
     }
     Ok(())
-}
-
-fn status(rerun: &[Rerun<'_>]) -> u8 {
-    let any = |wanted| rerun.iter().any(|one| one.agrees() == wanted);
-    if any(Some(false)) {
-        VIOLATED
-    } else if any(None) {
-        UNKNOWN
-    } else {
-        HOLDS
-    }
 }
 
 /// The commands that run a bug again: with it, and without.

@@ -60,3 +60,16 @@ pub fn main() -> ExitCode {
     let tool = Tool::new("bellwether-model", specifications());
     bellwether_tool::cli::main(Tool { examples: EXAMPLES, more: MORE, ..tool })
 }
+
+/// Returns the exit status that says whether all came out as it is written: of each, whether it
+/// did, or nothing if that was not decided.
+fn as_written(agree: impl Iterator<Item = Option<bool>>) -> u8 {
+    let agree: Vec<_> = agree.collect();
+    if agree.contains(&Some(false)) {
+        VIOLATED
+    } else if agree.contains(&None) {
+        UNKNOWN
+    } else {
+        HOLDS
+    }
+}

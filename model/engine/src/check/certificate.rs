@@ -281,7 +281,7 @@ fn costs(
     };
     equal(FORMULA, &shows.formula, bounds::UNBOUNDED)?;
     // The first of the gains is that of the beginning.
-    if gains.iter().skip(after + 1).all(|&gain| gain == 0) {
+    if gains.iter().skip(after.saturating_add(1)).all(|&gain| gain == 0) {
         let reason = format!("nothing called '{counted}' is counted in what repeats");
         return Err((CYCLE_AFTER, reason));
     }

@@ -132,7 +132,7 @@ fn can_be_decided(
 }
 
 /// How many questions there may be: a bit each, besides the world's own.
-const MOST_QUESTIONS: usize = Answers::BITS as usize - 1;
+pub(super) const MOST_QUESTIONS: usize = Answers::BITS as usize - 1;
 
 /// What the engine finds.
 fn found(
@@ -218,7 +218,8 @@ fn exact(
     });
     let Options { limits, first, .. } = *options;
     let started = Instant::now();
-    let identity = || identity(world, properties);
+    let of_each_state = questions.len();
+    let identity = || identity(world, properties, of_each_state);
     let (exact, mut space) = search(
         Box::new(Packed::new(world, questions)),
         (edges, &violations),
@@ -295,15 +296,22 @@ pub(super) fn search(
     found.map_err(|error| CheckError::of(threads, error))
 }
 
-/// What is searched: a search of anything else is another one.
-fn identity(world: &World, properties: &[Property]) -> serde_json::Value {
+/// What is searched: a search of anything else is another one. With the states it saves the answers
+/// to the questions, which are numbered, so these must be the same too.
+fn identity(world: &World, properties: &[Property], of_each_state: usize) -> serde_json::Value {
     let rules = world.machine();
-    let properties: Vec<_> = properties.iter().map(|property| property.name).collect();
+    let each =
+        |what: fn(&Property) -> Option<&str>| -> Vec<_> { properties.iter().map(what).collect() };
     serde_json::json!({
         "protocol": rules.protocol().name(),
         "rules": rules.json(),
         "scenario": world.scenario(),
-        "properties": properties,
+        "properties": each(|property| Some(property.name)),
+        "questions": {
+            "formulas": each(|property| Some(property.formula)),
+            "number": of_each_state,
+            "premises": each(|property| property.premise.as_ref().map(|(name, _)| *name)),
+        },
     })
 }
 

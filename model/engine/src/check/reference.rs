@@ -12,7 +12,7 @@ use super::model::{Model, SLOTS, named};
 use super::{Counterexample, Counts, Decision, Engine, Event, Options, Phase, Progress, Reason};
 use crate::property::Property;
 use crate::property::{Kind, Temporal};
-use crate::world::{Action, World};
+use crate::world::{Action, Condition, World};
 use stateright::{Checker, HasDiscoveries, Model as _};
 use std::collections::HashMap;
 use std::thread;
@@ -30,9 +30,18 @@ pub(super) fn search(
 ) -> Findings {
     // A property that never fails, so that the search goes through every state.
     let exhaust = ("every state is searched", Temporal::Always(None));
-    let premises = properties.iter().filter_map(|p| p.premise.clone());
+    // Liveness is decided on the state graph, with its premises.
+    let on_states = || properties.iter().filter(|p| p.kind() != Kind::Liveness);
+    let mut premises: Vec<(&'static str, Condition)> = Vec::new();
+    for (name, premise) in on_states().filter_map(|p| p.premise.clone()) {
+        // Many properties have one premise.
+        if !premises.iter().any(|(known, one)| *known == name && one.is(&premise)) {
+            premises.push((name, premise));
+        }
+    }
+    let premises = premises.into_iter();
     let premises = premises.map(|(name, premise)| (name, Temporal::Reachable(Some(premise))));
-    let asked: Vec<_> = properties.iter().map(named).chain([exhaust]).chain(premises).collect();
+    let asked: Vec<_> = on_states().map(named).chain([exhaust]).chain(premises).collect();
     assert!(asked.len() <= SLOTS, "stateright is asked for more than {SLOTS} properties");
     let model = Model::new(world, asked);
     let exceeded = model.exceeded();

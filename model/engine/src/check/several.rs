@@ -10,7 +10,7 @@
 //! asked for executions that have no others, the smaller sets first. The faults of an execution
 //! never become fewer, so it stays among those from some moment on.
 
-use super::decide::{PropertyQuery, search};
+use super::decide::{MOST_QUESTIONS, PropertyQuery, search};
 use super::exact::Graph;
 use super::liveness::{self, Lasso};
 use super::rows::{OUTSIDE, Row, Rows};
@@ -27,15 +27,17 @@ use serde_json::Value;
 use std::collections::{HashSet, VecDeque};
 use std::time::Instant;
 
-/// How many properties are asked at a time, so that their questions have room: three each at most,
-/// besides the kinds of faults.
-const AT_A_TIME: usize = 7;
-
 /// The kinds of faults that have struck, a bit each, in the order of [`Faults::named`].
 type Struck = Answers;
 
 fn kinds() -> usize {
     Faults::NONE.named().len()
+}
+
+/// How many properties are asked at a time, so that their questions have room: three each at most,
+/// besides the kinds of faults.
+fn at_a_time() -> usize {
+    (MOST_QUESTIONS - kinds()) / 3
 }
 
 /// Looks for up to `most` counterexamples to each property that is violated.
@@ -55,7 +57,7 @@ pub(super) fn find(
         }
         event @ Event::Progress(_) => on_event(event),
     };
-    for some in violated.chunks_mut(AT_A_TIME) {
+    for some in violated.chunks_mut(at_a_time()) {
         let time = options.limits.time.map(|time| time.saturating_sub(started.elapsed()));
         let limits = super::Limits { time, ..options.limits };
         let options = Options { limits, first: false, disk: None, ..options.clone() };

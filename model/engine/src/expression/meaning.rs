@@ -54,7 +54,7 @@ static FUNCTIONS: [(&str, Ask, usize, Kinds); 7] = [
     ("leads", Ask::Leads, 1, TRUTH),
     ("follows", Ask::Follows, 2, TRUTH),
     ("leader", Ask::Leader, 1, NUMBER | NOTHING),
-    ("role", Ask::Role, 1, WORD),
+    ("role", Ask::Role, 1, WORD | NOTHING),
     ("connected", Ask::Connected, 2, TRUTH),
 ];
 
@@ -62,8 +62,12 @@ static FUNCTIONS: [(&str, Ask, usize, Kinds); 7] = [
 const OTHERS: [&str; 10] =
     ["armed", "size", "count", "exists", "forall", "quiescent", "nodes", "true", "false", "none"];
 
-/// How many variables there may be at a time: each is tried with every process.
+/// How many variables there may be at a time.
 const MOST_VARIABLES: usize = 5;
+
+/// How often what is said of variables may be evaluated in a state: each is tried with every
+/// process.
+const MOST_TRIED: usize = 20_000;
 
 /// A term, the kinds that its value may have, and what it looks like if it is a field.
 pub(super) struct Typed<'k> {
@@ -108,7 +112,11 @@ impl<'w> Resolver<'w> {
         match &node.what {
             What::Number(number) => Ok(Typed::plain(Term::Number(*number), NUMBER)),
             What::Quoted(word) => Ok(Typed::plain(Term::Word(word.replace(' ', "-")), WORD)),
-            What::Name(name) => self.name(name).ok_or_else(|| self.unknown(&node.at, name)),
+            What::Name(name) => {
+                let typed = self.name(name).ok_or_else(|| self.unknown(&node.at, name))?;
+                self.reads.flight |= matches!(typed.term, Term::Struck(_));
+                Ok(typed)
+            }
             What::Call(name, of) => self.call(node, name, of),
             What::Field(of, name) => self.field(node, of, name),
             What::Index(of, at) => {
@@ -166,7 +174,7 @@ impl<'w> Resolver<'w> {
             return Some(Typed::plain(Term::Variable(place), NUMBER));
         }
         if let Some(place) = Faults::NONE.named().iter().position(|(fault, _)| *fault == name) {
-            return Some(Typed::plain(Term::Struck(place), NUMBER));
+            return Some(Typed::plain(Term::Struck(place), NUMBER | NOTHING));
         }
         Some(match name {
             "true" | "false" => Typed::plain(Term::Truth(name == "true"), TRUTH),
@@ -208,8 +216,15 @@ impl<'w> Resolver<'w> {
             let wrong = format!("'{name}' means something already; call the variable otherwise");
             return Err(self.wrong(node.at.clone(), wrong));
         }
-        if self.scope.len() == MOST_VARIABLES {
-            let wrong = format!("there are at most {MOST_VARIABLES} variables at a time");
+        let nodes = self.world.scenario().nodes;
+        let tried = (1..=MOST_VARIABLES).scan(1, |tried, _| {
+            *tried *= nodes;
+            Some(*tried)
+        });
+        let most = tried.take_while(|&tried| tried <= MOST_TRIED).count();
+        if self.scope.len() == most {
+            let wrong =
+                format!("of {nodes} processes, there are at most {most} variables at a time");
             return Err(self.wrong(node.at.clone(), wrong));
         }
         self.scope.push(name.to_owned());
@@ -228,7 +243,8 @@ impl<'w> Resolver<'w> {
             "size" => {
                 takes(1).map_err(wrong)?;
                 let list = self.of_kind(&of[0], LIST, "a list")?;
-                return Ok(Typed::plain(Term::Ask(Ask::Size, vec![list.term]), NUMBER));
+                let size = Term::Ask(Ask::Size, vec![list.term]);
+                return Ok(Typed::plain(size, NUMBER | NOTHING));
             }
             "armed" => {
                 takes(2).map_err(wrong)?;
@@ -282,7 +298,7 @@ impl<'w> Resolver<'w> {
         let Known { own, stable, .. } = self.known();
         if name == "stable" {
             let term = Term::Ask(Ask::Stable, vec![of_process]);
-            return Ok(Typed { term, kinds: stable.kinds, shape: Some(stable) });
+            return Ok(Typed { term, kinds: stable.kinds | NOTHING, shape: Some(stable) });
         }
         let found = own.fields.get(name).map(|shape| (Ask::Own, shape));
         let found = found.or_else(|| Some((Ask::Stable, stable.fields.get(name)?)));
@@ -310,12 +326,16 @@ impl<'w> Resolver<'w> {
             }
             Sign::Plus | Sign::Minus => {
                 let left = self.of_kind(l, NUMBER, "a number")?;
-                (left, self.of_kind(r, NUMBER, "a number")?, NUMBER)
+                (left, self.of_kind(r, NUMBER, "a number")?, NUMBER | NOTHING)
             }
             Sign::In => {
                 let list = self.of_kind(r, LIST, "a list")?;
                 let element = list.shape.and_then(|shape| shape.element.as_deref());
-                (self.side(l, element)?, list, TRUTH)
+                let one = self.side(l, element)?;
+                if let Some(element) = element.filter(|element| element.kinds != 0) {
+                    self.may_be_equal(node, (&one.term, one.kinds), (&list.term, element.kinds))?;
+                }
+                (one, list, TRUTH)
             }
             Sign::Equal | Sign::Unequal => {
                 let (left, right) = if self.is_bare_word(l) {
@@ -326,7 +346,9 @@ impl<'w> Resolver<'w> {
                     let right = self.side(r, left.shape)?;
                     (left, right)
                 };
-                self.may_be_equal(node, &left, &right)?;
+                self.may_be_equal(node, (&left.term, left.kinds), (&right.term, right.kinds))?;
+                self.may_lead(&left.term, r)?;
+                self.may_lead(&right.term, l)?;
                 (left, right, TRUTH)
             }
         };
@@ -357,19 +379,34 @@ impl<'w> Resolver<'w> {
         Err(self.wrong(node.at.clone(), wrong))
     }
 
+    /// Refuses to compare what is never equal. A field that was met only without a value may have
+    /// any, but what always has a value is never `none`.
     fn may_be_equal(
         &self,
         node: &Node,
-        left: &Typed<'_>,
-        right: &Typed<'_>,
+        (left, l): (&Term, Kinds),
+        (right, r): (&Term, Kinds),
     ) -> Result<(), ExpressionError> {
-        let (l, r) = (left.kinds, right.kinds);
-        let none = l == NOTHING || r == NOTHING;
+        let is_none = |one: &Term, other: Kinds| {
+            matches!(one, Term::Nothing) && other & (NOTHING | WORD) == 0
+        };
+        let unmet = l == NOTHING || r == NOTHING;
         let named = (l | r) & (RECORD | WORD) == RECORD | WORD;
-        if none || named || l & r & !NOTHING != 0 {
+        let may = unmet || named || l & r & !NOTHING != 0;
+        if may && !is_none(left, r) && !is_none(right, l) {
             return Ok(());
         }
         let wrong = format!("{} and {} are never equal", words(l), words(r));
         Err(self.wrong(node.at.clone(), wrong))
+    }
+
+    /// Refuses a number that no process has where a leader is asked for.
+    fn may_lead(&self, of: &Term, number: &Node) -> Result<(), ExpressionError> {
+        match (of, &number.what) {
+            (Term::Ask(Ask::Leader, _), What::Number(leader)) if !self.is_process(*leader) => {
+                Err(self.no_process(&number.at, *leader))
+            }
+            _ => Ok(()),
+        }
     }
 }

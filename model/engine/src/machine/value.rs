@@ -193,8 +193,10 @@ struct ProcessInfo {
     json: Json,
 }
 
-/// A value as JSON, once that was asked for.
-type Json = OnceLock<serde_json::Value>;
+/// A value as JSON, once that was asked for. Few searches ask, so until then it takes little room.
+type Json = OnceLock<Box<serde_json::Value>>;
+
+const _: () = assert!(size_of::<Json>() <= 2 * size_of::<usize>());
 
 /// What one process has on stable storage, as a kept value.
 #[derive(Clone, Copy)]
@@ -231,7 +233,7 @@ impl Process {
     /// Returns what the process knows as JSON, which is made once for each value.
     #[must_use]
     pub fn json(self) -> &'static serde_json::Value {
-        self.0.about.json.get_or_init(|| self.0.value.json())
+        self.0.about.json.get_or_init(|| Box::new(self.0.value.json()))
     }
 }
 
@@ -245,7 +247,7 @@ impl Stable {
     /// Returns what is stored as JSON, which is made once for each value.
     #[must_use]
     pub fn json(self) -> &'static serde_json::Value {
-        self.0.about.get_or_init(|| self.0.value.json())
+        self.0.about.get_or_init(|| Box::new(self.0.value.json()))
     }
 }
 

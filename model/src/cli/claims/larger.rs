@@ -1,7 +1,7 @@
 //! The page `docs/claims/larger.md`: each check that confirms a claim, with one process more.
 
 use super::markdown::wrapped;
-use super::{ClaimsArgs, Exit, HOLDS, VIOLATED, text};
+use super::{ClaimsArgs, Exit, HOLDS, UNKNOWN, VIOLATED, stopped, text};
 use crate::check::Limits;
 use crate::claims::{Check, Claim, Larger, Runner, Source};
 use anyhow::anyhow;
@@ -48,7 +48,9 @@ pub(super) fn run(
         bar.step(&format!("claim {number}"));
     }
     bar.finish();
-    Ok(Exit::with(status).told(told))
+    // That its own limit stops a search is a line of the page.
+    let interrupted = status == HOLDS && stopped().is_due();
+    Ok(Exit::with(if interrupted { UNKNOWN } else { status }).told(told))
 }
 
 /// What is wrong with it, in a few words; nothing if nothing is.
