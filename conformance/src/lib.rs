@@ -23,6 +23,6 @@ pub mod mapping;
 
 pub use bellwether_bridge::{
     Difference, Divergence, Error, Kind, Program, cli, divergence, large_group, lockstep, node,
-    pair, probe, program, replay,
+    pair, probe, program, replay, suite,
 };
 pub use mapping::Mapping;

@@ -6,7 +6,8 @@
 //! - [`lockstep`] takes *every* transition of a bounded world in both, and compares them;
 //! - [`probe`] asks every node that was met for what no honest world would do to it;
 //! - [`large_group`](large_group::large_group) starts a group as large as the program allows;
-//! - [`replay`] drives the program through one saved execution of the model.
+//! - [`replay`] drives the program through one saved execution of the model;
+//! - [`suite`] finds executions that together take every transition, and drives it through each.
 //!
 //! A difference is a [`Divergence`]: an output is missing, an output is unexpected, or the state is
 //! different. A run that compared nothing is an error, not a success.
@@ -25,6 +26,7 @@ pub mod probe;
 pub mod program;
 pub mod registry;
 pub mod replay;
+pub mod suite;
 
 mod compare;
 mod error;
