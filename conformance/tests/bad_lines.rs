@@ -45,6 +45,12 @@ const LINES: &[&str] = &[
     "replay /dev/null",
     "replay Cargo.toml",
     "replay Cargo.toml --jsn",
+    "suite nothing",
+    "suite bully --timing timed",
+    "suite bully --limit 3",
+    "suite bully --out executions --limit 0",
+    "suite bully --out /proc/nowhere",
+    "suite bully --no-runs",
     "list bully",
     "completions abacus",
 ];

@@ -24,6 +24,7 @@ mod roll_call;
 mod status;
 mod stoller;
 mod style;
+mod suite;
 mod wrapper;
 mod wrong_anywhere;
 mod wrong_commits;

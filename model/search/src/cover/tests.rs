@@ -132,7 +132,7 @@ proptest! {
     }
 
     #[test]
-    fn every_transition_is_taken_and_no_execution_is_too_many(graph in drawn(60, 5)) {
+    fn every_transition_is_taken_and_no_execution_is_too_many(graph in drawn(30, 4)) {
         let found = covered(&graph);
         are_executions(&graph, &found);
         let all: BTreeSet<_> = graph.transitions().into_iter().collect();
