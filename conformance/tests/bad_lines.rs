@@ -51,6 +51,12 @@ const LINES: &[&str] = &[
     "suite bully --out executions --limit 0",
     "suite bully --out /proc/nowhere",
     "suite bully --no-runs",
+    "validate",
+    "validate nothing.ndjson",
+    "validate .",
+    "validate /dev/null",
+    "validate Cargo.toml",
+    "validate Cargo.toml --variant nothing",
     "list bully",
     "completions abacus",
 ];

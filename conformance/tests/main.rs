@@ -25,6 +25,7 @@ mod status;
 mod stoller;
 mod style;
 mod suite;
+mod validate;
 mod wrapper;
 mod wrong_anywhere;
 mod wrong_commits;

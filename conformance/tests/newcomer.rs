@@ -24,6 +24,12 @@ const BLOCKS: &[(&str, &str, How)] = &[
     ("docs/ci.md", "#!/usr/bin/env bash", Runs),
     ("docs/ci.md", "cargo run -p bellwether-conformance --example mutants", Not(LONG)),
     ("docs/ci.md", "target/release/bellwether-conformance lockstep", Runs),
+    ("docs/conformance.md", "python3 examples/clients/bully_log.py out", Runs),
+    (
+        "docs/conformance.md",
+        "target/release/bellwether-conformance validate",
+        Not("it needs logs of nodes; tests/validate.rs"),
+    ),
     ("docs/daemon.md", "cargo build --release -p bellwether", Prints("taking part in elections")),
     (
         "docs/daemon.md",

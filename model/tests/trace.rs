@@ -1,6 +1,7 @@
 //! Traces survive being written and read, and what is not the trace that was written is refused or
 //! at least never breaks anything.
 
+use bellwether_model::cli::WorldArgs;
 use bellwether_model::protocol::bully::Bully;
 use bellwether_model::protocol::{MAX_NODES, Protocol};
 use bellwether_model::trace::{Trace, TraceError};
@@ -47,6 +48,13 @@ fn scenario() -> impl Strategy<Value = Scenario> {
         let surrounding = Scenario { heals, fairness, missing, network, ..Scenario::calm(nodes) };
         Scenario { faults, recovers, timing, start, capacity, symmetry, ..surrounding }
     })
+}
+
+/// A command line with the flags of a world alone.
+#[derive(clap::Parser)]
+struct Line {
+    #[command(flatten)]
+    world: WorldArgs,
 }
 
 /// A random walk in a random world: what happened, and its trace.
@@ -105,6 +113,18 @@ fn joined(lines: &[&[u8]]) -> Vec<u8> {
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 192, ..ProptestConfig::default() })]
+
+    /// The flags that are printed for a world set that world, but for what changes nothing in it.
+    #[test]
+    fn what_is_typed_for_a_scenario_sets_it(scenario in scenario()) {
+        let typed = WorldArgs::typed(&scenario);
+        let words = typed.split_whitespace().map(|word| word.trim_matches('\''));
+        let line = <Line as clap::Parser>::try_parse_from(std::iter::once("check").chain(words));
+        let read = line.expect("it is understood").world.scenario_with(scenario.timing);
+        let of = |scenario: &Scenario| (scenario.faults, scenario.capacity, scenario.missing);
+        prop_assert_eq!(of(&read), of(&scenario), "{}", typed);
+        prop_assert_eq!(WorldArgs::typed(&read), typed);
+    }
 
     #[test]
     fn a_trace_survives_being_written_and_read(walk in walk(60)) {

@@ -6,6 +6,7 @@
 //! - the messages sent: the same ones, in the same order, whatever the network does to them next;
 //! - what is written to stable storage: the same values in the same order;
 //! - whether the node is up, and every field of its state;
+//! - the role and the leader that it tells, where the mapping says what its process believes;
 //! - the timers: the same ones are armed, and each is due when the specification says: one that was
 //!   armed in this step, its [period](Mapping::period) from now; one that was armed [as if it had
 //!   been when another was](Effect::ArmSince), from that moment; any other stays as it was;
@@ -15,16 +16,18 @@
 //! - the order of effects: durable, then messages, then events, then the wake-up.
 
 use crate::divergence::Difference;
-use crate::mapping::{
-    Mapping, Process, ProgramOutput, SpecEvent, Stable, Step, is_from_outside, node_id, process_id,
-};
+use crate::mapping::{Mapping, Process, ProgramOutput, SpecEvent, Step, is_from_outside, node_id};
 use crate::node::{Deadlines, Group, Node, NodeView};
-use bellwether_core::protocol::{Event, NodeId, Output, Role, Time};
+use bellwether_core::protocol::{Event, NodeId, Output, Time};
 use bellwether_engine::protocol::{Effect, Effects, Id, Protocol as Specification, Timers};
-use bellwether_engine::trace::{label, label_of, plain, plain_value};
+use bellwether_engine::trace::{label_of, plain, plain_value};
 use bellwether_engine::world::State;
 use serde::Serialize;
 use std::time::Duration;
+
+mod lists;
+
+pub(crate) use lists::{Change, events, ignored, order, persists, sends};
 
 /// What a process of the model is after a step, and what it did in it.
 pub(crate) struct Expected<P: Specification> {
@@ -97,92 +100,41 @@ pub(crate) fn compare<M: Mapping>(
     told: &[ExpectedReport],
 ) -> Vec<Difference> {
     let mut found = Vec::new();
-    sends(group, after, outputs, expected, &mut found);
-    persists(group, after.id, outputs, expected, &mut found);
+    let sent = outputs.iter().filter_map(|output| match output {
+        Output::Send { to, message } => Some((*to, after.message_sent(group, *message))),
+        _ => None,
+    });
+    sends::<M::Spec>(after.id, group.size, sent, &expected.effects, &mut found);
+    let written = outputs.iter().filter_map(|output| match output {
+        Output::Persist(durable) => Some(Ok(group.mapping.stable(durable))),
+        _ => None,
+    });
+    persists::<M::Spec>(after.id, written, &expected.effects, &mut found);
     state(after.id, &after.view, expected, &mut found);
+    belief(group.mapping, after.id, &after.view, expected, &mut found);
     timers(group, before, after, expected, &mut found);
     wake(before, after, outputs, &mut found);
-    events::<M>(&before.view, after, outputs, told, &mut found);
-    order::<M>(after.id, outputs, &mut found);
-    found
-}
-
-fn sends<M: Mapping>(
-    group: &Group<'_, M>,
-    after: &Node<M>,
-    outputs: &[ProgramOutput<M>],
-    expected: &Expected<M::Spec>,
-    found: &mut Vec<Difference>,
-) {
-    let model = || {
-        expected.effects.iter().filter_map(|effect| match *effect {
-            Effect::Send { to, message } => Some((node_id(to), message)),
-            _ => None,
-        })
-    };
-    let program = || {
-        outputs.iter().filter_map(|output| match output {
-            Output::Send { to, message } => Some((*to, after.message_sent(group, *message))),
-            _ => None,
-        })
-    };
-    if model().eq(program()) {
-        return;
-    }
-    let member = |to: NodeId| process_id(to).is_some_and(|to| to.index() < group.size);
-    let words = |(to, message): (NodeId, _)| {
-        let stranger = if member(to) { "" } else { ", which is no member" };
-        format!("{} to {to}{stranger}", label(&message))
-    };
-    let model: Vec<String> = model().map(words).collect();
-    let program: Vec<String> = program().map(words).collect();
-    lists(after.id, "message", &model, &program, found);
-}
-
-fn persists<M: Mapping>(
-    group: &Group<'_, M>,
-    id: Id,
-    outputs: &[ProgramOutput<M>],
-    expected: &Expected<M::Spec>,
-    found: &mut Vec<Difference>,
-) {
-    let model = || {
-        expected.effects.iter().filter_map(|effect| match effect {
-            Effect::Persist(value) => Some(*value),
-            _ => None,
-        })
-    };
-    let program = || {
-        outputs.iter().filter_map(|output| match output {
-            Output::Persist(durable) => Some(group.mapping.stable(durable)),
-            _ => None,
-        })
-    };
-    if !model().eq(program()) {
-        let words = |value: Stable<M>| plain(&value);
-        let model: Vec<String> = model().map(words).collect();
-        let program: Vec<String> = program().map(words).collect();
-        lists(id, "write", &model, &program, found);
-    }
-}
-
-/// What one list has more often than the other; if nothing, they differ in their order.
-fn lists(id: Id, what: &str, model: &[String], program: &[String], found: &mut Vec<Difference>) {
-    let mut unexpected = program.to_vec();
-    let mut missing = model.to_vec();
-    missing.retain(|item| match unexpected.iter().position(|other| other == item) {
-        Some(at) => {
-            unexpected.remove(at);
-            false
+    let changes = outputs.iter().filter_map(|output| match *output {
+        Output::Event(Event::RoleChanged { from, to, leader, reason }) => {
+            Some(Change { from, to, leader, reason: reason.name() })
         }
-        None => true,
+        _ => None,
     });
-    if missing.is_empty() && unexpected.is_empty() {
-        let (model, program) = (model.join(", "), program.join(", "));
-        found.push(Difference::different(id, format!("order of {what}s"), model, program));
-    }
-    found.extend(missing.into_iter().map(|item| Difference::missing(id, what, item)));
-    found.extend(unexpected.into_iter().map(|item| Difference::unexpected(id, what, item)));
+    let views = [before.view, after.view].map(|view| (view.role, view.leader));
+    events(after.id, views, changes, told, &mut found);
+    let causes = outputs.iter().filter_map(|output| match output {
+        Output::Event(Event::Ignored { from, cause }) => Some((*from, cause.name())),
+        _ => None,
+    });
+    ignored(after.id, causes, told, &mut found);
+    let ranks = outputs.iter().map(|output| match output {
+        Output::Persist(_) => 0,
+        Output::Send { .. } => 1,
+        Output::Event(_) => 2,
+        Output::WakeAt(_) => 3,
+    });
+    order(after.id, ranks, &mut found);
+    found
 }
 
 /// What differs between a process and the node's face, field by field.
@@ -204,7 +156,52 @@ pub(crate) fn state<P: Specification>(
     }
 }
 
-fn fields(id: Id, model: &impl Serialize, program: &impl Serialize, found: &mut Vec<Difference>) {
+/// What differs between what a node tells that it believes and what its process does, if the
+/// mapping says that.
+pub(crate) fn belief<M: Mapping>(
+    mapping: &M,
+    id: Id,
+    view: &NodeView<M::Spec>,
+    expected: &Expected<M::Spec>,
+    found: &mut Vec<Difference>,
+) {
+    if !view.up || !expected.up {
+        return;
+    }
+    let Some((role, leader)) = mapping.believes(id, &expected.process) else { return };
+    if view.role != role {
+        let (model, program) = (role.to_string(), view.role.to_string());
+        found.push(Difference::different(id, "role", model, program));
+    }
+    let leader = leader.map(node_id);
+    if view.leader != leader {
+        let words = |leader: Option<NodeId>| leader.map_or("none".into(), |id| id.to_string());
+        found.push(Difference::different(id, "leader", words(leader), words(view.leader)));
+    }
+}
+
+/// What differs between the timers that are armed, as a set.
+pub(crate) fn armed<P: Specification>(
+    id: Id,
+    model: Timers,
+    program: Timers,
+    found: &mut Vec<Difference>,
+) {
+    if model != program {
+        let words = |timers: Timers| {
+            let names: Vec<_> = timers.iter::<P>().map(|timer| plain(&timer)).collect();
+            if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+        };
+        found.push(Difference::different(id, "timers", words(model), words(program)));
+    }
+}
+
+pub(crate) fn fields(
+    id: Id,
+    model: &impl Serialize,
+    program: &impl Serialize,
+    found: &mut Vec<Difference>,
+) {
     let null = serde_json::Value::Null;
     let json = (serde_json::to_value(model), serde_json::to_value(program));
     let (Ok(serde_json::Value::Object(model)), Ok(serde_json::Value::Object(program))) = &json
@@ -353,86 +350,4 @@ fn wake<M: Mapping>(
     if told().count() > 1 || again.is_some() {
         found.push(Difference::unexpected(after.id, "wake-up", "told more than once"));
     }
-}
-
-fn events<M: Mapping>(
-    before: &NodeView<M::Spec>,
-    after: &Node<M>,
-    outputs: &[ProgramOutput<M>],
-    expected: &[ExpectedReport],
-    found: &mut Vec<Difference>,
-) {
-    let words = |(role, leader): (Role, Option<NodeId>)| match leader {
-        Some(leader) => format!("{role} of {leader}"),
-        None => role.to_string(),
-    };
-    let mut reasons = expected.iter().filter_map(|told| told.reason);
-    let (mut known, mut told) = ((before.role, before.leader), 0);
-    for output in outputs {
-        let Output::Event(Event::RoleChanged { from, to, leader, reason }) = *output else {
-            continue;
-        };
-        if from != known.0 {
-            let (model, program) = (known.0.to_string(), from.to_string());
-            found.push(Difference::different(after.id, "role before, in an event", model, program));
-        }
-        if (to, leader) == known {
-            let words = format!("{}, which it was already", words(known));
-            found.push(Difference::unexpected(after.id, "event", words));
-        }
-        let possible: Vec<_> = reasons.clone().collect();
-        if !reasons.any(|name| name == reason.name()) {
-            let names = if possible.is_empty() { "none".into() } else { possible.join(" or ") };
-            found.push(Difference::different(after.id, "reason", names, reason.name()));
-        }
-        (known, told) = ((to, leader), told + 1);
-    }
-    let now = (after.view.role, after.view.leader);
-    if known != now {
-        found.push(if told == 0 {
-            Difference::missing(after.id, "event", format!("becomes {}", words(now)))
-        } else {
-            Difference::different(after.id, "role told in an event", words(now), words(known))
-        });
-    }
-    ignored::<M>(after.id, outputs, expected, found);
-}
-
-fn ignored<M: Mapping>(
-    id: Id,
-    outputs: &[ProgramOutput<M>],
-    expected: &[ExpectedReport],
-    found: &mut Vec<Difference>,
-) {
-    let model = || expected.iter().filter_map(|told| told.ignored);
-    let program = || {
-        outputs.iter().filter_map(|output| match output {
-            Output::Event(Event::Ignored { from, cause }) => Some((*from, cause.name())),
-            _ => None,
-        })
-    };
-    if !model().eq(program()) {
-        let words = |(from, cause): (NodeId, &str)| format!("ignores a message of {from}, {cause}");
-        let model: Vec<String> = model().map(words).collect();
-        let program: Vec<String> = program().map(words).collect();
-        lists(id, "event", &model, &program, found);
-    }
-}
-
-fn order<M: Mapping>(id: Id, outputs: &[ProgramOutput<M>], found: &mut Vec<Difference>) {
-    let rank = |output: &ProgramOutput<M>| match output {
-        Output::Persist(_) => 0,
-        Output::Send { .. } => 1,
-        Output::Event(_) => 2,
-        Output::WakeAt(_) => 3,
-    };
-    if outputs.is_sorted_by_key(rank) {
-        return;
-    }
-    let names = ["write", "message", "event", "wake-up"];
-    let is: Vec<_> = outputs.iter().map(|output| names[rank(output)]).collect();
-    let mut should = outputs.iter().map(rank).collect::<Vec<_>>();
-    should.sort_unstable();
-    let should: Vec<_> = should.into_iter().map(|rank| names[rank]).collect();
-    found.push(Difference::different(id, "order of effects", should.join(", "), is.join(", ")));
 }

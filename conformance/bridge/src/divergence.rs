@@ -202,7 +202,7 @@ impl Divergence {
 }
 
 /// The rules with these names and their values.
-fn values(rules: &impl Specification, names: &[&str]) -> Vec<(String, String)> {
+pub(crate) fn values(rules: &impl Specification, names: &[&str]) -> Vec<(String, String)> {
     let Ok(serde_json::Value::Object(all)) = serde_json::to_value(rules) else { return Vec::new() };
     let named = names.iter().filter_map(|name| Some((*name, all.get(*name)?)));
     named.map(|(name, value)| (name.to_owned(), plain_value(value))).collect()

@@ -5,6 +5,8 @@ use bellwether_core::protocol::NodeId;
 use bellwether_engine::check::CertificateError;
 use bellwether_engine::protocol::MAX_SEARCHED;
 use bellwether_engine::trace::TraceError;
+use serde::Serialize;
+use std::fmt;
 
 /// The reason why a comparison cannot be made.
 #[derive(Debug, thiserror::Error)]
@@ -94,6 +96,15 @@ pub enum Error {
          allow a fault, such as --crashes 1, or begin with --start cold"
     )]
     NothingCompared,
+    /// A log cannot be judged.
+    #[error("{0}")]
+    Log(Malformed),
+    /// There is no log.
+    #[error("no log; give one of each node that has written one")]
+    NoLogs,
+    /// The logs have no step that can be judged.
+    #[error("nothing was judged: no log has a step from a start of its node on")]
+    NothingJudged,
     /// The trace has no step.
     #[error("nothing was compared: the trace has no steps; record one with at least one")]
     EmptyTrace,
@@ -157,5 +168,25 @@ impl From<CertificateError> for Error {
             CertificateError::Trace(error) => Error::Trace(error),
             claim @ CertificateError::Claim { .. } => Error::Claim(claim),
         }
+    }
+}
+
+/// The place in a log that cannot be read, and why: what comes before it is judged.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Malformed {
+    /// The name of the log.
+    pub log: String,
+    /// The number of the line, from 1.
+    pub line: u64,
+    /// The number of bytes before what is wrong.
+    pub byte: u64,
+    /// The reason.
+    pub why: String,
+}
+
+impl fmt::Display for Malformed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Malformed { log, line, byte, why } = self;
+        write!(f, "{log}, line {line} (byte {byte}): {why}")
     }
 }

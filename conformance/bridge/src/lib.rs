@@ -7,7 +7,8 @@
 //! - [`probe`] asks every node that was met for what no honest world would do to it;
 //! - [`large_group`](large_group::large_group) starts a group as large as the program allows;
 //! - [`replay`] drives the program through one saved execution of the model;
-//! - [`suite`] finds executions that together take every transition, and drives it through each.
+//! - [`suite`] finds executions that together take every transition, and drives it through each;
+//! - [`validate`] judges the logs of nodes that ran.
 //!
 //! A difference is a [`Divergence`]: an output is missing, an output is unexpected, or the state is
 //! different. A run that compared nothing is an error, not a success.
@@ -27,6 +28,7 @@ pub mod program;
 pub mod registry;
 pub mod replay;
 pub mod suite;
+pub mod validate;
 
 mod compare;
 mod error;
@@ -38,6 +40,6 @@ mod step;
 
 pub use coverage::Coverage;
 pub use divergence::{Difference, Divergence, Kind};
-pub use error::Error;
+pub use error::{Error, Malformed};
 pub use mapping::Mapping;
 pub use program::Program;

@@ -4,10 +4,14 @@
 //! comparison.
 
 use crate::program::{Program, Refusal};
-use bellwether_core::protocol::{Input, Members, NodeId, Output, Request, Time};
+use bellwether_core::protocol::{Input, Members, NodeId, Output, Request, Role, Time};
 use bellwether_engine::protocol::{Id, MAX_SEARCHED, Protocol as Specification, Timers};
 use std::hash::Hash;
 use std::time::Duration;
+
+mod counters;
+
+pub use counters::{Counters, Rename};
 
 /// The message that nodes of the program send to each other.
 pub type ProgramMessage<M> = <<M as Mapping>::Program as Program>::Message;
@@ -49,6 +53,10 @@ pub trait Mapping {
 
     /// The rules of the specification that the program implements.
     const RULES: Self::Spec;
+
+    /// The numbers that grow for as long as nodes run, for the logs of long runs. To be given where
+    /// messages or durable data have such numbers.
+    const COUNTERS: Counters<Self> = Counters::NONE;
 
     /// Returns a node that has not booted, with what it kept through its last crash. The highest
     /// members are the [services](bellwether_engine::protocol::Services), if there are any.
@@ -150,6 +158,13 @@ pub trait Mapping {
 
     /// Returns the state that a node stands for; the default if it has not booted.
     fn process(&self, program: &Self::Program) -> Process<Self>;
+
+    /// Returns the role and the leader that a node must tell which has booted and stands for this
+    /// process; `None` if the mapping does not say. It is a plain table too.
+    fn believes(&self, id: Id, process: &Process<Self>) -> Option<(Role, Option<Id>)> {
+        let _ = (id, process);
+        None
+    }
 
     /// Returns the stable state that durable data stands for. It must lose nothing of it.
     fn stable(&self, durable: &Durable<Self>) -> Stable<Self>;

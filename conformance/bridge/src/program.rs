@@ -4,6 +4,7 @@
 //! have them, is a wrong core in a node, or a wrong shell around a core.
 
 use bellwether_core::protocol::{Core, Input, Node, NodeId, Output, Status, Time};
+use serde::de::DeserializeOwned;
 use std::fmt::Debug;
 
 /// The reason why a program cannot be configured.
@@ -25,10 +26,12 @@ impl<T: PartialEq + Debug> Remembered for T {
 pub trait Program: Clone {
     /// The name of the protocol.
     const NAME: &'static str;
+    /// Whether a node may do something when it is [asked](Input::Request) for it.
+    const REQUESTS: bool = true;
     /// The state that a node keeps through a crash.
-    type Durable: Clone + Debug + PartialEq;
+    type Durable: Clone + Debug + PartialEq + DeserializeOwned;
     /// The message that nodes send to each other.
-    type Message: Copy + Debug;
+    type Message: Copy + Debug + PartialEq + DeserializeOwned;
     /// The timer of a node: what it waits for.
     type Timer: Copy;
 
@@ -52,6 +55,14 @@ pub trait Program: Clone {
     /// Brings the deadline of an armed timer forward: see [`Node::bring_forward`].
     fn bring_forward(&mut self, timer: Self::Timer, deadline: Time);
 
+    /// Returns the timer that a [trace](bellwether_core::trace) calls by this name; `None` if there
+    /// is none.
+    #[must_use]
+    fn timer_named(name: &str) -> Option<Self::Timer> {
+        let _ = name;
+        None
+    }
+
     /// Returns the nodes that the node watches: see [`Node::watched`].
     fn watched(&self) -> impl Iterator<Item = NodeId> {
         std::iter::empty()
@@ -60,6 +71,7 @@ pub trait Program: Clone {
 
 impl<C: Core> Program for Node<C> {
     const NAME: &'static str = C::NAME;
+    const REQUESTS: bool = C::REQUESTS;
     type Durable = C::Durable;
     type Message = C::Message;
     type Timer = C::Timer;
@@ -86,6 +98,10 @@ impl<C: Core> Program for Node<C> {
 
     fn bring_forward(&mut self, timer: C::Timer, deadline: Time) {
         Node::bring_forward(self, timer, deadline);
+    }
+
+    fn timer_named(name: &str) -> Option<C::Timer> {
+        C::TIMERS.iter().copied().find(|timer| format!("{timer:?}") == name)
     }
 
     fn watched(&self) -> impl Iterator<Item = NodeId> {

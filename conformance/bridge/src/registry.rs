@@ -6,6 +6,7 @@ use crate::lockstep::{Outcome, lockstep};
 use crate::mapping::Mapping;
 use crate::replay::{Replayed, replay};
 use crate::suite::{self, Ran, Suite};
+use crate::validate::{Log, Options, Outcome as Validated, validate};
 use bellwether_engine::check::{Limits, Progress};
 use bellwether_engine::protocol::{Protocol as Specification, variant_name};
 use bellwether_engine::trace::Trace;
@@ -63,6 +64,12 @@ pub trait AnyMapping: Sync {
         limits: &Limits,
         on_execution: &(dyn Fn(usize) + Sync),
     ) -> Result<Ran, Error>;
+
+    /// Judges the logs of nodes that ran: see [`validate`].
+    ///
+    /// # Errors
+    /// If nothing can be judged.
+    fn validate(&self, logs: Vec<Log>, options: Options) -> Result<Validated, Error>;
 }
 
 /// The description of a protocol, and of the rules that its program implements.
@@ -129,6 +136,10 @@ impl<M: Mapping + Sync> AnyMapping for M {
         on_execution: &(dyn Fn(usize) + Sync),
     ) -> Result<Ran, Error> {
         suite::run(self, suite, threads, limits, on_execution)
+    }
+
+    fn validate(&self, logs: Vec<Log>, options: Options) -> Result<Validated, Error> {
+        validate(self, logs, options)
     }
 }
 

@@ -6,8 +6,7 @@ use crate::divergence::Difference;
 use crate::mapping::{Mapping, ProgramOutput, SpecEvent, compared};
 use crate::node::{Group, Node, NodeView};
 use bellwether_engine::machine::typed_effects;
-use bellwether_engine::protocol::{Effects, Id, Protocol as Specification, Timers};
-use bellwether_engine::trace::plain;
+use bellwether_engine::protocol::{Effects, Id, Protocol as Specification};
 use bellwether_engine::world::{Outcome, State};
 
 /// What process `id` must be and have done after `outcome`.
@@ -58,12 +57,5 @@ pub(crate) fn bystander<M: Mapping>(
     let expected = Expected::of(state, node.id, Effects::<M::Spec>::new());
     compare::state(node.id, &node.view, &expected, found);
     let armed = compared(mapping, expected.timers);
-    if node.view.timers != armed {
-        let words = |timers: Timers| {
-            let names: Vec<_> = timers.iter::<M::Spec>().map(|timer| plain(&timer)).collect();
-            if names.is_empty() { "none".to_owned() } else { names.join(", ") }
-        };
-        let (model, program) = (words(armed), words(node.view.timers));
-        found.push(Difference::different(node.id, "timers", model, program));
-    }
+    compare::armed::<M::Spec>(node.id, armed, node.view.timers, found);
 }

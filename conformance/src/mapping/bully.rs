@@ -4,7 +4,7 @@ use super::{Mapping, SpecEvent, Step, process_id};
 use bellwether_bridge::program::Refusal;
 use bellwether_core::protocol::bully as program;
 use bellwether_core::protocol::{Input, Members, Node, NodeId, Nothing, Role, Status};
-use bellwether_model::protocol::bully as spec;
+use bellwether_model::protocol::{Id, bully as spec};
 use std::time::Duration;
 
 /// How a node of the bully reads as a process of [`spec::Bully`].
@@ -107,6 +107,18 @@ impl Mapping for BullyMapping {
 
     fn process(&self, program: &Node<program::Bully>) -> spec::Process {
         Self::abstraction(program.status())
+    }
+
+    fn believes(&self, _: Id, process: &spec::Process) -> Option<(Role, Option<Id>)> {
+        let role = match process.role {
+            spec::Role::Follower => Role::Follower,
+            spec::Role::Candidate => Role::Candidate,
+            spec::Role::Waiting => Role::Waiting,
+            spec::Role::Leader => Role::Leader,
+            // Another variant's way to restart.
+            spec::Role::Asking => return None,
+        };
+        Some((role, process.leader))
     }
 
     fn stable(&self, durable: &Nothing) {

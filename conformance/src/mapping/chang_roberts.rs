@@ -1,14 +1,14 @@
 //! The ring of Chang and Roberts: the recommended rules against the production core.
 
 use super::ring::{
-    config, known, lap_to_model, lap_to_program, period, process, reason_of, rules_of,
+    believes, config, known, lap_to_model, lap_to_program, period, process, reason_of, rules_of,
     timer_to_model,
 };
 use super::{Mapping, OnInvalid, SpecEvent, Step, node_id, strangers};
 use bellwether_bridge::program::Refusal;
 use bellwether_core::protocol::chang_roberts as program;
 use bellwether_core::protocol::ring;
-use bellwether_core::protocol::{Input, Members, Node, NodeId, Nothing};
+use bellwether_core::protocol::{Input, Members, Node, NodeId, Nothing, Role};
 use bellwether_model::protocol::chang_roberts as spec;
 use bellwether_model::protocol::ring::{Lap, Process, Timer};
 use bellwether_model::protocol::{Id, MAX_SEARCHED};
@@ -81,6 +81,10 @@ impl Mapping for ChangRobertsMapping {
             node.core().map_or(&[][..], program::ChangRoberts::unacknowledged),
             to_model,
         )
+    }
+
+    fn believes(&self, _: Id, process: &Process<spec::Message>) -> Option<(Role, Option<Id>)> {
+        Some(believes(process))
     }
 
     fn stable(&self, durable: &Nothing) {

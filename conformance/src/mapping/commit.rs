@@ -4,11 +4,11 @@ use super::bully::BullyMapping;
 use super::{Mapping, SpecEvent, Step, process_id};
 use bellwether_bridge::program::Refusal;
 use bellwether_core::protocol::commit::{self as program, Outcome, Three, Two};
-use bellwether_core::protocol::{Input, Members, Node, NodeId};
+use bellwether_core::protocol::{Input, Members, Node, NodeId, Role};
 use bellwether_model::protocol::commit::{self as spec, Steps};
 use bellwether_model::protocol::three_phase_commit::ThreePhaseCommit;
 use bellwether_model::protocol::two_phase_commit::TwoPhaseCommit;
-use bellwether_model::protocol::{Protocol as Specification, bully as election};
+use bellwether_model::protocol::{Id, Protocol as Specification, bully as election};
 use std::marker::PhantomData;
 use std::time::Duration;
 
@@ -237,6 +237,10 @@ impl<K: Pair> Mapping for CommitMapping<K> {
 
     fn process(&self, program: &Self::Program) -> spec::Process {
         Self::abstraction(program)
+    }
+
+    fn believes(&self, id: Id, process: &spec::Process) -> Option<(Role, Option<Id>)> {
+        BullyMapping.believes(id, &process.election)
     }
 
     fn stable(&self, durable: &program::Record) -> spec::Record {

@@ -1,11 +1,11 @@
 //! The bully algorithm of 1982: the repaired rules against the core.
 
-use super::{Mapping, OnInvalid, SpecEvent, Step, node_id, process_id, strangers};
+use super::{Counters, Mapping, OnInvalid, SpecEvent, Step, node_id, process_id, strangers};
 use bellwether_bridge::program::Refusal;
 use bellwether_core::protocol::garcia_molina as program;
-use bellwether_core::protocol::{Input, Members, Node, NodeId};
-use bellwether_model::protocol::Id;
+use bellwether_core::protocol::{Input, Members, Node, NodeId, Role};
 use bellwether_model::protocol::garcia_molina as spec;
+use bellwether_model::protocol::{Id, MAX_SEARCHED};
 use std::num::NonZeroU64;
 use std::time::Duration;
 
@@ -68,6 +68,19 @@ impl Mapping for GarciaMolinaMapping {
     type Memory = ();
 
     const RULES: spec::GarciaMolina = spec::GarciaMolina::REPAIRED;
+
+    /// Tasks are counted in rounds there.
+    const COUNTERS: Counters<Self> = Counters {
+        in_message: |message, _, _| match message {
+            program::Message::Ready(number) => program::Message::Ready(number % ROUND),
+            program::Message::Normal(task) => {
+                program::Message::Normal(program::Task { number: task.number % ROUND, ..task })
+            }
+            other => other,
+        },
+        in_durable: |computed, _| program::Computed::in_rounds(computed.count(), ROUND),
+        ..Counters::NONE
+    };
 
     fn program(
         &self,
@@ -156,6 +169,18 @@ impl Mapping for GarciaMolinaMapping {
 
     fn process(&self, program: &Node<program::GarciaMolina>) -> spec::Process {
         Self::abstraction(program)
+    }
+
+    fn believes(&self, id: Id, process: &spec::Process) -> Option<(Role, Option<Id>)> {
+        Some(match (process.status, process.coordinator, process.step) {
+            (spec::Status::Normal, spec::Coordinator::Myself, _) => (Role::Leader, Some(id)),
+            (spec::Status::Normal, spec::Coordinator::Other(leader), _) => {
+                (Role::Follower, Some(leader))
+            }
+            (spec::Status::Normal, spec::Coordinator::Unknown, _) => (Role::Follower, None),
+            (_, _, spec::Step::Idle | spec::Step::Probing(_)) => (Role::Waiting, None),
+            _ => (Role::Candidate, None),
+        })
     }
 
     fn stable(&self, durable: &program::Computed) -> spec::Tasks {
@@ -253,10 +278,9 @@ fn small(number: u64) -> u8 {
 }
 
 fn spec_task(task: program::Task) -> spec::Task {
-    match process_id(task.coordinator) {
-        Some(by) => spec::Task { by, number: small(task.number) },
-        None => unreachable!("only members hand out tasks"),
-    }
+    // Only members hand out tasks; another node reads as the last that any world can have.
+    let by = process_id(task.coordinator).unwrap_or(Id::at(MAX_SEARCHED - 1));
+    spec::Task { by, number: small(task.number) }
 }
 
 fn step(activity: program::Activity) -> spec::Step {

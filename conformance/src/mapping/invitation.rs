@@ -1,9 +1,9 @@
 //! The invitation algorithm: the paper's rules against the program's core.
 
-use super::{Mapping, OnInvalid, SpecEvent, Step, node_id, process_id, strangers};
+use super::{Counters, Mapping, OnInvalid, SpecEvent, Step, node_id, process_id, strangers};
 use bellwether_bridge::program::Refusal;
 use bellwether_core::protocol::invitation as program;
-use bellwether_core::protocol::{Input, Members, Node, NodeId};
+use bellwether_core::protocol::{Input, Members, Node, NodeId, Role};
 use bellwether_model::protocol::{Id, Ids, MAX_SEARCHED, invitation as spec};
 use std::time::Duration;
 
@@ -78,6 +78,27 @@ impl Mapping for InvitationMapping {
 
     const RULES: spec::Invitation = spec::Invitation::PAPER;
 
+    const COUNTERS: Counters<Self> = Counters {
+        in_message: |message, _, rename| {
+            use program::Message as P;
+            let mut all = |group: program::GroupNumber| program::GroupNumber {
+                count: rename(0, group.count),
+                ..group
+            };
+            match message {
+                P::AreYouCoordinator | P::IAm => message,
+                P::Invitation(group) => P::Invitation(all(group)),
+                P::Accept(group) => P::Accept(all(group)),
+                P::Ready(group, task) => P::Ready(all(group), task),
+                P::Done(group) => P::Done(all(group)),
+                P::AreYouThere(group) => P::AreYouThere(all(group)),
+                P::Here(group) => P::Here(all(group)),
+            }
+        },
+        in_durable: |durable, rename| program::Durable { groups: rename(0, durable.groups) },
+        ..Counters::NONE
+    };
+
     fn program(
         &self,
         id: NodeId,
@@ -147,6 +168,18 @@ impl Mapping for InvitationMapping {
 
     fn process(&self, node: &Node<program::Invitation>) -> spec::Process {
         Self::abstraction(node)
+    }
+
+    fn believes(&self, id: Id, process: &spec::Process) -> Option<(Role, Option<Id>)> {
+        use spec::Coordinator::{Itself, Other};
+        use spec::State::{Down, Election, Normal, Reorganization};
+        Some(match (process.state, process.coordinator) {
+            (Normal, Some(Itself)) => (Role::Leader, Some(id)),
+            (Normal, Some(Other(leader))) => (Role::Follower, Some(leader)),
+            (Election, _) | (Reorganization, Some(Itself)) => (Role::Candidate, None),
+            (Reorganization, Some(Other(_))) => (Role::Waiting, None),
+            (Down, _) | (Normal | Reorganization, None) => return None,
+        })
     }
 
     /// What no rule reads, whether a number was used twice, is not in the program; with a durable

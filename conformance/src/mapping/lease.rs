@@ -1,11 +1,13 @@
 //! The lease: the recommended rules against the client core, and the store that it relies on.
 
-use super::{Mapping, OnInvalid, SpecEvent, Step, node_id, process_id};
+use super::{Counters, Mapping, OnInvalid, SpecEvent, Step, node_id, process_id};
 use bellwether_bridge::program::Refusal;
 use bellwether_core::protocol::lease as program;
-use bellwether_core::protocol::{Input, Members, Node, NodeId, Request};
+use bellwether_core::protocol::{Input, Members, Node, NodeId, Request, Role};
 use bellwether_model::protocol::{Id, lease as spec};
 use std::time::Duration;
+
+mod numbers;
 
 /// How a node of the lease reads as a process of [`spec::Lease`].
 ///
@@ -91,6 +93,7 @@ impl<const ASKED: bool> Mapping for LeaseMapping<ASKED> {
     type Memory = ();
 
     const RULES: spec::Lease = spec::Lease { asked: ASKED, ..spec::Lease::RECOMMENDED };
+    const COUNTERS: Counters<Self> = numbers::counters();
 
     fn program(
         &self,
@@ -196,6 +199,18 @@ impl<const ASKED: bool> Mapping for LeaseMapping<ASKED> {
 
     fn stable(&self, durable: &program::Durable) -> spec::Stable {
         spec::Stable { incarnation: small(durable.started), ..spec::Stable::default() }
+    }
+
+    fn believes(&self, id: Id, process: &spec::Process) -> Option<(Role, Option<Id>)> {
+        let other = process.holder.filter(|&holder| holder != id);
+        Some(match process.role {
+            spec::Role::Holder => (Role::Leader, Some(id)),
+            spec::Role::Follower if other.is_some() => (Role::Follower, other),
+            spec::Role::Follower => (Role::Candidate, None),
+            spec::Role::Store => (Role::Follower, process.holder),
+            // Another variant's way to give a lease back.
+            spec::Role::Releasing => return None,
+        })
     }
 
     fn memory(&self, _: &Node<program::Lease>) {}

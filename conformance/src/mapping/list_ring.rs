@@ -1,14 +1,14 @@
 //! The ring with lists: the recommended rules against the production core.
 
 use super::ring::{
-    config, known, lap_to_model, lap_to_program, period, process, reason_of, rules_of,
+    believes, config, known, lap_to_model, lap_to_program, period, process, reason_of, rules_of,
     timer_to_model,
 };
 use super::{Mapping, OnInvalid, SpecEvent, Step, node_id, strangers};
 use bellwether_bridge::program::Refusal;
 use bellwether_core::protocol::list_ring as program;
 use bellwether_core::protocol::ring;
-use bellwether_core::protocol::{Input, Members, Node, NodeId, Nothing};
+use bellwether_core::protocol::{Input, Members, Node, NodeId, Nothing, Role};
 use bellwether_model::protocol::list_ring as spec;
 use bellwether_model::protocol::ring::{Lap, Process, Timer};
 use bellwether_model::protocol::{Id, MAX_SEARCHED};
@@ -79,6 +79,10 @@ impl Mapping for ListRingMapping {
             node.core().map_or(&[][..], program::ListRing::unacknowledged),
             to_model,
         )
+    }
+
+    fn believes(&self, _: Id, process: &Process<spec::Message>) -> Option<(Role, Option<Id>)> {
+        Some(believes(process))
     }
 
     fn stable(&self, durable: &Nothing) {

@@ -1,15 +1,16 @@
 //! The quorum bully: the recommended rules against the production core, and those with preemption
 //! against the same core, which is configured for it.
 
-use super::{Mapping, SpecEvent, Step, node_id, process_id};
+use super::{Counters, Mapping, SpecEvent, Step, node_id, process_id};
 use bellwether_bridge::program::Refusal;
 use bellwether_core::protocol::quorum as program;
-use bellwether_core::protocol::{Input, MemberError, Members, Node, NodeId, Request};
+use bellwether_core::protocol::{Input, MemberError, Members, Node, NodeId, Request, Role};
 use bellwether_model::protocol::{Id, Ids, quorum as spec};
 use std::marker::PhantomData;
 use std::time::Duration;
 
 mod coverage;
+mod numbers;
 mod values;
 mod variants;
 
@@ -125,6 +126,7 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
     type Memory = ();
 
     const RULES: spec::Quorum = V::RULES;
+    const COUNTERS: Counters<Self> = numbers::counters();
 
     fn program(
         &self,
@@ -265,6 +267,10 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
 
     fn process(&self, program: &Node<program::Quorum>) -> spec::Process {
         Self::abstraction(program)
+    }
+
+    fn believes(&self, _: Id, process: &spec::Process) -> Option<(Role, Option<Id>)> {
+        Some((numbers::role(process.role)?, process.leader))
     }
 
     fn stable(&self, durable: &program::Durable) -> spec::Stable {

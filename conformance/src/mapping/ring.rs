@@ -36,6 +36,17 @@ pub(super) fn process<P: Copy, M: Rounds>(
     Process { role, leader: status.leader.and_then(process_id), outbox }
 }
 
+/// What a node tells that stands for this process.
+pub(super) fn believes<M: Rounds>(process: &Process<M>) -> (Role, Option<Id>) {
+    let role = match process.role {
+        spec::Role::Follower => Role::Follower,
+        spec::Role::Candidate => Role::Candidate,
+        spec::Role::Waiting => Role::Waiting,
+        spec::Role::Leader => Role::Leader,
+    };
+    (role, process.leader)
+}
+
 /// The rules of every ring that decide what follows when a timer expires.
 pub(super) fn rules_of(timer: Timer) -> &'static [&'static str] {
     match timer {

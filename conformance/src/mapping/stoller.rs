@@ -1,6 +1,6 @@
 //! Stoller's election: the recommended rules against the production core.
 
-use super::{Mapping, OnInvalid, SpecEvent, Step, node_id, process_id, strangers};
+use super::{Counters, Mapping, OnInvalid, SpecEvent, Step, node_id, process_id, strangers};
 use bellwether_bridge::program::Refusal;
 use bellwether_core::protocol::stoller as program;
 use bellwether_core::protocol::{Input, Members, Node, NodeId, Role};
@@ -72,6 +72,25 @@ impl Mapping for StollerMapping {
     type Memory = ();
 
     const RULES: spec::Stoller = spec::Stoller::RECOMMENDED;
+
+    const COUNTERS: Counters<Self> = Counters {
+        in_message: |message, _, rename| {
+            let mut all = |t: program::Elid| program::Elid {
+                incarnation: rename(0, t.incarnation),
+                counter: rename(0, t.counter),
+                ..t
+            };
+            match message {
+                program::Message::Halt(t) => program::Message::Halt(all(t)),
+                program::Message::Ack(t) => program::Message::Ack(all(t)),
+                program::Message::Ldr(t) => program::Message::Ldr(all(t)),
+                program::Message::NormQ(t) => program::Message::NormQ(all(t)),
+                program::Message::NotNorm(t) => program::Message::NotNorm(all(t)),
+            }
+        },
+        in_durable: |&durable, rename| rename(0, durable),
+        ..Counters::NONE
+    };
 
     fn program(
         &self,
@@ -153,6 +172,16 @@ impl Mapping for StollerMapping {
 
     fn process(&self, program: &Node<program::Stoller>) -> spec::Process {
         Self::abstraction(program)
+    }
+
+    fn believes(&self, id: Id, process: &spec::Process) -> Option<(Role, Option<Id>)> {
+        Some(match (process.status, process.ldr) {
+            (spec::Status::Norm, spec::Ldr::Itself) => (Role::Leader, Some(id)),
+            (spec::Status::Norm, spec::Ldr::Other(leader)) => (Role::Follower, Some(leader)),
+            (spec::Status::Norm, spec::Ldr::None) => (Role::Follower, None),
+            (spec::Status::Elec1 | spec::Status::Elec2, _) => (Role::Candidate, None),
+            (spec::Status::Wait, _) => (Role::Waiting, None),
+        })
     }
 
     fn stable(&self, durable: &u64) -> u8 {

@@ -67,6 +67,10 @@ pub struct Start {
     /// What all members must have the same, as a digest in hexadecimal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settings: Option<String>,
+    /// How messages, timers and durable data are written: as the program does, or, if this is
+    /// `model`, as the traces of the specification do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vocabulary: Option<String>,
 }
 
 /// A step of a node: what happened to it, what it put out, and what it believes then.

@@ -168,6 +168,7 @@ fn start<C: Runnable>(config: &Config<C>, hello: &Hello) -> Start {
         incarnation: hello.incarnation,
         members: config.addresses().map(|(id, _)| id).collect(),
         settings: Some(settings.collect()),
+        vocabulary: None,
     }
 }
 

@@ -5,6 +5,7 @@ mod list;
 mod lockstep;
 mod replay;
 mod suite;
+mod validate;
 
 use crate::error::Error;
 use crate::mapping::Mapping;
@@ -42,7 +43,7 @@ struct Cli {
 
 const EXIT_STATUS: &str = "\
 Exit status: 0 the program does what the model does; 1 it does something else; 2 wrong usage,
-configuration or trace; 3 the walk was cut short or
+configuration, trace or log; 3 the walk was cut short or
 did not meet each timer, message and rule, so nothing is claimed. What cannot be printed or saved
 turns 0 into 2 and changes no other status. A reader that has gone changes none.";
 
@@ -54,6 +55,8 @@ enum Command {
     Replay(replay::ReplayArgs),
     /// Find few executions that take every transition of a bounded world, and take them in both
     Suite(Box<suite::SuiteArgs>),
+    /// Judge the logs of nodes that ran by the model
+    Validate(validate::ValidateArgs),
     /// Show the protocols that have a mapping, and the rules that their programs implement
     List(list::ListArgs),
     /// Print a completion script for a shell
@@ -121,6 +124,7 @@ pub fn main(name: &'static str, mappings: Mappings, registry: Registry) -> ExitC
         Command::Lockstep(args) => lockstep::run(mappings, &args),
         Command::Replay(args) => replay::run(mappings, &args),
         Command::Suite(args) => suite::run(mappings, &args),
+        Command::Validate(args) => validate::run(mappings, &args),
         Command::List(args) => list::run(mappings, &args),
         Command::Completions(args) => completions::run(command(name, registry), &args),
     })

@@ -99,7 +99,7 @@ fn claim(page: &mut String, judged: &Judged<'_>) {
     let verdict = format!("*{}.*{quantifier} **{ruling}.** {}", claim.section, claim.why);
     page.push_str(&wrapped("", &verdict));
     if let (true, Some(dangerous)) = (judged.is_dangerous(), &claim.dangerous) {
-        page.push_str(&wrapped("", &format!("**True, and dangerous**: {dangerous}.")));
+        page.push_str(&wrapped("", &format!("**True, and dangerous**: {dangerous}")));
     }
     if let Some(cause) = claim.cause {
         let line = format!("It hangs on [{cause}](../claims.md#{cause}).");

@@ -19,8 +19,10 @@ out of date. In a clone, `cargo run --release --` stands for `bellwether-model`.
 claims --verdict refuted --cause time-out` lists some of the claims, and `claims 59 --show` draws
 the execution behind one.
 
-- **confirmed**: it holds in every world that is run and that the text's assumptions admit.
-- **refuted**: it fails in one of them. A change under which it holds is named, and run.
+- **confirmed**: it holds in every world that is run and that the text's assumptions admit; of what
+  *can happen*, in one.
+- **refuted**: it fails in one of them. A change under which it holds is named, and run; or it is
+  said why nothing helps.
 - **holds only if**: it fails in a world of which the text is silent, and has no word such as
   *always*. The assumption that makes the difference is named.
 - **true, and dangerous**: it is confirmed, and who relies on it is worse off.
@@ -28,8 +30,12 @@ the execution behind one.
 - **decided elsewhere**: another part of the project decides it.
 - **not for a machine**: no run can decide it.
 
-A run without an assumption that the text states decides nothing, and says so. *Beside* marks runs
-that show what the reason speaks of, and decide nothing either.
+On the page of a text each claim begins with its section, with how many executions it speaks of
+(*plain*: it has no word such as *always*), and with what its text assumes and admits. A run without
+an assumption that the text states decides nothing, and says so. *Beside* marks runs that show what
+the reason speaks of, and decide nothing either; *changed* marks the change that helps. A message is
+on its way for at most Tm [ticks](model.md#timed-worlds), and an answer leaves after at most Tp. An
+election is *calm* if all that is sent is delivered before anything expires.
 
 `holds` is proved for the world that the command names, and for no larger one; what comes out with
 [one process more](claims/larger.md) is on a page of its own. Where executions exceed the bounds of
@@ -41,8 +47,10 @@ const BEST: &str = "\
 ## What each text gets right, and wrong
 
 Right: up to three claims that are confirmed, first those on whose cause most claims of other texts
-fail. Wrong: up to five claims that are refuted, first what is said of all executions, and first
-what the shortest execution refutes. In both lists each cause stands once before one stands twice.
+fail. These stand beside it, with the shortest execution that refutes one of them; they need not say
+the opposite. Wrong: up to five claims that are refuted, first what is said of all executions, and
+first what the shortest execution refutes. In both lists each cause stands once before one stands
+twice.
 ";
 
 const CAUSES: &str = "\
@@ -161,7 +169,7 @@ fn best_and_worst(page: &mut String, name: &str, all: &[&Judged<'_>]) {
         let steps = one.steps().unwrap_or(usize::MAX);
         (steps == usize::MAX, !of_all.contains(&one.claim.quantifier), steps, one.claim.number)
     });
-    let _ = writeln!(page, "\n### {name}\n\n| right | it says | others fail | steps |");
+    let _ = writeln!(page, "\n### {name}\n\n| right | it says | where others fail | their steps |");
     page.push_str("|---|---|---|---|\n");
     for one in spread(&right, 3) {
         let others = others_fail(one, all);
@@ -206,13 +214,18 @@ fn cause(judged: &Judged<'_>) -> String {
     judged.claim.cause.map(|cause| format!("[{cause}](#{cause})")).unwrap_or_default()
 }
 
+/// The change that a cure makes, without what is asked under it.
+fn change(shows: &str) -> &str {
+    shows.split([':', ';']).next().unwrap_or(shows)
+}
+
 /// One line of the index.
 fn index(page: &mut String, judged: &Judged<'_>) {
     let cure = match judged.ruling() {
         Some(Ruling::Refuted) => judged.cures.first(),
         _ => None,
     };
-    let cure = cure.map(|cure| format!("; holds with: {}", cure.check.shows.trim_end_matches('.')));
+    let cure = cure.map(|cure| format!("; holds with: {}", change(&cure.check.shows)));
     let dangerous = if judged.is_dangerous() { ", and dangerous" } else { "" };
     let verdict = format!("{}{dangerous}{}", judged.assuming(), cure.unwrap_or_default());
     let (link, says, steps) = (link(judged), cell(&judged.claim.says), steps(judged));

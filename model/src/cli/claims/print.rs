@@ -128,7 +128,7 @@ fn claim(out: &mut impl Write, args: &ClaimsArgs, judged: &Judged<'_>) -> io::Re
     let why = format!("  {BOLD}{}{BOLD:#}. {}", judged.assuming(), claim.why);
     writeln!(out, "{}", text::wrap(&why, width))?;
     if let (true, Some(dangerous)) = (judged.is_dangerous(), &claim.dangerous) {
-        let line = format!("  {BOLD}True, and dangerous{BOLD:#}: {dangerous}.");
+        let line = format!("  {BOLD}True, and dangerous{BOLD:#}: {dangerous}");
         writeln!(out, "{}", text::wrap(&line, width))?;
     }
     if let Some(cause) = claim.cause {

@@ -10,13 +10,15 @@ const HEAD: &str = "\
 # Bugs that happened
 
 This page is for people who build or run elections. It lists bugs that elections of real systems
-had, each with where it is told, in our words. The model has a rule value for each: with it, a
-property is violated, and a shortest execution has so many steps; without it, the property holds in
-the same world. So the checker would have found each of them, and says which rule keeps it out.
+had, each with where it is told, in our words. Some struck in production, some were found by
+reading. The model says each by a rule value, a variant, or a duration. With it, a
+[property](model.md#properties) is violated, and a shortest execution has so many steps (of what is
+to happen in the end: until a cycle begins that can go on for ever). Without, the property holds. So
+each shows what keeps it out.
 
 `bellwether-model history --markdown > docs/history.md` prints this page, `history NAME --show`
-draws an execution, and a test runs every command below and fails when the page is out of date. In a
-clone, `cargo run --release --` stands for `bellwether-model`.
+draws an execution, and a test runs every bug and fails when the page is out of date. In a clone,
+`cargo run --release --` stands for `bellwether-model`.
 
 `holds` is proved for the world that the command names, and for no larger one. Where executions
 exceed the bounds of the search, it says within which: beyond is not claimed. That a system is named

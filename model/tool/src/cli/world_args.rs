@@ -100,11 +100,11 @@ pub struct WorldArgs {
     pub start: StartArg,
 
     /// At most this many messages in flight from one process to another; fuller states are not
-    /// searched [default: no bound; unless the network is 'set', 3 with unbounded losses and 2 with
-    /// asynchronous timing, --delay unbounded, or cuts in a world without a clock]
+    /// searched; 'none' for no bound [default: none; unless the network is 'set', 3 with unbounded
+    /// losses and 2 with asynchronous timing, --delay unbounded, or cuts in a world without a clock]
     #[arg(long, value_name = "K", help_heading = "Network",
           value_parser = capacity, allow_negative_numbers = true)]
-    pub capacity: Option<usize>,
+    pub capacity: Option<Capacity>,
 
     /// Whether states that differ only by a symmetry, such as the numbers of elections, are one
     #[arg(long, value_enum, default_value_t = SymmetryArg::Reduced, help_heading = "Search")]
@@ -144,8 +144,31 @@ fn budget(text: &str) -> Result<u8, String> {
     text.parse().map_err(|_| "give a whole number from 0 to 255".to_owned())
 }
 
-fn capacity(text: &str) -> Result<usize, String> {
-    text.parse().map_err(|_| "give a whole number of messages, at least 1".to_owned())
+/// The value of `--capacity`: the most messages on a link, or `None` for no bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Capacity(pub Option<usize>);
+
+fn capacity(text: &str) -> Result<Capacity, String> {
+    if text == "none" {
+        return Ok(Capacity(None));
+    }
+    let most = text.parse().map_err(|_| "give a whole number of messages, at least 1, or none")?;
+    Ok(Capacity(Some(most)))
+}
+
+/// The bound on links of a world in which nothing is said of it. Timers that may always expire, and
+/// elections that a cut link or losses never let end, send without end; only merging messages stay
+/// finite. Where time is measured, so many fit in it, unless a message has no time. With losses,
+/// three let some worlds be decided that two leave unknown.
+fn usual_capacity(faults: &Faults, timing: &Timing, network: Network) -> Option<usize> {
+    let cuts = (faults.cuts, faults.one_way_cuts) != (0, 0);
+    let endless = match timing {
+        Timing::Timed(timed) => (timed.delay == Delay::Unbounded).then_some(2),
+        _ if faults.losses == Budget::Unbounded => Some(3),
+        Timing::Perfect => cuts.then_some(2),
+        Timing::Asynchronous => Some(2),
+    };
+    endless.filter(|_| network != Network::Set)
 }
 
 /// The values of `--heals`.
@@ -337,30 +360,21 @@ impl WorldArgs {
             NetworkArg::Unordered => Network::Unordered,
             NetworkArg::Set => Network::Set,
         };
-        // Timers that may always expire, and elections that a cut link or losses never let end,
-        // send without end; only merging messages stay finite. Where time is measured, so many fit
-        // in it, unless a message has no time. With losses, three let some worlds be decided that
-        // two leave unknown.
-        let endless = match timing {
-            Timing::Timed(timed) => (timed.delay == Delay::Unbounded).then_some(2),
-            _ if self.losses == Budget::Unbounded => Some(3),
-            Timing::Perfect => self.cut_links().then_some(2),
-            Timing::Asynchronous => Some(2),
+        let faults = Faults {
+            crashes: self.crashes,
+            recoveries: self.recoveries.most(self.crashes),
+            losses: self.losses,
+            duplicates: self.duplicates,
+            cuts: self.cuts,
+            one_way_cuts: self.one_way_cuts,
+            suspicions: self.suspicions,
+            pauses: self.pauses,
+            jumps: self.jumps,
         };
-        let bound = endless.filter(|_| network != Network::Set);
+        let usual = usual_capacity(&faults, &timing, network);
         Scenario {
             nodes: self.nodes,
-            faults: Faults {
-                crashes: self.crashes,
-                recoveries: self.recoveries.most(self.crashes),
-                losses: self.losses,
-                duplicates: self.duplicates,
-                cuts: self.cuts,
-                one_way_cuts: self.one_way_cuts,
-                suspicions: self.suspicions,
-                pauses: self.pauses,
-                jumps: self.jumps,
-            },
+            faults,
             heals: match self.heals {
                 HealsArg::May => Heals::May,
                 HealsArg::Must => Heals::Must,
@@ -378,7 +392,7 @@ impl WorldArgs {
                 StartArg::Converged => Start::Converged,
                 StartArg::Cold => Start::Cold,
             },
-            capacity: self.capacity.or(bound),
+            capacity: self.capacity.map_or(usual, |Capacity(most)| most),
             symmetry: match self.symmetry {
                 SymmetryArg::Reduced => Symmetry::Reduced,
                 SymmetryArg::Concrete => Symmetry::Concrete,
@@ -424,8 +438,11 @@ impl WorldArgs {
         if scenario.start != Start::Converged {
             flags += &format!(" --start {}", scenario.start);
         }
-        if let Some(capacity) = scenario.capacity {
-            flags += &format!(" --capacity {capacity}");
+        let usual = usual_capacity(&faults, &scenario.timing, scenario.network);
+        match scenario.capacity {
+            Some(most) => flags += &format!(" --capacity {most}"),
+            None if usual.is_some() => flags += " --capacity none",
+            None => {}
         }
         if scenario.symmetry != Symmetry::Reduced {
             flags += &format!(" --symmetry {}", scenario.symmetry);

@@ -1,0 +1,167 @@
+//! `validate`: the logs of nodes that ran, judged by the model.
+
+use super::{BOLD, CONFORMS, DIVERGES, ERROR, GOOD, USAGE};
+use crate::registry::{AnyMapping, Mappings};
+use crate::validate::{Log, Options, Outcome, Summary};
+use anyhow::Context;
+use bellwether_tool::cli::{Exit, text};
+use clap::Args;
+use indicatif::HumanCount;
+use serde_json::json;
+use std::io::Write;
+use std::path::PathBuf;
+
+/// The flags of `validate`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct ValidateArgs {
+    /// The logs of one run, one of each node (NDJSON), in any order
+    #[arg(value_name = "LOG", required = true)]
+    logs: Vec<PathBuf>,
+
+    /// Which rules, if the program can be configured for several (`list`) [default: the first]
+    #[arg(long, value_name = "NAME")]
+    variant: Option<String>,
+
+    /// A message may arrive twice
+    #[arg(long, help_heading = "World")]
+    duplicates: bool,
+
+    /// Messages from one node to another may overtake each other
+    #[arg(long, help_heading = "World")]
+    reorder: bool,
+
+    /// The log of a node that was killed has all that it did
+    #[arg(long, help_heading = "World")]
+    whole: bool,
+
+    /// Print one JSON object and nothing else
+    #[arg(long, help_heading = "Output")]
+    json: bool,
+
+    /// Draw with ASCII characters only
+    #[arg(long, help_heading = "Output")]
+    ascii: bool,
+
+    /// Print all of a rejection, and not only 60 lines
+    #[arg(long, help_heading = "Output")]
+    verbose: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  bellwether-model validate orders-1.ndjson orders-2.ndjson orders-3.ndjson
+  bellwether-model validate --duplicates --json logs/*.ndjson";
+
+pub(super) fn run(mappings: Mappings, args: &ValidateArgs) -> anyhow::Result<Exit> {
+    let mut logs = Vec::with_capacity(args.logs.len());
+    let mut protocol = None;
+    for file in &args.logs {
+        let name = || file.display().to_string();
+        let cannot = || format!("cannot read {}; give files that nodes have written", name());
+        let mut log = Log::open(file).with_context(cannot)?;
+        let of_it = log.protocol().with_context(cannot)?;
+        protocol = protocol.or(of_it);
+        logs.push(log);
+    }
+    let mapping = mappings.find(protocol.as_deref(), args.variant.as_deref())?;
+    args.judge(logs, mapping)
+}
+
+impl ValidateArgs {
+    fn judge(&self, logs: Vec<Log>, mapping: &dyn AnyMapping) -> anyhow::Result<Exit> {
+        let &ValidateArgs { duplicates, reorder, whole, .. } = self;
+        let outcome = mapping.validate(logs, Options { duplicates, reorder, whole })?;
+        let exit = Exit::with(status(&outcome));
+        let description = mapping.description();
+        let (protocol, variant) = (description.protocol, description.variant);
+        let told = match self.json {
+            true => text::print_json(
+                &json!({
+                    "protocol": protocol,
+                    "variant": variant,
+                    "verdict": verdict(&outcome),
+                    "judged": outcome.summary,
+                    "malformed": outcome.malformed,
+                    "rejection": outcome.rejection,
+                }),
+                self.ascii,
+            ),
+            false => self.print(&format!("{protocol}, {variant}"), &outcome),
+        };
+        Ok(exit.told(told))
+    }
+
+    fn print(&self, of: &str, outcome: &Outcome) -> anyhow::Result<()> {
+        let Outcome { summary, rejection, malformed } = outcome;
+        let mut out = text::stdout(self.ascii);
+        writeln!(out, "{of}: logs and model\n")?;
+        figures(&mut out, summary)?;
+        for malformed in malformed {
+            writeln!(out, "\n{BOLD}Cannot be read from here:{BOLD:#} {malformed}.")?;
+        }
+        if let Some(rejection) = rejection {
+            writeln!(out, "\n{ERROR}The logs are rejected.{ERROR:#}\n")?;
+            write!(out, "{}", rejection.report(self.ascii, self.verbose))?;
+        } else if malformed.is_empty() {
+            writeln!(
+                out,
+                "\n{GOOD}The logs are accepted:{GOOD:#} the model has an execution that looks \
+                 like this."
+            )?;
+        } else {
+            writeln!(out, "\nWhat comes before, the model allows.")?;
+        }
+        Ok(())
+    }
+}
+
+fn status(outcome: &Outcome) -> u8 {
+    match (&outcome.rejection, outcome.malformed.is_empty()) {
+        (Some(_), _) => DIVERGES,
+        (None, false) => USAGE,
+        (None, true) => CONFORMS,
+    }
+}
+
+fn verdict(outcome: &Outcome) -> &'static str {
+    match (&outcome.rejection, outcome.malformed.is_empty()) {
+        (Some(_), _) => "rejected",
+        (None, false) => "malformed",
+        (None, true) => "accepted",
+    }
+}
+
+fn figures(out: &mut impl Write, summary: &Summary) -> std::io::Result<()> {
+    let Summary { members, logs, lines, incarnations, steps, received, duplicates, lost, .. } =
+        summary;
+    let kinds = steps.iter().map(|(kind, count)| format!("{kind} {}", HumanCount(*count)));
+    writeln!(out, "{logs} logs of {members} members, {} lines", HumanCount(*lines))?;
+    writeln!(out, "starts of nodes:    {}", HumanCount(*incarnations))?;
+    writeln!(
+        out,
+        "steps judged:       {} ({})",
+        HumanCount(summary.judged()),
+        kinds.collect::<Vec<_>>().join(", ")
+    )?;
+    writeln!(
+        out,
+        "messages received:  {} ({} of them again), lost: {}",
+        HumanCount(*received),
+        HumanCount(*duplicates),
+        HumanCount(*lost)
+    )?;
+    if summary.epochs > 0 {
+        writeln!(out, "epochs:             {}", HumanCount(summary.epochs))?;
+    }
+    if summary.torn > 0 {
+        writeln!(out, "torn lines:         {}", HumanCount(summary.torn))?;
+    }
+    if !summary.deeds {
+        writeln!(out, "not judged: what was saved, sent and told, for no log says it")?;
+    }
+    for (what, count) in &summary.not_judged {
+        writeln!(out, "not judged: {} {what}", HumanCount(*count))?;
+    }
+    Ok(())
+}

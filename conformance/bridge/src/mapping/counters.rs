@@ -1,0 +1,55 @@
+//! Numbers that grow for as long as nodes run, such as epochs, and how those of a long run read as
+//! the small ones of a specification.
+//!
+//! A specification has numbers as large as small worlds need. What it asks of them is which is
+//! higher, which are the same, and which is the next; so those that one process knows at a time can
+//! be called by smaller names that keep that.
+
+use super::{Durable, Mapping, Process, ProgramMessage, Stable};
+use bellwether_engine::protocol::{Id, Timers};
+
+/// A function that gives each number another name: it gets the kind of the number, counted from 0.
+pub type Rename<'a> = &'a mut dyn FnMut(usize, u64) -> u64;
+
+/// A function that renames the numbers of a message, which the node itself sends or not.
+type InMessage<M> = fn(ProgramMessage<M>, bool, Rename<'_>) -> ProgramMessage<M>;
+
+/// The numbers of a protocol that grow for as long as nodes run: where they stand.
+pub struct Counters<M: Mapping + ?Sized> {
+    /// The number of kinds that can have smaller names. Further kinds keep theirs.
+    pub kinds: usize,
+    /// The kind of the epochs that a node tells, if it tells any.
+    pub epochs: Option<usize>,
+    /// The largest number that the specification has room for, of a kind that keeps its names.
+    pub most: u64,
+    /// The function that renames the numbers of a message; whether the node itself sends it is
+    /// said, as a number may be of another kind then: one that is only repeated is none of its own.
+    pub in_message: InMessage<M>,
+    /// The function that renames the numbers of durable data.
+    pub in_durable: fn(&Durable<M>, Rename<'_>) -> Durable<M>,
+    /// The function that lowers the numbers of one kind in a process, and returns the highest that
+    /// is left: 0 if the process has none, or knows none yet.
+    pub lower: fn(usize, u64, &mut Process<M>, &mut Stable<M>) -> u64,
+    /// The function that returns the epoch that a node must tell; `None` if it must tell none.
+    pub epoch: fn(&Process<M>, &Stable<M>) -> Option<u64>,
+    /// The function that returns the process that a node is after it has led, if what it shows then
+    /// says all of it: its leader, its stable storage and its timers. `None` if it does not.
+    pub after_leading: AfterLeading<M>,
+}
+
+/// A function from what a node shows once it leads no longer to the process that it is then.
+pub type AfterLeading<M> = fn(Option<Id>, &Stable<M>, Timers) -> Option<Process<M>>;
+
+impl<M: Mapping + ?Sized> Counters<M> {
+    /// The counters of a protocol that has none.
+    pub const NONE: Self = Counters {
+        kinds: 0,
+        epochs: None,
+        most: 200,
+        in_message: |message, _, _| message,
+        in_durable: |durable, _| durable.clone(),
+        lower: |_, _, _, _| 0,
+        epoch: |_, _| None,
+        after_leading: |_, _, _| None,
+    };
+}

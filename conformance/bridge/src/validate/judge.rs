@@ -1,0 +1,393 @@
+//! One node: its log beside its process, step by step.
+//!
+//! A step of one process is decided by what happened to it, so nothing is looked for: the process
+//! takes the step, and what the log says of the node must be the same.
+
+mod boot;
+mod checks;
+
+use super::kept::Kept;
+use super::numbers::Numbers;
+use super::words::Vocabulary;
+use crate::compare::ExpectedReport;
+use crate::divergence::{Difference, values};
+use crate::follows::ExpectedRun;
+use crate::mapping::{Mapping, SpecEvent, SpecMessage, SpecTimer, Stable, process_id};
+use crate::node::{Group, NodeView};
+use crate::program::Program as _;
+use bellwether_core::protocol::{NodeId, Request, Role};
+use bellwether_core::trace::{After, Deed, Happened, Out, Received, Sent, Step};
+use bellwether_engine::protocol::{Effect, Id, Protocol as Specification, Timers};
+use bellwether_engine::trace::{label, plain};
+use rustc_hash::FxHashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// Why a node cannot be judged for a while.
+pub(super) type Doubt = &'static str;
+
+const DROPPED: Doubt = "steps after lines that were dropped";
+const ASKED: Doubt = "steps after a request that the specification does not know";
+const TOO_LARGE: Doubt = "steps after numbers that the specification has no room for";
+const MORE_TIMERS: Doubt = "steps with more timers than the specification tells apart";
+const SERVICE: Doubt = "steps of a service that has restarted";
+const UNREADABLE: Doubt = "steps after a state that no earlier line has";
+const PANICS: Doubt = "steps after one that the specification has no answer to";
+
+/// What differs, and what the model would have done.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Differs {
+    pub(super) found: Vec<Difference>,
+    /// What the process was before the step.
+    pub(super) before: String,
+    /// What follows in the model.
+    pub(super) would: Vec<String>,
+    /// The rules that decide it, with their values.
+    pub(super) rules: Vec<(String, String)>,
+}
+
+impl From<Difference> for Box<Differs> {
+    fn from(difference: Difference) -> Self {
+        Box::new(Differs { found: vec![difference], ..Differs::default() })
+    }
+}
+
+/// What a node told last.
+#[derive(Clone, Copy, Debug, Default)]
+struct Told {
+    leads: bool,
+    epoch: Option<u64>,
+    until: Option<u64>,
+}
+
+/// One node.
+pub(super) struct Judge<'a, M: Mapping, V: Vocabulary<M>> {
+    group: &'a Group<'a, M>,
+    id: Id,
+    pub(super) view: NodeView<M::Spec>,
+    /// Why it is not judged now.
+    pub(super) doubt: Option<Doubt>,
+    numbers: Numbers,
+    pub(super) kept: Kept<V::Durable>,
+    names: FxHashMap<String, Option<SpecTimer<M>>>,
+    /// What may be on its stable storage, the default in front.
+    stables: Vec<Stable<M>>,
+    incarnations: u64,
+    /// Whether this incarnation has booted, whether it has ended, and whether the one before may
+    /// have lost the end of its log.
+    booted: bool,
+    killed: bool,
+    pub(super) ended: bool,
+    /// Whether its machine was never said to be unfit.
+    fit: bool,
+    told: Told,
+    /// The highest epoch that it has told.
+    epoch: Option<u64>,
+    whole: bool,
+    /// How many of the states that the incarnation before had put out it began with, if that is
+    /// known.
+    pub(super) remembers: Option<u64>,
+    /// How often it began with a state that is not in its log.
+    pub(super) unwritten: u64,
+    sent: Vec<(NodeId, SpecMessage<M>)>,
+    written: Vec<Result<Stable<M>, String>>,
+}
+
+type Judged = Result<(), Box<Differs>>;
+
+/// What happens to a process, if anything does, and what is told if nothing does.
+type Happens<P> = (Option<SpecEvent<P>>, ExpectedReport);
+
+impl<'a, M: Mapping, V: Vocabulary<M>> Judge<'a, M, V> {
+    pub(super) fn new(group: &'a Group<'a, M>, id: Id, whole: bool) -> Self {
+        Judge {
+            group,
+            id,
+            view: down(),
+            doubt: None,
+            numbers: Numbers::new::<M>(),
+            kept: Kept::new(None),
+            names: FxHashMap::default(),
+            stables: vec![Stable::<M>::default()],
+            incarnations: 0,
+            booted: false,
+            killed: false,
+            ended: false,
+            fit: true,
+            told: Told::default(),
+            epoch: None,
+            whole,
+            remembers: None,
+            unwritten: 0,
+            sent: Vec::new(),
+            written: Vec::new(),
+        }
+    }
+
+    /// Lines are missing here.
+    pub(super) fn drop_lines(&mut self) {
+        self.doubt = Some(DROPPED);
+        self.kept.known = false;
+        self.booted = true;
+    }
+
+    /// Something was done for the node; the time is that of its own clock.
+    pub(super) fn did(&mut self, deed: &Deed, at: Option<u64>) -> Judged {
+        let Told { leads, epoch, until } = self.told;
+        let wrong = |words: String| Difference::unexpected(self.id, "deed", words);
+        // What dropped lines would have said is not known.
+        if self.doubt != Some(DROPPED)
+            && let Deed::Told { leads: true, epoch: told } = *deed
+            && leads
+        {
+            if let (Some(told), Some(epoch)) = (told, epoch)
+                && told != epoch
+            {
+                let (model, program) = (epoch.to_string(), told.to_string());
+                return Err(Difference::different(self.id, "epoch told", model, program).into());
+            }
+            if let (Some(at), Some(until)) = (at, until)
+                && at >= until
+            {
+                let words = "the program is told that its node leads, whose lease is over by then";
+                return Err(wrong(words.to_owned()).into());
+            }
+        }
+        self.kept.did(deed, leads).map_err(|words| wrong(words).into())
+    }
+
+    /// The node takes a step. `Ok` with a doubt means that it was not judged.
+    pub(super) fn step(&mut self, step: &Step<V::Durable, V::Message>) -> Judged {
+        self.checks(step)?;
+        if let Happened::Boot(durable) = &step.happened {
+            self.boot(durable.as_ref())?;
+        } else if !self.booted {
+            let words = "taken before the node has started";
+            return Err(Difference::unexpected(self.id, "step", words).into());
+        }
+        let before = self.view.role;
+        let judged = if self.doubt.is_none() {
+            let taken = catch_unwind(AssertUnwindSafe(|| self.take(step)));
+            taken.unwrap_or_else(|_| {
+                self.doubt = Some(PANICS);
+                Ok(())
+            })
+        } else {
+            Ok(())
+        };
+        (self.view.role, self.view.leader) = (step.after.role, step.after.leader);
+        self.note(before, step);
+        if self.doubt == Some(MORE_TIMERS) && before == Role::Leader {
+            self.resume(&step.after);
+        }
+        judged
+    }
+
+    /// Takes note of what the node puts out, judged or not.
+    fn note(&mut self, before: Role, step: &Step<V::Durable, V::Message>) {
+        for out in &step.out {
+            match out {
+                Out::Persist(durable) => self.kept.put(durable),
+                Out::Send(sent) => self.kept.send(sent.id),
+                Out::Role { .. } | Out::Ignored { .. } | Out::Rival(_) => {}
+            }
+        }
+        let After { role, epoch, ref lease, .. } = step.after;
+        if role == Role::Leader && (before != role || self.told.epoch != epoch) {
+            self.kept.leads();
+        }
+        let until = lease.as_ref().map(|lease| lease.until);
+        self.told = Told { leads: role == Role::Leader, epoch, until };
+        self.epoch = self.epoch.max(epoch);
+    }
+
+    /// The process takes the step as well.
+    fn take(&mut self, step: &Step<V::Durable, V::Message>) -> Judged {
+        let Some(armed) = self.armed(&step.after)? else {
+            self.doubt = Some(MORE_TIMERS);
+            return Ok(());
+        };
+        let Some((happening, nothing)) = self.happening(&step.happened)? else { return Ok(()) };
+        let mut run = ExpectedRun::nothing(&self.view);
+        match (happening, nothing) {
+            (Some(happening), _) => run.happens(self.group, self.id, happening),
+            (None, report) => run.told.push(report),
+        }
+        self.translate(step, &run);
+        if self.numbers.take_misfit() {
+            self.doubt = Some(TOO_LARGE);
+            return Ok(());
+        }
+        let found = self.compare(step, &run, armed);
+        if !found.is_empty() {
+            return Err(Box::new(self.differs(found, happening, &run)));
+        }
+        for effect in &run.effects {
+            if let Effect::Persist(stable) = *effect
+                && self.stables.last() != Some(&stable)
+            {
+                if self.stables.len() == 1 << 8 {
+                    self.stables.remove(1);
+                }
+                self.stables.push(stable);
+            }
+        }
+        self.view = run.view;
+        let NodeView { process, stable, .. } = &mut self.view;
+        self.numbers.settle::<M>(process, stable);
+        Ok(())
+    }
+
+    /// What happens to the process, or what the node must tell although nothing does. `None` if the
+    /// specification has no such thing.
+    fn happening(
+        &mut self,
+        happened: &Happened<V::Durable, V::Message>,
+    ) -> Result<Option<Happens<M::Spec>>, Box<Differs>> {
+        let none = ExpectedReport::default();
+        let event = match happened {
+            Happened::Boot(_) => SpecEvent::Boot,
+            Happened::Receive(Received { from, message, .. }) => {
+                let member = process_id(*from).filter(|from| from.index() < self.group.size);
+                let cause = match member {
+                    Some(from) if from == self.id => "own_id",
+                    Some(from) => {
+                        let (mapping, numbers) = (self.group.mapping, &mut self.numbers);
+                        let mut rename = |kind, number| numbers.rename(kind, number);
+                        let message = V::message(mapping, *message, false, &mut rename);
+                        let event = SpecEvent::Receive { from, message };
+                        return Ok(Some((Some(event), none)));
+                    }
+                    None => "unknown_sender",
+                };
+                let report = ExpectedReport { reason: None, ignored: Some((*from, cause)) };
+                return Ok(Some((None, report)));
+            }
+            Happened::Expire(name) => match self.timer(name) {
+                Some(timer) => SpecEvent::Expire(timer),
+                None => {
+                    let words = format!("{name}, which is no timer");
+                    return Err(Difference::unexpected(self.id, "expiry", words).into());
+                }
+            },
+            Happened::Suspect(node) => {
+                let mapping = self.group.mapping;
+                let detects = |timer: &_| mapping.detects(*timer) == Some(*node);
+                match M::Spec::TIMERS.iter().map(|row| row.timer).find(detects) {
+                    Some(timer) => SpecEvent::Expire(timer),
+                    None => return Ok(Some((None, none))),
+                }
+            }
+            Happened::Request(request) => match self.request(*request) {
+                Some(event) => return Ok(Some((event, none))),
+                None => {
+                    self.doubt = Some(ASKED);
+                    return Ok(None);
+                }
+            },
+        };
+        if let SpecEvent::Expire(timer) = event
+            && !self.view.timers.contains::<M::Spec>(timer)
+        {
+            let words = format!("{}, which is not armed", plain(&timer));
+            return Err(Difference::unexpected(self.id, "expiry", words).into());
+        }
+        Ok(Some((Some(event), none)))
+    }
+
+    /// What a request is to the process: nothing, or an event. `None` if that is not known.
+    fn request(&mut self, request: Request) -> Option<Option<SpecEvent<M::Spec>>> {
+        let mapping = self.group.mapping;
+        if !M::Program::REQUESTS || (self.fit && request == Request::Healthy(true)) {
+            return Some(None);
+        }
+        self.fit = false;
+        let asks = |timer: &_| mapping.asks(*timer) == Some(request);
+        self.view.timers.iter::<M::Spec>().find(asks).map(|timer| Some(SpecEvent::Expire(timer)))
+    }
+
+    /// The specification's timer that was met with this name.
+    pub(super) fn named(&self, name: &str) -> Option<SpecTimer<M>> {
+        self.names.get(name).copied().flatten()
+    }
+
+    /// The specification's timer with this name in a log.
+    fn timer(&mut self, name: &str) -> Option<SpecTimer<M>> {
+        if let Some(known) = self.names.get(name) {
+            return *known;
+        }
+        let timer = V::timer(self.group.mapping, name);
+        if self.names.len() < 1 << 8 {
+            self.names.insert(name.to_owned(), timer);
+        }
+        timer
+    }
+
+    /// Reads what the node puts out as the specification has it.
+    fn translate(&mut self, step: &Step<V::Durable, V::Message>, run: &ExpectedRun<M>) {
+        let (mapping, numbers) = (self.group.mapping, &mut self.numbers);
+        self.sent.clear();
+        self.written.clear();
+        let mut rename = |kind, number| numbers.rename(kind, number);
+        for out in &step.out {
+            match out {
+                Out::Persist(durable) => {
+                    let known = run.effects.iter().filter_map(|effect| match *effect {
+                        Effect::Persist(stable) => Some(stable),
+                        _ => None,
+                    });
+                    let known: Vec<_> = known.chain([self.view.stable]).collect();
+                    self.written.push(V::stable(mapping, durable, &known, &mut rename));
+                }
+                Out::Send(Sent { to, message, .. }) => {
+                    self.sent.push((*to, V::message(mapping, *message, true, &mut rename)));
+                }
+                Out::Role { .. } | Out::Ignored { .. } | Out::Rival(_) => {}
+            }
+        }
+    }
+
+    /// What is told of a difference besides.
+    fn differs(
+        &self,
+        found: Vec<Difference>,
+        happening: Option<SpecEvent<M::Spec>>,
+        run: &ExpectedRun<M>,
+    ) -> Differs {
+        let names = happening.map_or(&[][..], |happening| self.group.mapping.rules(&happening));
+        let mut would: Vec<_> = run.effects.iter().map(words::<M::Spec>).collect();
+        let after = M::Spec::role(&run.view.process);
+        would.push(format!("is {after} then"));
+        let NodeView { process, stable, .. } = &self.view;
+        let stable = match plain(stable).as_str() {
+            "none" => String::new(),
+            kept => format!("; on stable storage: {kept}"),
+        };
+        let before = format!("{}{stable}{}", plain(process), self.numbers.words());
+        Differs { found, before, would, rules: values(&M::RULES, names) }
+    }
+}
+
+/// An effect, in words.
+fn words<P: Specification>(effect: &Effect<P>) -> String {
+    match effect {
+        Effect::Persist(stable) => format!("writes {}", plain(stable)),
+        Effect::Send { to, message } => format!("sends {} to {to}", label(message)),
+        Effect::Arm(timer) => format!("arms {}", plain(timer)),
+        Effect::ArmSince { timer, since } => {
+            format!("arms {} as if it had been when {} was", plain(timer), plain(since))
+        }
+        Effect::Cancel(timer) => format!("cancels {}", plain(timer)),
+    }
+}
+
+/// A node that has not started.
+fn down<P: Specification>() -> NodeView<P> {
+    NodeView {
+        up: false,
+        role: Role::NotStarted,
+        leader: None,
+        process: P::Process::default(),
+        stable: P::Stable::default(),
+        timers: Timers::NONE,
+    }
+}

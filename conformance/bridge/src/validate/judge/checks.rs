@@ -1,0 +1,166 @@
+//! What is compared in a step, and what holds of every step whatever the process does.
+
+use super::{Difference, Differs, Judge, Judged, Vocabulary};
+use crate::compare::{self, Change, Expected, events, ignored, order, persists, sends};
+use crate::follows::ExpectedRun;
+use crate::mapping::{Mapping, Stable, compared, process_id};
+use crate::node::NodeView;
+use bellwether_core::protocol::Role;
+use bellwether_core::trace::{After, Out, Step};
+use bellwether_engine::protocol::{Protocol as Specification, Timers};
+
+impl<M: Mapping, V: Vocabulary<M>> Judge<'_, M, V> {
+    /// What holds of every step: effects have an order, epochs grow, and only a leader has a lease.
+    pub(super) fn checks(&self, step: &Step<V::Durable, V::Message>) -> Judged {
+        let mut found = Vec::new();
+        let ranks = step.out.iter().map(|out| match out {
+            Out::Persist(_) => 0,
+            Out::Send(_) => 1,
+            Out::Role { .. } | Out::Ignored { .. } | Out::Rival(_) => 2,
+        });
+        order(self.id, ranks, &mut found);
+        let After { role, epoch, lease, .. } = &step.after;
+        if let (Some(epoch), Some(before)) = (*epoch, self.epoch)
+            && epoch < before
+        {
+            let (model, program) = (format!("at least {before}"), epoch.to_string());
+            found.push(Difference::different(self.id, "epoch", model, program));
+        }
+        if let Some(lease) = lease {
+            let words = |epoch: u64| format!("of epoch {epoch}");
+            match epoch {
+                _ if *role != Role::Leader => {
+                    let words = format!("{}, and the node does not lead", words(lease.epoch));
+                    found.push(Difference::unexpected(self.id, "lease", words));
+                }
+                Some(epoch) if *epoch != lease.epoch => {
+                    let (model, program) = (words(*epoch), words(lease.epoch));
+                    found.push(Difference::different(self.id, "lease", model, program));
+                }
+                _ => {}
+            }
+        }
+        if found.is_empty() {
+            return Ok(());
+        }
+        Err(Box::new(Differs { found, ..Differs::default() }))
+    }
+
+    /// The timers that are armed after a step, if the log says. `None` if two of them are one in
+    /// the specification.
+    pub(super) fn armed(&mut self, after: &After) -> Result<Option<Armed>, Box<Differs>> {
+        let Some(names) = &after.armed else { return Ok(Some(Armed::Untold)) };
+        let mut armed = Timers::NONE;
+        for (name, _) in names {
+            let Some(timer) = self.timer(name) else {
+                let words = format!("{name}, which is no timer");
+                return Err(Difference::unexpected(self.id, "timer", words).into());
+            };
+            if armed.contains::<M::Spec>(timer) {
+                return Ok(None);
+            }
+            armed = armed.with::<M::Spec>(timer);
+        }
+        let mapping = self.group.mapping;
+        let watches =
+            |timer: &_| mapping.detects(*timer).is_some_and(|node| after.watched.contains(&node));
+        let watched = M::Spec::TIMERS.iter().map(|row| row.timer).filter(watches);
+        Ok(Some(Armed::Told(watched.fold(armed, Timers::with::<M::Spec>))))
+    }
+
+    /// What differs after a step, of which the translation is at hand.
+    pub(super) fn compare(
+        &self,
+        step: &Step<V::Durable, V::Message>,
+        run: &ExpectedRun<M>,
+        armed: Armed,
+    ) -> Vec<Difference> {
+        let (id, mapping, size) = (self.id, self.group.mapping, self.group.size);
+        let mut found = Vec::new();
+        sends::<M::Spec>(id, size, self.sent.iter().copied(), &run.effects, &mut found);
+        self.writes(run, &mut found);
+        let After { role, leader, epoch, .. } = step.after;
+        let view = NodeView { role, leader, ..run.view };
+        let expected = Expected::nothing(&view);
+        compare::belief(mapping, id, &view, &expected, &mut found);
+        if let (Some(kind), Some(epoch)) = (M::COUNTERS.epochs, epoch) {
+            let program = self.numbers.name(kind, epoch);
+            let model = (M::COUNTERS.epoch)(&view.process, &view.stable);
+            if model != Some(program) {
+                let model = model.map_or("none".to_owned(), |epoch| epoch.to_string());
+                found.push(Difference::different(id, "epoch", model, program.to_string()));
+            }
+        }
+        if let Armed::Told(armed) = armed {
+            let model = compared(mapping, view.timers);
+            compare::armed::<M::Spec>(id, model, armed, &mut found);
+        }
+        if !V::REASONS {
+            return found;
+        }
+        let views = [(self.view.role, self.view.leader), (role, leader)];
+        let changes = step.out.iter().filter_map(|out| match out {
+            Out::Role { from, to, leader, reason } => {
+                Some(Change { from: *from, to: *to, leader: *leader, reason: reason.as_str() })
+            }
+            _ => None,
+        });
+        events(id, views, changes, &run.told, &mut found);
+        let causes = step.out.iter().filter_map(|out| match out {
+            Out::Ignored { from, cause } => Some((*from, cause.as_str())),
+            _ => None,
+        });
+        ignored(id, causes, &run.told, &mut found);
+        found
+    }
+
+    /// What is written. A program may write again what reads as the same, such as a duration.
+    fn writes(&self, run: &ExpectedRun<M>, found: &mut Vec<Difference>) {
+        let mut known: Result<Stable<M>, String> = Ok(self.view.stable);
+        let mut anew = Vec::with_capacity(self.written.len());
+        for written in &self.written {
+            if *written != known {
+                known.clone_from(written);
+                anew.push(written.clone());
+            }
+        }
+        let mut differ = Vec::new();
+        persists::<M::Spec>(self.id, anew.iter().cloned(), &run.effects, &mut differ);
+        if !differ.is_empty() {
+            let all = self.written.iter().cloned();
+            persists::<M::Spec>(self.id, all, &run.effects, found);
+        }
+    }
+
+    /// Goes on after a leader had more timers than the specification tells apart.
+    pub(super) fn resume(&mut self, after: &After) {
+        let mapping = self.group.mapping;
+        if after.role != Role::Follower || !self.kept.known {
+            return;
+        }
+        let Ok(Some(Armed::Told(timers))) = self.armed(after) else { return };
+        let latest = self.kept.latest().cloned();
+        self.numbers.restart(&latest.as_ref().map(V::numbers).unwrap_or_default());
+        let numbers = &mut self.numbers;
+        let mut rename = |kind, number| numbers.rename(kind, number);
+        let stable = latest.as_ref().map_or(Ok(Stable::<M>::default()), |latest| {
+            V::stable(mapping, latest, &self.stables, &mut rename)
+        });
+        let (Ok(stable), false) = (stable, self.numbers.take_misfit()) else { return };
+        let leader = after.leader.and_then(process_id);
+        let Some(process) = (M::COUNTERS.after_leading)(leader, &stable, timers) else { return };
+        self.view = NodeView { process, stable, timers, ..self.view };
+        let NodeView { process, stable, .. } = &mut self.view;
+        self.numbers.settle::<M>(process, stable);
+        self.doubt = None;
+    }
+}
+
+/// What a log says of the timers that are armed.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Armed {
+    /// Nothing.
+    Untold,
+    /// These are.
+    Told(Timers),
+}

@@ -1,0 +1,227 @@
+//! The messages on their way: sent by one node, and not received yet by another.
+//!
+//! The link from an incarnation of a node to another node keeps the order of what is sent, so what
+//! was sent before a message that has arrived is lost, unless messages may overtake each other.
+//! Only so many are kept for each link. What is forgotten is counted where it arrives.
+
+use super::Options;
+use std::collections::VecDeque;
+
+/// The most messages that a link keeps.
+const MOST: usize = 1 << 15;
+
+/// A message on its way.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Letter<L> {
+    pub(super) id: u64,
+    pub(super) message: L,
+    /// How often its sender had put out something to be durable before.
+    pub(super) after: u64,
+    /// The line of the sender's log.
+    pub(super) line: u64,
+    /// Its number among all messages of all nodes.
+    pub(super) serial: u32,
+    received: bool,
+}
+
+/// What one incarnation of a node has sent to one other node.
+#[derive(Debug)]
+struct Link<L> {
+    letters: VecDeque<Letter<L>>,
+    /// The last that arrived.
+    last: Option<u64>,
+    /// The last that was forgotten.
+    forgotten: Option<u64>,
+}
+
+/// What one incarnation of a node has sent.
+#[derive(Debug)]
+struct Sender<L> {
+    incarnation: u64,
+    links: Vec<Link<L>>,
+    /// The number of the last message.
+    last: Option<u64>,
+    /// Whether nothing more can come.
+    over: bool,
+    /// Whether the end of its log may be missing: it was killed before it wrote all.
+    killed: bool,
+    /// Whether lines are missing.
+    gaps: bool,
+}
+
+/// What the log of the sender says of a message that has arrived.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Origin<L> {
+    /// It was sent.
+    Sent(Letter<L>),
+    /// It arrived before.
+    Again(Letter<L>),
+    /// It is not sent yet, as far as the log has been read.
+    NotYet,
+    /// No log can say, for this reason.
+    Unknown(&'static str),
+    /// It was never sent, or arrived when it could not.
+    Impossible(&'static str),
+}
+
+/// The messages of all nodes.
+#[derive(Debug)]
+pub(super) struct Letters<L> {
+    options: Options,
+    /// The incarnations of each node.
+    senders: Vec<Vec<Sender<L>>>,
+    /// Which nodes have a log, and which of those read on.
+    logs: Vec<bool>,
+    reads: Vec<bool>,
+    serial: u32,
+    pub(super) lost: u64,
+}
+
+impl<L: Copy> Letters<L> {
+    pub(super) fn new(nodes: usize, options: Options) -> Self {
+        let senders = (0..nodes).map(|_| Vec::new()).collect();
+        let (logs, reads) = (vec![false; nodes], vec![false; nodes]);
+        Letters { options, senders, logs, reads, serial: 0, lost: 0 }
+    }
+
+    /// This node has a log.
+    pub(super) fn has_log(&mut self, node: usize) {
+        self.logs[node] = true;
+        self.reads[node] = true;
+    }
+
+    /// An incarnation of a node begins. Of the one before, nothing more comes.
+    pub(super) fn start(&mut self, node: usize, incarnation: u64) {
+        self.end(node);
+        let count = self.senders.len();
+        let link = |_| Link { letters: VecDeque::new(), last: None, forgotten: None };
+        let links = (0..count).map(link).collect();
+        let killed = !self.options.whole;
+        let sender = Sender { incarnation, links, last: None, over: false, killed, gaps: false };
+        self.senders[node].push(sender);
+    }
+
+    /// The node has said that nothing more comes, so the end of its log is there.
+    pub(super) fn stop(&mut self, node: usize) {
+        if let Some(sender) = self.senders[node].last_mut() {
+            sender.killed = false;
+            sender.over = true;
+        }
+    }
+
+    /// Nothing more comes from the last incarnation of a node.
+    fn end(&mut self, node: usize) {
+        if let Some(sender) = self.senders[node].last_mut() {
+            sender.over = true;
+        }
+    }
+
+    /// The log of a node has ended: nothing arrives there any more.
+    pub(super) fn close(&mut self, node: usize) {
+        self.end(node);
+        self.reads[node] = false;
+        for sender in self.senders.iter_mut().flatten() {
+            let link = &mut sender.links[node];
+            self.lost += link.letters.drain(..).filter(|letter| !letter.received).count() as u64;
+        }
+    }
+
+    /// Lines are missing in the log of a node.
+    pub(super) fn drop_lines(&mut self, node: usize) {
+        if let Some(sender) = self.senders[node].last_mut() {
+            sender.gaps = true;
+        }
+    }
+
+    /// A node sends a message; its number if that does not grow.
+    pub(super) fn send(
+        &mut self,
+        from: usize,
+        to: Option<usize>,
+        (id, message): (u64, L),
+        (after, line): (u64, u64),
+    ) -> Result<u32, u64> {
+        let Some(sender) = self.senders[from].last_mut() else { return Err(id) };
+        if let Some(last) = sender.last.filter(|&last| last >= id) {
+            return Err(last);
+        }
+        sender.last = Some(id);
+        self.serial = self.serial.wrapping_add(1);
+        let serial = self.serial;
+        let Some(to) = to.filter(|&to| self.logs[to]) else { return Ok(serial) };
+        if !self.reads[to] {
+            self.lost += 1;
+            return Ok(serial);
+        }
+        let link = &mut sender.links[to];
+        if link.letters.len() == MOST
+            && let Some(letter) = link.letters.pop_front()
+        {
+            self.lost += u64::from(!letter.received);
+            link.forgotten = Some(letter.id);
+        }
+        link.letters.push_back(Letter { id, message, after, line, serial, received: false });
+        Ok(serial)
+    }
+
+    /// Where a message comes from that arrives, as the sender's log says. Nothing changes.
+    pub(super) fn origin(&self, from: usize, incarnation: u64, id: u64, to: usize) -> Origin<L> {
+        if !self.logs[from] {
+            return Origin::Unknown("messages of nodes without a log");
+        }
+        let of_it = |sender: &&Sender<L>| sender.incarnation == incarnation;
+        let Some(sender) = self.senders[from].iter().rev().find(of_it) else {
+            return match self.reads[from] {
+                true => Origin::NotYet,
+                false => Origin::Unknown("messages of incarnations without a log"),
+            };
+        };
+        let link = &sender.links[to];
+        if let Ok(at) = link.letters.binary_search_by_key(&id, |letter| letter.id) {
+            let letter = link.letters[at];
+            return match (letter.received, self.options.duplicates) {
+                (false, _) => Origin::Sent(letter),
+                (true, true) => Origin::Again(letter),
+                (true, false) => Origin::Impossible("it arrived before"),
+            };
+        }
+        let upto = |last: Option<u64>| last.is_some_and(|last| id <= last);
+        if upto(link.forgotten) {
+            return Origin::Unknown("messages that arrive after too many others were sent");
+        }
+        if upto(link.last) && !self.options.duplicates {
+            return Origin::Impossible("it, or a later one of the same node, arrived before");
+        }
+        let missing = Origin::Unknown("messages whose sending is not in the log");
+        match upto(sender.last) {
+            false if !sender.over => Origin::NotYet,
+            false if sender.killed || sender.gaps => missing,
+            false => Origin::Impossible("its sender ended before"),
+            true if sender.gaps => missing,
+            true => Origin::Impossible("its sender put it out to no such node"),
+        }
+    }
+
+    /// A message has arrived. What was sent before it and has not is lost.
+    pub(super) fn receive(&mut self, from: usize, incarnation: u64, id: u64, to: usize) {
+        let of_it = |sender: &&mut Sender<L>| sender.incarnation == incarnation;
+        let Some(sender) = self.senders[from].iter_mut().rev().find(of_it) else { return };
+        let link = &mut sender.links[to];
+        if let Ok(at) = link.letters.binary_search_by_key(&id, |letter| letter.id) {
+            link.letters[at].received = true;
+            let over = if self.options.reorder { 0 } else { at };
+            for letter in link.letters.drain(..over) {
+                self.lost += u64::from(!letter.received);
+            }
+            if self.options.reorder && !self.options.duplicates {
+                // What has arrived need not be kept at the front.
+                while link.letters.front().is_some_and(|letter| letter.received) {
+                    link.last = link.letters.pop_front().map(|letter| letter.id);
+                }
+            }
+        }
+        if !self.options.reorder {
+            link.last = link.last.max(Some(id));
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! The logs of nodes that ran, judged by the specification: is there an execution of the model that
+//! looks like this?
+//!
+//! A log is a [trace](bellwether_core::trace) of one node. A step of one process of the model is
+//! decided by what has happened to it, so nothing is searched: each node's process takes each step
+//! of the log, and what the log says of the node must be the same. What orders the steps of
+//! different nodes is only which message was received where. The logs are read side by side: the
+//! log of a node waits before it receives what is not sent yet. So the memory depends on what is on
+//! its way, not on how long the logs are.
+//!
+//! What is compared is what `lockstep` compares, as far as a log says it: messages, what is
+//! durable, role, leader and epoch, the timers that are armed, reasons, and what is ignored.
+//! Besides:
+//!
+//! - what is received was sent, to this node and with this content, once, and in this order;
+//! - a node begins with what was durable;
+//! - nothing is sent, and no program is told that its node leads, before what was to be durable is;
+//! - an epoch has one leader, and no node goes back to an earlier one.
+//!
+//! A loss is what was sent and never arrives; a crash is another start. Times decide nothing but
+//! whether a lease was over, each by the clock of one node. What cannot be judged is counted.
+
+mod judge;
+mod kept;
+mod letters;
+mod lines;
+mod numbers;
+mod recent;
+mod rejection;
+mod run;
+mod words;
+
+pub use lines::Log;
+pub use rejection::Rejection;
+
+use crate::error::{Error, Malformed};
+use crate::mapping::Mapping;
+use crate::node::Group;
+use bellwether_core::protocol::NodeId;
+use bellwether_core::trace::{FORMAT, Start};
+use bellwether_engine::protocol::{MAX_SEARCHED, Protocol as Specification};
+use lines::Lines;
+use run::Run;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use words::{OfModel, OfProgram};
+
+/// What logs may show of the network, and whether they are whole.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Whether a message may arrive twice.
+    pub duplicates: bool,
+    /// Whether messages of one node to another may overtake each other.
+    pub reorder: bool,
+    /// Whether the log of a node that was killed has all that it did.
+    pub whole: bool,
+}
+
+/// The outcome: what was judged, and what was found.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The summary: what was judged, and what was not.
+    pub summary: Summary,
+    /// The first step that the specification does not allow, if there is one.
+    pub rejection: Option<Box<Rejection>>,
+    /// The places at which logs cannot be read. What comes before them is judged.
+    pub malformed: Vec<Malformed>,
+}
+
+/// The summary of logs: what was judged.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Summary {
+    /// The number of members, services among them.
+    pub members: usize,
+    /// The number of logs.
+    pub logs: usize,
+    /// The number of lines.
+    pub lines: u64,
+    /// The number of times that a node has started.
+    pub incarnations: u64,
+    /// The number of steps that were judged, by what happened.
+    pub steps: BTreeMap<&'static str, u64>,
+    /// The number of messages that arrived.
+    pub received: u64,
+    /// The number of those that arrived again.
+    pub duplicates: u64,
+    /// The number of messages that were sent to nodes with a log and did not arrive.
+    pub lost: u64,
+    /// The number of epochs of which a leader is known.
+    pub epochs: u64,
+    /// The number of lines that were torn when a node was killed.
+    pub torn: u64,
+    /// Whether the logs say what was done for the nodes: what was saved, sent and told.
+    pub deeds: bool,
+    /// What was not judged, and how much of it.
+    pub not_judged: BTreeMap<&'static str, u64>,
+}
+
+impl Summary {
+    /// Returns the number of steps that were judged.
+    #[must_use]
+    pub fn judged(&self) -> u64 {
+        self.steps.values().sum()
+    }
+}
+
+/// Judges the logs of the nodes of one run, one for each node, in any order.
+///
+/// # Errors
+/// If the logs are not of one group that the mapping's program has, or judge nothing.
+pub fn validate<M: Mapping>(
+    mapping: &M,
+    logs: Vec<Log>,
+    options: Options,
+) -> Result<Outcome, Error> {
+    let mut begun = Vec::new();
+    for log in logs {
+        let mut lines = Lines::new(log);
+        let start = lines.start().map_err(Error::Log)?;
+        of_protocol::<M>(&start).map_err(|why| Error::Log(lines.wrong(why)))?;
+        begun.push((lines, start));
+    }
+    begun.sort_by_key(|(_, start)| start.node);
+    let Some((_, first)) = begun.first() else { return Err(Error::NoLogs) };
+    let (members, vocabulary) = (first.members.clone(), first.vocabulary.clone());
+    for pair in begun.windows(2) {
+        let [(_, one), (lines, other)] = pair else { continue };
+        if one.node == other.node {
+            let why = format!("another log is of node {} as well; give one of each", one.node);
+            return Err(Error::Log(lines.wrong(why)));
+        }
+        same_group(&members, other).map_err(|why| Error::Log(lines.wrong(why)))?;
+        if other.vocabulary != vocabulary {
+            let why = "the logs do not have one vocabulary";
+            return Err(Error::Log(lines.wrong(why)));
+        }
+    }
+    let nodes = members.len().saturating_sub(M::Spec::OPTIONS.services.count);
+    let group = Group::new(mapping, nodes)?;
+    let outcome = match vocabulary.as_deref() {
+        None | Some("program") => Run::<M, OfProgram>::new(&group, begun, options).run(),
+        Some("model") => Run::<M, OfModel>::new(&group, begun, options).run(),
+        Some(other) => {
+            let why = format!("there is no vocabulary '{other}'; there are: program, model");
+            let lines = begun.first().map(|(lines, _)| lines.wrong(why));
+            return Err(lines.map_or(Error::NoLogs, Error::Log));
+        }
+    };
+    if outcome.summary.judged() == 0 && outcome.rejection.is_none() && outcome.malformed.is_empty()
+    {
+        return Err(Error::NothingJudged);
+    }
+    Ok(outcome)
+}
+
+/// Whether a log is of this protocol, and of a group that worlds have.
+fn of_protocol<M: Mapping>(start: &Start) -> Result<(), String> {
+    if start.format != FORMAT {
+        return Err(format!("format {}; this program reads {FORMAT}", start.format));
+    }
+    if start.protocol != M::Spec::NAME {
+        let (other, own) = (&start.protocol, M::Spec::NAME);
+        return Err(format!("the log is of protocol '{other}', and not of '{own}'"));
+    }
+    let members: Vec<_> = start.members.iter().map(|id| id.get()).collect();
+    if members.len() > MAX_SEARCHED {
+        let count = members.len();
+        return Err(format!("{count} members: logs of at most {MAX_SEARCHED} can be judged"));
+    }
+    if !members.iter().copied().eq((1..).take(members.len())) {
+        return Err(format!(
+            "the members are {members:?}: logs can be judged of members 1, 2, 3 and so on, in this \
+             order"
+        ));
+    }
+    if !start.members.contains(&start.node) {
+        return Err(format!("node {} is none of the members", start.node));
+    }
+    Ok(())
+}
+
+/// Whether a log is of these members.
+fn same_group(members: &[NodeId], start: &Start) -> Result<(), String> {
+    if start.members == members {
+        return Ok(());
+    }
+    let words =
+        |members: &[NodeId]| members.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    let (here, there) = (words(&start.members), words(members));
+    Err(format!("the members are {here} here, and {there} in another place"))
+}

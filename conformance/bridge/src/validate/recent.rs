@@ -1,0 +1,154 @@
+//! The last steps of all nodes, from which the diagram of a rejection is drawn.
+
+use super::words::Vocabulary;
+use crate::mapping::{Mapping, SpecMessage, SpecTimer, node_id};
+use bellwether_core::protocol::NodeId;
+use bellwether_engine::protocol::{Id, Protocol as Specification, Timers, variant_name};
+use bellwether_engine::trace::{
+    DOWN, Event, FORMAT, Flight, Header, Lifeline, Sent, Step, Trace, plain,
+};
+use bellwether_engine::world::Scenario;
+use std::collections::{BTreeMap, VecDeque};
+
+/// The most steps that are kept.
+const MOST: usize = 16;
+
+/// What a node is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Face {
+    pub(super) up: bool,
+    pub(super) role: &'static str,
+    pub(super) leader: Option<Id>,
+    pub(super) timers: Timers,
+}
+
+impl Face {
+    /// A node that is down.
+    pub(super) const DOWN: Face =
+        Face { up: false, role: DOWN, leader: None, timers: Timers::NONE };
+}
+
+/// What happened in a step.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum What<T, L> {
+    Crash,
+    Boot,
+    Receive {
+        from: Id,
+        message: L,
+        serial: u32,
+    },
+    /// A timer, if it is known.
+    Expire(Option<T>),
+}
+
+/// One step.
+pub(super) struct Recent<T, L> {
+    pub(super) id: Id,
+    pub(super) what: What<T, L>,
+    pub(super) sent: Vec<(Id, L, u32)>,
+    pub(super) after: Face,
+}
+
+/// The last steps.
+pub(super) struct Recents<M: Mapping, V: Vocabulary<M>> {
+    /// What each node was before them.
+    before: Vec<Face>,
+    steps: VecDeque<Recent<SpecTimer<M>, V::Message>>,
+}
+
+impl<M: Mapping, V: Vocabulary<M>> Recents<M, V> {
+    pub(super) fn new(nodes: usize) -> Self {
+        Recents { before: vec![Face::DOWN; nodes], steps: VecDeque::with_capacity(MOST) }
+    }
+
+    /// A step is taken; `sent` is added to it.
+    pub(super) fn add(
+        &mut self,
+        id: Id,
+        what: What<SpecTimer<M>, V::Message>,
+        after: Face,
+        sent: impl Iterator<Item = (Id, V::Message, u32)>,
+    ) {
+        let mut room = Vec::new();
+        if self.steps.len() == MOST
+            && let Some(step) = self.steps.pop_front()
+        {
+            self.before[step.id.index()] = step.after;
+            room = step.sent;
+            room.clear();
+        }
+        room.extend(sent);
+        self.steps.push_back(Recent { id, what, sent: room, after });
+    }
+
+    /// The last `count` steps as a trace.
+    pub(super) fn trace(&self, mapping: &M, count: usize) -> Trace {
+        let mut before = self.before.clone();
+        let skipped = self.steps.len().saturating_sub(count);
+        for step in self.steps.iter().take(skipped) {
+            before[step.id.index()] = step.after;
+        }
+        let initial = before.iter().zip(1..).map(|(face, id)| (id, lifeline::<M>(face))).collect();
+        let header = Header {
+            format: FORMAT.to_owned(),
+            fingerprint: String::new(),
+            protocol: M::Spec::NAME.to_owned(),
+            variant: variant_name(&M::RULES),
+            rules: serde_json::json!(M::RULES),
+            world: Scenario::calm(before.len()),
+            shows: None,
+            initial,
+            in_flight: Vec::new(),
+        };
+        let steps = self.steps.iter().skip(skipped).zip(1..);
+        let steps = steps.map(|(step, seq)| self.step(mapping, step, seq)).collect();
+        Trace { header, steps }
+    }
+
+    fn step(&self, mapping: &M, step: &Recent<SpecTimer<M>, V::Message>, seq: usize) -> Step {
+        let message = |message: V::Message, sent| -> SpecMessage<M> {
+            V::message(mapping, message, sent, &mut |_, number| number)
+        };
+        let flight = |from, to, (id, message): (u32, SpecMessage<M>)| {
+            let message = serde_json::to_value(message).unwrap_or_default();
+            Flight { id, from, to, message }
+        };
+        let event = match step.what {
+            What::Crash => Event::Crash,
+            What::Boot => Event::Recover,
+            What::Receive { from, message: of, serial } => {
+                Event::Deliver(flight(from, step.id, (serial, message(of, false))))
+            }
+            What::Expire(timer) => {
+                let timer = timer.and_then(|timer| serde_json::to_value(timer).ok());
+                Event::Expire { timer: timer.unwrap_or_default(), early: false }
+            }
+        };
+        let sent = step.sent.iter().map(|&(to, of, serial)| {
+            let flight = flight(step.id, to, (serial, message(of, true)));
+            Sent { flight, fate: None }
+        });
+        Step {
+            seq,
+            node: Some(step.id),
+            incarnation: None,
+            event,
+            sent: sent.collect(),
+            armed: Vec::new(),
+            cancelled: Vec::new(),
+            changed: BTreeMap::from([(step.id.number(), lifeline::<M>(&step.after))]),
+        }
+    }
+}
+
+fn lifeline<M: Mapping>(face: &Face) -> Lifeline {
+    let timers = face.timers.iter::<M::Spec>().map(|timer| plain(&timer)).collect();
+    let (up, role, leader) = (face.up, face.role.to_owned(), face.leader);
+    Lifeline { up, paused: false, role, leader, timers }
+}
+
+/// The node of a process, for messages.
+pub(super) fn node(id: usize) -> NodeId {
+    node_id(Id::at(id))
+}

@@ -1,0 +1,75 @@
+//! What is told of a line that is rejected.
+
+use super::{Differs, Mapping, Rejection, Run, Stop, Vocabulary, node};
+use bellwether_core::trace::{Deed, Happened, Received};
+use bellwether_engine::trace::label as label_of;
+
+/// The most steps that the diagram has.
+const STEPS: usize = 12;
+
+impl<M: Mapping, V: Vocabulary<M>> Run<'_, M, V> {
+    /// The line that was read last in a log is rejected.
+    pub(super) fn reject(&self, at: usize, happened: String, differs: Differs) -> Box<Rejection> {
+        let lines = &self.sources[at].lines;
+        let mut rejection = Rejection::new(lines.name(), lines.line(), happened, differs);
+        rejection.steps = Some(self.recents.trace(self.group.mapping, STEPS));
+        if let Some((from, id, line)) = self.arrived {
+            let sender = self.sources.iter().find(|source| source.at == from);
+            let log = sender.map_or("?", |source| source.lines.name());
+            let words = format!("message {id} of node {}: line {line} of {log}", node(from));
+            rejection.depends.push(words);
+        }
+        Box::new(rejection)
+    }
+
+    /// The same, to stop there.
+    pub(super) fn stop(&self, at: usize, happened: String, differs: Differs) -> Stop {
+        Stop::Rejected(self.reject(at, happened, differs))
+    }
+}
+
+/// What happened, in words.
+pub(super) fn happened<M: Mapping, V: Vocabulary<M>>(
+    mapping: &M,
+    happened: &Happened<V::Durable, V::Message>,
+) -> String {
+    match happened {
+        Happened::Boot(_) => "the node starts".to_owned(),
+        Happened::Receive(Received { from, message, .. }) => {
+            format!("{} of node {from} arrives", label::<M, V>(mapping, *message))
+        }
+        Happened::Expire(name) => format!("the timer {name} expires"),
+        Happened::Suspect(node) => format!("node {node} is suspected"),
+        Happened::Request(request) => format!("the node is asked: {request:?}"),
+    }
+}
+
+/// The name of what happened.
+pub(super) fn kind<D, L>(happened: &Happened<D, L>) -> &'static str {
+    match happened {
+        Happened::Boot(_) => "boot",
+        Happened::Receive(_) => "receive",
+        Happened::Expire(_) => "expire",
+        Happened::Suspect(_) => "suspect",
+        Happened::Request(_) => "request",
+    }
+}
+
+/// What was done for a node, in words.
+pub(super) fn deed(deed: &Deed) -> String {
+    match deed {
+        Deed::Saving => "something is being saved".to_owned(),
+        Deed::Saved => "something was saved".to_owned(),
+        Deed::Sent(id) => format!("message {id} is given to the network"),
+        Deed::Told { leads, .. } => {
+            let leads = if *leads { "leads" } else { "does not lead" };
+            format!("the program is told that its node {leads}")
+        }
+        Deed::Ended => "the node takes part no longer".to_owned(),
+    }
+}
+
+/// A message, as diagrams have it.
+pub(super) fn label<M: Mapping, V: Vocabulary<M>>(mapping: &M, message: V::Message) -> String {
+    label_of(&V::message(mapping, message, false, &mut |_, number| number))
+}

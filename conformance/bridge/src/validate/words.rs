@@ -1,0 +1,115 @@
+//! The two vocabularies of a log: the program's own types, and the specification's JSON, for what a
+//! program in another language writes.
+
+use crate::mapping::{Durable, Mapping, ProgramMessage, Rename, SpecMessage, SpecTimer, Stable};
+use crate::program::Program;
+use bellwether_engine::protocol::Protocol as Specification;
+use bellwether_engine::trace::{plain, plain_value};
+use serde::de::DeserializeOwned;
+use std::fmt::Debug;
+
+/// How what stands in a log reads.
+pub(super) trait Vocabulary<M: Mapping> {
+    /// Whether a step has to tell changes and what is ignored, with the program's reasons.
+    const REASONS: bool;
+    /// What a node makes durable.
+    type Durable: DeserializeOwned + Clone + Debug + PartialEq;
+    /// A message.
+    type Message: DeserializeOwned + Copy + Debug + PartialEq;
+
+    /// The timer with this name.
+    fn timer(mapping: &M, name: &str) -> Option<SpecTimer<M>>;
+
+    /// A message as the specification has it, which the node itself sends or not.
+    fn message(
+        mapping: &M,
+        message: Self::Message,
+        sent: bool,
+        rename: Rename<'_>,
+    ) -> SpecMessage<M>;
+
+    /// What is durable as the specification has it, which may be one of these, or in words.
+    fn stable(
+        mapping: &M,
+        durable: &Self::Durable,
+        known: &[Stable<M>],
+        rename: Rename<'_>,
+    ) -> Result<Stable<M>, String>;
+
+    /// The numbers in what is durable, by their kinds.
+    fn numbers(durable: &Self::Durable) -> Vec<(usize, u64)>;
+}
+
+/// The types of the program.
+pub(super) struct OfProgram;
+
+impl<M: Mapping> Vocabulary<M> for OfProgram {
+    const REASONS: bool = true;
+    type Durable = Durable<M>;
+    type Message = ProgramMessage<M>;
+
+    fn timer(mapping: &M, name: &str) -> Option<SpecTimer<M>> {
+        M::Program::timer_named(name).map(|timer| mapping.timer(timer))
+    }
+
+    fn message(
+        mapping: &M,
+        message: ProgramMessage<M>,
+        sent: bool,
+        rename: Rename<'_>,
+    ) -> SpecMessage<M> {
+        mapping.to_model((M::COUNTERS.in_message)(message, sent, rename))
+    }
+
+    fn stable(
+        mapping: &M,
+        durable: &Durable<M>,
+        _: &[Stable<M>],
+        rename: Rename<'_>,
+    ) -> Result<Stable<M>, String> {
+        Ok(mapping.stable(&(M::COUNTERS.in_durable)(durable, rename)))
+    }
+
+    fn numbers(durable: &Durable<M>) -> Vec<(usize, u64)> {
+        let mut all = Vec::new();
+        (M::COUNTERS.in_durable)(durable, &mut |kind, number| {
+            all.push((kind, number));
+            number
+        });
+        all
+    }
+}
+
+/// The JSON of the specification, as its traces have it. Its numbers are small.
+pub(super) struct OfModel;
+
+impl<M: Mapping> Vocabulary<M> for OfModel {
+    const REASONS: bool = false;
+    type Durable = serde_json::Value;
+    type Message = SpecMessage<M>;
+
+    /// As traces call it, or as sentences do.
+    fn timer(_: &M, name: &str) -> Option<SpecTimer<M>> {
+        let name = name.replace('-', " ");
+        M::Spec::TIMERS.iter().map(|row| row.timer).find(|timer| plain(timer) == name)
+    }
+
+    fn message(_: &M, message: SpecMessage<M>, _: bool, _: Rename<'_>) -> SpecMessage<M> {
+        message
+    }
+
+    fn stable(
+        _: &M,
+        durable: &serde_json::Value,
+        known: &[Stable<M>],
+        _: Rename<'_>,
+    ) -> Result<Stable<M>, String> {
+        let same =
+            |stable: &&Stable<M>| serde_json::to_value(stable).is_ok_and(|value| value == *durable);
+        known.iter().find(same).copied().ok_or_else(|| plain_value(durable))
+    }
+
+    fn numbers(_: &serde_json::Value) -> Vec<(usize, u64)> {
+        Vec::new()
+    }
+}

@@ -1,0 +1,88 @@
+//! Tokens and the numbers of requests, which grow for as long as nodes run.
+
+use super::{LeaseMapping, program, spec};
+use crate::mapping::Counters;
+
+/// Tokens, by which processes ask which is higher, and which is the next.
+const TOKEN: usize = 0;
+/// How often a client has started.
+const STARTED: usize = 1;
+/// Which of its requests since then it is.
+const REQUEST: usize = 2;
+/// The same two, of another's requests, which are only repeated.
+const REPEATED: [usize; 2] = [3, 4];
+
+pub(super) const fn counters<const ASKED: bool>() -> Counters<LeaseMapping<ASKED>> {
+    Counters {
+        kinds: 5,
+        epochs: Some(TOKEN),
+        in_message,
+        in_durable: |durable, rename| program::Durable {
+            started: narrow(rename(STARTED, durable.started.into())),
+        },
+        lower,
+        epoch: |process, _| {
+            (process.role == spec::Role::Holder).then_some(u64::from(process.token.0))
+        },
+        ..Counters::NONE
+    }
+}
+
+/// What is called by a number is a client's own where it asks, and where it is answered.
+fn in_message(
+    message: program::Message,
+    sent: bool,
+    rename: &mut dyn FnMut(usize, u64) -> u64,
+) -> program::Message {
+    use program::Message as P;
+    let asks = matches!(message, P::Acquire(_) | P::Renew(..));
+    let kinds = if asks == sent { [STARTED, REQUEST] } else { REPEATED };
+    match message {
+        P::Acquire(of) => P::Acquire(request(of, kinds, rename)),
+        P::Renew(of, with) => P::Renew(request(of, kinds, rename), token(with, rename)),
+        P::Granted(of, with) => P::Granted(request(of, kinds, rename), token(with, rename)),
+        P::Refused(of, holder) => P::Refused(request(of, kinds, rename), holder),
+        P::Write(with) => P::Write(token(with, rename)),
+        P::Release(with) => P::Release(token(with, rename)),
+        P::Available => P::Available,
+    }
+}
+
+fn request(
+    of: program::Request,
+    [starts, requests]: [usize; 2],
+    rename: &mut dyn FnMut(usize, u64) -> u64,
+) -> program::Request {
+    let started = narrow(rename(starts, of.started.into()));
+    program::Request { started, number: narrow(rename(requests, of.number.into())) }
+}
+
+fn token(of: program::Token, rename: &mut dyn FnMut(usize, u64) -> u64) -> program::Token {
+    program::Token::new(rename(TOKEN, of.get()))
+}
+
+fn lower(kind: usize, by: u64, process: &mut spec::Process, stable: &mut spec::Stable) -> u64 {
+    let by = u8::try_from(by).unwrap_or(u8::MAX);
+    let number = match kind {
+        TOKEN => {
+            process.token.0 = process.token.0.saturating_sub(by);
+            process.written.0 = process.written.0.saturating_sub(by);
+            process.token.0
+        }
+        STARTED => {
+            stable.incarnation = stable.incarnation.saturating_sub(by);
+            stable.incarnation
+        }
+        REQUEST => {
+            process.requests = process.requests.saturating_sub(by);
+            process.requests
+        }
+        _ => 0,
+    };
+    number.into()
+}
+
+/// A name is smaller than the number that has it.
+fn narrow(name: u64) -> u32 {
+    u32::try_from(name).unwrap_or(u32::MAX)
+}

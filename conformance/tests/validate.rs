@@ -1,0 +1,280 @@
+//! Logs of nodes that ran: the honest ones are accepted, and a change shows.
+
+use bellwether_conformance::mapping::bully::BullyMapping;
+use bellwether_conformance::mapping::chang_roberts::ChangRobertsMapping;
+use bellwether_conformance::mapping::lease::LeaseMapping;
+use bellwether_conformance::mapping::quorum::{QuorumMapping, Recommended};
+use bellwether_conformance::mapping::{Mapping, ring};
+use bellwether_conformance::validate::{Log, Options, Outcome, validate};
+use bellwether_core::protocol::chang_roberts::ChangRoberts;
+use bellwether_core::protocol::{Epoch, Members, NodeId, bully, lease, quorum};
+use group::{Faults, Group, Random};
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use std::io::Cursor;
+
+mod edits;
+mod files;
+mod group;
+
+/// So that every line counts.
+const WHOLE: Options = Options { duplicates: false, reorder: false, whole: true };
+
+fn members(count: u16) -> Members {
+    Members::new((1..=count).filter_map(NodeId::new)).expect("2 to 255 ids")
+}
+
+fn bullies(seed: u64, faults: Faults, events: usize) -> Vec<String> {
+    let members = members(3);
+    let configs = members.iter().map(|id| BullyMapping::config(id, &members)).collect();
+    Group::<bully::Bully>::new(configs, None, seed, faults).logs(events)
+}
+
+fn rings(seed: u64, faults: Faults, events: usize) -> Vec<String> {
+    let members = members(3);
+    let configs = members.iter().map(|id| ring::config(id, &members)).collect();
+    Group::<ChangRoberts>::new(configs, None, seed, faults).logs(events)
+}
+
+fn leases(seed: u64, faults: Faults, events: usize) -> Vec<String> {
+    let members = members(4);
+    let configs = members.iter().map(|id| LeaseMapping::<false>::config(id, &members)).collect();
+    // By these rules the store never fails.
+    Group::<lease::Lease>::new(configs, None, seed, faults).in_which_lives(3).logs(events)
+}
+
+/// With as many rounds at once as the specification knows, or with those of the default.
+fn quorums(
+    seed: u64,
+    (faults, two_rounds): (Faults, bool),
+    events: usize,
+    durable: Option<&quorum::Durable>,
+) -> Vec<String> {
+    let members = members(3);
+    let config = |id| {
+        let config = QuorumMapping::<Recommended>::config(id, &members);
+        let timing = if two_rounds { config.timing } else { quorum::Timing::DEFAULT };
+        quorum::Config { timing, ..config }
+    };
+    let configs = members.iter().map(config).collect();
+    Group::<quorum::Quorum>::new(configs, durable, seed, faults).logs(events)
+}
+
+fn judge<M: Mapping>(mapping: &M, logs: &[String], options: Options) -> Outcome {
+    let log = |(text, at): (&String, usize)| {
+        let text = Box::new(Cursor::new(text.clone().into_bytes()));
+        Log { name: format!("log {at}"), text }
+    };
+    let logs = logs.iter().zip(1..).map(log).collect();
+    validate(mapping, logs, options).expect("logs of one group")
+}
+
+/// Whether a changed log is found.
+fn is_refused<M: Mapping>(mapping: &M, logs: &[String]) -> bool {
+    let outcome = judge(mapping, logs, WHOLE);
+    outcome.rejection.is_some() || !outcome.malformed.is_empty()
+}
+
+#[track_caller]
+fn accepted<M: Mapping>(mapping: &M, logs: &[String], options: Options) -> Outcome {
+    let outcome = judge(mapping, logs, options);
+    if let Some(rejection) = &outcome.rejection {
+        panic!("{}", rejection.report(false, false));
+    }
+    assert_eq!(outcome.malformed, []);
+    outcome
+}
+
+const QUORUM: QuorumMapping<Recommended> = QuorumMapping::new();
+
+#[test]
+fn two_hundred_honest_runs_are_accepted() {
+    let (mut judged, mut starts) = (0, 0);
+    for seed in 0..50 {
+        let faults = if seed % 2 == 0 { Faults::SOME } else { Faults::NONE };
+        let bullies = accepted(&BullyMapping, &bullies(seed, faults, 400), WHOLE);
+        let rings = accepted(&ChangRobertsMapping, &rings(seed, faults, 400), WHOLE);
+        let quorums = accepted(&QUORUM, &quorums(seed, (faults, true), 800, None), WHOLE);
+        let leases = accepted(&LeaseMapping::new(), &leases(seed, faults, 400), WHOLE);
+        for outcome in [&bullies, &rings, &quorums, &leases] {
+            assert_eq!(outcome.summary.not_judged, BTreeMap::new(), "{seed}");
+        }
+        for outcome in [bullies, rings, quorums, leases] {
+            judged += outcome.summary.judged();
+            starts += outcome.summary.incarnations;
+        }
+    }
+    assert!(judged > 20_000, "only {judged} steps");
+    assert!(starts > 800, "only {starts} starts");
+}
+
+#[test]
+fn more_rounds_at_once_than_the_specification_has_are_no_false_alarm() {
+    let (mut judged, mut not) = (0, 0);
+    for seed in 0..50 {
+        let faults = Faults { losses: 40, ..Faults::SOME };
+        let outcome = accepted(&QUORUM, &quorums(seed, (faults, false), 1_000, None), WHOLE);
+        judged += outcome.summary.judged();
+        not += outcome.summary.not_judged.values().sum::<u64>();
+    }
+    assert!(not > 0, "no leader had more than two rounds at once");
+    assert!(judged > not, "{judged} judged, {not} not");
+}
+
+#[test]
+fn numbers_may_be_large() {
+    let (epoch, granted_to) = (Epoch::new(1_000_000), NodeId::new(2));
+    let durable = quorum::Durable { epoch, granted_to, ..quorum::Durable::default() };
+    for seed in 0..5 {
+        let logs = quorums(seed, (Faults::SOME, true), 12_000, Some(&durable));
+        let outcome = accepted(&QUORUM, &logs, WHOLE);
+        assert_eq!(outcome.summary.not_judged, BTreeMap::new(), "{seed}");
+        let prompt = Faults { delays: 0, ..Faults::NONE };
+        let logs = quorums(seed, (prompt, true), 6_000, None);
+        assert!(logs[2].contains("[1,300]"), "the leader begins more rounds than fit a byte");
+        accepted(&QUORUM, &logs, WHOLE);
+    }
+}
+
+#[test]
+fn neither_the_order_of_files_nor_clocks_change_the_verdict() {
+    for seed in 0..20 {
+        let logs = quorums(seed, (Faults::SOME, true), 500, None);
+        let expected = accepted(&QUORUM, &logs, WHOLE).summary;
+        let reversed: Vec<_> = logs.iter().rev().cloned().collect();
+        assert_eq!(accepted(&QUORUM, &reversed, WHOLE).summary, expected, "{seed}");
+        let shifted = logs.iter().zip([10_000_000_000, 0, 3]).map(|(log, by)| shift(log, by));
+        let shifted: Vec<_> = shifted.collect();
+        assert_eq!(accepted(&QUORUM, &shifted, WHOLE).summary, expected, "{seed}");
+        for kind in edits::KINDS {
+            let Some(changed) = edits::change(&logs, kind, &mut Random(seed)) else { continue };
+            let refused = is_refused(&QUORUM, &changed);
+            let reversed: Vec<_> = changed.iter().rev().cloned().collect();
+            assert_eq!(is_refused(&QUORUM, &reversed), refused, "{seed}: {kind}");
+        }
+    }
+}
+
+/// The same log by a clock that shows so much more.
+fn shift(log: &str, by: u64) -> String {
+    let more = |value: &mut serde_json::Value| {
+        if let Some(time) = value.as_u64() {
+            *value = (time + by).into();
+        }
+    };
+    let line = |line: &str| {
+        let mut line: serde_json::Value = serde_json::from_str(line).expect("JSON");
+        more(&mut line["at"]);
+        let after = &mut line["step"]["after"];
+        if after.is_object() {
+            let armed = after["armed"].as_array_mut().into_iter().flatten();
+            armed.for_each(|timer| more(&mut timer[1]));
+            if after.get("lease").is_some() {
+                more(&mut after["lease"]["until"]);
+            }
+        } else if let Some(line) = line.as_object_mut() {
+            line.remove("step");
+        }
+        format!("{line}\n")
+    };
+    log.lines().map(line).collect()
+}
+
+#[test]
+fn nearly_every_change_is_refused() {
+    let mut counts: BTreeMap<&str, [u32; 2]> = BTreeMap::new();
+    for seed in 0..40 {
+        let logs = [
+            quorums(seed, (Faults::NONE, true), 400, None),
+            bullies(seed, Faults::SOME, 200),
+            leases(seed, Faults::NONE, 200),
+        ];
+        for kind in edits::KINDS {
+            for (at, logs) in logs.iter().enumerate() {
+                let mut random = Random(seed * 31 + at as u64);
+                let Some(changed) = edits::change(logs, kind, &mut random) else { continue };
+                let refused = match at {
+                    0 => is_refused(&QUORUM, &changed),
+                    1 => is_refused(&BullyMapping, &changed),
+                    _ => is_refused(&LeaseMapping::new(), &changed),
+                };
+                counts.entry(kind).or_default()[usize::from(refused)] += 1;
+            }
+        }
+    }
+    println!("survived and refused, by kind: {counts:?}");
+    let [survived, refused] =
+        counts.values().fold([0, 0], |all, count| [all[0] + count[0], all[1] + count[1]]);
+    assert!(refused > 500, "{counts:?}");
+    assert!(survived * 50 <= refused + survived, "{counts:?}");
+}
+
+#[test]
+fn a_node_that_forgets_its_vote_is_rejected_and_the_field_is_named() {
+    let mut found = 0;
+    for seed in 0..60 {
+        let logs = quorums(seed, (Faults::SOME, true), 600, None);
+        let Some(forgets) = forgetful(&logs) else { continue };
+        let outcome = judge(&QUORUM, &forgets, Options::default());
+        let rejection = outcome.rejection.expect("rejected");
+        let what: Vec<_> = rejection.differences.iter().map(|d| d.what.as_str()).collect();
+        assert!(what.contains(&"epoch") && what.contains(&"granted_to"), "{what:?}");
+        assert!(rejection.report(true, false).lines().count() <= 60);
+        found += 1;
+    }
+    assert!(found > 10, "only {found} runs with a node that starts again after it has voted");
+}
+
+/// The logs in which a node starts again with nothing, though it had granted an epoch.
+fn forgetful(logs: &[String]) -> Option<Vec<String>> {
+    let mut logs = logs.to_vec();
+    for log in &mut logs {
+        let mut lines: Vec<String> = log.lines().map(str::to_owned).collect();
+        let votes =
+            |line: &String| line.contains("\"boot\":{") && !line.contains("\"granted_to\":null");
+        if let Some(at) = lines.iter().position(votes) {
+            let mut line: serde_json::Value = serde_json::from_str(&lines[at]).expect("JSON");
+            line["step"]["boot"] = serde_json::Value::Null;
+            lines[at] = line.to_string();
+            *log = lines.join("\n") + "\n";
+            return Some(logs);
+        }
+    }
+    None
+}
+
+#[test]
+fn what_a_killed_node_did_not_write_is_not_judged() {
+    let mut logs = quorums(3, (Faults::NONE, true), 400, None);
+    let lines: Vec<&str> = logs[2].lines().collect();
+    let cut = lines[..lines.len() / 2].join("\n") + "\n{\"n\":12,\"at\":";
+    logs[2] = cut;
+    let outcome = accepted(&QUORUM, &logs, Options::default());
+    assert_eq!(outcome.summary.torn, 1);
+    assert!(!outcome.summary.not_judged.is_empty());
+    assert!(judge(&QUORUM, &logs, WHOLE).rejection.is_some());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn no_log_makes_it_panic(
+        seed in 0..8_u64,
+        cuts in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
+        ends in any::<prop::sample::Index>(),
+    ) {
+        let mut logs = bullies(seed, Faults::SOME, 60);
+        let mut bytes = std::mem::take(&mut logs[1]).into_bytes();
+        let first = bytes.iter().position(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        for (at, byte) in &cuts {
+            let at = first + at.index(bytes.len() - first);
+            bytes[at] = *byte;
+        }
+        bytes.truncate(first + ends.index(bytes.len() - first));
+        let log = |text: Vec<u8>| Log { name: "log".to_owned(), text: Box::new(Cursor::new(text)) };
+        let others = [logs[0].clone(), logs[2].clone()].map(|text| log(text.into_bytes()));
+        let [one, other] = others;
+        let _ = validate(&BullyMapping, vec![one, log(bytes), other], Options::default());
+    }
+}
