@@ -23,6 +23,6 @@ pub mod mapping;
 
 pub use bellwether_bridge::{
     Difference, Divergence, Error, Kind, Malformed, Program, cli, divergence, large_group,
-    lockstep, node, pair, probe, program, replay, validate,
+    lockstep, node, pair, probe, program, replay, suite, validate,
 };
 pub use mapping::Mapping;

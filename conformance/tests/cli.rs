@@ -152,6 +152,37 @@ fn replay_follows_a_saved_trace() {
 }
 
 #[test]
+fn a_suite_is_found_saved_and_run() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let world = ["suite", "bully", "--recoveries", "1"];
+    let says = |what: &'static str| predicate::str::contains(what);
+    let saves = ["--limit", "3", "--out"];
+    bellwether().args(world).args(saves).arg(dir.path()).assert().code(0).stderr("").stdout(
+        says("bully, recommended: a suite for model and program\n3 nodes, converged start")
+            .and(says("transitions: 1,841\n"))
+            .and(says("deliver ELECTION"))
+            .and(says("Saved: 3 executions in"))
+            .and(says("The program conforms to each execution")),
+    );
+    let files = fs::read_dir(dir.path()).expect("readable");
+    let files: Vec<_> = files.map(|file| file.expect("a file").path()).collect();
+    assert_eq!(files.len(), 3, "{files:?}");
+    for file in files {
+        let conforms = predicate::str::contains("The program conforms to the trace");
+        bellwether().arg("replay").arg(file).assert().code(0).stdout(conforms);
+    }
+    let output = bellwether().args(world).args(["--no-run", "--json"]).output().expect("ran");
+    let object: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(object["verdict"], "not run");
+    assert!(object["ran"].is_null(), "{object}");
+    let suite = &object["suite"];
+    let met = suite["met"].as_array().expect("a list").iter();
+    let met: u64 = met.filter_map(|met| met["transitions"].as_u64()).sum();
+    assert_eq!(suite["transitions"], met);
+    assert!(suite["bound"].as_u64() <= suite["steps"].as_u64());
+}
+
+#[test]
 fn bad_traces_are_refused() {
     let dir = tempfile::tempdir().expect("a folder");
     let good = fs::read_to_string(saved(dir.path())).expect("readable");

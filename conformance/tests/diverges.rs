@@ -42,6 +42,9 @@ const LINES: &[(&str, i32)] = &[
     ("lockstep --recoveries 1 --ascii", 1),
     ("lockstep --recoveries 1 --out /dev/full", 1),
     ("lockstep --recoveries 1 --out /dev/full --json", 1),
+    ("suite --recoveries 1 --out executions --limit 2", 1),
+    ("suite --recoveries 1 --json", 1),
+    ("replay executions/divergence.ndjson", 1),
     ("replay found.ndjson", 1),
     ("replay found.ndjson --json", 1),
 ];

@@ -24,6 +24,7 @@ mod roll_call;
 mod status;
 mod stoller;
 mod style;
+mod suite;
 mod validate;
 mod wrapper;
 mod wrong_anywhere;

@@ -113,6 +113,7 @@ const BLOCKS: &[(&str, &str, How)] = &[
     ("docs/soak.md", "cargo bench -p bellwether --bench cluster -- soak --drift", Not(ROOT)),
     ("docs/soak.md", "cargo bench -p bellwether --bench cluster -- forked-lists", Not(LONG)),
     ("docs/soak.md", "BELLWETHER_ROUNDS=50", Not(LONG)),
+    ("docs/suite.md", "target/release/bellwether-conformance suite", Runs),
     (
         "docs/survey.md",
         "cargo run --release -- survey --deep --markdown",

@@ -11,6 +11,7 @@ mod spec;
 
 use bellwether_conformance::lockstep::lockstep;
 use bellwether_conformance::mapping::Mapping;
+use bellwether_conformance::suite::find;
 use bellwether_docs_runner::{Block, blocks};
 use bellwether_model::check::{Limits, Options, Verdict, check};
 use bellwether_model::property;
@@ -64,6 +65,9 @@ fn a_world_in_which_nothing_can_happen_is_no_success() {
     let world = World::new(RollCallMapping::RULES, Scenario::calm(3)).expect("possible");
     let nothing = lockstep(&world, &RollCallMapping, &Limits::NONE, &mut |_| {});
     let error = nothing.expect_err("no process calls in a converged group").to_string();
+    assert!(error.starts_with("nothing was compared"), "{error}");
+    let nothing = find(&RollCallMapping, &world, 1, &Limits::NONE, &mut |_| {});
+    let error = nothing.err().expect("there is no execution either").to_string();
     assert!(error.starts_with("nothing was compared"), "{error}");
 }
 

@@ -150,7 +150,7 @@ fn none_met(kinds: &[String]) -> BTreeMap<String, MetCount> {
 
 /// What messages or timers are called that differ in what they name, as `monitor-2` names a
 /// process.
-fn kind_of(one: &impl Serialize) -> String {
+pub(crate) fn kind_of(one: &impl Serialize) -> String {
     let name = match serde_json::to_value(one) {
         Ok(serde_json::Value::Object(one)) => one.into_iter().map(|(name, _)| name).collect(),
         Ok(serde_json::Value::String(name)) => name,

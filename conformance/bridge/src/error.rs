@@ -79,8 +79,8 @@ pub enum Error {
          compare with --timing perfect or asynchronous, which let timers expire in every order"
     )]
     Timed,
-    /// The system gives no thread to recount the world with.
-    #[error("cannot recount the world: {0}; run fewer programs beside it")]
+    /// The system gives no thread to search the world, or to run the program, with.
+    #[error("cannot search the world: {0}; run fewer programs beside it")]
     Threads(String),
     /// The program refuses to be configured like this.
     #[error("the program refuses the configuration of node {node}: {source}")]

@@ -7,6 +7,7 @@
 //! - [`probe`] asks every node that was met for what no honest world would do to it;
 //! - [`large_group`](large_group::large_group) starts a group as large as the program allows;
 //! - [`replay`] drives the program through one saved execution of the model;
+//! - [`suite`] finds executions that together take every transition, and drives it through each;
 //! - [`validate`] judges the logs of nodes that ran.
 //!
 //! A difference is a [`Divergence`]: an output is missing, an output is unexpected, or the state is
@@ -26,6 +27,7 @@ pub mod probe;
 pub mod program;
 pub mod registry;
 pub mod replay;
+pub mod suite;
 pub mod validate;
 
 mod compare;

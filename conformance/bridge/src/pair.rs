@@ -20,6 +20,8 @@ pub struct Pair<'a, M: Mapping> {
     world: &'a World,
     state: State,
     nodes: Vec<Node<M>>,
+    /// The nodes at the beginning.
+    begun: Vec<Node<M>>,
     actions: Vec<Action>,
 }
 
@@ -32,10 +34,18 @@ impl<'a, M: Mapping> Pair<'a, M> {
         let group = group(mapping, world)?;
         Ok(match beginning(&group, world)? {
             Ok(nodes) => {
-                Ok(Pair { group, world, state: world.initial(), nodes, actions: Vec::new() })
+                let (state, begun) = (world.initial(), nodes.clone());
+                Ok(Pair { group, world, state, nodes, begun, actions: Vec::new() })
             }
             Err(unsettled) => Err(Box::new(Divergence::before(mapping, world, unsettled))),
         })
+    }
+
+    /// Goes back to the beginning of the world.
+    pub fn restart(&mut self) {
+        self.state = self.world.initial();
+        self.nodes.clone_from(&self.begun);
+        self.actions.clear();
     }
 
     /// Returns the model's state.

@@ -5,6 +5,7 @@ use crate::error::Error;
 use crate::lockstep::{Outcome, lockstep};
 use crate::mapping::Mapping;
 use crate::replay::{Replayed, replay};
+use crate::suite::{self, Ran, Suite};
 use crate::validate::{Log, Options, Outcome as Validated, validate};
 use bellwether_engine::check::{Limits, Progress};
 use bellwether_engine::protocol::{Protocol as Specification, variant_name};
@@ -38,6 +39,31 @@ pub trait AnyMapping: Sync {
     /// # Errors
     /// If nothing can be compared.
     fn replay(&self, trace: &Trace) -> Result<Replayed, Error>;
+
+    /// Finds executions that together take every transition of the world of these rules in
+    /// `scenario`: see [`suite::find`].
+    ///
+    /// # Errors
+    /// If nothing can be compared.
+    fn suite(
+        &self,
+        scenario: Scenario,
+        threads: usize,
+        limits: &Limits,
+        on_progress: &mut (dyn FnMut(Progress) + Send),
+    ) -> anyhow::Result<Suite>;
+
+    /// Drives the program through every execution of a suite: see [`suite::run`].
+    ///
+    /// # Errors
+    /// If nothing can be compared.
+    fn run(
+        &self,
+        suite: &Suite,
+        threads: usize,
+        limits: &Limits,
+        on_execution: &(dyn Fn(usize) + Sync),
+    ) -> Result<Ran, Error>;
 
     /// Judges the logs of nodes that ran: see [`validate`].
     ///
@@ -89,6 +115,27 @@ impl<M: Mapping + Sync> AnyMapping for M {
 
     fn replay(&self, trace: &Trace) -> Result<Replayed, Error> {
         replay(self, trace)
+    }
+
+    fn suite(
+        &self,
+        scenario: Scenario,
+        threads: usize,
+        limits: &Limits,
+        on_progress: &mut (dyn FnMut(Progress) + Send),
+    ) -> anyhow::Result<Suite> {
+        let world = World::new(M::RULES, scenario)?;
+        Ok(suite::find(self, &world, threads, limits, on_progress)?)
+    }
+
+    fn run(
+        &self,
+        suite: &Suite,
+        threads: usize,
+        limits: &Limits,
+        on_execution: &(dyn Fn(usize) + Sync),
+    ) -> Result<Ran, Error> {
+        suite::run(self, suite, threads, limits, on_execution)
     }
 
     fn validate(&self, logs: Vec<Log>, options: Options) -> Result<Validated, Error> {

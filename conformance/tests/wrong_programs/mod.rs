@@ -7,10 +7,13 @@
 mod wrong;
 
 use bellwether_conformance::divergence::{Divergence, Kind};
+use bellwether_conformance::mapping::Mapping as _;
 use bellwether_conformance::mapping::bully::BullyMapping;
 use bellwether_conformance::replay::replay;
+use bellwether_conformance::suite::{Ran, Suite, find, run};
+use bellwether_model::check::Limits;
 use bellwether_model::trace::Trace;
-use bellwether_model::world::{Faults, Scenario, Start};
+use bellwether_model::world::{Faults, Scenario, Start, World};
 use wrong::{Mistake, Wrong};
 
 use crate::compared;
@@ -68,6 +71,40 @@ fn a_difference_is_told_drawn_and_saved_and_the_replay_shows_it_again() {
     assert_eq!(again.divergence, Some(found));
     let healthy = replay(&wrong(Mistake::None), &trace).expect("comparable");
     assert_eq!(healthy.divergence, None);
+}
+
+/// What the executions of a suite show of this program.
+fn ran(suite: &Suite, mistake: Mistake, threads: usize) -> Ran {
+    let ran = run(&wrong(mistake), suite, threads, &Limits::NONE, &|_| {}).expect("comparable");
+    Ran { seconds: 0.0, ..ran }
+}
+
+#[test]
+fn a_suite_catches_what_its_executions_show() {
+    let world = World::new(BullyMapping::RULES, scenario()).expect("possible");
+    let suite = find(&BullyMapping, &world, 1, &Limits::NONE, &mut |_| {}).expect("comparable");
+    let healthy = ran(&suite, Mistake::None, 2);
+    assert_eq!(healthy.divergence, None);
+    assert_eq!((healthy.executions, healthy.steps), (suite.len() as u64, suite.summary().steps));
+    let mistakes = [
+        Mistake::IgnoresOk,
+        Mistake::KeepsElectionTimer,
+        Mistake::AnnouncesToAll,
+        Mistake::OkLast,
+        Mistake::NoRestart,
+        Mistake::EventFirst,
+        Mistake::NoEvents,
+        Mistake::NeverWakes,
+    ];
+    for mistake in mistakes {
+        let caught = ran(&suite, mistake, 1);
+        assert_eq!(caught, ran(&suite, mistake, 3), "{mistake:?}: as many threads as one likes");
+        let found = caught.divergence.unwrap_or_else(|| panic!("{mistake:?} is not caught"));
+        if found.step > 0 {
+            let again = replay(&wrong(mistake), &found.trace).expect("comparable");
+            assert_eq!(again.divergence, Some(found), "{mistake:?}");
+        }
+    }
 }
 
 #[test]

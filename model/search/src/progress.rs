@@ -51,6 +51,8 @@ pub enum Phase {
     Liveness(&'static str),
     /// What executions cost at most is computed.
     Bounds,
+    /// Executions that take every transition are looked for.
+    Executions,
 }
 
 impl fmt::Display for Phase {
@@ -62,6 +64,7 @@ impl fmt::Display for Phase {
             Phase::Counterexamples => f.write_str("counterexamples"),
             Phase::Liveness(property) => write!(f, "liveness of {property}"),
             Phase::Bounds => f.write_str("bounds"),
+            Phase::Executions => f.write_str("executions"),
         }
     }
 }

@@ -62,23 +62,29 @@ pub(super) fn run(mappings: Mappings, args: &LockstepArgs) -> anyhow::Result<Exi
     args.walk(mappings.find(args.protocol.as_deref(), args.variant.as_deref())?)
 }
 
+/// The world that the flags ask for, if model and program can be compared in it.
+pub(super) fn scenario(world: &WorldArgs) -> Result<Scenario, UsageError> {
+    world.refuse_clock(NO_CLOCK)?;
+    world.change_something()?;
+    world.change_what_happens()?;
+    let scenario = world.scenario()?;
+    if scenario.symmetry == Symmetry::Concrete {
+        let why = "the comparison knows no other world; leave it out";
+        return Err(UsageError::no_effect("--symmetry concrete", why));
+    }
+    Ok(scenario)
+}
+
 impl LockstepArgs {
     pub(super) fn walk(&self, mapping: &dyn AnyMapping) -> anyhow::Result<Exit> {
         if let Some(out) = &self.out {
             writable(out)?;
         }
-        self.world.refuse_clock(NO_CLOCK)?;
-        self.world.change_something()?;
-        self.world.change_what_happens()?;
         if self.limits.threads.is_some() {
             let why = "one thread compares, and another counts; leave it out";
             return Err(UsageError::no_effect("--threads", why).into());
         }
-        let scenario = self.world.scenario()?;
-        if scenario.symmetry == Symmetry::Concrete {
-            let why = "the comparison knows no other world; leave it out";
-            return Err(UsageError::no_effect("--symmetry concrete", why).into());
-        }
+        let scenario = scenario(&self.world)?;
         let bar = self.progress.bar(self.json);
         let walked = mapping.lockstep(scenario, &self.limits.limits(), &mut |phase, p| {
             bar.tell(&format!("{phase}: "), Event::Progress(p));

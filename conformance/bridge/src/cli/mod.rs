@@ -4,6 +4,7 @@ mod completions;
 mod list;
 mod lockstep;
 mod replay;
+mod suite;
 mod validate;
 
 use crate::error::Error;
@@ -52,6 +53,8 @@ enum Command {
     Lockstep(Box<lockstep::LockstepArgs>),
     /// Drive the program through a saved trace of the model, and compare every step
     Replay(replay::ReplayArgs),
+    /// Find few executions that take every transition of a bounded world, and take them in both
+    Suite(Box<suite::SuiteArgs>),
     /// Judge the logs of nodes that ran by the model
     Validate(validate::ValidateArgs),
     /// Show the protocols that have a mapping, and the rules that their programs implement
@@ -68,6 +71,7 @@ fn command(name: &'static str, registry: Registry) -> Clap {
         None => command,
     };
     let command = Cli::command().name(name).mut_subcommands(named);
+    let command = command.mut_subcommand("suite", offered_to_all);
     with_durations(command.mut_subcommand("lockstep", offered), registry)
 }
 
@@ -77,11 +81,15 @@ fn called_again(name: &str) -> String {
     called(name, &format!("-p {package}"))
 }
 
-/// What `lockstep` offers of the flags of worlds: none of those with a clock, one thread, and no
-/// symmetry, because a program calls everything by its own names.
+/// What `lockstep` offers of the flags of worlds: one thread besides.
 fn offered(command: Clap) -> Clap {
-    let command = without_clock(command).mut_arg("threads", |arg| arg.hide(true));
-    command.mut_arg("symmetry", |arg| arg.hide(true))
+    offered_to_all(command).mut_arg("threads", |arg| arg.hide(true))
+}
+
+/// What every comparison offers of the flags of worlds: none of those with a clock, and no
+/// symmetry, because a program calls everything by its own names.
+fn offered_to_all(command: Clap) -> Clap {
+    without_clock(command).mut_arg("symmetry", |arg| arg.hide(true))
 }
 
 /// What the help says of one protocol.
@@ -115,6 +123,7 @@ pub fn main(name: &'static str, mappings: Mappings, registry: Registry) -> ExitC
     ends(match cli.command {
         Command::Lockstep(args) => lockstep::run(mappings, &args),
         Command::Replay(args) => replay::run(mappings, &args),
+        Command::Suite(args) => suite::run(mappings, &args),
         Command::Validate(args) => validate::run(mappings, &args),
         Command::List(args) => list::run(mappings, &args),
         Command::Completions(args) => completions::run(command(name, registry), &args),

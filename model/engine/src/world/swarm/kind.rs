@@ -110,9 +110,10 @@ impl Kind {
     }
 }
 
-/// The process to which an action happens, if it is one: the receiver of a message that is
+/// Returns the process to which an action happens, if it is one: the receiver of a message that is
 /// delivered, lost or doubled.
-pub(super) fn concerned(action: &Action) -> Option<Id> {
+#[must_use]
+pub fn concerned(action: &Action) -> Option<Id> {
     match *action {
         Action::Deliver(e) | Action::Lose(e) | Action::Duplicate(e) => Some(e.to),
         Action::Expire { id, .. }

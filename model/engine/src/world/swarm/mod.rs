@@ -15,7 +15,7 @@ mod sketch;
 mod walk;
 
 pub use coverage::{Coverage, Taken};
-pub use kind::Kind;
+pub use kind::{Kind, concerned};
 pub use sketch::Sketch;
 pub use walk::{Plan, Walk};
 
