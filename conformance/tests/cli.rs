@@ -160,7 +160,7 @@ fn a_suite_is_found_saved_and_run() {
     bellwether().args(world).args(saves).arg(dir.path()).assert().code(0).stderr("").stdout(
         says("bully, recommended: a suite for model and program\n3 nodes, converged start")
             .and(says("transitions: 1,841\n"))
-            .and(says("deliver ELECTION"))
+            .and(says("deliver election"))
             .and(says("Saved: 3 executions in"))
             .and(says("The program conforms to each execution")),
     );

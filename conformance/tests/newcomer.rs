@@ -24,7 +24,11 @@ const BLOCKS: &[(&str, &str, How)] = &[
     ("docs/ci.md", "#!/usr/bin/env bash", Runs),
     ("docs/ci.md", "cargo run -p bellwether-conformance --example mutants", Not(LONG)),
     ("docs/ci.md", "target/release/bellwether-conformance lockstep", Runs),
-    ("docs/conformance.md", "python3 examples/clients/bully_log.py out", Runs),
+    (
+        "docs/conformance.md",
+        "python3 examples/clients/bully_log.py out",
+        Not("it needs Python; tests/validate/files.rs"),
+    ),
     (
         "docs/conformance.md",
         "target/release/bellwether-conformance validate",

@@ -12,6 +12,7 @@ const LINES: &[(&str, i32)] = &[
     ("lockstep bully --nodes 4 --recoveries 1 --max-states 1000", 3),
     ("lockstep bully --nodes 4 --recoveries 1 --max-states 1000 --json", 3),
     ("replay nothing", 2),
+    ("validate nothing", 2),
     ("suite bully", 0),
     ("suite bully --no-run --json", 0),
     ("suite buly", 2),
@@ -35,9 +36,10 @@ fn no_reader_and_no_room_makes_another_status() {
     let wrong = LINES.iter().flat_map(|&line| other_statuses(program, line, 2));
     let wrong: Vec<String> = wrong.collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    // That of `replay` is in `diverges.rs`: what the model has saved, the right program does.
+    // That of `replay` is in `diverges.rs`: what the model has saved, the right program does. That of
+    // `validate` is in `validate/files.rs`.
     let without = without_verdict(&mut program(), LINES);
-    assert_eq!(without, ["replay", "list", "completions", "help"]);
+    assert_eq!(without, ["replay", "validate", "list", "completions", "help"]);
 }
 
 /// A macro that panics when it cannot print takes the status of a verdict away. Only what finds

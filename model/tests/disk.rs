@@ -244,6 +244,9 @@ fn a_file_that_is_not_as_it_was_written_is_refused() {
     assert_eq!(found(&report), found(&check(&world(), None, Limits::NONE).expect("it ends")));
 }
 
+/// A change of what a search was asked.
+type Change = fn(&mut [Property]);
+
 #[test]
 fn only_the_same_search_goes_on() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -254,7 +257,7 @@ fn only_the_same_search_goes_on() {
     let told = refused(folder.path(), &other, true).to_string();
     assert!(told.contains(" is another one: its properties is "), "{told}");
     // Another version may mean something else by the same names.
-    let changes: [(fn(&mut [Property]), &str); 3] = [
+    let changes: [(Change, &str); 3] = [
         (|asked| asked[0].formula = "□ true", "its questions formulas is "),
         (
             |asked| asked.iter_mut().for_each(|property| property.premise = None),

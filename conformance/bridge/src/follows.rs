@@ -13,19 +13,27 @@ pub(crate) struct ExpectedRun<M: Mapping> {
     pub(crate) effects: Effects<M::Spec>,
     /// What the program must tell of each.
     pub(crate) told: Vec<ExpectedReport>,
+    /// The rules by which it follows.
+    rules: M::Spec,
 }
 
 impl<M: Mapping> Clone for ExpectedRun<M> {
     fn clone(&self) -> Self {
         let (effects, told) = (self.effects.clone(), self.told.clone());
-        ExpectedRun { view: self.view, effects, told }
+        ExpectedRun { view: self.view, effects, told, rules: self.rules }
     }
 }
 
 impl<M: Mapping> ExpectedRun<M> {
     /// Nothing has happened yet to a process that is this.
     pub(crate) fn nothing(view: &NodeView<M::Spec>) -> Self {
-        ExpectedRun { view: *view, effects: Effects::<M::Spec>::new(), told: Vec::new() }
+        Self::by(M::RULES, view)
+    }
+
+    /// The same, by other rules.
+    pub(crate) fn by(rules: M::Spec, view: &NodeView<M::Spec>) -> Self {
+        let (effects, told) = (Effects::<M::Spec>::new(), Vec::new());
+        ExpectedRun { view: *view, effects, told, rules }
     }
 
     /// The same, to be compared.
@@ -41,10 +49,11 @@ impl<M: Mapping> ExpectedRun<M> {
             SpecEvent::Expire(timer) => before.timers = before.timers.without::<M::Spec>(timer),
             SpecEvent::Boot | SpecEvent::Receive { .. } | SpecEvent::Crash => {}
         }
+        let rules = self.rules;
         let (after, effects) = alone(group, id, &before, |process| match happening {
-            SpecEvent::Boot => M::RULES.recover(process),
-            SpecEvent::Receive { from, message } => M::RULES.receive(process, from, message),
-            SpecEvent::Expire(timer) => M::RULES.expire(process, timer),
+            SpecEvent::Boot => rules.recover(process),
+            SpecEvent::Receive { from, message } => rules.receive(process, from, message),
+            SpecEvent::Expire(timer) => rules.expire(process, timer),
             SpecEvent::Crash => {}
         });
         self.told.push(ExpectedReport::of(group, id, &before, happening, &after.process));

@@ -58,6 +58,11 @@ pub trait Mapping {
     /// messages or durable data have such numbers.
     const COUNTERS: Counters<Self> = Counters::NONE;
 
+    /// The rules by which the [logs](crate::validate) of nodes that ran are judged, until one is
+    /// [asked](Mapping::when_asked) for something. To be given where the specification keeps what
+    /// matters to such nodes only in a world in which something is asked.
+    const LOG_RULES: Self::Spec = Self::RULES;
+
     /// Returns a node that has not booted, with what it kept through its last crash. The highest
     /// members are the [services](bellwether_engine::protocol::Services), if there are any.
     ///
@@ -137,6 +142,14 @@ pub trait Mapping {
     fn asks(&self, timer: SpecTimer<Self>) -> Option<Request> {
         let _ = timer;
         None
+    }
+
+    /// Returns the rules by which a node that ran is judged once it is asked for this, and the
+    /// timer that stands for it. `None` if the specification does not know such a request.
+    fn when_asked(&self, request: Request) -> Option<(Self::Spec, SpecTimer<Self>)> {
+        let timers = Self::Spec::TIMERS.iter().map(|row| row.timer);
+        let timer = timers.into_iter().find(|timer| self.asks(*timer) == Some(request))?;
+        Some((Self::LOG_RULES, timer))
     }
 
     /// Returns what happens to a node when the specification's `timer` expires, where that stands

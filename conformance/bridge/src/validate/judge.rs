@@ -63,6 +63,8 @@ struct Told {
 pub(super) struct Judge<'a, M: Mapping, V: Vocabulary<M>> {
     group: &'a Group<'a, M>,
     id: Id,
+    /// The rules of the specification that hold for it.
+    rules: M::Spec,
     pub(super) view: NodeView<M::Spec>,
     /// Why it is not judged now.
     pub(super) doubt: Option<Doubt>,
@@ -104,6 +106,7 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Judge<'a, M, V> {
         Judge {
             group,
             id,
+            rules: M::LOG_RULES,
             view: down(),
             doubt: None,
             numbers: Numbers::new::<M>(),
@@ -213,7 +216,7 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Judge<'a, M, V> {
         if self.is_late(step, happening, armed)? {
             return Ok(());
         }
-        let mut run = ExpectedRun::nothing(&self.view);
+        let mut run = ExpectedRun::by(self.rules, &self.view);
         match (happening, nothing) {
             (Some(happening), _) => run.happens(self.group, self.id, happening),
             (None, report) => run.told.push(report),
@@ -307,8 +310,9 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Judge<'a, M, V> {
             return Some(None);
         }
         self.fit = false;
-        let asks = |timer: &_| mapping.asks(*timer) == Some(request);
-        self.view.timers.iter::<M::Spec>().find(asks).map(|timer| Some(SpecEvent::Expire(timer)))
+        let (rules, timer) = mapping.when_asked(request)?;
+        self.rules = rules;
+        Some(Some(SpecEvent::Expire(timer)))
     }
 
     /// The specification's timer that was met with this name.
@@ -369,7 +373,7 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Judge<'a, M, V> {
             kept => format!("; on stable storage: {kept}"),
         };
         let before = format!("{}{stable}{}", plain(process), self.numbers.words());
-        Differs { found, before, would, rules: values(&M::RULES, names) }
+        Differs { found, before, would, rules: values(&self.rules, names) }
     }
 }
 

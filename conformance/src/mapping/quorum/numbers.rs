@@ -96,7 +96,7 @@ fn after_leading<V: Variant>(
     stable: &spec::Stable,
     timers: Timers,
 ) -> Option<spec::Process> {
-    if V::HANDS_OVER || !matches!(V::RULES.lists, spec::Lists::One) {
+    if !matches!(V::RULES.lists, spec::Lists::One) {
         return None;
     }
     let promises = timers.contains::<spec::Quorum>(spec::Timer::Promise);

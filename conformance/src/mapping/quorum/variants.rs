@@ -11,6 +11,9 @@ use std::time::Duration;
 pub trait Variant: Copy + Debug + Default {
     /// The rules of the specification.
     const RULES: spec::Quorum;
+    /// The rules by which logs are judged. Some process can be next in every group that runs: a
+    /// leader that leaves hands over.
+    const LOG_RULES: spec::Quorum = Self::RULES;
     /// Whether a higher node takes over.
     const PREEMPTION: program::Preemption = program::Preemption::Never;
     /// What the first leader is asked, if anything. It is asked nothing from a cold start.
@@ -81,6 +84,7 @@ pub(super) const AWAY: Duration = Duration::from_secs(7);
 
 impl Variant for Recommended {
     const RULES: spec::Quorum = RECOMMENDED;
+    const LOG_RULES: spec::Quorum = spec::Quorum { transfer: Some(Id::at(0)), ..RECOMMENDED };
 }
 
 impl Variant for Preemptive {

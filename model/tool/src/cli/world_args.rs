@@ -101,7 +101,8 @@ pub struct WorldArgs {
 
     /// At most this many messages in flight from one process to another; fuller states are not
     /// searched; 'none' for no bound [default: none; unless the network is 'set', 3 with unbounded
-    /// losses and 2 with asynchronous timing, --delay unbounded, or cuts in a world without a clock]
+    /// losses, and 2 with asynchronous timing, --delay unbounded, or cuts in a world without a
+    /// clock]
     #[arg(long, value_name = "K", help_heading = "Network",
           value_parser = capacity, allow_negative_numbers = true)]
     pub capacity: Option<Capacity>,

@@ -17,6 +17,8 @@ impl<M: Mapping, V: Vocabulary<M>> Judge<'_, M, V> {
         self.killed = !self.ended && !self.whole;
         self.ended = false;
         self.fit = true;
+        self.rules = M::LOG_RULES;
+        self.owed = None;
         self.doubt = None;
         self.told = super::Told::default();
         let stable = self.view.stable;
@@ -51,7 +53,7 @@ impl<M: Mapping, V: Vocabulary<M>> Judge<'_, M, V> {
             self.doubt = Some(TOO_LARGE);
         }
         let nodes = self.group.size - M::Spec::OPTIONS.services.count;
-        let lives = !(M::Spec::OPTIONS.services.crash)(&M::RULES);
+        let lives = !(M::Spec::OPTIONS.services.crash)(&self.rules);
         if self.id.index() >= nodes && lives && self.incarnations > 1 {
             self.doubt = Some(SERVICE);
         }

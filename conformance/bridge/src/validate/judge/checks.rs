@@ -95,7 +95,7 @@ impl<M: Mapping, V: Vocabulary<M>> Judge<'_, M, V> {
                 Armed::Told(armed) => armed == compared(self.group.mapping, left),
                 Armed::Untold => true,
             };
-            let mut run = ExpectedRun::nothing(&self.view);
+            let mut run = ExpectedRun::by(self.rules, &self.view);
             run.happens(self.group, self.id, SpecEvent::Expire(expired));
             if step.out.is_empty() && told && !run.effects.is_empty() {
                 self.view.timers = left;
