@@ -36,8 +36,8 @@ fn no_reader_and_no_room_makes_another_status() {
     let wrong = LINES.iter().flat_map(|&line| other_statuses(program, line, 2));
     let wrong: Vec<String> = wrong.collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    // That of `replay` is in `diverges.rs`: what the model has saved, the right program does. That of
-    // `validate` is in `validate/files.rs`.
+    // That of `replay` is in `diverges.rs`: what the model has saved, the right program does. That
+    // of `validate` is in `validate/files.rs`.
     let without = without_verdict(&mut program(), LINES);
     assert_eq!(without, ["replay", "validate", "list", "completions", "help"]);
 }

@@ -121,7 +121,7 @@ proptest! {
         let words = typed.split_whitespace().map(|word| word.trim_matches('\''));
         let line = <Line as clap::Parser>::try_parse_from(std::iter::once("check").chain(words));
         let read = line.expect("it is understood").world.scenario_with(scenario.timing);
-        // Nobody recovers more often than somebody crashes.
+        // There are no more recoveries than crashes.
         let of = |&Scenario { mut faults, capacity, missing, .. }: &Scenario| {
             faults.recoveries = faults.recoveries.min(faults.crashes);
             (faults, capacity, missing)
