@@ -412,24 +412,7 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
     }
 
     fn when_asked(&self, request: Request) -> Option<(spec::Quorum, spec::Timer)> {
-        let to = |to: Option<NodeId>| match to.map(process_id) {
-            Some(None) => None,
-            known => Some(known.flatten()),
-        };
-        let rules = match request {
-            Request::Transfer(next) => spec::Quorum { transfer: to(Some(next))?, ..V::LOG_RULES },
-            Request::Yield(next @ Some(_)) => {
-                spec::Quorum { transfer: to(next)?, absent: spec::Absent::Yields, ..V::LOG_RULES }
-            }
-            Request::StepDown(next, _) => spec::Quorum {
-                transfer: to(next)?,
-                step_down: true,
-                absent: spec::Absent::Yields,
-                ..V::LOG_RULES
-            },
-            Request::Yield(None) | Request::Healthy(_) => return None,
-        };
-        Some((rules, spec::Timer::Request))
+        Some((variants::when_asked::<V>(request)?, spec::Timer::Request))
     }
 
     fn asks(&self, timer: spec::Timer) -> Option<Request> {

@@ -1,6 +1,7 @@
 //! What the program is configured for and asked in each comparison, and the rules of the
 //! specification that this stands for.
 
+use crate::mapping::process_id;
 use bellwether_core::protocol::quorum as program;
 use bellwether_core::protocol::{NodeId, Request};
 use bellwether_model::protocol::{Id, quorum as spec};
@@ -21,6 +22,22 @@ pub trait Variant: Copy + Debug + Default {
     /// Whether a process can be next.
     const HANDS_OVER: bool = Self::RULES.transfer.is_some()
         || !matches!(Self::RULES.preemption, spec::Preemption::Never);
+}
+
+/// The rules by which the log of a node is judged once it is asked for this; `None` if the
+/// specification does not know it.
+pub(super) fn when_asked<V: Variant>(request: Request) -> Option<spec::Quorum> {
+    let to = |next: NodeId| process_id(next).map(Some);
+    let yields = spec::Quorum { absent: spec::Absent::Yields, ..V::LOG_RULES };
+    Some(match request {
+        Request::Transfer(next) => spec::Quorum { transfer: to(next)?, ..V::LOG_RULES },
+        Request::Yield(Some(next)) => spec::Quorum { transfer: to(next)?, ..yields },
+        Request::StepDown(next, _) => {
+            let transfer = next.map_or(Some(None), to)?;
+            spec::Quorum { transfer, step_down: true, ..yields }
+        }
+        Request::Yield(None) | Request::Healthy(_) => return None,
+    })
 }
 
 /// The recommended rules.
