@@ -160,8 +160,8 @@ fn every_long_command_ends_on_a_signal() {
 
 #[test]
 fn the_memory_limit_is_kept_as_the_system_counts() {
-    const LIMIT: u64 = 256 << 20;
-    let mut search = start(&format!("{ENDLESS} --memory 256M"));
+    const LIMIT: u64 = 128 << 20;
+    let mut search = start(&format!("{ENDLESS} --memory 128M"));
     let mut most = 0;
     search.ends(|child| most = most.max(peak(child)));
     let (status, [said, _]) = search.said();
