@@ -122,6 +122,58 @@ fn more_rounds_at_once_than_the_specification_has_are_no_false_alarm() {
 }
 
 #[test]
+fn nodes_that_stand_still_are_no_false_alarm_and_a_lease_must_end_then() {
+    let (mut late, mut refused) = (0, 0);
+    for seed in 0..50 {
+        let faults = Faults { pauses: 2, ..Faults::SOME };
+        let logs = quorums(seed, (faults, true), 800, None);
+        accepted(&QUORUM, &logs, WHOLE);
+        let Some(leads_on) = without_the_end(&logs) else { continue };
+        late += 1;
+        refused += u32::from(is_refused(&QUORUM, &leads_on));
+    }
+    assert!(late > 10, "in only {late} runs a round was due when the lease was over");
+    assert_eq!(refused, late);
+}
+
+/// The logs in which a lease does not end after another timer has expired in vain for it, and a
+/// message arrives next.
+fn without_the_end(logs: &[String]) -> Option<Vec<String>> {
+    let mut logs = logs.to_vec();
+    for log in &mut logs {
+        let lines: Vec<&str> = log.lines().collect();
+        let ends = |at: &usize| {
+            let [vain, end] = [lines[*at], lines[at + 1]];
+            vain.contains("{\"expire\":\"Round\",\"after\"") && end.contains("\"expire\":\"Lease\"")
+        };
+        let Some(at) = (0..lines.len() - 1).find(ends) else { continue };
+        let arrives = |line: &&&str| line.contains("\"receive\"");
+        let Some(next) = lines[at + 2..].iter().find(arrives) else { continue };
+        let mut next: serde_json::Value = serde_json::from_str(next).expect("JSON");
+        let vain: serde_json::Value = serde_json::from_str(lines[at]).expect("JSON");
+        next["n"] = (vain["n"].as_u64().expect("a number") + 1).into();
+        *log = format!("{}\n{next}\n", lines[..=at].join("\n"));
+        return Some(logs);
+    }
+    None
+}
+
+#[test]
+fn what_is_asked_of_nodes_is_judged_and_no_false_alarm() {
+    let (mut asked, mut judged, mut not) = (0, 0, 0);
+    for seed in 0..50 {
+        let faults = Faults { requests: 2, ..Faults::SOME };
+        let outcome = accepted(&QUORUM, &quorums(seed, (faults, true), 800, None), WHOLE);
+        asked += outcome.summary.steps.get("request").copied().unwrap_or_default();
+        judged += outcome.summary.judged();
+        not += outcome.summary.not_judged.values().sum::<u64>();
+    }
+    println!("{asked} requests and {judged} steps judged, {not} not");
+    assert!(asked > 100, "only {asked} requests were judged");
+    assert!(judged > not, "{judged} judged, {not} not");
+}
+
+#[test]
 fn numbers_may_be_large() {
     let (epoch, granted_to) = (Epoch::new(1_000_000), NodeId::new(2));
     let durable = quorum::Durable { epoch, granted_to, ..quorum::Durable::default() };

@@ -144,12 +144,19 @@ pub trait Mapping {
         None
     }
 
-    /// Returns the rules by which a node that ran is judged once it is asked for this, and the
-    /// timer that stands for it. `None` if the specification does not know such a request.
-    fn when_asked(&self, request: Request) -> Option<(Self::Spec, SpecTimer<Self>)> {
-        let timers = Self::Spec::TIMERS.iter().map(|row| row.timer);
-        let timer = timers.into_iter().find(|timer| self.asks(*timer) == Some(request))?;
-        Some((Self::LOG_RULES, timer))
+    /// Returns what a request is to this process, in the log of a node that ran.
+    fn when_asked(
+        &self,
+        request: Request,
+        process: &Process<Self>,
+        armed: Timers,
+    ) -> Asked<Self::Spec> {
+        let _ = (process, armed);
+        let mut timers = Self::Spec::TIMERS.iter().map(|row| row.timer);
+        match timers.find(|timer| self.asks(*timer) == Some(request)) {
+            Some(timer) => Asked::Expiry(Self::LOG_RULES, timer),
+            None => Asked::Unknown,
+        }
     }
 
     /// Returns what happens to a node when the specification's `timer` expires, where that stands
@@ -235,6 +242,17 @@ pub trait Mapping {
         let _ = happening;
         &[]
     }
+}
+
+/// What a request is to a process of the model.
+#[derive(Clone, Copy, Debug)]
+pub enum Asked<P: Specification> {
+    /// The specification does not know it.
+    Unknown,
+    /// Nothing follows.
+    Nothing,
+    /// This timer expires, and these rules hold from then on.
+    Expiry(P, P::Timer),
 }
 
 /// An event that happens to a node from outside, and is no input.

@@ -1,11 +1,11 @@
 //! The quorum bully: the recommended rules against the production core, and those with preemption
 //! against the same core, which is configured for it.
 
-use super::{Counters, Mapping, SpecEvent, Step, node_id, process_id};
+use super::{Asked, Counters, Mapping, SpecEvent, Step, node_id, process_id};
 use bellwether_bridge::program::Refusal;
 use bellwether_core::protocol::quorum as program;
 use bellwether_core::protocol::{Input, MemberError, Members, Node, NodeId, Request, Role};
-use bellwether_model::protocol::{Id, Ids, quorum as spec};
+use bellwether_model::protocol::{Id, Ids, Timers, quorum as spec};
 use std::marker::PhantomData;
 use std::time::Duration;
 
@@ -411,8 +411,13 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
         (!counts).then_some("stale")
     }
 
-    fn when_asked(&self, request: Request) -> Option<(spec::Quorum, spec::Timer)> {
-        Some((variants::when_asked::<V>(request)?, spec::Timer::Request))
+    fn when_asked(
+        &self,
+        request: Request,
+        process: &spec::Process,
+        armed: Timers,
+    ) -> Asked<spec::Quorum> {
+        variants::when_asked::<V>(request, process, armed)
     }
 
     fn asks(&self, timer: spec::Timer) -> Option<Request> {

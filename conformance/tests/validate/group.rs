@@ -5,7 +5,7 @@
 //! was durable.
 
 use bellwether_core::protocol::{
-    Core, Epoch, Input, Membership, Node, NodeId, NodeStep, Time, Trigger,
+    Core, Epoch, Input, Membership, Node, NodeId, NodeStep, Request, Time, Trigger,
 };
 use bellwether_core::trace::{
     After, Deed, Entry, FORMAT, Happened, LeaseUntil, Line, Out, Received, Sent, Start, Step,
@@ -39,11 +39,16 @@ pub(crate) struct Faults {
     pub(crate) crashes: usize,
     /// Rather than that a message arrives, time passes.
     pub(crate) delays: usize,
+    /// All nodes stand still, for longer than any timer runs.
+    pub(crate) pauses: usize,
+    /// Something is asked of a node.
+    pub(crate) requests: usize,
 }
 
 impl Faults {
-    pub(crate) const NONE: Faults = Faults { losses: 0, crashes: 0, delays: 10 };
-    pub(crate) const SOME: Faults = Faults { losses: 5, crashes: 1, delays: 20 };
+    pub(crate) const NONE: Faults =
+        Faults { losses: 0, crashes: 0, delays: 10, pauses: 0, requests: 0 };
+    pub(crate) const SOME: Faults = Faults { losses: 5, crashes: 1, delays: 20, ..Faults::NONE };
 }
 
 struct Machine<C: Core> {
@@ -125,6 +130,13 @@ impl<C: Core> Group<C> {
             self.machines[at].node = None;
             return;
         }
+        if self.faults.pauses > 0 && self.random.percent(self.faults.pauses) {
+            self.now += Duration::from_secs(20);
+        }
+        if self.faults.requests > 0 && self.random.percent(self.faults.requests) {
+            let request = self.request();
+            return self.handle(at, Input::Request(request), None);
+        }
         let full: Vec<_> =
             self.links.iter().filter(|(_, link)| !link.is_empty()).map(|(&ends, _)| ends).collect();
         if full.is_empty() || self.random.percent(self.faults.delays) {
@@ -138,6 +150,16 @@ impl<C: Core> Group<C> {
             self.now += Duration::from_micros(50);
             let Received { from, message, .. } = received;
             self.handle(ends.1, Input::Receive { from, message }, Some(received));
+        }
+    }
+
+    /// One that the specification knows.
+    fn request(&mut self) -> Request {
+        let next = self.members[self.random.below(self.members.len())];
+        match self.random.below(3) {
+            0 => Request::Transfer(next),
+            1 => Request::Yield(Some(next)),
+            _ => Request::StepDown(None, Duration::from_secs(1)),
         }
     }
 

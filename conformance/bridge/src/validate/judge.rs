@@ -12,7 +12,7 @@ use super::words::Vocabulary;
 use crate::compare::ExpectedReport;
 use crate::divergence::{Difference, values};
 use crate::follows::ExpectedRun;
-use crate::mapping::{Mapping, SpecEvent, SpecMessage, SpecTimer, Stable, process_id};
+use crate::mapping::{Asked, Mapping, SpecEvent, SpecMessage, SpecTimer, Stable, process_id};
 use crate::node::{Group, NodeView};
 use crate::program::Program as _;
 use bellwether_core::protocol::{NodeId, Request, Role};
@@ -310,9 +310,14 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Judge<'a, M, V> {
             return Some(None);
         }
         self.fit = false;
-        let (rules, timer) = mapping.when_asked(request)?;
-        self.rules = rules;
-        Some(Some(SpecEvent::Expire(timer)))
+        match mapping.when_asked(request, &self.view.process, self.view.timers) {
+            Asked::Unknown => None,
+            Asked::Nothing => Some(None),
+            Asked::Expiry(rules, timer) => {
+                self.rules = rules;
+                Some(Some(SpecEvent::Expire(timer)))
+            }
+        }
     }
 
     /// The specification's timer that was met with this name.

@@ -1,10 +1,10 @@
 //! What the program is configured for and asked in each comparison, and the rules of the
 //! specification that this stands for.
 
-use crate::mapping::process_id;
+use crate::mapping::{Asked, process_id};
 use bellwether_core::protocol::quorum as program;
 use bellwether_core::protocol::{NodeId, Request};
-use bellwether_model::protocol::{Id, quorum as spec};
+use bellwether_model::protocol::{Id, Timers, quorum as spec};
 use std::fmt::Debug;
 use std::time::Duration;
 
@@ -24,20 +24,34 @@ pub trait Variant: Copy + Debug + Default {
         || !matches!(Self::RULES.preemption, spec::Preemption::Never);
 }
 
-/// The rules by which the log of a node is judged once it is asked for this; `None` if the
-/// specification does not know it.
-pub(super) fn when_asked<V: Variant>(request: Request) -> Option<spec::Quorum> {
-    let to = |next: NodeId| process_id(next).map(Some);
+/// What a request is to a process. In the specification something is asked of a leader, and once at
+/// a time; who does not lead is not concerned, unless it is to stay away.
+pub(super) fn when_asked<V: Variant>(
+    request: Request,
+    process: &spec::Process,
+    armed: Timers,
+) -> Asked<spec::Quorum> {
+    let leads = process.role == spec::Role::Leader;
+    let again = process.invited.is_some() || armed.contains::<spec::Quorum>(spec::Timer::Away);
     let yields = spec::Quorum { absent: spec::Absent::Yields, ..V::LOG_RULES };
-    Some(match request {
-        Request::Transfer(next) => spec::Quorum { transfer: to(next)?, ..V::LOG_RULES },
-        Request::Yield(Some(next)) => spec::Quorum { transfer: to(next)?, ..yields },
-        Request::StepDown(next, _) => {
-            let transfer = next.map_or(Some(None), to)?;
-            spec::Quorum { transfer, step_down: true, ..yields }
+    let (rules, next) = match request {
+        Request::Transfer(_) | Request::Yield(_) if !leads => return Asked::Nothing,
+        Request::Transfer(next) => (V::LOG_RULES, Some(next)),
+        Request::Yield(Some(next)) => (yields, Some(next)),
+        Request::StepDown(next, _) if leads => (spec::Quorum { step_down: true, ..yields }, next),
+        Request::Yield(None) | Request::StepDown(..) | Request::Healthy(_) => {
+            return Asked::Unknown;
         }
-        Request::Yield(None) | Request::Healthy(_) => return None,
-    })
+    };
+    let transfer = next.map(process_id);
+    match transfer {
+        _ if again => Asked::Unknown,
+        Some(None) => Asked::Unknown,
+        known => {
+            let transfer = known.flatten();
+            Asked::Expiry(spec::Quorum { transfer, ..rules }, spec::Timer::Request)
+        }
+    }
 }
 
 /// The recommended rules.
