@@ -162,7 +162,8 @@ fn without_the_end(logs: &[String]) -> Option<Vec<String>> {
 fn what_is_asked_of_nodes_is_judged_and_no_false_alarm() {
     let (mut asked, mut judged, mut not) = (0, 0, 0);
     for seed in 0..50 {
-        let faults = Faults { requests: 2, ..Faults::SOME };
+        // A leader stays for long enough that a node which has restarted is asked to take over.
+        let faults = Faults { requests: 3, delays: 10, crashes: 2, ..Faults::SOME };
         let outcome = accepted(&QUORUM, &quorums(seed, (faults, true), 800, None), WHOLE);
         asked += outcome.summary.steps.get("request").copied().unwrap_or_default();
         judged += outcome.summary.judged();
