@@ -256,7 +256,7 @@ macro_rules! tests {
 
 crate::for_each_core!(tests);
 
-/// Whoever reads a slot by what the documentation says of it finds that it is whole.
+/// A program that reads a slot as the documentation says finds that it is whole.
 #[test]
 fn the_checksum_is_that_of_all_other_bytes() {
     let folder = holding(Some(&70_000_u64));

@@ -150,8 +150,8 @@ impl<C: Crashes> Group<C> {
             crashes: 0,
             broken: None,
         };
-        for node in 0..group.hosts.len() {
-            group.push(DELAY * u32::from(group.hosts[node].number), Happening::Starts(node));
+        for node in 0..NODES {
+            group.push(DELAY * u32::from(node), Happening::Starts(usize::from(node)));
         }
         group.push(Self::takes() * 2, Happening::HandsOver);
         group.push(Self::takes() * 4 + later, Happening::Falls);
