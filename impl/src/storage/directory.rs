@@ -15,13 +15,14 @@
 //! synced is on disk. A directory that was emptied, or replaced by an older copy, is not noticed.
 
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
+use std::io::{ErrorKind, Read};
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::files::{self, sync_directory};
 use super::slot::{self, Alien, Content};
 use super::{Damage, Owner, Storage, StorageError};
 
@@ -111,11 +112,8 @@ impl<D> Directory<D> {
     fn write(&self, number: usize, bytes: &[u8]) -> std::io::Result<()> {
         let path = self.slot(number);
         let new = !path.exists();
-        let mut file = OpenOptions::new().write(true).create(true).truncate(false).open(&path)?;
-        file.seek(SeekFrom::Start(0))?;
-        file.write_all(bytes)?;
-        file.set_len(bytes.len() as u64)?;
-        file.sync_all()?;
+        let file = files::write(&path, bytes)?;
+        files::sync(&path, &file)?;
         if new { sync_directory(&self.path) } else { Ok(()) }
     }
 }
@@ -169,12 +167,7 @@ impl<D: Serialize + DeserializeOwned + 'static> Storage<D> for Directory<D> {
 
     fn probe(&mut self) -> Result<(), StorageError> {
         let path = self.path.join(PROBE);
-        let write = || {
-            let mut file =
-                OpenOptions::new().write(true).create(true).truncate(false).open(&path)?;
-            file.write_all(b"?")?;
-            file.sync_all()
-        };
+        let write = || files::sync(&path, &files::write(&path, b"?")?);
         write().map_err(|cause| StorageError::Write { path: path.clone(), cause })
     }
 }
@@ -197,10 +190,4 @@ fn make(path: &Path) -> std::io::Result<()> {
         let above = new.parent().filter(|above| above != &Path::new(""));
         sync_directory(above.unwrap_or(Path::new(".")))
     })
-}
-
-/// Returns when the entries of a directory are on disk.
-fn sync_directory(path: &Path) -> std::io::Result<()> {
-    // Elsewhere a directory cannot be opened as a file, nor need it be.
-    if cfg!(unix) { File::open(path)?.sync_all() } else { Ok(()) }
 }

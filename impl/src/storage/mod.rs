@@ -12,6 +12,7 @@
 
 mod directory;
 mod error;
+mod files;
 mod memory;
 mod slot;
 

@@ -1,5 +1,11 @@
 //! What a storage keeps through whatever happens to its files, and what it says when it cannot.
 
+mod cores;
+mod crashes;
+mod cuts;
+mod group;
+pub(super) mod power;
+
 use std::fs;
 use std::path::Path;
 
