@@ -5,6 +5,7 @@ use bellwether_conformance::mapping::chang_roberts::ChangRobertsMapping;
 use bellwether_conformance::mapping::lease::LeaseMapping;
 use bellwether_conformance::mapping::quorum::{QuorumMapping, Recommended};
 use bellwether_conformance::mapping::{Mapping, ring};
+use bellwether_conformance::report::MOST_LINES;
 use bellwether_conformance::validate::{Log, Options, Outcome, validate};
 use bellwether_core::protocol::chang_roberts::ChangRoberts;
 use bellwether_core::protocol::{Epoch, Members, NodeId, bully, lease, quorum};
@@ -16,6 +17,7 @@ use std::io::Cursor;
 mod edits;
 mod files;
 mod group;
+mod smaller;
 
 /// So that every line counts.
 const WHOLE: Options = Options { duplicates: false, reorder: false, whole: true };
@@ -79,7 +81,7 @@ fn is_refused<M: Mapping>(mapping: &M, logs: &[String]) -> bool {
 fn accepted<M: Mapping>(mapping: &M, logs: &[String], options: Options) -> Outcome {
     let outcome = judge(mapping, logs, options);
     if let Some(rejection) = &outcome.rejection {
-        panic!("{}", rejection.report(false, false));
+        panic!("{}", rejection.report(false));
     }
     assert_eq!(outcome.malformed, []);
     outcome
@@ -272,7 +274,7 @@ fn a_node_that_forgets_its_vote_is_rejected_and_the_field_is_named() {
         let rejection = outcome.rejection.expect("rejected");
         let what: Vec<_> = rejection.differences.iter().map(|d| d.what.as_str()).collect();
         assert!(what.contains(&"epoch") && what.contains(&"granted_to"), "{what:?}");
-        assert!(rejection.report(true, false).lines().count() <= 60);
+        assert!(rejection.report(true).lines().count() <= MOST_LINES);
         found += 1;
     }
     assert!(found > 10, "only {found} runs with a node that starts again after it has voted");

@@ -7,6 +7,7 @@
 use crate::mapping::{Mapping, SpecEvent, SpecMessage};
 use bellwether_engine::protocol::{Protocol as Specification, Timers};
 use bellwether_engine::trace::plain;
+use bellwether_engine::world::Action;
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -158,6 +159,22 @@ pub(crate) fn kind_of(one: &impl Serialize) -> String {
     };
     let kind = name.trim_end_matches(|end: char| end.is_ascii_digit());
     kind.strip_suffix('-').unwrap_or(&name).to_owned()
+}
+
+/// The kind of what an action is about.
+pub(crate) fn about(action: &Action) -> Option<String> {
+    match action {
+        Action::Deliver(e) | Action::Lose(e) | Action::Duplicate(e) => Some(kind_of(&e.message)),
+        Action::Expire { timer, .. } => Some(kind_of(timer)),
+        Action::Crash(_)
+        | Action::Recover(_)
+        | Action::Pause(_)
+        | Action::Resume(_)
+        | Action::Cut(..)
+        | Action::Heal(..)
+        | Action::Jump(..)
+        | Action::Tick => None,
+    }
 }
 
 fn one_more(met: &mut MetCount, probed: bool) {

@@ -2,11 +2,9 @@
 
 use crate::mapping::{Mapping, SpecEvent};
 use bellwether_engine::protocol::{Id, Protocol as Specification};
-use bellwether_engine::trace::{Trace, plain_value};
+use bellwether_engine::trace::{Header, Step, Trace, plain_value};
 use bellwether_engine::world::{Action, World};
-use bellwether_tool::report::{diagram, story};
-use serde::Serialize;
-use serde::ser::{SerializeStruct, Serializer};
+use serde::{Serialize, Serializer};
 use std::fmt;
 
 /// The three kinds of difference.
@@ -100,6 +98,42 @@ impl fmt::Display for Difference {
     }
 }
 
+/// What the model reads in a step where the program goes another way.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Guard {
+    /// The name of what is read: a field of the process, or a rule.
+    pub reads: String,
+    /// The value that the model reads.
+    pub value: String,
+    /// The value with which the model does what the program did.
+    pub as_if: String,
+}
+
+impl fmt::Display for Guard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Guard { reads, value, as_if } = self;
+        write!(f, "{reads} is {value}; the program does what follows from {as_if}")
+    }
+}
+
+/// The place of a divergence in the log of a node that ran.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LogLine {
+    /// The name of the log.
+    pub log: String,
+    /// The number of the line, from 1.
+    pub line: u64,
+}
+
+/// The size of an execution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Size {
+    /// The number of steps.
+    pub steps: usize,
+    /// The number of nodes, services not counted.
+    pub nodes: usize,
+}
+
 /// A node that is not what its process is before anything has happened in the world.
 pub(crate) struct Unsettled {
     /// What happened to it, in words; it differs after the last.
@@ -108,7 +142,8 @@ pub(crate) struct Unsettled {
     pub(crate) differences: Vec<Difference>,
 }
 
-/// The divergence of model and program: where they part, and how they came there.
+/// The divergence of model and program: where they part, and how they came there. It is the same
+/// for an execution of the model that a program takes, and for the logs of nodes that ran.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Divergence {
     /// The kind of the divergence: that of the first of the differences.
@@ -133,6 +168,19 @@ pub struct Divergence {
     /// The execution that leads to a node which reads as the same process, and remembers something
     /// else, if that is what differs.
     pub other: Option<Trace>,
+    /// The place in a log, if that is where the step stands. The trace has the last steps then.
+    pub line: Option<LogLine>,
+    /// The description of what the process was before the step; empty if it is not known.
+    pub before: String,
+    /// What the model does in the step, or nothing if it is not known.
+    pub expected: Vec<String>,
+    /// The guards of the model that are false, by which the program goes on: as far as one value
+    /// or two explain what it did, those that need the fewest first.
+    pub guards: Vec<Guard>,
+    /// The messages that the step depends on, the last first.
+    pub depends: Vec<String>,
+    /// The size of the execution in which this was found, if it was made smaller.
+    pub reduced_from: Option<Size>,
 }
 
 impl Divergence {
@@ -152,16 +200,29 @@ impl Divergence {
             (happened, last.and_then(happening).map(|(_, happening)| happening))
         });
         let names = happening.map_or(&[][..], |happening| mapping.rules(&happening));
+        let trace = Trace::record(world, actions, None);
+        let rules = values(&M::RULES, names);
+        Divergence { happened, probe, rules, ..Divergence::of(differences, trace) }
+    }
+
+    /// They differ in this at the end of a trace. Nothing else is known.
+    fn of(differences: Vec<Difference>, trace: Trace) -> Self {
         Divergence {
             kind: differences.first().map_or(Kind::Different, |d| d.kind),
-            step: actions.len(),
-            happened,
-            probe,
+            step: trace.steps.len(),
+            happened: String::new(),
+            probe: false,
             differences,
-            rules: values(&M::RULES, names),
-            trace: Trace::record(world, actions, None),
+            rules: Vec::new(),
+            trace,
             settling: Vec::new(),
             other: None,
+            line: None,
+            before: String::new(),
+            expected: Vec::new(),
+            guards: Vec::new(),
+            depends: Vec::new(),
+            reduced_from: None,
         }
     }
 
@@ -174,30 +235,35 @@ impl Divergence {
         all
     }
 
-    /// Returns the whole report: what differs, the story of how it came to that, and its diagram.
-    #[must_use]
-    pub fn report(&self, ascii: bool) -> String {
-        let options = diagram::Options { ascii, ..diagram::Options::default() };
-        let mut out = format!("{self}\n");
-        if !self.settling.is_empty() {
-            out.push_str("What happens to the node before the beginning:\n");
-            for (line, number) in self.settling.iter().zip(1..) {
-                out.push_str(&format!("{number:>2}. {line}.\n"));
-            }
-            return out;
+    /// The line of a log is not what follows in the model; with the last steps up to and with it.
+    pub(crate) fn in_log(line: LogLine, differences: Vec<Difference>, trace: Trace) -> Self {
+        Divergence { line: Some(line), ..Divergence::of(differences, trace) }
+    }
+
+    /// Where the two part, in one line.
+    pub(crate) fn heading(&self) -> String {
+        let Divergence { kind, step, happened, .. } = self;
+        if let Some(LogLine { log, line }) = &self.line {
+            return format!("{log}, line {line}: {happened}");
         }
-        out.push_str(&format!("As the model tells it:\n{}", story::tell(&self.trace)));
-        if self.probe {
-            out.push_str(&format!("Then, as in no execution: {}.\n", self.happened));
+        let whose = match kind {
+            Kind::Missing => "the program leaves out what the model does",
+            Kind::Unexpected => "the program does what the model does not",
+            Kind::Different => "the program is not where the model is",
+        };
+        let steps = if *step == 1 { "step" } else { "steps" };
+        match (self.probe, step) {
+            (true, _) => format!("{kind}: {whose}, probed after {step} {steps}: {happened}"),
+            (false, 0) => format!("{kind}: {whose} before the beginning: {happened}"),
+            (false, _) => format!("{kind}: {whose} in step {step}: {happened}"),
         }
-        if self.step > 0 {
-            out.push_str(&format!("\n{}", diagram::draw(&self.trace, options)));
-        }
-        if let Some(other) = &self.other {
-            let (how, drawn) = (story::tell(other), diagram::draw(other, options));
-            out.push_str(&format!("\nThe other execution, to the same process:\n{how}\n{drawn}"));
-        }
-        out
+    }
+
+    /// The rules that decide what follows, in one line.
+    pub(crate) fn rule_words(&self) -> Option<String> {
+        let rules = self.rules.iter().map(|(name, value)| format!("{name} = {value}"));
+        let rules = rules.collect::<Vec<_>>().join(", ");
+        (!rules.is_empty()).then(|| format!("rules that decide this: {rules}"))
     }
 }
 
@@ -210,51 +276,67 @@ pub(crate) fn values(rules: &impl Specification, names: &[&str]) -> Vec<(String,
 
 impl fmt::Display for Divergence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Divergence { kind, step, happened, .. } = self;
-        let whose = match kind {
-            Kind::Missing => "the program leaves out what the model does",
-            Kind::Unexpected => "the program does what the model does not",
-            Kind::Different => "the program is not where the model is",
-        };
-        let steps = if *step == 1 { "step" } else { "steps" };
-        match (self.probe, step) {
-            (true, _) => writeln!(f, "{kind}: {whose}, probed after {step} {steps}: {happened}")?,
-            (false, 0) => writeln!(f, "{kind}: {whose} before the beginning: {happened}")?,
-            (false, _) => writeln!(f, "{kind}: {whose} in step {step}: {happened}")?,
-        }
+        writeln!(f, "{}", self.heading())?;
         for difference in &self.differences {
             writeln!(f, "  {difference}")?;
         }
-        if !self.rules.is_empty() {
-            let rules = self.rules.iter().map(|(name, value)| format!("{name} = {value}"));
-            writeln!(f, "  rules that decide this: {}", rules.collect::<Vec<_>>().join(", "))?;
+        match self.rule_words() {
+            Some(rules) => writeln!(f, "  {rules}"),
+            None => Ok(()),
         }
-        Ok(())
     }
+}
+
+/// A divergence as JSON. In a log there is no world, and the steps are the last ones.
+#[derive(Serialize)]
+struct Json<'a> {
+    kind: Kind,
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    line: Option<&'a LogLine>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    step: Option<usize>,
+    happened: &'a str,
+    probe: bool,
+    differences: &'a [Difference],
+    before: &'a str,
+    expected: &'a [String],
+    guards: &'a [Guard],
+    rules: serde_json::Map<String, serde_json::Value>,
+    depends: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reduced_from: Option<Size>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    header: Option<&'a Header>,
+    steps: &'a [Step],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    settling: Option<&'a [String]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    other_steps: Option<&'a [Step]>,
 }
 
 impl Serialize for Divergence {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let rules: serde_json::Map<String, serde_json::Value> =
-            self.rules.iter().map(|(name, value)| (name.clone(), value.clone().into())).collect();
-        let more = [self.other.is_some(), !self.settling.is_empty()];
-        let fields = 8 + more.into_iter().filter(|&more| more).count();
-        let mut object = serializer.serialize_struct("Divergence", fields)?;
-        object.serialize_field("kind", &self.kind)?;
-        object.serialize_field("step", &self.step)?;
-        object.serialize_field("happened", &self.happened)?;
-        object.serialize_field("probe", &self.probe)?;
-        object.serialize_field("differences", &self.differences)?;
-        object.serialize_field("rules", &rules)?;
-        object.serialize_field("header", &self.trace.header)?;
-        object.serialize_field("steps", &self.trace.steps)?;
-        if !self.settling.is_empty() {
-            object.serialize_field("settling", &self.settling)?;
-        }
-        if let Some(other) = &self.other {
-            object.serialize_field("other_steps", &other.steps)?;
-        }
-        object.end()
+        let rules = self.rules.iter().map(|(name, value)| (name.clone(), value.clone().into()));
+        let in_world = self.line.is_none();
+        let json = Json {
+            kind: self.kind,
+            line: self.line.as_ref(),
+            step: in_world.then_some(self.step),
+            happened: &self.happened,
+            probe: self.probe,
+            differences: &self.differences,
+            before: &self.before,
+            expected: &self.expected,
+            guards: &self.guards,
+            rules: rules.collect(),
+            depends: &self.depends,
+            reduced_from: self.reduced_from,
+            header: in_world.then_some(&self.trace.header),
+            steps: &self.trace.steps,
+            settling: (!self.settling.is_empty()).then_some(&self.settling[..]),
+            other_steps: self.other.as_ref().map(|other| &other.steps[..]),
+        };
+        json.serialize(serializer)
     }
 }
 

@@ -11,7 +11,8 @@
 //! - [`validate`] judges the logs of nodes that ran.
 //!
 //! A difference is a [`Divergence`]: an output is missing, an output is unexpected, or the state is
-//! different. A run that compared nothing is an error, not a success.
+//! different. One report tells of it wherever it was found, and [`reduce`] makes the execution as
+//! small as it can be. A run that compared nothing is an error, not a success.
 //!
 //! This crate knows no protocol: neither those of `bellwether-protocols` nor yours.
 
@@ -25,18 +26,22 @@ pub mod node;
 pub mod pair;
 pub mod probe;
 pub mod program;
+pub mod reduce;
 pub mod registry;
 pub mod replay;
+pub mod report;
 pub mod suite;
 pub mod validate;
 
 mod compare;
 mod error;
 mod follows;
+mod guards;
 mod pool;
 mod remembers;
 mod settle;
 mod step;
+mod why;
 
 pub use coverage::Coverage;
 pub use divergence::{Difference, Divergence, Kind};

@@ -58,6 +58,14 @@ impl<'a, M: Mapping> Pair<'a, M> {
         &self.actions
     }
 
+    pub(crate) fn group(&self) -> &Group<'a, M> {
+        &self.group
+    }
+
+    pub(crate) fn nodes(&self) -> &[Node<M>] {
+        &self.nodes
+    }
+
     /// Takes the step in both; `action` must be enabled.
     ///
     /// # Errors

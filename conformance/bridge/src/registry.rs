@@ -4,6 +4,7 @@
 use crate::error::Error;
 use crate::lockstep::{Outcome, lockstep};
 use crate::mapping::Mapping;
+use crate::reduce::reduce;
 use crate::replay::{Replayed, replay};
 use crate::suite::{self, Ran, Suite};
 use crate::validate::{Log, Options, Outcome as Validated, validate};
@@ -23,7 +24,7 @@ pub trait AnyMapping: Sync {
     fn description(&self) -> Description;
 
     /// Walks the world of these rules in `scenario` and counts it with the model alone: see
-    /// [`lockstep`].
+    /// [`lockstep`]. A divergence is [reduced](reduce).
     ///
     /// # Errors
     /// If nothing can be compared.
@@ -34,7 +35,7 @@ pub trait AnyMapping: Sync {
         on_progress: &mut (dyn FnMut(&'static str, Progress) + Send),
     ) -> anyhow::Result<Outcome>;
 
-    /// Drives the program through a trace: see [`replay`].
+    /// Drives the program through a trace: see [`replay`]. A divergence is [reduced](reduce).
     ///
     /// # Errors
     /// If nothing can be compared.
@@ -53,7 +54,8 @@ pub trait AnyMapping: Sync {
         on_progress: &mut (dyn FnMut(Progress) + Send),
     ) -> anyhow::Result<Suite>;
 
-    /// Drives the program through every execution of a suite: see [`suite::run`].
+    /// Drives the program through every execution of a suite: see [`suite::run`]. A divergence is
+    /// [reduced](reduce).
     ///
     /// # Errors
     /// If nothing can be compared.
@@ -107,6 +109,7 @@ impl<M: Mapping + Sync> AnyMapping for M {
     ) -> anyhow::Result<Outcome> {
         let world = World::new(M::RULES, scenario)?.concrete();
         let mut outcome = lockstep(&world, self, limits, &mut |p| on_progress("comparing", p))?;
+        outcome.divergence = outcome.divergence.map(|found| reduce(self, found));
         outcome
             .summary
             .recount(&world, limits, &mut |p| on_progress("counting the model alone", p))?;
@@ -114,7 +117,9 @@ impl<M: Mapping + Sync> AnyMapping for M {
     }
 
     fn replay(&self, trace: &Trace) -> Result<Replayed, Error> {
-        replay(self, trace)
+        let replayed = replay(self, trace)?;
+        let divergence = replayed.divergence.map(|found| reduce(self, found));
+        Ok(Replayed { divergence, ..replayed })
     }
 
     fn suite(
@@ -135,7 +140,9 @@ impl<M: Mapping + Sync> AnyMapping for M {
         limits: &Limits,
         on_execution: &(dyn Fn(usize) + Sync),
     ) -> Result<Ran, Error> {
-        suite::run(self, suite, threads, limits, on_execution)
+        let ran = suite::run(self, suite, threads, limits, on_execution)?;
+        let divergence = ran.divergence.map(|found| reduce(self, found));
+        Ok(Ran { divergence, ..ran })
     }
 
     fn validate(&self, logs: Vec<Log>, options: Options) -> Result<Validated, Error> {

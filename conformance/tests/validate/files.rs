@@ -40,6 +40,17 @@ fn the_command_accepts_rejects_and_refuses() {
     let object: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!(object["verdict"], "rejected");
     assert!(object["rejection"]["line"].as_u64().is_some_and(|line| line > 1));
+    let small = folder.path().join("small");
+    let reduces = || {
+        let mut command = command(&files);
+        command.arg("--reduce").arg(&small);
+        command
+    };
+    reduces().assert().code(1).stderr("").stdout(says("Saved: ").and(says(" lines of ")));
+    let smaller = fs::read_dir(&small).expect("a folder");
+    let smaller: Vec<_> = smaller.map(|file| file.expect("a file").path()).collect();
+    command(&smaller).assert().code(1).stdout(says("The logs are rejected."));
+    reduces().assert().code(1).stderr(says("cannot write"));
     let mut malformed = logs;
     malformed[1] = malformed[1].replacen("\"n\":5,", "\"n\":five,", 1);
     let files = write(folder.path(), &malformed);

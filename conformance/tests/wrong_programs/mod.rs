@@ -4,6 +4,7 @@
 //! production core, so the program differs from it in that one thing; the wrapper without a
 //! mistake must conform, or it would be the wrapper that is caught.
 
+mod reduced;
 mod wrong;
 
 use bellwether_conformance::divergence::{Divergence, Kind};

@@ -1,6 +1,6 @@
 //! `lockstep`: every transition of a bounded world, in model and program.
 
-use super::{BOLD, CONFORMS, CUT_SHORT, DIVERGES, ERROR, GOOD, save, writable};
+use super::{BOLD, CONFORMS, CUT_SHORT, DIVERGES, ERROR, GOOD, save, told, writable};
 use crate::coverage::MetCount;
 use crate::lockstep::{Outcome, Summary};
 use crate::registry::{AnyMapping, Description, Mappings};
@@ -42,6 +42,10 @@ pub(super) struct LockstepArgs {
     /// Draw with ASCII characters only
     #[arg(long, help_heading = "Output")]
     ascii: bool,
+
+    /// Print all of a difference, and not only 60 lines
+    #[arg(long, help_heading = "Output")]
+    verbose: bool,
 
     #[command(flatten)]
     progress: ProgressArgs,
@@ -159,7 +163,7 @@ impl LockstepArgs {
         }
         if let Some(divergence) = divergence {
             writeln!(out, "\n{ERROR}The program diverges.{ERROR:#}\n")?;
-            write!(out, "{}", divergence.report(self.ascii))?;
+            write!(out, "{}", told(divergence, self.ascii, self.verbose))?;
             if let Some(file) = self.out.as_ref().filter(|_| is_saved) {
                 writeln!(out, "Saved: {}", file.display())?;
             }

@@ -7,6 +7,7 @@ mod replay;
 mod suite;
 mod validate;
 
+use crate::divergence::Divergence;
 use crate::error::Error;
 use crate::mapping::Mapping;
 use crate::registry::{AnyMapping as _, Description, Mappings};
@@ -179,6 +180,11 @@ fn walk_one<M: Mapping + Default + Sync>(flags: &ArgMatches) -> anyhow::Result<E
 fn replay_one<M: Mapping + Default + Sync>(flags: &ArgMatches) -> anyhow::Result<Exit> {
     let args = replay::ReplayArgs::from_arg_matches(flags)?;
     args.replay(&args.trace()?, &M::default())
+}
+
+/// What people read of a difference: all of it, or what fits.
+fn told(divergence: &Divergence, ascii: bool, all: bool) -> String {
+    if all { divergence.full_report(ascii) } else { divergence.report(ascii) }
 }
 
 /// Whether a trace can be saved there, found out before the work rather than after it.

@@ -1,6 +1,6 @@
 //! `replay`: the program, driven through a saved trace.
 
-use super::{CONFORMS, DIVERGES, ERROR, GOOD};
+use super::{CONFORMS, DIVERGES, ERROR, GOOD, told};
 use crate::registry::{AnyMapping, Mappings};
 use crate::replay::Replayed;
 use anyhow::{Context, anyhow};
@@ -26,6 +26,10 @@ pub(super) struct ReplayArgs {
     /// Draw with ASCII characters only
     #[arg(long)]
     ascii: bool,
+
+    /// Print all of a difference, and not only 60 lines
+    #[arg(long)]
+    verbose: bool,
 }
 
 pub(super) fn run(mappings: Mappings, args: &ReplayArgs) -> anyhow::Result<Exit> {
@@ -88,7 +92,7 @@ impl ReplayArgs {
         writeln!(out, "steps compared: {}{rounds}", replayed.steps)?;
         if let Some(divergence) = &replayed.divergence {
             writeln!(out, "\n{ERROR}The program diverges.{ERROR:#}\n")?;
-            write!(out, "{}", divergence.report(self.ascii))?;
+            write!(out, "{}", told(divergence, self.ascii, self.verbose))?;
         } else {
             writeln!(out, "{GOOD}The program conforms to the trace.{GOOD:#}")?;
         }

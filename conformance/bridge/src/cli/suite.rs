@@ -2,7 +2,7 @@
 //! program.
 
 use super::lockstep::scenario;
-use super::{BOLD, CONFORMS, CUT_SHORT, DIVERGES, ERROR, GOOD, save};
+use super::{BOLD, CONFORMS, CUT_SHORT, DIVERGES, ERROR, GOOD, save, told};
 use crate::registry::{AnyMapping, Description, Mappings};
 use crate::suite::{Met, Ran, Suite, Summary};
 use bellwether_engine::check::Event;
@@ -54,6 +54,10 @@ pub(super) struct SuiteArgs {
     /// Draw with ASCII characters only
     #[arg(long, help_heading = "Output")]
     ascii: bool,
+
+    /// Print all of a difference, and not only 60 lines
+    #[arg(long, help_heading = "Output")]
+    verbose: bool,
 
     #[command(flatten)]
     progress: ProgressArgs,
@@ -188,7 +192,7 @@ impl Outcome<'_> {
             writeln!(out, "\n{BOLD}Cut short: {reason}.{BOLD:#} No executions, no claim.")?;
         }
         match &self.ran {
-            Some(ran) => self.print_ran(&mut out, ran, (args.ascii, saved)),
+            Some(ran) => self.print_ran(&mut out, ran, (args, saved)),
             None => Ok(()),
         }
     }
@@ -197,7 +201,7 @@ impl Outcome<'_> {
         &self,
         out: &mut impl Write,
         ran: &Ran,
-        (ascii, saved): (bool, Option<&PathBuf>),
+        (args, saved): (&SuiteArgs, Option<&PathBuf>),
     ) -> anyhow::Result<()> {
         let rate = HumanCount((ran.steps as f64 / ran.seconds.max(1e-9)) as u64);
         let steps = HumanCount(ran.steps);
@@ -206,7 +210,7 @@ impl Outcome<'_> {
         if let (Some(divergence), Some(at)) = (&ran.divergence, ran.diverged) {
             let at = HumanCount(at as u64);
             writeln!(out, "\n{ERROR}The program diverges in execution {at} of {all}.{ERROR:#}\n")?;
-            write!(out, "{}", divergence.report(ascii))?;
+            write!(out, "{}", told(divergence, args.ascii, args.verbose))?;
             if let Some(folder) = saved {
                 writeln!(out, "Saved: {}", folder.join(DIVERGENCE).display())?;
             }

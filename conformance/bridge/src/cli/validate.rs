@@ -1,15 +1,17 @@
 //! `validate`: the logs of nodes that ran, judged by the model.
 
-use super::{BOLD, CONFORMS, DIVERGES, ERROR, GOOD, USAGE};
+use super::{BOLD, CONFORMS, DIVERGES, ERROR, GOOD, USAGE, told};
 use crate::registry::{AnyMapping, Mappings};
-use crate::validate::{Log, Options, Outcome, Summary};
+use crate::validate::{Judge, Log, Options, Outcome, Summary, Text, smaller};
 use anyhow::Context;
 use bellwether_tool::cli::{Exit, text};
 use clap::Args;
 use indicatif::HumanCount;
+use serde::Serialize;
 use serde_json::json;
+use std::fs::{self, File};
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The flags of `validate`.
 #[derive(Debug, Args)]
@@ -43,6 +45,11 @@ pub(super) struct ValidateArgs {
     #[arg(long, help_heading = "Output")]
     ascii: bool,
 
+    /// Save the smallest logs in this folder that are rejected at the same line, for the same
+    /// reason
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    reduce: Option<PathBuf>,
+
     /// Print all of a rejection, and not only 60 lines
     #[arg(long, help_heading = "Output")]
     verbose: bool,
@@ -53,7 +60,18 @@ Examples:
   bellwether-model validate orders-1.ndjson orders-2.ndjson orders-3.ndjson
   bellwether-model validate --duplicates --json logs/*.ndjson";
 
+/// What was saved of logs that are rejected.
+#[derive(Serialize)]
+struct Reduced {
+    logs: usize,
+    lines: usize,
+}
+
 pub(super) fn run(mappings: Mappings, args: &ValidateArgs) -> anyhow::Result<Exit> {
+    if let Some(folder) = &args.reduce {
+        let cannot = || cannot_write(folder);
+        fs::create_dir_all(folder).with_context(cannot)?;
+    }
     let mut logs = Vec::with_capacity(args.logs.len());
     let mut protocol = None;
     for file in &args.logs {
@@ -71,8 +89,14 @@ pub(super) fn run(mappings: Mappings, args: &ValidateArgs) -> anyhow::Result<Exi
 impl ValidateArgs {
     fn judge(&self, logs: Vec<Log>, mapping: &dyn AnyMapping) -> anyhow::Result<Exit> {
         let &ValidateArgs { duplicates, reorder, whole, .. } = self;
-        let outcome = mapping.validate(logs, Options { duplicates, reorder, whole })?;
+        let options = Options { duplicates, reorder, whole };
+        let outcome = mapping.validate(logs, options)?;
         let exit = Exit::with(status(&outcome));
+        let (reduced, saved) = match self.reduced(&outcome, &|logs| mapping.validate(logs, options))
+        {
+            Ok(reduced) => (reduced, Ok(())),
+            Err(error) => (None, Err(error)),
+        };
         let description = mapping.description();
         let (protocol, variant) = (description.protocol, description.variant);
         let told = match self.json {
@@ -84,15 +108,37 @@ impl ValidateArgs {
                     "judged": outcome.summary,
                     "malformed": outcome.malformed,
                     "rejection": outcome.rejection,
+                    "reduced": reduced,
                 }),
                 self.ascii,
             ),
-            false => self.print(&format!("{protocol}, {variant}"), &outcome),
+            false => self.print(&format!("{protocol}, {variant}"), &outcome, reduced.as_ref()),
         };
-        Ok(exit.told(told))
+        Ok(exit.saved(saved).told(told))
     }
 
-    fn print(&self, of: &str, outcome: &Outcome) -> anyhow::Result<()> {
+    /// Saves smaller logs, if that was asked and they are rejected.
+    fn reduced(&self, outcome: &Outcome, judge: Judge<'_>) -> anyhow::Result<Option<Reduced>> {
+        let (Some(rejection), Some(folder)) = (&outcome.rejection, &self.reduce) else {
+            return Ok(None);
+        };
+        let read = |file: &PathBuf| -> anyhow::Result<Text> {
+            let name = file.display().to_string();
+            let text = fs::read(file).with_context(|| format!("cannot read {name} again"))?;
+            Ok(Text::new(name, &text))
+        };
+        let texts = self.logs.iter().map(read).collect::<anyhow::Result<Vec<_>>>()?;
+        let less = smaller(&texts, rejection, judge).context("the logs have changed meanwhile")?;
+        let lines = less.iter().map(|text| text.lines.len()).sum();
+        for (text, number) in less.iter().zip(1..) {
+            let file = folder.join(format!("{number}.ndjson"));
+            let write = || File::create_new(&file)?.write_all(&text.lines.concat());
+            write().with_context(|| cannot_write(&file))?;
+        }
+        Ok(Some(Reduced { logs: less.len(), lines }))
+    }
+
+    fn print(&self, of: &str, outcome: &Outcome, reduced: Option<&Reduced>) -> anyhow::Result<()> {
         let Outcome { summary, rejection, malformed } = outcome;
         let mut out = text::stdout(self.ascii);
         writeln!(out, "{of}: logs and model\n")?;
@@ -102,7 +148,12 @@ impl ValidateArgs {
         }
         if let Some(rejection) = rejection {
             writeln!(out, "\n{ERROR}The logs are rejected.{ERROR:#}\n")?;
-            write!(out, "{}", rejection.report(self.ascii, self.verbose))?;
+            write!(out, "{}", told(rejection, self.ascii, self.verbose))?;
+            if let (Some(Reduced { logs, lines }), Some(folder)) = (reduced, &self.reduce) {
+                let s = if *logs == 1 { "" } else { "s" };
+                let lines = HumanCount(*lines as u64);
+                writeln!(out, "Saved: {lines} lines of {logs} log{s} in {}", folder.display())?;
+            }
         } else if malformed.is_empty() {
             writeln!(
                 out,
@@ -114,6 +165,11 @@ impl ValidateArgs {
         }
         Ok(())
     }
+}
+
+/// What is said where smaller logs cannot be saved.
+fn cannot_write(to: &Path) -> String {
+    format!("cannot write {}; give --reduce a folder that is empty", to.display())
 }
 
 fn status(outcome: &Outcome) -> u8 {

@@ -1,6 +1,6 @@
 //! What kinds of transitions a suite takes.
 
-use crate::coverage::kind_of;
+use crate::coverage::about;
 use bellwether_engine::trace::DOWN;
 use bellwether_engine::world::swarm::{Kind, concerned};
 use bellwether_engine::world::{Action, State};
@@ -37,7 +37,7 @@ impl Tally {
         let mut kinds = BTreeMap::new();
         for ((number, role), count) in self.0 {
             let action = &actions[number as usize];
-            *kinds.entry((Kind::of(action), of(action), role)).or_default() += count;
+            *kinds.entry((Kind::of(action), about(action), role)).or_default() += count;
         }
         let met = |((kind, of, role), transitions): ((Kind, _, _), _)| Met {
             action: kind.name(),
@@ -46,21 +46,5 @@ impl Tally {
             transitions,
         };
         kinds.into_iter().map(met).collect()
-    }
-}
-
-/// The kind of what an action is about.
-fn of(action: &Action) -> Option<String> {
-    match action {
-        Action::Deliver(e) | Action::Lose(e) | Action::Duplicate(e) => Some(kind_of(&e.message)),
-        Action::Expire { timer, .. } => Some(kind_of(timer)),
-        Action::Crash(_)
-        | Action::Recover(_)
-        | Action::Pause(_)
-        | Action::Resume(_)
-        | Action::Cut(..)
-        | Action::Heal(..)
-        | Action::Jump(..)
-        | Action::Tick => None,
     }
 }

@@ -10,15 +10,19 @@ use super::kept::Kept;
 use super::numbers::Numbers;
 use super::words::Vocabulary;
 use crate::compare::ExpectedReport;
-use crate::divergence::{Difference, values};
+use crate::divergence::{Difference, Guard, values};
 use crate::follows::ExpectedRun;
-use crate::mapping::{Asked, Mapping, SpecEvent, SpecMessage, SpecTimer, Stable, process_id};
+use crate::guards::{self, Case, was};
+use crate::mapping::{
+    Asked, Mapping, Process, SpecEvent, SpecMessage, SpecTimer, Stable, process_id,
+};
 use crate::node::{Group, NodeView};
 use crate::program::Program as _;
 use bellwether_core::protocol::{NodeId, Request, Role};
 use bellwether_core::trace::{After, Deed, Happened, Out, Received, Sent, Step};
 use bellwether_engine::protocol::{Effect, Id, Protocol as Specification, Timers};
-use bellwether_engine::trace::{label, plain};
+use bellwether_engine::trace::plain;
+use checks::Armed;
 use rustc_hash::FxHashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -41,6 +45,8 @@ pub(super) struct Differs {
     pub(super) before: String,
     /// What follows in the model.
     pub(super) would: Vec<String>,
+    /// The guards of the model that are false, by which the node goes on.
+    pub(super) guards: Vec<Guard>,
     /// The rules that decide it, with their values.
     pub(super) rules: Vec<(String, String)>,
 }
@@ -228,7 +234,7 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Judge<'a, M, V> {
         }
         let found = self.compare(step, &run, armed);
         if !found.is_empty() {
-            return Err(Box::new(self.differs(found, happening, &run)));
+            return Err(Box::new(self.differs(found, happening, (step, armed), &run)));
         }
         for effect in &run.effects {
             if let Effect::Persist(stable) = *effect
@@ -366,32 +372,21 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Judge<'a, M, V> {
         &self,
         found: Vec<Difference>,
         happening: Option<SpecEvent<M::Spec>>,
+        (step, armed): (&Step<V::Durable, V::Message>, Armed),
         run: &ExpectedRun<M>,
     ) -> Differs {
-        let names = happening.map_or(&[][..], |happening| self.group.mapping.rules(&happening));
-        let mut would: Vec<_> = run.effects.iter().map(words::<M::Spec>).collect();
-        let after = M::Spec::role(&run.view.process);
-        would.push(format!("is {after} then"));
-        let NodeView { process, stable, .. } = &self.view;
-        let stable = match plain(stable).as_str() {
-            "none" => String::new(),
-            kept => format!("; on stable storage: {kept}"),
+        let before = was(&self.view) + &self.numbers.words();
+        let would = guards::does(run);
+        let Some(happening) = happening else {
+            return Differs { found, before, would, ..Differs::default() };
         };
-        let before = format!("{}{stable}{}", plain(process), self.numbers.words());
-        Differs { found, before, would, rules: values(&self.rules, names) }
-    }
-}
-
-/// An effect, in words.
-fn words<P: Specification>(effect: &Effect<P>) -> String {
-    match effect {
-        Effect::Persist(stable) => format!("writes {}", plain(stable)),
-        Effect::Send { to, message } => format!("sends {} to {to}", label(message)),
-        Effect::Arm(timer) => format!("arms {}", plain(timer)),
-        Effect::ArmSince { timer, since } => {
-            format!("arms {} as if it had been when {} was", plain(timer), plain(since))
-        }
-        Effect::Cancel(timer) => format!("cancels {}", plain(timer)),
+        let names = self.group.mapping.rules(&happening);
+        let (group, id, rules, view) = (self.group, self.id, self.rules, &self.view);
+        let case = Case { group, id, rules, view, happening };
+        let agrees =
+            |run: &ExpectedRun<M>, _: &Process<M>| self.compare(step, run, armed).is_empty();
+        let guards = case.guards(&[self.view], &agrees);
+        Differs { found, before, would, guards, rules: values(&self.rules, names) }
     }
 }
 

@@ -26,13 +26,14 @@ mod letters;
 mod lines;
 mod numbers;
 mod recent;
-mod rejection;
 mod run;
+mod smaller;
 mod words;
 
 pub use lines::Log;
-pub use rejection::Rejection;
+pub use smaller::{Judge, Text, smaller};
 
+use crate::divergence::Divergence;
 use crate::error::{Error, Malformed};
 use crate::mapping::Mapping;
 use crate::node::Group;
@@ -62,7 +63,7 @@ pub struct Outcome {
     /// The summary: what was judged, and what was not.
     pub summary: Summary,
     /// The first step that the specification does not allow, if there is one.
-    pub rejection: Option<Box<Rejection>>,
+    pub rejection: Option<Box<Divergence>>,
     /// The places at which logs cannot be read. What comes before them is judged.
     pub malformed: Vec<Malformed>,
 }

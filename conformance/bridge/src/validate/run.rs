@@ -7,10 +7,9 @@ use super::judge::{Differs, Judge};
 use super::letters::{Letter, Letters, Origin};
 use super::lines::Lines;
 use super::recent::{Face, Recents, What, node};
-use super::rejection::Rejection;
 use super::words::Vocabulary;
 use super::{Options, Outcome, Summary, same_group};
-use crate::divergence::Difference;
+use crate::divergence::{Difference, Divergence};
 use crate::error::Malformed;
 use crate::mapping::{Mapping, process_id};
 use crate::node::Group;
@@ -65,7 +64,7 @@ pub(super) struct Run<'a, M: Mapping, V: Vocabulary<M>> {
 
 /// Why a log is not read on.
 enum Stop {
-    Rejected(Box<Rejection>),
+    Rejected(Box<Divergence>),
     Malformed(Malformed),
 }
 
@@ -124,7 +123,7 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Run<'a, M, V> {
         Outcome { summary, rejection, malformed }
     }
 
-    fn read(&mut self) -> Option<Box<Rejection>> {
+    fn read(&mut self) -> Option<Box<Divergence>> {
         loop {
             let (mut moved, mut left) = (false, false);
             for at in 0..self.sources.len() {

@@ -1,14 +1,14 @@
 //! No log can be read on: each waits for a message that no log has sent.
 
 use super::report::happened;
-use super::{Differs, Mapping, Rejection, Run, Vocabulary, node};
-use crate::divergence::Difference;
+use super::{Differs, Mapping, Run, Vocabulary, node};
+use crate::divergence::{Difference, Divergence};
 use bellwether_core::trace::Entry;
 use bellwether_engine::protocol::Id;
 
 impl<M: Mapping, V: Vocabulary<M>> Run<'_, M, V> {
     /// Why not, of the first log that waits.
-    pub(super) fn blocked(&self) -> Option<Box<Rejection>> {
+    pub(super) fn blocked(&self) -> Option<Box<Divergence>> {
         let at = self.sources.iter().position(|source| !source.done)?;
         let (from, id) = self.waits_for(at)?;
         let mut words = format!("{id} of node {}, whose log does not send it before", node(from));

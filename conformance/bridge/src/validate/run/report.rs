@@ -1,6 +1,7 @@
 //! What is told of a line that is rejected.
 
-use super::{Differs, Mapping, Rejection, Run, Stop, Vocabulary, node};
+use super::{Differs, Mapping, Run, Stop, Vocabulary, node};
+use crate::divergence::{Divergence, LogLine};
 use bellwether_core::trace::{Deed, Happened, Received};
 use bellwether_engine::trace::label as label_of;
 
@@ -9,10 +10,18 @@ const STEPS: usize = 12;
 
 impl<M: Mapping, V: Vocabulary<M>> Run<'_, M, V> {
     /// The line that was read last in a log is rejected.
-    pub(super) fn reject(&self, at: usize, happened: String, differs: Differs) -> Box<Rejection> {
+    pub(super) fn reject(&self, at: usize, happened: String, differs: Differs) -> Box<Divergence> {
         let lines = &self.sources[at].lines;
-        let mut rejection = Rejection::new(lines.name(), lines.line(), happened, differs);
-        rejection.steps = Some(self.recents.trace(self.group.mapping, STEPS));
+        let Differs { found, before, would, guards, rules } = differs;
+        let line = LogLine { log: lines.name().to_owned(), line: lines.line() };
+        let mut rejection = Divergence {
+            happened,
+            rules,
+            before,
+            expected: would,
+            guards,
+            ..Divergence::in_log(line, found, self.recents.trace(self.group.mapping, STEPS))
+        };
         if let Some((from, id, line)) = self.arrived {
             let sender = self.sources.iter().find(|source| source.at == from);
             let log = sender.map_or("?", |source| source.lines.name());

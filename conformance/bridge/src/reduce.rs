@@ -1,0 +1,257 @@
+//! A divergence made as small as it can be, before it is shown: fewer steps, fewer nodes, smaller
+//! budgets.
+//!
+//! Steps are left out, first many at once and at last one by one and two by two. What is left is
+//! taken by the model and the program again, from the beginning: a step that cannot happen any more
+//! is left out too, so each candidate is an execution of the model. It counts if it ends in the
+//! same way: with the same kind of difference in the same thing, in a step of the same kind. What
+//! comes of it is locally minimal: no step can be left out of it.
+//!
+//! Of a node that remembers what no process does, two executions are shown, and the walk has found
+//! the shortest of them: these stay as they are.
+
+mod candidates;
+
+use crate::coverage::{Tally, about};
+use crate::divergence::{Divergence, Kind, Size};
+use crate::mapping::Mapping;
+use crate::pair::Pair;
+use crate::probe::{self, WrongAnswer};
+use crate::why::explain;
+use bellwether_engine::world::{Action, Scenario, World};
+use candidates::{Gone, alike, lower_budgets, without_node};
+use std::mem::{Discriminant, discriminant};
+
+/// The most steps that are taken in search of a smaller execution.
+const MOST_STEPS: u64 = 1 << 18;
+/// Of so many steps at most, two are left out at once.
+const PAIRS: usize = 32;
+
+/// Returns the divergence in the smallest execution that was found to show it, and what the model
+/// does there and why. If it does not show again, it is returned as it was found.
+#[must_use]
+pub fn reduce<M: Mapping>(mapping: &M, found: Box<Divergence>) -> Box<Divergence> {
+    let mut reduced = smaller(mapping, &found).unwrap_or(found);
+    explain(mapping, &mut reduced);
+    reduced
+}
+
+/// The divergence in a smaller execution, if there is one.
+fn smaller<M: Mapping>(mapping: &M, found: &Divergence) -> Option<Box<Divergence>> {
+    let two = found.other.is_some() || (found.probe && !found.settling.is_empty());
+    if two || found.line.is_some() {
+        return None;
+    }
+    let world = found.trace.world::<M::Spec>().ok()?.concrete();
+    let actions = found.trace.actions(&world).ok()?;
+    let size = Size { steps: actions.len(), nodes: world.scenario().nodes };
+    let way = Way::of(found, actions.last());
+    let bounded = stays_within(&world, &actions);
+    let mut reducer = Reducer { mapping, way, bounded, left: MOST_STEPS };
+    let mut best = reducer.tried(world, &actions, Gone(None))?;
+    reducer.shorten(&mut best);
+    while reducer.lessen(&mut best) {
+        reducer.shorten(&mut best);
+    }
+    let Execution { world, actions, mut divergence } = best;
+    let now = Size { steps: actions.len(), nodes: world.scenario().nodes };
+    if now == size && world.scenario() == found.trace.header.world {
+        return None;
+    }
+    divergence.reduced_from = Some(size);
+    Some(divergence)
+}
+
+/// Whether these actions stay within the bounds of the world, but for the last one.
+fn stays_within(world: &World, actions: &[Action]) -> bool {
+    let mut state = world.initial();
+    let Some((_, before)) = actions.split_last() else { return true };
+    before.iter().all(|action| {
+        state = world.apply(&state, action).state;
+        world.within_bounds(&state)
+    })
+}
+
+/// In which way model and program part.
+#[derive(PartialEq)]
+struct Way {
+    kind: Kind,
+    what: Option<String>,
+    probe: bool,
+    /// The kind of the step, and of its message or timer.
+    step: Option<(Discriminant<Action>, Option<String>)>,
+}
+
+impl Way {
+    fn of(divergence: &Divergence, last: Option<&Action>) -> Way {
+        let &Divergence { kind, probe, ref differences, .. } = divergence;
+        let what = differences.first().map(|found| found.what.clone());
+        let last = last.filter(|_| !probe);
+        Way { kind, what, probe, step: last.map(|last| (discriminant(last), about(last))) }
+    }
+}
+
+/// An execution that shows the divergence.
+struct Execution {
+    world: World,
+    actions: Vec<Action>,
+    divergence: Box<Divergence>,
+}
+
+struct Reducer<'a, M: Mapping> {
+    mapping: &'a M,
+    way: Way,
+    /// Whether no step leads out of the bounds of the world, but for the last one.
+    bounded: bool,
+    /// How many steps may still be taken.
+    left: u64,
+}
+
+impl<M: Mapping> Reducer<'_, M> {
+    /// Fewer nodes, or a smaller budget; whether there is such a world.
+    fn lessen(&mut self, best: &mut Execution) -> bool {
+        let fewer = best
+            .world
+            .ids()
+            .filter_map(|gone| Some((without_node(&best.world, gone)?, Gone(Some(gone)))));
+        let lower = lower_budgets(&best.world, &best.actions);
+        let all: Vec<(Scenario, Gone)> =
+            fewer.chain(lower.into_iter().map(|lower| (lower, Gone(None)))).collect();
+        for (scenario, gone) in all {
+            let Ok(world) = World::new(M::RULES, scenario) else { continue };
+            if let Some(less) = self.tried(world.concrete(), &best.actions, gone) {
+                *best = less;
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Fewer steps, until none of them can be left out.
+    fn shorten(&mut self, best: &mut Execution) {
+        let world = best.world.clone();
+        let Ok(Ok(mut pair)) = Pair::begin(self.mapping, &world) else { return };
+        let mut chunk = best.actions.len().div_ceil(2).max(1);
+        loop {
+            let shorter = self.without_chunks(&mut pair, &world, best, chunk);
+            if self.left == 0 {
+                return;
+            }
+            if chunk > 1 {
+                chunk /= 2;
+            } else if !shorter && !self.without_two(&mut pair, &world, best) {
+                return;
+            }
+        }
+    }
+
+    /// Leaves out so many steps at once, here or there; whether that was possible.
+    fn without_chunks(
+        &mut self,
+        pair: &mut Pair<'_, M>,
+        world: &World,
+        best: &mut Execution,
+        chunk: usize,
+    ) -> bool {
+        let (mut at, mut shorter) = (0, false);
+        while at < best.actions.len() {
+            let end = best.actions.len().min(at + chunk);
+            let kept = [&best.actions[..at], &best.actions[end..]].concat();
+            if self.is_enough(pair, world, best, &kept) {
+                shorter = true;
+            } else {
+                at = end;
+            }
+        }
+        shorter
+    }
+
+    /// Leaves out two steps, one here and one there; whether that was possible.
+    fn without_two(&mut self, pair: &mut Pair<'_, M>, world: &World, best: &mut Execution) -> bool {
+        let steps = best.actions.len();
+        if steps > PAIRS {
+            return false;
+        }
+        for second in 1..steps {
+            for first in 0..second {
+                let mut kept = best.actions.clone();
+                kept.remove(second);
+                kept.remove(first);
+                if self.is_enough(pair, world, best, &kept) {
+                    return true;
+                }
+            }
+        }
+        false
+    }
+
+    /// Whether fewer steps are enough, which are the best ones then.
+    fn is_enough(
+        &mut self,
+        pair: &mut Pair<'_, M>,
+        world: &World,
+        best: &mut Execution,
+        kept: &[Action],
+    ) -> bool {
+        let Some(divergence) = self.take(pair, world, kept, Gone(None)) else { return false };
+        best.actions = pair.actions().to_vec();
+        best.divergence = divergence;
+        true
+    }
+
+    /// These steps from the beginning of another world, if they end there in the same way.
+    fn tried(&mut self, world: World, actions: &[Action], gone: Gone) -> Option<Execution> {
+        let (actions, divergence) = match Pair::begin(self.mapping, &world).ok()? {
+            Ok(mut pair) => {
+                let divergence = self.take(&mut pair, &world, actions, gone)?;
+                (pair.actions().to_vec(), divergence)
+            }
+            Err(divergence) => {
+                (Way::of(&divergence, None) == self.way).then_some((Vec::new(), divergence))?
+            }
+        };
+        Some(Execution { world, actions, divergence })
+    }
+
+    /// Takes those of the steps that can happen, from the beginning, until model and program part:
+    /// the divergence, if that is in the same way.
+    fn take(
+        &mut self,
+        pair: &mut Pair<'_, M>,
+        world: &World,
+        wanted: &[Action],
+        gone: Gone,
+    ) -> Option<Box<Divergence>> {
+        pair.restart();
+        let mut enabled = Vec::new();
+        for action in wanted {
+            self.left = self.left.checked_sub(1)?;
+            enabled.clear();
+            world.enabled(pair.state(), &mut enabled);
+            let Some(action) = alike::<M::Spec>(&enabled, action, gone) else { continue };
+            if let Err(divergence) = pair.step(&action) {
+                return (Way::of(&divergence, Some(&action)) == self.way).then_some(divergence);
+            }
+            if self.bounded && !world.within_bounds(pair.state()) {
+                return None;
+            }
+        }
+        if self.way.probe { self.probe(pair, world) } else { None }
+    }
+
+    /// Asks the nodes where the steps have led.
+    fn probe(&mut self, pair: &Pair<'_, M>, world: &World) -> Option<Box<Divergence>> {
+        let mut tally = Tally::new(self.mapping, pair.group().size);
+        for node in pair.nodes() {
+            let asked = probe::all(pair.group(), node, &mut tally);
+            self.left = self.left.saturating_sub(asked.count);
+            let Some(WrongAnswer { words, happening, differences }) = asked.found else { continue };
+            let (mapping, probed) = (self.mapping, Some((words, happening)));
+            let wrong = Divergence::new(mapping, world, pair.actions(), probed, differences);
+            if Way::of(&wrong, None) == self.way {
+                return Some(Box::new(wrong));
+            }
+        }
+        None
+    }
+}
