@@ -1,11 +1,14 @@
 //! Executions for people to walk through: every state with everything in it, what may happen
 //! next, and the diagram; as JSON for the page of the Explorer, and as one HTML file that needs no
-//! server.
+//! server. So is a whole world, if it is small.
 
 mod moment;
+mod shared;
+mod whole;
 
 pub use moment::moments;
 pub use moment::{Answer, Message, Moment, Next, Process, Timer};
+pub use whole::{TooMany, Whole};
 
 use crate::report::{story, svg};
 use bellwether_engine::check::{self, Decision, Report, Verdict};
@@ -17,7 +20,8 @@ use bellwether_engine::world::{Action, Condition, World};
 use serde::Serialize;
 use serde_json::Value;
 
-/// The page, which reads what it shows from a server or from the script element `walk`.
+/// The page, which reads what it shows from a server or from the script element `walk`; of a
+/// [whole world](Whole), from the element `whole` behind that.
 pub const PAGE: &str = include_str!("page.html");
 
 /// Where in the [page](PAGE) an execution can be put.
@@ -142,13 +146,15 @@ impl Walk {
     /// Returns the execution as one HTML file that needs no server.
     #[must_use]
     pub fn html(&self) -> String {
-        // A walk is made of strings and numbers: it always has a JSON form.
-        let json = serde_json::to_string(self).unwrap_or_default();
-        // Nothing in it can end the element that it stands in.
-        let json = json.replace('<', "\\u003c");
-        let place = PLACE.replace("></script>", &format!(">{json}</script>"));
+        let place = PLACE.replace("></script>", &format!(">{}</script>", in_a_page(self)));
         PAGE.replacen(PLACE, &place, 1)
     }
+}
+
+/// JSON that can stand in a page: nothing in it can end the element that it stands in.
+fn in_a_page(shown: &impl Serialize) -> String {
+    // What is shown is made of strings and numbers: it always has a JSON form.
+    serde_json::to_string(shown).unwrap_or_default().replace('<', "\\u003c")
 }
 
 /// Notes the conditions of `property` among all `conditions`.
