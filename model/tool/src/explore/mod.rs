@@ -54,6 +54,22 @@ pub struct Walk {
     pub rows: Vec<(i32, i32)>,
     /// The execution as `check --out` saves it.
     pub trace: String,
+    /// What is said above the execution, if anything is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub about: Option<About>,
+}
+
+/// What is said above an execution that is one of a collection.
+#[derive(Clone, Debug, Serialize)]
+pub struct About {
+    /// The title, in place of protocol and variant.
+    pub title: String,
+    /// What the execution shows, in sentences.
+    pub text: String,
+    /// The command that finds it.
+    pub command: String,
+    /// The page beside this one that lists all.
+    pub index: String,
 }
 
 /// A property, and where its answers are among those of a [`Moment`].
@@ -133,13 +149,17 @@ impl Walk {
             svg,
             rows,
             trace: String::from_utf8_lossy(&lines).into_owned(),
+            about: None,
         }
     }
 
-    /// Notes what was found of the property of this name, if it is asked.
-    pub(crate) fn found(&mut self, property: &str, found: PropertyResult) {
-        if let Some(asked) = self.properties.iter_mut().find(|asked| asked.name == property) {
-            asked.found = Some(found);
+    /// Notes what a search has found of the properties that are asked.
+    pub fn know(&mut self, report: &Report) {
+        for decision in &report.decisions {
+            let name = decision.property.name;
+            if let Some(asked) = self.properties.iter_mut().find(|asked| asked.name == name) {
+                asked.found = Some(PropertyResult::of(report, decision));
+            }
         }
     }
 

@@ -34,19 +34,21 @@ pub(super) fn run(
     let verdicts = Verdicts::new(Arc::clone(world), properties, options);
     verdicts.decide();
     let page = whole.html(&verdicts.view());
-    let (states, steps) = (whole.states(), whole.steps());
-    let told = format!(
-        "{}: {}\n{}: {} states, {} steps, {}\n",
+    let mut told = format!(
+        "{}: {}\n{} states, {} steps, {}\n",
         args.protocol.typed(),
         world.scenario(),
-        file.display(),
-        HumanCount(states as u64),
-        HumanCount(steps as u64),
+        HumanCount(whole.states() as u64),
+        HumanCount(whole.steps() as u64),
         HumanBytes(page.len() as u64)
     );
-    fs::write(file, page)
-        .with_context(|| format!("cannot write {}; give --export another file", file.display()))?;
-    Ok(Exit::with(HOLDS).told(io::stdout().write_all(told.as_bytes())))
+    let saved = fs::write(file, page).with_context(|| {
+        format!("cannot write {}; give --export a file that has room", file.display())
+    });
+    if saved.is_ok() {
+        told += &format!("Saved: {}\n", file.display());
+    }
+    Ok(Exit::with(HOLDS).saved(saved).told(io::stdout().write_all(told.as_bytes())))
 }
 
 /// What is wrong with a world that has too many states, and what to do.
