@@ -181,7 +181,9 @@ fn save(found: &[Found<'_>], folder: &Path) -> anyhow::Result<()> {
         })
     };
     for one in found {
-        one.page.as_ref().map_or(Ok(()), |page| write(&one.file(), page))?;
+        if let Some(page) = &one.page {
+            write(&one.file(), page)?;
+        }
     }
     write(INDEX, &index::of(found))
 }

@@ -19,8 +19,8 @@ impl Trace {
         Recorder::new(world, world.initial()).record(&actions, shows)
     }
 
-    /// Returns the one step in which `action`, which must be enabled, happens in `state`, as a trace
-    /// that begins there. What the step sends is called what the process calls it.
+    /// Returns the one step in which `action`, which must be enabled, happens in `state`, as a
+    /// trace that begins there. What the step sends is called what the process calls it.
     #[must_use]
     pub fn of_step(world: &World, state: &State, action: &Action) -> Trace {
         let world = &world.concrete();
