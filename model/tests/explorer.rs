@@ -2,6 +2,7 @@
 
 mod concerned;
 mod page;
+mod whole;
 
 use serde_json::Value;
 use std::io::{self, BufRead, BufReader, Read, Write};

@@ -19,6 +19,7 @@ mod early;
 mod explorer;
 mod expressions;
 mod fairness;
+mod gallery;
 mod garcia_molina;
 mod help;
 mod history;

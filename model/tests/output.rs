@@ -130,6 +130,9 @@ fn with_ascii(dir: &Path) -> Vec<String> {
         "history --max-states 1",
         "history --max-states 1 --markdown",
         "history expiry-ignored --show",
+        "gallery --max-states 1",
+        "gallery --max-states 1 --markdown",
+        "gallery looked-then-took",
         "trace out/bully-at-most-one-leader.ndjson",
         "trace out/bully-at-most-one-leader.ndjson --format story",
         "trace out/bully-at-most-one-leader.ndjson --format diagram --output drawn.txt",
@@ -174,5 +177,5 @@ fn ascii_is_ascii_throughout() {
             assert!(asked || without_solver, "{command}");
         }
     }
-    assert_eq!(tried, 9);
+    assert_eq!(tried, 10);
 }

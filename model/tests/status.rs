@@ -55,7 +55,12 @@ const LINES: &[(&str, i32)] = &[
     ("history leader-for-life --max-states 1", 3),
     ("history leader-for-life --max-states 1 --json", 3),
     ("history leader-for-life --file wrong/bugs.toml", 1),
+    ("gallery leader-for-life", 0),
+    ("gallery nothing", 2),
+    ("gallery leader-for-life --max-states 1", 3),
+    ("gallery leader-for-life --file wrong/executions.toml", 1),
     ("claims 59 --max-states 1", 3),
+    ("explore bully --nodes 2 --export world.html", 0),
     ("explore buly", 2),
     ("prove lease --max-states 20 --solver ./agrees", 1),
     ("prove lease --solver ./none", 2),
@@ -90,10 +95,13 @@ const FILES: &[(&str, &str, &str)] = &[
     ("tune", "--out", SAVED),
     ("bounds", "--out", SAVED),
     ("survey", "--svg", SAVED),
+    ("explore", "--export", SAVED),
+    ("gallery", "--out", SAVED),
     ("trace", "--output", SAVED),
     ("check", "--disk", "a search that cannot be saved is cut short, which is in disk.rs"),
     ("claims", "--ledger", "it is read"),
     ("history", "--file", "it is read"),
+    ("gallery", "--file", "it is read"),
 ];
 
 /// What could not be saved is told, and the status is as it should be: it stands in [`LOST_FILES`].
@@ -106,6 +114,8 @@ const LOST_FILES: &[(&str, i32, &str)] = &[
     ("tune bully --variant baseline --delay 1 --out full", LOST, "full/bully-t-elec-2-tm-1-tp-0"),
     ("bounds bully --out full", LOST, "full/bully-messages.svg"),
     ("survey bully --max-states 300 --svg /dev/full", LOST, "/dev/full"),
+    ("explore bully --nodes 2 --export /dev/full", LOST, "/dev/full"),
+    ("gallery leader-for-life --out full", LOST, "full/leader-for-life.html"),
     ("trace kept/bully-at-most-one-leader.ndjson --output /dev/full", LOST, "/dev/full"),
 ];
 
@@ -130,10 +140,13 @@ fn folder() -> TempDir {
         let text = text.replace("demands = \"violated\"", "demands = \"holds\"");
         fs::write(at("wrong").join(file.file_name().expect("a name")), text).expect("writable");
     }
-    let bugs = fs::read_to_string(root().join("model/history/bugs.toml")).expect("text");
-    // The entry says that it takes a step more than it does.
-    let bugs = bugs.replace("\nsteps = 1\n", "\nsteps = 2\n");
-    fs::write(at("wrong").join("bugs.toml"), bugs).expect("writable");
+    for (folder, name) in [("history", "bugs.toml"), ("gallery", "executions.toml")] {
+        let file = root().join("model").join(folder).join(name);
+        let text = fs::read_to_string(file).expect("text");
+        // The entry says that it takes a step more than it does.
+        let text = text.replace("\nsteps = 1\n", "\nsteps = 2\n");
+        fs::write(at("wrong").join(name), text).expect("writable");
+    }
     fs::write(at("agrees"), "#!/bin/sh\ncat > /dev/null\necho unsat\n").expect("writable");
     fs::set_permissions(at("agrees"), fs::Permissions::from_mode(0o755)).expect("ours");
     fs::create_dir(at("full")).expect("a folder");
@@ -141,6 +154,7 @@ fn folder() -> TempDir {
         "bully-at-most-one-leader.ndjson",
         "bully-t-elec-2-tm-1-tp-0.ndjson",
         "bully-messages.svg",
+        "leader-for-life.html",
     ];
     for name in on_a_full_disk {
         symlink("/dev/full", at("full").join(name)).expect("a link");

@@ -6,7 +6,7 @@ use super::entry::{Ask, Check, Claim, Source, Subject};
 use super::program::Account;
 use super::ruling::{Judged, Outcome};
 use crate::check::bounds::{Bound, Until, bounds};
-use crate::check::{self, Limits, Options, Reason, Verdict};
+use crate::check::{self, Limits, Options, Reason, Report, Verdict};
 use crate::machine::{AnyProtocol, Machine};
 use crate::property;
 use crate::property::Kind;
@@ -176,6 +176,21 @@ impl Ran {
         Ran { point, scenario: None, finding: Finding::Absent, trace: None, story: Vec::new() }
     }
 
+    /// What a search found of the first property that it was asked.
+    pub(crate) fn of(world: &World, report: &Report) -> Option<Ran> {
+        let decision = report.decisions.first()?;
+        let found = decision.counterexample.as_ref();
+        // It may have searched the world with other names.
+        let trace = found.map(|found| found.trace(&report.world, &decision.property));
+        let finding = match decision.verdict {
+            Verdict::Holds => Finding::Holds,
+            Verdict::HoldsWithin => Finding::HoldsWithin(report.bounds_met.clone()),
+            Verdict::Violated => Finding::Violated { steps: found.map(|found| found.steps.len()) },
+            Verdict::Unknown => Finding::Unknown(decision.reason.unwrap_or(Reason::Vacuous)),
+        };
+        Some(Ran::at(world, finding, trace))
+    }
+
     fn at(world: &World, finding: Finding, trace: Option<Trace>) -> Ran {
         let scenario = world.scenario();
         let point = Point(vec![("n", scenario.nodes as i64)]);
@@ -234,16 +249,7 @@ fn decide(world: &World, name: &str, limits: Limits) -> Result<Ran, String> {
     let asked = property::select(world, &[name.to_owned()]).map_err(|e| words(&e))?;
     let options = Options { limits, ..Options::default() };
     let report = check::check(world, &asked, &options, &mut |_| {}).map_err(|e| words(&e))?;
-    let decision = report.decisions.into_iter().next().ok_or("nothing was decided")?;
-    let found = decision.counterexample.as_ref();
-    let trace = found.map(|found| found.trace(world, &decision.property));
-    let finding = match decision.verdict {
-        Verdict::Holds => Finding::Holds,
-        Verdict::HoldsWithin => Finding::HoldsWithin(report.bounds_met),
-        Verdict::Violated => Finding::Violated { steps: found.map(|found| found.steps.len()) },
-        Verdict::Unknown => Finding::Unknown(decision.reason.unwrap_or(Reason::Vacuous)),
-    };
-    Ok(Ran::at(world, finding, trace))
+    Ran::of(world, &report).ok_or_else(|| "nothing was decided".to_owned())
 }
 
 fn most(world: &World, metric: &str, until: Until, limits: Limits) -> Result<Ran, String> {

@@ -1,7 +1,8 @@
-//! The command line: what the [engine's](bellwether_tool::cli) can do, and `claims`, `history`,
-//! `prove` and `survey`.
+//! The command line: what the [engine's](bellwether_tool::cli) can do, and `claims`, `gallery`,
+//! `history`, `prove` and `survey`.
 
 mod claims;
+mod gallery;
 mod history;
 mod prove;
 mod survey;
@@ -29,6 +30,14 @@ const MORE: &[More] = &[
             claims::ClaimsArgs::augment_args(Command::new("claims")).about(about).display_order(3)
         },
         run: |_, flags| claims::run(&claims::ClaimsArgs::from_arg_matches(flags)?),
+    },
+    More {
+        command: || {
+            let about = "Find executions that are worth a look, and write a page for each";
+            let gallery = gallery::GalleryArgs::augment_args(Command::new("gallery"));
+            gallery.about(about).display_order(3)
+        },
+        run: |tool, flags| gallery::run(tool, &gallery::GalleryArgs::from_arg_matches(flags)?),
     },
     More {
         command: || {

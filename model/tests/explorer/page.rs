@@ -35,7 +35,7 @@ fn in_sight(page: &mut Page) {
 }
 
 /// The page fits the window: nothing but what scrolls by itself is wider.
-fn fits(page: &mut Page) {
+pub(super) fn fits(page: &mut Page) {
     for (width, scheme) in [(1280, "light"), (800, "dark"), (800, "light"), (1280, "dark")] {
         page.resize(width, 900);
         page.prefer(scheme);

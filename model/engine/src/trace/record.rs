@@ -16,20 +16,15 @@ impl Trace {
     #[must_use]
     pub fn record(world: &World, actions: &[Action], shows: Option<Shows>) -> Trace {
         let (actions, world) = (world.in_concrete_terms(actions), &world.concrete());
-        let mut recorder = Recorder::new(world);
-        let header = Header {
-            format: FORMAT.to_owned(),
-            fingerprint: fingerprint(&**world.machine(), &world.scenario()),
-            protocol: world.machine().protocol().name().to_owned(),
-            variant: world.machine().variant_name(),
-            rules: world.machine().json(),
-            world: world.scenario(),
-            shows,
-            initial: lifelines(&recorder.state),
-            in_flight: recorder.first_in_flight(),
-        };
-        let steps = actions.iter().map(|action| recorder.step(action)).collect();
-        Trace { header, steps }
+        Recorder::new(world, world.initial()).record(&actions, shows)
+    }
+
+    /// Returns the one step in which `action`, which must be enabled, happens in `state`, as a
+    /// trace that begins there. What the step sends is called what the process calls it.
+    #[must_use]
+    pub fn of_step(world: &World, state: &State, action: &Action) -> Trace {
+        let world = &world.concrete();
+        Recorder::new(world, state.clone()).record(std::slice::from_ref(action), None)
     }
 
     /// Returns the world that the trace tells of.
@@ -77,7 +72,7 @@ impl Trace {
         let world = &world.concrete();
         let mut actions = Vec::with_capacity(self.steps.len());
         let mut state = world.initial();
-        let mut recorder = Recorder::new(world);
+        let mut recorder = Recorder::new(world, world.initial());
         let begins = (lifelines(&state), recorder.first_in_flight());
         if begins != (self.header.initial.clone(), self.header.in_flight.clone()) {
             let reason = "at the beginning the processes, or what is in flight, are not those of \
@@ -119,11 +114,28 @@ struct Recorder<'a> {
 }
 
 impl<'a> Recorder<'a> {
-    fn new(world: &'a World) -> Self {
-        let state = world.initial();
+    fn new(world: &'a World, state: State) -> Self {
         let ids: Vec<_> = state.in_flight().iter().copied().zip(1..).collect();
         let next_id = ids.last().map_or(1, |(_, id)| id + 1);
         Recorder { world, state, incarnations: BTreeMap::new(), ids, next_id, seq: 0 }
+    }
+
+    /// The execution in which `actions` happen, from where this stands.
+    fn record(mut self, actions: &[Action], shows: Option<Shows>) -> Trace {
+        let machine = self.world.machine();
+        let header = Header {
+            format: FORMAT.to_owned(),
+            fingerprint: fingerprint(&**machine, &self.world.scenario()),
+            protocol: machine.protocol().name().to_owned(),
+            variant: machine.variant_name(),
+            rules: machine.json(),
+            world: self.world.scenario(),
+            shows,
+            initial: lifelines(&self.state),
+            in_flight: self.first_in_flight(),
+        };
+        let steps = actions.iter().map(|action| self.step(action)).collect();
+        Trace { header, steps }
     }
 
     fn first_in_flight(&self) -> Vec<Sent> {

@@ -1,6 +1,7 @@
 //! `explore`: a world in the browser. Our page stands in front of stateright's Explorer, whose own
-//! page and API are served beside it.
+//! page and API are served beside it; or the whole world stands in one file.
 
+mod export;
 mod inside;
 mod server;
 mod verdicts;
@@ -16,6 +17,7 @@ use inside::Inside;
 use server::Explorer;
 use std::io::Write;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
+use std::path::PathBuf;
 use std::sync::Arc;
 use tiny_http::Server;
 use verdicts::Verdicts;
@@ -47,6 +49,12 @@ pub(super) struct ExploreArgs {
     /// Decide the properties only when the page is asked to (for large worlds)
     #[arg(long)]
     on_demand: bool,
+
+    /// Write all states into this HTML file instead, which needs no server: 5000 at most, or as
+    /// many as --max-states says
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["address", "on_demand"],
+          help_heading = "Output")]
+    export: Option<PathBuf>,
 }
 
 const EXAMPLES: &str = "\
@@ -54,6 +62,7 @@ Examples:
   bellwether-model explore bully --recoveries 1
   bellwether-model explore bully --variant baseline --network set --address 127.0.0.1:0
   bellwether-model explore bully --nodes 5 --crashes 2 --on-demand
+  bellwether-model explore bully --recoveries 1 --export bully.html
 
 The page shows every property with its verdict and a shortest counterexample, and every state with
 everything in it. Stateright's own page is at /stateright/.";
@@ -62,6 +71,9 @@ pub(super) fn run(tool: Tool, args: &ExploreArgs) -> anyhow::Result<Exit> {
     let world = searchable_world(tool.registry, &args.protocol, &args.world)?;
     let properties = shown::asked(&world, &args.properties)?;
     let world = Arc::new(property::world_of(&world, &properties).into_owned());
+    if let Some(file) = &args.export {
+        return export::run(args, (&world, properties), file);
+    }
     let scenario = world.scenario();
     let listener = listen(&args.address)?;
     let address = listener.local_addr()?;

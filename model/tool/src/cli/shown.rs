@@ -2,7 +2,7 @@
 
 use super::table::{Cell, Table};
 use super::{ProtocolArgs, Tool, UsageError, WorldArgs, explore, text};
-use crate::explore::{PropertyResult, Walk};
+use crate::explore::Walk;
 use crate::report::{diagram, story};
 use anyhow::Context;
 use bellwether_engine::check::{Counterexample, Report, certify};
@@ -39,11 +39,7 @@ pub fn save(
     (dir, name): (&Path, &str),
 ) -> anyhow::Result<PathBuf> {
     let mut walk = walk(tool, trace)?;
-    for (report, decision) in
-        known.into_iter().flat_map(|r| r.decisions.iter().map(move |d| (r, d)))
-    {
-        walk.found(decision.property.name, PropertyResult::of(report, decision));
-    }
+    known.into_iter().for_each(|report| walk.know(report));
     let file = |end| dir.join(format!("{name}.{end}"));
     let contents = [("ndjson", &walk.trace), ("svg", &walk.svg), ("html", &walk.html())];
     for (end, content) in contents {

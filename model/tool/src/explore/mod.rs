@@ -1,11 +1,14 @@
 //! Executions for people to walk through: every state with everything in it, what may happen
 //! next, and the diagram; as JSON for the page of the Explorer, and as one HTML file that needs no
-//! server.
+//! server. So is a whole world, if it is small.
 
 mod moment;
+mod shared;
+mod whole;
 
 pub use moment::moments;
 pub use moment::{Answer, Message, Moment, Next, Process, Timer};
+pub use whole::{TooMany, Whole};
 
 use crate::report::{story, svg};
 use bellwether_engine::check::{self, Decision, Report, Verdict};
@@ -17,7 +20,8 @@ use bellwether_engine::world::{Action, Condition, World};
 use serde::Serialize;
 use serde_json::Value;
 
-/// The page, which reads what it shows from a server or from the script element `walk`.
+/// The page, which reads what it shows from a server or from the script element `walk`; of a
+/// [whole world](Whole), from the element `whole` behind that.
 pub const PAGE: &str = include_str!("page.html");
 
 /// Where in the [page](PAGE) an execution can be put.
@@ -50,6 +54,22 @@ pub struct Walk {
     pub rows: Vec<(i32, i32)>,
     /// The execution as `check --out` saves it.
     pub trace: String,
+    /// What is said above the execution, if anything is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub about: Option<About>,
+}
+
+/// What is said above an execution that is one of a collection.
+#[derive(Clone, Debug, Serialize)]
+pub struct About {
+    /// The title, in place of protocol and variant.
+    pub title: String,
+    /// What the execution shows, in sentences.
+    pub text: String,
+    /// The command that finds it.
+    pub command: String,
+    /// The page beside this one that lists all.
+    pub index: String,
 }
 
 /// A property, and where its answers are among those of a [`Moment`].
@@ -129,26 +149,32 @@ impl Walk {
             svg,
             rows,
             trace: String::from_utf8_lossy(&lines).into_owned(),
+            about: None,
         }
     }
 
-    /// Notes what was found of the property of this name, if it is asked.
-    pub(crate) fn found(&mut self, property: &str, found: PropertyResult) {
-        if let Some(asked) = self.properties.iter_mut().find(|asked| asked.name == property) {
-            asked.found = Some(found);
+    /// Notes what a search has found of the properties that are asked.
+    pub fn know(&mut self, report: &Report) {
+        for decision in &report.decisions {
+            let name = decision.property.name;
+            if let Some(asked) = self.properties.iter_mut().find(|asked| asked.name == name) {
+                asked.found = Some(PropertyResult::of(report, decision));
+            }
         }
     }
 
     /// Returns the execution as one HTML file that needs no server.
     #[must_use]
     pub fn html(&self) -> String {
-        // A walk is made of strings and numbers: it always has a JSON form.
-        let json = serde_json::to_string(self).unwrap_or_default();
-        // Nothing in it can end the element that it stands in.
-        let json = json.replace('<', "\\u003c");
-        let place = PLACE.replace("></script>", &format!(">{json}</script>"));
+        let place = PLACE.replace("></script>", &format!(">{}</script>", in_a_page(self)));
         PAGE.replacen(PLACE, &place, 1)
     }
+}
+
+/// JSON that can stand in a page: nothing in it can end the element that it stands in.
+fn in_a_page(shown: &impl Serialize) -> String {
+    // What is shown is made of strings and numbers: it always has a JSON form.
+    serde_json::to_string(shown).unwrap_or_default().replace('<', "\\u003c")
 }
 
 /// Notes the conditions of `property` among all `conditions`.

@@ -109,7 +109,13 @@ pub fn moments(world: &World, actions: &[Action], asked: &[Condition]) -> Vec<Mo
     moments
 }
 
-fn moment(world: &World, state: &State, elapsed: Option<usize>, asked: &[Condition]) -> Moment {
+/// One state, after so many ticks of a timed world.
+pub(super) fn moment(
+    world: &World,
+    state: &State,
+    elapsed: Option<usize>,
+    asked: &[Condition],
+) -> Moment {
     let ids = || state.ids();
     let pairs = ids().flat_map(|a| ids().filter(move |b| *b != a).map(move |b| [a, b]));
     let left = |at: usize| state.ticks_left().get(at).copied();

@@ -5,6 +5,7 @@ use super::verdicts::Verdicts;
 use crate::explore::{PAGE, Walk};
 use bellwether_engine::property::Property;
 use bellwether_engine::world::{Action, World};
+use serde::Serialize;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -52,7 +53,7 @@ impl Explorer {
         let (path, query) = request.url().split_once('?').unwrap_or((request.url(), ""));
         match (request.method(), path) {
             (Method::Get, "/") => page(),
-            (Method::Get, "/.verdicts") => json(self.verdicts.json()),
+            (Method::Get, "/.verdicts") => json(&self.verdicts.view()),
             (Method::Post, "/.decide") => {
                 self.verdicts.start(|_| {});
                 text(200, String::new())
@@ -91,7 +92,7 @@ impl Explorer {
         let walk = Walk::of(&self.world, &self.properties, &actions, shows);
         match query.split('&').any(|one| one == "html") {
             true => file("text/html; charset=utf-8", walk.html().into_bytes()),
-            false => json(serde_json::to_vec(&walk).unwrap_or_default()),
+            false => json(&walk),
         }
     }
 
@@ -124,8 +125,8 @@ fn page() -> ResponseBox {
     file("text/html; charset=utf-8", PAGE.as_bytes().to_vec())
 }
 
-fn json(bytes: Vec<u8>) -> ResponseBox {
-    file("application/json", bytes)
+fn json(shown: &impl Serialize) -> ResponseBox {
+    file("application/json", serde_json::to_vec(shown).unwrap_or_default())
 }
 
 fn file(kind: &str, bytes: Vec<u8>) -> ResponseBox {

@@ -43,20 +43,25 @@ impl Verdicts {
         drop(search);
         let verdicts = Arc::clone(self);
         thread::spawn(move || {
-            let on_event = &mut |event| {
-                let Event::Progress(progress) = event else { return };
-                let Progress { phase, distinct, elapsed, .. } = progress;
-                let seconds = elapsed.as_secs_f64();
-                *verdicts.search() = Search::Searching { phase, states: distinct, seconds };
-            };
-            let Verdicts { world, properties, options, .. } = &*verdicts;
-            let found = check::check(world, properties, options, on_event);
-            *verdicts.search() = match found {
-                Ok(report) => Search::Done(Box::new(report)),
-                Err(error) => Search::Failed(error.to_string()),
-            };
+            verdicts.decide();
             then(&verdicts);
         });
+    }
+
+    /// Searches, and returns when all is decided that can be.
+    pub(super) fn decide(&self) {
+        let on_event = &mut |event| {
+            let Event::Progress(progress) = event else { return };
+            let Progress { phase, distinct, elapsed, .. } = progress;
+            let seconds = elapsed.as_secs_f64();
+            *self.search() = Search::Searching { phase, states: distinct, seconds };
+        };
+        let Verdicts { world, properties, options, .. } = self;
+        let found = check::check(world, properties, options, on_event);
+        *self.search() = match found {
+            Ok(report) => Search::Done(Box::new(report)),
+            Err(error) => Search::Failed(error.to_string()),
+        };
     }
 
     fn search(&self) -> MutexGuard<'_, Search> {
@@ -82,8 +87,8 @@ impl Verdicts {
         (found.actions() == actions).then(|| found.shows(&decision.property))
     }
 
-    /// All of it, as JSON.
-    pub(super) fn json(&self) -> Vec<u8> {
+    /// All of it, as the page reads it.
+    pub(super) fn view(&self) -> VerdictsView {
         let search = self.search();
         let mut cut_short = None;
         let (status, properties) = match &*search {
@@ -104,8 +109,7 @@ impl Verdicts {
         };
         let started = !matches!(*search, Search::NotStarted);
         let done = matches!(*search, Search::Done(_) | Search::Failed(_));
-        let told = VerdictsView { started, done, status, cut_short, properties };
-        serde_json::to_vec(&told).unwrap_or_default()
+        VerdictsView { started, done, status, cut_short, properties }
     }
 
     /// The properties while nothing is known of them.
@@ -127,7 +131,7 @@ impl Verdicts {
 
 /// What the page is told.
 #[derive(Serialize)]
-struct VerdictsView {
+pub(super) struct VerdictsView {
     started: bool,
     done: bool,
     status: String,

@@ -1,0 +1,246 @@
+//! `gallery`: find the executions that are worth a look, and write a page for each.
+
+mod index;
+mod markdown;
+
+use super::claims::ENOUGH_STATES;
+use super::claims::command::NAME;
+use super::table::{Cell, Table};
+use super::{
+    Exit, LimitArgs, ProgressArgs, QuestionArgs, Tool, as_written, called, shown, text,
+    with_durations,
+};
+use crate::check::{self, Limits, Options, Report};
+use crate::claims::{Finding, Ran};
+use crate::explore::About;
+use crate::gallery::{Execution, Gallery};
+use crate::side_by_side::side_by_side;
+use crate::trace::Trace;
+use anstyle::{AnsiColor, Style};
+use anyhow::{Context, anyhow};
+use clap::{Args, Command, FromArgMatches};
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// The flags of `gallery`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct GalleryArgs {
+    /// Find these executions, and print each in full [default: all, as a table]
+    #[arg(value_name = "NAME")]
+    names: Vec<String>,
+
+    /// Read the executions from this file (in a clone, model/gallery/executions.toml) instead of
+    /// those compiled in
+    #[arg(long, value_name = "FILE")]
+    file: Option<PathBuf>,
+
+    #[command(flatten)]
+    limits: LimitArgs,
+
+    /// Write into this folder a page for each, which needs no server, and one that lists them
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    out: Option<PathBuf>,
+
+    /// Print the page docs/gallery/README.md
+    #[arg(long, help_heading = "Output", conflicts_with_all = ["names", "out"])]
+    markdown: bool,
+
+    /// Draw with ASCII characters only
+    #[arg(long, help_heading = "Output")]
+    ascii: bool,
+
+    #[command(flatten)]
+    progress: ProgressArgs,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  bellwether-model gallery
+  bellwether-model gallery the-zombie-writes
+  bellwether-model gallery --out pages
+  bellwether-model gallery --markdown > docs/gallery/README.md
+
+Exit status: 0 every command finds what its entry says; 1 one does not; 2 wrong usage or an error in
+the entries; 3 a search was cut short, so nothing is claimed.";
+
+/// The page that lists all.
+const INDEX: &str = "index.html";
+
+/// What the command of an execution found.
+struct Found<'a> {
+    execution: &'a Execution,
+    protocol: String,
+    property: &'static str,
+    ran: Ran,
+    /// Its page, if it is to be written.
+    page: Option<String>,
+}
+
+impl Found<'_> {
+    /// Whether it is what the entry says: `None` if a search was cut short.
+    fn agrees(&self) -> Option<bool> {
+        let steps = Some(self.execution.steps);
+        match self.ran.finding {
+            Finding::Unknown(_) => None,
+            ref found => Some(*found == Finding::Violated { steps }),
+        }
+    }
+
+    /// The name of the file with its page.
+    fn file(&self) -> String {
+        format!("{}.html", self.execution.name)
+    }
+}
+
+pub(super) fn run(tool: Tool, args: &GalleryArgs) -> anyhow::Result<Exit> {
+    let gallery = args.file.as_deref().map_or_else(Gallery::load, Gallery::load_from)?;
+    let chosen = gallery.select(&args.names)?;
+    shown::prepare(args.out.as_deref())?;
+    let found = find_all(tool, args, &chosen)?;
+    let exit = Exit::with(as_written(found.iter().map(Found::agrees)));
+    let saved = args.out.as_deref().map_or(Ok(()), |folder| save(&found, folder));
+    Ok(exit.saved(saved).told(print(args, &found)))
+}
+
+/// Runs the commands of these entries, as many at a time as there are threads.
+fn find_all<'a>(
+    tool: Tool,
+    args: &GalleryArgs,
+    chosen: &[&'a Execution],
+) -> anyhow::Result<Vec<Found<'a>>> {
+    let bar = args.progress.steps(chosen.len(), false);
+    let limits = args.limits.limits();
+    let limits = Limits { states: limits.states.or(Some(ENOUGH_STATES)), ..limits };
+    let paged = args.out.is_some();
+    let one = |&execution: &&'a Execution| {
+        let found = find(tool, execution, (limits, paged));
+        bar.step(&execution.name);
+        found.with_context(|| execution.name.clone())
+    };
+    let threads = args.limits.threads();
+    let found = side_by_side(threads, chosen, &one).map_err(|error| {
+        anyhow!("cannot search {threads} worlds at a time: {error}; try --threads 1")
+    });
+    bar.finish();
+    found?.into_iter().collect()
+}
+
+/// Runs the command of an entry.
+fn find<'a>(
+    tool: Tool,
+    execution: &'a Execution,
+    (limits, paged): (Limits, bool),
+) -> anyhow::Result<Found<'a>> {
+    let check = QuestionArgs::augment_args(Command::new("check"));
+    let command = Command::new(tool.name).subcommand_required(true).subcommand(check);
+    let words = [tool.name.to_owned()].into_iter().chain(execution.words());
+    let matches = with_durations(command, tool.registry).try_get_matches_from(words)?;
+    let flags = matches.subcommand_matches("check").context("no command is given")?;
+    let question = QuestionArgs::from_arg_matches(flags)?;
+    let world = question.world(tool)?;
+    let properties = question.properties(&world)?;
+    let [property] = &properties[..] else {
+        return Err(anyhow!("the command asks {} properties; name one", properties.len()));
+    };
+    let options = Options { limits, ..Options::default() };
+    let report = check::check(&world, &properties, &options, &mut |_| {})?;
+    let ran = Ran::of(&world, &report).context("nothing was decided")?;
+    let page = match &ran.trace {
+        Some(trace) if paged => Some(page(tool, execution, (trace, &report))?),
+        _ => None,
+    };
+    let protocol = world.machine().protocol().name().to_owned();
+    Ok(Found { execution, protocol, property: property.name, ran, page })
+}
+
+/// The page of an execution: every state of it, with what is said of it above.
+fn page(
+    tool: Tool,
+    execution: &Execution,
+    (trace, report): (&Trace, &Report),
+) -> anyhow::Result<String> {
+    let mut walk = shown::walk(tool, trace)?;
+    walk.know(report);
+    walk.about = Some(About {
+        title: execution.title.clone(),
+        text: execution.about.clone(),
+        command: format!("{NAME} {}", execution.command),
+        index: INDEX.to_owned(),
+    });
+    Ok(walk.html())
+}
+
+/// Writes a page for each execution, and the one that lists them.
+fn save(found: &[Found<'_>], folder: &Path) -> anyhow::Result<()> {
+    let write = |name: &str, page: &str| {
+        let file = folder.join(name);
+        fs::write(&file, page).with_context(|| {
+            format!("cannot write {}; give --out a folder that has room", file.display())
+        })
+    };
+    for one in found {
+        if let Some(page) = &one.page {
+            write(&one.file(), page)?;
+        }
+    }
+    write(INDEX, &index::of(found))
+}
+
+const BOLD: Style = Style::new().bold();
+const WRONG: Style = AnsiColor::Red.on_default().bold();
+
+fn print(args: &GalleryArgs, found: &[Found<'_>]) -> anyhow::Result<()> {
+    let mut out = text::stdout(args.ascii);
+    if args.markdown {
+        write!(out, "{}", markdown::of(found))?;
+        return Ok(());
+    }
+    let width = text::width();
+    if args.names.is_empty() {
+        writeln!(out, "{}\n", table(found).print(args.ascii))?;
+    } else {
+        for one in found {
+            let Execution { name, title, about, command, .. } = one.execution;
+            let head = format!("{BOLD}{name}{BOLD:#}: {title}.");
+            writeln!(out, "{}", text::wrap(&head, width))?;
+            writeln!(out, "{}", text::wrap(&format!("    {about}"), width))?;
+            writeln!(out, "    {} {command}", called(NAME, ""))?;
+            writeln!(out, "  {} {}", one.property, one.ran.finding)?;
+            if let Some(trace) = &one.ran.trace {
+                shown::tell(&mut out, trace, args.ascii)?;
+            }
+            writeln!(out)?;
+        }
+    }
+    match found.len() {
+        1 => writeln!(out, "1 execution, found by its command.")?,
+        all => writeln!(out, "{all} executions, each found by its command.")?,
+    }
+    for one in found.iter().filter(|one| one.agrees() != Some(true)) {
+        let Execution { name, steps, .. } = one.execution;
+        writeln!(out, "\n{WRONG}This does not agree.{WRONG:#}")?;
+        let wrong = format!(
+            "{name}\n  its entry says: violated ({steps} steps)\n  found: {}\n",
+            one.ran.finding
+        );
+        write!(out, "{}", text::wrap(&wrong, width))?;
+    }
+    Ok(())
+}
+
+fn table(found: &[Found<'_>]) -> Table {
+    let mut table = Table::new(["name", "protocol", "found", "what it shows"]);
+    for one in found {
+        let agrees = one.agrees() == Some(true);
+        let colour = if agrees { AnsiColor::Green } else { AnsiColor::Red };
+        table.row([
+            Cell::new(&one.execution.name),
+            Cell::new(&one.protocol),
+            Cell::new(format!("{} {}", one.property, one.ran.finding)).in_colour(colour),
+            Cell::new(&one.execution.title),
+        ]);
+    }
+    table
+}
