@@ -15,15 +15,15 @@ use super::security::{certified_cluster, keys};
 /// How long a certificate is valid that a test waits for: nodes start and connect in the meantime.
 const SHORT: Duration = Duration::from_secs(10);
 
-/// Gives node 1 a certificate of the authority in this directory that expires soon.
-fn certify_shortly(directory: &Path) {
+/// Gives node 1 a certificate of the authority in this directory that expires so soon.
+pub(crate) fn certify_shortly(directory: &Path, valid: Duration) {
     let key = fs::read_to_string(directory.join("ca.key")).expect("readable");
     let mut authority = CertificateParams::default();
     authority.distinguished_name = DistinguishedName::new();
     authority.distinguished_name.push(DnType::CommonName, "bellwether authority of test");
     let issuer = Issuer::new(authority, KeyPair::from_pem(&key).expect("a key"));
     let mut about = CertificateParams::new(["node-1.test.bellwether".to_owned()]).expect("a name");
-    about.not_after = (SystemTime::now() + SHORT).into();
+    about.not_after = (SystemTime::now() + valid).into();
     let key = KeyPair::generate().expect("a key");
     let certificate = about.signed_by(&key, &issuer).expect("a certificate");
     // The file of the key stays one that no other user can read.
@@ -46,7 +46,7 @@ fn own(status: &Value) -> &Value {
 #[test]
 fn a_certificate_that_expires_is_told_of_and_renewed_without_a_restart() {
     let (mut cluster, keys_at) = certified_cluster(2);
-    certify_shortly(&keys_at);
+    certify_shortly(&keys_at, SHORT);
     let one = cluster.run("1", 1, &[]);
     cluster.start(2);
     logs(&cluster, "1", &["WARN", "the certificate of this node", "expires within a day"]);
