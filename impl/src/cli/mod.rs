@@ -21,6 +21,7 @@ mod man;
 mod members;
 mod overrides;
 mod part;
+mod ready;
 mod reload;
 mod remedy;
 mod run;
