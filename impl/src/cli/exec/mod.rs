@@ -181,6 +181,7 @@ impl Visitor for Exec<'_> {
         ready::check(&config).map_err(Failure::configuration)?;
         config.open_trace().map_err(Failure::configuration)?;
         args.check(C::NAME, C::shortest_lease(config.core())).map_err(Failure::configuration)?;
+        args.command.first().map_or(Ok(()), |program| command::check(program))?;
         let cannot = |error| Failure { status: CANNOT, error };
         let started = log::start(&log, config.node())?;
         let reload = Reload::new(args.config.clone(), (&args.overrides).into(), &config, &log);
