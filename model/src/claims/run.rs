@@ -6,7 +6,7 @@ use super::entry::{Ask, Check, Claim, Source, Subject};
 use super::program::Account;
 use super::ruling::{Judged, Outcome};
 use crate::check::bounds::{Bound, Until, bounds};
-use crate::check::{self, Limits, Options, Reason, Verdict};
+use crate::check::{self, Counterexample, Limits, Options, Reason, Verdict};
 use crate::machine::{AnyProtocol, Machine};
 use crate::property;
 use crate::property::Kind;
@@ -240,7 +240,7 @@ fn decide(world: &World, name: &str, limits: Limits) -> Result<Ran, String> {
     let finding = match decision.verdict {
         Verdict::Holds => Finding::Holds,
         Verdict::HoldsWithin => Finding::HoldsWithin(report.bounds_met),
-        Verdict::Violated => Finding::Violated { steps: found.map(|found| found.steps.len()) },
+        Verdict::Violated => Finding::Violated { steps: found.map(Counterexample::length) },
         Verdict::Unknown => Finding::Unknown(decision.reason.unwrap_or(Reason::Vacuous)),
     };
     Ok(Ran::at(world, finding, trace))
