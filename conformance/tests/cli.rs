@@ -93,9 +93,9 @@ fn completions_are_printed() {
 
 #[test]
 fn bad_worlds_are_refused() {
-    refused(&["lockstep", "--nodes", "0"], "--nodes 0: give 2 to 128");
+    refused(&["lockstep", "--nodes", "0"], "--nodes 0: give 2 to 7");
     refused(&["lockstep", "--nodes", "99"], "programs are compared with worlds of 2 to 7");
-    refused(&["lockstep", "--nodes", "many"], "a whole number from 2 to 128");
+    refused(&["lockstep", "--nodes", "many"], "a whole number from 2 to 7");
     refused(&["lockstep", "--crashes", "-1"], "-1");
     refused(&["lockstep", "raft"], "no mapping for protocol 'raft'; there are: bully");
     refused(&["lockstep", "--network", "carrier-pigeon"], "there are: fifo, unordered, set");

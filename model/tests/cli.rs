@@ -62,11 +62,11 @@ fn refused(ran: &Ran, says: &[&str]) {
 #[test]
 fn wrong_arguments_are_refused_with_the_remedy() {
     let cases: &[(&str, &[&str])] = &[
-        ("check bully --nodes 0", &["--nodes 0", "2 to 128"]),
+        ("check bully --nodes 0", &["--nodes 0", "give 2 to 7", "2 to 128"]),
         ("check bully --nodes 1", &["--nodes 1", "2 to 128"]),
         ("check bully --nodes 8", &["--nodes 8", "2 to 7", "--engine simulation"]),
-        ("check bully --nodes -1", &["'-1'", "--nodes", "from 2 to 128"]),
-        ("check bully --nodes many", &["'many'", "--nodes", "from 2 to 128"]),
+        ("check bully --nodes -1", &["'-1'", "--nodes", "from 2 to 7;"]),
+        ("check bully --nodes many", &["'many'", "--nodes", "from 2 to 7;"]),
         ("check bull", &["no protocol 'bull'", "bully"]),
         ("check bully --variant nope", &["no variant 'nope'", "recommended", "baseline"]),
         ("check bully --rule nope=1", &["no rule 'nope'", "t_coord", "restart"]),
@@ -79,6 +79,12 @@ fn wrong_arguments_are_refused_with_the_remedy() {
         ("check bully --timing asynchronous --suspicions 1", &["--suspicions", "perfect"]),
         ("check bully --capacity 0", &["--capacity 0", "at least 1"]),
         ("check bully --capacity -2", &["'-2'", "at least 1"]),
+        ("check bully --crashes 5", &["--crashes 5", "give --crashes 3", "--recoveries 2"]),
+        ("bounds bully --crashes 3 --nodes 2", &["--crashes 3", "give --crashes 2"]),
+        (
+            "check lease --nodes 2 --crashes 5 --recoveries 1",
+            &["--crashes 5", "give --crashes 3", "--recoveries 3"],
+        ),
         ("check bully --crashes 300", &["'300'", "--crashes", "from 0 to 255"]),
         ("check bully --memory 1X", &["'1X'", "--memory", "K, M or G"]),
         ("check bully --memory -1", &["'-1'", "--memory", "K, M or G"]),
