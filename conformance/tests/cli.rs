@@ -23,6 +23,20 @@ fn refused(args: &[&str], says: &str) {
 }
 
 #[test]
+#[cfg(unix)]
+fn what_is_no_text_is_refused() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt as _;
+    let odd = OsStr::from_bytes(b"bul\xffy");
+    for line in [&["lockstep"][..], &["lockstep", "--variant"], &["suite"]] {
+        let says = predicate::str::contains("'bul\u{fffd}y' is not UTF-8");
+        bellwether().args(line).arg(odd).assert().code(2).stdout("").stderr(says);
+    }
+    let says = predicate::str::contains("cannot open bul");
+    bellwether().arg("replay").arg(odd).assert().code(2).stderr(says);
+}
+
+#[test]
 fn lockstep_prints_its_assumptions_and_its_figures() {
     let says = |what: &'static str| predicate::str::contains(what);
     bellwether().args(["lockstep", "--recoveries", "1"]).assert().code(0).stderr("").stdout(

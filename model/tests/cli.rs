@@ -59,6 +59,27 @@ fn refused(ran: &Ran, says: &[&str]) {
     }
 }
 
+/// The names of files may be any bytes; everything else is text.
+#[test]
+#[cfg(unix)]
+fn what_is_no_text_is_refused() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt as _;
+    let odd = OsStr::from_bytes(b"bul\xffy");
+    let lines: [&[&str]; 4] =
+        [&["check"], &["check", "bully", "--variant"], &["list"], &["check", "bully", "--nodes"]];
+    for line in lines {
+        let output = bellwether().args(line).arg(odd).output().expect("the binary runs");
+        let stderr = String::from_utf8(output.stderr).expect("UTF-8");
+        assert_eq!(output.status.code(), Some(2), "{stderr}");
+        assert!(stderr.contains("'bul\u{fffd}y' is not UTF-8"), "{line:?}: {stderr}");
+        assert!(!stderr.contains("panicked"), "{stderr}");
+    }
+    let output = bellwether().arg("trace").arg(odd).output().expect("the binary runs");
+    let stderr = String::from_utf8(output.stderr).expect("UTF-8");
+    assert!(stderr.contains("cannot open bul"), "{stderr}");
+}
+
 #[test]
 fn wrong_arguments_are_refused_with_the_remedy() {
     let cases: &[(&str, &[&str])] = &[

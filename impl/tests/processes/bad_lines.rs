@@ -134,6 +134,7 @@ const LINES: &[&str] = &[
     "keys init keys --cluster orders --nodes 1,1",
     "keys init keys --cluster orders --nodes 1 --host db:80",
     "completions abacus",
+    "completions tcsh",
     "man --out /proc/nothing",
 ];
 
