@@ -23,6 +23,20 @@ fn refused(args: &[&str], says: &str) {
 }
 
 #[test]
+#[cfg(unix)]
+fn what_is_no_text_is_refused() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt as _;
+    let odd = OsStr::from_bytes(b"bul\xffy");
+    for line in [&["lockstep"][..], &["lockstep", "--variant"], &["suite"]] {
+        let says = predicate::str::contains("'bul\u{fffd}y' is not UTF-8");
+        bellwether().args(line).arg(odd).assert().code(2).stdout("").stderr(says);
+    }
+    let says = predicate::str::contains("cannot open bul");
+    bellwether().arg("replay").arg(odd).assert().code(2).stderr(says);
+}
+
+#[test]
 fn lockstep_prints_its_assumptions_and_its_figures() {
     let says = |what: &'static str| predicate::str::contains(what);
     bellwether().args(["lockstep", "--recoveries", "1"]).assert().code(0).stderr("").stdout(
@@ -93,9 +107,9 @@ fn completions_are_printed() {
 
 #[test]
 fn bad_worlds_are_refused() {
-    refused(&["lockstep", "--nodes", "0"], "--nodes 0: give 2 to 128");
+    refused(&["lockstep", "--nodes", "0"], "--nodes 0: give 2 to 7");
     refused(&["lockstep", "--nodes", "99"], "programs are compared with worlds of 2 to 7");
-    refused(&["lockstep", "--nodes", "many"], "a whole number from 2 to 128");
+    refused(&["lockstep", "--nodes", "many"], "a whole number from 2 to 7");
     refused(&["lockstep", "--crashes", "-1"], "-1");
     refused(&["lockstep", "raft"], "no mapping for protocol 'raft'; there are: bully");
     refused(&["lockstep", "--network", "carrier-pigeon"], "there are: fifo, unordered, set");

@@ -368,8 +368,8 @@ fn what_is_asked_for_and_does_not_exist_is_refused() {
         (vec!["claims", "--search", "no such words"], "leave --cause, --search or --source out"),
         (vec!["claims", "--verdict", "perhaps"], "--verdict cannot be 'perhaps'; there are: con"),
         (
-            vec!["claims", "--cause", "rain"],
-            "--cause cannot be 'rain'; did you mean 'ring'? there are: time-out",
+            vec!["claims", "--cause", "rings"],
+            "--cause cannot be 'rings'; did you mean 'ring'? there are: time-out",
         ),
         (vec!["claims", "--ledger", "/nowhere"], "/nowhere/encyclopedia.toml"),
     ] {

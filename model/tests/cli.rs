@@ -59,14 +59,35 @@ fn refused(ran: &Ran, says: &[&str]) {
     }
 }
 
+/// The names of files may be any bytes; everything else is text.
+#[test]
+#[cfg(unix)]
+fn what_is_no_text_is_refused() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt as _;
+    let odd = OsStr::from_bytes(b"bul\xffy");
+    let lines: [&[&str]; 4] =
+        [&["check"], &["check", "bully", "--variant"], &["list"], &["check", "bully", "--nodes"]];
+    for line in lines {
+        let output = bellwether().args(line).arg(odd).output().expect("the binary runs");
+        let stderr = String::from_utf8(output.stderr).expect("UTF-8");
+        assert_eq!(output.status.code(), Some(2), "{stderr}");
+        assert!(stderr.contains("'bul\u{fffd}y' is not UTF-8"), "{line:?}: {stderr}");
+        assert!(!stderr.contains("panicked"), "{stderr}");
+    }
+    let output = bellwether().arg("trace").arg(odd).output().expect("the binary runs");
+    let stderr = String::from_utf8(output.stderr).expect("UTF-8");
+    assert!(stderr.contains("cannot open bul"), "{stderr}");
+}
+
 #[test]
 fn wrong_arguments_are_refused_with_the_remedy() {
     let cases: &[(&str, &[&str])] = &[
-        ("check bully --nodes 0", &["--nodes 0", "2 to 128"]),
+        ("check bully --nodes 0", &["--nodes 0", "give 2 to 7", "2 to 128"]),
         ("check bully --nodes 1", &["--nodes 1", "2 to 128"]),
         ("check bully --nodes 8", &["--nodes 8", "2 to 7", "--engine simulation"]),
-        ("check bully --nodes -1", &["'-1'", "--nodes", "from 2 to 128"]),
-        ("check bully --nodes many", &["'many'", "--nodes", "from 2 to 128"]),
+        ("check bully --nodes -1", &["'-1'", "--nodes", "from 2 to 7;"]),
+        ("check bully --nodes many", &["'many'", "--nodes", "from 2 to 7;"]),
         ("check bull", &["no protocol 'bull'", "bully"]),
         ("check bully --variant nope", &["no variant 'nope'", "recommended", "baseline"]),
         ("check bully --rule nope=1", &["no rule 'nope'", "t_coord", "restart"]),
@@ -79,6 +100,12 @@ fn wrong_arguments_are_refused_with_the_remedy() {
         ("check bully --timing asynchronous --suspicions 1", &["--suspicions", "perfect"]),
         ("check bully --capacity 0", &["--capacity 0", "at least 1"]),
         ("check bully --capacity -2", &["'-2'", "at least 1"]),
+        ("check bully --crashes 5", &["--crashes 5", "give --crashes 3", "--recoveries 2"]),
+        ("bounds bully --crashes 3 --nodes 2", &["--crashes 3", "give --crashes 2"]),
+        (
+            "check lease --nodes 2 --crashes 5 --recoveries 1",
+            &["--crashes 5", "give --crashes 3", "--recoveries 3"],
+        ),
         ("check bully --crashes 300", &["'300'", "--crashes", "from 0 to 255"]),
         ("check bully --memory 1X", &["'1X'", "--memory", "K, M or G"]),
         ("check bully --memory -1", &["'-1'", "--memory", "K, M or G"]),

@@ -13,7 +13,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::line::Given;
 use super::overrides::OverrideArgs;
-use super::{Failure, environment, health, print};
+use super::{Failure, environment, health, print, ready};
 
 /// The column in which it is said where a value is from.
 const COLUMN: usize = 40;
@@ -23,19 +23,26 @@ const COLUMN: usize = 40;
 /// The output is itself a configuration file, with every default written out. Behind each value
 /// stands where it is from: the line of the file, the flag, the variable, or the default. At the
 /// end it says which durations had to fit together, and how they do, and when the certificates
-/// expire that the configuration names. A warning goes to standard error if two nodes can lead at
-/// the same time with the protocol, if a certificate expires within 30 days, and if it cannot be
-/// read here. One that has expired is an error.
+/// expire that the configuration names. What would keep `run` from starting here is an error: also
+/// a secret, a key or a certificate that cannot be read, or is that of another node; and so is a
+/// certificate that has expired. A warning goes to standard error if two nodes can lead at the same
+/// time with the protocol, and if a certificate expires within 30 days.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   bellwether check-config orders.toml
   bellwether check-config orders.toml --node 3 --set skew=200ms
-  bellwether check-config orders.toml --node 3 --protocol stoller --data-dir /var/lib/orders")]
+  bellwether check-config orders.toml --node 3 --protocol stoller --data-dir /var/lib/orders
+  bellwether check-config orders.toml --node 3 --elsewhere")]
 pub(crate) struct Args {
     /// The configuration file
     #[arg(value_name = "FILE", env = "BELLWETHER_CONFIG")]
     config: PathBuf,
+
+    /// The configuration is for another machine: a file that it names and that cannot be used here
+    /// is warned of, and no error
+    #[arg(long)]
+    elsewhere: bool,
 
     #[command(flatten)]
     overrides: OverrideArgs,
@@ -55,15 +62,18 @@ impl Visitor for Explain<'_> {
     type Output = Result<String, config::Error>;
 
     fn visit<C: Runnable>(self, config: Config<C>, log: Log) -> Self::Output {
-        config.directory()?;
-        config.check_security()?;
-        config.check_trace()?;
+        let Self(args, given) = self;
+        let unusable = match ready::check(&config) {
+            Err(error) if args.elsewhere => {
+                ready::is_complete(&config)?;
+                Some(error.to_string())
+            }
+            checked => checked.map(|()| None)?,
+        };
         let open = config.security_warning().into_iter().chain(config.http_warning());
         let open = open.chain(environment::warnings()).chain(health::warning(config.health()));
-        for warning in config::warning::<C>().into_iter().chain(open) {
-            warn(&warning);
-        }
-        let Self(args, given) = self;
+        let all = config::warning::<C>().into_iter().chain(open).chain(unusable.clone());
+        all.for_each(|warning| warn(&warning));
         // It was read a moment ago. If it is gone by now, no value is said to be from it.
         let file = std::fs::read_to_string(&args.config).unwrap_or_default();
         let mut sources = lines(&file);
@@ -86,7 +96,7 @@ impl Visitor for Explain<'_> {
         for demand in demands {
             let _ = writeln!(text, "# {demand}");
         }
-        text += &certificates(config.expiries())?;
+        text += &certificates(config.expiries(), unusable.as_deref())?;
         Ok(text)
     }
 }
@@ -97,14 +107,20 @@ fn warn(warning: &str) {
     let _ = writeln!(std::io::stderr(), "warning: {warning}");
 }
 
-/// When certificates expire. One that expires soon, or a file that cannot be read, is warned of;
-/// one that has expired is an error.
-fn certificates(files: Vec<Result<Vec<Expiry>, config::Error>>) -> Result<String, config::Error> {
+/// When certificates expire. One that expires soon, or a file that cannot be read, is warned of,
+/// unless that was said; one that has expired is an error.
+fn certificates(
+    files: Vec<Result<Vec<Expiry>, config::Error>>,
+    said: Option<&str>,
+) -> Result<String, config::Error> {
     let now = SystemTime::now();
     let (mut text, mut over) = (String::new(), Vec::new());
     for file in files {
         let expiries = file.unwrap_or_else(|error| {
-            warn(&error.to_string());
+            let warning = error.to_string();
+            if said != Some(warning.as_str()) {
+                warn(&warning);
+            }
             Vec::new()
         });
         for expiry in expiries {

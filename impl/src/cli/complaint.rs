@@ -99,15 +99,15 @@ fn needs(command: &Command, missing: &str) -> String {
 /// The question whether another name was meant, with a space behind it, if one comes near.
 pub(super) fn perhaps(name: &str, known: &[&str]) -> String {
     let distance = |known: &str| strsim::damerau_levenshtein(name, known);
-    let near = |known: &&str| distance(known) <= 1 + name.len().max(known.len()) / 4;
+    let near = |known: &&str| distance(known) <= 1 + name.len().max(known.len()) / 5;
     let nearest = known.iter().copied().filter(near).min_by_key(|known| distance(known));
     nearest.map(|known| format!("did you mean '{known}'? ")).unwrap_or_default()
 }
 
 /// A flag with the names of its values, or the name of an argument, as clap writes it, without its
-/// brackets.
+/// brackets and dots.
 fn bare(flag: &str) -> String {
-    flag.replace(['<', '>'], "")
+    flag.replace(['<', '>', '[', ']'], "").trim_end_matches("...").to_owned()
 }
 
 /// The same without the names of values.

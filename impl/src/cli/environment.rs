@@ -8,7 +8,7 @@ use super::Cli;
 use super::complaint::perhaps;
 
 /// How the names of all of them begin.
-const OURS: &str = "BELLWETHER_";
+pub(super) const OURS: &str = "BELLWETHER_";
 
 /// What tests begin with.
 const TESTS: &str = "BELLWETHER_TEST_";

@@ -1,6 +1,7 @@
 //! `bellwether keys`: make what nodes prove themselves with.
 
-use std::io::Write as _;
+use std::collections::BTreeSet;
+use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
@@ -13,6 +14,7 @@ use rcgen::{
     BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa,
     Issuer, KeyPair, KeyUsagePurpose,
 };
+use rustls::pki_types::ServerName;
 
 use super::{Failure, print};
 
@@ -28,7 +30,8 @@ const PUBLIC: u32 = 0o644;
 
 /// Make what the nodes of a cluster prove themselves with
 ///
-/// No file is overwritten, and no other user can read one that must be kept secret.
+/// No file is overwritten, and no other user can read one that must be kept secret. Nothing is
+/// written before all that is asked for can be had.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -70,11 +73,10 @@ enum KeysCommand {
 
         /// Further names and addresses that the certificates are for, such as those at which the
         /// nodes serve HTTP
-        #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+        #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = host)]
         host: Vec<String>,
 
-        /// For how many days the certificate of the first node is valid, from yesterday on; 0 has
-        /// expired at once
+        /// For how many days the certificate of the first node is valid, from yesterday on
         #[arg(long, value_name = "NUMBER", default_value = "365", value_parser = days)]
         days: u32,
     },
@@ -92,7 +94,7 @@ enum KeysCommand {
         node: NodeId,
 
         /// Further names and addresses that the certificate is for
-        #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+        #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = host)]
         host: Vec<String>,
 
         /// How long the certificate is valid, from yesterday on
@@ -119,59 +121,99 @@ enum KeysCommand {
 }
 
 fn days(text: &str) -> Result<u32, String> {
-    let days = text.parse::<u32>().ok().filter(|&days| days <= LONGEST);
-    days.ok_or_else(|| {
-        format!("give a whole number of days, at most {LONGEST}; 0 has expired at once")
-    })
+    let days = text.parse::<u32>().ok().filter(|days| (1..=LONGEST).contains(days));
+    days.ok_or_else(|| format!("give a whole number of days, from 1 to {LONGEST}"))
+}
+
+fn host(text: &str) -> Result<String, String> {
+    let name = text.strip_prefix("*.").unwrap_or(text);
+    match ServerName::try_from(name) {
+        Ok(_) => Ok(text.to_owned()),
+        Err(_) => Err("give DNS names and IP addresses, without a port".to_owned()),
+    }
 }
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
     match &args.what {
-        KeysCommand::Secret { file } => secret(file)?,
+        KeysCommand::Secret { file } => write(&[secret(file)])?,
         KeysCommand::Init { directory, cluster, nodes, host, days } => {
-            std::fs::create_dir_all(directory).map_err(|error| cannot(directory, &error))?;
-            let key = KeyPair::generate().map_err(Failure::runtime)?;
-            create(&directory.join("ca.key"), &key.serialize_pem(), PRIVATE)?;
-            let authority = authority(cluster, days * AUTHORITY);
-            let certificate = authority.self_signed(&key).map_err(Failure::runtime)?;
-            create(&directory.join("ca.pem"), &certificate.pem(), PUBLIC)?;
-            let issuer = Issuer::new(authority, key);
-            for (&id, earlier) in nodes.iter().zip(0_u32..) {
-                node(directory, &issuer, cluster, id, host, days - earlier.min(days / 2))?;
-            }
+            let files = init(directory, cluster, nodes, host, *days)?;
+            write(&files)?;
         }
         KeysCommand::Node { directory, cluster, node: id, host, days } => {
+            let about = of_node(cluster, *id, host)?;
             let issuer = Issuer::new(authority(cluster, *days), authority_key(directory)?);
-            node(directory, &issuer, cluster, *id, host, *days)?;
+            write(&certify(directory, &format!("node-{id}"), &issuer, about, *days)?)?;
         }
         KeysCommand::Client { directory, cluster, name, days } => {
+            let about = of_client(cluster, name);
             let issuer = Issuer::new(authority(cluster, *days), authority_key(directory)?);
-            let about = CertificateParams::default();
-            let usage = vec![ExtendedKeyUsagePurpose::ClientAuth];
-            let certified = format!("{name} of {cluster}");
-            certify(
-                directory,
-                &format!("client-{name}"),
-                &issuer,
-                about,
-                (certified, usage, *days),
-            )?;
+            write(&certify(directory, &format!("client-{name}"), &issuer, about, *days)?)?;
         }
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn secret(file: &Path) -> Result<(), Failure> {
+/// A file that is to be written.
+struct NewFile {
+    path: PathBuf,
+    text: String,
+    /// Its permissions.
+    mode: u32,
+}
+
+impl NewFile {
+    fn private(path: PathBuf, text: String) -> Self {
+        Self { path, text, mode: PRIVATE }
+    }
+
+    fn public(path: PathBuf, text: String) -> Self {
+        Self { path, text, mode: PUBLIC }
+    }
+}
+
+fn secret(file: &Path) -> NewFile {
     let bytes: [u8; SHORTEST_SECRET] = rand::random();
     let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    create(file, &(digits + "\n"), PRIVATE)
+    NewFile::private(file.to_owned(), digits + "\n")
+}
+
+/// The authority and the nodes, of which each is named once.
+fn init(
+    directory: &Path,
+    cluster: &ClusterId,
+    nodes: &[NodeId],
+    hosts: &[String],
+    days: u32,
+) -> Result<Vec<NewFile>, Failure> {
+    let mut named = BTreeSet::new();
+    if let Some(twice) = nodes.iter().find(|&&id| !named.insert(id)) {
+        let problem = anyhow!("--nodes names node {twice} twice; name each node once");
+        return Err(Failure::configuration(problem));
+    }
+    let key = KeyPair::generate().map_err(Failure::runtime)?;
+    let authority = authority(cluster, days * AUTHORITY);
+    let certificate = authority.self_signed(&key).map_err(Failure::runtime)?;
+    let mut files = vec![
+        NewFile::private(directory.join("ca.key"), key.serialize_pem()),
+        NewFile::public(directory.join("ca.pem"), certificate.pem()),
+    ];
+    let issuer = Issuer::new(authority, key);
+    for (&id, earlier) in nodes.iter().zip(0_u32..) {
+        let about = of_node(cluster, id, hosts)?;
+        let days = days - earlier.min(days / 2);
+        files.extend(certify(directory, &format!("node-{id}"), &issuer, about, days)?);
+    }
+    std::fs::create_dir_all(directory).map_err(|error| cannot(directory, &error))?;
+    Ok(files)
 }
 
 /// What the certificate of the authority says. Of these, a certificate that it signs repeats the
 /// name.
 fn authority(cluster: &ClusterId, days: u32) -> CertificateParams {
     let mut about = CertificateParams::default();
-    name(&mut about, format!("bellwether authority of {cluster}"), days);
+    name(&mut about, format!("bellwether authority of {cluster}"));
+    is_valid_for(&mut about, days);
     about.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
     about.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
     about
@@ -185,46 +227,58 @@ fn authority_key(directory: &Path) -> Result<KeyPair, Failure> {
         .map_err(|error| Failure::runtime(anyhow!("{}: {error}", path.display())))
 }
 
-/// Makes the certificate and the private key of a node.
-fn node(
-    directory: &Path,
-    issuer: &Issuer<'_, KeyPair>,
+/// What the certificate of a node says.
+fn of_node(
     cluster: &ClusterId,
     id: NodeId,
     hosts: &[String],
-    days: u32,
-) -> Result<(), Failure> {
+) -> Result<CertificateParams, Failure> {
     let certified = certified_name(cluster, id).map_err(Failure::configuration)?;
     let names: Vec<String> = [&certified].into_iter().chain(hosts).cloned().collect();
-    let about = CertificateParams::new(names).map_err(Failure::runtime)?;
+    let mut about = CertificateParams::new(names).map_err(Failure::configuration)?;
     // Each node calls, and is called.
-    let usages = vec![ExtendedKeyUsagePurpose::ClientAuth, ExtendedKeyUsagePurpose::ServerAuth];
-    certify(directory, &format!("node-{id}"), issuer, about, (certified, usages, days))
+    about.extended_key_usages =
+        vec![ExtendedKeyUsagePurpose::ClientAuth, ExtendedKeyUsagePurpose::ServerAuth];
+    name(&mut about, certified);
+    Ok(about)
 }
 
-/// Makes a certificate and its private key: for which name, for what, and for how many days.
+/// What the certificate of a person or a program says.
+fn of_client(cluster: &ClusterId, client: &ClusterId) -> CertificateParams {
+    let mut about = CertificateParams::default();
+    about.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+    name(&mut about, format!("{client} of {cluster}"));
+    about
+}
+
+/// Makes a private key, and a certificate that says this, for so many days.
 fn certify(
     directory: &Path,
     file: &str,
     issuer: &Issuer<'_, KeyPair>,
     mut about: CertificateParams,
-    (certified, usages, days): (String, Vec<ExtendedKeyUsagePurpose>, u32),
-) -> Result<(), Failure> {
-    name(&mut about, certified, days);
+    days: u32,
+) -> Result<[NewFile; 2], Failure> {
+    is_valid_for(&mut about, days);
     about.use_authority_key_identifier_extension = true;
     about.key_usages = vec![KeyUsagePurpose::DigitalSignature];
-    about.extended_key_usages = usages;
     let key = KeyPair::generate().map_err(Failure::runtime)?;
     let certificate = about.signed_by(&key, issuer).map_err(Failure::runtime)?;
-    create(&directory.join(format!("{file}.key")), &key.serialize_pem(), PRIVATE)?;
-    create(&directory.join(format!("{file}.pem")), &certificate.pem(), PUBLIC)
+    Ok([
+        NewFile::private(directory.join(format!("{file}.key")), key.serialize_pem()),
+        NewFile::public(directory.join(format!("{file}.pem")), certificate.pem()),
+    ])
 }
 
-fn name(about: &mut CertificateParams, name: String, days: u32) {
-    let day = Duration::from_secs(24 * 60 * 60);
-    let now = SystemTime::now();
+fn name(about: &mut CertificateParams, name: String) {
     about.distinguished_name = DistinguishedName::new();
     about.distinguished_name.push(DnType::CommonName, name);
+}
+
+/// From yesterday on: the clock of a node may be behind.
+fn is_valid_for(about: &mut CertificateParams, days: u32) {
+    let day = Duration::from_secs(24 * 60 * 60);
+    let now = SystemTime::now();
     about.not_before = (now - day).into();
     about.not_after = (now + day * days).into();
 }
@@ -233,24 +287,40 @@ fn cannot(path: &Path, error: &std::io::Error) -> Failure {
     Failure::runtime(anyhow!("cannot use {}: {error}", path.display()))
 }
 
-/// Writes a file that did not exist.
-fn create(path: &Path, text: &str, mode: u32) -> Result<(), Failure> {
+/// Writes files that did not exist: all of them or none.
+fn write(files: &[NewFile]) -> Result<(), Failure> {
+    let cannot = |file: &NewFile, error: std::io::Error| {
+        let path = file.path.display();
+        Failure::runtime(anyhow!("cannot write {path}: {error}; name another file or folder"))
+    };
+    // Of the link itself: one to nowhere is not written through either.
+    if let Some(there) = files.iter().find(|file| file.path.symlink_metadata().is_ok()) {
+        return Err(cannot(there, ErrorKind::AlreadyExists.into()));
+    }
+    for (file, before) in files.iter().zip(0..) {
+        if let Err(error) = create(file) {
+            for file in &files[..before] {
+                // What cannot be removed is overwritten by no later run either.
+                let _ = std::fs::remove_file(&file.path);
+            }
+            return Err(cannot(file, error));
+        }
+    }
+    let paths: String = files.iter().map(|file| format!("{}\n", file.path.display())).collect();
+    print(&paths)
+}
+
+/// Writes a file that did not exist; if that fails, it does not exist afterwards either.
+fn create(NewFile { path, text, mode }: &NewFile) -> std::io::Result<()> {
     let mut options = std::fs::OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, mode);
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, *mode);
     #[cfg(not(unix))]
     let _ = mode;
-    let written = options.open(path).and_then(|mut file| {
-        file.write_all(text.as_bytes())?;
-        file.sync_all()
-    });
-    let cannot = |error| {
-        Failure::runtime(anyhow!(
-            "cannot write {}: {error}; name another file or folder",
-            path.display()
-        ))
-    };
-    written.map_err(cannot)?;
-    print(&format!("{}\n", path.display()))
+    let mut file = options.open(path)?;
+    let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
+    written.inspect_err(|_| {
+        let _ = std::fs::remove_file(path);
+    })
 }

@@ -7,7 +7,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Command, CommandFactory, FromArgMatches};
 
-use super::{CONFIGURATION, Cli, complaint, is_read, log};
+use super::{CONFIGURATION, Cli, complaint, environment, is_read, log};
 
 /// What was asked, and which flags and variables of the environment have a part in it.
 pub(crate) struct Line {
@@ -52,7 +52,8 @@ pub(crate) fn read() -> Result<Line, ExitCode> {
     });
     let line = read.map_err(|error| {
         let plain: Vec<&str> = words.iter().filter_map(|word| word.to_str()).collect();
-        let message = in_environment(&command, &words, &error);
+        let message = no_text(&words, &error);
+        let message = message.or_else(|| in_environment(&command, &words, &error));
         let status = u8::try_from(error.exit_code()).unwrap_or(CONFIGURATION);
         match message.or_else(|| complaint::complaint(&command, &plain, &error)) {
             Some(message) => log::complain(message),
@@ -108,6 +109,21 @@ fn given(command: &Command, matches: &ArgMatches) -> Vec<Given> {
 
 fn is_empty(variable: &str) -> String {
     format!("the environment variable {variable} is empty: set or unset it")
+}
+
+/// The message about words, or variables, that are no text where only the name of a file may be
+/// none.
+fn no_text(words: &[OsString], error: &clap::Error) -> Option<String> {
+    if error.kind() != ErrorKind::InvalidUtf8 {
+        return None;
+    }
+    let of_words = words.iter().filter(|word| word.to_str().is_none());
+    let mut wrong: Vec<String> = of_words.map(|word| format!("'{}'", word.display())).collect();
+    let variables = std::env::vars_os().filter(|(_, value)| value.to_str().is_none());
+    let variables = variables.filter_map(|(name, _)| name.into_string().ok());
+    wrong.extend(variables.filter(|name| name.starts_with(environment::OURS)));
+    let wrong = wrong.join(" or ");
+    Some(format!("{wrong} is not UTF-8, and only the name of a file may be that; set it again"))
 }
 
 /// The message about a value that is not from the command line, but from a variable.

@@ -21,6 +21,7 @@ mod man;
 mod members;
 mod overrides;
 mod part;
+mod ready;
 mod reload;
 mod remedy;
 mod run;
@@ -49,7 +50,7 @@ pub(crate) struct Cli {
 const EXIT_STATUS: &str = "\
 Exit status:
   0  success; for `status`: the node knows a leader
-  1  the node could not run, or refused; for `status`: the node knows no leader
+  1  the node could not run, or refused; for `status`: it knows no leader, or is none (--leading)
   2  the command line or the configuration is wrong
   3  the node that was asked cannot be reached
  75  for `exec --once`: the leadership was lost

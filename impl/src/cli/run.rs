@@ -11,11 +11,11 @@ use futures::FutureExt as _;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::health::Checker;
-use super::http::{Http, Keys};
+use super::http::Http;
 use super::overrides::OverrideArgs;
 use super::part::Part;
 use super::reload::{Reload, Running};
-use super::{Failure, hooks, itself, log, service};
+use super::{Failure, hooks, itself, log, ready, service};
 
 /// Take part in elections until SIGTERM or SIGINT
 ///
@@ -71,9 +71,7 @@ impl Visitor for Run<'_> {
     fn visit<C: Runnable>(self, config: Config<C>, log: Log) -> Self::Output {
         let Args { config: path, overrides } = self.0;
         // Before anything is logged: what is missing in the configuration is told in one line.
-        config.directory().map_err(Failure::configuration)?;
-        config.credentials().map_err(Failure::configuration)?;
-        Keys::read(&config).map_err(Failure::configuration)?;
+        ready::check(&config).map_err(Failure::configuration)?;
         config.open_trace().map_err(Failure::configuration)?;
         let started = log::start(&log, config.node())?;
         let reload = Reload::new(path.clone(), overrides.into(), &config, &log);

@@ -27,7 +27,8 @@ const AGAIN: Duration = Duration::from_secs(1);
 ///
 /// The question goes to the port on which the node talks to its peers. A node with groups says
 /// which node leads each. Exit status: 0 the node knows a leader, of every group if it was asked
-/// for all, 1 it knows none, 2 usage or configuration, 3 it cannot be reached.
+/// for all, 1 it knows none, 2 usage or configuration, 3 it cannot be reached. With --leading it is
+/// 0 only if the node itself leads, and else 1.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -35,6 +36,7 @@ Examples:
   bellwether status --address 10.0.0.3:7000 --json
   bellwether status --config orders.toml --node 3 --watch
   bellwether status --config orders.toml --node 3 --group shard-17
+  bellwether status --config orders.toml --node 3 --leading >/dev/null && ./report
   until bellwether status --address 10.0.0.3:7000 >/dev/null; do sleep 1; done")]
 pub(crate) struct Args {
     /// The configuration file in which the node's address stands
@@ -61,6 +63,11 @@ pub(crate) struct Args {
     #[arg(long)]
     json: bool,
 
+    /// Succeed only if the node leads, with a lease that lasts if the protocol has one; every group
+    /// if it was asked for all
+    #[arg(long, conflicts_with = "watch")]
+    leading: bool,
+
     /// Ask again every second, until Ctrl-C; a node that cannot be reached is asked again, too
     #[arg(long)]
     watch: bool,
@@ -79,7 +86,8 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
         return watch(args, ask);
     }
     let report = ask().map_err(Failure::unreachable)?;
-    found(u8::from(!is_led(&report)), &text(args, &report)?)
+    let succeeds = if args.leading { leads(&report) } else { is_led(&report) };
+    found(u8::from(!succeeds), &text(args, &report)?)
 }
 
 /// Asks again and again, until the output is not read any more. On a terminal each answer takes the
@@ -122,6 +130,16 @@ fn is_led(told: &Told) -> bool {
     match told {
         Told::Status(report) => report.leader.is_some(),
         Told::Groups(report) => report.groups.iter().all(|group| group.leader.is_some()),
+    }
+}
+
+/// Whether the node leads; every group, if it was asked for all.
+fn leads(told: &Told) -> bool {
+    match told {
+        Told::Status(report) => {
+            report.leader == Some(report.node) && report.lease_ms.is_none_or(|left| left > 0)
+        }
+        Told::Groups(report) => report.groups.iter().all(|group| group.leader == Some(report.node)),
     }
 }
 

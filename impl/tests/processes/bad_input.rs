@@ -1,10 +1,13 @@
 //! For everything that is wrong there is one clear message with the remedy, the right exit status,
 //! and no panic; and a node that runs goes on running.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
+use std::process::Command;
 
 use super::common::{Cluster, LIMIT, bellwether, free_port, wait_until};
 use assert_cmd::assert::OutputAssertExt;
@@ -370,4 +373,19 @@ fn a_misspelt_variable_is_told_and_stops_nothing() {
     let told = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{told}");
     assert!(told.contains("did you mean 'BELLWETHER_LOG_LEVEL'?"), "{told}");
+}
+
+/// The names of files may be any bytes; everything else is text.
+#[test]
+fn what_is_no_text_is_refused() {
+    let odd = OsStr::from_bytes(b"1\xff");
+    let refused = |command: &mut Command, part: &str| {
+        let says = contains(part).and(contains("panicked").not());
+        command.assert().code(2).stdout("").stderr(says);
+    };
+    let run = ["run", "--config", "orders.toml"];
+    refused(bellwether().args(run).arg("--node").arg(odd), "'1\u{fffd}' is not UTF-8");
+    refused(bellwether().args(run).env("BELLWETHER_NODE", odd), "BELLWETHER_NODE is not UTF-8");
+    refused(bellwether().arg(odd), "has no command");
+    refused(bellwether().arg("run").arg("--config").arg(odd).args(["--node", "1"]), "cannot read");
 }

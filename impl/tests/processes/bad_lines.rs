@@ -128,7 +128,13 @@ const LINES: &[&str] = &[
     "keys init keys --cluster orders --nodes 0",
     "keys init keys --cluster orders! --nodes 1",
     "keys init keys --cluster orders --nodes 1 --days -1",
+    "keys init keys --cluster orders --nodes 1 --days 0",
+    "keys init keys --cluster orders --nodes 1 --days 99999999",
+    "keys init keys --cluster Orders --nodes 1",
+    "keys init keys --cluster orders --nodes 1,1",
+    "keys init keys --cluster orders --nodes 1 --host db:80",
     "completions abacus",
+    "completions tcsh",
     "man --out /proc/nothing",
 ];
 

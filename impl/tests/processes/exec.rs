@@ -11,6 +11,7 @@ mod killed;
 mod upgrade;
 
 use std::fs::{self, File};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -67,6 +68,14 @@ impl Cluster {
         daemon.arg("exec").arg("--config").arg(self.config()).args(["--node", &node.to_string()]);
         daemon.args(more);
         daemon
+    }
+
+    /// A file with this text and these permissions.
+    fn program(&self, text: &str, mode: u32) -> String {
+        let path = self.directory.path().join("program");
+        fs::write(&path, text).expect("writable");
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).expect("ours");
+        path.display().to_string()
     }
 
     fn journal(&self) -> PathBuf {
@@ -197,11 +206,29 @@ fn the_exit_status_is_passed_on() {
     let ends_with = |script: &str| cluster.exec(3, &[], script).ended().code();
     assert_eq!(lead(&cluster, &mut others, || ends_with("exit 7")), Some(7));
     assert_eq!(lead(&cluster, &mut others, || ends_with("kill -9 $$")), Some(128 + 9));
+    let script = cluster.program("#!/no/such/interpreter\n", 0o755);
     let missing = || {
         let mut command = cluster.command(3, &["--log-level", "off"]);
-        Process::start(command.args(["--", "/no/such/command"])).ended().code()
+        Process::start(command.args(["--", &script])).ended().code()
     };
     assert_eq!(lead(&cluster, &mut others, missing), Some(127));
+}
+
+/// A node alone does not lead: what is wrong with its command is known before it does.
+#[test]
+fn a_command_that_cannot_be_run_is_told_at_the_start() {
+    let cluster = Cluster::quorum();
+    let config = cluster.config().display().to_string();
+    let plain = cluster.program("#!/bin/sh\n", 0o644);
+    for (program, status, why) in [
+        ("/no/such/command", 127, "No such file"),
+        ("no-such-command", 127, "No such file"),
+        (plain.as_str(), 126, "Permission denied"),
+        ("/", 126, "Permission denied"),
+    ] {
+        let line = ["exec", "--config", &config, "--node", "1", "--", program];
+        refuses(&line, status, &["cannot run", program, why, "name a program"]);
+    }
 }
 
 /// Runs node 3 so that it leads: the others are there to grant it that, and lead not for long.

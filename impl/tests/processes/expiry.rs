@@ -1,6 +1,7 @@
 //! Certificates that expire: how that is told, and how they are renewed while the nodes run.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Output;
 use std::time::{Duration, SystemTime};
@@ -15,15 +16,15 @@ use super::security::{certified_cluster, keys};
 /// How long a certificate is valid that a test waits for: nodes start and connect in the meantime.
 const SHORT: Duration = Duration::from_secs(10);
 
-/// Gives node 1 a certificate of the authority in this directory that expires soon.
-fn certify_shortly(directory: &Path) {
+/// Gives node 1 a certificate of the authority in this directory that expires so soon.
+pub(crate) fn certify_shortly(directory: &Path, valid: Duration) {
     let key = fs::read_to_string(directory.join("ca.key")).expect("readable");
     let mut authority = CertificateParams::default();
     authority.distinguished_name = DistinguishedName::new();
     authority.distinguished_name.push(DnType::CommonName, "bellwether authority of test");
     let issuer = Issuer::new(authority, KeyPair::from_pem(&key).expect("a key"));
     let mut about = CertificateParams::new(["node-1.test.bellwether".to_owned()]).expect("a name");
-    about.not_after = (SystemTime::now() + SHORT).into();
+    about.not_after = (SystemTime::now() + valid).into();
     let key = KeyPair::generate().expect("a key");
     let certificate = about.signed_by(&key, &issuer).expect("a certificate");
     // The file of the key stays one that no other user can read.
@@ -46,7 +47,7 @@ fn own(status: &Value) -> &Value {
 #[test]
 fn a_certificate_that_expires_is_told_of_and_renewed_without_a_restart() {
     let (mut cluster, keys_at) = certified_cluster(2);
-    certify_shortly(&keys_at);
+    certify_shortly(&keys_at, SHORT);
     let one = cluster.run("1", 1, &[]);
     cluster.start(2);
     logs(&cluster, "1", &["WARN", "the certificate of this node", "expires within a day"]);
@@ -103,13 +104,40 @@ fn the_nodes_of_a_cluster_expire_on_different_days_and_their_authority_after_the
     }
 }
 
-/// A file that cannot be read where the configuration is checked is no mistake in it.
+/// `check-config` says what `run` says, word for word, unless the configuration is for another
+/// machine.
 #[test]
-fn a_certificate_that_is_not_there_is_warned_of() {
+fn keys_that_cannot_be_used_are_told_as_run_tells_them() {
     let (cluster, keys_at) = certified_cluster(2);
-    fs::remove_file(keys_at.join("node-1.pem")).expect("it is there");
-    let checked = check_config(&cluster, "1");
-    let said = String::from_utf8_lossy(&checked.stderr);
-    assert!(checked.status.success(), "{said}");
-    assert!(said.contains("warning: ") && said.contains("node-1.pem"), "{said}");
+    let config = cluster.config().display().to_string();
+    let path = |name: &str| keys_at.join(name).display().to_string();
+    let short = path("short");
+    fs::write(&short, "too short").expect("writable");
+    fs::set_permissions(&short, fs::Permissions::from_mode(0o600)).expect("ours");
+    let [other, key] = [path("node-2.pem"), path("node-2.key")];
+    let asks: [(&[&str], &[&str]); 5] = [
+        (&["--key-file", "/no/key"], &["cannot read /no/key", "bellwether keys"]),
+        (&["--certificate-file", "/no/pem"], &["cannot read /no/pem"]),
+        (&["--certificate-file", &other, "--key-file", &key], &["is not that of node 1"]),
+        (&["--token-file", "/no/token", "--http", "127.0.0.1:1"], &["cannot read /no/token"]),
+        (&["--security", "secret", "--secret-file", &short], &["has 9 bytes"]),
+    ];
+    for (more, parts) in asks {
+        let told = |words: &[&str]| {
+            let words = [words, &["--node", "1"], more].concat();
+            refuses(&words, 2, parts);
+            let output = bellwether().args(&words).output().expect("it runs");
+            let said = String::from_utf8(output.stderr).expect("text");
+            said.lines().filter(|line| line.starts_with("error: ")).collect::<String>()
+        };
+        let checked = told(&["check-config", &config]);
+        assert_eq!(checked, told(&["run", "--config", &config]));
+        let mut command = bellwether();
+        command.args(["check-config", &config, "--node", "1", "--elsewhere"]).args(more);
+        let output = command.output().expect("it runs");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{more:?}: {said}");
+        let warning = checked.replace("error: ", "warning: ");
+        assert_eq!(said.matches(&warning).count(), 1, "{more:?}: {said}");
+    }
 }

@@ -15,6 +15,7 @@ mod groups;
 mod health;
 mod hooks;
 mod http;
+mod keys;
 mod links;
 mod logging;
 mod manual;

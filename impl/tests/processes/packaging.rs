@@ -13,6 +13,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use super::common::bellwether;
+use super::security::keys;
 
 /// Where a file of the repository is.
 fn shipped(path: &str) -> PathBuf {
@@ -48,11 +49,15 @@ fn has(tool: &str) -> bool {
 
 #[test]
 fn every_configuration_passes_its_check_without_a_warning() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let secret = folder.path().join("secret").display().to_string();
+    keys(&["secret", &secret]);
     for path in ["packaging/example.toml", "packaging/containers/bellwether.toml"] {
         for node in ["1", "2", "3"] {
             let mut command = bellwether();
             command.arg("check-config").arg(shipped(path)).args(["--node", node]);
-            let output = command.args(["--data-dir", "/var/lib/bellwether"]).output();
+            command.args(["--data-dir", "/var/lib/bellwether", "--secret-file", &secret]);
+            let output = command.output();
             let output = output.expect("it runs");
             let said = String::from_utf8_lossy(&output.stderr);
             assert!(output.status.success() && said.is_empty(), "{path}: {said}");

@@ -11,6 +11,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::bad_input::{logs, refuses};
 use super::common::{Cluster, LIMIT, bellwether, free_port};
+use super::expiry::certify_shortly;
 
 /// A cluster whose nodes share a secret.
 pub(crate) fn secret_cluster(size: u16) -> Cluster {
@@ -221,12 +222,8 @@ fn certificates_that_cannot_be_used_are_told_with_the_remedy() {
     logs(&cluster, "foreign", &["certificate of this node is from another authority", "`ca_file`"]);
     logs(&cluster, "2", &["its certificate is from another authority", "`ca_file`"]);
 
-    let ours = keys_at.to_str().expect("plain text");
-    for end in ["pem", "key"] {
-        std::fs::remove_file(keys_at.join(format!("node-1.{end}"))).expect("it is there");
-    }
     // Valid until now.
-    keys(&["node", ours, "--cluster", "test", "--node", "1", "--days", "0"]);
+    certify_shortly(&keys_at, Duration::ZERO);
     thread::sleep(Duration::from_secs(2));
     let _expired = cluster.run("1", 1, &[]);
     logs(&cluster, "1", &["the certificate of this node has expired", "replace it"]);

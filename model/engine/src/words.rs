@@ -81,7 +81,7 @@ pub fn instead_of(name: &str, known: &[&str]) -> String {
 #[must_use]
 pub fn perhaps(name: &str, known: &[&str]) -> String {
     let distance = |known: &str| strsim::damerau_levenshtein(name, known);
-    let near = |known: &&str| distance(known) <= 1 + name.len().max(known.len()) / 4;
+    let near = |known: &&str| distance(known) <= 1 + name.len().max(known.len()) / 5;
     let nearest = known.iter().copied().filter(near).min_by_key(|known| distance(known));
     let begins = || known.iter().copied().find(|known| name.len() > 2 && known.starts_with(name));
     let meant = nearest.or_else(begins);
@@ -102,5 +102,7 @@ mod tests {
         for name in ["", "paxos", "b"] {
             assert_eq!(instead_of(name, &known), all);
         }
+        // Half of the letters are others.
+        assert_eq!(instead_of("tcsh", &["bash", "zsh"]), "there are: bash, zsh");
     }
 }

@@ -6,7 +6,7 @@ use super::entry::{Ask, Check, Claim, Source, Subject};
 use super::program::Account;
 use super::ruling::{Judged, Outcome};
 use crate::check::bounds::{Bound, Until, bounds};
-use crate::check::{self, Limits, Options, Reason, Report, Verdict};
+use crate::check::{self, Counterexample, Limits, Options, Reason, Report, Verdict};
 use crate::machine::{AnyProtocol, Machine};
 use crate::property;
 use crate::property::Kind;
@@ -185,7 +185,7 @@ impl Ran {
         let finding = match decision.verdict {
             Verdict::Holds => Finding::Holds,
             Verdict::HoldsWithin => Finding::HoldsWithin(report.bounds_met.clone()),
-            Verdict::Violated => Finding::Violated { steps: found.map(|found| found.steps.len()) },
+            Verdict::Violated => Finding::Violated { steps: found.map(Counterexample::length) },
             Verdict::Unknown => Finding::Unknown(decision.reason.unwrap_or(Reason::Vacuous)),
         };
         Some(Ran::at(world, finding, trace))

@@ -21,7 +21,7 @@ use std::path::PathBuf;
 #[command(after_help = EXAMPLES)]
 pub(super) struct ClaimsArgs {
     /// Run the checks of these claims, and print each in full [default: all, one line for each]
-    #[arg(value_name = "NUMBER")]
+    #[arg(value_name = "NUMBER", value_parser = number)]
     numbers: Vec<u16>,
 
     /// Only the claims of this text: encyclopedia, clustering, chapter, lesson or lecture
@@ -177,6 +177,12 @@ fn print_rest(args: &ClaimsArgs, mut judged: Vec<Judged<'_>>) -> anyhow::Result<
     };
     write!(text::stdout(args.ascii), "{page}")?;
     Ok(())
+}
+
+fn number(text: &str) -> Result<u16, &'static str> {
+    text.parse().map_err(
+        |_| "give the number of a claim, as in 59; 'claims --search TEXT' finds it by what it says",
+    )
 }
 
 fn verdicts() -> impl TypedValueParser<Value = Ruling> {

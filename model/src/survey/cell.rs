@@ -2,7 +2,7 @@
 //! not known, and what the protocol never promised.
 
 use super::Rung;
-use crate::check::{Counts, Decision, Reason, Report, Verdict};
+use crate::check::{Counterexample, Counts, Decision, Reason, Report, Verdict};
 use crate::machine::AnyProtocol;
 use crate::property::Kind;
 use serde::Serialize;
@@ -33,7 +33,7 @@ pub struct Finding {
     pub verdict: Verdict,
     /// Why it is not known, or known only within bounds.
     pub reason: Option<Reason>,
-    /// The number of steps of the counterexample, its cycle included.
+    /// The number of steps of the counterexample, as `check` counts them: without a cycle.
     pub steps: Option<usize>,
     /// The bounds within which this was found, in words: what there is at most.
     pub within: Vec<String>,
@@ -83,8 +83,7 @@ impl Finding {
                 verdict => verdict,
             },
             reason: decision.reason,
-            steps: counterexample
-                .map(|found| found.steps.len() + found.cycle.as_ref().map_or(0, Vec::len)),
+            steps: counterexample.map(Counterexample::length),
             within,
         }
     }

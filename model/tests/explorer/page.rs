@@ -249,8 +249,15 @@ fn a_path_is_saved_as_trace_picture_and_page() {
 fn a_cycle_goes_round_and_clocks_are_shown() {
     let explorer = Explorer::start(LEASE);
     let Some(mut page) = open(&explorer, "") else { return };
+    let button = page.value("document.querySelector('[data-property=settles]').textContent");
     show(&mut page, "settles");
     let after = page.value("walk.shows.cycle_after").as_u64().expect("a cycle");
+    // The page counts as the command line does.
+    assert_eq!(button.as_str(), Some(&*format!("show: {after} steps, then a cycle")));
+    let check = bellwether(&format!("check {LEASE}")).output().expect("it runs");
+    let printed = String::from_utf8(check.stdout).expect("UTF-8");
+    let row = printed.lines().find(|line| line.contains(" settles ")).expect("it is listed");
+    assert!(row.contains(&format!("violated ({after} steps)")), "{row}");
     assert!(text(&mut page, "told").contains("repeat for ever: settles is violated"));
     let ticks = page.value("walk.story.filter(text => /tick/.test(text)).length");
     let elapsed = page.value("walk.moments[now].elapsed");

@@ -41,7 +41,7 @@ pub(super) fn alike<P: Specification>(
         ) => {
             let (this, that) = (timer.get::<P>(), other.get::<P>());
             let same = this == that;
-            let alike = gone.now(id)? == node && (same || kind_of(this) == kind_of(that));
+            let alike = gone.now(id)? == node && (same || kind_of(&this) == kind_of(&that));
             alike.then_some(2 * u8::from(!same) + u8::from(early != too))
         }
         (Action::Crash(id), Action::Crash(other))

@@ -5,13 +5,16 @@
 //! the node are killed together. That is lost if the command is a program that takes on the rights
 //! of another user; its [cgroup](super::group) is not.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::ErrorKind;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 use anyhow::anyhow;
+use rustix::io::Errno;
 use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
 
 use super::group;
@@ -56,6 +59,39 @@ pub(super) fn probe(group: &Path) -> std::io::Result<bool> {
     Ok(status.success())
 }
 
+/// Whether there is such a program: that is found out before the node takes part, and not when it
+/// leads and the old leader is gone.
+pub(super) fn check(program: &OsStr) -> Result<(), Failure> {
+    let (status, why) = match found(program, &std::env::var_os("PATH").unwrap_or_default()) {
+        Ok(()) => return Ok(()),
+        Err(Errno::NOENT) => (NOT_FOUND, Errno::NOENT),
+        Err(other) => (CANNOT_START, other),
+    };
+    let (program, why) = (program.display(), std::io::Error::from(why));
+    let remedy = "name a program that is there before this node leads";
+    Err(Failure { status, error: anyhow!("cannot run {program}: {why}; {remedy}") })
+}
+
+/// Looks where the kernel will: a name without a slash is searched for in these folders.
+fn found(program: &OsStr, folders: &OsStr) -> Result<(), Errno> {
+    let candidates: Vec<PathBuf> = match program.as_bytes().contains(&b'/') {
+        true => vec![program.into()],
+        false => std::env::split_paths(folders).map(|folder| folder.join(program)).collect(),
+    };
+    let mut why = Errno::NOENT;
+    for candidate in candidates {
+        match candidate.metadata() {
+            Ok(about) if about.is_file() && about.permissions().mode() & 0o111 != 0 => {
+                return Ok(());
+            }
+            Err(error)
+                if [ErrorKind::NotFound, ErrorKind::NotADirectory].contains(&error.kind()) => {}
+            Ok(_) | Err(_) => why = Errno::ACCESS,
+        }
+    }
+    Err(why)
+}
+
 pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
     let cannot = |what: &str, error: std::io::Error| Failure {
         status: CANNOT_START,
@@ -80,4 +116,22 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
     log::complain(format!("cannot run {}: {error}", program.display()));
     let missing = error.kind() == ErrorKind::NotFound;
     Ok(ExitCode::from(if missing { NOT_FOUND } else { CANNOT_START }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_is_looked_for_as_the_kernel_does() {
+        let look = |program: &str, folders: &str| found(program.as_ref(), folders.as_ref());
+        assert_eq!(look("/bin/sh", ""), Ok(()));
+        assert_eq!(look("sh", "/no/such:/bin"), Ok(()));
+        assert_eq!(look("sh", "/no/such"), Err(Errno::NOENT));
+        assert_eq!(look("/bin/sh/sh", ""), Err(Errno::NOENT));
+        assert_eq!(look("/etc/passwd", ""), Err(Errno::ACCESS));
+        // A folder is none, and one of a later folder is found.
+        assert_eq!(look("bin", "/"), Err(Errno::ACCESS));
+        assert_eq!(look("env", "/:/usr/bin"), Ok(()));
+    }
 }

@@ -35,11 +35,11 @@ use tokio::sync::Notify;
 use self::group::Group;
 use self::running::{Ended, Running};
 use super::health::Checker;
-use super::http::{Http, Keys};
+use super::http::Http;
 use super::overrides::OverrideArgs;
 use super::reload::{self, Reload};
 use super::script::Scripts;
-use super::{Failure, hooks, itself, log, service};
+use super::{Failure, hooks, itself, log, ready, service};
 
 /// The exit status when the node itself cannot go on.
 const CANNOT: u8 = 125;
@@ -178,11 +178,10 @@ impl Visitor for Exec<'_> {
                            `run`, with hooks for each group";
             return Err(Failure::configuration(anyhow!(problem)));
         }
-        config.directory().map_err(Failure::configuration)?;
-        config.credentials().map_err(Failure::configuration)?;
-        Keys::read(&config).map_err(Failure::configuration)?;
+        ready::check(&config).map_err(Failure::configuration)?;
         config.open_trace().map_err(Failure::configuration)?;
         args.check(C::NAME, C::shortest_lease(config.core())).map_err(Failure::configuration)?;
+        args.command.first().map_or(Ok(()), |program| command::check(program))?;
         let cannot = |error| Failure { status: CANNOT, error };
         let started = log::start(&log, config.node())?;
         let reload = Reload::new(args.config.clone(), (&args.overrides).into(), &config, &log);

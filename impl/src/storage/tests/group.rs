@@ -221,7 +221,7 @@ impl<C: Crashes> Group<C> {
             self.handle(node, Event::Wake);
         } else if let Some(((at, _), what)) = self.queue.pop_first() {
             self.now = self.now.max(at);
-            self.happen(what);
+            self.happen(&what);
         }
     }
 
@@ -240,8 +240,8 @@ impl<C: Crashes> Group<C> {
         self.hosts.iter().position(leads)
     }
 
-    fn happen(&mut self, what: Happening<C::Message>) {
-        match what {
+    fn happen(&mut self, what: &Happening<C::Message>) {
+        match *what {
             Happening::Starts(node) => self.start(node),
             Happening::Arrives { from, to, message } => {
                 self.handle(to, Event::Received(Received::unnumbered(from, message)));

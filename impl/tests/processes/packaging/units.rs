@@ -9,22 +9,27 @@ use std::process::Command;
 use tempfile::TempDir;
 
 use super::{has, notice, read};
-use crate::processes::common::{PROGRAM, Process, bellwether, daemon, free_port, wait_until};
+use crate::processes::common::{
+    Cluster, PROGRAM, Process, bellwether, daemon, free_port, wait_until,
+};
 use crate::processes::http::get;
 
 const UNITS: [&str; 2] = ["bellwether@.service", "bellwether-exec@.service"];
 
-/// What is added to the second of them.
+/// A job of the leader, and its times.
+const JOB: [&str; 2] = ["bellwether-job@.service", "bellwether-job@.timer"];
+
+/// What is added to the unit with a command.
 const ADDED: &str = "floating-address.conf";
 
 /// The keys of each section that systemd 250 knows, as far as they are used.
-const KNOWN: [(&str, &str); 3] = [
+const KNOWN: [(&str, &str); 4] = [
     ("Unit", "After Conflicts Description Documentation Wants"),
     (
         "Service",
         "AmbientCapabilities CPUWeight CapabilityBoundingSet ConfigurationDirectory \
-         ConfigurationDirectoryMode Delegate Environment EnvironmentFile ExecReload ExecStart \
-         Group KillMode LoadCredential LockPersonality MemoryDenyWriteExecute NoNewPrivileges \
+         ConfigurationDirectoryMode Delegate Environment EnvironmentFile ExecCondition ExecReload \
+         ExecStart Group KillMode LoadCredential LockPersonality MemoryDenyWriteExecute NoNewPrivileges \
          OOMPolicy OOMScoreAdjust PrivateDevices PrivateTmp ProtectClock ProtectControlGroups \
          ProtectHome ProtectHostname ProtectKernelLogs ProtectKernelModules \
          ProtectKernelTunables ProtectProc ProtectSystem Restart RestartPreventExitStatus \
@@ -32,6 +37,7 @@ const KNOWN: [(&str, &str); 3] = [
          RestrictSUIDSGID StateDirectory StateDirectoryMode SystemCallArchitectures \
          SystemCallFilter TimeoutStopSec Type UMask User WatchdogSec",
     ),
+    ("Timer", "AccuracySec OnCalendar"),
     ("Install", "WantedBy"),
 ];
 
@@ -59,7 +65,7 @@ fn lines(text: &str) -> Vec<(&str, &str, &str)> {
 
 #[test]
 fn every_key_of_a_unit_is_one_of_its_section() {
-    for file in UNITS.into_iter().chain([ADDED]) {
+    for file in UNITS.into_iter().chain(JOB).chain([ADDED]) {
         let text = unit(file);
         for (section, key, _) in lines(&text) {
             let known = KNOWN.iter().find(|(name, _)| *name == section);
@@ -101,17 +107,19 @@ fn systemd_reads_the_units_without_a_complaint() {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
-    let names = UNITS.map(|file| file.replace('@', "@orders"));
-    for (file, name) in UNITS.iter().zip(&names) {
+    let names: Vec<String> =
+        UNITS.iter().chain(&JOB).map(|file| file.replace('@', "@orders")).collect();
+    for (file, name) in UNITS.iter().chain(&JOB).zip(&names) {
         // It is not installed here.
         let text = unit(file).replace("ExecStart=bellwether", &format!("ExecStart={PROGRAM}"));
+        let text = text.replace("=+bellwether ", &format!("=+{PROGRAM} "));
         fs::write(folder.path().join(name), text).expect("writable");
     }
     let beside = folder.path().join(format!("{}.d", names[1]));
     fs::create_dir(&beside).expect("ours");
     fs::write(beside.join(ADDED), unit(ADDED)).expect("writable");
     let mut command = Command::new("systemd-analyze");
-    command.args(["verify", "--man=no"]).args(names.map(|name| folder.path().join(name)));
+    command.args(["verify", "--man=no"]).args(names.iter().map(|name| folder.path().join(name)));
     let output = command.output().expect("it runs");
     let said = String::from_utf8_lossy(&output.stderr);
     let ours: Vec<_> = said.lines().filter(|line| line.contains("@orders")).collect();
@@ -182,6 +190,36 @@ fn what_the_unit_of_a_node_starts_elects_a_leader() {
 #[cfg(target_os = "linux")]
 fn what_the_unit_with_a_command_starts_runs_it_on_the_leader() {
     elects(UNITS[1]);
+}
+
+/// The condition of the job holds on the machine of the leader, and on no other one.
+#[test]
+fn a_job_of_the_leader_is_skipped_by_the_other_nodes() {
+    let text = unit(JOB[0]);
+    let condition = lines(&text).into_iter().find(|(_, key, _)| *key == "ExecCondition");
+    let (.., condition) = condition.expect("there is one");
+    let words = condition.strip_prefix("+bellwether ").expect("asked by root");
+    let mut cluster = Cluster::running(3, "quorum", "");
+    (1..=3).for_each(|node| cluster.start(node));
+    let config = cluster.config().display().to_string();
+    let words = words.replace("/etc/bellwether/%i.toml", &config);
+    let leads = |node: u16| {
+        let mut command = bellwether();
+        command.args(words.split(' ')).env("BELLWETHER_NODE", node.to_string());
+        command.output().expect("it runs").status.code()
+    };
+    let mut told = [None; 3];
+    let one_leads = || {
+        told = [1, 2, 3].map(leads);
+        told.iter().filter(|&&code| code == Some(0)).count() == 1
+    };
+    wait_until("the job runs on one machine", one_leads, String::new);
+    assert_eq!(told.iter().filter(|&&code| code == Some(1)).count(), 2, "{told:?}");
+    // A node that is not there is no failure of the job either, and leads no more.
+    let gone = told.iter().zip(1..).find(|(code, _)| **code == Some(0));
+    let (_, gone) = gone.expect("one leads");
+    cluster.take(gone).kill();
+    assert_eq!(leads(gone), Some(3));
 }
 
 /// So systemd gives credentials to a service, and Kubernetes a secret to a pod.

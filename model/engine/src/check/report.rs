@@ -161,6 +161,13 @@ pub struct Counterexample {
 }
 
 impl Counterexample {
+    /// Returns the number of steps that it takes. A cycle goes on for ever, so those of it are not
+    /// counted.
+    #[must_use]
+    pub fn length(&self) -> usize {
+        self.steps.len()
+    }
+
     /// Returns all actions: the steps, and then the cycle once.
     #[must_use]
     pub fn actions(&self) -> Vec<Action> {

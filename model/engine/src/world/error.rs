@@ -7,10 +7,12 @@ use crate::protocol::{Id, MAX_NODES, Misfit};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WorldError {
     /// The world has too few or too many processes.
-    #[error("--nodes {nodes}: give 2 to {most} processes")]
+    #[error("--nodes {nodes}: give 2 to {searched} processes; random walks take 2 to {most}")]
     Nodes {
         /// The number of processes that was asked for.
         nodes: usize,
+        /// The largest number that an exhaustive search reaches.
+        searched: usize,
         /// The largest number that there can be.
         most: usize,
     },

@@ -89,7 +89,8 @@ impl World {
         let (nodes, services) = (scenario.nodes, machine.shape().services());
         let protocol = machine.protocol().name();
         if !(2..=MAX_NODES - services).contains(&nodes) {
-            return Err(WorldError::Nodes { nodes, most: MAX_NODES - services });
+            let (searched, most) = (MAX_SEARCHED - services, MAX_NODES - services);
+            return Err(WorldError::Nodes { nodes, searched, most });
         }
         let most = machine.protocol().most() - services;
         if nodes > most {
@@ -199,6 +200,13 @@ impl World {
     /// The number of all processes: those that elect, and [services](crate::protocol::Services).
     pub(crate) fn processes(&self) -> usize {
         self.scenario.nodes + self.services()
+    }
+
+    /// Returns how many crashes there can be at most, whatever the budget: each process that may
+    /// crash does so once, and again after each recovery.
+    #[must_use]
+    pub fn most_crashes(&self) -> usize {
+        self.crashable().count() + usize::from(self.scenario.faults.recoveries)
     }
 
     /// The ids of those that may crash, ascending.

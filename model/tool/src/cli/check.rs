@@ -365,7 +365,7 @@ fn verdict(report: &Report, decision: &Decision) -> Cell {
         (Verdict::HoldsWithin, _) => (AnsiColor::Yellow, check::holds_within(&report.bounds_met)),
         (Verdict::Violated, None) => (AnsiColor::Red, "violated".to_owned()),
         (Verdict::Violated, Some(found)) => {
-            let steps = found.steps.len();
+            let steps = found.length();
             let s = if steps == 1 { "" } else { "s" };
             (AnsiColor::Red, format!("violated ({steps} step{s})"))
         }

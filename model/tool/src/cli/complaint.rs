@@ -4,6 +4,7 @@
 use bellwether_engine::words::{instead_of, perhaps};
 use clap::Command;
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
+use std::ffi::OsString;
 
 /// The message; nothing if clap's own serves. What it gives as the next command begins as the
 /// program is `called`.
@@ -83,6 +84,14 @@ pub(super) fn complaint(
     })
 }
 
+/// Words that are no text are given where only the name of a file may be.
+pub(super) fn no_text(words: &[OsString]) -> String {
+    let wrong = words.iter().filter(|word| word.to_str().is_none());
+    let wrong: Vec<String> = wrong.map(|word| format!("'{}'", word.display())).collect();
+    let wrong = wrong.join(" or ");
+    format!("{wrong} is not UTF-8, and only the name of a file may be that; type it again")
+}
+
 /// There is no such command, or too much behind `help`.
 fn no_command((command, called): (&Command, &str), words: &[&str], wrong: &str) -> String {
     if let [_, "help", of, .., last] = words
@@ -107,9 +116,9 @@ fn elsewhere(flag: &str, name: &str, words: &[&str]) -> String {
 }
 
 /// A flag with the names of its values, or the name of an argument, as clap writes it, without its
-/// brackets.
+/// brackets and dots.
 fn bare(flag: &str) -> String {
-    flag.replace(['<', '>'], "")
+    flag.replace(['<', '>', '[', ']'], "").trim_end_matches("...").to_owned()
 }
 
 /// The same without the names of values.

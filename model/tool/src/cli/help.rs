@@ -49,6 +49,7 @@ pub fn parse(command: &Command, called: &str, tells: &Tells<'_>) -> Result<ArgMa
             Some(Err(error)) => super::fail(&format!("{error:#}")),
             None => printed(&error),
         },
+        ErrorKind::InvalidUtf8 => super::fail(&complaint::no_text(&words)),
         _ if !error.use_stderr() => printed(&error),
         _ => match complaint::complaint((command, called), &text, &error) {
             Some(message) => super::fail(&message),

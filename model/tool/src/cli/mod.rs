@@ -24,6 +24,7 @@ mod tune;
 mod usage;
 mod walks;
 mod world_args;
+mod worlds;
 
 pub use called::called;
 pub use check::{Saved, print};
@@ -39,9 +40,9 @@ pub use timed_args::{DelayArg, DurationArgs, TickRange, TimedArgs, with_duration
 pub use trace::unreadable;
 pub use usage::UsageError;
 pub use world_args::{
-    FairnessArg, HealsArg, NetworkArg, StartArg, TimingArg, WorldArgs, searchable_world,
-    without_clock, world,
+    FairnessArg, HealsArg, NetworkArg, StartArg, TimingArg, WorldArgs, without_clock,
 };
+pub use worlds::{searchable_world, world};
 
 use crate::report::ascii;
 use bellwether_engine::check::Verdict;

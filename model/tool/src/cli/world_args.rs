@@ -3,17 +3,16 @@
 use super::help::DURATIONS;
 use super::timed_args::ticks;
 use super::usage::UsageError;
-use super::{DelayArg, ProtocolArgs, RecoveriesArg, TickRange, TimedArgs};
-use bellwether_engine::machine::{AnyProtocol, Machine, Registry};
+use super::{RecoveriesArg, TimedArgs};
+use bellwether_engine::machine::AnyProtocol;
 use bellwether_engine::property::{AGREED_WITHIN, Kind};
-use bellwether_engine::protocol::MAX_NODES;
+use bellwether_engine::protocol::{MAX_NODES, MAX_SEARCHED};
 use bellwether_engine::world::{
     Budget, Delay, DeliveryFairness, Faults, Heals, Missing, Network, Scenario, Start, Symmetry,
-    Timing, World, WorldError,
+    Timing, WorldError,
 };
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Command, ValueEnum};
-use std::sync::Arc;
 
 /// The processes and their surrounding.
 #[derive(Clone, Debug, Args)]
@@ -138,7 +137,9 @@ pub fn without_clock(command: Command) -> Command {
 }
 
 fn nodes(text: &str) -> Result<usize, String> {
-    text.parse().map_err(|_| format!("give a whole number from 2 to {MAX_NODES}"))
+    text.parse().map_err(|_| {
+        format!("give a whole number from 2 to {MAX_SEARCHED}; random walks take 2 to {MAX_NODES}")
+    })
 }
 
 fn budget(text: &str) -> Result<u8, String> {
@@ -449,51 +450,5 @@ impl WorldArgs {
             flags += &format!(" --symmetry {}", scenario.symmetry);
         }
         flags
-    }
-}
-
-/// Returns the world that the flags describe.
-///
-/// # Errors
-/// If the rules or the scenario are not possible.
-pub fn world(
-    registry: Registry,
-    protocol: &ProtocolArgs,
-    scenario: &WorldArgs,
-) -> Result<Arc<World>, UsageError> {
-    let rules = protocol.rules(registry)?;
-    scenario.have_effect(registry.find(&protocol.protocol)?)?;
-    match scenario.scenario() {
-        Err(WorldError::NoDelay) => Err(nothing_of_delays(&rules, scenario).into()),
-        scenario => Ok(Arc::new(World::of(rules, scenario?)?)),
-    }
-}
-
-/// Returns the world that the flags describe, for a command that searches it exhaustively.
-///
-/// # Errors
-/// As [`world`], and if there are too many processes for that.
-pub fn searchable_world(
-    registry: Registry,
-    protocol: &ProtocolArgs,
-    scenario: &WorldArgs,
-) -> Result<Arc<World>, UsageError> {
-    let world = world(registry, protocol, scenario)?;
-    world.is_searchable()?;
-    Ok(world)
-}
-
-/// What is missing where no delay is given: all of it at once.
-fn nothing_of_delays(rules: &Arc<dyn Machine>, scenario: &WorldArgs) -> WorldError {
-    let mut with_delay = scenario.clone();
-    with_delay.timed.delay = Some(DelayArg::Ticks(TickRange { from: 1, to: 1 }));
-    let wrong =
-        with_delay.scenario().and_then(|scenario| World::of(Arc::clone(rules), scenario).map(drop));
-    match wrong {
-        Err(WorldError::NoDuration { mut missing }) => {
-            missing.insert(0, ("delay", "how long a message may take; or 'unbounded'"));
-            WorldError::NoDuration { missing }
-        }
-        _ => WorldError::NoDelay,
     }
 }

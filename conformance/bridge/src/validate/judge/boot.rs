@@ -97,6 +97,6 @@ impl<M: Mapping, V: Vocabulary<M>> Judge<'_, M, V> {
         let before = model.as_ref().map(plain).unwrap_or_default();
         let would = vec!["begins with what was durable".to_owned()];
         let before = format!("on stable storage: {before}");
-        Box::new(Differs { found, before, would, rules: Vec::new() })
+        Box::new(Differs { found, before, would, rules: Vec::new(), guards: Vec::new() })
     }
 }
