@@ -55,6 +55,7 @@ fn violated(processes: &[Process; 3], sent: &[(usize, usize, Message)]) -> Vec<&
         may_recover: false,
         recovered: false,
         lossy: false,
+        doubled: false,
         cut: &[Ids::NONE; 3],
         timers: &[Timers::NONE; 3],
         run_out: RunOut::default(),

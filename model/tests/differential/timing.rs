@@ -166,7 +166,10 @@ fn known_cases_of_what_no_clock_shows() {
     };
     let recovered = Case::known("bully", "clustering", Scenario::calm(2).with_crashes(1, 1));
     let few = Case::known("vrrp", "restart", missing);
-    for case in [recovered, restarted(Scenario::calm(2)), restarted(missing), few] {
+    // The copy of an ADVERTISEMENT that a Backup has heard was taken for one that it has not.
+    let faults = Faults { crashes: 1, duplicates: 1, ..Faults::NONE };
+    let copy = Case::known("vrrp", "rfc9568", Scenario { faults, ..Scenario::calm(3) });
+    for case in [recovered, restarted(Scenario::calm(2)), restarted(missing), few, copy] {
         assert_eq!(shows(&(case.clone(), (0..8).map(longer).collect())), Ok(true), "{case:?}");
     }
 }

@@ -81,6 +81,18 @@ fn numbers(values: &[Value]) -> Vec<usize> {
     values.iter().map(number).collect()
 }
 
+/// The sentences of each step. In which order messages are lost with a link depends on the path
+/// that led to the state.
+fn in_any_order(story: &[String]) -> Vec<Vec<&str>> {
+    let mut steps = Vec::with_capacity(story.len());
+    for told in story {
+        let mut sentences: Vec<_> = told.trim_end_matches('.').split(". ").collect();
+        sentences.sort_unstable();
+        steps.push(sentences);
+    }
+    steps
+}
+
 /// Without the reason why a message was stale, which depends on the path.
 fn without_stale(sentence: &str) -> String {
     let Some((before, rest)) = sentence.split_once(" (stale: ") else { return sentence.to_owned() };
@@ -246,7 +258,7 @@ fn a_random_path_through_the_file_is_one_of_the_world() {
         assert_eq!(shown, Value::Array(visited.collect()));
         let walk = Walk::of(&world, &properties, &path, None);
         let story: Vec<_> = walk.story.iter().map(|sentence| without_stale(sentence)).collect();
-        assert_eq!(story, told);
+        assert_eq!(in_any_order(&story), in_any_order(&told));
     }
     assert!(beyond > 0, "no path went beyond the bounds");
     let most = whole.states() - 1;

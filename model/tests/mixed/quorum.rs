@@ -142,6 +142,18 @@ fn preemption_may_differ_between_nodes() {
     }
 }
 
+/// Which processes a majority is one of, each says by its own rules: that 1 observes is so whether
+/// it is a rule of the group or of each process.
+#[test]
+fn an_observer_is_no_voter_whoever_has_the_rule() {
+    let scenario = Scenario { missing: "2>1".parse().expect("a link"), ..Scenario::calm(2) };
+    for rule in ["observer=1", "1,2:observer=1"] {
+        let found =
+            report(group("quorum", "recommended", &[rule]), scenario, &["majority-settles"]);
+        assert_eq!(found.verdict(), Holds, "{rule}");
+    }
+}
+
 /// Two halves whose lists of members differ by two elect a leader each, in one epoch: that is why
 /// nodes refuse each other that have other members.
 #[test]

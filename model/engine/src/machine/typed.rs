@@ -165,7 +165,8 @@ impl<P: Protocol> Machine for Typed<P> {
     }
 
     fn voters(&self, nodes: usize) -> Ids {
-        (P::OPTIONS.voters)(self.group.usual(), nodes)
+        let votes = |&id: &Id| (P::OPTIONS.voters)(self.group.rules(id), nodes).contains(id);
+        Ids::all(nodes).iter().filter(votes).collect()
     }
 
     fn services_crash(&self) -> bool {

@@ -8,7 +8,8 @@ pub struct Options<P: Protocol> {
     /// The function that says which process the protocol is to elect.
     pub elects: fn(&P) -> Elects,
     /// The function that says which of so many processes that elect vote, those that a majority is
-    /// one of: all, if nothing else is said.
+    /// one of: all, if nothing else is said. Each process is asked by its own rules, and votes if
+    /// it takes itself for a voter.
     pub voters: fn(&P, usize) -> Ids,
     /// The services: the processes beside those that elect.
     pub services: Services<P>,

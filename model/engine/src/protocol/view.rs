@@ -41,6 +41,8 @@ pub struct Seen<'a> {
     /// Whether a message may have reached one process and not another that was up: a link is
     /// missing or was cut, or a message was lost.
     pub lossy: bool,
+    /// Whether a message was doubled, so that a copy of one that has arrived may be on its way.
+    pub doubled: bool,
     /// The processes that the messages of each process do not reach.
     pub cut: &'a [Ids],
     /// The timers that each process has armed.

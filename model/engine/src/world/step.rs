@@ -208,6 +208,7 @@ impl World {
             lossy: (spent.losses, spent.cuts, spent.one_way_cuts) != (Budget::NONE, 0, 0)
                 || may.losses == Budget::Unbounded
                 || !self.scenario.missing.is_empty(),
+            doubled: spent.duplicates > 0,
             cut: &state.cut,
             timers: &state.timers,
             run_out: self.all_run_out(state),

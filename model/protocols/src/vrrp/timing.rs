@@ -53,8 +53,10 @@ impl Vrrp {
     fn is_as_quick(&self, view: &View<'_, Self>, me: Id, other: Id) -> bool {
         let (process, heard) = (view.process(other), view.process(me).active);
         let cause = if view.up(other) {
-            // One that contradicts another may have been heard already.
-            process.cause.filter(|_| !process.asserted || heard != Some(other))
+            // One that contradicts another may have been heard already, and so may one of which a
+            // copy is on its way.
+            let may_be_heard = process.asserted || view.doubled;
+            process.cause.filter(|_| !may_be_heard || heard != Some(other))
         } else {
             // It has crashed. It was not Active when `me` heard another.
             heard.filter(|&heard| heard != other).map(Cause::Heard)
