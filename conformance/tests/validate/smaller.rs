@@ -2,12 +2,12 @@
 
 use super::group::Random;
 use super::{Faults, QUORUM, WHOLE, edits, judge, quorums};
-use bellwether_conformance::divergence::{Divergence, LogLine};
+use bellwether_conformance::divergence::{Divergence, Kind, LogLine};
 use bellwether_conformance::validate::{Text, smaller, validate};
 
 /// Why a line is rejected, and which.
-fn why(rejection: &Divergence) -> (String, String, LogLine) {
-    let what = rejection.differences[0].what.clone();
+fn why(rejection: &Divergence) -> (String, (Kind, String), LogLine) {
+    let what = (rejection.kind, rejection.differences[0].what.clone());
     (rejection.happened.clone(), what, rejection.line.clone().expect("a line of a log"))
 }
 

@@ -29,8 +29,9 @@ const KNOWN: [(&str, &str); 4] = [
         "Service",
         "AmbientCapabilities CPUWeight CapabilityBoundingSet ConfigurationDirectory \
          ConfigurationDirectoryMode Delegate Environment EnvironmentFile ExecCondition ExecReload \
-         ExecStart Group KillMode LoadCredential LockPersonality MemoryDenyWriteExecute NoNewPrivileges \
-         OOMPolicy OOMScoreAdjust PrivateDevices PrivateTmp ProtectClock ProtectControlGroups \
+         ExecStart Group KillMode LoadCredential LockPersonality MemoryDenyWriteExecute \
+         NoNewPrivileges OOMPolicy OOMScoreAdjust PrivateDevices PrivateTmp ProtectClock \
+         ProtectControlGroups \
          ProtectHome ProtectHostname ProtectKernelLogs ProtectKernelModules \
          ProtectKernelTunables ProtectProc ProtectSystem Restart RestartPreventExitStatus \
          RestartSec RestrictAddressFamilies RestrictNamespaces RestrictRealtime \
