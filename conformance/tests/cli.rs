@@ -106,6 +106,23 @@ fn completions_are_printed() {
 }
 
 #[test]
+fn a_shell_completes_protocols_and_variants() {
+    let program = Path::new(env!("CARGO_BIN_EXE_bellwether-conformance"));
+    let complete = |words: &[&str]| bellwether_docs_runner::completed(program, words);
+    let Some(bully) = complete(&["lockstep", "bul"]) else { return };
+    assert_eq!(bully, ["bully"]);
+    let listed = bellwether().args(["list", "--json"]).output().expect("ran");
+    let listed: serde_json::Value = serde_json::from_slice(&listed.stdout).expect("JSON");
+    let of_quorum = listed.as_array().expect("a list").iter();
+    let of_quorum = of_quorum.filter(|one| one["protocol"] == "quorum");
+    let mut variants: Vec<_> =
+        of_quorum.map(|one| one["variant"].as_str().expect("a name").to_owned()).collect();
+    variants.sort_unstable();
+    assert!(variants.len() > 1, "{variants:?}");
+    assert_eq!(complete(&["suite", "quorum", "--variant", ""]), Some(variants));
+}
+
+#[test]
 fn bad_worlds_are_refused() {
     refused(&["lockstep", "--nodes", "0"], "--nodes 0: give 2 to 7");
     refused(&["lockstep", "--nodes", "99"], "programs are compared with worlds of 2 to 7");

@@ -2,18 +2,20 @@
 //!
 //! A `console` block shows commands of one program and what they print: [`Console`]. An `sh` block
 //! is copied into a shell: [`Checkout`]. [`refused`] runs the command lines that a program refuses,
-//! [`other_statuses`] those whose output is lost, and [`is_shown`] compares a part of a page with
-//! what a test has made.
+//! [`other_statuses`] those whose output is lost, [`completed`] says what a shell completes, and
+//! [`is_shown`] compares a part of a page with what a test has made.
 //!
 //! It is not `trycmd`: that runs no `sh` blocks, wants all output and each exit status in the page,
 //! and stops no services.
 
+mod completion;
 mod console;
 mod lines;
 mod outputs;
 mod pages;
 mod shell;
 
+pub use completion::completed;
 pub use console::{Console, words};
 pub use lines::refused;
 pub use outputs::{other_statuses, without_verdict};

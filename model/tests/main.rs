@@ -11,6 +11,7 @@ mod cli;
 mod cli_bounds;
 mod clocks;
 mod commit;
+mod completions;
 mod counts;
 mod differential;
 mod disk;

@@ -1,25 +1,95 @@
-//! `bellwether completions`: what a shell needs to complete these commands.
+//! `bellwether completions`: a script by which a shell asks this program what may come next, and
+//! the answers.
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::CommandFactory;
-use clap_complete::Shell;
+use anyhow::anyhow;
+use bellwether::{config, protocol};
+use clap::{Arg, Command, CommandFactory};
+use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
+use clap_complete::env::Shells;
+use clap_complete::{CompleteEnv, Shell};
 
-use super::{Cli, Failure, print};
+use super::{Cli, Failure, log, print};
 
 /// Print a completion script for a shell
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Example:
-  bellwether completions bash > ~/.local/share/bash-completion/completions/bellwether")]
+Examples:
+  bellwether completions bash > ~/.local/share/bash-completion/completions/bellwether
+  bellwether completions zsh > ~/.zfunc/_bellwether
+  bellwether completions fish > ~/.config/fish/completions/bellwether.fish")]
 pub(crate) struct Args {
     /// The shell
     shell: Shell,
 }
 
+/// The variable by which the script says which shell asks.
+const ASKED: &str = "BELLWETHER_COMPLETE";
+
+const NAME: &str = "bellwether";
+
+/// What stands in a script of Bash for the program that is called, wherever it is.
+const CALLED: &str = "CALLED";
+
 pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
+    let (all, shell) = (Shells::builtins(), args.shell.to_string());
+    let known = all.completer(&shell);
+    let known = known.ok_or_else(|| Failure::runtime(anyhow!("no script for {shell}")))?;
+    let called = if args.shell == Shell::Bash { CALLED } else { NAME };
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "bellwether", &mut script);
-    print(&String::from_utf8_lossy(&script))?;
+    let written = known.write_registration(ASKED, NAME, NAME, called, &mut script);
+    written.map_err(Failure::runtime)?;
+    let mut script = String::from_utf8_lossy(&script).replace(CALLED, "$1");
+    if args.shell == Shell::Zsh {
+        // Zsh runs a file of its folders when it is first asked: then too there are answers.
+        script += "[[ $funcstack[1] == _bellwether ]] && ";
+        script += "_clap_dynamic_completer_bellwether \"$@\"\ntrue\n";
+    }
+    print(&script)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Answers a shell that asks what may come next; nothing if none does.
+pub(super) fn answer() -> Option<ExitCode> {
+    let args: Vec<OsString> = std::env::args_os().collect();
+    let typed: Vec<OsString> = args.iter().skip_while(|word| *word != "--").cloned().collect();
+    let asked = CompleteEnv::with_factory(|| offered(Cli::command(), &typed)).var(ASKED);
+    match asked.try_complete(args, std::env::current_dir().ok().as_deref()) {
+        Ok(true) => Some(ExitCode::SUCCESS),
+        Ok(false) => None,
+        Err(error) => {
+            log::complain(error.to_string());
+            Some(ExitCode::from(super::CONFIGURATION))
+        }
+    }
+}
+
+/// The command line, whose flags know the protocols, and the keys of the one that is typed.
+fn offered(command: Command, typed: &[OsString]) -> Command {
+    let named = typed.iter().filter_map(|word| word.to_str());
+    let named = named.filter_map(|word| {
+        protocol::NAMES.iter().find(|name| word.trim_start_matches("--protocol=") == **name)
+    });
+    let section = format!("{}.", named.last().unwrap_or(&"quorum"));
+    let keys = config::reference().into_iter().filter_map(|(key, default)| {
+        let key = key.strip_prefix(&section)?;
+        let default = (!default.is_empty()).then(|| format!("default {default}").into());
+        Some(CompletionCandidate::new(format!("{key}=")).help(default))
+    });
+    let keys: Vec<CompletionCandidate> = keys.collect();
+    let names: Vec<CompletionCandidate> =
+        protocol::NAMES.iter().map(CompletionCandidate::new).collect();
+    let offers = |arg: Arg| match arg.get_id().as_str() {
+        "protocol" => arg.add(candidates(&names)),
+        "set" => arg.add(candidates(&keys)),
+        _ => arg,
+    };
+    command.mut_subcommands(|of| of.mut_args(offers))
+}
+
+fn candidates(all: &[CompletionCandidate]) -> ArgValueCandidates {
+    let all = all.to_vec();
+    ArgValueCandidates::new(move || all.clone())
 }

@@ -117,6 +117,9 @@ impl Failure {
 }
 
 pub(crate) fn main() -> ExitCode {
+    if let Some(status) = completions::answer() {
+        return status;
+    }
     let line = match line::read() {
         Ok(line) => line,
         Err(status) => return status,

@@ -9,7 +9,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::process::Command;
 
-use super::common::{Cluster, LIMIT, bellwether, free_port, wait_until};
+use super::common::{Cluster, LIMIT, PROGRAM, bellwether, free_port, wait_until};
 use assert_cmd::assert::OutputAssertExt;
 use predicates::prelude::*;
 use predicates::str::contains;
@@ -196,7 +196,17 @@ fn every_protocol_has_its_inequalities() {
 
 #[test]
 fn completions_are_printed() {
-    bellwether().args(["completions", "bash"]).assert().success().stdout(contains("check-config"));
+    let complete = |words: &[&str]| bellwether_docs_runner::completed(PROGRAM.as_ref(), words);
+    let Some(commands) = complete(&["check"]) else { return };
+    assert_eq!(commands, ["check-config"]);
+    for (words, offered) in [
+        (&["run", "--protocol", "gar"][..], "garcia-molina"),
+        (&["run", "--set", "lea"], "lease="),
+        (&["check-config", "--protocol", "bully", "--set", "heart"], "heartbeat="),
+        (&["keys", "cl"], "client"),
+    ] {
+        assert_eq!(complete(words), Some(vec![offered.to_owned()]), "{words:?}");
+    }
 }
 
 #[test]

@@ -1,10 +1,13 @@
-//! `completions`: a script that completes the command line.
+//! `completions`: a script by which a shell asks this program what may come next, and the answers.
 
 use super::CONFORMS;
-use bellwether_tool::cli::Exit;
+use crate::registry::{AnyMapping as _, Description, Mappings};
+use bellwether_tool::cli::{Exit, Names, answer, script};
 use clap::{Args, Command};
 use clap_complete::Shell;
+use std::collections::BTreeMap;
 use std::io::Write;
+use std::process::ExitCode;
 
 /// The flags of `completions`.
 #[derive(Debug, Args)]
@@ -13,9 +16,20 @@ pub(super) struct CompletionsArgs {
     shell: Shell,
 }
 
-pub(super) fn run(mut command: Command, args: &CompletionsArgs) -> anyhow::Result<Exit> {
-    let name = command.get_name().to_owned();
-    let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut command, name, &mut script);
-    Ok(Exit::with(CONFORMS).told(std::io::stdout().write_all(&script)))
+/// Answers a shell that asks; nothing if none does.
+pub(super) fn answer_of(mappings: Mappings, command: impl Fn() -> Command) -> Option<ExitCode> {
+    let described = || mappings.0.iter().map(|mapping| mapping.description());
+    let names = |protocol: Option<&str>| {
+        let of_it = described().filter(|one| protocol.is_none_or(|name| name == one.protocol));
+        let variant = |one: Description| (one.variant, one.protocol.to_owned());
+        Names::variants(of_it.map(variant).collect())
+    };
+    // A protocol has a mapping for each variant.
+    let protocols: BTreeMap<_, _> =
+        described().map(|one| (one.protocol.to_owned(), one.summary.to_owned())).collect();
+    answer(command, &protocols.into_iter().collect::<Vec<_>>(), names)
+}
+
+pub(super) fn run(name: &str, args: &CompletionsArgs) -> anyhow::Result<Exit> {
+    Ok(Exit::with(CONFORMS).told(std::io::stdout().write_all(&script(args.shell, name)?)))
 }

@@ -114,6 +114,9 @@ const WRITTEN_FOR: &str = "bellwether-model";
 /// what it returns is the exit status.
 #[must_use]
 pub fn main(name: &'static str, mappings: Mappings, registry: Registry) -> ExitCode {
+    if let Some(status) = completions::answer_of(mappings, || command(name, registry)) {
+        return status;
+    }
     let tells = |_: &str, protocol: &str| about(mappings, protocol);
     let matches = match parse(&command(name, registry), &called_again(name), &tells) {
         Ok(matches) => matches,
@@ -127,7 +130,7 @@ pub fn main(name: &'static str, mappings: Mappings, registry: Registry) -> ExitC
         Command::Suite(args) => suite::run(mappings, &args),
         Command::Validate(args) => validate::run(mappings, &args),
         Command::List(args) => list::run(mappings, &args),
-        Command::Completions(args) => completions::run(command(name, registry), &args),
+        Command::Completions(args) => completions::run(name, &args),
     })
 }
 

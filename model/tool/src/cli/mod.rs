@@ -28,6 +28,7 @@ mod worlds;
 
 pub use called::called;
 pub use check::{Saved, print};
+pub use completions::{Names, answer, script};
 pub use exit::Exit;
 pub use help::{About, Tells, parse};
 pub use limit_args::{LimitArgs, seconds, states};
@@ -227,6 +228,9 @@ const WRITTEN_FOR: (&str, &str) = ("bellwether-model", "bully");
 /// ```
 #[must_use]
 pub fn main(tool: Tool) -> ExitCode {
+    if let Some(status) = completions::answer_of(tool) {
+        return status;
+    }
     let tells = |command: &str, protocol: &str| help::about(tool, command, protocol);
     let matches = match parse(&command(tool), &tool.called(), &tells) {
         Ok(matches) => matches,
