@@ -16,7 +16,7 @@ use bellwether_model::world::{Action, Faults, Network, Scenario, World};
 type Mapping = WrongMapping<BullyMapping, Wrong>;
 
 /// Mistakes that show on the way, and not only in probes.
-const MISTAKES: [Mistake; 9] = [
+const MISTAKES: [Mistake; 8] = [
     Mistake::IgnoresOk,
     Mistake::NoGuard,
     Mistake::LeaderKeepsQuiet,

@@ -1,7 +1,7 @@
 //! `completions`: a script by which a shell asks this program what may come next, and the answers.
 
 use super::CONFORMS;
-use crate::registry::{AnyMapping as _, Description, Mappings};
+use crate::registry::{Description, Mappings};
 use bellwether_tool::cli::{Exit, Names, answer, script};
 use clap::{Args, Command};
 use clap_complete::Shell;

@@ -96,8 +96,8 @@ fn of_rule(names: &Names, typed: &OsStr) -> Vec<CompletionCandidate> {
 }
 
 fn candidates(names: &[(String, String)]) -> ArgValueCandidates {
-    let all: Vec<CompletionCandidate> = names.iter().map(candidate).collect();
-    ArgValueCandidates::new(move || all.clone())
+    let names = names.to_vec();
+    ArgValueCandidates::new(move || names.iter().map(candidate).collect::<Vec<_>>())
 }
 
 fn candidate((name, meaning): &(String, String)) -> CompletionCandidate {
