@@ -69,27 +69,29 @@ pub(super) fn answer() -> Option<ExitCode> {
 /// The command line, whose flags know the protocols, and the keys of the one that is typed.
 fn offered(command: Command, typed: &[OsString]) -> Command {
     let named = typed.iter().filter_map(|word| word.to_str());
-    let named = named.filter_map(|word| {
+    let mut named = named.filter_map(|word| {
         protocol::NAMES.iter().find(|name| word.trim_start_matches("--protocol=") == **name)
     });
-    let section = format!("{}.", named.last().unwrap_or(&"quorum"));
+    let section = format!("{}.", named.next_back().unwrap_or(&"quorum"));
     let keys = config::reference().into_iter().filter_map(|(key, default)| {
         let key = key.strip_prefix(&section)?;
-        let default = (!default.is_empty()).then(|| format!("default {default}").into());
-        Some(CompletionCandidate::new(format!("{key}=")).help(default))
+        let default = (!default.is_empty()).then(|| format!("default {default}"));
+        Some((format!("{key}="), default))
     });
-    let keys: Vec<CompletionCandidate> = keys.collect();
-    let names: Vec<CompletionCandidate> =
-        protocol::NAMES.iter().map(CompletionCandidate::new).collect();
+    let keys: Vec<(String, Option<String>)> = keys.collect();
     let offers = |arg: Arg| match arg.get_id().as_str() {
-        "protocol" => arg.add(candidates(&names)),
-        "set" => arg.add(candidates(&keys)),
+        "protocol" => arg.add(ArgValueCandidates::new(|| {
+            protocol::NAMES.iter().map(CompletionCandidate::new).collect::<Vec<_>>()
+        })),
+        "set" => {
+            let keys = keys.clone();
+            arg.add(ArgValueCandidates::new(move || keys.iter().map(candidate).collect::<Vec<_>>()))
+        }
         _ => arg,
     };
     command.mut_subcommands(|of| of.mut_args(offers))
 }
 
-fn candidates(all: &[CompletionCandidate]) -> ArgValueCandidates {
-    let all = all.to_vec();
-    ArgValueCandidates::new(move || all.clone())
+fn candidate((key, default): &(String, Option<String>)) -> CompletionCandidate {
+    CompletionCandidate::new(key).help(default.clone().map(Into::into))
 }
