@@ -139,7 +139,10 @@ fn leads(told: &Told) -> bool {
         Told::Status(report) => {
             report.leader == Some(report.node) && report.lease_ms.is_none_or(|left| left > 0)
         }
-        Told::Groups(report) => report.groups.iter().all(|group| group.leader == Some(report.node)),
+        Told::Groups(report) => {
+            let GroupsReport { node, groups, .. } = &**report;
+            !groups.is_empty() && groups.iter().all(|group| group.leader == Some(*node))
+        }
     }
 }
 

@@ -7,12 +7,13 @@ use std::io::{Error, Write};
 use std::path::Path;
 
 /// The shells that can ask.
-pub(super) const ALL: Shells<'static> =
-    Shells(&[&WholeWords, &Elvish, &Fish, &Powershell, &Autoloaded]);
-
-/// Bash splits words at `=` and `:`. This puts them together, so that RULE=VALUE is one, and asks
-/// the program that is called, wherever it is.
-struct WholeWords;
+pub(super) const ALL: Shells<'static> = Shells(&[
+    &Own { shell: &Bash, script: whole_words },
+    &Elvish,
+    &Fish,
+    &Powershell,
+    &Own { shell: &Zsh, script: autoloaded },
+]);
 
 const SCRIPT: &str = r#"_FUNCTION() {
     local word before= glued= n=-1 i
@@ -48,48 +49,34 @@ complete -o bashdefault -o nosort -F _FUNCTION PROGRAM 2>/dev/null ||
     complete -o bashdefault -F _FUNCTION PROGRAM
 "#;
 
-impl EnvCompleter for WholeWords {
-    fn name(&self) -> &'static str {
-        Bash.name()
-    }
+/// A script of ours, by which a shell asks as it does by that of `clap_complete`.
+struct Own {
+    shell: &'static dyn EnvCompleter,
+    /// Writes the script: the variable, the names of the program and of its file, and the command.
+    script: fn([&str; 4], &mut dyn Write) -> Result<(), Error>,
+}
 
-    fn is(&self, name: &str) -> bool {
-        Bash.is(name)
-    }
-
-    fn write_registration(
-        &self,
-        var: &str,
-        name: &str,
-        bin: &str,
-        _: &str,
-        out: &mut dyn Write,
-    ) -> Result<(), Error> {
-        let script = SCRIPT.replace("FUNCTION", &format!("{}_complete", name.replace('-', "_")));
-        out.write_all(script.replace("VARIABLE", var).replace("PROGRAM", bin).as_bytes())
-    }
-
-    fn write_complete(
-        &self,
-        command: &mut Command,
-        words: Vec<OsString>,
-        folder: Option<&Path>,
-        out: &mut dyn Write,
-    ) -> Result<(), Error> {
-        Bash.write_complete(command, words, folder, out)
-    }
+/// Bash splits words at `=` and `:`. This puts them together, so that RULE=VALUE is one, and asks
+/// the program that is called, wherever it is.
+fn whole_words([variable, name, file, _]: [&str; 4], out: &mut dyn Write) -> Result<(), Error> {
+    let script = SCRIPT.replace("FUNCTION", &format!("{}_complete", name.replace('-', "_")));
+    out.write_all(script.replace("VARIABLE", variable).replace("PROGRAM", file).as_bytes())
 }
 
 /// Zsh runs a file of its folders when it is first asked to complete: then too there are answers.
-struct Autoloaded;
+fn autoloaded([variable, name, file, called]: [&str; 4], out: &mut dyn Write) -> Result<(), Error> {
+    Zsh.write_registration(variable, name, file, called, out)?;
+    let function = format!("_clap_dynamic_completer_{}", name.replace('-', "_"));
+    writeln!(out, "[[ $funcstack[1] == _{file} ]] && {function} \"$@\"\ntrue")
+}
 
-impl EnvCompleter for Autoloaded {
+impl EnvCompleter for Own {
     fn name(&self) -> &'static str {
-        Zsh.name()
+        self.shell.name()
     }
 
     fn is(&self, name: &str) -> bool {
-        Zsh.is(name)
+        self.shell.is(name)
     }
 
     fn write_registration(
@@ -100,9 +87,7 @@ impl EnvCompleter for Autoloaded {
         completer: &str,
         out: &mut dyn Write,
     ) -> Result<(), Error> {
-        Zsh.write_registration(var, name, bin, completer, out)?;
-        let function = format!("_clap_dynamic_completer_{}", name.replace('-', "_"));
-        writeln!(out, "[[ $funcstack[1] == _{bin} ]] && {function} \"$@\"\ntrue")
+        (self.script)([var, name, bin, completer], out)
     }
 
     fn write_complete(
@@ -112,6 +97,6 @@ impl EnvCompleter for Autoloaded {
         folder: Option<&Path>,
         out: &mut dyn Write,
     ) -> Result<(), Error> {
-        Zsh.write_complete(command, words, folder, out)
+        self.shell.write_complete(command, words, folder, out)
     }
 }
