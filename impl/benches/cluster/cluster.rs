@@ -88,6 +88,8 @@ pub(crate) struct Cluster {
     /// What lets a process ask something of a node.
     token: String,
     running: BTreeMap<u16, Child>,
+    /// Whether the nodes write traces.
+    traced: bool,
 }
 
 impl Cluster {
@@ -96,7 +98,9 @@ impl Cluster {
         let http = (1..=setup.nodes).map(|node| (node, network.http(node))).collect();
         let (members, running) = (setup.members.clone(), BTreeMap::new());
         let (security, token) = (String::new(), String::new());
-        let mut cluster = Self { folder, setup, network, http, members, security, token, running };
+        let traced = false;
+        let mut cluster =
+            Self { folder, setup, network, http, members, security, token, running, traced };
         cluster.security = cluster.credentials()?;
         let token = cluster.token_file();
         cluster.keys(&["secret".to_owned(), token.display().to_string()])?;
@@ -117,6 +121,16 @@ impl Cluster {
 
     fn place(&self, node: u16) -> PathBuf {
         self.folder.path().join(node.to_string())
+    }
+
+    /// The nodes that start from now on write traces.
+    pub(crate) fn trace(&mut self) {
+        self.traced = true;
+    }
+
+    /// Where a node writes its trace.
+    pub(crate) fn trace_of(&self, node: u16) -> PathBuf {
+        self.place(node).join("trace.ndjson")
     }
 
     fn data(&self, node: u16) -> PathBuf {
@@ -201,6 +215,9 @@ impl Cluster {
         let mut command = self.network.command(node, &self.setup.program);
         let what = if self.setup.resource.is_some() { "exec" } else { "run" };
         command.arg(what).arg("--config").arg(config).stderr(log);
+        if self.traced {
+            command.arg("--trace").arg(self.trace_of(node));
+        }
         if let Some(resource) = &self.setup.resource {
             let place = format!("{}:{}", self.network.host(node), resource.port());
             // Short, so that a lease of a few hundred milliseconds is enough for a command.

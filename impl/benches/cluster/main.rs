@@ -17,6 +17,7 @@ mod network;
 mod probe;
 mod process;
 mod quiescent;
+mod recorded;
 mod relay;
 mod report;
 mod resource;
@@ -51,6 +52,7 @@ enum Command {
     Failover(failover::Args),
     Quiescent(quiescent::Args),
     Groups(groups::Args),
+    Recorded(recorded::Args),
     /// Give two halves of a cluster two lists of members with one number, and look who leads
     ///
     /// Four nodes have one list. Then nodes 1 and 3 restart with 1, 2 and 3, and nodes 2 and 4 with
@@ -108,6 +110,10 @@ fn run(arguments: &[OsString]) -> anyhow::Result<ExitCode> {
         Command::Groups(args) => {
             wait::heed_signals()?;
             groups::run(&args)
+        }
+        Command::Recorded(args) => {
+            contain(arguments, false)?;
+            recorded::run(&args)
         }
         Command::Soak(args) => {
             contain(arguments, args.network == soak::Choice::Namespaces)?;

@@ -46,6 +46,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = config::duration)]
     limit: Duration,
 
+    /// Measure each cluster a second time, in which all nodes write traces
+    #[arg(long)]
+    trace: bool,
+
     /// Print what was measured as JSON
     #[arg(long)]
     json: bool,
@@ -57,16 +61,20 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let mut good = true;
     for &nodes in &args.nodes {
         for protocol in &args.protocol {
-            note(format_args!("{nodes} nodes, {protocol}"));
-            let row = measure(args, nodes, protocol)?;
-            good &= row["agreed_ms"].is_number();
-            rows.push(row);
+            for traced in [false, true].into_iter().take(1 + usize::from(args.trace)) {
+                let how = if traced { ", with traces" } else { "" };
+                note(format_args!("{nodes} nodes, {protocol}{how}"));
+                let mut row = measure(args, nodes, protocol, traced)?;
+                good &= row["agreed_ms"].is_number();
+                row["traced"] = json!(traced);
+                rows.push(row);
+            }
         }
     }
     if args.json {
         say(format_args!("{:#}", Value::from(rows)));
     } else {
-        let heads = [
+        let mut heads = vec![
             ("nodes", "nodes"),
             ("protocol", "protocol"),
             ("all agree after, ms", "agreed_ms"),
@@ -77,6 +85,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             ("MiB, leader", "leader_mib"),
             ("changes", "changes"),
         ];
+        if args.trace {
+            heads.push(("traced", "traced"));
+        }
         say(table(&heads, &rows).trim_end());
     }
     Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -105,7 +116,7 @@ fn bully_section(pace: f64) -> String {
     format!("[bully]\n{}", times.map(time).concat())
 }
 
-fn measure(args: &Args, nodes: u16, protocol: &str) -> anyhow::Result<Value> {
+fn measure(args: &Args, nodes: u16, protocol: &str, traced: bool) -> anyhow::Result<Value> {
     let (protocol, section) = section(protocol, args.pace);
     let setup = Setup {
         program: daemon(),
@@ -118,6 +129,9 @@ fn measure(args: &Args, nodes: u16, protocol: &str) -> anyhow::Result<Value> {
         network_timeout: Duration::from_secs(1).mul_f64(args.pace.max(1.0)),
     };
     let mut cluster = Cluster::new(setup, Box::new(Loopback::new(nodes)))?;
+    if traced {
+        cluster.trace();
+    }
     let start = Instant::now();
     (1..=nodes).try_for_each(|node| cluster.start(node))?;
     let started = start.elapsed();

@@ -45,6 +45,7 @@ pub(crate) fn asked_for(arguments: &[OsString]) -> Option<Vec<&'static str>> {
         "failover",
         "quiescent",
         "groups",
+        "recorded",
         "forked-lists",
         "killed-together",
         "hammer",
