@@ -36,14 +36,28 @@ fn in_sight(page: &mut Page) {
 
 /// The page fits the window: nothing but what scrolls by itself is wider.
 pub(super) fn fits(page: &mut Page) {
-    for (width, scheme) in [(1280, "light"), (800, "dark"), (800, "light"), (1280, "dark")] {
-        page.resize(width, 900);
+    let sizes = [(1280, "light"), (800, "dark"), (400, "light"), (400, "dark"), (1280, "dark")];
+    for (width, scheme) in sizes {
+        page.resize(width, 800);
         page.prefer(scheme);
         let wide = page.value("document.documentElement.scrollWidth");
         assert!(wide.as_u64() <= Some(width.into()), "{wide} pixels at {width}");
         let named = "[...document.querySelectorAll('button, input')]\
                      .every(one => one.innerText || one.ariaLabel)";
         assert_eq!(page.value(named), true, "every button has a name");
+        if width < 1000 {
+            let sticks = page.value("document.getElementById('steps').offsetHeight");
+            assert!(sticks.as_u64() <= Some(160), "{sticks} pixels of 800 always cover the page");
+        } else {
+            // A step and the state after it are seen together, without scrolling.
+            page.value("scrollTo(0, 0); go(now)");
+            in_sight(page);
+            let ends = ["here", "state"]
+                .map(|id| format!("document.getElementById('{id}').getBoundingClientRect()"));
+            let [here, state] = ends;
+            let seen = format!("{here}.bottom <= innerHeight && {state}.top < innerHeight - 100");
+            assert_eq!(page.value(&format!("now === 0 || {seen}")), true, "at {width}x800");
+        }
     }
     page.resize(1280, 900);
     page.prefer("light");
@@ -85,7 +99,12 @@ fn a_counterexample_is_one_click_away_and_its_end_is_marked() {
     assert_eq!(page.value("walk.story.length").as_u64(), Some(steps));
     picture(&mut page, &explorer, "explorer", 1150);
     assert!(text(&mut page, "told").ends_with("at-most-one-leader is violated here."));
-    assert!(text(&mut page, "properties").contains("✗ is violated"));
+    assert!(text(&mut page, "properties").contains("at-most-one-leader: violated ✗ here"));
+    // The formula, and what it means, are there for whoever asks.
+    assert!(!text(&mut page, "properties").contains("leads(i)"));
+    page.value("document.querySelector('[data-name=at-most-one-leader] summary').click()");
+    let opened = text(&mut page, "properties");
+    assert!(opened.contains("leads(i) ∧ leads(j)") && opened.contains("✗ is violated"), "{opened}");
     let concerned = page.value("document.querySelectorAll('th.concerned').length");
     assert_eq!(concerned, 2, "two lead");
     let leaders = page.value("document.querySelectorAll('#state .tag.leader').length");
@@ -94,7 +113,8 @@ fn a_counterexample_is_one_click_away_and_its_end_is_marked() {
     page.press("ArrowLeft", 37);
     assert_eq!(page.value("now").as_u64(), Some(steps - 1));
     assert_eq!(page.value("document.querySelectorAll('th.concerned').length"), 0);
-    assert!(text(&mut page, "properties").contains("✓ holds"));
+    let opened = text(&mut page, "properties");
+    assert!(opened.contains("✓ holds") && !opened.contains("✗ here"), "it is open still: {opened}");
     page.press("End", 35);
     page.value("document.querySelector('#choices button').focus()");
     page.press("1", 49);
@@ -326,7 +346,7 @@ fn a_saved_page_needs_no_server() {
     page.wait_for("walk !== null");
     assert_eq!(page.value("now"), 0);
     // What the search has found of all properties is saved with it.
-    let open = "document.querySelectorAll('#properties td .open').length";
+    let open = "document.querySelectorAll('#properties .verdict.open').length";
     assert_eq!(page.value(open), 0);
     assert!(text(&mut page, "properties").contains("holds"));
     page.press("End", 35);
@@ -362,4 +382,98 @@ fn the_rules_are_shown() {
     let Some(mut page) = open(&explorer, "") else { return };
     let world = text(&mut page, "world");
     assert!(world.contains("logs = 012"), "{world}");
+}
+
+/// Chooses a value in the form that changes the world.
+fn choose(page: &mut Page, name: &str, value: &str) {
+    page.wait_for("choosable !== null");
+    page.value("document.getElementById('edit').open = true");
+    let select = format!(
+        "[...document.querySelectorAll('.choices label')]\
+         .find(label => label.firstChild.data === '{name}').querySelector('select')"
+    );
+    page.value(&format!("{{ const at = {select}; at.value = '{value}'; at.onchange(); }}"));
+}
+
+#[test]
+fn what_if_a_message_is_lost_is_one_choice() {
+    let explorer = Explorer::start("bully");
+    let Some(mut page) = open(&explorer, "") else { return };
+    for step in 1..=2 {
+        page.press("1", 49);
+        page.wait_for(&format!("walk.story.length === {step} && now === {step}"));
+    }
+    let story = page.value("walk.story");
+    choose(&mut page, "losses", "1");
+    page.wait_for("walk.budgets.losses === 1 && verdicts && verdicts.done");
+    assert_eq!(page.value("walk.story"), story, "the same steps");
+    let told = text(&mut page, "properties");
+    assert!(told.contains("at-most-one-leader: violated"), "{told}");
+    // The verdicts are those of the command line.
+    let check = bellwether("check bully --losses 1 --json").output().expect("it runs");
+    let check: Value = serde_json::from_slice(&check.stdout).expect("JSON");
+    let states = check["states"]["distinct"].as_u64().expect("a count");
+    let searched = text(&mut page, "searched").replace(',', "");
+    assert!(searched.contains(&format!("searched: {states} states")), "{searched}, {states}");
+    // The address has the world and the path.
+    let hash = page.value("location.hash").as_str().expect("an address").to_owned();
+    let mut again = open(&explorer, &hash).expect("there is a browser");
+    assert_eq!(again.value("walk.story"), story);
+    assert_eq!(again.value("walk.budgets.losses"), 1);
+    choose(&mut again, "variant", "baseline");
+    again.wait_for("walk.title.includes('baseline') && verdicts && verdicts.done");
+    assert_eq!(again.value("walk.budgets.losses"), 1, "the rest of the world stays");
+    // Back is the world before.
+    again.value("history.back()");
+    again.wait_for("walk.title.includes('recommended') && verdicts && verdicts.done");
+    // What is no world is said, and nothing changes.
+    again.value("document.getElementById('flags').value = 'bully --crashes 9'");
+    again.value("document.getElementById('typed').requestSubmit()");
+    again.wait_for("!document.getElementById('problem').hidden");
+    let told = text(&mut again, "problem");
+    assert!(told.contains("--crashes"), "{told}");
+    assert_eq!(again.value("walk.budgets.losses"), 1);
+    page.value("document.getElementById('edit').open = true");
+    fits(&mut page);
+}
+
+#[test]
+fn the_first_step_that_differs_in_another_variant_is_marked() {
+    let explorer = Explorer::start("bully --recoveries 1");
+    let Some(mut page) = open(&explorer, "") else { return };
+    show(&mut page, "at-most-one-leader");
+    page.wait_for("choosable !== null");
+    let variants = page.value("[...document.querySelectorAll('#beside option')].length");
+    assert!(variants.as_u64() > Some(5), "{variants}");
+    page.value("beside('baseline')");
+    page.wait_for("other !== null && other.variant === 'baseline'");
+    let differs = page.value("other.differs").as_i64().expect("a step");
+    let told = text(&mut page, "other-told");
+    assert!(differs > 0 && told.contains(&format!("step {differs}")), "{differs}: {told}");
+    // Before that, both are the same.
+    let same = "JSON.stringify(walk.moments[other.differs - 1].processes)\
+                === JSON.stringify(other.found.moments[other.differs - 1].processes)";
+    assert_eq!(page.value(same), true);
+    let hash = page.value("location.hash").as_str().expect("an address").to_owned();
+    assert!(hash.contains("beside=baseline"), "{hash}");
+    let mut again = open(&explorer, &hash).expect("there is a browser");
+    again.wait_for("other !== null");
+    assert_eq!(text(&mut again, "other-told"), told);
+    again.value("beside('none')");
+    assert_eq!(again.value("document.getElementById('other-frame').hidden"), true);
+    fits(&mut page);
+}
+
+#[test]
+fn an_address_that_leads_nowhere_has_a_way_home() {
+    let explorer = Explorer::start(BULLY);
+    for hash in ["#/steps/0/99", "#/steps/7", "#/steps/0?world=bully%20--nodes%2099"] {
+        let address = format!("http://{}/{hash}", explorer.address);
+        let Some(mut page) = Page::open(&address) else { return };
+        page.wait_for("!document.getElementById('problem').hidden");
+        page.value("document.querySelector('#problem button').click()");
+        page.wait_for("walk !== null && verdicts && verdicts.done");
+        assert_eq!(page.value("document.getElementById('problem').hidden"), true, "{hash}");
+        assert_eq!(page.value("walk.story.length"), 0);
+    }
 }

@@ -5,6 +5,7 @@ mod export;
 mod inside;
 mod server;
 mod verdicts;
+mod worlds;
 
 use super::{Exit, HOLDS, LimitArgs, ProtocolArgs, Tool, WorldArgs, searchable_world, shown};
 use crate::report::svg;
@@ -21,6 +22,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use tiny_http::Server;
 use verdicts::Verdicts;
+use worlds::{Served, Worlds};
 
 /// Where the Explorer listens if nothing else is said.
 pub(super) const ADDRESS: &str = "127.0.0.1:3000";
@@ -82,7 +84,7 @@ pub(super) fn run(tool: Tool, args: &ExploreArgs) -> anyhow::Result<Exit> {
     let server = Server::from_listener(listener, None).map_err(|error| anyhow!("{error}"))?;
     let (threads, limits) = (args.limits.threads(), args.limits.limits());
     let options = Options { engine: Engine::Exact, threads, limits, ..Options::default() };
-    let verdicts = Arc::new(Verdicts::new(Arc::clone(&world), properties.clone(), options));
+    let served = Served::new(&args.protocol, (Arc::clone(&world), properties), options.clone());
     let exit = Exit::with(HOLDS);
     let beginning = format!(
         "{}: {scenario}\nExplorer: http://{address}/\nStop it with Ctrl-C.\n",
@@ -93,10 +95,10 @@ pub(super) fn run(tool: Tool, args: &ExploreArgs) -> anyhow::Result<Exit> {
         return Ok(exit.told(Err(error)));
     }
     if !args.on_demand {
-        verdicts.start(move |verdicts| tell(verdicts, address));
+        served.verdicts.start(move |verdicts| tell(verdicts, address));
     }
-    let world = Arc::clone(&world);
-    server::run(&server, &Arc::new(Explorer { world, properties, verdicts, inside }));
+    let worlds = Worlds::new(tool, Arc::new(served), options, args.on_demand);
+    server::run(&server, &Arc::new(Explorer { worlds, inside }));
     Ok(exit)
 }
 

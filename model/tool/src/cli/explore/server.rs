@@ -1,10 +1,9 @@
 //! The server in front: our page and what it asks for; everything else is stateright's.
 
 use super::inside::Inside;
-use super::verdicts::Verdicts;
+use super::worlds::{Served, Worlds};
 use crate::explore::{PAGE, Walk};
-use bellwether_engine::property::Property;
-use bellwether_engine::world::{Action, World};
+use percent_encoding::percent_decode_str;
 use serde::Serialize;
 use std::io;
 use std::sync::Arc;
@@ -23,9 +22,7 @@ const OTHER: &str = "/stateright/";
 
 /// What is served.
 pub(super) struct Explorer {
-    pub(super) world: Arc<World>,
-    pub(super) properties: Vec<Property>,
-    pub(super) verdicts: Arc<Verdicts>,
+    pub(super) worlds: Worlds,
     pub(super) inside: Inside,
 }
 
@@ -51,14 +48,12 @@ pub(super) fn run(server: &Server, explorer: &Arc<Explorer>) {
 impl Explorer {
     fn answer(&self, request: &Request) -> ResponseBox {
         let (path, query) = request.url().split_once('?').unwrap_or((request.url(), ""));
+        let asked = path.starts_with("/.").then(|| self.asked(request.method(), path, query));
+        if let Some(answer) = asked.flatten() {
+            return answer;
+        }
         match (request.method(), path) {
             (Method::Get, "/") => page(),
-            (Method::Get, "/.verdicts") => json(&self.verdicts.view()),
-            (Method::Post, "/.decide") => {
-                self.verdicts.start(|_| {});
-                text(200, String::new())
-            }
-            (Method::Get, path) if path.starts_with("/.walk") => self.walk(path, query),
             (Method::Get, "/stateright") => {
                 text(301, String::new()).with_header(header("Location", OTHER)).boxed()
             }
@@ -70,6 +65,29 @@ impl Explorer {
         }
     }
 
+    /// What the page asks of the world that the query names, if it is that.
+    fn asked(&self, method: &Method, path: &str, query: &str) -> Option<ResponseBox> {
+        let world = |name| self.worlds.find(parameter(query, name).as_deref());
+        let served = match world("world") {
+            Ok(served) => served,
+            Err(wrong) => return Some(text(400, wrong)),
+        };
+        Some(match (method, path) {
+            (Method::Get, "/.verdicts") => json(&served.verdicts.view()),
+            (Method::Get, "/.world") => json(&self.worlds.choices(&served)),
+            (Method::Post, "/.decide") => {
+                served.verdicts.start(|_| {});
+                text(200, String::new())
+            }
+            (Method::Get, path) if path.starts_with("/.walk") => walk(&served, path, query),
+            (Method::Get, path) if path.starts_with("/.same") => match world("of") {
+                Ok(of) => same(&served, &of, path),
+                Err(wrong) => text(400, wrong),
+            },
+            _ => return None,
+        })
+    }
+
     /// Asks stateright's server.
     fn forward(&self, method: &Method, path: &str) -> io::Result<ResponseBox> {
         let answer = self.inside.ask(method.as_str(), path)?;
@@ -79,46 +97,39 @@ impl Explorer {
             None => response.boxed(),
         })
     }
+}
 
-    /// `/.walk/0/2/1?shows=decided`: the execution that takes these places, as stateright's
-    /// addresses give them.
-    fn walk(&self, path: &str, query: &str) -> ResponseBox {
-        let actions = match self.actions(path.trim_start_matches("/.walk")) {
-            Ok(actions) => actions,
-            Err(reason) => return text(404, reason),
-        };
-        let name = query.split('&').find_map(|one| one.strip_prefix("shows="));
-        let shows = name.and_then(|name| self.verdicts.shows(name, &actions));
-        let walk = Walk::of(&self.world, &self.properties, &actions, shows);
-        match query.split('&').any(|one| one == "html") {
-            true => file("text/html; charset=utf-8", walk.html().into_bytes()),
-            false => json(&walk),
-        }
+/// `/.walk/0/2/1?shows=decided`: the execution that takes these places, as stateright's addresses
+/// give them.
+fn walk(served: &Served, path: &str, query: &str) -> ResponseBox {
+    let actions = match served.actions(path.trim_start_matches("/.walk"), LONGEST) {
+        Ok(actions) => actions,
+        Err(reason) => return text(404, reason),
+    };
+    let shows = parameter(query, "shows").and_then(|name| served.verdicts.shows(&name, &actions));
+    let walk = Walk::of(&served.world, &served.properties, &actions, shows);
+    match query.split('&').any(|one| one == "html") {
+        true => file("text/html; charset=utf-8", walk.html().into_bytes()),
+        false => json(&walk),
     }
+}
 
-    /// The actions at these places, each among those that are enabled after those before it.
-    fn actions(&self, places: &str) -> Result<Vec<Action>, String> {
-        let mut places = places.split('/').skip(1);
-        if !matches!(places.next(), Some("0")) {
-            return Err("there is one initial state, 0".to_owned());
+/// `/.same/0/2/1?of=FLAGS&world=FLAGS`: the execution that takes the same actions as that of
+/// another world, as far as they can happen.
+fn same(served: &Served, of: &Served, path: &str) -> ResponseBox {
+    match of.actions(path.trim_start_matches("/.same"), LONGEST) {
+        Ok(actions) => {
+            let actions = served.as_far_as_possible(&actions);
+            json(&Walk::of(&served.world, &served.properties, &actions, None))
         }
-        let mut state = self.world.initial();
-        let mut actions = Vec::new();
-        for place in places {
-            let mut enabled = Vec::new();
-            self.world.enabled(&state, &mut enabled);
-            let at = place.parse::<usize>().ok();
-            let action = at.and_then(|at| enabled.into_iter().nth(at)).ok_or_else(|| {
-                format!("step {}: nothing is at place '{place}'", actions.len() + 1)
-            })?;
-            if actions.len() == LONGEST {
-                return Err(format!("the path has more than {LONGEST} steps"));
-            }
-            state = self.world.apply(&state, &action).state;
-            actions.push(action);
-        }
-        Ok(actions)
+        Err(reason) => text(404, reason),
     }
+}
+
+/// The value of a parameter of a query.
+fn parameter(query: &str, name: &str) -> Option<String> {
+    let value = query.split('&').find_map(|one| one.strip_prefix(name)?.strip_prefix('='))?;
+    Some(percent_decode_str(value).decode_utf8_lossy().into_owned())
 }
 
 fn page() -> ResponseBox {
