@@ -445,8 +445,8 @@ fn the_first_step_that_differs_in_another_variant_is_marked() {
     page.wait_for("choosable !== null");
     let variants = page.value("[...document.querySelectorAll('#beside option')].length");
     assert!(variants.as_u64() > Some(5), "{variants}");
-    page.value("beside('baseline')");
-    page.wait_for("other !== null && other.variant === 'baseline'");
+    page.value("beside('chapter')");
+    page.wait_for("other !== null && other.variant === 'chapter'");
     let differs = page.value("other.differs").as_i64().expect("a step");
     let told = text(&mut page, "other-told");
     assert!(differs > 0 && told.contains(&format!("step {differs}")), "{differs}: {told}");
@@ -455,7 +455,7 @@ fn the_first_step_that_differs_in_another_variant_is_marked() {
                 === JSON.stringify(other.found.moments[other.differs - 1].processes)";
     assert_eq!(page.value(same), true);
     let hash = page.value("location.hash").as_str().expect("an address").to_owned();
-    assert!(hash.contains("beside=baseline"), "{hash}");
+    assert!(hash.contains("beside=chapter"), "{hash}");
     let mut again = open(&explorer, &hash).expect("there is a browser");
     again.wait_for("other !== null");
     assert_eq!(text(&mut again, "other-told"), told);
