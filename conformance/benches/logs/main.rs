@@ -9,7 +9,6 @@ mod group;
 mod hostile;
 mod speed;
 
-use bellwether_conformance::mapping::Mapping as _;
 use bellwether_conformance::mapping::bully::BullyMapping;
 use bellwether_conformance::mapping::lease::LeaseMapping;
 use bellwether_conformance::mapping::quorum::{QuorumMapping, Recommended};
