@@ -17,6 +17,9 @@ const LIMIT: Duration = Duration::from_secs(600);
 /// How many runs a simulation makes.
 const RUNS: &str = "4000";
 
+/// No right model has so many states in its checks, and a wrong one may have no end.
+const STATES: &str = "1000000";
+
 /// The copy.
 pub(crate) struct Scratch {
     folder: PathBuf,
@@ -91,7 +94,7 @@ impl Scratch {
     /// Runs a check of the models of the copy. What it finds is printed as JSON.
     pub(crate) fn model(&self, command: &str) -> Result<Ended> {
         let mut model = Command::new(self.target().join("debug/bellwether-model"));
-        model.args(command.split_whitespace()).arg("--json");
+        model.args(command.split_whitespace()).args(["--json", "--max-states", STATES]);
         self.run(model, LIMIT)
     }
 

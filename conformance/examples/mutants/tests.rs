@@ -144,6 +144,26 @@ fn the_tests_that_are_named_are_there() {
 }
 
 #[test]
+fn models_and_mappings_have_their_wrong_ones() {
+    let set = set();
+    let of = |folder: &str, protocol: &str| {
+        let about = |mutant: &&Mutant| {
+            mutant.file.starts_with(folder) && mutant.by.seen().contains(protocol)
+        };
+        set.mutants.iter().filter(about).count()
+    };
+    for protocol in MAPPINGS.names() {
+        assert!(of("model/", protocol) >= 3, "{protocol} has fewer than three wrong models");
+        assert!(of("conformance/src/mapping/", protocol) >= 1, "{protocol} has no wrong mapping");
+    }
+    for mutant in set.mutants.iter().filter(|mutant| mutant.file.starts_with("model/")) {
+        let checks = mutant.by.checks();
+        let known = checks.iter().all(|command| command.starts_with("check "));
+        assert!(known && !checks.is_empty(), "{}", mutant.title());
+    }
+}
+
+#[test]
 fn a_wrong_model_is_known_by_what_is_found_of_it() {
     let found = |leader: &str, settles: &str, states: u64| {
         let text = format!(
