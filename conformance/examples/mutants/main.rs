@@ -1,36 +1,51 @@
-//! The wrong programs of `conformance/mutants`, and what catches each.
+//! The wrong programs of `conformance/mutants` and `conformance/bugs`, and what catches each.
 //!
-//! Each is the production source with one realistic mistake. A mistake in a core must be caught by
-//! `lockstep` in one of the worlds of its protocol, a mistake in the member by that, by the test
-//! that is named beside it, or by the simulation alone, one in the driver or the transport by such
-//! a test. The program without a mistake must pass in all of them.
+//! Each is the source with one realistic mistake. A mistake in a core or in a mapping must be
+//! caught by `lockstep` in one of the worlds of its protocol, a mistake in the member by that, by
+//! the test that is named beside it, or by the simulation alone, one in the driver or the transport
+//! by such a test, and one in a model by the check that is named beside it. The program without a
+//! mistake must pass in all of them.
+//!
+//! The bugs of the catalogue happened to real systems. Each must be caught by a command of the
+//! bridge that stands beside it, and the report is kept.
 //!
 //! Everything is built and run in a copy of the workspace, in the target folder. Mistakes in
-//! different cores do not meet, so one build has one of each.
+//! different cores do not meet, so one build has one of each. A run can be stopped at any time: the
+//! next one brings the copy up to date.
 //!
 //! ```console
 //! $ cargo run -p bellwether-conformance --example mutants
 //! $ cargo run -p bellwether-conformance --example mutants -- lease outbox
+//! $ cargo run -p bellwether-conformance --example mutants -- bugs vote --update
 //! ```
 
+mod bugs;
+mod found;
 mod run;
 mod scratch;
 mod set;
 
 use anyhow::{Result, ensure};
-use clap::Parser;
+use clap::{Parser, Subcommand};
+use std::collections::BTreeMap;
+use std::fs;
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
+use bugs::{Bug, page};
 use run::Run;
-use set::Set;
+use set::{Set, root};
 
 /// Build the wrong programs, and see which of them are caught
 ///
 /// Exit status: 0 each is caught but those that are listed as survivors, 1 one is not, a listed
 /// survivor is caught, or the right program is taken for wrong, 2 one cannot be built or judged.
 #[derive(Parser)]
+#[command(args_conflicts_with_subcommands = true)]
 struct Arguments {
+    #[command(subcommand)]
+    list: Option<List>,
+
     /// Only those whose file or name contains one of these
     only: Vec<String>,
 
@@ -46,17 +61,58 @@ fn main() -> ExitCode {
     })
 }
 
+/// Another list of wrong programs.
+#[derive(Subcommand)]
+enum List {
+    /// Bugs that happened: compare the reports by which they are caught with those that are kept
+    Bugs {
+        /// Only those whose name contains one of these
+        only: Vec<String>,
+
+        /// Write the reports, and the page docs/bugs.md; those that are newer than their bug stay
+        #[arg(long)]
+        update: bool,
+
+        /// Write all reports anew
+        #[arg(long, requires = "update")]
+        all: bool,
+    },
+}
+
 fn run(arguments: &Arguments) -> Result<ExitCode> {
+    if let Some(List::Bugs { only, update, all }) = &arguments.list {
+        return run_bugs(only, *update, *all);
+    }
     let mut set = Set::read()?;
-    let wanted = |title: &str| arguments.only.iter().any(|part| title.contains(part));
-    set.mutants.retain(|mutant| arguments.only.is_empty() || wanted(&mutant.title()));
+    set.mutants.retain(|mutant| is_wanted(&mutant.title(), &arguments.only));
     ensure!(!set.mutants.is_empty(), "no wrong program is called so");
-    let mut run = Run::new(set)?;
+    let mut run = Run::new(set, false)?;
     run.right()?;
     if !arguments.right {
         run.wrong()?;
     }
     Ok(run.summarize())
+}
+
+/// The catalogue of bugs.
+fn run_bugs(only: &[String], update: bool, all: bool) -> Result<ExitCode> {
+    let bugs = Bug::read_all()?;
+    let wanted: Vec<&Bug> = bugs.iter().filter(|bug| is_wanted(&bug.name, only)).collect();
+    ensure!(!wanted.is_empty(), "no bug is called so");
+    let left = wanted.iter().filter(|bug| !update || all || !bug.is_reported());
+    let set =
+        Set { mutants: left.map(|bug| bug.mutant.clone()).collect(), worlds: BTreeMap::new() };
+    let mut run = Run::new(set, update)?;
+    run.right()?;
+    run.wrong()?;
+    if update {
+        fs::write(root().join("docs/bugs.md"), page(&bugs))?;
+    }
+    Ok(run.summarize())
+}
+
+fn is_wanted(title: &str, only: &[String]) -> bool {
+    only.is_empty() || only.iter().any(|part| title.contains(part))
 }
 
 #[cfg(test)]

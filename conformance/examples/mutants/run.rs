@@ -2,23 +2,33 @@
 
 use anyhow::{Context as _, Result, bail, ensure};
 use serde_json::Value;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::io::{Write as _, stdout};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
+use crate::bugs::{self, UPDATE};
+use crate::found::Found;
 use crate::scratch::{Ended, Scratch};
 use crate::set::{By, Mutant, PACKAGES, Set};
 
-/// The exit statuses of `lockstep` that say something about the program.
+/// The exit statuses of the bridge that say something about the program.
 const CONFORMS: i32 = 0;
 const DIVERGES: i32 = 1;
+/// That of a walk that has met no difference, and not all that it should have.
+const NO_CLAIM: i32 = 3;
 
 /// A run over the set, and what has come of it so far.
 pub(crate) struct Run {
     set: Set,
     scratch: Scratch,
+    /// Whether reports are written, and not compared.
+    update: bool,
+    /// What each check finds of the right models.
+    found: BTreeMap<String, Found>,
+    judged: usize,
     caught: usize,
     survived: usize,
     /// What is not as it should be.
@@ -31,15 +41,18 @@ pub(crate) struct Run {
 enum Verdict {
     /// It was caught, by this.
     Caught(String),
+    /// It was caught, and this is the report.
+    Reported(String),
     Survived,
     Broken(String),
 }
 
 impl Run {
-    pub(crate) fn new(set: Set) -> Result<Self> {
-        let scratch = Scratch::new()?;
+    pub(crate) fn new(set: Set, update: bool) -> Result<Self> {
+        let (scratch, found) = (Scratch::new()?, BTreeMap::new());
+        let (judged, caught, survived) = (0, 0, 0);
         let (wrong, broken) = (Vec::new(), Vec::new());
-        Ok(Self { set, scratch, caught: 0, survived: 0, wrong, broken })
+        Ok(Self { set, scratch, update, found, judged, caught, survived, wrong, broken })
     }
 
     /// The program without a mistake conforms everywhere, and passes the tests.
@@ -65,8 +78,49 @@ impl Run {
                 }
             }
         }
+        self.right_commands()?;
+        self.right_checks()?;
         self.right_simulations()?;
         PACKAGES.iter().try_for_each(|(package, _)| self.right_tests(package))
+    }
+
+    /// The program without a mistake conforms by every command of the catalogue.
+    fn right_commands(&mut self) -> Result<()> {
+        let of_all = self.set.mutants.iter().flat_map(|mutant| mutant.by.commands());
+        let commands: BTreeSet<String> = of_all.cloned().collect();
+        if !commands.is_empty()
+            && let Err(output) = self.scratch.build_bridge()?
+        {
+            bail!("the program cannot be built:\n{output}");
+        }
+        for command in commands {
+            let Ended { status, output } = bridge(&self.scratch, &command)?;
+            let code = status.and_then(|status| status.code());
+            say(&format!("right     {command}: {code:?}"));
+            if code != Some(CONFORMS) {
+                let what = output.lines().next_back().unwrap_or_default();
+                self.wrong.push(format!("the right program by {command}: {code:?}, {what}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// What the checks find of the models without a mistake.
+    fn right_checks(&mut self) -> Result<()> {
+        let of_all = self.set.mutants.iter().flat_map(|mutant| mutant.by.checks());
+        let commands: BTreeSet<String> = of_all.cloned().collect();
+        if !commands.is_empty()
+            && let Err(output) = self.scratch.build_model()?
+        {
+            bail!("the model cannot be built:\n{output}");
+        }
+        for command in commands {
+            let Ended { output, .. } = self.scratch.model(&command)?;
+            let found = Found::read(&output).with_context(|| format!("{command}: {output}"))?;
+            say(&format!("right     {command}"));
+            self.found.insert(command, found);
+        }
+        Ok(())
     }
 
     /// The program without a mistake passes those tests of a package that are named.
@@ -122,7 +176,10 @@ impl Run {
                     let package = package.with_context(|| format!("no package has {filter}"))?;
                     self.scratch.build_tests(package)?
                 }
-                By::Lockstep(_) => self.scratch.build_bridge()?.map(|()| PathBuf::new()),
+                By::Lockstep(_) | By::Bridge(_) => {
+                    self.scratch.build_bridge()?.map(|()| PathBuf::new())
+                }
+                By::Check(_) => self.scratch.build_model()?.map(|()| PathBuf::new()),
                 By::Simulation(_) => self.scratch.build_simulation()?.map(|()| PathBuf::new()),
             };
             for mutant in &batch {
@@ -130,22 +187,33 @@ impl Run {
                     Ok(program) => self.judge(mutant, program)?,
                     Err(output) => Verdict::Broken(format!("cannot be built:\n{output}")),
                 };
-                self.note(mutant, verdict);
+                self.note(mutant, verdict)?;
             }
         }
         self.scratch.put(&[])
     }
 
     fn judge(&self, mutant: &Mutant, tests: &Path) -> Result<Verdict> {
-        if let Some(filter) = mutant.by.tests() {
-            let Ended { status, output } = self.scratch.tests(tests, filter)?;
-            return Ok(match status {
-                None => Verdict::Broken(format!("{filter} does not end")),
-                Some(status) if status.success() => Verdict::Survived,
-                Some(_) => Verdict::Caught(failed(&output)),
-            });
+        match &mutant.by {
+            By::Tests(filter) => self.judge_by_tests(tests, filter),
+            By::Simulation(codes) => self.judge_by_simulations(codes),
+            By::Lockstep(protocols) => self.judge_by_walks(protocols),
+            By::Check(commands) => self.judge_by_checks(commands),
+            By::Bridge(commands) => self.judge_by_commands(commands),
         }
-        for code in mutant.by.simulations() {
+    }
+
+    fn judge_by_tests(&self, tests: &Path, filter: &str) -> Result<Verdict> {
+        let Ended { status, output } = self.scratch.tests(tests, filter)?;
+        Ok(match status {
+            None => Verdict::Broken(format!("{filter} does not end")),
+            Some(status) if status.success() => Verdict::Survived,
+            Some(_) => Verdict::Caught(failed(&output)),
+        })
+    }
+
+    fn judge_by_simulations(&self, codes: &[String]) -> Result<Verdict> {
+        for code in codes {
             let Ended { status, output } = self.scratch.simulation(code)?;
             match status.and_then(|status| status.code()) {
                 Some(0) => {}
@@ -155,7 +223,11 @@ impl Run {
                 code => return Ok(Verdict::Broken(format!("{code:?}: {output}"))),
             }
         }
-        for protocol in mutant.by.protocols() {
+        Ok(Verdict::Survived)
+    }
+
+    fn judge_by_walks(&self, protocols: &[String]) -> Result<Verdict> {
+        for protocol in protocols {
             for world in &self.set.worlds[protocol] {
                 let ended = lockstep(&self.scratch, protocol, world)?;
                 match ended.status.and_then(|status| status.code()) {
@@ -174,28 +246,81 @@ impl Run {
         Ok(Verdict::Survived)
     }
 
-    fn note(&mut self, mutant: &Mutant, verdict: Verdict) {
+    fn judge_by_checks(&self, commands: &[String]) -> Result<Verdict> {
+        for command in commands {
+            let Ended { output, .. } = self.scratch.model(command)?;
+            let (Some(found), Some(right)) = (Found::read(&output), self.found.get(command)) else {
+                return Ok(Verdict::Broken(format!("{command}: {output}")));
+            };
+            if let Some(what) = found.differs(right) {
+                return Ok(Verdict::Caught(format!("{command}: {what}")));
+            }
+        }
+        Ok(Verdict::Survived)
+    }
+
+    fn judge_by_commands(&self, commands: &[String]) -> Result<Verdict> {
+        for command in commands {
+            let Ended { status, output } = bridge(&self.scratch, command)?;
+            let broken = || Verdict::Broken(format!("{command}: {status:?}: {output}"));
+            match status.and_then(|status| status.code()) {
+                Some(CONFORMS | NO_CLAIM) => {}
+                Some(DIVERGES) => {
+                    let report = bugs::report(command, &output);
+                    return Ok(report.map_or_else(broken, Verdict::Reported));
+                }
+                _ => return Ok(broken()),
+            }
+        }
+        Ok(Verdict::Survived)
+    }
+
+    fn note(&mut self, mutant: &Mutant, verdict: Verdict) -> Result<()> {
+        self.judged += 1;
+        let place = format!("{} of {}", self.judged, self.set.mutants.len());
         let title = mutant.title();
         match verdict {
             Verdict::Caught(by) => {
                 self.caught += 1;
-                say(&format!("caught    {title}\n          {by}"));
+                say(&format!("caught    {title} ({place})\n          {by}"));
                 if mutant.survives.is_some() {
                     self.wrong.push(format!("{title} is listed as a survivor, and is caught"));
                 }
             }
+            Verdict::Reported(report) => {
+                self.caught += 1;
+                let by = bugs::first_line(&report);
+                say(&format!("caught    {title} ({place})\n          {by}"));
+                self.keep(mutant, &report)?;
+            }
             Verdict::Survived => {
                 self.survived += 1;
-                say(&format!("SURVIVED  {title}\n          {}", mutant.wrong));
+                say(&format!("SURVIVED  {title} ({place})\n          {}", mutant.wrong));
                 if mutant.survives.is_none() {
                     self.wrong.push(format!("{title} is not caught: {}", mutant.wrong));
                 }
             }
             Verdict::Broken(why) => {
-                say(&format!("BROKEN    {title}\n{why}"));
+                say(&format!("BROKEN    {title} ({place})\n{why}"));
                 self.broken.push(title);
             }
         }
+        Ok(())
+    }
+
+    /// Writes the report by which it is caught, or compares it with the one that is kept. A run
+    /// that is stopped leaves no part of a report.
+    fn keep(&mut self, mutant: &Mutant, report: &str) -> Result<()> {
+        let Some(path) = &mutant.report else { return Ok(()) };
+        if self.update {
+            let part = path.with_extension("part");
+            fs::write(&part, report)?;
+            fs::rename(&part, path)?;
+        } else if fs::read_to_string(path).ok().as_deref() != Some(report) {
+            let title = mutant.title();
+            self.wrong.push(format!("the report of {title} is another, or is missing: {UPDATE}"));
+        }
+        Ok(())
     }
 
     /// Says what came of it all.
@@ -220,6 +345,12 @@ impl Run {
 fn lockstep(scratch: &Scratch, protocol: &str, world: &str) -> Result<Ended> {
     let mut arguments = vec!["lockstep", protocol, "--json"];
     arguments.extend(world.split_whitespace());
+    scratch.bridge(&arguments)
+}
+
+/// Runs a command of the bridge, as it stands in the catalogue.
+fn bridge(scratch: &Scratch, command: &str) -> Result<Ended> {
+    let arguments: Vec<&str> = command.split_whitespace().chain(["--quiet"]).collect();
     scratch.bridge(&arguments)
 }
 
@@ -258,7 +389,10 @@ fn batches(mutants: &[Mutant]) -> Vec<Vec<usize>> {
     let mut batches: Vec<Vec<usize>> = Vec::new();
     for (at, mutant) in mutants.iter().enumerate() {
         let fits = |batch: &&mut Vec<usize>| {
-            batch.iter().all(|&other| mutant.by.is_apart_from(&mutants[other].by))
+            batch
+                .iter()
+                .map(|&other| &mutants[other])
+                .all(|other| mutant.file != other.file && mutant.by.is_apart_from(&other.by))
         };
         match batches.iter_mut().find(fits) {
             Some(batch) => batch.push(at),

@@ -17,6 +17,9 @@ const LIMIT: Duration = Duration::from_secs(600);
 /// How many runs a simulation makes.
 const RUNS: &str = "4000";
 
+/// No right model has so many states in its checks, and a wrong one may have no end.
+const STATES: &str = "1000000";
+
 /// The copy.
 pub(crate) struct Scratch {
     folder: PathBuf,
@@ -70,6 +73,11 @@ impl Scratch {
         self.build("bellwether-sim")
     }
 
+    /// Builds the checker of the models; what `cargo` says if that fails.
+    pub(crate) fn build_model(&self) -> Result<Result<(), String>> {
+        self.build("bellwether-model")
+    }
+
     fn build(&self, package: &str) -> Result<Result<(), String>> {
         let arguments = ["build", "--quiet", "--package", package, "--bins"];
         let Ended { status, output } = self.run(cargo(&arguments), Duration::MAX)?;
@@ -81,6 +89,13 @@ impl Scratch {
         let mut bridge = Command::new(self.target().join("debug/bellwether-conformance"));
         bridge.args(arguments);
         self.run(bridge, LIMIT)
+    }
+
+    /// Runs a check of the models of the copy. What it finds is printed as JSON.
+    pub(crate) fn model(&self, command: &str) -> Result<Ended> {
+        let mut model = Command::new(self.target().join("debug/bellwether-model"));
+        model.args(command.split_whitespace()).args(["--json", "--max-states", STATES]);
+        self.run(model, LIMIT)
     }
 
     /// Runs the simulation of the copy: with these nodes and faults, until an invariant breaks.

@@ -1,9 +1,9 @@
-//! The set as it stands in `conformance/mutants`: one file of data for each file of production
-//! source, and the worlds in which the bridge looks for each protocol.
+//! The set as it stands in `conformance/mutants`: one file of data for each file of source, of the
+//! program, of a model or of a mapping, and the worlds in which the bridge looks for each protocol.
 
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,7 @@ pub(crate) struct Set {
 /// One wrong program.
 #[derive(Clone, Debug)]
 pub(crate) struct Mutant {
-    /// The file of production source, from the root of the workspace.
+    /// The file of source, from the root of the workspace.
     pub(crate) file: String,
     /// Its name, which no other has in this file.
     pub(crate) name: String,
@@ -30,6 +30,8 @@ pub(crate) struct Mutant {
     pub(crate) by: By,
     /// Why nothing does.
     pub(crate) survives: Option<String>,
+    /// The file that keeps the report by which it is caught, for one of the catalogue of bugs.
+    pub(crate) report: Option<PathBuf>,
 }
 
 /// What must catch a wrong program.
@@ -41,6 +43,11 @@ pub(crate) enum By {
     Tests(String),
     /// The simulation of one of these: protocol, number of nodes and faults, as in a code of it.
     Simulation(Vec<String>),
+    /// One of these checks of a model: it finds a violation that the right model does not have, or
+    /// another number of states.
+    Check(Vec<String>),
+    /// One of these commands of the bridge, whose report is kept.
+    Bridge(Vec<String>),
 }
 
 #[derive(Deserialize)]
@@ -49,6 +56,8 @@ struct File {
     file: String,
     #[serde(default)]
     lockstep: Vec<String>,
+    #[serde(default)]
+    check: Vec<String>,
     mutant: Vec<Entry>,
 }
 
@@ -64,6 +73,9 @@ struct Entry {
     /// The walks that see it, if not all of the file.
     #[serde(default)]
     lockstep: Vec<String>,
+    /// The checks that see it, if not all of the file.
+    #[serde(default)]
+    check: Vec<String>,
     caught_by: Option<String>,
     #[serde(default)]
     simulation: Vec<String>,
@@ -108,15 +120,44 @@ impl By {
     pub(crate) fn protocols(&self) -> &[String] {
         match self {
             Self::Lockstep(protocols) => protocols,
-            Self::Tests(_) | Self::Simulation(_) => &[],
+            Self::Tests(_) | Self::Simulation(_) | Self::Check(_) | Self::Bridge(_) => &[],
         }
+    }
+
+    /// The checks of a model of which one must find something else.
+    pub(crate) fn checks(&self) -> &[String] {
+        match self {
+            Self::Check(commands) => commands,
+            Self::Lockstep(_) | Self::Tests(_) | Self::Simulation(_) | Self::Bridge(_) => &[],
+        }
+    }
+
+    /// The commands of the bridge of which one must find a difference.
+    pub(crate) fn commands(&self) -> &[String] {
+        match self {
+            Self::Bridge(commands) => commands,
+            Self::Lockstep(_) | Self::Tests(_) | Self::Simulation(_) | Self::Check(_) => &[],
+        }
+    }
+
+    /// The protocols of which it sees the program or the model. A commit runs the bully.
+    pub(crate) fn seen(&self) -> BTreeSet<&str> {
+        let named: Vec<&str> = match self {
+            Self::Lockstep(protocols) => protocols.iter().map(String::as_str).collect(),
+            Self::Check(commands) | Self::Bridge(commands) => {
+                commands.iter().filter_map(|command| command.split_whitespace().nth(1)).collect()
+            }
+            Self::Tests(_) | Self::Simulation(_) => Vec::new(),
+        };
+        let commits = named.iter().any(|name| name.ends_with("-commit"));
+        named.into_iter().chain(commits.then_some("bully")).collect()
     }
 
     /// The tests of which one must fail.
     pub(crate) fn tests(&self) -> Option<&str> {
         match self {
-            Self::Lockstep(_) | Self::Simulation(_) => None,
             Self::Tests(filter) => Some(filter),
+            Self::Lockstep(_) | Self::Simulation(_) | Self::Check(_) | Self::Bridge(_) => None,
         }
     }
 
@@ -134,19 +175,19 @@ impl By {
     pub(crate) fn simulations(&self) -> &[String] {
         match self {
             Self::Simulation(codes) => codes,
-            Self::Lockstep(_) | Self::Tests(_) => &[],
+            Self::Lockstep(_) | Self::Tests(_) | Self::Check(_) | Self::Bridge(_) => &[],
         }
     }
 
     /// Whether what catches the one cannot see the other, so that one build can have both. Walks
-    /// see the cores alone, each its own, and that of the member sees the member. Tests of a module
-    /// see that module, those of a folder (`driver::tests`) all that is in it, and those of a
-    /// package are built apart from those of another.
+    /// see the cores alone, each its own, and that of the member sees the member; checks see the
+    /// models, each its own. Tests of a module see that module, those of a folder (`driver::tests`)
+    /// all that is in it, and those of a package are built apart from those of another.
     pub(crate) fn is_apart_from(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::Lockstep(mine), Self::Lockstep(theirs)) => {
-                mine.iter().all(|protocol| !theirs.contains(protocol))
-            }
+            (Self::Lockstep(_), Self::Lockstep(_))
+            | (Self::Check(_), Self::Check(_))
+            | (Self::Bridge(_), Self::Bridge(_)) => self.seen().is_disjoint(&other.seen()),
             (Self::Tests(mine), Self::Tests(theirs)) => {
                 let sees = |tests: &str, other: &str| {
                     let folder = tests.split_once("::tests").map(|(folder, _)| folder);
@@ -171,6 +212,11 @@ impl File {
             if !lockstep.is_empty() {
                 by.push(By::Lockstep(lockstep));
             }
+            let own = Some(entry.check).filter(|own| !own.is_empty());
+            let check = own.unwrap_or_else(|| self.check.clone());
+            if !check.is_empty() {
+                by.push(By::Check(check));
+            }
             if !entry.simulation.is_empty() {
                 by.push(By::Simulation(entry.simulation));
             }
@@ -185,6 +231,7 @@ impl File {
                 edits: edits.clone(),
                 by,
                 survives: entry.survives.clone(),
+                report: None,
             }));
         }
         Ok(mutants)
@@ -194,13 +241,16 @@ impl File {
 impl Mutant {
     /// What it is called in all of the set.
     pub(crate) fn title(&self) -> String {
+        if self.report.is_some() {
+            return format!("bugs: {}", self.name);
+        }
         let of = |&(_, source): &(&str, &str)| self.file.strip_prefix(source)?.strip_prefix('/');
         let file = PACKAGES.iter().find_map(of).unwrap_or(&self.file).trim_end_matches(".rs");
         let by = match &self.by {
             By::Simulation(_) => " (simulated)",
             // Most of these are caught by tests as well.
             By::Lockstep(_) if file.starts_with("member/") => " (in lockstep)",
-            By::Lockstep(_) | By::Tests(_) => "",
+            By::Lockstep(_) | By::Tests(_) | By::Check(_) | By::Bridge(_) => "",
         };
         format!("{file}: {}{by}", self.name)
     }

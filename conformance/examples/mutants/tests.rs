@@ -1,5 +1,7 @@
 //! That the set does not rot, without building any of it.
 
+use crate::bugs::{Bug, UPDATE, page, report};
+use crate::found::Found;
 use crate::set::{By, Mutant, PACKAGES, Set, root};
 use bellwether_conformance::mapping::MAPPINGS;
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,11 +10,18 @@ use std::fs;
 /// No set of fewer says anything.
 const LEAST: usize = 60;
 
+/// No catalogue of fewer bugs does.
+const LEAST_BUGS: usize = 30;
+
 /// The part that must be caught.
 const RATE: f64 = 0.95;
 
 fn set() -> Set {
     Set::read().expect("the set can be read")
+}
+
+fn bugs() -> Vec<Bug> {
+    Bug::read_all().expect("the catalogue can be read")
 }
 
 #[test]
@@ -21,7 +30,9 @@ fn every_mistake_can_still_be_made() {
         let source = fs::read_to_string(root().join(&mutant.file)).expect("a file of the source");
         mutant.apply(&source).err().map(|error| format!("{}: {error}", mutant.title()))
     };
-    let wrong: Vec<String> = set().mutants.iter().filter_map(wrong).collect();
+    let of_bugs = bugs().into_iter().map(|bug| bug.mutant);
+    let mutants: Vec<Mutant> = set().mutants.into_iter().chain(of_bugs).collect();
+    let wrong: Vec<String> = mutants.iter().filter_map(wrong).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
@@ -39,13 +50,14 @@ fn there_are_enough_and_nearly_all_are_caught() {
 fn no_core_has_few_nor_have_driver_and_transport() {
     let set = set();
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for mutant in &set.mutants {
+    for mutant in set.mutants.iter().filter(|mutant| mutant.file.starts_with("impl/")) {
         match &mutant.by {
             By::Lockstep(protocols) => {
                 protocols.iter().for_each(|name| *counts.entry(name.as_str()).or_default() += 1);
             }
             By::Tests(_) => *counts.entry("tests").or_default() += 1,
             By::Simulation(_) => *counts.entry("simulation").or_default() += 1,
+            By::Check(_) | By::Bridge(_) => panic!("{}: it is no model", mutant.title()),
         }
     }
     assert!(counts.contains_key("tests") && counts.len() > 7, "{counts:?}");
@@ -83,6 +95,8 @@ fn what_could_be_taken_for_another_is_not_built_with_it() {
     let walk = |names: &[&str]| By::Lockstep(names.iter().map(ToString::to_string).collect());
     let tests = |filter: &str| By::Tests(filter.to_owned());
     let simulation = |code: &str| By::Simulation(vec![code.to_owned()]);
+    let check = |command: &str| By::Check(vec![command.to_owned()]);
+    let bridge = |command: &str| By::Bridge(vec![command.to_owned()]);
     for (one, other, apart) in [
         (walk(&["bully"]), walk(&["lease"]), true),
         (walk(&["bully", "lease"]), walk(&["lease"]), false),
@@ -95,6 +109,14 @@ fn what_could_be_taken_for_another_is_not_built_with_it() {
         (tests("driver::tests::one"), tests("member::tests"), false),
         (simulation("bully:3:all"), simulation("quorum:3:all"), false),
         (simulation("bully:3:all"), walk(&["lease"]), false),
+        (check("check bully"), check("check lease --cuts 1"), true),
+        (check("check lease"), check("check lease --cuts 1"), false),
+        (check("check bully"), walk(&["lease"]), false),
+        (bridge("lockstep bully"), bridge("lockstep lease"), true),
+        (bridge("lockstep lease"), bridge("suite lease"), false),
+        // A commit runs the bully.
+        (bridge("lockstep bully"), bridge("lockstep two-phase-commit"), false),
+        (walk(&["two-phase-commit"]), walk(&["three-phase-commit"]), false),
     ] {
         assert_eq!(one.is_apart_from(&other), apart, "{one:?}, {other:?}");
         assert_eq!(other.is_apart_from(&one), apart, "{other:?}, {one:?}");
@@ -119,4 +141,105 @@ fn the_tests_that_are_named_are_there() {
         let there = file(module).is_some_and(|text| text.contains(&format!("fn {test}")));
         assert!(there || file(filter).is_some(), "{}: no test is called {filter}", mutant.title());
     }
+}
+
+#[test]
+fn models_and_mappings_have_their_wrong_ones() {
+    let set = set();
+    let of = |folder: &str, protocol: &str| {
+        let about = |mutant: &&Mutant| {
+            mutant.file.starts_with(folder) && mutant.by.seen().contains(protocol)
+        };
+        set.mutants.iter().filter(about).count()
+    };
+    for protocol in MAPPINGS.names() {
+        assert!(of("model/", protocol) >= 3, "{protocol} has fewer than three wrong models");
+        assert!(of("conformance/src/mapping/", protocol) >= 1, "{protocol} has no wrong mapping");
+    }
+    for mutant in set.mutants.iter().filter(|mutant| mutant.file.starts_with("model/")) {
+        let checks = mutant.by.checks();
+        let known = checks.iter().all(|command| command.starts_with("check "));
+        assert!(known && !checks.is_empty(), "{}", mutant.title());
+    }
+}
+
+#[test]
+fn a_wrong_model_is_known_by_what_is_found_of_it() {
+    let found = |leader: &str, settles: &str, states: u64| {
+        let text = format!(
+            r#"{{"properties":[{{"name":"one-leader","verdict":"{leader}"}},
+                {{"name":"settles","verdict":"{settles}"}}],"states":{{"distinct":{states}}}}}"#
+        );
+        Found::read(&text.replace('\n', "")).expect("what a check prints")
+    };
+    let right = found("holds", "violated", 96);
+    assert_eq!(right.differs(&found("holds", "violated", 96)), None);
+    let told = |wrong: Found| wrong.differs(&right).expect("it differs");
+    assert_eq!(told(found("violated", "violated", 96)), "one-leader is violated");
+    assert_eq!(told(found("violated", "holds", 90)), "one-leader is violated");
+    assert_eq!(told(found("holds", "holds", 96)), "settles is holds");
+    assert_eq!(told(found("holds", "violated", 90)), "90 states in place of 96");
+    assert!(Found::read("error: no protocol is called so").is_none());
+}
+
+#[test]
+fn a_report_is_what_the_bridge_says_of_the_difference() {
+    let walked = "bully: model and program\n\ntransitions compared: 7 (9/s, 0.8 s)\n";
+    let command = "lockstep bully";
+    let head = "$ bellwether-conformance lockstep bully\n\n";
+    let diverges = format!("{walked}\nThe program diverges.\n\nmissing: it  \n  an output\n");
+    assert_eq!(report(command, &diverges), Some(format!("{head}missing: it\n  an output\n")));
+    let fails = format!("{walked}\nThe program fails in a group of 40: no leader.\n");
+    let told = format!("{head}The program fails in a group of 40: no leader.\n");
+    assert_eq!(report(command, &fails), Some(told));
+    assert_eq!(report(command, walked), None);
+    assert_eq!(report(command, "The program diverges.\n\n"), None);
+}
+
+#[test]
+fn each_bug_says_what_happened_and_where_that_is_told() {
+    let bugs = bugs();
+    assert!(bugs.len() >= LEAST_BUGS, "only {}", bugs.len());
+    for Bug { name, title, happened, sources, mutant } in &bugs {
+        let simple = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        assert!(name.chars().all(simple), "{name}");
+        assert!(!title.ends_with('.'), "{name}: {title}");
+        let sentences = [happened.trim_end(), mutant.wrong.as_str()];
+        assert!(sentences.iter().all(|text| text.ends_with('.')), "{name}: {sentences:?}");
+        assert!(!happened.contains('`') && !title.contains('`'), "{name}: no code in its words");
+        let told = |[named, address]: &[String; 2]| {
+            !named.is_empty() && address.starts_with("https://") && !address.contains([' ', ')'])
+        };
+        assert!(!sources.is_empty() && sources.iter().all(told), "{name}: {sources:?}");
+        assert!(mutant.file.starts_with("impl/"), "{name}: {}", mutant.file);
+        assert!(!mutant.by.commands().is_empty(), "{name} has no command");
+        let known = mutant.by.seen();
+        let known = known.iter().all(|protocol| MAPPINGS.names().contains(protocol));
+        assert!(known, "{name}: {:?}", mutant.by);
+    }
+}
+
+/// None is asked for before the catalogue was run for the first time.
+#[test]
+fn each_bug_has_its_report() {
+    let bugs = bugs();
+    let missing: Vec<&str> =
+        bugs.iter().filter(|bug| bug.report().is_none()).map(|bug| bug.name.as_str()).collect();
+    if missing.len() == bugs.len() {
+        return;
+    }
+    assert!(missing.is_empty(), "no report of {missing:?}: run `{UPDATE}`");
+    for bug in bugs {
+        let text = bug.report().unwrap_or_default();
+        let first = text.lines().next().unwrap_or_default();
+        let known = bug.mutant.by.commands().iter();
+        let mut known = known.map(|command| format!("$ bellwether-conformance {command}"));
+        assert!(known.any(|known| known == first), "{}: run `{UPDATE}`", bug.name);
+    }
+}
+
+#[test]
+fn the_page_of_bugs_is_current() {
+    let shown = fs::read_to_string(root().join("docs/bugs.md")).expect("the page of bugs");
+    assert!(shown == page(&bugs()), "docs/bugs.md is out of date: run `{UPDATE}`");
 }
