@@ -23,6 +23,14 @@ fn refused(args: &[&str], says: &str) {
 }
 
 #[test]
+fn the_short_help_of_every_command_is_one_screen() {
+    let file = assert_cmd::cargo::cargo_bin("bellwether-conformance");
+    let program = || std::process::Command::new(&file);
+    let wrong = bellwether_docs_runner::not_one_screen(program, &["lockstep bully -h"]);
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
 #[cfg(unix)]
 fn what_is_no_text_is_refused() {
     use std::ffi::OsStr;

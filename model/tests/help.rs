@@ -136,6 +136,23 @@ fn help_is_in_groups_and_knows_its_protocols() {
     }
 }
 
+#[test]
+fn the_short_help_of_every_command_is_one_screen() {
+    let of_protocol = |protocol: &dyn AnyProtocol| {
+        ["check", "explore"].map(|command| format!("{command} {} -h", protocol.name()))
+    };
+    let lines: Vec<String> = REGISTRY.iter().flat_map(of_protocol).collect();
+    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+    let program = || {
+        let file = assert_cmd::cargo::cargo_bin("bellwether-model");
+        let mut command = std::process::Command::new(file);
+        command.env_remove("CARGO");
+        command
+    };
+    let wrong = bellwether_docs_runner::not_one_screen(program, &lines);
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
 /// What makes a flag mean something, and its value.
 const MEANT: &[(&str, &str)] = &[
     ("--variant", "--variant recommended"),

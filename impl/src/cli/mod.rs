@@ -1,5 +1,6 @@
 //! The command line: one file for each subcommand; what they share is here.
 
+mod brief;
 mod check_config;
 mod client;
 mod complaint;

@@ -1,5 +1,6 @@
 //! The command line: one file for each subcommand.
 
+mod brief;
 mod exit;
 mod failover;
 mod replay;
@@ -9,8 +10,9 @@ mod signals;
 use std::io::{self, IsTerminal as _};
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
+use self::brief::brief;
 use self::exit::{Exit, complain};
 use self::signals::Stop;
 
@@ -49,7 +51,8 @@ enum Command {
 #[must_use]
 pub fn main() -> ExitCode {
     let stop = Stop::on_signals();
-    let cli = match Cli::try_parse() {
+    let read = brief(Cli::command()).try_get_matches();
+    let cli = match read.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
         Err(error) => {
             let status = u8::try_from(error.exit_code()).unwrap_or(USAGE);

@@ -1,6 +1,7 @@
 //! The command line: one file for each subcommand.
 
 mod bounds;
+mod brief;
 mod called;
 mod check;
 mod complaint;

@@ -13,25 +13,30 @@ pub struct TimedArgs {
     /// Tm: how many ticks a message may be on its way, or 'unbounded'
     #[arg(long, value_name = "TICKS", help_heading = "Timing", value_parser = delays,
           allow_negative_numbers = true)]
+    #[arg(hide_short_help = true)]
     pub delay: Option<DelayArg>,
 
     /// A link on which a message may be longer on its way: '1-2=5', or '1>2=5' for one direction;
     /// may be given again
     #[arg(long, value_name = "LINK=TICKS", help_heading = "Timing")]
+    #[arg(hide_short_help = true)]
     pub slow: Vec<Slow>,
 
     /// Tp: how many ticks may pass before what is sent in answer to a message leaves [default: 0]
     #[arg(long, value_name = "TICKS", help_heading = "Timing", value_parser = range,
           allow_negative_numbers = true)]
+    #[arg(hide_short_help = true)]
     pub processing: Option<TickRange>,
 
     /// How far clocks run from the right speed, such as 1/10 or 10%, at most 1/2 [default: 0]
     #[arg(long, value_name = "RATIO", help_heading = "Timing", allow_negative_numbers = true)]
+    #[arg(hide_short_help = true)]
     pub drift: Option<Drift>,
 
     /// Check whether all agree once this many ticks have passed since the last fault
     #[arg(long, value_name = "TICKS", help_heading = "Timing", value_parser = ticks,
           allow_negative_numbers = true)]
+    #[arg(hide_short_help = true)]
     pub within: Option<u8>,
 
     /// How long timers take.
@@ -277,5 +282,5 @@ fn flag(at: usize, one: &'static Duration) -> Arg {
     };
     let arg = Arg::new(one.name).long(one.name).value_name("TICKS").value_parser(value);
     let arg = arg.action(ArgAction::Append).allow_negative_numbers(true);
-    arg.help(help).help_heading(DURATIONS)
+    arg.help(help).help_heading(DURATIONS).hide_short_help(true)
 }

@@ -29,6 +29,7 @@ pub(super) struct TraceArgs {
 
     /// Draw with ASCII characters only
     #[arg(long)]
+    #[arg(hide_short_help = true)]
     ascii: bool,
 
     /// Show what this expression is worth after each step, such as 'leads(1) && leads(2)'; may be
@@ -38,6 +39,7 @@ pub(super) struct TraceArgs {
 
     /// Do not ask whether the trace is an execution of today's model
     #[arg(long)]
+    #[arg(hide_short_help = true)]
     unchecked: bool,
 }
 

@@ -54,6 +54,7 @@ pub(super) struct TuneArgs {
 
     /// Draw what goes wrong one tick below for every delay, not only for the first
     #[arg(long, help_heading = "Output")]
+    #[arg(hide_short_help = true)]
     show: bool,
 
     /// Save each counterexample as a trace (NDJSON) and a picture (SVG) in this folder
@@ -62,6 +63,7 @@ pub(super) struct TuneArgs {
 
     /// Draw with ASCII characters only
     #[arg(long, help_heading = "Output")]
+    #[arg(hide_short_help = true)]
     ascii: bool,
 
     #[command(flatten)]
@@ -85,12 +87,14 @@ pub(super) fn offered(command: Command) -> Command {
             "Tm: how many ticks a message may be on its way, or a range such as 1..3 \
              [default: 1..3]",
         )
-        .value_parser(any_delay),
+        .value_parser(any_delay)
+        .hide_short_help(false),
         "processing" => arg.help(
             "Tp: how many ticks may pass before what is sent in answer to a message leaves, or a \
              range such as 0..2 [default: 0]",
         )
-        .value_parser(any_range),
+        .value_parser(any_range)
+        .hide_short_help(false),
         "timing" => arg.hide(true),
         _ => arg,
     }
