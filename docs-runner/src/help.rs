@@ -1,5 +1,8 @@
-//! The help of a program: `-h` of each command is one screen, and says where the rest is.
+//! The help of a program: `-h` of each command is one screen, and says where the rest is. And its
+//! manual, which has a page for each.
 
+use std::fs;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// How many lines and columns a screen has.
@@ -22,6 +25,39 @@ pub fn not_one_screen(program: impl Fn() -> Command, further: &[&str]) -> Vec<St
         Some(format!("{}: {why}", line.trim()))
     });
     wrong.collect()
+}
+
+/// Returns what is missing in the manual that a program writes with `man --out`: the pages of the
+/// commands that it lists, and in each what every page of a command has.
+///
+/// # Panics
+/// If the program cannot be run, or writes no manual.
+pub fn not_in_the_manual(program: impl Fn() -> Command) -> Vec<String> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut writes = program();
+    let name = Path::new(writes.get_program()).file_stem().expect("a name");
+    let name = name.to_string_lossy().into_owned();
+    let written = writes.args(["man", "--out"]).arg(folder.path()).output().expect("it runs");
+    assert!(written.status.success(), "{}", String::from_utf8_lossy(&written.stderr));
+    let mut missing = Vec::new();
+    for command in commands(&program) {
+        let file = format!("{name} {command}").trim().replace(' ', "-") + ".1";
+        let page = fs::read_to_string(folder.path().join(&file)).unwrap_or_default();
+        let without = ["NAME", "SYNOPSIS", "OPTIONS", "EXIT STATUS"];
+        let without = without.iter().filter(|heading| !has_section(&page, heading));
+        missing.extend(without.map(|heading| format!("{file} has no {heading}")));
+    }
+    missing
+}
+
+/// Whether a page has a section with this heading, and something in it.
+fn has_section(page: &str, heading: &str) -> bool {
+    let mut lines = page.lines().skip_while(|line| heading_of(line) != Some(heading)).skip(1);
+    lines.next().is_some_and(|line| heading_of(line).is_none())
+}
+
+fn heading_of(line: &str) -> Option<&str> {
+    line.strip_prefix(".SH ").map(|name| name.trim_matches('"'))
 }
 
 /// Returns every command that a program lists, with those that they list: `members list`. The first

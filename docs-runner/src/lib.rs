@@ -19,7 +19,7 @@ mod shell;
 
 pub use completion::completed;
 pub use console::{Console, words};
-pub use help::{commands, not_one_screen};
+pub use help::{commands, not_in_the_manual, not_one_screen};
 pub use lines::refused;
 pub use outputs::{other_statuses, without_verdict};
 pub use pages::{Block, blocks, is_shown, pages, root};

@@ -137,7 +137,7 @@ fn help_is_in_groups_and_knows_its_protocols() {
 }
 
 #[test]
-fn the_short_help_of_every_command_is_one_screen() {
+fn the_short_help_of_every_command_is_one_screen_and_the_manual_has_a_page_for_it() {
     let of_protocol = |protocol: &dyn AnyProtocol| {
         ["check", "explore"].map(|command| format!("{command} {} -h", protocol.name()))
     };
@@ -151,6 +151,8 @@ fn the_short_help_of_every_command_is_one_screen() {
     };
     let wrong = bellwether_docs_runner::not_one_screen(program, &lines);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    let missing = bellwether_docs_runner::not_in_the_manual(program);
+    assert!(missing.is_empty(), "{}", missing.join("\n"));
 }
 
 /// What makes a flag mean something, and its value.

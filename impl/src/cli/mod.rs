@@ -21,6 +21,7 @@ mod log;
 mod man;
 mod members;
 mod overrides;
+mod pages;
 mod part;
 mod ready;
 mod reload;

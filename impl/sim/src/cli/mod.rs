@@ -3,6 +3,8 @@
 mod brief;
 mod exit;
 mod failover;
+mod man;
+mod pages;
 mod replay;
 mod run;
 mod signals;
@@ -45,6 +47,7 @@ enum Command {
     Run(run::Args),
     Replay(replay::Args),
     Failover(failover::Args),
+    Man(man::Args),
 }
 
 /// Runs the command line; what it returns is the exit status.
@@ -63,6 +66,7 @@ pub fn main() -> ExitCode {
         Command::Run(args) => run::run(&args, &stop),
         Command::Replay(args) => Ok(replay::run(&args, &stop)),
         Command::Failover(args) => failover::run(&args, &stop),
+        Command::Man(args) => man::run(&args, Cli::command(), &stop),
     };
     match done {
         Ok(exit) => exit.code(),

@@ -11,6 +11,8 @@ mod explore;
 mod help;
 mod limit_args;
 mod list;
+mod man;
+mod pages;
 mod progress;
 mod protocol_args;
 mod question;
@@ -33,6 +35,7 @@ pub use completions::{Names, answer, script};
 pub use exit::Exit;
 pub use help::{About, Tells, parse};
 pub use limit_args::{LimitArgs, seconds, states};
+pub use man::ManArgs;
 pub use progress::{Bar, ProgressArgs};
 pub use protocol_args::ProtocolArgs;
 pub use question::QuestionArgs;
@@ -107,6 +110,8 @@ enum Command {
     Trace(trace::TraceArgs),
     /// Print a completion script for a shell
     Completions(completions::CompletionsArgs),
+    /// Print the manual page, or write those of all commands
+    Man(ManArgs),
 }
 
 /// A command line: its name, what it knows, and what it can do besides.
@@ -285,6 +290,7 @@ fn run(tool: Tool, matches: &ArgMatches) -> anyhow::Result<Exit> {
         Command::List(args) => list::run(tool, &args),
         Command::Trace(args) => trace::run(tool, &args),
         Command::Completions(args) => completions::run(tool, &args),
+        Command::Man(args) => args.run(command(tool)),
     }
 }
 
