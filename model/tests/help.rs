@@ -207,6 +207,7 @@ const MEANT: &[(&str, &str)] = &[
     ("--until", "--until agreed"),
     ("--find", "--find t-elec"),
     ("--up-to", "--up-to 4"),
+    ("--tick", "--tick 2ms"),
 ];
 
 /// No command offers a flag that it refuses in every case.

@@ -43,6 +43,7 @@ pub use recoveries_arg::RecoveriesArg;
 pub use signals::{stopped, tell_when_stopped};
 pub use timed_args::{DelayArg, DurationArgs, TickRange, TimedArgs, with_durations};
 pub use trace::unreadable;
+pub use tune::Section;
 pub use usage::UsageError;
 pub use world_args::{
     FairnessArg, HealsArg, NetworkArg, StartArg, TimingArg, WorldArgs, without_clock,
@@ -127,6 +128,8 @@ pub struct Tool {
     pub more: &'static [More],
     /// The arguments of `cargo run` besides `--release` to run the program, such as `-p PACKAGE`.
     pub cargo: &'static str,
+    /// The sections of the file of another program, which runs some of the protocols.
+    pub sections: &'static [Section],
 }
 
 /// A subcommand that only one program has, or has in its own way.
@@ -182,7 +185,7 @@ impl Tool {
     #[must_use]
     pub const fn new(name: &'static str, registry: Registry) -> Tool {
         let examples = &["list", "help check", "help explore"];
-        Tool { name, registry, examples, more: &[], cargo: "" }
+        Tool { name, registry, examples, more: &[], cargo: "", sections: &[] }
     }
 
     /// Returns how the program is called again.
