@@ -95,6 +95,8 @@ pub(super) fn run(tool: Tool, args: &TraceArgs) -> anyhow::Result<Exit> {
         let walk = shown::certified(tool, &trace);
         Some(walk.map_err(|wrong| refused(wrong, (&name, remedy, saves.as_str())))?)
     };
+    // What the model knows of each step besides.
+    let trace = if args.unchecked { trace } else { shown::retold(tool, &trace)? };
     let walk = || walk.as_ref().expect("it was taken");
     let width = args.output.is_none().then(text::width).flatten();
     let options = diagram::Options {
