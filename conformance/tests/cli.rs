@@ -23,6 +23,16 @@ fn refused(args: &[&str], says: &str) {
 }
 
 #[test]
+fn the_short_help_of_every_command_is_one_screen_and_the_manual_has_a_page_for_it() {
+    let file = assert_cmd::cargo::cargo_bin("bellwether-conformance");
+    let program = || std::process::Command::new(&file);
+    let wrong = bellwether_docs_runner::not_one_screen(program, &["lockstep bully -h"]);
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    let missing = bellwether_docs_runner::not_in_the_manual(program);
+    assert!(missing.is_empty(), "{}", missing.join("\n"));
+}
+
+#[test]
 #[cfg(unix)]
 fn what_is_no_text_is_refused() {
     use std::ffi::OsStr;

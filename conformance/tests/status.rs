@@ -23,6 +23,8 @@ const LINES: &[(&str, i32)] = &[
     ("list bully", 2),
     ("completions bash", 0),
     ("completions abacus", 2),
+    ("man", 0),
+    ("man --out /proc/nothing", 2),
     ("help lockstep", 0),
     ("help lockstp", 2),
 ];
@@ -39,7 +41,7 @@ fn no_reader_and_no_room_makes_another_status() {
     // That of `replay` is in `diverges.rs`: what the model has saved, the right program does. That
     // of `validate` is in `validate/files.rs`.
     let without = without_verdict(&mut program(), LINES);
-    assert_eq!(without, ["replay", "validate", "list", "completions", "help"]);
+    assert_eq!(without, ["replay", "validate", "list", "completions", "man", "help"]);
 }
 
 /// A macro that panics when it cannot print takes the status of a verdict away. Only what finds

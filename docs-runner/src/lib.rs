@@ -2,14 +2,16 @@
 //!
 //! A `console` block shows commands of one program and what they print: [`Console`]. An `sh` block
 //! is copied into a shell: [`Checkout`]. [`refused`] runs the command lines that a program refuses,
-//! [`other_statuses`] those whose output is lost, [`completed`] says what a shell completes, and
-//! [`is_shown`] compares a part of a page with what a test has made.
+//! [`other_statuses`] those whose output is lost, [`completed`] says what a shell completes,
+//! [`not_one_screen`] says which help is too long, and [`is_shown`] compares a part of a page with
+//! what a test has made.
 //!
 //! It is not `trycmd`: that runs no `sh` blocks, wants all output and each exit status in the page,
 //! and stops no services.
 
 mod completion;
 mod console;
+mod help;
 mod lines;
 mod outputs;
 mod pages;
@@ -17,6 +19,7 @@ mod shell;
 
 pub use completion::completed;
 pub use console::{Console, words};
+pub use help::{commands, not_in_the_manual, not_one_screen};
 pub use lines::refused;
 pub use outputs::{other_statuses, without_verdict};
 pub use pages::{Block, blocks, is_shown, pages, root};

@@ -144,7 +144,10 @@ fn wrong_arguments_are_refused_with_the_remedy() {
         ("tune bully --variant baseline --property nope", &["no property 'nope'"]),
         ("tune bully --variant baseline -p agreed-within", &["--within TICKS"]),
         ("tune bully --variant baseline --up-to 0", &["'0'", "--up-to"]),
-        ("tune bully", &["--t-heartbeat TICKS"]),
+        ("tune queue --variant pings", &["--t-ping TICKS"]),
+        ("tune bully --delay 3ms..1ms", &["5ms..15ms"]),
+        ("tune bully --delay 500ms --tick 2ms", &["--tick", "100 ticks"]),
+        ("check bully --timing timed --delay 3ms", &["a number of ticks"]),
         ("explore nope", &["no protocol 'nope'"]),
     ];
     for (line, says) in cases {

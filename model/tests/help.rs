@@ -136,6 +136,25 @@ fn help_is_in_groups_and_knows_its_protocols() {
     }
 }
 
+#[test]
+fn the_short_help_of_every_command_is_one_screen_and_the_manual_has_a_page_for_it() {
+    let of_protocol = |protocol: &dyn AnyProtocol| {
+        ["check", "explore"].map(|command| format!("{command} {} -h", protocol.name()))
+    };
+    let lines: Vec<String> = REGISTRY.iter().flat_map(of_protocol).collect();
+    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+    let program = || {
+        let file = assert_cmd::cargo::cargo_bin("bellwether-model");
+        let mut command = std::process::Command::new(file);
+        command.env_remove("CARGO");
+        command
+    };
+    let wrong = bellwether_docs_runner::not_one_screen(program, &lines);
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    let missing = bellwether_docs_runner::not_in_the_manual(program);
+    assert!(missing.is_empty(), "{}", missing.join("\n"));
+}
+
 /// What makes a flag mean something, and its value.
 const MEANT: &[(&str, &str)] = &[
     ("--variant", "--variant recommended"),
@@ -188,6 +207,7 @@ const MEANT: &[(&str, &str)] = &[
     ("--until", "--until agreed"),
     ("--find", "--find t-elec"),
     ("--up-to", "--up-to 4"),
+    ("--tick", "--tick 2ms"),
 ];
 
 /// No command offers a flag that it refuses in every case.

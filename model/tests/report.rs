@@ -3,6 +3,7 @@
 //! The SVG pictures of these tests are left in the target directory's `tmp/report`, to be looked
 //! at.
 
+use crate::cli::run_in;
 use bellwether_model::property::{self, Kind};
 use bellwether_model::protocol::bully::{Bully, Challenged};
 use bellwether_model::protocol::{Id, Protocol};
@@ -235,6 +236,27 @@ fn seven_processes_stay_legible() {
         text.lines().skip_while(|l| !l.contains("process 1")).all(|l| l.chars().count() <= 118)
     );
     insta::assert_snapshot!(text);
+}
+
+/// An acknowledgement changes no role: what it changes is told, also of a saved trace.
+#[test]
+fn what_a_process_notes_is_told() {
+    let dir = tempfile::TempDir::new().expect("a folder");
+    let line =
+        "check list-ring --variant clustering --recoveries 1 --property agreement --out saved";
+    let found = run_in(dir.path(), line);
+    assert_eq!(found.status, 1, "{}", found.stderr);
+    let read = run_in(dir.path(), "trace saved/list-ring-agreement.ndjson --format story");
+    assert_eq!(read.status, 0, "{}", read.stderr);
+    for told in [found.stdout, read.stdout] {
+        let begin = " 5. 1 gets ACK(election 1) from 2. It notes outbox: ";
+        let step = told.lines().find(|line| line.starts_with(begin));
+        let step = step.unwrap_or_else(|| panic!("no {begin} in\n{told}"));
+        assert!(step.ends_with(" → none and stops its hop timer."), "{step}");
+    }
+    let raw =
+        run_in(dir.path(), "trace saved/list-ring-agreement.ndjson --format story --unchecked");
+    assert!(raw.stdout.contains(" from 2. It stops its hop timer."), "{}", raw.stdout);
 }
 
 #[test]

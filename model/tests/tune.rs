@@ -103,6 +103,28 @@ fn the_table_has_the_form_that_the_textbooks_give() {
     assert_eq!(printed.matches("is too short").count(), 1, "{printed}");
 }
 
+/// The first try of most people: nothing but a delay is given.
+#[test]
+fn a_delay_alone_has_an_answer_with_a_section_for_the_daemon_and_what_goes_wrong() {
+    let dir = TempDir::new().expect("a folder");
+    let (status, printed) = tune(&dir, "--delay 5ms..10ms --tick 5ms");
+    assert_eq!(status, 0, "{printed}");
+    // A heartbeat of 2·Tm, and a watch of two heartbeats, a delay and a tick, for Tm 2.
+    assert!(printed.contains("t-detect 11, t-heartbeat 4"), "{printed}");
+    let section = "\n[bully]\nelection = \"25ms\"\ncoordinator = \"105ms\"\nwatch = \"55ms\"\n\
+                   heartbeat = \"20ms\"\n";
+    assert!(printed.contains(section), "{printed}");
+    let blame = "With t-elec 2, Tm 1 and Tp 0, 1's election timer would expire now, though OK from \
+                 2 is still on its way.\n";
+    assert!(printed.contains(blame), "{printed}");
+    let last = printed.lines().last().unwrap_or_default();
+    assert!(last.starts_with("With t-coord 16, Tm 1 and Tp 0, "), "{printed}");
+    assert!(last.contains("timer would expire now, though"), "{printed}");
+    // Rules that the daemon does not have make no section.
+    let (_, printed) = tune(&dir, "--variant baseline --delay 1");
+    assert!(!printed.contains("[bully]") && printed.contains("would expire now"), "{printed}");
+}
+
 #[test]
 fn every_row_is_shown_and_saved_if_that_is_wanted() {
     let dir = TempDir::new().expect("a folder");

@@ -11,6 +11,16 @@ fn sim(args: &str) -> Command {
 }
 
 #[test]
+fn the_short_help_of_every_command_is_one_screen_and_the_manual_has_a_page_for_it() {
+    let file = assert_cmd::cargo::cargo_bin("bellwether-sim");
+    let program = || std::process::Command::new(&file);
+    let wrong = bellwether_docs_runner::not_one_screen(program, &[]);
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    let missing = bellwether_docs_runner::not_in_the_manual(program);
+    assert!(missing.is_empty(), "{}", missing.join("\n"));
+}
+
+#[test]
 fn runs_that_break_nothing_succeed() {
     let done =
         sim("run --runs 20 --nodes 3 --seed 77 --faults losses+crashes --threads 2").assert();

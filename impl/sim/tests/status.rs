@@ -18,6 +18,8 @@ const LINES: &[(&str, i32)] = &[
     ("run --runs 1000000 --max-seconds 0 --json", 3),
     ("failover --protocol bully --nodes 3", 0),
     ("failover --nodes 1", 2),
+    ("man", 0),
+    ("man --out /proc/nothing", 2),
     ("help run", 0),
     ("help rum", 2),
     ("--version", 0),
@@ -44,7 +46,7 @@ fn no_reader_and_no_room_makes_another_status() {
     let wrong: Vec<String> = wrong.collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     // What a failover costs is measured, and nothing is claimed.
-    assert_eq!(without_verdict(&mut program(), &lines), ["failover", "help"]);
+    assert_eq!(without_verdict(&mut program(), &lines), ["failover", "man", "help"]);
 }
 
 #[test]

@@ -36,14 +36,17 @@ pub(crate) struct Target {
 
     /// The authorities that may have signed the certificate of the node; https needs them
     #[arg(long, value_name = "FILE", env = "BELLWETHER_HTTP_CA")]
+    #[arg(hide_short_help = true)]
     ca: Option<PathBuf>,
 
     /// The certificate to show to the node
     #[arg(long, value_name = "FILE", env = "BELLWETHER_HTTP_CERT", requires = "key")]
+    #[arg(hide_short_help = true)]
     cert: Option<PathBuf>,
 
     /// Its private key
     #[arg(long, value_name = "FILE", env = "BELLWETHER_HTTP_KEY", requires = "cert")]
+    #[arg(hide_short_help = true)]
     key: Option<PathBuf>,
 
     /// Print JSON and nothing else

@@ -7,6 +7,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Command, CommandFactory, FromArgMatches};
 
+use super::brief::brief;
 use super::{CONFIGURATION, Cli, complaint, environment, is_read, log};
 
 /// What was asked, and which flags and variables of the environment have a part in it.
@@ -44,7 +45,7 @@ impl Line {
 /// an exit status.
 pub(crate) fn read() -> Result<Line, ExitCode> {
     let words: Vec<OsString> = std::env::args_os().collect();
-    let mut command = with_negative_numbers(Cli::command());
+    let mut command = brief(with_negative_numbers(Cli::command()));
     let read = command.try_get_matches_from_mut(&words);
     let read = read.and_then(|matches| {
         let given = given(&command, &matches);

@@ -1,12 +1,13 @@
 //! `bellwether man`: the manual pages.
 
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::anyhow;
 use clap::CommandFactory;
-use clap_mangen::Man;
 
+use super::pages::pages;
 use super::{Cli, Failure, print};
 
 /// Print the manual page, or write those of all commands
@@ -22,26 +23,24 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
-    let mut command = Cli::command().disable_help_subcommand(true);
-    // So that each page names its command as it is typed.
-    command.build();
+    let pages = pages(Cli::command()).map_err(Failure::runtime)?;
     match &args.out {
-        None => {
-            let mut page = Vec::new();
-            Man::new(command).render(&mut page).map_err(Failure::runtime)?;
-            print(&String::from_utf8_lossy(&page))?;
-        }
+        None => print(pages.first().map(|(_, page)| page.as_str()).unwrap_or_default())?,
         Some(folder) => {
-            let written = std::fs::create_dir_all(folder)
-                .and_then(|()| clap_mangen::generate_to(command, folder));
             let cannot = |error| {
                 anyhow!(
                     "cannot write manual pages to {}: {error}; give --out another folder",
                     folder.display()
                 )
             };
+            let written = save(folder, &pages);
             written.map_err(|error| Failure::runtime(cannot(error)))?;
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn save(folder: &Path, pages: &[(String, String)]) -> io::Result<()> {
+    std::fs::create_dir_all(folder)?;
+    pages.iter().try_for_each(|(name, page)| std::fs::write(folder.join(name), page))
 }

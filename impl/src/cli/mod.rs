@@ -1,5 +1,6 @@
 //! The command line: one file for each subcommand; what they share is here.
 
+mod brief;
 mod check_config;
 mod client;
 mod complaint;
@@ -20,6 +21,7 @@ mod log;
 mod man;
 mod members;
 mod overrides;
+mod pages;
 mod part;
 mod ready;
 mod reload;

@@ -24,16 +24,19 @@ pub(crate) struct OverrideArgs {
     /// Where to listen, if not at the node's own address under [members]
     #[arg(long, value_name = "HOST:PORT", env = "BELLWETHER_LISTEN")]
     #[arg(help_heading = "Node")]
+    #[arg(hide_short_help = true)]
     listen: Option<Address>,
 
     /// The members that only observe, as in 4,5; the same on every node
     #[arg(long, value_name = "IDS", env = "BELLWETHER_OBSERVERS", value_delimiter = ',')]
     #[arg(help_heading = "Node")]
+    #[arg(hide_short_help = true)]
     observers: Option<Vec<NodeId>>,
 
     /// The members that vote and never lead, as in 3; the same on every node
     #[arg(long, value_name = "IDS", env = "BELLWETHER_WITNESSES", value_delimiter = ',')]
     #[arg(help_heading = "Node")]
+    #[arg(hide_short_help = true)]
     witnesses: Option<Vec<NodeId>>,
 
     /// A key of the protocol's section and its value, as in skew=200ms; may be repeated
@@ -45,6 +48,7 @@ pub(crate) struct OverrideArgs {
     /// This node is the store of the lease; only for the protocol lease
     #[arg(long, env = "BELLWETHER_STORE")]
     #[arg(help_heading = "Node")]
+    #[arg(hide_short_help = true)]
     store: bool,
 
     /// Where to keep what must survive a crash; {node} and {protocol} are replaced
@@ -63,6 +67,7 @@ pub(crate) struct OverrideArgs {
     /// The token that lets a process ask something of the node by HTTP; {node} is replaced
     #[arg(long, value_name = "FILE", env = "BELLWETHER_TOKEN_FILE")]
     #[arg(help_heading = "HTTP")]
+    #[arg(hide_short_help = true)]
     token_file: Option<String>,
 
     #[command(flatten)]
@@ -72,11 +77,13 @@ pub(crate) struct OverrideArgs {
     #[arg(long, value_name = "TIME", env = "BELLWETHER_NETWORK_TIMEOUT")]
     #[arg(help_heading = "Network")]
     #[arg(value_parser = config::duration)]
+    #[arg(hide_short_help = true)]
     network_timeout: Option<Duration>,
 
     /// Whether to wait no longer for a member that has hung up, and whose address refuses
     #[arg(long, value_name = "BOOL", env = "BELLWETHER_SUSPECT_REFUSED")]
     #[arg(help_heading = "Network")]
+    #[arg(hide_short_help = true)]
     suspect_refused: Option<bool>,
 
     /// How much to log: off, error, warn, info, debug or trace, and MODULE=LEVEL after a comma for
@@ -88,11 +95,13 @@ pub(crate) struct OverrideArgs {
     /// How to write the log
     #[arg(long, value_name = "FORMAT", env = "BELLWETHER_LOG_FORMAT")]
     #[arg(help_heading = "Log")]
+    #[arg(hide_short_help = true)]
     log_format: Option<LogFormat>,
 
     /// Where to write a line for each step of the node; {node} and {protocol} are replaced
     #[arg(long, value_name = "FILE", env = "BELLWETHER_TRACE")]
     #[arg(help_heading = "Log")]
+    #[arg(hide_short_help = true)]
     trace: Option<String>,
 }
 
@@ -107,6 +116,7 @@ pub(crate) struct SecurityArgs {
     /// Run with nodes on several machines although nothing protects them
     #[arg(long, env = "BELLWETHER_ALLOW_PLAIN")]
     #[arg(help_heading = "Security")]
+    #[arg(hide_short_help = true)]
     allow_plain: bool,
 
     /// The secret of the cluster; {node} is replaced
@@ -117,21 +127,25 @@ pub(crate) struct SecurityArgs {
     /// Another secret that is believed as well, while the secret is changed; {node} is replaced
     #[arg(long, value_name = "FILE", env = "BELLWETHER_SECOND_SECRET_FILE")]
     #[arg(help_heading = "Security")]
+    #[arg(hide_short_help = true)]
     second_secret_file: Option<String>,
 
     /// The certificates of the authorities that have signed those of the nodes
     #[arg(long, value_name = "FILE", env = "BELLWETHER_CA_FILE")]
     #[arg(help_heading = "Security")]
+    #[arg(hide_short_help = true)]
     ca_file: Option<String>,
 
     /// The certificate of this node; {node} is replaced
     #[arg(long, value_name = "FILE", env = "BELLWETHER_CERTIFICATE_FILE")]
     #[arg(help_heading = "Security")]
+    #[arg(hide_short_help = true)]
     certificate_file: Option<String>,
 
     /// The private key of this node; {node} is replaced
     #[arg(long, value_name = "FILE", env = "BELLWETHER_KEY_FILE")]
     #[arg(help_heading = "Security")]
+    #[arg(hide_short_help = true)]
     key_file: Option<String>,
 }
 
@@ -141,21 +155,25 @@ pub(crate) struct HttpSecurityArgs {
     /// The certificate to show by HTTP; {node} is replaced
     #[arg(long, value_name = "FILE", env = "BELLWETHER_HTTP_CERTIFICATE_FILE")]
     #[arg(help_heading = "HTTP")]
+    #[arg(hide_short_help = true)]
     http_certificate_file: Option<String>,
 
     /// Its private key; {node} is replaced
     #[arg(long, value_name = "FILE", env = "BELLWETHER_HTTP_KEY_FILE")]
     #[arg(help_heading = "HTTP")]
+    #[arg(hide_short_help = true)]
     http_key_file: Option<String>,
 
     /// The authorities whose certificates let a process ask something of the node by HTTP
     #[arg(long, value_name = "FILE", env = "BELLWETHER_HTTP_CLIENT_CA_FILE")]
     #[arg(help_heading = "HTTP")]
+    #[arg(hide_short_help = true)]
     http_client_ca_file: Option<String>,
 
     /// Serve HTTP with a token to other machines although it is not encrypted
     #[arg(long, env = "BELLWETHER_HTTP_ALLOW_PLAIN")]
     #[arg(help_heading = "HTTP")]
+    #[arg(hide_short_help = true)]
     http_allow_plain: bool,
 }
 

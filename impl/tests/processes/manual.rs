@@ -1,9 +1,17 @@
-//! The manual pages.
+//! The manual: the pages, and the short help.
 
 use std::collections::BTreeSet;
 use std::fs;
 
 use super::common::bellwether;
+
+#[test]
+fn the_short_help_of_every_command_is_one_screen_and_the_manual_has_a_page_for_it() {
+    let wrong = bellwether_docs_runner::not_one_screen(bellwether, &[]);
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    let missing = bellwether_docs_runner::not_in_the_manual(bellwether);
+    assert!(missing.is_empty(), "{}", missing.join("\n"));
+}
 
 #[test]
 fn there_is_a_page_for_each_command_that_says_what_its_help_says() {

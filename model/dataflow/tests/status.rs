@@ -16,6 +16,7 @@ const LINES: &[(&str, i32)] = &[
     ("list buly", 2),
     ("trace nothing", 2),
     ("completions abacus", 2),
+    ("man --out /proc/nothing", 2),
     ("help chek", 2),
 ];
 
@@ -31,5 +32,5 @@ fn no_reader_and_no_room_makes_another_status() {
     let wrong: Vec<String> = wrong.collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     let without = without_verdict(&mut program(), LINES);
-    assert_eq!(without, ["explore", "list", "trace", "completions", "help"]);
+    assert_eq!(without, ["explore", "list", "trace", "completions", "man", "help"]);
 }

@@ -7,11 +7,13 @@
 //! header says is [checked](crate::check::certify) as well.
 
 mod file;
+mod noted;
 mod record;
 mod wrong;
 
 pub use crate::words::{label, label_of, plain, plain_value};
 pub use file::TraceError;
+pub use noted::{Noted, Variable};
 pub use record::describe;
 
 use crate::property::Kind;
@@ -30,6 +32,8 @@ pub struct Trace {
     pub header: Header,
     /// The steps: what happened, in order.
     pub steps: Vec<Step>,
+    /// What the steps changed besides, if the trace was made by the model, and was not read.
+    pub noted: Noted,
 }
 
 /// The first line of a trace.

@@ -69,10 +69,12 @@ pub(super) struct ClaimsArgs {
     /// larger, what comes out with one process more
     #[arg(long, value_name = "PAGE", num_args = 0..=1, default_missing_value = markdown::OVERVIEW)]
     #[arg(help_heading = "Output", conflicts_with = "show")]
+    #[arg(hide_short_help = true)]
     markdown: Option<String>,
 
     /// Draw with ASCII characters only
     #[arg(long, help_heading = "Output")]
+    #[arg(hide_short_help = true)]
     ascii: bool,
 
     #[command(flatten)]

@@ -34,6 +34,7 @@ pub(super) struct GalleryArgs {
     /// Read the executions from this file (in a clone, model/gallery/executions.toml) instead of
     /// those compiled in
     #[arg(long, value_name = "FILE")]
+    #[arg(hide_short_help = true)]
     file: Option<PathBuf>,
 
     #[command(flatten)]
@@ -45,10 +46,12 @@ pub(super) struct GalleryArgs {
 
     /// Print the page docs/gallery/README.md
     #[arg(long, help_heading = "Output", conflicts_with_all = ["names", "out"])]
+    #[arg(hide_short_help = true)]
     markdown: bool,
 
     /// Draw with ASCII characters only
     #[arg(long, help_heading = "Output")]
+    #[arg(hide_short_help = true)]
     ascii: bool,
 
     #[command(flatten)]

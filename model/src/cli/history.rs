@@ -25,6 +25,7 @@ pub(super) struct HistoryArgs {
     /// Read the bugs from this file (in a clone, model/history/bugs.toml) instead of those compiled
     /// in
     #[arg(long, value_name = "FILE")]
+    #[arg(hide_short_help = true)]
     file: Option<PathBuf>,
 
     #[command(flatten)]
@@ -40,10 +41,12 @@ pub(super) struct HistoryArgs {
 
     /// Print the page docs/history.md
     #[arg(long, help_heading = "Output", conflicts_with_all = ["show", "names"])]
+    #[arg(hide_short_help = true)]
     markdown: bool,
 
     /// Draw with ASCII characters only
     #[arg(long, help_heading = "Output")]
+    #[arg(hide_short_help = true)]
     ascii: bool,
 
     #[command(flatten)]

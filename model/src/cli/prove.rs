@@ -30,12 +30,14 @@ pub(super) struct ProveArgs {
     /// Give up on a question to the solver after this many seconds [default: 60]
     #[arg(long, value_name = "SECONDS", help_heading = "Limits", value_parser = seconds,
           allow_negative_numbers = true)]
+    #[arg(hide_short_help = true)]
     max_seconds: Option<Duration>,
 
     /// Compare the transitions of at most this many states of each world with the relation
     /// [default: 5000]
     #[arg(long, value_name = "COUNT", help_heading = "Limits", value_parser = states,
           allow_negative_numbers = true)]
+    #[arg(hide_short_help = true)]
     max_states: Option<u64>,
 
     /// Print one JSON object and nothing else
@@ -44,6 +46,7 @@ pub(super) struct ProveArgs {
 
     /// Draw with ASCII characters only
     #[arg(long, help_heading = "Output")]
+    #[arg(hide_short_help = true)]
     ascii: bool,
 
     #[command(flatten)]

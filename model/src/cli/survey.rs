@@ -51,14 +51,17 @@ pub(super) struct SurveyArgs {
 
     /// Print the matrix as a table in Markdown and nothing else
     #[arg(long, help_heading = "Output")]
+    #[arg(hide_short_help = true)]
     markdown: bool,
 
     /// Draw the matrix as a picture (SVG) into this file
     #[arg(long, value_name = "FILE", help_heading = "Output")]
+    #[arg(hide_short_help = true)]
     svg: Option<PathBuf>,
 
     /// Draw with ASCII characters only
     #[arg(long, help_heading = "Output")]
+    #[arg(hide_short_help = true)]
     ascii: bool,
 
     #[command(flatten)]

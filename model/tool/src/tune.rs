@@ -6,6 +6,7 @@
 //! until one keeps the property, so what is found is the smallest, and the one below is violated.
 //! It also assumes that nothing is repeated too soon, which is checked with what was found.
 
+mod blame;
 mod form;
 
 pub use form::{Fit, Form};
@@ -15,9 +16,9 @@ use bellwether_engine::check::{Phase, Progress, Reason, Report, Verdict};
 use bellwether_engine::machine::Machine;
 use bellwether_engine::property::Property;
 use bellwether_engine::property::{self, PERIODS_ACCURATE, PropertyError, TIMEOUTS_ACCURATE};
-use bellwether_engine::protocol::Wait;
+use bellwether_engine::protocol::{Duration, Wait};
 use bellwether_engine::world::World;
-use bellwether_engine::world::{Delay, Durations, Scenario, Timed, Timing, WorldError};
+use bellwether_engine::world::{Delay, Durations, MAX_TICKS, Scenario, Timed, Timing, WorldError};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -285,6 +286,47 @@ pub fn complete(
     let mut durations = given;
     for name in missing {
         durations = durations.with(name, most).map_err(WorldError::Durations)?;
+    }
+    Ok(durations)
+}
+
+/// Returns the durations of `given`, and usual ones of what is repeated and is neither there nor
+/// `sought`: for the largest delay what is [enough](Duration::enough) where a message takes one
+/// tick, that many times. Where something is repeated, a detector that is not given notices when it
+/// has been missing twice.
+///
+/// # Errors
+/// If there are more than a protocol can have.
+pub fn usual(
+    rules: &dyn Machine,
+    given: Durations,
+    sought: &[&'static str],
+    delay: u8,
+) -> Result<Durations, WorldError> {
+    let time_outs = time_outs(rules);
+    let is_left = |durations: &Durations, name: &'static str| {
+        let known = durations.get(name).is_some() || sought.contains(&name);
+        !known && !time_outs.contains(&name)
+    };
+    let times = |ticks: u8| ticks.saturating_mul(delay).min(MAX_TICKS);
+    let mut durations = given;
+    let mut period: Option<u8> = None;
+    for timer in rules.timers().iter().filter(|timer| timer.periodic) {
+        let Some(Wait::Fixed(duration) | Wait::Detector(duration)) = timer.wait else { continue };
+        let &Duration { name, enough, .. } = duration;
+        if let Some(enough) = enough.filter(|_| is_left(&durations, name)) {
+            durations = durations.with(name, times(enough)).map_err(WorldError::Durations)?;
+        }
+        period = period.max(durations.get(name));
+    }
+    let Some(period) = period else { return Ok(durations) };
+    let missed = period.saturating_mul(2).saturating_add(delay).saturating_add(1);
+    for wait in rules.waits() {
+        let Wait::Detector(&Duration { name, enough, .. }) = wait else { continue };
+        if is_left(&durations, name) {
+            let ticks = times(enough.unwrap_or(0)).max(missed).min(MAX_TICKS);
+            durations = durations.with(name, ticks).map_err(WorldError::Durations)?;
+        }
     }
     Ok(durations)
 }

@@ -41,10 +41,12 @@ pub(super) struct LockstepArgs {
 
     /// Draw with ASCII characters only
     #[arg(long, help_heading = "Output")]
+    #[arg(hide_short_help = true)]
     ascii: bool,
 
     /// Print all of a difference, and not only 60 lines
     #[arg(long, help_heading = "Output")]
+    #[arg(hide_short_help = true)]
     verbose: bool,
 
     #[command(flatten)]

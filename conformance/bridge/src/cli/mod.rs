@@ -16,7 +16,8 @@ use bellwether_engine::machine::Registry;
 use bellwether_engine::trace::Trace;
 use bellwether_engine::words::instead_of;
 use bellwether_tool::cli::{
-    About, Exit, More, called, ends, parse, tell_when_stopped, with_durations, without_clock,
+    About, Exit, ManArgs, More, called, ends, parse, tell_when_stopped, with_durations,
+    without_clock,
 };
 use clap::{ArgMatches, Args, Command as Clap, CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::fs::{self, File};
@@ -62,6 +63,8 @@ enum Command {
     List(list::ListArgs),
     /// Print a completion script for a shell
     Completions(completions::CompletionsArgs),
+    /// Print the manual page, or write those of all commands
+    Man(ManArgs),
 }
 
 /// The whole command line of a program called `name`, with a flag for each duration.
@@ -131,6 +134,7 @@ pub fn main(name: &'static str, mappings: Mappings, registry: Registry) -> ExitC
         Command::Validate(args) => validate::run(mappings, &args),
         Command::List(args) => list::run(mappings, &args),
         Command::Completions(args) => completions::run(name, &args),
+        Command::Man(args) => args.run(command(name, registry)),
     })
 }
 

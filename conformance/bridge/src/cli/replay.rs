@@ -25,10 +25,12 @@ pub(super) struct ReplayArgs {
 
     /// Draw with ASCII characters only
     #[arg(long)]
+    #[arg(hide_short_help = true)]
     ascii: bool,
 
     /// Print all of a difference, and not only 60 lines
     #[arg(long)]
+    #[arg(hide_short_help = true)]
     verbose: bool,
 }
 

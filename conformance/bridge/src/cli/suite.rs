@@ -49,14 +49,17 @@ pub(super) struct SuiteArgs {
     /// Save so many executions at most, the shortest ones
     #[arg(long, value_name = "COUNT", help_heading = "Output",
           value_parser = count, allow_negative_numbers = true)]
+    #[arg(hide_short_help = true)]
     limit: Option<usize>,
 
     /// Draw with ASCII characters only
     #[arg(long, help_heading = "Output")]
+    #[arg(hide_short_help = true)]
     ascii: bool,
 
     /// Print all of a difference, and not only 60 lines
     #[arg(long, help_heading = "Output")]
+    #[arg(hide_short_help = true)]
     verbose: bool,
 
     #[command(flatten)]

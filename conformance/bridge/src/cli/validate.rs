@@ -35,6 +35,7 @@ pub(super) struct ValidateArgs {
 
     /// The log of a node that was killed has all that it did
     #[arg(long, help_heading = "World")]
+    #[arg(hide_short_help = true)]
     whole: bool,
 
     /// Print one JSON object and nothing else
@@ -43,6 +44,7 @@ pub(super) struct ValidateArgs {
 
     /// Draw with ASCII characters only
     #[arg(long, help_heading = "Output")]
+    #[arg(hide_short_help = true)]
     ascii: bool,
 
     /// Save the smallest logs in this folder that are rejected at the same line, for the same
@@ -52,6 +54,7 @@ pub(super) struct ValidateArgs {
 
     /// Print all of a rejection, and not only 60 lines
     #[arg(long, help_heading = "Output")]
+    #[arg(hide_short_help = true)]
     verbose: bool,
 }
 

@@ -5,7 +5,7 @@ use crate::mapping::{Mapping, SpecMessage, SpecTimer, node_id};
 use bellwether_core::protocol::NodeId;
 use bellwether_engine::protocol::{Id, Protocol as Specification, Timers, variant_name};
 use bellwether_engine::trace::{
-    DOWN, Event, FORMAT, Flight, Header, Lifeline, Sent, Step, Trace, plain,
+    DOWN, Event, FORMAT, Flight, Header, Lifeline, Noted, Sent, Step, Trace, plain,
 };
 use bellwether_engine::world::Scenario;
 use std::collections::{BTreeMap, VecDeque};
@@ -103,7 +103,7 @@ impl<M: Mapping, V: Vocabulary<M>> Recents<M, V> {
         };
         let steps = self.steps.iter().skip(skipped).zip(1..);
         let steps = steps.map(|(step, seq)| self.step(mapping, step, seq)).collect();
-        Trace { header, steps }
+        Trace { header, steps, noted: Noted::default() }
     }
 
     fn step(&self, mapping: &M, step: &Recent<SpecTimer<M>, V::Message>, seq: usize) -> Step {

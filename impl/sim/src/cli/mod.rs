@@ -1,7 +1,10 @@
 //! The command line: one file for each subcommand.
 
+mod brief;
 mod exit;
 mod failover;
+mod man;
+mod pages;
 mod replay;
 mod run;
 mod signals;
@@ -9,8 +12,9 @@ mod signals;
 use std::io::{self, IsTerminal as _};
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
+use self::brief::brief;
 use self::exit::{Exit, complain};
 use self::signals::Stop;
 
@@ -43,13 +47,15 @@ enum Command {
     Run(run::Args),
     Replay(replay::Args),
     Failover(failover::Args),
+    Man(man::Args),
 }
 
 /// Runs the command line; what it returns is the exit status.
 #[must_use]
 pub fn main() -> ExitCode {
     let stop = Stop::on_signals();
-    let cli = match Cli::try_parse() {
+    let read = brief(Cli::command()).try_get_matches();
+    let cli = match read.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
         Err(error) => {
             let status = u8::try_from(error.exit_code()).unwrap_or(USAGE);
@@ -60,6 +66,7 @@ pub fn main() -> ExitCode {
         Command::Run(args) => run::run(&args, &stop),
         Command::Replay(args) => Ok(replay::run(&args, &stop)),
         Command::Failover(args) => failover::run(&args, &stop),
+        Command::Man(args) => man::run(&args, Cli::command(), &stop),
     };
     match done {
         Ok(exit) => exit.code(),

@@ -92,17 +92,20 @@ pub(crate) struct Args {
     /// How long before the end of the lease it is killed
     #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = config::duration)]
     #[arg(help_heading = "Command")]
+    #[arg(hide_short_help = true)]
     margin: Duration,
 
     /// How much of the lease must be left for the command to be started, at least; never less than
     /// --grace and --margin together
     #[arg(long, value_name = "TIME", default_value = "500ms", value_parser = config::duration)]
     #[arg(help_heading = "Command")]
+    #[arg(hide_short_help = true)]
     min_lease: Duration,
 
     /// How long before it is killed the command is asked to end, when this program is asked to end
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = config::duration)]
     #[arg(help_heading = "Command")]
+    #[arg(hide_short_help = true)]
     stop_timeout: Duration,
 
     /// When to start the command again that has ended by itself
@@ -118,6 +121,7 @@ pub(crate) struct Args {
     /// Keep this signal from the command; may be repeated
     #[arg(long, value_name = "SIGNAL", value_delimiter = ',', ignore_case = true)]
     #[arg(help_heading = "Command")]
+    #[arg(hide_short_help = true)]
     no_forward: Vec<Kept>,
 
     /// The command and its arguments

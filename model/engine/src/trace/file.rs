@@ -70,7 +70,7 @@ impl Trace {
             let steps = steps.len();
             return Err(TraceError::Truncated { after, steps });
         }
-        Ok(Trace { header, steps })
+        Ok(Trace { header, steps, noted: super::Noted::default() })
     }
 }
 

@@ -1,7 +1,9 @@
 //! From an execution of the model to a trace, and back.
 
 use super::wrong;
-use super::{Event, FORMAT, Fate, Flight, Header, Lifeline, Sent, Shows, Step, Trace, TraceError};
+use super::{
+    Event, FORMAT, Fate, Flight, Header, Lifeline, Noted, Sent, Shows, Step, Trace, TraceError,
+};
 use crate::machine::{AnyProtocol, Effect, Entry, Machine, Timer};
 use crate::protocol::{Id, Protocol};
 use crate::world::{Action, Envelope, Outcome, Scenario, State, Ways, World};
@@ -134,8 +136,15 @@ impl<'a> Recorder<'a> {
             initial: lifelines(&self.state),
             in_flight: self.first_in_flight(),
         };
-        let steps = actions.iter().map(|action| self.step(action)).collect();
-        Trace { header, steps }
+        let mut noted = Noted::default();
+        let mut steps = Vec::with_capacity(actions.len());
+        for action in actions {
+            let before = self.state.clone();
+            let step = self.step(action);
+            noted.note(&before, &self.state, step.node);
+            steps.push(step);
+        }
+        Trace { header, steps, noted }
     }
 
     fn first_in_flight(&self) -> Vec<Sent> {

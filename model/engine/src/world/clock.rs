@@ -441,7 +441,7 @@ impl World {
 impl World {
     /// The fixed timers that may expire: time-outs, which wait for others, or those that pace
     /// something.
-    fn due_at<'a>(
+    pub(super) fn due_at<'a>(
         &'a self,
         state: &'a State,
         time_outs: bool,

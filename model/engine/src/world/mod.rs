@@ -14,6 +14,7 @@ mod clock;
 mod condition;
 mod dead;
 mod drift;
+mod early;
 mod error;
 mod fair;
 mod links;
@@ -37,6 +38,7 @@ pub use budget::Budget;
 pub use condition::{Condition, Reads};
 pub use dead::NotReduced;
 pub use drift::Drift;
+pub use early::TooEarly;
 pub use error::WorldError;
 pub use missing::Missing;
 pub use scenario::{

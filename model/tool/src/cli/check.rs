@@ -24,26 +24,31 @@ pub(super) struct CheckArgs {
     /// The engine that searches
     #[arg(long, value_enum, default_value_t = EngineArg::Exact, help_heading = "Search",
           display_order = 0)]
+    #[arg(hide_short_help = true)]
     engine: EngineArg,
 
     /// Show up to this many different counterexamples to each property, shortest first: they need
     /// other kinds of faults, or end with another kind of step. Cycles differ in their faults only
     #[arg(long, value_name = "N", help_heading = "Output", value_parser = all,
           conflicts_with_all = ["first", "disk", "reduce"], allow_negative_numbers = true)]
+    #[arg(hide_short_help = true)]
     all: Option<usize>,
 
     /// Leave out of every state what changes nothing any more. Counts are then of fewer states, and
     /// only what is asked of every protocol is decided, but for liveness
     #[arg(long, value_enum, value_name = "WHAT", help_heading = "Search", display_order = 1)]
+    #[arg(hide_short_help = true)]
     reduce: Option<ReduceArg>,
 
     /// The seed of the random walks of --engine simulation [default: 1]
     #[arg(long, value_name = "SEED", help_heading = "Search", value_parser = seed)]
+    #[arg(hide_short_help = true)]
     seed: Option<u64>,
 
     /// How many steps a random walk of --engine simulation takes at most [default: 1000]
     #[arg(long, value_name = "STEPS", help_heading = "Search", value_parser = depth,
           allow_negative_numbers = true)]
+    #[arg(hide_short_help = true)]
     depth: Option<usize>,
 }
 

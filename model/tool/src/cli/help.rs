@@ -1,6 +1,7 @@
 //! Help in groups. What every world has is the same for all protocols; variants, rules, properties
 //! and durations are one protocol's, and `COMMAND PROTOCOL --help` shows them.
 
+use super::brief::{self, brief};
 use super::world_args::without_clock;
 use super::{Exit, HOLDS, Tool, complaint, text};
 use bellwether_engine::machine::AnyProtocol;
@@ -37,6 +38,7 @@ pub type Tells<'a> = dyn Fn(&str, &str) -> anyhow::Result<About> + 'a;
 /// # Errors
 /// The exit status, if the program has nothing to do any more.
 pub fn parse(command: &Command, called: &str, tells: &Tells<'_>) -> Result<ArgMatches, ExitCode> {
+    let command = &brief(command.clone());
     let words = with_help_last(command, std::env::args_os().collect());
     let error = match command.clone().try_get_matches_from(&words) {
         Ok(matches) => return Ok(matches),
@@ -135,10 +137,11 @@ fn shaped(mut of: Command, about: Option<&About>, usage: Option<String>, long: b
     if let Some(usage) = usage {
         of = of.override_usage(usage);
     }
-    let examples = of.get_after_help().map(ToString::to_string).unwrap_or_default();
+    let examples = of.get_after_long_help().map(ToString::to_string).unwrap_or_default();
     let after = match about {
         Some(about) if long => about.text.clone(),
-        Some(_) => "--help also shows the variants, rules and properties".to_owned(),
+        Some(_) => format!("{}; also the variants, rules and properties", brief::MORE),
+        None if !long => return of,
         None => {
             let has_clock =
                 of.get_arguments().any(|arg| arg.get_id() == "delay" && !arg.is_hide_set());
@@ -149,7 +152,8 @@ fn shaped(mut of: Command, about: Option<&About>, usage: Option<String>, long: b
             )
         }
     };
-    of.after_help(text::wrap(&after, Some(width())))
+    let after = text::wrap(&after, Some(width()));
+    if long { of.after_long_help(after) } else { of.after_help(after) }
 }
 
 fn width() -> usize {

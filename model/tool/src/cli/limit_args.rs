@@ -13,22 +13,26 @@ pub struct LimitArgs {
     /// processor]
     #[arg(short, long, value_name = "T", help_heading = "Search",
           value_parser = threads, allow_negative_numbers = true)]
+    #[arg(hide_short_help = true)]
     pub threads: Option<u16>,
 
     /// Give up after this many states
     #[arg(long, value_name = "COUNT", help_heading = "Limits",
           value_parser = states, allow_negative_numbers = true)]
+    #[arg(hide_short_help = true)]
     pub max_states: Option<u64>,
 
     /// Give up after this many seconds
     #[arg(long, value_name = "SECONDS", help_heading = "Limits", value_parser = seconds,
           allow_negative_numbers = true)]
+    #[arg(hide_short_help = true)]
     pub max_seconds: Option<Duration>,
 
     /// Give up when this much memory is used, such as 512M or 8G [default: three quarters of what
     /// the machine has available, or of what its control group allows]
     #[arg(long, value_name = "SIZE", help_heading = "Limits", value_parser = size,
           allow_negative_numbers = true)]
+    #[arg(hide_short_help = true)]
     pub memory: Option<u64>,
 }
 

@@ -24,6 +24,7 @@ pub(super) struct ListArgs {
 
     /// Print ASCII characters only
     #[arg(long)]
+    #[arg(hide_short_help = true)]
     ascii: bool,
 }
 

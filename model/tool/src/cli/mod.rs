@@ -1,6 +1,7 @@
 //! The command line: one file for each subcommand.
 
 mod bounds;
+mod brief;
 mod called;
 mod check;
 mod complaint;
@@ -10,6 +11,8 @@ mod explore;
 mod help;
 mod limit_args;
 mod list;
+mod man;
+mod pages;
 mod progress;
 mod protocol_args;
 mod question;
@@ -32,6 +35,7 @@ pub use completions::{Names, answer, script};
 pub use exit::Exit;
 pub use help::{About, Tells, parse};
 pub use limit_args::{LimitArgs, seconds, states};
+pub use man::ManArgs;
 pub use progress::{Bar, ProgressArgs};
 pub use protocol_args::ProtocolArgs;
 pub use question::QuestionArgs;
@@ -39,6 +43,7 @@ pub use recoveries_arg::RecoveriesArg;
 pub use signals::{stopped, tell_when_stopped};
 pub use timed_args::{DelayArg, DurationArgs, TickRange, TimedArgs, with_durations};
 pub use trace::unreadable;
+pub use tune::Section;
 pub use usage::UsageError;
 pub use world_args::{
     FairnessArg, HealsArg, NetworkArg, StartArg, TimingArg, WorldArgs, without_clock,
@@ -106,6 +111,8 @@ enum Command {
     Trace(trace::TraceArgs),
     /// Print a completion script for a shell
     Completions(completions::CompletionsArgs),
+    /// Print the manual page, or write those of all commands
+    Man(ManArgs),
 }
 
 /// A command line: its name, what it knows, and what it can do besides.
@@ -121,6 +128,8 @@ pub struct Tool {
     pub more: &'static [More],
     /// The arguments of `cargo run` besides `--release` to run the program, such as `-p PACKAGE`.
     pub cargo: &'static str,
+    /// The sections of the file of another program, which runs some of the protocols.
+    pub sections: &'static [Section],
 }
 
 /// A subcommand that only one program has, or has in its own way.
@@ -176,7 +185,7 @@ impl Tool {
     #[must_use]
     pub const fn new(name: &'static str, registry: Registry) -> Tool {
         let examples = &["list", "help check", "help explore"];
-        Tool { name, registry, examples, more: &[], cargo: "" }
+        Tool { name, registry, examples, more: &[], cargo: "", sections: &[] }
     }
 
     /// Returns how the program is called again.
@@ -284,6 +293,7 @@ fn run(tool: Tool, matches: &ArgMatches) -> anyhow::Result<Exit> {
         Command::List(args) => list::run(tool, &args),
         Command::Trace(args) => trace::run(tool, &args),
         Command::Completions(args) => completions::run(tool, &args),
+        Command::Man(args) => args.run(command(tool)),
     }
 }
 

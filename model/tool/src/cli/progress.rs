@@ -17,6 +17,7 @@ use terminal_size::{Width, terminal_size_of};
 pub struct ProgressArgs {
     /// Show no progress on standard error
     #[arg(short, long, help_heading = "Output")]
+    #[arg(hide_short_help = true)]
     quiet: bool,
 }
 

@@ -39,6 +39,7 @@ pub struct QuestionArgs {
 
     /// Check that every state satisfies this expression; may be given again
     #[arg(long, value_name = "EXPR")]
+    #[arg(hide_short_help = true)]
     always: Vec<String>,
 
     /// Stop at the first violation, which is a shortest one; what is not decided by then is unknown
@@ -48,16 +49,19 @@ pub struct QuestionArgs {
     /// Search on in files in this folder when the memory is used up, and save the search there, now
     /// and then and if it ends early. Liveness is then decided in less memory, and takes longer
     #[arg(long, value_name = "DIR", help_heading = "Search")]
+    #[arg(hide_short_help = true)]
     disk: Option<PathBuf>,
 
     /// How often the search is saved in the folder of --disk [default: 600, and 60 once the memory
     /// is used up]
     #[arg(long, value_name = "SECONDS", requires = "disk", help_heading = "Search",
           value_parser = seconds, allow_negative_numbers = true)]
+    #[arg(hide_short_help = true)]
     save_every: Option<Duration>,
 
     /// Go on with the search that was saved in the folder of --disk
     #[arg(long, requires = "disk", help_heading = "Search")]
+    #[arg(hide_short_help = true)]
     resume: bool,
 
     #[command(flatten)]
@@ -74,10 +78,12 @@ pub struct QuestionArgs {
 
     /// Show what this expression is worth after each step of a counterexample; may be given again
     #[arg(long, value_name = "EXPR", help_heading = "Output")]
+    #[arg(hide_short_help = true)]
     show: Vec<String>,
 
     /// Draw with ASCII characters only
     #[arg(long, help_heading = "Output")]
+    #[arg(hide_short_help = true)]
     ascii: bool,
 
     #[command(flatten)]

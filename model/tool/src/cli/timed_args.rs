@@ -13,25 +13,30 @@ pub struct TimedArgs {
     /// Tm: how many ticks a message may be on its way, or 'unbounded'
     #[arg(long, value_name = "TICKS", help_heading = "Timing", value_parser = delays,
           allow_negative_numbers = true)]
+    #[arg(hide_short_help = true)]
     pub delay: Option<DelayArg>,
 
     /// A link on which a message may be longer on its way: '1-2=5', or '1>2=5' for one direction;
     /// may be given again
     #[arg(long, value_name = "LINK=TICKS", help_heading = "Timing")]
+    #[arg(hide_short_help = true)]
     pub slow: Vec<Slow>,
 
     /// Tp: how many ticks may pass before what is sent in answer to a message leaves [default: 0]
     #[arg(long, value_name = "TICKS", help_heading = "Timing", value_parser = range,
           allow_negative_numbers = true)]
+    #[arg(hide_short_help = true)]
     pub processing: Option<TickRange>,
 
     /// How far clocks run from the right speed, such as 1/10 or 10%, at most 1/2 [default: 0]
     #[arg(long, value_name = "RATIO", help_heading = "Timing", allow_negative_numbers = true)]
+    #[arg(hide_short_help = true)]
     pub drift: Option<Drift>,
 
     /// Check whether all agree once this many ticks have passed since the last fault
     #[arg(long, value_name = "TICKS", help_heading = "Timing", value_parser = ticks,
           allow_negative_numbers = true)]
+    #[arg(hide_short_help = true)]
     pub within: Option<u8>,
 
     /// How long timers take.
@@ -65,6 +70,13 @@ impl TickRange {
 pub enum DelayArg {
     /// The delay is at most this many ticks.
     Ticks(TickRange),
+    /// The delay is at most this many milliseconds, or each number of ticks between two of them.
+    Millis {
+        /// The first number of milliseconds.
+        from: u32,
+        /// The last number of milliseconds.
+        to: u32,
+    },
     /// The delay has no bound.
     Unbounded,
 }
@@ -101,12 +113,37 @@ pub(super) fn any_range(text: &str) -> Result<TickRange, String> {
     read(text).ok_or_else(wrong)
 }
 
-/// Like [`delays`], for a command that takes ranges. It says itself what is wrong with `unbounded`.
+/// Like [`delays`], for a command that takes ranges, and milliseconds. It says itself what is wrong
+/// with `unbounded`.
 pub(super) fn any_delay(text: &str) -> Result<DelayArg, String> {
     match text {
         "unbounded" => Ok(DelayArg::Unbounded),
+        _ if text.ends_with(MILLIS) => {
+            let wrong = || "give milliseconds such as 5ms, or a range such as 5ms..15ms".to_owned();
+            millis(text).ok_or_else(wrong)
+        }
         _ => any_range(text).map(DelayArg::Ticks),
     }
+}
+
+/// The unit of milliseconds.
+const MILLIS: &str = "ms";
+
+fn millis(text: &str) -> Option<DelayArg> {
+    let (from, to) = text.split_once("..").unwrap_or((text, text));
+    let to = to.strip_prefix('=').unwrap_or(to).strip_suffix(MILLIS)?;
+    let from = from.strip_suffix(MILLIS).unwrap_or(from);
+    let (from, to): (u32, u32) = (from.parse().ok()?, to.parse().ok()?);
+    (from <= to).then_some(DelayArg::Millis { from, to })
+}
+
+/// The milliseconds that a tick takes.
+pub(super) fn tick(text: &str) -> Result<u32, String> {
+    let millis = text.strip_suffix(MILLIS).unwrap_or(text).parse().ok();
+    let millis = millis.filter(|millis| (1..=60_000).contains(millis));
+    millis.ok_or_else(|| {
+        "give a whole number of milliseconds such as 5ms, at most a minute".to_owned()
+    })
 }
 
 impl TimedArgs {
@@ -118,6 +155,8 @@ impl TimedArgs {
         let delay = match self.delay.ok_or(WorldError::NoDelay)? {
             DelayArg::Ticks(range) => Delay::AtMost(range.only("delay")?),
             DelayArg::Unbounded => Delay::Unbounded,
+            // Only `tune` reads such a delay, and knows how long a tick is.
+            DelayArg::Millis { .. } => return Err(WorldError::NoDelay),
         };
         let processing = self.processing.map_or(Ok(0), |range| range.only("processing"))?;
         let durations = self.durations.durations()?;
@@ -277,5 +316,5 @@ fn flag(at: usize, one: &'static Duration) -> Arg {
     };
     let arg = Arg::new(one.name).long(one.name).value_name("TICKS").value_parser(value);
     let arg = arg.action(ArgAction::Append).allow_negative_numbers(true);
-    arg.help(help).help_heading(DURATIONS)
+    arg.help(help).help_heading(DURATIONS).hide_short_help(true)
 }

@@ -29,6 +29,7 @@ pub(super) struct TraceArgs {
 
     /// Draw with ASCII characters only
     #[arg(long)]
+    #[arg(hide_short_help = true)]
     ascii: bool,
 
     /// Show what this expression is worth after each step, such as 'leads(1) && leads(2)'; may be
@@ -38,6 +39,7 @@ pub(super) struct TraceArgs {
 
     /// Do not ask whether the trace is an execution of today's model
     #[arg(long)]
+    #[arg(hide_short_help = true)]
     unchecked: bool,
 }
 
@@ -93,6 +95,8 @@ pub(super) fn run(tool: Tool, args: &TraceArgs) -> anyhow::Result<Exit> {
         let walk = shown::certified(tool, &trace);
         Some(walk.map_err(|wrong| refused(wrong, (&name, remedy, saves.as_str())))?)
     };
+    // What the model knows of each step besides.
+    let trace = if args.unchecked { trace } else { shown::retold(tool, &trace)? };
     let walk = || walk.as_ref().expect("it was taken");
     let width = args.output.is_none().then(text::width).flatten();
     let options = diagram::Options {

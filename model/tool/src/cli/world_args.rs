@@ -42,6 +42,7 @@ pub struct WorldArgs {
     /// How often a message in flight may be duplicated
     #[arg(long, default_value_t = 0, value_name = "K", help_heading = "Faults",
           value_parser = budget, allow_negative_numbers = true)]
+    #[arg(hide_short_help = true)]
     pub duplicates: u8,
 
     /// How often the link between two processes may be cut
@@ -52,42 +53,51 @@ pub struct WorldArgs {
     /// How often one direction of a link may be cut: what is sent there is lost, the other works
     #[arg(long, default_value_t = 0, value_name = "K", help_heading = "Faults",
           value_parser = budget, allow_negative_numbers = true)]
+    #[arg(hide_short_help = true)]
     pub one_way_cuts: u8,
 
     /// How often a timer may expire although what it waits for could still come
     #[arg(long, default_value_t = 0, value_name = "K", help_heading = "Faults",
           value_parser = budget, allow_negative_numbers = true)]
+    #[arg(hide_short_help = true)]
     pub suspicions: u8,
 
     /// How often a process may be paused for some time and then resume, in a timed world
     #[arg(long, default_value_t = 0, value_name = "K", help_heading = "Faults",
           value_parser = budget, allow_negative_numbers = true)]
+    #[arg(hide_short_help = true)]
     pub pauses: u8,
 
     /// How often the clock of one process may jump by '--jump', in a timed world
     #[arg(long, default_value_t = 0, value_name = "K", help_heading = "Faults",
           value_parser = budget, allow_negative_numbers = true)]
+    #[arg(hide_short_help = true)]
     pub jumps: u8,
 
     /// By how many ticks a clock jumps, ahead or back
     #[arg(long, value_name = "TICKS", help_heading = "Faults", value_parser = ticks,
           allow_negative_numbers = true)]
+    #[arg(hide_short_help = true)]
     pub jump: Option<u8>,
 
     /// Whether cut links heal
     #[arg(long, value_enum, default_value_t = HealsArg::May, help_heading = "Faults")]
+    #[arg(hide_short_help = true)]
     pub heals: HealsArg,
 
     /// The fairness of links to a message that is sent again and again, where messages can be lost
     #[arg(long, value_enum, default_value_t = FairnessArg::Weak, help_heading = "Network")]
+    #[arg(hide_short_help = true)]
     pub fairness: FairnessArg,
 
     /// A link that is missing: '1-2', or '1>2' if only 2 does not hear 1; may be given again
     #[arg(long, value_name = "LINK", help_heading = "Network")]
+    #[arg(hide_short_help = true)]
     pub without: Vec<Missing>,
 
     /// What the network does to the order of messages
     #[arg(long, value_enum, default_value_t = NetworkArg::Fifo, help_heading = "Network")]
+    #[arg(hide_short_help = true)]
     pub network: NetworkArg,
 
     /// When an armed timer may expire
@@ -96,6 +106,7 @@ pub struct WorldArgs {
 
     /// How an execution begins
     #[arg(long, value_enum, default_value_t = StartArg::Converged, help_heading = "Processes")]
+    #[arg(hide_short_help = true)]
     pub start: StartArg,
 
     /// At most this many messages in flight from one process to another; fuller states are not
@@ -104,10 +115,12 @@ pub struct WorldArgs {
     /// clock]
     #[arg(long, value_name = "K", help_heading = "Network",
           value_parser = capacity, allow_negative_numbers = true)]
+    #[arg(hide_short_help = true)]
     pub capacity: Option<Capacity>,
 
     /// Whether states that differ only by a symmetry, such as the numbers of elections, are one
     #[arg(long, value_enum, default_value_t = SymmetryArg::Reduced, help_heading = "Search")]
+    #[arg(hide_short_help = true)]
     pub symmetry: SymmetryArg,
 
     /// How long everything takes, in a timed world.

@@ -53,6 +53,12 @@ impl<'a> Change<'a> {
         self.after.timers.iter().filter(|t| !before.contains(t)).map(String::as_str)
     }
 
+    /// The timers that ran before and do not now.
+    pub(super) fn stopped(&self) -> impl Iterator<Item = &'a str> {
+        let before = self.before.map_or(&[][..], |b| &b.timers[..]);
+        before.iter().filter(|t| !self.after.timers.contains(t)).map(String::as_str)
+    }
+
     /// Whether more than its timers changed.
     pub(super) fn visible(&self) -> bool {
         let what = |l: &'a Lifeline| (l.up, &l.role, l.leader);

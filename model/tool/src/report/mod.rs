@@ -1,10 +1,11 @@
 //! Counterexamples for people: a numbered [story], a [sequence diagram in text](diagram), and
 //! [one in SVG](svg).
 //!
-//! Everything here is drawn from a [`Trace`] alone, so a saved trace reads the same as a fresh one,
-//! and a new protocol needs nothing here. A trace may have been edited by hand: what does not make
-//! sense is drawn as well as it can be, and nothing panics. Whether a trace *is* an execution of
-//! the model is not decided here but by [`Trace::actions`].
+//! Everything here is drawn from a [`Trace`] alone, so a new protocol needs nothing here. A saved
+//! trace reads the same as a fresh one, but for what the model
+//! [noted](bellwether_engine::trace::Noted) of the variables. A trace may have been edited by hand:
+//! what does not make sense is drawn as well as it can be, and nothing panics. Whether a trace *is*
+//! an execution of the model is not decided here but by [`Trace::actions`].
 //!
 //! [`Trace`]: bellwether_engine::trace::Trace
 //! [`Trace::actions`]: bellwether_engine::trace::Trace::actions

@@ -5,7 +5,7 @@ use super::layout::{Arrow, Change, End, Ending, Layout, Row};
 use super::words;
 use bellwether_engine::property::Kind;
 use bellwether_engine::protocol::Id;
-use bellwether_engine::trace::{Event, Lifeline, Trace, plain_value};
+use bellwether_engine::trace::{Event, Lifeline, Trace, Variable, plain_value};
 use bellwether_engine::words::jumps;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -129,7 +129,7 @@ fn step(layout: &Layout<'_>, row: &Row<'_>) -> String {
     let deeds = deeds(layout, row);
     match (&row.step.event, deeds.is_empty()) {
         (Event::Deliver(_), true) if arrow.is_some_and(|a| matches!(a.end, End::Down(_))) => {}
-        (Event::Deliver(_), true) => out.push_str(&unmoved(row)),
+        (Event::Deliver(_), true) => out.push_str(&unmoved(layout, row)),
         (_, true) => {}
         (_, false) => {
             let _ = write!(out, " It {}.", words::clauses(&deeds));
@@ -201,12 +201,38 @@ fn arrival(arrow: &Arrow<'_>) -> String {
     }
 }
 
-/// A message that changed nothing that counts.
-fn unmoved(row: &Row<'_>) -> String {
-    if row.step.armed.is_empty() {
-        return " Nothing changes.".to_owned();
+/// A message after which its receiver neither is something else nor sends or awaits more: what it
+/// notes, if it notes anything.
+fn unmoved(layout: &Layout<'_>, row: &Row<'_>) -> String {
+    if !row.step.armed.is_empty() {
+        return format!(" It starts {} again.", timers(row.step.armed.iter().map(String::as_str)));
     }
-    format!(" It starts {} again.", timers(row.step.armed.iter().map(String::as_str)))
+    let mut deeds = Vec::new();
+    let noted: Vec<String> =
+        layout.trace.noted.in_step(row.step.seq).iter().map(variable).collect();
+    if !noted.is_empty() {
+        deeds.push(format!("notes {}", noted.join("; ")));
+    }
+    let who = row.step.node.map(Id::number);
+    let own = row.changes.iter().filter(|change| Some(change.id) == who);
+    let mut stopped = own.flat_map(Change::stopped).peekable();
+    if stopped.peek().is_some() {
+        deeds.push(format!("stops {}", timers(stopped)));
+    }
+    match &deeds[..] {
+        [] => " Nothing changes.".to_owned(),
+        deeds => format!(" It {}.", words::clauses(deeds)),
+    }
+}
+
+/// How a variable changed; of a long one, only that it did.
+fn variable(one: &Variable) -> String {
+    const LONGEST: usize = 60;
+    let Variable { name, before, after } = one;
+    if before.len() + after.len() > LONGEST {
+        return format!("another {name}");
+    }
+    format!("{name}: {before} → {after}")
 }
 
 /// What the process that acted became, sent and armed, each with its verb.

@@ -1,0 +1,43 @@
+//! `-h` on one screen: what each flag is, in one clause, and a few examples. `--help` tells all.
+
+use clap::{Arg, Command};
+
+/// The last line of `-h`.
+const MORE: &str = "--help tells all: every option, and more of each";
+
+/// The number of characters that a help may have to be left as it is.
+const SHORT: usize = 60;
+
+/// The number of examples in `-h`.
+const EXAMPLES: usize = 3;
+
+/// The same command, whose `-h` is short, and so is that of the commands below it. What is left out
+/// is in `--help`. Flags that are seldom given are marked where they stand (`hide_short_help`).
+pub(super) fn brief(command: Command) -> Command {
+    let whole = command.get_after_long_help().or_else(|| command.get_after_help());
+    let whole = whole.map(ToString::to_string).unwrap_or_default();
+    let short = format!("{}{MORE}", few(&whole).unwrap_or_default());
+    let command = command.after_help(short).after_long_help(whole);
+    command.mut_args(in_one_clause).mut_subcommands(brief)
+}
+
+/// The first of the examples in a text.
+fn few(text: &str) -> Option<String> {
+    let (_, examples) = text.split_once("Examples:\n")?;
+    let lines = examples.lines().take_while(|line| line.starts_with(' ')).take(EXAMPLES);
+    let lines: Vec<&str> = lines.collect();
+    Some(format!("Examples:\n{}\n\n", lines.join("\n")))
+}
+
+/// The same argument: if its help is long, `-h` has the first clause of it.
+fn in_one_clause(arg: Arg) -> Arg {
+    let Some(whole) = arg.get_help().map(ToString::to_string) else { return arg };
+    if whole.chars().count() <= SHORT {
+        return arg;
+    }
+    let ends = ["; ", ". ", " ["].into_iter().filter_map(|end| whole.find(end));
+    let Some(end) = ends.min() else { return arg };
+    let first = whole[..end].to_owned();
+    let arg = if arg.get_long_help().is_none() { arg.long_help(whole) } else { arg };
+    arg.help(first)
+}
