@@ -46,6 +46,7 @@ mod stoller;
 mod stoller_parts;
 mod stoller_rules;
 mod stopped;
+mod suite;
 mod survey;
 mod swarm;
 mod timed;
