@@ -20,6 +20,7 @@ mod early;
 mod explorer;
 mod expressions;
 mod fairness;
+mod formats;
 mod gallery;
 mod garcia_molina;
 mod help;

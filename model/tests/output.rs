@@ -142,6 +142,9 @@ fn with_ascii(dir: &Path) -> Vec<String> {
         "trace out/bully-at-most-one-leader.ndjson --format story",
         "trace out/bully-at-most-one-leader.ndjson --format diagram --output drawn.txt",
         "trace out/bully-at-most-one-leader.ndjson --format link",
+        "trace out/bully-at-most-one-leader.ndjson --format mermaid",
+        "trace out/bully-at-most-one-leader.ndjson --format plantuml",
+        "trace out/bully-at-most-one-leader.ndjson --format itf",
     ];
     let timed = [
         format!("check bully {TIMED} --crashes 0 --pauses 1 --drift 1/5 --within 3"),
