@@ -23,6 +23,7 @@ mod fairness;
 mod formats;
 mod gallery;
 mod garcia_molina;
+mod growth;
 mod help;
 mod history;
 mod invitation;

@@ -245,6 +245,9 @@ pub fn print(
     if let Some(reason) = report.cut_short {
         writeln!(out, "\n{}", text::wrap(&cut_short(report, reason), width))?;
     }
+    for growth in &report.growth {
+        writeln!(out, "{}", text::wrap(&format!("It may have no end: {growth}."), width))?;
+    }
     if let Some(trouble) = &report.trouble {
         writeln!(out, "{}", text::wrap(trouble, width))?;
     }

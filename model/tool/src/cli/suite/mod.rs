@@ -107,7 +107,7 @@ fn decide<'c>(case: &'c Case, bar: &Bar) -> Done<'c> {
     let doing = format!("{}: ", case.name);
     let ran = case.run(&mut |event| {
         // A violation may be what is expected.
-        if matches!(event, Event::Progress(_)) {
+        if !matches!(event, Event::Violated { .. }) {
             bar.tell(&doing, event);
         }
     });
