@@ -25,7 +25,7 @@ pub fn log(trace: &Trace) -> String {
     let mut first = BTreeMap::new();
     for (&id, lifeline) in &layout.trace.header.initial {
         let begins = format!("at the beginning: {}", words::status(id, lifeline));
-        first.insert(id, log.event(process(id), None, &begins));
+        first.insert(id, log.event(&process(id), None, &begins));
     }
     let cycle = match layout.ending {
         Ending::Repeats(after) => after,
@@ -56,7 +56,7 @@ pub fn log(trace: &Trace) -> String {
         };
         let again = if at >= cycle { " (and again, for ever)" } else { "" };
         let told = format!("{}. {}{again}", at + 1, story::step(&layout, row));
-        let clock = log.event(host, hears, &told);
+        let clock = log.event(&host, hears, &told);
         after.push(clock);
     }
     log.out
@@ -74,13 +74,13 @@ struct Log {
 
 impl Log {
     /// Something happens at a host, which hears what a message tells. Returns what it knows then.
-    fn event(&mut self, host: String, hears: Option<&Clock>, told: &str) -> Clock {
-        let clock = self.clocks.entry(host.clone()).or_default();
+    fn event(&mut self, host: &str, hears: Option<&Clock>, told: &str) -> Clock {
+        let clock = self.clocks.entry(host.to_owned()).or_default();
         for (other, &time) in hears.into_iter().flatten() {
             let known = clock.entry(other.clone()).or_default();
             *known = time.max(*known);
         }
-        *clock.entry(host.clone()).or_default() += 1;
+        *clock.entry(host.to_owned()).or_default() += 1;
         // Names and numbers always have a JSON form.
         let json = serde_json::to_string(&clock).unwrap_or_default();
         self.out += &format!("{}\n{host} {json}\n", words::clean(told));

@@ -64,8 +64,8 @@ impl Case {
             let problem = "random walks count neither states nor transitions; leave it out";
             return Err(Mistake::new(count.place.clone(), problem));
         }
-        let usual = line(written.words.iter());
-        let command = format!("{called} check {}", line(words.iter()));
+        let usual = line(&written.words);
+        let command = format!("{called} check {}", line(&words));
         let Written { name, expected, states, transitions, .. } = written;
         Ok(Case {
             name: name.unwrap_or(usual),
@@ -168,8 +168,8 @@ fn typed(word: &str) -> String {
 }
 
 /// The words of a command as they are typed.
-fn line<'w>(words: impl Iterator<Item = &'w (String, Place)>) -> String {
-    words.map(|(word, _)| typed(word)).collect::<Vec<_>>().join(" ")
+fn line(words: &[(String, Place)]) -> String {
+    words.iter().map(|(word, _)| typed(word)).collect::<Vec<_>>().join(" ")
 }
 
 /// What came of a case.
