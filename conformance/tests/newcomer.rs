@@ -21,6 +21,7 @@ const BLOCKS: &[(&str, &str, How)] = &[
     ),
     ("docs/adding-a-protocol.md", "cd conformance", Not("tests/roll_call.rs runs what it builds")),
     ("docs/architecture.md", "BELLWETHER_CASES=2000", Not(LONG)),
+    ("docs/ci.md", "cat > bellwether.toml", Runs),
     ("docs/ci.md", "#!/usr/bin/env bash", Runs),
     ("docs/ci.md", "cargo run -p bellwether-conformance --example mutants", Not(LONG)),
     ("docs/ci.md", "target/release/bellwether-conformance lockstep", Runs),

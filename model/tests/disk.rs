@@ -161,7 +161,7 @@ fn liveness_that_is_interrupted_goes_on_without_a_search() {
     let mut cancel = |event: Event| {
         let is_liveness = |event| match event {
             Event::Progress(progress) => matches!(progress.phase, Phase::Liveness(_)),
-            Event::Violated { .. } => false,
+            Event::Violated { .. } | Event::Grows { .. } => false,
         };
         CANCELLED.fetch_or(is_liveness(event), Ordering::Relaxed);
     };

@@ -104,6 +104,9 @@ const TIMED: &str =
 
 /// Commands with the flag, and every kind of what they print.
 fn with_ascii(dir: &Path) -> Vec<String> {
+    let case =
+        "[[case]]\nprotocol = \"bully\"\nname = \"□\"\nexpect = { decided = \"violated\" }\n";
+    fs::write(dir.join("bellwether.toml"), case).expect("writable");
     let lines = [
         "check bully --recoveries 1 --out out",
         "check bully --recoveries 1 --json",
@@ -116,6 +119,8 @@ fn with_ascii(dir: &Path) -> Vec<String> {
         "bounds bully --recoveries 1 --json",
         "tune bully --variant baseline --delay 1..2 --processing 0..1 --show",
         "tune bully --variant baseline --delay 1 --json",
+        "suite",
+        "suite --json",
         "survey bully quorum --max-states 300",
         "survey bully --max-states 300 --json",
         "survey bully --max-states 300 --markdown",
@@ -137,6 +142,9 @@ fn with_ascii(dir: &Path) -> Vec<String> {
         "trace out/bully-at-most-one-leader.ndjson --format story",
         "trace out/bully-at-most-one-leader.ndjson --format diagram --output drawn.txt",
         "trace out/bully-at-most-one-leader.ndjson --format link",
+        "trace out/bully-at-most-one-leader.ndjson --format mermaid",
+        "trace out/bully-at-most-one-leader.ndjson --format plantuml",
+        "trace out/bully-at-most-one-leader.ndjson --format itf",
     ];
     let timed = [
         format!("check bully {TIMED} --crashes 0 --pauses 1 --drift 1/5 --within 3"),
@@ -177,5 +185,5 @@ fn ascii_is_ascii_throughout() {
             assert!(asked || without_solver, "{command}");
         }
     }
-    assert_eq!(tried, 10);
+    assert_eq!(tried, 11);
 }

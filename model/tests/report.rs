@@ -7,7 +7,7 @@ use crate::cli::run_in;
 use bellwether_model::property::{self, Kind};
 use bellwether_model::protocol::bully::{Bully, Challenged};
 use bellwether_model::protocol::{Id, Protocol};
-use bellwether_model::report::{diagram, story, svg};
+use bellwether_model::report::{diagram, sequence, shiviz, story, svg};
 use bellwether_model::trace::{Event, Shows, Trace};
 use bellwether_model::world::{Action, Faults, Network, Scenario, Timing, World};
 use proptest::prelude::*;
@@ -397,6 +397,7 @@ fn draw_all(trace: &Trace) -> String {
     let ascii = diagram::Options { ascii: true, colour: true, width: Some(10), bare: false };
     let _ = (story::tell(trace), diagram::draw(trace, ascii));
     let _ = diagram::draw(trace, diagram::Options::default());
+    let _ = (sequence::mermaid(trace), sequence::plantuml(trace), shiviz::log(trace));
     svg::draw(trace)
 }
 

@@ -45,6 +45,12 @@ const LINES: &[(&str, i32)] = &[
     ("bounds bully --show nothing", 2),
     ("bounds bully --max-states 10", 3),
     ("bounds bully --max-states 10 --json", 3),
+    ("suite right.toml", 0),
+    ("suite right.toml --json", 0),
+    ("suite differs.toml", 1),
+    ("suite differs.toml --json", 1),
+    ("suite nothing.toml", 2),
+    ("suite cut-short.toml", 3),
     ("claims --programs", 0),
     ("claims 59", 0),
     ("claims 59 --ledger wrong", 1),
@@ -97,6 +103,8 @@ const FILES: &[(&str, &str, &str)] = &[
     ("check", "--out", SAVED),
     ("tune", "--out", SAVED),
     ("bounds", "--out", SAVED),
+    ("suite", "--junit", SAVED),
+    ("suite", "--markdown", SAVED),
     ("survey", "--svg", SAVED),
     ("explore", "--export", SAVED),
     ("gallery", "--out", SAVED),
@@ -117,6 +125,8 @@ const LOST_FILES: &[(&str, i32, &str)] = &[
     ("check bully --recoveries 1 --out full --json", 1, "full/bully-at-most-one-leader.ndjson"),
     ("tune bully --variant baseline --delay 1 --out full", LOST, "full/bully-t-elec-2-tm-1-tp-0"),
     ("bounds bully --out full", LOST, "full/bully-messages.svg"),
+    ("suite differs.toml --junit /dev/full", 1, "/dev/full"),
+    ("suite right.toml --markdown /dev/full", LOST, "/dev/full"),
     ("survey bully --max-states 300 --svg /dev/full", LOST, "/dev/full"),
     ("explore bully --nodes 2 --export /dev/full", LOST, "/dev/full"),
     ("gallery leader-for-life --out full", LOST, "full/leader-for-life.html"),
@@ -154,6 +164,15 @@ fn folder() -> TempDir {
     }
     fs::write(at("agrees"), "#!/bin/sh\ncat > /dev/null\necho unsat\n").expect("writable");
     fs::set_permissions(at("agrees"), fs::Permissions::from_mode(0o755)).expect("ours");
+    for (name, steps, more) in
+        [("right", 5, ""), ("differs", 4, ""), ("cut-short", 5, "max-states = 1\n")]
+    {
+        let case = format!(
+            "[[case]]\nprotocol = \"bully\"\nrecoveries = 1\n{more}\
+             expect = {{ at-most-one-leader = \"violated in {steps} steps\" }}\n"
+        );
+        fs::write(at(&format!("{name}.toml")), case).expect("writable");
+    }
     fs::create_dir(at("full")).expect("a folder");
     let on_a_full_disk = [
         "bully-at-most-one-leader.ndjson",

@@ -139,6 +139,35 @@ fn what_was_found_is_told_at_once_and_reported_in_the_end() {
 }
 
 #[test]
+fn a_suite_that_is_stopped_says_what_was_decided_until_then() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("suite.toml");
+    let case = |flags: &str| {
+        let expect = "expect = { at-most-one-leader = \"holds\" }";
+        format!("[[case]]\nprotocol = \"bully\"\n{flags}\n{expect}\n")
+    };
+    let cases = [case(""), case("nodes = 6\ncrashes = 2"), case("nodes = 2")];
+    fs::write(&file, cases.concat()).expect("writable");
+    let mut suite = start(&format!("suite {}", file.display()));
+    suite.works();
+    suite.signal(Signal::INT);
+    suite.ends(|_| ());
+    let (status, [told, _]) = suite.said();
+    assert_eq!(status, Some(3), "{told}");
+    let lines: Vec<&str> = told.lines().collect();
+    let begins = [
+        "as expected: bully (1 property, 96 states, ",
+        "unknown: bully --nodes 6 --crashes 2: at-most-one-leader: unknown: it was interrupted",
+        "not run: bully --nodes 2",
+        "3 cases: 1 as expected, 1 unknown, 1 not run",
+    ];
+    assert_eq!(lines.len(), begins.len(), "{told}");
+    for (line, begins) in lines.iter().zip(begins) {
+        assert!(line.starts_with(begins), "{begins} in: {told}");
+    }
+}
+
+#[test]
 fn every_long_command_ends_on_a_signal() {
     let lines = [
         "bounds bully --nodes 6 --crashes 2",

@@ -12,6 +12,7 @@ const LINES: &[(&str, i32)] = &[
     ("check bully --property agreement --max-states 10 --threads 1", 3),
     ("tune bully --variant baseline --delay 1 --max-states 10", 3),
     ("bounds bully --max-states 10", 3),
+    ("suite nothing", 2),
     ("explore buly", 2),
     ("list buly", 2),
     ("trace nothing", 2),
@@ -32,5 +33,6 @@ fn no_reader_and_no_room_makes_another_status() {
     let wrong: Vec<String> = wrong.collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     let without = without_verdict(&mut program(), LINES);
-    assert_eq!(without, ["explore", "list", "trace", "completions", "man", "help"]);
+    let expected = ["suite", "explore", "list", "trace", "completions", "man", "help"];
+    assert_eq!(without, expected);
 }

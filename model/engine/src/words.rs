@@ -2,6 +2,8 @@
 //! other module may use.
 
 use serde::Serialize;
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
 
 /// Returns a message as it is written in diagrams: its name in capitals, its fields behind it.
 #[must_use]
@@ -86,6 +88,18 @@ pub fn perhaps(name: &str, known: &[&str]) -> String {
     let begins = || known.iter().copied().find(|known| name.len() > 2 && known.starts_with(name));
     let meant = nearest.or_else(begins);
     meant.map(|known| format!("did you mean '{known}'? ")).unwrap_or_default()
+}
+
+/// A text that is kept for as long as the program runs, as names of properties are: each once.
+pub(crate) fn kept(text: String) -> &'static str {
+    static KEPT: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+    let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(&known) = kept.get(&*text) {
+        return known;
+    }
+    let text: &'static str = text.leak();
+    kept.insert(text);
+    text
 }
 
 #[cfg(test)]

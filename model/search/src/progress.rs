@@ -17,6 +17,11 @@ pub enum Event {
         /// out; `None` if no execution shows it, or the engine does not know them yet.
         steps: Option<usize>,
     },
+    /// Something grows from level to level, so that the search may have no end.
+    Grows {
+        /// What grows, and what to do about it, in words.
+        what: &'static str,
+    },
 }
 
 /// The progress of a search.

@@ -143,4 +143,11 @@ pub trait Space: Send + Sync {
 
     /// Notes that steps of states that another space has expanded exceeded these bounds.
     fn leave_bounds(&self, bounds: u32);
+
+    /// Is shown a few states of a breadth-first level, each in `width` words, now and then while
+    /// the search goes deeper. Returns what there is to tell, such as what grows and keeps the
+    /// search from ending. A space that looks at none has nothing to tell.
+    fn observe(&mut self, _level: usize, _states: &[u64], _width: usize) -> Option<&'static str> {
+        None
+    }
 }

@@ -8,7 +8,7 @@ pub use error::CheckError;
 
 use super::exact::{Exact, Goal, Saved, SearchOptions};
 use super::{Counterexample, Counts, Decision, Engine, Event, Options, Phase, Progress, Reason};
-use super::{Distributed, Plan};
+use super::{Distributed, Growth, Plan};
 use super::{Reduction, Report, Simulation, Unfinished, Verdict, Watch};
 use super::{peak_rss_bytes, reference, several, simulation};
 use crate::property::{self, Kind, Property, Temporal};
@@ -81,7 +81,7 @@ fn decide_by(
         several::find(world, &mut found.decisions, (most, options, started), on_event)?;
     }
     let Findings { counts, cut_short, unfinished, trouble, bounds_met, .. } = found;
-    let Findings { decisions, simulation, resumed_after, .. } = found;
+    let Findings { decisions, simulation, resumed_after, growth, .. } = found;
     Ok(Report {
         world: Arc::new(world.clone()),
         engine: options.engine,
@@ -95,6 +95,7 @@ fn decide_by(
         unfinished,
         trouble,
         resumed_after,
+        growth,
         bounds_met,
         simulation,
         decisions,
@@ -187,6 +188,7 @@ pub(super) struct Findings {
     pub(super) decisions: Vec<Decision>,
     pub(super) simulation: Option<Simulation>,
     pub(super) resumed_after: Option<usize>,
+    pub(super) growth: Vec<Growth>,
 }
 
 impl Findings {
@@ -227,7 +229,7 @@ fn exact(
         identity,
         on_event,
     )?;
-    let (counts, unfinished) = (exact.counts(), exact.unfinished());
+    let (counts, unfinished, growth) = (exact.counts(), exact.unfinished(), growth(&exact, &space));
     let mut at = exact.progress(Phase::Counterexamples, started.elapsed());
     on_event(Event::Progress(at));
     let mut decided = on_states(&exact, &mut space, &asked);
@@ -267,7 +269,16 @@ fn exact(
         decisions,
         simulation,
         resumed_after,
+        growth,
     })
+}
+
+/// What may keep a search from ending that was cut short before all states were found.
+fn growth(exact: &Exact, space: &Packed) -> Vec<Growth> {
+    match exact.unfinished().and(exact.cut_short()) {
+        None | Some(Reason::FirstViolation) => Vec::new(),
+        Some(_) => space.growth(),
+    }
 }
 
 /// Why liveness is not decided, if the engine has no graph.

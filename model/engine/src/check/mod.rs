@@ -18,6 +18,7 @@ mod report;
 mod several;
 mod simulation;
 
+pub use crate::world::packed::{Growing, Growth};
 pub use bellwether_search::cover;
 pub use bellwether_search::exact::{self, Disk, DiskError};
 pub use bellwether_search::rows;

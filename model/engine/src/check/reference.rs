@@ -76,6 +76,7 @@ pub(super) fn search(
         decisions,
         simulation: None,
         resumed_after: None,
+        growth: Vec::new(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! What a check found.
 
-use super::{Counts, Engine, Reason, Reduction, Simulation, Unfinished};
+use super::{Counts, Engine, Growth, Reason, Reduction, Simulation, Unfinished};
 use crate::expression::Expression;
 use crate::property::{self, Kind, Property};
 use crate::trace::{Shows, Step, Trace};
@@ -33,6 +33,9 @@ pub struct Report {
     /// The progress of the search at that moment, if not every state was searched and the engine
     /// tells.
     pub unfinished: Option<Unfinished>,
+    /// What grew from level to level, and so may keep the search from ending, if a limit or the
+    /// user ended it before every state was found.
+    pub growth: Vec<Growth>,
     /// The bounds of the search that executions exceeded, in words: what there may be at most.
     pub bounds_met: Vec<String>,
     /// The fault of the disk, if that ended the search or kept it from being saved.
@@ -242,6 +245,9 @@ impl Serialize for Report {
         map.serialize_entry("states", &self.counts)?;
         map.serialize_entry("cut_short", &self.cut_short)?;
         map.serialize_entry("unfinished", &self.unfinished)?;
+        if !self.growth.is_empty() {
+            map.serialize_entry("growth", &self.growth)?;
+        }
         if let Some(trouble) = &self.trouble {
             map.serialize_entry("trouble", trouble)?;
         }

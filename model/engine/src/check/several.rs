@@ -50,7 +50,7 @@ pub(super) fn find(
     let shown = |d: &&mut Decision| d.verdict == Verdict::Violated && d.counterexample.is_some();
     let mut violated: Vec<&mut Decision> = decisions.iter_mut().filter(shown).collect();
     let mut on_event = |event: Event| match event {
-        Event::Violated { .. } => {}
+        Event::Violated { .. } | Event::Grows { .. } => {}
         Event::Progress(progress) if progress.phase == Phase::States => {
             let phase = Phase::Again("for different counterexamples");
             on_event(Event::Progress(Progress { phase, ..progress }));

@@ -261,5 +261,6 @@ fn found(
         decisions,
         simulation: Some(simulation),
         resumed_after: None,
+        growth: Vec::new(),
     }
 }

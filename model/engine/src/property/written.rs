@@ -2,9 +2,8 @@
 
 use super::{Property, Temporal};
 use crate::expression::{Expression, ExpressionError, one_line};
+use crate::words::kept;
 use crate::world::World;
-use std::collections::BTreeSet;
-use std::sync::{Mutex, PoisonError};
 
 const NEVER: &str = "never";
 const ALWAYS: &str = "always";
@@ -42,16 +41,4 @@ pub(super) fn read(name: &str, world: &World) -> Option<Result<Property, Express
             temporal: Temporal::Always(read.condition(never.is_none())),
         }
     }))
-}
-
-/// A text that is kept for as long as the program runs, as names of properties are: each once.
-fn kept(text: String) -> &'static str {
-    static KEPT: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
-    let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(&known) = kept.get(&*text) {
-        return known;
-    }
-    let text: &'static str = text.leak();
-    kept.insert(text);
-    text
 }

@@ -34,6 +34,7 @@ mod found;
 mod graph;
 mod list;
 mod mixer;
+mod observe;
 mod pager;
 mod parallel;
 pub mod parts;
@@ -129,6 +130,7 @@ impl Exact {
             violations,
             first,
             told: false,
+            observed: None,
             on_event,
         };
         let (mut listed, mut tabled) = (None, None);
@@ -223,6 +225,8 @@ impl Exact {
             violations: Vec::new(),
             first: false,
             told: false,
+            // These levels have been shown.
+            observed: Some(usize::MAX),
             on_event: &mut |_| {},
         };
         self.threads.install(|| {

@@ -174,6 +174,8 @@ pub(super) struct SearchContext<'a> {
     /// Whether the search stops once a violation is told.
     pub(super) first: bool,
     pub(super) told: bool,
+    /// The last level of which the space was shown states.
+    pub(super) observed: Option<usize>,
     pub(super) on_event: &'a mut (dyn FnMut(Event) + Send),
 }
 
@@ -226,7 +228,7 @@ impl<const W: usize, S: Shard<W>> Search<W, S> {
                     self.stop(Reason::Disk, context);
                     return Ok(self);
                 }
-                if self.enough(context) {
+                if self.enough(space, context) {
                     return Ok(self);
                 }
                 if !self.expand(space, &mut workers) {
@@ -319,7 +321,7 @@ impl<const W: usize, S: Shard<W>> Search<W, S> {
     }
 
     /// Whether a limit is reached.
-    fn enough(&mut self, context: &mut SearchContext<'_>) -> bool {
+    fn enough(&mut self, space: &mut dyn Space, context: &mut SearchContext<'_>) -> bool {
         let progress = Progress {
             phase: Phase::States,
             distinct: self.distinct(),
@@ -330,10 +332,8 @@ impl<const W: usize, S: Shard<W>> Search<W, S> {
         };
         (context.on_event)(Event::Progress(progress));
         let reason = context.limits.exceeded(&progress);
-        if let Some(reason) = reason {
-            self.stop(reason, context);
-        }
-        reason.is_some()
+        self.observe(space, context, reason.is_some());
+        reason.inspect(|&reason| self.stop(reason, context)).is_some()
     }
 
     /// The number of states found.

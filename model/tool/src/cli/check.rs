@@ -9,10 +9,12 @@ use bellwether_engine::check::{
 };
 use bellwether_engine::property::{Kind, Property};
 use bellwether_engine::trace::Trace;
+use bellwether_engine::world::World;
 use clap::{Args, Command, ValueEnum};
 use indicatif::{HumanBytes, HumanCount};
 use std::io::Write;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// The flags of `check`.
 #[derive(Debug, Args)]
@@ -110,31 +112,7 @@ pub(super) fn offered(command: Command) -> Command {
 }
 
 pub(super) fn run(tool: Tool, args: &CheckArgs) -> anyhow::Result<Exit> {
-    if args.engine == EngineArg::Dataflow {
-        return Err(CheckError::NoDataflow.into());
-    }
-    let world = match args.engine {
-        EngineArg::Simulation => args.question.world_of_walks(tool)?,
-        _ => args.question.world(tool)?,
-    };
-    if args.seed.is_some() && args.engine != EngineArg::Simulation {
-        let why = "only --engine simulation walks at random; choose it, or leave the seed out";
-        return Err(UsageError::no_effect("--seed", why).into());
-    }
-    if args.depth.is_some() && args.engine != EngineArg::Simulation {
-        let why = "only --engine simulation walks; choose it, or leave the depth out";
-        return Err(UsageError::no_effect("--depth", why).into());
-    }
-    if args.all.is_some() && args.engine != EngineArg::Exact {
-        let why = "only the engine exact looks for several; choose it, or leave the number out";
-        return Err(UsageError::no_effect("--all", why).into());
-    }
-    if args.question.disk().is_some() && args.engine != EngineArg::Exact {
-        let why = "only the engine exact saves a search; choose it, or leave the folder out";
-        return Err(UsageError::no_effect("--disk", why).into());
-    }
-    let properties = args.question.properties(&world)?;
-    let options = args.options();
+    let (world, properties, options) = args.asked(tool)?;
     args.question.answer(tool, |on_event| check::check(&world, &properties, &options, on_event))
 }
 
@@ -156,6 +134,38 @@ fn all(text: &str) -> Result<usize, String> {
 pub type Saved = Vec<PathBuf>;
 
 impl CheckArgs {
+    /// What is asked of which world, and how it is searched for the answer.
+    ///
+    /// # Errors
+    /// If there is no such world or property, or if a flag has no effect.
+    pub(super) fn asked(&self, tool: Tool) -> anyhow::Result<(Arc<World>, Vec<Property>, Options)> {
+        if self.engine == EngineArg::Dataflow {
+            return Err(CheckError::NoDataflow.into());
+        }
+        let world = match self.engine {
+            EngineArg::Simulation => self.question.world_of_walks(tool)?,
+            _ => self.question.world(tool)?,
+        };
+        if self.seed.is_some() && self.engine != EngineArg::Simulation {
+            let why = "only --engine simulation walks at random; choose it, or leave the seed out";
+            return Err(UsageError::no_effect("--seed", why).into());
+        }
+        if self.depth.is_some() && self.engine != EngineArg::Simulation {
+            let why = "only --engine simulation walks; choose it, or leave the depth out";
+            return Err(UsageError::no_effect("--depth", why).into());
+        }
+        if self.all.is_some() && self.engine != EngineArg::Exact {
+            let why = "only the engine exact looks for several; choose it, or leave the number out";
+            return Err(UsageError::no_effect("--all", why).into());
+        }
+        if self.question.disk().is_some() && self.engine != EngineArg::Exact {
+            let why = "only the engine exact saves a search; choose it, or leave the folder out";
+            return Err(UsageError::no_effect("--disk", why).into());
+        }
+        let properties = self.question.properties(&world)?;
+        Ok((world, properties, self.options()))
+    }
+
     fn options(&self) -> Options {
         let engine = match self.engine {
             EngineArg::Exact => Engine::Exact,
@@ -239,6 +249,9 @@ pub fn print(
     }
     if let Some(reason) = report.cut_short {
         writeln!(out, "\n{}", text::wrap(&cut_short(report, reason), width))?;
+    }
+    for growth in &report.growth {
+        writeln!(out, "{}", text::wrap(&format!("It may have no end: {growth}."), width))?;
     }
     if let Some(trouble) = &report.trouble {
         writeln!(out, "{}", text::wrap(trouble, width))?;

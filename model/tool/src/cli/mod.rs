@@ -19,6 +19,7 @@ mod question;
 mod recoveries_arg;
 pub mod shown;
 mod signals;
+mod suite;
 pub mod table;
 pub mod text;
 mod timed_args;
@@ -103,6 +104,8 @@ enum Command {
     Tune(tune::TuneArgs),
     /// Compute what executions cost at most: messages, time-outs, elections, leaderships
     Bounds(bounds::BoundsArgs),
+    /// Run the checks of a file, and say which come out otherwise than it expects
+    Suite(suite::SuiteArgs),
     /// Browse a world's states, verdicts and counterexamples in a web page
     Explore(explore::ExploreArgs),
     /// Show the protocols; of one, its variants, rules and properties
@@ -289,6 +292,7 @@ fn run(tool: Tool, matches: &ArgMatches) -> anyhow::Result<Exit> {
         Command::Check(args) => check::run(tool, &args),
         Command::Tune(args) => tune::run(tool, &args),
         Command::Bounds(args) => bounds::run(tool, &args),
+        Command::Suite(args) => suite::run(tool, &args),
         Command::Explore(args) => explore::run(tool, &args),
         Command::List(args) => list::run(tool, &args),
         Command::Trace(args) => trace::run(tool, &args),

@@ -147,6 +147,10 @@ impl Bar {
     pub fn tell(&self, doing: &str, event: Event) {
         match event {
             Event::Progress(progress) => self.show(doing, progress),
+            Event::Grows { what } => {
+                let line = self.state().found(format!("no end so far: {what}"));
+                self.print(line.into_iter().collect());
+            }
             Event::Violated { property, steps } => {
                 let steps = steps.map(|steps| match steps {
                     1 => ", 1 step".to_owned(),

@@ -125,7 +125,7 @@ pub fn file_name(property: &str) -> String {
 }
 
 /// A word as a shell reads it.
-fn quoted(word: &str) -> String {
+pub(super) fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
     if word.chars().all(plain) { word.to_owned() } else { format!("'{word}'") }
 }

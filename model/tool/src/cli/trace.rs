@@ -1,8 +1,9 @@
 //! `trace`: print or draw a saved trace again.
 
 use super::{Exit, HOLDS, Tool, UsageError, explore, shown, text};
+use crate::explore::itf;
 use crate::report::ascii;
-use crate::report::{diagram, story, svg};
+use crate::report::{diagram, sequence, shiviz, story, svg};
 use anyhow::{Context, anyhow};
 use bellwether_engine::check::CertificateError;
 use bellwether_engine::trace::{Trace, TraceError};
@@ -58,6 +59,14 @@ enum Format {
     Html,
     /// The Explorer's address of its last state
     Link,
+    /// A sequence diagram in the language of Mermaid
+    Mermaid,
+    /// A sequence diagram in the language of PlantUML
+    Plantuml,
+    /// A log for ShiViz, with vector clocks
+    Shiviz,
+    /// Every state with all variables, as JSON in Apalache's Informal Trace Format
+    Itf,
 }
 
 const EXAMPLES: &str = "\
@@ -66,16 +75,17 @@ Examples:
   bellwether-model trace out/bully-at-most-one-leader.ndjson --show 'leader(1)'
   bellwether-model trace out/bully-at-most-one-leader.ndjson --format svg --output picture.svg
   bellwether-model trace out/bully-at-most-one-leader.ndjson --format html --output page.html
-  bellwether-model trace out/bully-at-most-one-leader.ndjson --format link";
+  bellwether-model trace out/bully-at-most-one-leader.ndjson --format link
+  bellwether-model trace out/bully-at-most-one-leader.ndjson --format mermaid";
 
 pub(super) fn run(tool: Tool, args: &TraceArgs) -> anyhow::Result<Exit> {
     if args.ascii && matches!(args.format, Format::Svg | Format::Html) {
         let why = "pictures and pages are drawn by a browser; leave it out";
         return Err(UsageError::no_effect("--ascii", why).into());
     }
-    let needed = matches!(args.format, Format::Html | Format::Link);
+    let needed = matches!(args.format, Format::Html | Format::Link | Format::Itf);
     if args.unchecked && needed {
-        let why = "pages and links show states, which only today's model knows; leave it out";
+        let why = "pages, links and itf show states, which only today's model knows; leave it out";
         return Err(UsageError::no_effect("--unchecked", why).into());
     }
     if !args.show.is_empty() {
@@ -114,8 +124,16 @@ pub(super) fn run(tool: Tool, args: &TraceArgs) -> anyhow::Result<Exit> {
         Format::Svg => svg::draw(&trace),
         Format::Html => walk().html(),
         Format::Link => explore::link(&walk().places, explore::ADDRESS),
+        Format::Mermaid => sequence::mermaid(&trace),
+        Format::Plantuml => sequence::plantuml(&trace),
+        Format::Shiviz => shiviz::log(&trace),
+        Format::Itf => states(tool, &trace)?,
     };
-    let text = if args.ascii { ascii::text(&text) } else { text };
+    let text = match (args.ascii, args.format) {
+        (false, _) => text,
+        (true, Format::Itf) => ascii::json(&text),
+        (true, _) => ascii::text(&text),
+    };
     let text = text.trim_end();
     let exit = Exit::with(HOLDS);
     Ok(match &args.output {
@@ -126,6 +144,13 @@ pub(super) fn run(tool: Tool, args: &TraceArgs) -> anyhow::Result<Exit> {
     })
 }
 
+/// Every state, in the format of Apalache.
+fn states(tool: Tool, trace: &Trace) -> anyhow::Result<String> {
+    let world = trace.world_of(tool.registry.find(&trace.header.protocol)?)?;
+    let states = itf(&world, trace, &trace.actions(&world)?);
+    Ok(serde_json::to_string_pretty(&states)?)
+}
+
 impl TraceArgs {
     /// Whether there is a place for what is to be shown.
     fn can_show(&self) -> Result<(), UsageError> {
@@ -134,7 +159,7 @@ impl TraceArgs {
             return Err(UsageError::no_effect("--show", why));
         }
         if !matches!(self.format, Format::Text | Format::Story | Format::Diagram) {
-            let why = "a picture, a page or a link has no place for it; leave it out";
+            let why = "what other programs draw or read has no place for it; leave it out";
             return Err(UsageError::no_effect("--show", why));
         }
         Ok(())

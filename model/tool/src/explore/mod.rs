@@ -2,10 +2,12 @@
 //! next, and the diagram; as JSON for the page of the Explorer, and as one HTML file that needs no
 //! server. So is a whole world, if it is small.
 
+mod itf;
 mod moment;
 mod shared;
 mod whole;
 
+pub use itf::itf;
 pub use moment::moments;
 pub use moment::{Answer, Message, Moment, Next, Process, Timer};
 pub use whole::{TooMany, Whole};

@@ -208,6 +208,6 @@ fn next(action: &Action) -> Next {
 }
 
 /// What a process knows and stores always has a JSON form.
-fn value(of: &impl Serialize) -> Value {
+pub(super) fn value(of: &impl Serialize) -> Value {
     serde_json::to_value(of).unwrap_or(Value::Null)
 }

@@ -1,5 +1,6 @@
 //! Counterexamples for people: a numbered [story], a [sequence diagram in text](diagram), and
-//! [one in SVG](svg).
+//! [one in SVG](svg); and for programs that draw: [sequence diagrams](sequence) of two languages,
+//! and a [log for ShiViz](shiviz).
 //!
 //! Everything here is drawn from a [`Trace`] alone, so a new protocol needs nothing here. A saved
 //! trace reads the same as a fresh one, but for what the model
@@ -15,6 +16,8 @@ mod cast;
 pub mod diagram;
 mod fold;
 mod layout;
+pub mod sequence;
+pub mod shiviz;
 pub mod story;
 pub mod svg;
 mod words;

@@ -68,18 +68,24 @@ fn end(layout: &Layout<'_>, out: &mut String) {
     if !flying.is_empty() {
         let _ = writeln!(out, "Still in flight: {}.", flying.join("; "));
     }
-    if let Some(shows) = &layout.trace.header.shows {
-        let (name, formula) = (words::clean(&shows.property), words::clean(&shows.formula));
-        let verb = match shows.kind {
-            Kind::Reachability => "is an example of",
-            Kind::Safety | Kind::Liveness => "violates",
-        };
-        let _ = writeln!(out, "This {verb} {name}: {formula}");
+    if let Some(shows) = shows(layout) {
+        let _ = writeln!(out, "{shows}");
     }
 }
 
+/// What the execution shows, if it shows something.
+pub(super) fn shows(layout: &Layout<'_>) -> Option<String> {
+    let shows = layout.trace.header.shows.as_ref()?;
+    let (name, formula) = (words::clean(&shows.property), words::clean(&shows.formula));
+    let verb = match shows.kind {
+        Kind::Reachability => "is an example of",
+        Kind::Safety | Kind::Liveness => "violates",
+    };
+    Some(format!("This {verb} {name}: {formula}"))
+}
+
 /// What is in flight at the end, what one process sent together.
-fn flying(layout: &Layout<'_>) -> Vec<String> {
+pub(super) fn flying(layout: &Layout<'_>) -> Vec<String> {
     let mut groups: Vec<(&Arrow<'_>, Vec<u8>)> = Vec::new();
     for arrow in layout.in_flight() {
         let alike = |known: &Arrow<'_>| known.label == arrow.label && known.from() == arrow.from();
@@ -122,7 +128,7 @@ fn processes(of: &BTreeMap<u8, &Lifeline>) -> String {
 }
 
 /// One step in a sentence or two.
-fn step(layout: &Layout<'_>, row: &Row<'_>) -> String {
+pub(super) fn step(layout: &Layout<'_>, row: &Row<'_>) -> String {
     let arrow = row.arrow.map(|at| &layout.arrows[at]);
     let mut out = event(row, arrow);
     let who = row.step.node.map(Id::number);
@@ -155,7 +161,7 @@ fn step(layout: &Layout<'_>, row: &Row<'_>) -> String {
 }
 
 /// What happened, without what followed from it.
-fn event(row: &Row<'_>, arrow: Option<&Arrow<'_>>) -> String {
+pub(super) fn event(row: &Row<'_>, arrow: Option<&Arrow<'_>>) -> String {
     let who = row.step.node.map_or_else(|| "a process".to_owned(), |id| id.to_string());
     match (&row.step.event, arrow) {
         (Event::Deliver(_), Some(arrow)) => arrival(arrow),

@@ -5,7 +5,7 @@
 //! is asked of the processes if the other has. The executions that are shown are those of the whole
 //! world, found as without the reduction.
 
-use super::{CheckError, Findings, Missing, PropertyQuery, exact, search, verdict};
+use super::{CheckError, Findings, Missing, PropertyQuery, exact, growth, search, verdict};
 use crate::check::{Counterexample, Decision, Engine, Event, Options, Phase, Progress};
 use crate::check::{Reason, Reduction, Verdict};
 use crate::property::Kind;
@@ -35,7 +35,7 @@ pub(super) fn without_dead_messages(
     // How many steps a violation takes is told when its execution is known.
     let mut progress = |event| match event {
         Event::Violated { .. } => {}
-        event @ Event::Progress(_) => on_event(event),
+        event @ (Event::Progress(_) | Event::Grows { .. }) => on_event(event),
     };
     let identity = || serde_json::Value::Null;
     let (found, space) = search(
@@ -68,6 +68,7 @@ pub(super) fn without_dead_messages(
         trouble: None,
         simulation: None,
         resumed_after: None,
+        growth: growth(&found, &space),
         bounds_met: space.bounds_met(),
         decisions,
     })

@@ -4,7 +4,7 @@ use super::tables::{
     BEYOND, Global, Globals, Held, Link, Next, Numbered, Own, Process, Sent, Step, UNKNOWN, column,
     number,
 };
-use super::{Factors, Layout, Packed, fault};
+use super::{Factors, Layout, Observed, Packed, fault};
 use crate::machine::Effect;
 use crate::protocol::{Envelope, Id};
 use crate::space::{OUTSIDE_WORD, Space, Unlearned};
@@ -38,6 +38,7 @@ impl Packed {
             globals: Globals::default(),
             actions: Mutex::default(),
             exceeded: Exceeded::default(),
+            observed: Observed::default(),
         };
         for link in 0..packed.links.len() {
             packed.content(link, &[]);

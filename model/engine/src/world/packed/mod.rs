@@ -16,6 +16,7 @@
 mod digest;
 mod expand;
 mod fault;
+mod growth;
 mod layout;
 mod learn;
 mod tables;
@@ -27,8 +28,11 @@ use crate::machine::Message;
 use crate::protocol::{Id, Ids};
 use crate::space::{ActionId, Answers, Fairness, Last, NO_LAST, OUTSIDE_WORD, STUTTERS};
 use crate::space::{Scratch, Space, Unlearned};
+use crate::words::kept;
 use digest::Factors;
 use expand::{Expansion, WIDEST};
+use growth::Observed;
+pub use growth::{Growing, Growth};
 use layout::{Field, Layout};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tables::{Global, Globals, Link, Numbered, Process, number};
@@ -52,6 +56,8 @@ pub struct Packed {
     actions: Mutex<Numbered<(Action, Fairness)>>,
     /// The bounds that steps were found to exceed.
     exceeded: Exceeded,
+    /// What was seen of the levels of the search.
+    observed: Observed,
 }
 
 /// A state taken apart.
@@ -187,6 +193,14 @@ impl Space for Packed {
         self.exceeded.record_bits(bounds);
     }
 
+    fn observe(&mut self, level: usize, states: &[u64], width: usize) -> Option<&'static str> {
+        let states = states.chunks(width).map(|words| self.decode(words)).collect();
+        self.observed.note(level, states);
+        let growth = if self.observed.is_due() { self.growth() } else { Vec::new() };
+        let told: Vec<String> = growth.iter().map(ToString::to_string).collect();
+        (!told.is_empty()).then(|| kept(told.join("; ")))
+    }
+
     fn interruptible(&self, action: ActionId) -> bool {
         match self.action(action) {
             Action::Expire { .. } => true,
@@ -212,6 +226,11 @@ impl Packed {
     /// The bounds that steps of the expanded states exceed, in words: what there may be at most.
     pub(crate) fn bounds_met(&self) -> Vec<String> {
         self.world.bounds_met(&self.exceeded)
+    }
+
+    /// What grew from level to level of the search, as far as it has come.
+    pub(crate) fn growth(&self) -> Vec<Growth> {
+        self.observed.growth(&self.world)
     }
 
     /// Returns the state that `words` stand for.

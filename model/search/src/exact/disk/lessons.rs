@@ -173,4 +173,8 @@ impl Space for Logged<'_> {
     fn leave_bounds(&self, bounds: u32) {
         self.space.leave_bounds(bounds);
     }
+
+    fn observe(&mut self, level: usize, states: &[u64], width: usize) -> Option<&'static str> {
+        self.space.observe(level, states, width)
+    }
 }

@@ -1,0 +1,264 @@
+//! A case of a suite: the flags of `check`, read and decided as `check` does it, and whether what
+//! was found is what the file expects.
+
+use super::file::{Count, Expected, Mistake, Place, Written};
+use super::wanted::{found, steps};
+use crate::cli::check::CheckArgs;
+use crate::cli::{Tool, complaint, shown, with_durations};
+use bellwether_engine::check::{self, Engine, Event, Options, Reason, Report};
+use bellwether_engine::property::Property;
+use bellwether_engine::world::World;
+use clap::{Args, Command, FromArgMatches};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The command line of `check`, as every program has it that does not search in its own way.
+pub(super) fn check_command(tool: Tool) -> Command {
+    let check = CheckArgs::augment_args(Command::new("check"));
+    let check = match tool.registry.names()[..] {
+        [only] => check.mut_arg("protocol", |arg| arg.default_value(only).required(false)),
+        _ => check,
+    };
+    with_durations(Command::new(tool.name).subcommand(check), tool.registry)
+}
+
+/// A case that can be run.
+pub(super) struct Case {
+    pub(super) name: String,
+    /// The command that decides the same.
+    pub(super) command: String,
+    world: Arc<World>,
+    properties: Vec<Property>,
+    options: Options,
+    expected: Vec<Expected>,
+    states: Option<Count>,
+    transitions: Option<Count>,
+}
+
+impl Case {
+    /// Returns the case that is written, if `check` takes its words.
+    pub(super) fn of(tool: Tool, command: &Command, written: Written) -> Result<Case, Mistake> {
+        let asked = written.expected.iter().map(|one| {
+            let word = format!("--property={}", one.property);
+            (word, one.place.clone())
+        });
+        let words: Vec<(String, Place)> = written.words.iter().cloned().chain(asked).collect();
+        let wrong = |problem: String| Mistake::new(written.place_of(&problem), problem);
+        let called = tool.called();
+        let typed = words.iter().map(|(word, _)| word.as_str());
+        let typed: Vec<&str> = [tool.name, "check"].into_iter().chain(typed).collect();
+        let flags = command.clone().try_get_matches_from(&typed).and_then(|matches| {
+            let (_, flags) = matches.subcommand().unwrap_or(("", &matches));
+            CheckArgs::from_arg_matches(flags)
+        });
+        let flags = flags.map_err(|error| {
+            let told = complaint::complaint((command, called.as_str()), &typed, &error);
+            wrong(told.unwrap_or_else(|| error.to_string().trim_end().to_owned()))
+        })?;
+        let asked = flags.asked(tool).map_err(|error| wrong(format!("{error:#}")))?;
+        let (world, properties, options) = asked;
+        let mut counts = [&written.states, &written.transitions].into_iter().flatten();
+        if options.engine == Engine::Simulation
+            && let Some(count) = counts.next()
+        {
+            let problem = "random walks count neither states nor transitions; leave it out";
+            return Err(Mistake::new(count.place.clone(), problem));
+        }
+        let usual = line(&written.words);
+        let command = format!("{called} check {}", line(&words));
+        let Written { name, expected, states, transitions, .. } = written;
+        Ok(Case {
+            name: name.unwrap_or(usual),
+            command,
+            world,
+            properties,
+            options,
+            expected,
+            states,
+            transitions,
+        })
+    }
+
+    /// Decides the case.
+    pub(super) fn run(&self, on_event: &mut (dyn FnMut(Event) + Send)) -> Ran {
+        match check::check(&self.world, &self.properties, &self.options, on_event) {
+            Ok(report) => self.compare(&report),
+            Err(error) => {
+                let failed = Some(format!("{:#}", anyhow::Error::from(error)));
+                Ran { failed, ..Ran::default() }
+            }
+        }
+    }
+
+    /// What is found otherwise than expected, and what is not decided.
+    fn compare(&self, report: &Report) -> Ran {
+        let mut ran = Ran { elapsed: report.elapsed, ..Ran::default() };
+        // Properties are decided in the order in which they are asked.
+        for (expected, decision) in self.expected.iter().zip(&report.decisions) {
+            let Expected { property, wanted, .. } = expected;
+            let found = found(report, decision);
+            match wanted.agrees(decision) {
+                Some(true) => {}
+                Some(false) => {
+                    ran.differs.push(format!("{property}: expected {wanted}, found {found}"));
+                }
+                None => ran.undecided.push(format!("{property}: {found}")),
+            }
+            let (wanted, steps) = (wanted.to_string(), steps(decision));
+            ran.properties.push(Found { property: property.clone(), wanted, found, steps });
+        }
+        let counts = report.counts;
+        // The initial state is counted as generated, and no transition leads to it.
+        let transitions = counts.generated.saturating_sub(1);
+        (ran.states, ran.transitions) = (Some(counts.distinct), Some(transitions));
+        let is_whole = matches!(report.cut_short, None | Some(Reason::FirstViolation));
+        for (what, expected, found) in [
+            ("states", &self.states, counts.distinct),
+            ("transitions", &self.transitions, transitions),
+        ] {
+            let Some(Count { number, .. }) = expected else { continue };
+            if !is_whole {
+                let why = report.cut_short.map(|reason| reason.to_string()).unwrap_or_default();
+                ran.undecided.push(format!("{what}: unknown: {why}"));
+            } else if *number != found {
+                ran.differs.push(format!("{what}: expected {number}, found {found}"));
+            }
+        }
+        ran
+    }
+}
+
+impl Written {
+    /// Where the flag, the property or the value stands of which a message speaks; else the case.
+    fn place_of(&self, problem: &str) -> Place {
+        let by = |is_told: &dyn Fn(&str) -> bool| {
+            let told = self.words.iter().find(|(word, _)| is_told(word));
+            told.map(|(_, place)| place)
+        };
+        let flag = |word: &str| {
+            let flag = word.split('=').next().unwrap_or_default();
+            flag.starts_with("--") && names(problem, flag)
+        };
+        let value = |word: &str| {
+            let values = word.split('=').filter(|part| !part.starts_with("--"));
+            values.map(|value| format!("'{value}'")).any(|value| names(problem, &value))
+        };
+        let property = || {
+            let named = |one: &&Expected| names(problem, &format!("'{}'", one.property));
+            self.expected.iter().find(named).map(|one| &one.place)
+        };
+        by(&flag).or_else(property).or_else(|| by(&value)).unwrap_or(&self.place).clone()
+    }
+}
+
+/// Whether a message has this name in it, and not as a part of another.
+fn names(problem: &str, name: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || c == '-' || c == '_';
+    problem.match_indices(name).any(|(at, _)| !problem[at + name.len()..].starts_with(is_part))
+}
+
+/// A word of a command as it is typed.
+fn typed(word: &str) -> String {
+    match word.split_once('=') {
+        Some((flag, value)) if flag.starts_with("--") => {
+            format!("{flag} {}", shown::quoted(value))
+        }
+        _ => shown::quoted(word),
+    }
+}
+
+/// The words of a command as they are typed.
+fn line(words: &[(String, Place)]) -> String {
+    words.iter().map(|(word, _)| typed(word)).collect::<Vec<_>>().join(" ")
+}
+
+/// What came of a case.
+#[derive(Debug, Default)]
+pub(super) struct Ran {
+    /// What is found otherwise than expected.
+    pub(super) differs: Vec<String>,
+    /// What is not decided, and why.
+    pub(super) undecided: Vec<String>,
+    /// Why it could not be run, if it could not.
+    pub(super) failed: Option<String>,
+    /// What was found of each property.
+    pub(super) properties: Vec<Found>,
+    pub(super) states: Option<u64>,
+    pub(super) transitions: Option<u64>,
+    pub(super) elapsed: Duration,
+}
+
+/// What was found of a property.
+#[derive(Debug, serde::Serialize)]
+pub(super) struct Found {
+    #[serde(rename = "name")]
+    property: String,
+    #[serde(rename = "expected")]
+    wanted: String,
+    found: String,
+    steps: Option<usize>,
+}
+
+/// How a case ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    AsExpected,
+    Differs,
+    Failed,
+    Unknown,
+    /// It was stopped before this case.
+    NotRun,
+}
+
+impl End {
+    /// The word for it in JSON.
+    pub(super) fn key(self) -> &'static str {
+        match self {
+            End::AsExpected => "as-expected",
+            End::Differs => "differs",
+            End::Failed => "error",
+            End::Unknown => "unknown",
+            End::NotRun => "not-run",
+        }
+    }
+
+    /// The words for it.
+    pub(super) fn words(self) -> &'static str {
+        match self {
+            End::AsExpected => "as expected",
+            End::Differs => "differs",
+            End::Failed => "error",
+            End::Unknown => "unknown",
+            End::NotRun => "not run",
+        }
+    }
+}
+
+/// A case that was run, or was not because the suite was stopped.
+pub(super) struct Done<'c> {
+    pub(super) case: &'c Case,
+    pub(super) ran: Option<Ran>,
+}
+
+impl Done<'_> {
+    pub(super) fn end(&self) -> End {
+        match &self.ran {
+            None => End::NotRun,
+            Some(ran) if !ran.differs.is_empty() => End::Differs,
+            Some(ran) if ran.failed.is_some() => End::Failed,
+            Some(ran) if !ran.undecided.is_empty() => End::Unknown,
+            Some(_) => End::AsExpected,
+        }
+    }
+
+    /// What is wrong, or not known: nothing if all is as expected.
+    pub(super) fn problems(&self) -> String {
+        let Some(ran) = &self.ran else { return String::new() };
+        let all = ran.differs.iter().chain(&ran.failed).chain(&ran.undecided);
+        all.map(String::as_str).collect::<Vec<_>>().join("; ")
+    }
+
+    pub(super) fn seconds(&self) -> f64 {
+        self.ran.as_ref().map_or(0.0, |ran| ran.elapsed.as_secs_f64())
+    }
+}
