@@ -24,23 +24,23 @@ impl World {
     /// none where [they are accurate](World::time_outs_are_accurate).
     #[must_use]
     pub fn too_early(&self, state: &State) -> Vec<TooEarly> {
-        let is_early = |&of: &(Id, Timer)| !self.may_expire(state, of);
+        let is_early = |&of: &(Id, Timer)| !self.is_rightly_due(state, of);
         self.due_at(state, true).filter(is_early).map(|of| self.why(state, of)).collect()
     }
 
-    fn may_expire(&self, state: &State, (id, timer): (Id, Timer)) -> bool {
+    fn is_rightly_due(&self, state: &State, (id, timer): (Id, Timer)) -> bool {
         self.machine.may_time_out(&self.view(state), id, timer)
     }
 
     fn why(&self, state: &State, (id, timer): (Id, Timer)) -> TooEarly {
         let silent = without(state, state.in_flight());
         let mut messages = Vec::new();
-        if self.may_expire(&silent, (id, timer)) {
+        if self.is_rightly_due(&silent, (id, timer)) {
             messages = self.least(state, (id, timer));
         }
         let decides = |&other: &Id| {
             let down = silent.without(other, &*self.machine);
-            self.may_expire(&down, (id, timer))
+            self.is_rightly_due(&down, (id, timer))
         };
         let others = state.ids().filter(|&other| other != id && state.up(other));
         let senders = others.filter(|other| messages.is_empty() && decides(other)).collect();
@@ -53,7 +53,7 @@ impl World {
         least.dedup();
         for envelope in least.clone() {
             let fewer: Vec<Envelope> = least.iter().copied().filter(|e| *e != envelope).collect();
-            if self.may_expire(&without(state, &fewer), of) {
+            if self.is_rightly_due(&without(state, &fewer), of) {
                 least = fewer;
             }
         }

@@ -57,9 +57,9 @@ impl Case {
         })?;
         let asked = flags.asked(tool).map_err(|error| wrong(format!("{error:#}")))?;
         let (world, properties, options) = asked;
-        let mut counts = [&written.states, &written.transitions].into_iter().flatten();
+        let count = written.states.as_ref().or(written.transitions.as_ref());
         if options.engine == Engine::Simulation
-            && let Some(count) = counts.next()
+            && let Some(count) = count
         {
             let problem = "random walks count neither states nor transitions; leave it out";
             return Err(Mistake::new(count.place.clone(), problem));
