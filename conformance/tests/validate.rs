@@ -16,6 +16,7 @@ use std::io::Cursor;
 
 mod edits;
 mod files;
+mod follow;
 mod group;
 mod smaller;
 

@@ -30,6 +30,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 pub(super) type Doubt = &'static str;
 
 const DROPPED: Doubt = "steps after lines that were dropped";
+const DIFFERS: Doubt = "steps after a difference";
 const ASKED: Doubt = "steps after a request that the specification does not know";
 const TOO_LARGE: Doubt = "steps after numbers that the specification has no room for";
 const MORE_TIMERS: Doubt = "steps with more timers than the specification tells apart";
@@ -142,12 +143,22 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Judge<'a, M, V> {
         self.booted = true;
     }
 
+    /// The node has done what the specification does not allow, so it is not judged until it starts
+    /// again. If this was so before, that is why.
+    pub(super) fn differ(&mut self) -> Option<Doubt> {
+        let before = self.doubt.filter(|&doubt| doubt == DIFFERS);
+        self.drop_lines();
+        self.doubt = Some(DIFFERS);
+        before
+    }
+
     /// Something was done for the node; the time is that of its own clock.
     pub(super) fn did(&mut self, deed: &Deed, at: Option<u64>) -> Judged {
         let Told { leads, epoch, until } = self.told;
         let wrong = |words: String| Difference::unexpected(self.id, "deed", words);
         // What dropped lines would have said is not known.
         if self.doubt != Some(DROPPED)
+            && self.doubt != Some(DIFFERS)
             && let Deed::Told { leads: true, epoch: told } = *deed
             && leads
         {

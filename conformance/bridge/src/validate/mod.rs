@@ -20,6 +20,7 @@
 //! A loss is what was sent and never arrives; a crash is another start. Times decide nothing but
 //! whether a lease was over, each by the clock of one node. What cannot be judged is counted.
 
+mod growing;
 mod judge;
 mod kept;
 mod letters;
@@ -44,6 +45,7 @@ use lines::Lines;
 use run::Run;
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::task::Poll;
 use words::{OfModel, OfProgram};
 
 /// What logs may show of the network, and whether they are whole.
@@ -64,6 +66,8 @@ pub struct Outcome {
     pub summary: Summary,
     /// The first step that the specification does not allow, if there is one.
     pub rejection: Option<Box<Divergence>>,
+    /// The number of such steps that were told.
+    pub differences: u64,
     /// The places at which logs cannot be read. What comes before them is judged.
     pub malformed: Vec<Malformed>,
 }
@@ -105,7 +109,37 @@ impl Summary {
     }
 }
 
-/// Judges the logs of the nodes of one run, one for each node, in any order.
+/// What is done while logs are judged that grow.
+pub trait Watch {
+    /// A step is one that the specification does not allow. Whether the steps of other nodes are
+    /// judged on, and those of this one from its next start on.
+    fn differs(&mut self, divergence: &Divergence) -> bool;
+
+    /// A log cannot be read from here on. The others are.
+    fn malformed(&mut self, malformed: &Malformed);
+
+    /// So much was judged up to now. If nothing more has come yet, this waits for a moment. Whether
+    /// to go on.
+    fn goes_on(&mut self, judged: &Summary, waits: bool) -> bool;
+}
+
+/// Logs that are all there.
+struct Whole;
+
+impl Watch for Whole {
+    fn differs(&mut self, _: &Divergence) -> bool {
+        false
+    }
+
+    fn malformed(&mut self, _: &Malformed) {}
+
+    fn goes_on(&mut self, _: &Summary, waits: bool) -> bool {
+        !waits
+    }
+}
+
+/// Judges the logs of the nodes of one run, one for each node, in any order. It ends at the first
+/// step that the specification does not allow.
 ///
 /// # Errors
 /// If the logs are not of one group that the mapping's program has, or judge nothing.
@@ -114,12 +148,23 @@ pub fn validate<M: Mapping>(
     logs: Vec<Log>,
     options: Options,
 ) -> Result<Outcome, Error> {
+    follow(mapping, logs, options, &mut Whole)
+}
+
+/// The same of logs that grow meanwhile. It begins when each of them has its first line, and goes
+/// on until `watch` says that it ends, or no log can go on.
+///
+/// # Errors
+/// As [`validate`].
+pub fn follow<M: Mapping>(
+    mapping: &M,
+    logs: Vec<Log>,
+    options: Options,
+    watch: &mut dyn Watch,
+) -> Result<Outcome, Error> {
     let mut begun = Vec::new();
     for log in logs {
-        let mut lines = Lines::new(log);
-        let start = lines.start().map_err(Error::Log)?;
-        of_protocol::<M>(&start).map_err(|why| Error::Log(lines.wrong(why)))?;
-        begun.push((lines, start));
+        begun.push(begin::<M>(log, watch)?);
     }
     begun.sort_by_key(|(_, start)| start.node);
     let Some((_, first)) = begun.first() else { return Err(Error::NoLogs) };
@@ -139,8 +184,8 @@ pub fn validate<M: Mapping>(
     let nodes = members.len().saturating_sub(M::Spec::OPTIONS.services.count);
     let group = Group::new(mapping, nodes)?;
     let outcome = match vocabulary.as_deref() {
-        None | Some("program") => Run::<M, OfProgram>::new(&group, begun, options).run(),
-        Some("model") => Run::<M, OfModel>::new(&group, begun, options).run(),
+        None | Some("program") => Run::<M, OfProgram>::new(&group, begun, options).run(watch),
+        Some("model") => Run::<M, OfModel>::new(&group, begun, options).run(watch),
         Some(other) => {
             let why = format!("there is no vocabulary '{other}'; there are: program, model");
             let lines = begun.first().map(|(lines, _)| lines.wrong(why));
@@ -152,6 +197,20 @@ pub fn validate<M: Mapping>(
         return Err(Error::NothingJudged);
     }
     Ok(outcome)
+}
+
+/// The log after its first line, as soon as that is there.
+fn begin<M: Mapping>(log: Log, watch: &mut dyn Watch) -> Result<(Lines, Start), Error> {
+    let mut lines = Lines::new(log);
+    let start = loop {
+        match lines.start().map_err(Error::Log)? {
+            Poll::Ready(start) => break start,
+            Poll::Pending if watch.goes_on(&Summary::default(), true) => {}
+            Poll::Pending => return Err(Error::NothingJudged),
+        }
+    };
+    of_protocol::<M>(&start).map_err(|why| Error::Log(lines.wrong(why)))?;
+    Ok((lines, start))
 }
 
 /// Whether a log is of this protocol, and of a group that worlds have.

@@ -1,6 +1,7 @@
 //! All logs of a run, read side by side.
 
 mod blocked;
+mod reading;
 mod report;
 
 use super::judge::{Differs, Judge};
@@ -8,7 +9,7 @@ use super::letters::{Letter, Letters, Origin};
 use super::lines::Lines;
 use super::recent::{Face, Recents, What, node};
 use super::words::Vocabulary;
-use super::{Options, Outcome, Summary, same_group};
+use super::{Options, Summary, same_group};
 use crate::divergence::{Difference, Divergence};
 use crate::error::Malformed;
 use crate::mapping::{Mapping, process_id};
@@ -18,9 +19,8 @@ use bellwether_core::trace::{Deed, Entry, Happened, Line, Out, Received, Start, 
 use bellwether_engine::protocol::{Id, Protocol as Specification};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
+use std::task::Poll;
 
-/// How many lines of a log are judged before the next log has its turn.
-const BATCH: usize = 64;
 /// Of how many epochs the leaders are kept.
 const MOST_EPOCHS: usize = 1 << 16;
 
@@ -59,6 +59,9 @@ pub(super) struct Run<'a, M: Mapping, V: Vocabulary<M>> {
     /// The message that arrives in this step: its sender, its number, and where it was sent.
     arrived: Option<(usize, u64, u64)>,
     malformed: Vec<Malformed>,
+    /// The first difference, and how many there are.
+    rejection: Option<Box<Divergence>>,
+    differences: u64,
     summary: Summary,
 }
 
@@ -101,58 +104,18 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Run<'a, M, V> {
                 remembered: FxHashMap::default(),
             });
         }
-        let recents = Recents::new(group.size);
-        let (leaders, malformed) = (BTreeMap::new(), Vec::new());
-        let arrived = None;
-        Run { group, sources, letters, leaders, recents, arrived, malformed, summary }
-    }
-
-    /// Reads and judges all.
-    pub(super) fn run(mut self) -> Outcome {
-        let rejection = self.read();
-        let Run { mut summary, letters, sources, malformed, .. } = self;
-        summary.lost = letters.lost;
-        for source in &sources {
-            summary.torn += source.lines.torn;
-            summary.deeds |= source.judge.kept.tells;
-            if source.judge.unwritten > 0 {
-                let what = "starts with a state that was not written to the log before a crash";
-                *summary.not_judged.entry(what).or_default() += source.judge.unwritten;
-            }
+        Run {
+            group,
+            sources,
+            letters,
+            leaders: BTreeMap::new(),
+            recents: Recents::new(group.size),
+            arrived: None,
+            malformed: Vec::new(),
+            rejection: None,
+            differences: 0,
+            summary,
         }
-        Outcome { summary, rejection, malformed }
-    }
-
-    fn read(&mut self) -> Option<Box<Divergence>> {
-        loop {
-            let (mut moved, mut left) = (false, false);
-            for at in 0..self.sources.len() {
-                for _ in 0..BATCH {
-                    match self.advance(at) {
-                        Ok(true) => moved = true,
-                        Ok(false) => break,
-                        Err(Stop::Rejected(rejection)) => return Some(rejection),
-                        Err(Stop::Malformed(malformed)) => {
-                            self.malformed.push(malformed);
-                            self.close(at);
-                            moved = true;
-                            break;
-                        }
-                    }
-                }
-                left |= !self.sources[at].done;
-            }
-            match (left, moved) {
-                (false, _) => return None,
-                (true, true) => {}
-                (true, false) => return self.blocked(),
-            }
-        }
-    }
-
-    fn close(&mut self, at: usize) {
-        self.sources[at].done = true;
-        self.letters.close(self.sources[at].at);
     }
 
     /// Judges the next line of a log, unless it must wait; whether there was one.
@@ -163,11 +126,12 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Run<'a, M, V> {
         let line = match self.sources[at].next.take() {
             Some(line) => line,
             None => match self.sources[at].lines.read().map_err(Stop::Malformed)? {
-                Some(line) => line,
-                None => {
+                Poll::Ready(Some(line)) => line,
+                Poll::Ready(None) => {
                     self.close(at);
                     return Ok(true);
                 }
+                Poll::Pending => return Ok(false),
             },
         };
         if let Entry::Step(step) = &line.entry
