@@ -18,6 +18,7 @@ mod edits;
 mod files;
 mod follow;
 mod group;
+mod lists;
 mod smaller;
 
 /// So that every line counts.

@@ -252,6 +252,7 @@ fn start<C: Runnable>(config: &Config<C>, hello: &Hello) -> Start {
         node: hello.node,
         incarnation: hello.incarnation,
         members: config.addresses().map(|(id, _)| id).collect(),
+        config_epoch: Some(config.config_epoch()),
         settings: Some(settings.collect()),
         vocabulary: None,
     }

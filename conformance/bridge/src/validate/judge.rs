@@ -30,6 +30,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 pub(super) type Doubt = &'static str;
 
 const DROPPED: Doubt = "steps after lines that were dropped";
+const LISTS: Doubt = "steps of nodes whose list of members is not known to be in force";
 const DIFFERS: Doubt = "steps after a difference";
 const ASKED: Doubt = "steps after a request that the specification does not know";
 const TOO_LARGE: Doubt = "steps after numbers that the specification has no room for";
@@ -77,7 +78,9 @@ pub(super) struct Judge<'a, M: Mapping, V: Vocabulary<M>> {
     pub(super) doubt: Option<Doubt>,
     numbers: Numbers,
     pub(super) kept: Kept<V::Durable>,
-    names: FxHashMap<String, Option<SpecTimer<M>>>,
+    timers: FxHashMap<String, Option<SpecTimer<M>>>,
+    /// The number of its list of members, if that is known.
+    config_epoch: Option<u64>,
     /// What may be on its stable storage, the default in front.
     stables: Vec<Stable<M>>,
     incarnations: u64,
@@ -118,7 +121,8 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Judge<'a, M, V> {
             doubt: None,
             numbers: Numbers::new::<M>(),
             kept: Kept::new(None),
-            names: FxHashMap::default(),
+            timers: FxHashMap::default(),
+            config_epoch: None,
             stables: vec![Stable::<M>::default()],
             incarnations: 0,
             booted: false,
@@ -199,7 +203,7 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Judge<'a, M, V> {
         };
         (self.view.role, self.view.leader) = (step.after.role, step.after.leader);
         self.note(before, step);
-        if self.doubt == Some(MORE_TIMERS) && before == Role::Leader {
+        if self.may_resume(before, &step.after) {
             self.resume(&step.after);
         }
         judged
@@ -339,17 +343,17 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Judge<'a, M, V> {
 
     /// The specification's timer that was met with this name.
     pub(super) fn named(&self, name: &str) -> Option<SpecTimer<M>> {
-        self.names.get(name).copied().flatten()
+        self.timers.get(name).copied().flatten()
     }
 
     /// The specification's timer with this name in a log.
     fn timer(&mut self, name: &str) -> Option<SpecTimer<M>> {
-        if let Some(known) = self.names.get(name) {
+        if let Some(known) = self.timers.get(name) {
             return *known;
         }
         let timer = V::timer(self.group.mapping, name);
-        if self.names.len() < 1 << 8 {
-            self.names.insert(name.to_owned(), timer);
+        if self.timers.len() < 1 << 8 {
+            self.timers.insert(name.to_owned(), timer);
         }
         timer
     }

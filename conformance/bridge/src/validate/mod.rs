@@ -25,6 +25,7 @@ mod judge;
 mod kept;
 mod letters;
 mod lines;
+mod names;
 mod numbers;
 mod recent;
 mod run;
@@ -42,6 +43,7 @@ use bellwether_core::protocol::NodeId;
 use bellwether_core::trace::{FORMAT, Start};
 use bellwether_engine::protocol::{MAX_SEARCHED, Protocol as Specification};
 use lines::Lines;
+use names::are_plain;
 use run::Run;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -168,24 +170,25 @@ pub fn follow<M: Mapping>(
     }
     begun.sort_by_key(|(_, start)| start.node);
     let Some((_, first)) = begun.first() else { return Err(Error::NoLogs) };
-    let (members, vocabulary) = (first.members.clone(), first.vocabulary.clone());
+    let vocabulary = first.vocabulary.clone();
     for pair in begun.windows(2) {
         let [(_, one), (lines, other)] = pair else { continue };
         if one.node == other.node {
             let why = format!("another log is of node {} as well; give one of each", one.node);
             return Err(Error::Log(lines.wrong(why)));
         }
-        same_group(&members, other).map_err(|why| Error::Log(lines.wrong(why)))?;
+        same_cluster(one, other).map_err(|why| Error::Log(lines.wrong(why)))?;
         if other.vocabulary != vocabulary {
             let why = "the logs do not have one vocabulary";
             return Err(Error::Log(lines.wrong(why)));
         }
     }
-    let nodes = members.len().saturating_sub(M::Spec::OPTIONS.services.count);
-    let group = Group::new(mapping, nodes)?;
+    let groups = groups(mapping, &begun)?;
     let outcome = match vocabulary.as_deref() {
-        None | Some("program") => Run::<M, OfProgram>::new(&group, begun, options).run(watch),
-        Some("model") => Run::<M, OfModel>::new(&group, begun, options).run(watch),
+        None | Some("program") => {
+            Run::<M, OfProgram>::new(mapping, &groups, begun, options).run(watch)
+        }
+        Some("model") => Run::<M, OfModel>::new(mapping, &groups, begun, options).run(watch),
         Some(other) => {
             let why = format!("there is no vocabulary '{other}'; there are: program, model");
             let lines = begun.first().map(|(lines, _)| lines.wrong(why));
@@ -197,6 +200,23 @@ pub fn follow<M: Mapping>(
         return Err(Error::NothingJudged);
     }
     Ok(outcome)
+}
+
+/// The groups of which nodes can be members, by their size, services among them. The logs begin in
+/// some of these, and nodes may start again in others.
+fn groups<'a, M: Mapping>(
+    mapping: &'a M,
+    begun: &[(Lines, Start)],
+) -> Result<Vec<Option<Group<'a, M>>>, Error> {
+    let services = M::Spec::OPTIONS.services.count;
+    let group = |size: usize| {
+        let group = || Group::new(mapping, size.saturating_sub(services));
+        if begun.iter().any(|(_, start)| start.members.len() == size) {
+            return group().map(Some);
+        }
+        Ok(if size < services + 2 { None } else { group().ok() })
+    };
+    (0..=MAX_SEARCHED).map(group).collect()
 }
 
 /// The log after its first line, as soon as that is there.
@@ -222,16 +242,21 @@ fn of_protocol<M: Mapping>(start: &Start) -> Result<(), String> {
         let (other, own) = (&start.protocol, M::Spec::NAME);
         return Err(format!("the log is of protocol '{other}', and not of '{own}'"));
     }
-    let members: Vec<_> = start.members.iter().map(|id| id.get()).collect();
+    let members = &start.members;
     if members.len() > MAX_SEARCHED {
         let count = members.len();
         return Err(format!("{count} members: logs of at most {MAX_SEARCHED} can be judged"));
     }
-    if !members.iter().copied().eq((1..).take(members.len())) {
+    let names_ids = M::COUNTERS.ids.is_none() || start.vocabulary.as_deref() == Some("model");
+    if names_ids && !are_plain(members) {
+        let members = words(members);
         return Err(format!(
-            "the members are {members:?}: logs can be judged of members 1, 2, 3 and so on, in this \
-             order"
+            "the members are {members}: such logs can be judged of members 1, 2, 3 and so on, in \
+             this order"
         ));
+    }
+    if !members.is_sorted_by(|one, next| one < next) {
+        return Err(format!("the members are {}, and do not ascend", words(members)));
     }
     if !start.members.contains(&start.node) {
         return Err(format!("node {} is none of the members", start.node));
@@ -239,13 +264,21 @@ fn of_protocol<M: Mapping>(start: &Start) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether a log is of these members.
-fn same_group(members: &[NodeId], start: &Start) -> Result<(), String> {
-    if start.members == members {
+/// Whether two starts are of one cluster: another list of members has another number.
+fn same_cluster(one: &Start, other: &Start) -> Result<(), String> {
+    if let (Some(one), Some(other)) = (&one.cluster, &other.cluster)
+        && one != other
+    {
+        return Err(format!("the cluster is '{other}' here, and '{one}' in another place"));
+    }
+    let numbers = one.config_epoch.zip(other.config_epoch);
+    if one.members == other.members || numbers.is_some_and(|(one, other)| one != other) {
         return Ok(());
     }
-    let words =
-        |members: &[NodeId]| members.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-    let (here, there) = (words(&start.members), words(members));
+    let (here, there) = (words(&other.members), words(&one.members));
     Err(format!("the members are {here} here, and {there} in another place"))
+}
+
+fn words(members: &[NodeId]) -> String {
+    members.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }

@@ -7,18 +7,19 @@ mod report;
 use super::judge::{Differs, Judge};
 use super::letters::{Letter, Letters, Origin};
 use super::lines::Lines;
-use super::recent::{Face, Recents, What, node};
+use super::names::Names;
+use super::recent::{Face, Recents, What};
 use super::words::Vocabulary;
-use super::{Options, Summary, same_group};
+use super::{Options, Summary, same_cluster};
 use crate::divergence::{Difference, Divergence};
 use crate::error::Malformed;
-use crate::mapping::{Mapping, process_id};
+use crate::mapping::Mapping;
 use crate::node::Group;
 use bellwether_core::protocol::{NodeId, Role};
 use bellwether_core::trace::{Deed, Entry, Happened, Line, Out, Received, Start, Step};
 use bellwether_engine::protocol::{Id, Protocol as Specification};
 use rustc_hash::FxHashMap;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::task::Poll;
 
 /// Of how many epochs the leaders are kept.
@@ -30,6 +31,8 @@ struct Source<'a, M: Mapping, V: Vocabulary<M>> {
     judge: Judge<'a, M, V>,
     /// The place of the node among all.
     at: usize,
+    /// What the specification calls the members of its list.
+    names: Names,
     start: Start,
     /// The number of the next line.
     n: u64,
@@ -51,7 +54,11 @@ struct Leader {
 
 /// All logs.
 pub(super) struct Run<'a, M: Mapping, V: Vocabulary<M>> {
-    group: &'a Group<'a, M>,
+    mapping: &'a M,
+    /// The groups of which nodes can be members, by their size.
+    groups: &'a [Option<Group<'a, M>>],
+    /// All nodes that are members where a log begins, ascending: the place of each.
+    places: Vec<NodeId>,
     sources: Vec<Source<'a, M, V>>,
     letters: Letters<V::Message>,
     leaders: BTreeMap<u64, Leader>,
@@ -74,19 +81,26 @@ enum Stop {
 impl<'a, M: Mapping, V: Vocabulary<M>> Run<'a, M, V> {
     /// The logs whose first lines these are, in the order of their nodes.
     pub(super) fn new(
-        group: &'a Group<'a, M>,
+        mapping: &'a M,
+        groups: &'a [Option<Group<'a, M>>],
         begun: Vec<(Lines, Start)>,
         options: Options,
     ) -> Self {
-        let mut letters = Letters::new(group.size, options);
+        let members = begun.iter().flat_map(|(_, start)| start.members.iter().copied());
+        let places: Vec<_> = members.collect::<BTreeSet<_>>().into_iter().collect();
+        let mut letters = Letters::new(places.len(), options);
         let mut sources = Vec::with_capacity(begun.len());
-        let mut summary = Summary { members: group.size, ..Summary::default() };
+        let mut summary = Summary { members: places.len(), ..Summary::default() };
         for (lines, start) in begun {
-            let Some(id) = process_id(start.node) else { continue };
-            letters.has_log(id.index());
+            let (names, at) = (Names::new(&start.members), places.binary_search(&start.node));
+            let group = groups.get(start.members.len()).and_then(Option::as_ref);
+            let (Some(id), Ok(at), Some(group)) = (names.id(start.node), at, group) else {
+                continue;
+            };
+            letters.has_log(at);
             let mut judge = Judge::new(group, id, options.whole);
-            judge.begin();
-            letters.start(id.index(), start.incarnation);
+            judge.begin(start.config_epoch);
+            letters.start(at, start.incarnation);
             summary.logs += 1;
             summary.lines += 1;
             summary.incarnations += 1;
@@ -94,7 +108,8 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Run<'a, M, V> {
             sources.push(Source {
                 lines,
                 judge,
-                at: id.index(),
+                at,
+                names,
                 kept_of: start.incarnation,
                 start,
                 n: 1,
@@ -105,11 +120,13 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Run<'a, M, V> {
             });
         }
         Run {
-            group,
+            mapping,
+            groups,
+            recents: Recents::new(places.len()),
+            places,
             sources,
             letters,
             leaders: BTreeMap::new(),
-            recents: Recents::new(group.size),
             arrived: None,
             malformed: Vec::new(),
             rejection: None,
@@ -153,8 +170,17 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Run<'a, M, V> {
         let Happened::Receive(Received { from, incarnation, id, .. }) = happened else {
             return None;
         };
-        let from = process_id(*from).map(Id::index).filter(|&from| from < self.group.size)?;
-        Some((from, (*incarnation)?, (*id)?))
+        Some((self.place(*from)?, (*incarnation)?, (*id)?))
+    }
+
+    /// The place of a member.
+    fn place(&self, node: NodeId) -> Option<usize> {
+        self.places.binary_search(&node).ok()
+    }
+
+    /// The place of the member that a node calls by this name.
+    fn place_of(&self, at: usize, name: NodeId) -> Option<usize> {
+        self.place(self.sources[at].names.original(name)?)
     }
 
     fn judge(&mut self, at: usize, line: Line<V::Durable, V::Message>) -> Result<(), Stop> {
@@ -195,7 +221,7 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Run<'a, M, V> {
     fn start(&mut self, at: usize, start: Start) -> Result<(), Malformed> {
         let source = &mut self.sources[at];
         let why = super::of_protocol::<M>(&start)
-            .and_then(|()| same_group(&source.start.members, &start))
+            .and_then(|()| same_cluster(&source.start, &start))
             .err();
         let why = why.or_else(|| {
             let other = start.node != source.start.node;
@@ -212,13 +238,26 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Run<'a, M, V> {
         if let Some(why) = why {
             return Err(source.lines.wrong(why));
         }
+        let is_in_another = start.members != source.start.members;
+        if is_in_another {
+            source.names = Names::new(&start.members);
+            let group = self.groups.get(start.members.len()).and_then(Option::as_ref);
+            let (Some(group), Some(id)) = (group, source.names.id(start.node)) else {
+                let count = start.members.len();
+                return Err(source.lines.wrong(format!("no group of {count} can be judged")));
+            };
+            source.judge.regroup(group, id);
+        }
         source.incarnations.push(start.incarnation);
-        source.judge.begin();
+        source.judge.begin(start.config_epoch);
         self.letters.start(source.at, start.incarnation);
         self.summary.incarnations += 1;
         source.start = start;
         let id = Id::at(source.at);
         self.recents.add(id, What::Crash, Face::DOWN, std::iter::empty());
+        if is_in_another {
+            self.count("starts with other members, whose state may be any", 1);
+        }
         Ok(())
     }
 
@@ -226,11 +265,13 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Run<'a, M, V> {
         self.arrived = None;
         let letter = self.receive(at, step)?;
         let boots = matches!(step.happened, Happened::Boot(_));
-        let judged = self.sources[at].judge.step(step);
+        let Source { names, judge, .. } = &mut self.sources[at];
+        let named = names.step::<M, V>(step);
+        let judged = judge.step(&named);
         let sent = self.send(at, step)?;
-        self.remember(at, step, letter, sent);
+        self.remember(at, &named, letter, sent);
         if let Err(differs) = judged {
-            let words = report::happened::<M, V>(self.group.mapping, &step.happened);
+            let words = self.happened(at, &step.happened);
             return Err(self.stop(at, words, *differs));
         }
         let source = &mut self.sources[at];
@@ -259,7 +300,7 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Run<'a, M, V> {
         let Happened::Receive(Received { message, .. }) = &step.happened else { return Ok(None) };
         self.summary.received += 1;
         let Some((from, incarnation, id)) = self.numbered(&step.happened) else {
-            self.count("messages that arrive without a number", 1);
+            self.count("messages that arrive without a number, or from no member", 1);
             return Ok(None);
         };
         let to = self.sources[at].at;
@@ -277,7 +318,7 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Run<'a, M, V> {
             }
             Origin::NotYet => return Ok(None),
             Origin::Impossible(why) => {
-                let words = format!("{id} of node {}: {why}", node(from));
+                let words = format!("{id} of node {}: {why}", self.places[from]);
                 let found = Difference::unexpected(Id::at(to), "message", words);
                 return Err(self.reject_step(at, step, found));
             }
@@ -285,9 +326,9 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Run<'a, M, V> {
         self.letters.receive(from, incarnation, id, to);
         self.arrived = Some((from, id, letter.line));
         if letter.message != *message {
-            let words = |message| report::label::<M, V>(self.group.mapping, message);
+            let words = |message| self.label(at, message);
             let (sent, arrived) = (words(letter.message), words(*message));
-            let what = format!("content of message {id} of node {}", node(from));
+            let what = format!("content of message {id} of node {}", self.places[from]);
             let found = Difference::different(Id::at(to), what, sent, arrived);
             return Err(self.reject_step(at, step, found));
         }
@@ -318,7 +359,7 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Run<'a, M, V> {
              started again in line {line}",
             letter.line,
             sender.lines.name(),
-            node(from)
+            self.places[from]
         );
         let found = Difference::missing(Id::at(from), "write", words);
         Err(self.reject_step(at, step, found))
@@ -332,7 +373,7 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Run<'a, M, V> {
         let mut serials = Vec::new();
         for out in &step.out {
             let Out::Send(sent) = out else { continue };
-            let to = process_id(sent.to).map(Id::index).filter(|&to| to < self.group.size);
+            let to = self.places.binary_search(&sent.to).ok();
             match self.letters.send(from, to, (sent.id, sent.message), (after, line)) {
                 Ok(serial) => serials.push(serial),
                 Err(last) => {
@@ -344,7 +385,7 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Run<'a, M, V> {
         Ok(serials)
     }
 
-    /// Keeps the step for the diagram.
+    /// Keeps the step for the diagram, with the names that the node's process has.
     fn remember(
         &mut self,
         at: usize,
@@ -356,12 +397,12 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Run<'a, M, V> {
         let view = &source.judge.view;
         let what = match &step.happened {
             Happened::Boot(_) => What::Boot,
-            Happened::Receive(Received { from, message, .. }) => match process_id(*from) {
-                Some(from) if from.index() < self.group.size => {
+            Happened::Receive(Received { from, message, .. }) => match self.place_of(at, *from) {
+                Some(from) => {
                     let serial = letter.map_or(0, |letter| letter.serial);
-                    What::Receive { from, message: *message, serial }
+                    What::Receive { from: Id::at(from), message: *message, serial }
                 }
-                _ => return,
+                None => return,
             },
             Happened::Expire(name) => What::Expire(source.judge.named(name)),
             Happened::Suspect(_) | Happened::Request(_) => What::Expire(None),
@@ -370,17 +411,18 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Run<'a, M, V> {
             None => M::Spec::role(&view.process),
             Some(_) => told(view.role),
         };
-        let leader = view.leader.and_then(process_id);
+        let leader = view.leader.and_then(|leader| self.place_of(at, leader)).map(Id::at);
         let after = Face { up: true, role, leader, timers: view.timers };
         let sent = step.out.iter().filter_map(|out| match out {
-            Out::Send(sent) => Some((process_id(sent.to), sent.message)),
+            Out::Send(sent) => Some((self.place_of(at, sent.to), sent.message)),
             _ => None,
         });
-        let size = self.group.size;
-        let sent = sent.zip(serials).filter_map(|((to, message), serial)| {
-            Some((to.filter(|to| to.index() < size)?, message, serial))
-        });
-        self.recents.add(Id::at(source.at), what, after, sent);
+        let sent = sent.zip(serials);
+        let sent: Vec<_> = sent
+            .filter_map(|((to, message), serial)| Some((Id::at(to?), message, serial)))
+            .collect();
+        let id = Id::at(source.at);
+        self.recents.add(id, what, after, sent.into_iter());
     }
 
     /// An epoch has one leader.
@@ -421,7 +463,7 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Run<'a, M, V> {
         step: &Step<V::Durable, V::Message>,
         found: Difference,
     ) -> Stop {
-        let words = report::happened::<M, V>(self.group.mapping, &step.happened);
+        let words = self.happened(at, &step.happened);
         self.stop(at, words, Differs { found: vec![found], ..Differs::default() })
     }
 }
