@@ -230,6 +230,9 @@ fn figures(out: &mut impl Write, summary: &Summary) -> std::io::Result<()> {
         HumanCount(*duplicates),
         HumanCount(*lost)
     )?;
+    if summary.believed > 0 {
+        writeln!(out, "messages believed:  {}", HumanCount(summary.believed))?;
+    }
     if summary.epochs > 0 {
         writeln!(out, "epochs:             {}", HumanCount(summary.epochs))?;
     }

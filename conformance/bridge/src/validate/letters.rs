@@ -5,8 +5,11 @@
 //! Only so many are kept for each link. What is forgotten is counted where it arrives.
 
 use super::Options;
+use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
+/// Why a message cannot arrive on a link that keeps the order.
+const LATE: &str = "it, or a later one of the same node, arrived before";
 /// The most messages that a link keeps.
 const MOST: usize = 1 << 15;
 
@@ -73,6 +76,9 @@ pub(super) struct Letters<L> {
     /// Which nodes have a log, and which of those read on.
     logs: Vec<bool>,
     reads: Vec<bool>,
+    /// The last message that arrived from a node without a log at another: its incarnation, and its
+    /// number.
+    believed: FxHashMap<(usize, usize), (u64, u64)>,
     serial: u32,
     pub(super) lost: u64,
 }
@@ -81,7 +87,8 @@ impl<L: Copy> Letters<L> {
     pub(super) fn new(nodes: usize, options: Options) -> Self {
         let senders = (0..nodes).map(|_| Vec::new()).collect();
         let (logs, reads) = (vec![false; nodes], vec![false; nodes]);
-        Letters { options, senders, logs, reads, serial: 0, lost: 0 }
+        let believed = FxHashMap::default();
+        Letters { options, senders, logs, reads, believed, serial: 0, lost: 0 }
     }
 
     /// This node has a log.
@@ -167,6 +174,11 @@ impl<L: Copy> Letters<L> {
     /// Where a message comes from that arrives, as the sender's log says. Nothing changes.
     pub(super) fn origin(&self, from: usize, incarnation: u64, id: u64, to: usize) -> Origin<L> {
         if !self.logs[from] {
+            let last = self.believed.get(&(from, to)).filter(|&&(of, _)| of == incarnation);
+            let may_be_late = self.options.duplicates || self.options.reorder;
+            if !may_be_late && last.is_some_and(|&(_, last)| id <= last) {
+                return Origin::Impossible(LATE);
+            }
             return Origin::Unknown("messages of nodes without a log");
         }
         let of_it = |sender: &&Sender<L>| sender.incarnation == incarnation;
@@ -190,7 +202,7 @@ impl<L: Copy> Letters<L> {
             return Origin::Unknown("messages that arrive after too many others were sent");
         }
         if upto(link.last) && !self.options.duplicates {
-            return Origin::Impossible("it, or a later one of the same node, arrived before");
+            return Origin::Impossible(LATE);
         }
         let missing = Origin::Unknown("messages whose sending is not in the log");
         match upto(sender.last) {
@@ -204,6 +216,10 @@ impl<L: Copy> Letters<L> {
 
     /// A message has arrived. What was sent before it and has not is lost.
     pub(super) fn receive(&mut self, from: usize, incarnation: u64, id: u64, to: usize) {
+        if !self.logs[from] {
+            self.believed.insert((from, to), (incarnation, id));
+            return;
+        }
         let of_it = |sender: &&mut Sender<L>| sender.incarnation == incarnation;
         let Some(sender) = self.senders[from].iter_mut().rev().find(of_it) else { return };
         let link = &mut sender.links[to];

@@ -18,7 +18,8 @@
 //! - an epoch has one leader, and no node goes back to an earlier one.
 //!
 //! A loss is what was sent and never arrives; a crash is another start. Times decide nothing but
-//! whether a lease was over, each by the clock of one node. What cannot be judged is counted.
+//! whether a lease was over, each by the clock of one node. What cannot be judged is counted. Of a
+//! node without a log, what it sends is believed; that it arrives once and in order is judged.
 
 mod growing;
 mod judge;
@@ -91,6 +92,8 @@ pub struct Summary {
     pub received: u64,
     /// The number of those that arrived again.
     pub duplicates: u64,
+    /// The number of those of which no log says that they were sent: they are believed.
+    pub believed: u64,
     /// The number of messages that were sent to nodes with a log and did not arrive.
     pub lost: u64,
     /// The number of epochs of which a leader is known.

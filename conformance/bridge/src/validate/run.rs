@@ -300,6 +300,7 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Run<'a, M, V> {
         let Happened::Receive(Received { message, .. }) = &step.happened else { return Ok(None) };
         self.summary.received += 1;
         let Some((from, incarnation, id)) = self.numbered(&step.happened) else {
+            self.summary.believed += 1;
             self.count("messages that arrive without a number, or from no member", 1);
             return Ok(None);
         };
@@ -312,6 +313,7 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Run<'a, M, V> {
                 letter
             }
             Origin::Unknown(why) => {
+                self.summary.believed += 1;
                 self.count(why, 1);
                 self.letters.receive(from, incarnation, id, to);
                 return Ok(None);

@@ -115,8 +115,13 @@ impl Watch for Teller<'_> {
             (self.lines, self.last) = (judged.lines, Instant::now());
             let not: u64 = judged.not_judged.values().sum();
             self.tell("", || {
-                let (lines, steps) = (judged.lines, judged.judged());
-                json!({"event": "judged", "lines": lines, "steps": steps, "not_judged": not})
+                json!({
+                    "event": "judged",
+                    "lines": judged.lines,
+                    "steps": judged.judged(),
+                    "believed": judged.believed,
+                    "not_judged": not,
+                })
             });
         }
         goes_on && self.told.is_ok()
