@@ -92,14 +92,14 @@ impl<M: Mapping> Vocabulary<M> for OfProgram {
     }
 
     fn message_among(message: ProgramMessage<M>, name: NameNode<'_>) -> ProgramMessage<M> {
-        match M::COUNTERS.ids {
+        match &M::COUNTERS.ids {
             Some(ids) => (ids.message)(message, name),
             None => message,
         }
     }
 
     fn durable_among(durable: &Durable<M>, name: NameNode<'_>) -> Durable<M> {
-        match M::COUNTERS.ids {
+        match &M::COUNTERS.ids {
             Some(ids) => (ids.durable)(durable, name),
             None => durable.clone(),
         }
