@@ -222,7 +222,8 @@ pub(super) struct ToMonitor {
 impl Write for ToMonitor {
     fn write(&mut self, text: &[u8]) -> io::Result<usize> {
         let written = self.stdin.write(text);
-        self.failed |= written.is_err();
+        let is_over = |error: &io::Error| error.kind() != io::ErrorKind::Interrupted;
+        self.failed |= written.as_ref().is_err_and(is_over);
         written
     }
 
