@@ -150,6 +150,21 @@ fn logs_that_grow_are_accepted_line_by_line() {
 }
 
 #[test]
+fn what_a_killed_node_did_not_write_is_believed_after_a_while() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut logs = quorums(1, (Faults::NONE, true), 300, None);
+    let half = logs[2].lines().count() / 2;
+    logs[2] = logs[2].split_inclusive('\n').take(half).collect();
+    let follower = Follower::new(&write(folder.path(), &logs));
+    let event = follower.judges(count(&logs));
+    assert!(event["believed"].as_u64() > Some(0), "{event}");
+    follower.interrupt();
+    let ended = follower.event("ended", LONG).expect("it ends");
+    assert_eq!(ended["verdict"], "accepted");
+    assert_eq!(follower.end().code(), Some(0));
+}
+
+#[test]
 fn what_follows_from_a_difference_is_not_told_again_and_the_next_start_is_judged() {
     let folder = tempfile::tempdir().expect("a folder");
     let (logs, line) = before_a_number();

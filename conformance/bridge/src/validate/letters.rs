@@ -10,6 +10,8 @@ use std::collections::VecDeque;
 
 /// Why a message cannot arrive on a link that keeps the order.
 const LATE: &str = "it, or a later one of the same node, arrived before";
+/// What a message is of which the log of its sender should tell, and does not.
+pub(super) const MISSING: &str = "messages whose sending is not in the log";
 /// The most messages that a link keeps.
 const MOST: usize = 1 << 15;
 
@@ -50,6 +52,8 @@ struct Sender<L> {
     killed: bool,
     /// Whether lines are missing.
     gaps: bool,
+    /// Whether it has written nothing for so long that it is not waited for.
+    silent: bool,
 }
 
 /// What the log of the sender says of a message that has arrived.
@@ -104,8 +108,8 @@ impl<L: Copy> Letters<L> {
         let link = |_| Link { letters: VecDeque::new(), last: None, forgotten: None };
         let links = (0..count).map(link).collect();
         let killed = !self.options.whole;
-        let sender = Sender { incarnation, links, last: None, over: false, killed, gaps: false };
-        self.senders[node].push(sender);
+        let (last, over, gaps, silent) = (None, false, false, false);
+        self.senders[node].push(Sender { incarnation, links, last, over, killed, gaps, silent });
     }
 
     /// The node has said that nothing more comes, so the end of its log is there.
@@ -140,6 +144,14 @@ impl<L: Copy> Letters<L> {
         }
     }
 
+    /// A node writes nothing: what it may have sent is believed until it does.
+    pub(super) fn silence(&mut self, node: usize) {
+        if let Some(sender) = self.senders[node].last_mut() {
+            sender.gaps = true;
+            sender.silent = true;
+        }
+    }
+
     /// A node sends a message; its number if that does not grow.
     pub(super) fn send(
         &mut self,
@@ -153,6 +165,7 @@ impl<L: Copy> Letters<L> {
             return Err(last);
         }
         sender.last = Some(id);
+        sender.silent = false;
         self.serial = self.serial.wrapping_add(1);
         let serial = self.serial;
         let Some(to) = to.filter(|&to| self.logs[to]) else { return Ok(serial) };
@@ -204,9 +217,9 @@ impl<L: Copy> Letters<L> {
         if upto(link.last) && !self.options.duplicates {
             return Origin::Impossible(LATE);
         }
-        let missing = Origin::Unknown("messages whose sending is not in the log");
+        let missing = Origin::Unknown(MISSING);
         match upto(sender.last) {
-            false if !sender.over => Origin::NotYet,
+            false if !sender.over && !sender.silent => Origin::NotYet,
             false if sender.killed || sender.gaps => missing,
             false => Origin::Impossible("its sender ended before"),
             true if sender.gaps => missing,

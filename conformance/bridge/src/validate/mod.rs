@@ -252,14 +252,14 @@ fn of_protocol<M: Mapping>(start: &Start) -> Result<(), String> {
     }
     let names_ids = M::COUNTERS.ids.is_none() || start.vocabulary.as_deref() == Some("model");
     if names_ids && !are_plain(members) {
-        let members = words(members);
+        let members = listed(members);
         return Err(format!(
             "the members are {members}: such logs can be judged of members 1, 2, 3 and so on, in \
              this order"
         ));
     }
     if !members.is_sorted_by(|one, next| one < next) {
-        return Err(format!("the members are {}, and do not ascend", words(members)));
+        return Err(format!("the members are {}, and do not ascend", listed(members)));
     }
     if !start.members.contains(&start.node) {
         return Err(format!("node {} is none of the members", start.node));
@@ -278,10 +278,11 @@ fn same_cluster(one: &Start, other: &Start) -> Result<(), String> {
     if one.members == other.members || numbers.is_some_and(|(one, other)| one != other) {
         return Ok(());
     }
-    let (here, there) = (words(&other.members), words(&one.members));
+    let (here, there) = (listed(&other.members), listed(&one.members));
     Err(format!("the members are {here} here, and {there} in another place"))
 }
 
-fn words(members: &[NodeId]) -> String {
+/// These ids, with commas between.
+fn listed(members: &[NodeId]) -> String {
     members.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }

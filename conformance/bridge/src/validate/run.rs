@@ -1,11 +1,12 @@
 //! All logs of a run, read side by side.
 
 mod blocked;
+mod diagram;
 mod reading;
 mod report;
 
 use super::judge::{Differs, Judge};
-use super::letters::{Letter, Letters, Origin};
+use super::letters::{Letter, Letters, MISSING, Origin};
 use super::lines::Lines;
 use super::names::Names;
 use super::recent::{Face, Recents, What};
@@ -15,13 +16,16 @@ use crate::divergence::{Difference, Divergence};
 use crate::error::Malformed;
 use crate::mapping::Mapping;
 use crate::node::Group;
-use bellwether_core::protocol::{NodeId, Role};
+use bellwether_core::protocol::NodeId;
 use bellwether_core::trace::{Deed, Entry, Happened, Line, Out, Received, Start, Step};
-use bellwether_engine::protocol::{Id, Protocol as Specification};
+use bellwether_engine::protocol::Id;
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
 use std::task::Poll;
+use std::time::{Duration, Instant};
 
+/// How long a log waits for another that grows, and to which nothing comes.
+const LATE: Duration = Duration::from_secs(5);
 /// Of how many epochs the leaders are kept.
 const MOST_EPOCHS: usize = 1 << 16;
 
@@ -37,6 +41,10 @@ struct Source<'a, M: Mapping, V: Vocabulary<M>> {
     /// The number of the next line.
     n: u64,
     next: Option<Line<V::Durable, V::Message>>,
+    /// Since when that line waits.
+    waits_since: Option<Instant>,
+    /// Whether nothing had come when it was read last.
+    idle: bool,
     done: bool,
     incarnations: Vec<u64>,
     /// Of which incarnation it is known what it has put out to be durable.
@@ -114,6 +122,8 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Run<'a, M, V> {
                 start,
                 n: 1,
                 next: None,
+                waits_since: None,
+                idle: false,
                 done: false,
                 incarnations,
                 remembered: FxHashMap::default(),
@@ -140,29 +150,45 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Run<'a, M, V> {
         if self.sources[at].done {
             return Ok(false);
         }
-        let line = match self.sources[at].next.take() {
+        let source = &mut self.sources[at];
+        let line = match source.next.take() {
             Some(line) => line,
-            None => match self.sources[at].lines.read().map_err(Stop::Malformed)? {
-                Poll::Ready(Some(line)) => line,
-                Poll::Ready(None) => {
-                    self.close(at);
-                    return Ok(true);
+            None => {
+                let read = source.lines.read().map_err(Stop::Malformed)?;
+                source.idle = read.is_pending();
+                match read {
+                    Poll::Ready(Some(line)) => line,
+                    Poll::Ready(None) => {
+                        self.close(at);
+                        return Ok(true);
+                    }
+                    Poll::Pending => return Ok(false),
                 }
-                Poll::Pending => return Ok(false),
-            },
+            }
         };
         if let Entry::Step(step) = &line.entry
             && let Some((from, incarnation, id)) = self.numbered(&step.happened)
         {
             let to = self.sources[at].at;
             if let Origin::NotYet = self.letters.origin(from, incarnation, id, to) {
-                self.sources[at].next = Some(line);
-                return Ok(false);
+                if !self.is_late(at, from) {
+                    self.sources[at].next = Some(line);
+                    return Ok(false);
+                }
+                self.letters.silence(from);
             }
         }
+        self.sources[at].waits_since = None;
         self.summary.lines += 1;
         self.judge(at, line)?;
         Ok(true)
+    }
+
+    /// Whether a log has waited for long enough for one to which nothing comes.
+    fn is_late(&mut self, at: usize, from: usize) -> bool {
+        let since = *self.sources[at].waits_since.get_or_insert_with(Instant::now);
+        let is_idle = self.sources.iter().any(|source| source.at == from && source.idle);
+        is_idle && since.elapsed() >= LATE
     }
 
     /// The sender of a message that arrives, which is a member, its incarnation and the number.
@@ -318,7 +344,11 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Run<'a, M, V> {
                 self.letters.receive(from, incarnation, id, to);
                 return Ok(None);
             }
-            Origin::NotYet => return Ok(None),
+            Origin::NotYet => {
+                self.summary.believed += 1;
+                self.count(MISSING, 1);
+                return Ok(None);
+            }
             Origin::Impossible(why) => {
                 let words = format!("{id} of node {}: {why}", self.places[from]);
                 let found = Difference::unexpected(Id::at(to), "message", words);
@@ -387,46 +417,6 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Run<'a, M, V> {
         Ok(serials)
     }
 
-    /// Keeps the step for the diagram, with the names that the node's process has.
-    fn remember(
-        &mut self,
-        at: usize,
-        step: &Step<V::Durable, V::Message>,
-        letter: Option<Letter<V::Message>>,
-        serials: Vec<u32>,
-    ) {
-        let source = &self.sources[at];
-        let view = &source.judge.view;
-        let what = match &step.happened {
-            Happened::Boot(_) => What::Boot,
-            Happened::Receive(Received { from, message, .. }) => match self.place_of(at, *from) {
-                Some(from) => {
-                    let serial = letter.map_or(0, |letter| letter.serial);
-                    What::Receive { from: Id::at(from), message: *message, serial }
-                }
-                None => return,
-            },
-            Happened::Expire(name) => What::Expire(source.judge.named(name)),
-            Happened::Suspect(_) | Happened::Request(_) => What::Expire(None),
-        };
-        let role = match source.judge.doubt {
-            None => M::Spec::role(&view.process),
-            Some(_) => told(view.role),
-        };
-        let leader = view.leader.and_then(|leader| self.place_of(at, leader)).map(Id::at);
-        let after = Face { up: true, role, leader, timers: view.timers };
-        let sent = step.out.iter().filter_map(|out| match out {
-            Out::Send(sent) => Some((self.place_of(at, sent.to), sent.message)),
-            _ => None,
-        });
-        let sent = sent.zip(serials);
-        let sent: Vec<_> = sent
-            .filter_map(|((to, message), serial)| Some((Id::at(to?), message, serial)))
-            .collect();
-        let id = Id::at(source.at);
-        self.recents.add(id, what, after, sent.into_iter());
-    }
-
     /// An epoch has one leader.
     fn lead(&mut self, at: usize, step: &Step<V::Durable, V::Message>) -> Result<(), Stop> {
         let (Some(epoch), Some(leader)) = (step.after.epoch, step.after.leader) else {
@@ -467,16 +457,5 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Run<'a, M, V> {
     ) -> Stop {
         let words = self.happened(at, &step.happened);
         self.stop(at, words, Differs { found: vec![found], ..Differs::default() })
-    }
-}
-
-/// A role as a log tells it.
-fn told(role: Role) -> &'static str {
-    match role {
-        Role::NotStarted => "not started",
-        Role::Follower => "follower",
-        Role::Candidate => "candidate",
-        Role::Waiting => "waiting",
-        Role::Leader => "leader",
     }
 }
