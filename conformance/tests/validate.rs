@@ -16,7 +16,9 @@ use std::io::Cursor;
 
 mod edits;
 mod files;
+mod follow;
 mod group;
+mod lists;
 mod smaller;
 
 /// So that every line counts.
@@ -308,6 +310,41 @@ fn what_a_killed_node_did_not_write_is_not_judged() {
     assert_eq!(outcome.summary.torn, 1);
     assert!(!outcome.summary.not_judged.is_empty());
     assert!(judge(&QUORUM, &logs, WHOLE).rejection.is_some());
+}
+
+#[test]
+fn the_log_of_one_node_is_judged_and_what_others_say_is_believed() {
+    let (mut believed, mut refused) = (0, 0);
+    for seed in 0..20 {
+        let logs = quorums(seed, (Faults::SOME, true), 400, None);
+        for log in &logs {
+            let own = std::slice::from_ref(log);
+            let summary = accepted(&QUORUM, own, WHOLE).summary;
+            let received = summary.steps.get("receive").copied().unwrap_or_default();
+            assert_eq!((summary.believed, summary.received), (received, received), "{seed}");
+            let not: Vec<_> = summary.not_judged.into_iter().collect();
+            let expected = (received > 0).then_some(("messages of nodes without a log", received));
+            assert_eq!(not, Vec::from_iter(expected), "{seed}");
+            believed += received;
+            let Some(again) = with_a_message_again(log) else { continue };
+            let rejection = judge(&QUORUM, &[again], WHOLE).rejection.expect("rejected");
+            assert!(rejection.full_report(true).contains("arrived before"), "{seed}");
+            refused += 1;
+        }
+    }
+    assert!(believed > 1_000 && refused > 20, "{believed} believed, {refused} refused");
+}
+
+/// The log in which the first message that arrives does so twice, and the lines are numbered anew.
+fn with_a_message_again(log: &str) -> Option<String> {
+    let lines = log.lines().map(|line| serde_json::from_str(line).expect("JSON"));
+    let mut lines: Vec<serde_json::Value> = lines.collect();
+    let at = lines.iter().position(|line| line["step"].get("receive").is_some())?;
+    lines.insert(at, lines[at].clone());
+    for line in lines[at + 1..].iter_mut().take_while(|line| line.get("start").is_none()) {
+        line["n"] = (line["n"].as_u64().expect("a number") + 1).into();
+    }
+    Some(lines.iter().map(|line| format!("{line}\n")).collect())
 }
 
 proptest! {

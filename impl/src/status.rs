@@ -8,7 +8,7 @@ use tokio::time::timeout;
 use crate::config::{Address, Credentials};
 pub use crate::report::{
     CertificateReport, Counters, GroupReport, GroupsReport, Link, LinkMeasurements, Measurements,
-    MemberReport, StatusReport, StorageMeasurements,
+    MemberReport, MonitorMeasurements, StatusReport, StorageMeasurements,
 };
 use crate::transport::connect::Resolver;
 use crate::transport::frame::{Opening, Refusal, Reply};

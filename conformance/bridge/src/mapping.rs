@@ -11,7 +11,7 @@ use std::time::Duration;
 
 mod counters;
 
-pub use counters::{Counters, Rename};
+pub use counters::{Counters, IdsIn, NameNode, Rename};
 
 /// The message that nodes of the program send to each other.
 pub type ProgramMessage<M> = <<M as Mapping>::Program as Program>::Message;

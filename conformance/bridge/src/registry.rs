@@ -7,7 +7,7 @@ use crate::mapping::Mapping;
 use crate::reduce::reduce;
 use crate::replay::{Replayed, replay};
 use crate::suite::{self, Ran, Suite};
-use crate::validate::{Log, Options, Outcome as Validated, validate};
+use crate::validate::{Log, Options, Outcome as Validated, Watch, follow, validate};
 use bellwether_engine::check::{Limits, Progress};
 use bellwether_engine::protocol::{Protocol as Specification, variant_name};
 use bellwether_engine::trace::Trace;
@@ -72,6 +72,17 @@ pub trait AnyMapping: Sync {
     /// # Errors
     /// If nothing can be judged.
     fn validate(&self, logs: Vec<Log>, options: Options) -> Result<Validated, Error>;
+
+    /// Judges the logs of nodes that run: see [`follow`].
+    ///
+    /// # Errors
+    /// If nothing can be judged.
+    fn follow(
+        &self,
+        logs: Vec<Log>,
+        options: Options,
+        watch: &mut dyn Watch,
+    ) -> Result<Validated, Error>;
 }
 
 /// The description of a protocol, and of the rules that its program implements.
@@ -147,6 +158,15 @@ impl<M: Mapping + Sync> AnyMapping for M {
 
     fn validate(&self, logs: Vec<Log>, options: Options) -> Result<Validated, Error> {
         validate(self, logs, options)
+    }
+
+    fn follow(
+        &self,
+        logs: Vec<Log>,
+        options: Options,
+        watch: &mut dyn Watch,
+    ) -> Result<Validated, Error> {
+        follow(self, logs, options, watch)
     }
 }
 

@@ -1,6 +1,6 @@
 //! The bully: the recommended rules against the production core.
 
-use super::{Mapping, SpecEvent, Step, process_id};
+use super::{Counters, IdsIn, Mapping, SpecEvent, Step, process_id};
 use bellwether_bridge::program::Refusal;
 use bellwether_core::protocol::bully as program;
 use bellwether_core::protocol::{Input, Members, Node, NodeId, Nothing, Role, Status};
@@ -48,6 +48,8 @@ impl Mapping for BullyMapping {
     type Memory = ();
 
     const RULES: spec::Bully = spec::Bully::RECOMMENDED;
+
+    const COUNTERS: Counters<Self> = Counters { ids: Some(IdsIn::NONE), ..Counters::NONE };
 
     fn program(
         &self,

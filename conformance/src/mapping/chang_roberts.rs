@@ -4,7 +4,7 @@ use super::ring::{
     believes, config, known, lap_to_model, lap_to_program, period, process, reason_of, rules_of,
     timer_to_model,
 };
-use super::{Mapping, OnInvalid, SpecEvent, Step, node_id, strangers};
+use super::{Counters, IdsIn, Mapping, OnInvalid, SpecEvent, Step, node_id, strangers};
 use bellwether_bridge::program::Refusal;
 use bellwether_core::protocol::chang_roberts as program;
 use bellwether_core::protocol::ring;
@@ -25,6 +25,23 @@ impl Mapping for ChangRobertsMapping {
     type Memory = ();
 
     const RULES: spec::ChangRoberts = spec::ChangRoberts::RECOMMENDED;
+
+    const COUNTERS: Counters<Self> = Counters {
+        ids: Some(IdsIn {
+            message: |message, name| match message {
+                program::Message::Election(id) => program::Message::Election(name(id)),
+                program::Message::Coordinator(id) => program::Message::Coordinator(name(id)),
+                program::Message::Ack(ring::Lap::Election(id)) => {
+                    program::Message::Ack(ring::Lap::Election(name(id)))
+                }
+                program::Message::Ack(ring::Lap::Coordinator(id)) => {
+                    program::Message::Ack(ring::Lap::Coordinator(name(id)))
+                }
+            },
+            ..IdsIn::NONE
+        }),
+        ..Counters::NONE
+    };
 
     fn program(
         &self,

@@ -1,6 +1,6 @@
 //! Stoller's election: the recommended rules against the production core.
 
-use super::{Counters, Mapping, OnInvalid, SpecEvent, Step, node_id, process_id, strangers};
+use super::{Counters, IdsIn, Mapping, OnInvalid, SpecEvent, Step, node_id, process_id, strangers};
 use bellwether_bridge::program::Refusal;
 use bellwether_core::protocol::stoller as program;
 use bellwether_core::protocol::{Input, Members, Node, NodeId, Role};
@@ -89,6 +89,19 @@ impl Mapping for StollerMapping {
             }
         },
         in_durable: |&durable, rename| rename(0, durable),
+        ids: Some(IdsIn {
+            message: |message, name| {
+                let all = |t: program::Elid| program::Elid { owner: name(t.owner), ..t };
+                match message {
+                    program::Message::Halt(t) => program::Message::Halt(all(t)),
+                    program::Message::Ack(t) => program::Message::Ack(all(t)),
+                    program::Message::Ldr(t) => program::Message::Ldr(all(t)),
+                    program::Message::NormQ(t) => program::Message::NormQ(all(t)),
+                    program::Message::NotNorm(t) => program::Message::NotNorm(all(t)),
+                }
+            },
+            ..IdsIn::NONE
+        }),
         ..Counters::NONE
     };
 

@@ -64,6 +64,9 @@ pub struct Start {
     pub incarnation: u64,
     /// All members of the cluster, in ascending order.
     pub members: Vec<NodeId>,
+    /// The number of this list of members, one higher with each change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub config_epoch: Option<u64>,
     /// What all members must have the same, as a digest in hexadecimal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settings: Option<String>,

@@ -81,6 +81,7 @@ pub struct Config<C: Runnable = Recommended> {
     groups: GroupNames,
     preference: Preference,
     trace: Option<PathBuf>,
+    monitor: Vec<String>,
 }
 
 /// What a configuration is made of.
@@ -103,6 +104,7 @@ struct Parts<C: Runnable> {
     groups: GroupNames,
     preference: Preference,
     trace: Option<String>,
+    monitor: Vec<String>,
 }
 
 impl Config {
@@ -177,6 +179,7 @@ impl<C: Runnable> Config<C> {
             groups: GroupNames::default(),
             preference: Preference::default(),
             trace: None,
+            monitor: Vec::new(),
         })
     }
 
@@ -306,7 +309,7 @@ impl<C: Runnable> Config<C> {
         let Parts { cluster, node, members, listen, section, directory, .. } = parts;
         let Parts { observers, witnesses, config_epoch, .. } = parts;
         let Parts { detection, security, http, network, hooks, health, .. } = parts;
-        let Parts { groups, preference, trace, .. } = parts;
+        let Parts { groups, preference, trace, monitor, .. } = parts;
         let ids = Members::new(members.iter().map(|&(id, _)| id))?.numbered(config_epoch);
         let ids = with_roles::<C>(ids, observers, witnesses)?;
         let addresses: BTreeMap<_, _> = members.into_iter().collect();
@@ -327,10 +330,11 @@ impl<C: Runnable> Config<C> {
         groups.check::<C>()?;
         preference.validate::<C>(&core, &groups)?;
         http.check()?;
-        let fill = |directory: String| {
-            directory.replace("{node}", &node.to_string()).replace("{protocol}", C::NAME).into()
-        };
-        let (directory, trace) = (directory.map(fill), trace.map(fill));
+        let fill =
+            |text: String| text.replace("{node}", &node.to_string()).replace("{protocol}", C::NAME);
+        let path = |text: String| PathBuf::from(fill(text));
+        let (directory, trace) = (directory.map(path), trace.map(path));
+        let monitor = monitor.into_iter().map(fill).collect();
         Ok(Self {
             cluster,
             listen,
@@ -349,6 +353,7 @@ impl<C: Runnable> Config<C> {
             groups,
             preference,
             trace,
+            monitor,
         })
     }
 

@@ -28,6 +28,7 @@ mod leaderless;
 mod leadership;
 mod lists;
 mod margin;
+mod monitor;
 mod part;
 mod reporter;
 mod standing;

@@ -26,10 +26,11 @@ use super::kept::CLOSED_WITHIN;
 use super::leaderless::{self, LeaderTimeout};
 use super::leadership::Publisher;
 use super::lists::{self, OwnLists};
+use super::monitor::Counts;
 use super::part::{Loop, Part, take_part};
 use super::reporter::Reporter;
 use super::standing::{Keeper, OwnStanding};
-use super::trace::Trace;
+use super::trace::Traces;
 use super::{DurableState, JoinError, expiry};
 use crate::clock::{Clock as _, SystemClock};
 use crate::config::{self, Config, Current, Runnable};
@@ -59,7 +60,7 @@ pub(super) fn start<C: Runnable>(
     let nodes = nodes(config, &states)?;
     let setup = setup(config, store.is_some(), prepares)?;
     let hello = hello(config, incarnation());
-    let (mut trace, written) = Trace::of(config, &hello, SystemClock.now())?.unzip();
+    let (mut trace, traced) = Traces::begin(config, &hello, SystemClock.now())?;
     let links = links(config, setup.lifetime);
     let common = Common {
         config,
@@ -70,6 +71,7 @@ pub(super) fn start<C: Runnable>(
         credentials: credentials.clone(),
         hello: hello.clone(),
         setup,
+        monitor: traced.counts.clone(),
     };
     // If there is a trace, there is one group.
     let group = |(number, node)| common.group(number, node, trace.take());
@@ -100,12 +102,7 @@ pub(super) fn start<C: Runnable>(
                 let _ = timeout(CLOSED_WITHIN, commit.alone()).await;
             }
         };
-        let written = async {
-            if let Some(written) = written {
-                let _ = timeout(CLOSED_WITHIN, written).await;
-            }
-        };
-        tokio::join!(standing.close(), lists.close(), closed, written);
+        tokio::join!(standing.close(), lists.close(), closed, traced.close());
         result
     };
     let tasks = tasks.boxed();
@@ -122,10 +119,11 @@ struct Common<'a, C: Runnable> {
     credentials: Current,
     hello: Hello,
     setup: Setup,
+    monitor: Option<Arc<Counts>>,
 }
 
 /// Where the steps of a node are written.
-type TraceOf<C> = Trace<<C as Core>::Durable, <C as Core>::Message>;
+type TraceOf<C> = Traces<<C as Core>::Durable, <C as Core>::Message>;
 
 /// A group before its loop begins.
 struct Group<C: Runnable> {
@@ -140,7 +138,8 @@ struct Group<C: Runnable> {
 impl<C: Runnable> Common<'_, C> {
     /// The group with this number, in which the node is this one, and where its steps are written.
     fn group(&self, number: usize, node: Node<C>, trace: Option<TraceOf<C>>) -> Group<C> {
-        let Self { config, links, standing, lists, commit, credentials, hello, setup } = self;
+        let Self { config, links, standing, lists, commit, credentials, hello, setup, monitor } =
+            self;
         let clock = SystemClock;
         let (publisher, leadership, history) = Publisher::new(config.node());
         let (lease_writer, leases) = LeaseWriter::new(config.node(), clock, setup.silence);
@@ -178,7 +177,7 @@ impl<C: Runnable> Common<'_, C> {
             without_lease: C::shortest_lease(config.core()).is_none().then_some(C::NAME),
             incarnation: hello.incarnation,
             election: C::election_takes(config.core()),
-            gauges: Gauges::new(links.clone(), disk.times()),
+            gauges: Gauges::new(links.clone(), disk.times()).judged_by(monitor.clone()),
             standing: standing.clone(),
             lists: lists.clone(),
         };
@@ -228,7 +227,8 @@ fn nodes<C: Runnable>(
     let node = |(number, state): (usize, &Option<C::Durable>)| -> Result<Node<C>, JoinError> {
         let node = Node::new(config.core_of(number)?, state.clone(), rand::random());
         let node = node.map_err(|error| config::Error::Contradiction(Box::new(error)))?;
-        Ok(if config.trace().is_some() { node.recording() } else { node })
+        let is_traced = config.trace().is_some() || !config.monitor().is_empty();
+        Ok(if is_traced { node.recording() } else { node })
     };
     states.iter().enumerate().map(node).collect()
 }

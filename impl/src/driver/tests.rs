@@ -3,6 +3,7 @@
 
 mod commands;
 mod leaderless;
+mod monitor;
 mod pauses;
 mod stalls;
 mod whole;

@@ -10,7 +10,7 @@ use bellwether::protocol::quorum::{Durable, Message};
 use bellwether::trace::{Deed, Entry, Happened, Line, Out, Sent, Start};
 
 use super::bad_input::refuses;
-use super::common::Cluster;
+use super::common::{Cluster, wait_until};
 
 type QuorumLine = Line<Durable, Message>;
 
@@ -182,4 +182,54 @@ fn a_trace_that_cannot_be_written_is_refused_with_the_remedy() {
     let trace = trace.to_str().expect("plain text");
     refuses(&["run", "--config", config, "--node", "1", "--trace", trace], 2, &parts);
     refuses(&["check-config", config, "--node", "1", "--trace", trace], 2, &parts);
+}
+
+/// Finds a difference where the node starts, and says of which node.
+const JUDGE: &str = r#"
+while read -r line; do
+  case "$line" in
+    *'{"boot":'*) echo '{"event":"difference","report":["node '"$1"' differs","","here"]}' ;;
+  esac
+done
+"#;
+
+#[test]
+fn what_a_monitor_finds_is_in_the_log_of_its_node_which_goes_on() {
+    let mut cluster = Cluster::running(3, "quorum", "");
+    let judge = cluster.directory.path().join("judge");
+    fs::write(&judge, JUDGE).expect("ours");
+    let text = fs::read_to_string(cluster.config()).expect("ours");
+    let monitor = format!("monitor = [\"sh\", \"{}\", \"{{node}}\"]", judge.display());
+    fs::write(cluster.config(), format!("{text}[log]\n{monitor}\n")).expect("ours");
+    (1..=3).for_each(|node| cluster.start(node));
+    cluster.wait_for_any_leader();
+    for node in ["1", "2", "3"] {
+        let told = || {
+            let log = cluster.log_of(node);
+            log.contains("has found a difference")
+                && log.contains(&format!("node {node} differs; here"))
+        };
+        wait_until("the difference is told", told, || cluster.log_of(node));
+    }
+    for node in 1..=3 {
+        let mut process = cluster.take(node);
+        process.ask_to_end();
+        let log = || cluster.log_of(&node.to_string());
+        assert_eq!(process.ended().code(), Some(0), "{}", log());
+        assert!(!log().contains("the monitor has ended"), "{}", log());
+    }
+}
+
+#[test]
+fn a_monitor_that_makes_no_sense_is_refused_with_the_remedy() {
+    let cluster = Cluster::running(3, "quorum", "");
+    let config = cluster.config();
+    let config = config.to_str().expect("plain text");
+    let monitor = ["--config", config, "--node", "1", "--monitor", "judge -"];
+    let command = [&["exec"][..], &monitor, &["--", "true"]].concat();
+    refuses(&command, 2, &["log.monitor: `exec` ends all processes", "remove the monitor"]);
+    let text = fs::read_to_string(config).expect("ours");
+    fs::write(config, format!("{text}[groups]\ncount = 2\n")).expect("ours");
+    let command = [&["run"][..], &monitor].concat();
+    refuses(&command, 2, &["a trace is that of one election", "[groups]"]);
 }

@@ -1,5 +1,7 @@
 //! `validate`: the logs of nodes that ran, judged by the model.
 
+mod follow;
+
 use super::{BOLD, CONFORMS, DIVERGES, ERROR, GOOD, USAGE, told};
 use crate::registry::{AnyMapping, Mappings};
 use crate::validate::{Judge, Log, Options, Outcome, Summary, Text, smaller};
@@ -10,16 +12,20 @@ use indicatif::HumanCount;
 use serde::Serialize;
 use serde_json::json;
 use std::fs::{self, File};
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// The flags of `validate`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct ValidateArgs {
-    /// The logs of one run, one of each node (NDJSON), in any order
+    /// The logs of one run, one of each node (NDJSON), in any order; - is standard input
     #[arg(value_name = "LOG", required = true)]
     logs: Vec<PathBuf>,
+
+    /// Go on while the logs grow, and tell at once what is not allowed, until Ctrl-C
+    #[arg(long, conflicts_with = "reduce")]
+    follow: bool,
 
     /// Which rules, if the program can be configured for several (`list`) [default: the first]
     #[arg(long, value_name = "NAME")]
@@ -38,7 +44,7 @@ pub(super) struct ValidateArgs {
     #[arg(hide_short_help = true)]
     whole: bool,
 
-    /// Print one JSON object and nothing else
+    /// Print one JSON object and nothing else; with --follow one for each event
     #[arg(long, help_heading = "Output")]
     json: bool,
 
@@ -61,7 +67,8 @@ pub(super) struct ValidateArgs {
 const EXAMPLES: &str = "\
 Examples:
   bellwether-model validate orders-1.ndjson orders-2.ndjson orders-3.ndjson
-  bellwether-model validate --duplicates --json logs/*.ndjson";
+  bellwether-model validate --duplicates --json logs/*.ndjson
+  bellwether-model validate --follow orders-1.ndjson orders-2.ndjson orders-3.ndjson";
 
 /// What was saved of logs that are rejected.
 #[derive(Serialize)]
@@ -80,19 +87,35 @@ pub(super) fn run(mappings: Mappings, args: &ValidateArgs) -> anyhow::Result<Exi
     for file in &args.logs {
         let name = || file.display().to_string();
         let cannot = || format!("cannot read {}; give files that nodes have written", name());
-        let mut log = Log::open(file).with_context(cannot)?;
-        let of_it = log.protocol().with_context(cannot)?;
+        let mut log = args.open(file).with_context(cannot)?;
+        let of_it = log.protocol(follow::waits).with_context(cannot)?;
         protocol = protocol.or(of_it);
         logs.push(log);
     }
     let mapping = mappings.find(protocol.as_deref(), args.variant.as_deref())?;
-    args.judge(logs, mapping)
+    match args.follow {
+        true => follow::run(args, logs, mapping),
+        false => args.judge(logs, mapping),
+    }
 }
 
 impl ValidateArgs {
-    fn judge(&self, logs: Vec<Log>, mapping: &dyn AnyMapping) -> anyhow::Result<Exit> {
+    fn open(&self, file: &Path) -> io::Result<Log> {
+        match (file == Path::new("-"), self.follow) {
+            (true, true) => Log::growing_input(),
+            (true, false) => Ok(Log::input()),
+            (false, true) => Log::growing(file),
+            (false, false) => Log::open(file),
+        }
+    }
+
+    fn options(&self) -> Options {
         let &ValidateArgs { duplicates, reorder, whole, .. } = self;
-        let options = Options { duplicates, reorder, whole };
+        Options { duplicates, reorder, whole }
+    }
+
+    fn judge(&self, logs: Vec<Log>, mapping: &dyn AnyMapping) -> anyhow::Result<Exit> {
+        let options = self.options();
         let outcome = mapping.validate(logs, options)?;
         let exit = Exit::with(status(&outcome));
         let (reduced, saved) = match self.reduced(&outcome, &|logs| mapping.validate(logs, options))
@@ -142,7 +165,7 @@ impl ValidateArgs {
     }
 
     fn print(&self, of: &str, outcome: &Outcome, reduced: Option<&Reduced>) -> anyhow::Result<()> {
-        let Outcome { summary, rejection, malformed } = outcome;
+        let Outcome { summary, rejection, malformed, .. } = outcome;
         let mut out = text::stdout(self.ascii);
         writeln!(out, "{of}: logs and model\n")?;
         figures(&mut out, summary)?;
@@ -210,6 +233,9 @@ fn figures(out: &mut impl Write, summary: &Summary) -> std::io::Result<()> {
         HumanCount(*duplicates),
         HumanCount(*lost)
     )?;
+    if summary.believed > 0 {
+        writeln!(out, "messages believed:  {}", HumanCount(summary.believed))?;
+    }
     if summary.epochs > 0 {
         writeln!(out, "epochs:             {}", HumanCount(summary.epochs))?;
     }

@@ -6,6 +6,7 @@
 //! be called by smaller names that keep that.
 
 use super::{Durable, Mapping, Process, ProgramMessage, Stable};
+use bellwether_core::protocol::NodeId;
 use bellwether_engine::protocol::{Id, Timers};
 
 /// A function that gives each number another name: it gets the kind of the number, counted from 0.
@@ -32,9 +33,33 @@ pub struct Counters<M: Mapping + ?Sized> {
     pub lower: fn(usize, u64, &mut Process<M>, &mut Stable<M>) -> u64,
     /// The function that returns the epoch that a node must tell; `None` if it must tell none.
     pub epoch: fn(&Process<M>, &Stable<M>) -> Option<u64>,
+    /// The places of ids of nodes in messages and durable data, so that the logs of nodes with any
+    /// ids can be judged; `None` if that is not given.
+    pub ids: Option<IdsIn<M>>,
+    /// The function that says whether a node that begins with this, in the list of members with
+    /// this number, if that is known, does what it does in a group whose members never change.
+    pub is_settled: fn(Option<&Durable<M>>, Option<u64>) -> bool,
     /// The function that returns the process that a node is after it has led, if what it shows then
     /// says all of it: its leader, its stable storage and its timers. `None` if it does not.
     pub after_leading: AfterLeading<M>,
+}
+
+/// A function that gives a node another id.
+pub type NameNode<'a> = &'a dyn Fn(NodeId) -> NodeId;
+
+/// The places of ids of nodes in what a program sends and keeps, as far as a process of the
+/// specification reads them.
+pub struct IdsIn<M: Mapping + ?Sized> {
+    /// The function that gives the nodes in a message other ids.
+    pub message: fn(ProgramMessage<M>, NameNode<'_>) -> ProgramMessage<M>,
+    /// The function that gives the nodes in durable data other ids.
+    pub durable: fn(&Durable<M>, NameNode<'_>) -> Durable<M>,
+}
+
+impl<M: Mapping + ?Sized> IdsIn<M> {
+    /// The places of a protocol that has none.
+    pub const NONE: Self =
+        IdsIn { message: |message, _| message, durable: |durable, _| durable.clone() };
 }
 
 /// A function from what a node shows once it leads no longer to the process that it is then.
@@ -50,6 +75,8 @@ impl<M: Mapping + ?Sized> Counters<M> {
         in_durable: |durable, _| durable.clone(),
         lower: |_, _, _, _| 0,
         epoch: |_, _| None,
+        ids: None,
+        is_settled: |_, _| true,
         after_leading: |_, _, _| None,
     };
 }

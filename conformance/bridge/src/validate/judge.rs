@@ -30,6 +30,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 pub(super) type Doubt = &'static str;
 
 const DROPPED: Doubt = "steps after lines that were dropped";
+const LISTS: Doubt = "steps of nodes whose list of members is not known to be in force";
+const DIFFERS: Doubt = "steps after a difference";
 const ASKED: Doubt = "steps after a request that the specification does not know";
 const TOO_LARGE: Doubt = "steps after numbers that the specification has no room for";
 const MORE_TIMERS: Doubt = "steps with more timers than the specification tells apart";
@@ -76,7 +78,9 @@ pub(super) struct Judge<'a, M: Mapping, V: Vocabulary<M>> {
     pub(super) doubt: Option<Doubt>,
     numbers: Numbers,
     pub(super) kept: Kept<V::Durable>,
-    names: FxHashMap<String, Option<SpecTimer<M>>>,
+    timers: FxHashMap<String, Option<SpecTimer<M>>>,
+    /// The number of its list of members, if that is known.
+    config_epoch: Option<u64>,
     /// What may be on its stable storage, the default in front.
     stables: Vec<Stable<M>>,
     incarnations: u64,
@@ -117,7 +121,8 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Judge<'a, M, V> {
             doubt: None,
             numbers: Numbers::new::<M>(),
             kept: Kept::new(None),
-            names: FxHashMap::default(),
+            timers: FxHashMap::default(),
+            config_epoch: None,
             stables: vec![Stable::<M>::default()],
             incarnations: 0,
             booted: false,
@@ -142,12 +147,22 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Judge<'a, M, V> {
         self.booted = true;
     }
 
+    /// The node has done what the specification does not allow, so it is not judged until it starts
+    /// again. If this was so before, that is why.
+    pub(super) fn differ(&mut self) -> Option<Doubt> {
+        let before = self.doubt.filter(|&doubt| doubt == DIFFERS);
+        self.drop_lines();
+        self.doubt = Some(DIFFERS);
+        before
+    }
+
     /// Something was done for the node; the time is that of its own clock.
     pub(super) fn did(&mut self, deed: &Deed, at: Option<u64>) -> Judged {
         let Told { leads, epoch, until } = self.told;
         let wrong = |words: String| Difference::unexpected(self.id, "deed", words);
         // What dropped lines would have said is not known.
         if self.doubt != Some(DROPPED)
+            && self.doubt != Some(DIFFERS)
             && let Deed::Told { leads: true, epoch: told } = *deed
             && leads
         {
@@ -188,7 +203,7 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Judge<'a, M, V> {
         };
         (self.view.role, self.view.leader) = (step.after.role, step.after.leader);
         self.note(before, step);
-        if self.doubt == Some(MORE_TIMERS) && before == Role::Leader {
+        if self.may_resume(before, &step.after) {
             self.resume(&step.after);
         }
         judged
@@ -328,17 +343,17 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Judge<'a, M, V> {
 
     /// The specification's timer that was met with this name.
     pub(super) fn named(&self, name: &str) -> Option<SpecTimer<M>> {
-        self.names.get(name).copied().flatten()
+        self.timers.get(name).copied().flatten()
     }
 
     /// The specification's timer with this name in a log.
     fn timer(&mut self, name: &str) -> Option<SpecTimer<M>> {
-        if let Some(known) = self.names.get(name) {
+        if let Some(known) = self.timers.get(name) {
             return *known;
         }
         let timer = V::timer(self.group.mapping, name);
-        if self.names.len() < 1 << 8 {
-            self.names.insert(name.to_owned(), timer);
+        if self.timers.len() < 1 << 8 {
+            self.timers.insert(name.to_owned(), timer);
         }
         timer
     }

@@ -5,8 +5,13 @@
 //! Only so many are kept for each link. What is forgotten is counted where it arrives.
 
 use super::Options;
+use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
+/// Why a message cannot arrive on a link that keeps the order.
+const LATE: &str = "it, or a later one of the same node, arrived before";
+/// What a message is of which the log of its sender should tell, and does not.
+pub(super) const MISSING: &str = "messages whose sending is not in the log";
 /// The most messages that a link keeps.
 const MOST: usize = 1 << 15;
 
@@ -47,6 +52,8 @@ struct Sender<L> {
     killed: bool,
     /// Whether lines are missing.
     gaps: bool,
+    /// Whether it has written nothing for so long that it is not waited for.
+    silent: bool,
 }
 
 /// What the log of the sender says of a message that has arrived.
@@ -73,6 +80,9 @@ pub(super) struct Letters<L> {
     /// Which nodes have a log, and which of those read on.
     logs: Vec<bool>,
     reads: Vec<bool>,
+    /// The last message that arrived from a node without a log at another: its incarnation, and its
+    /// number.
+    believed: FxHashMap<(usize, usize), (u64, u64)>,
     serial: u32,
     pub(super) lost: u64,
 }
@@ -81,7 +91,8 @@ impl<L: Copy> Letters<L> {
     pub(super) fn new(nodes: usize, options: Options) -> Self {
         let senders = (0..nodes).map(|_| Vec::new()).collect();
         let (logs, reads) = (vec![false; nodes], vec![false; nodes]);
-        Letters { options, senders, logs, reads, serial: 0, lost: 0 }
+        let believed = FxHashMap::default();
+        Letters { options, senders, logs, reads, believed, serial: 0, lost: 0 }
     }
 
     /// This node has a log.
@@ -97,8 +108,8 @@ impl<L: Copy> Letters<L> {
         let link = |_| Link { letters: VecDeque::new(), last: None, forgotten: None };
         let links = (0..count).map(link).collect();
         let killed = !self.options.whole;
-        let sender = Sender { incarnation, links, last: None, over: false, killed, gaps: false };
-        self.senders[node].push(sender);
+        let (last, over, gaps, silent) = (None, false, false, false);
+        self.senders[node].push(Sender { incarnation, links, last, over, killed, gaps, silent });
     }
 
     /// The node has said that nothing more comes, so the end of its log is there.
@@ -133,6 +144,14 @@ impl<L: Copy> Letters<L> {
         }
     }
 
+    /// A node writes nothing: what it may have sent is believed until it does.
+    pub(super) fn silence(&mut self, node: usize) {
+        if let Some(sender) = self.senders[node].last_mut() {
+            sender.gaps = true;
+            sender.silent = true;
+        }
+    }
+
     /// A node sends a message; its number if that does not grow.
     pub(super) fn send(
         &mut self,
@@ -146,6 +165,7 @@ impl<L: Copy> Letters<L> {
             return Err(last);
         }
         sender.last = Some(id);
+        sender.silent = false;
         self.serial = self.serial.wrapping_add(1);
         let serial = self.serial;
         let Some(to) = to.filter(|&to| self.logs[to]) else { return Ok(serial) };
@@ -167,6 +187,11 @@ impl<L: Copy> Letters<L> {
     /// Where a message comes from that arrives, as the sender's log says. Nothing changes.
     pub(super) fn origin(&self, from: usize, incarnation: u64, id: u64, to: usize) -> Origin<L> {
         if !self.logs[from] {
+            let last = self.believed.get(&(from, to)).filter(|&&(of, _)| of == incarnation);
+            let may_be_late = self.options.duplicates || self.options.reorder;
+            if !may_be_late && last.is_some_and(|&(_, last)| id <= last) {
+                return Origin::Impossible(LATE);
+            }
             return Origin::Unknown("messages of nodes without a log");
         }
         let of_it = |sender: &&Sender<L>| sender.incarnation == incarnation;
@@ -190,11 +215,11 @@ impl<L: Copy> Letters<L> {
             return Origin::Unknown("messages that arrive after too many others were sent");
         }
         if upto(link.last) && !self.options.duplicates {
-            return Origin::Impossible("it, or a later one of the same node, arrived before");
+            return Origin::Impossible(LATE);
         }
-        let missing = Origin::Unknown("messages whose sending is not in the log");
+        let missing = Origin::Unknown(MISSING);
         match upto(sender.last) {
-            false if !sender.over => Origin::NotYet,
+            false if !sender.over && !sender.silent => Origin::NotYet,
             false if sender.killed || sender.gaps => missing,
             false => Origin::Impossible("its sender ended before"),
             true if sender.gaps => missing,
@@ -204,6 +229,10 @@ impl<L: Copy> Letters<L> {
 
     /// A message has arrived. What was sent before it and has not is lost.
     pub(super) fn receive(&mut self, from: usize, incarnation: u64, id: u64, to: usize) {
+        if !self.logs[from] {
+            self.believed.insert((from, to), (incarnation, id));
+            return;
+        }
         let of_it = |sender: &&mut Sender<L>| sender.incarnation == incarnation;
         let Some(sender) = self.senders[from].iter_mut().rev().find(of_it) else { return };
         let link = &mut sender.links[to];

@@ -1,14 +1,19 @@
 //! The lines of one log, read one by one.
 
+use super::growing::{Growing, Piped};
 use crate::error::Malformed;
 use bellwether_core::trace::{Entry, Line, Start};
 use serde::de::{DeserializeOwned, IgnoredAny};
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read as _};
+use std::io::{self, BufRead, BufReader, Cursor, ErrorKind, Read};
+use std::mem;
 use std::path::Path;
+use std::task::Poll;
 
 /// A longer line is none of a node's.
 const LONGEST: u64 = 1 << 20;
+/// What messages call standard input.
+const INPUT: &str = "standard input";
 
 /// A log of one node.
 pub struct Log {
@@ -24,19 +29,60 @@ impl Log {
     /// # Errors
     /// If it cannot be opened.
     pub fn open(file: &Path) -> io::Result<Log> {
-        let text = BufReader::with_capacity(1 << 16, File::open(file)?);
-        Ok(Log { name: file.display().to_string(), text: Box::new(text) })
+        Ok(Log::of(file.display().to_string(), File::open(file)?))
+    }
+
+    /// Returns the log that this file has, which may grow while it is judged. Of what is no file,
+    /// such as a named pipe, the log goes on until its other end is closed.
+    ///
+    /// # Errors
+    /// If it cannot be opened.
+    pub fn growing(file: &Path) -> io::Result<Log> {
+        let (name, file) = (file.display().to_string(), File::open(file)?);
+        if file.metadata()?.is_file() {
+            return Ok(Log::of(name, Growing::new(file)));
+        }
+        Ok(Log::of(name, Piped::new(file)?))
+    }
+
+    /// Returns the log that comes through standard input.
+    #[must_use]
+    pub fn input() -> Log {
+        Log::of(INPUT.to_owned(), io::stdin())
+    }
+
+    /// Returns the log that comes through standard input while it is judged.
+    ///
+    /// # Errors
+    /// If the system gives no thread that waits for it.
+    pub fn growing_input() -> io::Result<Log> {
+        Ok(Log::of(INPUT.to_owned(), Piped::new(io::stdin())?))
+    }
+
+    fn of(name: String, text: impl Read + 'static) -> Log {
+        Log { name, text: Box::new(BufReader::with_capacity(1 << 16, text)) }
     }
 
     /// Returns the name of the protocol of which the log is, if its first line says it. Nothing is
-    /// taken from the text.
+    /// taken from the text. If that line has not come yet, `waits` waits for it, and says whether
+    /// to go on.
     ///
     /// # Errors
     /// If the text cannot be read.
-    pub fn protocol(&mut self) -> io::Result<Option<String>> {
-        let first = self.text.fill_buf()?.split(|byte| *byte == b'\n').next();
-        let line =
-            serde_json::from_slice::<Line<IgnoredAny, IgnoredAny>>(first.unwrap_or_default());
+    pub fn protocol(&mut self, mut waits: impl FnMut() -> bool) -> io::Result<Option<String>> {
+        let mut first = Vec::new();
+        loop {
+            let room = LONGEST.saturating_sub(first.len() as u64);
+            match self.text.by_ref().take(room).read_until(b'\n', &mut first) {
+                Ok(_) => break,
+                Err(error) if error.kind() != ErrorKind::WouldBlock => return Err(error),
+                Err(_) if waits() => {}
+                Err(_) => break,
+            }
+        }
+        let line = serde_json::from_slice::<Line<IgnoredAny, IgnoredAny>>(&first);
+        let rest = mem::replace(&mut self.text, Box::new(io::empty()));
+        self.text = Box::new(Cursor::new(first).chain(rest));
         Ok(match line {
             Ok(Line { entry: Entry::Start(start), .. }) => Some(start.protocol),
             _ => None,
@@ -55,13 +101,27 @@ pub(super) struct Lines {
     ends: u64,
     /// Whether the line in the buffer was looked at and not taken.
     ahead: bool,
+    /// Whether the rest of the line in the buffer has not come yet.
+    partial: bool,
+    /// What is wrong with the line before, if the next decides whether it was torn.
+    doubtful: Option<Malformed>,
     /// How many lines were torn: the last of a file, or of an incarnation that was killed.
     pub(super) torn: u64,
 }
 
 impl Lines {
     pub(super) fn new(log: Log) -> Self {
-        Lines { log, buffer: Vec::new(), line: 0, begins: 0, ends: 0, ahead: false, torn: 0 }
+        Lines {
+            log,
+            buffer: Vec::new(),
+            line: 0,
+            begins: 0,
+            ends: 0,
+            ahead: false,
+            partial: false,
+            doubtful: None,
+            torn: 0,
+        }
     }
 
     pub(super) fn name(&self) -> &str {
@@ -84,62 +144,105 @@ impl Lines {
     }
 
     /// The first line: the start of an incarnation.
-    pub(super) fn start(&mut self) -> Result<Start, Malformed> {
+    pub(super) fn start(&mut self) -> Result<Poll<Start>, Malformed> {
         match self.read::<IgnoredAny, IgnoredAny>()? {
-            Some(Line { entry: Entry::Start(start), .. }) => Ok(start),
-            Some(_) => Err(self.wrong("the first line of a log is the start of a node")),
-            None => Err(self.wrong("the log has no line")),
+            Poll::Ready(Some(Line { entry: Entry::Start(start), .. })) => Ok(Poll::Ready(start)),
+            Poll::Ready(Some(_)) => {
+                Err(self.wrong("the first line of a log is the start of a node"))
+            }
+            Poll::Ready(None) => Err(self.wrong("the log has no line")),
+            Poll::Pending => Ok(Poll::Pending),
         }
     }
 
-    /// The next line, if there is one.
+    /// The next line, if there is one; pending if it has not come yet.
     pub(super) fn read<D: DeserializeOwned, M: DeserializeOwned>(
         &mut self,
-    ) -> Result<Option<Line<D, M>>, Malformed> {
-        if !self.fill()? {
-            return Ok(None);
+    ) -> Result<Poll<Option<Line<D, M>>>, Malformed> {
+        if let Some(wrong) = self.doubtful.take() {
+            return self.read_after(wrong);
+        }
+        match self.fill()? {
+            Poll::Ready(true) => {}
+            Poll::Ready(false) => return Ok(Poll::Ready(None)),
+            Poll::Pending => return Ok(Poll::Pending),
         }
         let error = match serde_json::from_slice(&self.buffer) {
-            Ok(line) => return Ok(Some(line)),
+            Ok(line) => return Ok(Poll::Ready(Some(line))),
             Err(error) => error,
         };
         if self.buffer.last() != Some(&b'\n') {
             self.torn += 1;
-            return Ok(None);
+            return Ok(Poll::Ready(None));
         }
         let column = u64::try_from(error.column().saturating_sub(1)).unwrap_or(0);
         let words = error.to_string();
         // The place is told otherwise.
         let why = words.split(" at line ").next().unwrap_or(&words);
         let wrong = self.wrong_at(column, why);
-        // One that was killed in the middle of a line, and started again.
-        if self.fill()? {
-            let after = serde_json::from_slice::<Line<IgnoredAny, IgnoredAny>>(&self.buffer);
-            if matches!(after, Ok(Line { entry: Entry::Start(_), .. })) {
-                self.torn += 1;
-                self.ahead = true;
-                return self.read();
-            }
-        }
-        Err(wrong)
+        self.read_after(wrong)
     }
 
-    /// Fills the buffer with the next line; whether there is one.
-    fn fill(&mut self) -> Result<bool, Malformed> {
-        if std::mem::take(&mut self.ahead) {
-            return Ok(true);
+    /// The line that follows one that is wrong. If it is a start, the node was killed in the middle
+    /// of the wrong one, and started again.
+    fn read_after<D: DeserializeOwned, M: DeserializeOwned>(
+        &mut self,
+        wrong: Malformed,
+    ) -> Result<Poll<Option<Line<D, M>>>, Malformed> {
+        match self.fill()? {
+            Poll::Ready(true) if self.is_start() => {
+                self.torn += 1;
+                self.ahead = true;
+                self.read()
+            }
+            Poll::Ready(_) => Err(wrong),
+            Poll::Pending => {
+                self.doubtful = Some(wrong);
+                Ok(Poll::Pending)
+            }
         }
-        self.buffer.clear();
-        (self.begins, self.line) = (self.ends, self.line + 1);
-        let read = self.log.text.by_ref().take(LONGEST).read_until(b'\n', &mut self.buffer);
-        let read = read.map_err(|error| self.wrong(format!("cannot be read: {error}")))?;
-        self.ends += read as u64;
-        if read as u64 == LONGEST && self.buffer.last() != Some(&b'\n') {
+    }
+
+    fn is_start(&self) -> bool {
+        let line = serde_json::from_slice::<Line<IgnoredAny, IgnoredAny>>(&self.buffer);
+        matches!(line, Ok(Line { entry: Entry::Start(_), .. }))
+    }
+
+    /// Nothing more is read, though more may come; what is wrong with the last line, if anything
+    /// is.
+    pub(super) fn finish(&mut self) -> Option<Malformed> {
+        self.torn += u64::from(mem::take(&mut self.partial) && !self.buffer.is_empty());
+        self.doubtful.take()
+    }
+
+    /// Fills the buffer with the next line; whether there is one. Pending if its end has not come
+    /// yet.
+    fn fill(&mut self) -> Result<Poll<bool>, Malformed> {
+        if mem::take(&mut self.ahead) {
+            return Ok(Poll::Ready(true));
+        }
+        if !mem::take(&mut self.partial) {
+            self.buffer.clear();
+            (self.begins, self.line) = (self.ends, self.line + 1);
+        }
+        let room = LONGEST.saturating_sub(self.buffer.len() as u64);
+        let read = self.log.text.by_ref().take(room).read_until(b'\n', &mut self.buffer);
+        match read {
+            Ok(_) => {}
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                self.partial = true;
+                return Ok(Poll::Pending);
+            }
+            Err(error) => return Err(self.wrong(format!("cannot be read: {error}"))),
+        }
+        let read = self.buffer.len() as u64;
+        self.ends = self.begins + read;
+        if read == LONGEST && self.buffer.last() != Some(&b'\n') {
             return Err(self.wrong(format!("a line has at most {LONGEST} bytes")));
         }
         if read == 0 {
             self.line -= 1;
         }
-        Ok(read > 0)
+        Ok(Poll::Ready(read > 0))
     }
 }

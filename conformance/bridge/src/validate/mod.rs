@@ -18,12 +18,15 @@
 //! - an epoch has one leader, and no node goes back to an earlier one.
 //!
 //! A loss is what was sent and never arrives; a crash is another start. Times decide nothing but
-//! whether a lease was over, each by the clock of one node. What cannot be judged is counted.
+//! whether a lease was over, each by the clock of one node. What cannot be judged is counted. Of a
+//! node without a log, what it sends is believed; that it arrives once and in order is judged.
 
+mod growing;
 mod judge;
 mod kept;
 mod letters;
 mod lines;
+mod names;
 mod numbers;
 mod recent;
 mod run;
@@ -41,9 +44,11 @@ use bellwether_core::protocol::NodeId;
 use bellwether_core::trace::{FORMAT, Start};
 use bellwether_engine::protocol::{MAX_SEARCHED, Protocol as Specification};
 use lines::Lines;
+use names::are_plain;
 use run::Run;
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::task::Poll;
 use words::{OfModel, OfProgram};
 
 /// What logs may show of the network, and whether they are whole.
@@ -64,6 +69,8 @@ pub struct Outcome {
     pub summary: Summary,
     /// The first step that the specification does not allow, if there is one.
     pub rejection: Option<Box<Divergence>>,
+    /// The number of such steps that were told.
+    pub differences: u64,
     /// The places at which logs cannot be read. What comes before them is judged.
     pub malformed: Vec<Malformed>,
 }
@@ -85,6 +92,8 @@ pub struct Summary {
     pub received: u64,
     /// The number of those that arrived again.
     pub duplicates: u64,
+    /// The number of those of which no log says that they were sent: they are believed.
+    pub believed: u64,
     /// The number of messages that were sent to nodes with a log and did not arrive.
     pub lost: u64,
     /// The number of epochs of which a leader is known.
@@ -105,7 +114,37 @@ impl Summary {
     }
 }
 
-/// Judges the logs of the nodes of one run, one for each node, in any order.
+/// What is done while logs are judged that grow.
+pub trait Watch {
+    /// A step is one that the specification does not allow. Whether the steps of other nodes are
+    /// judged on, and those of this one from its next start on.
+    fn differs(&mut self, divergence: &Divergence) -> bool;
+
+    /// A log cannot be read from here on. The others are.
+    fn malformed(&mut self, malformed: &Malformed);
+
+    /// So much was judged up to now. If nothing more has come yet, this waits for a moment. Whether
+    /// to go on.
+    fn goes_on(&mut self, judged: &Summary, waits: bool) -> bool;
+}
+
+/// Logs that are all there.
+struct Whole;
+
+impl Watch for Whole {
+    fn differs(&mut self, _: &Divergence) -> bool {
+        false
+    }
+
+    fn malformed(&mut self, _: &Malformed) {}
+
+    fn goes_on(&mut self, _: &Summary, waits: bool) -> bool {
+        !waits
+    }
+}
+
+/// Judges the logs of the nodes of one run, one for each node, in any order. It ends at the first
+/// step that the specification does not allow.
 ///
 /// # Errors
 /// If the logs are not of one group that the mapping's program has, or judge nothing.
@@ -114,33 +153,45 @@ pub fn validate<M: Mapping>(
     logs: Vec<Log>,
     options: Options,
 ) -> Result<Outcome, Error> {
+    follow(mapping, logs, options, &mut Whole)
+}
+
+/// The same of logs that grow meanwhile. It begins when each of them has its first line, and goes
+/// on until `watch` says that it ends, or no log can go on.
+///
+/// # Errors
+/// As [`validate`].
+pub fn follow<M: Mapping>(
+    mapping: &M,
+    logs: Vec<Log>,
+    options: Options,
+    watch: &mut dyn Watch,
+) -> Result<Outcome, Error> {
     let mut begun = Vec::new();
     for log in logs {
-        let mut lines = Lines::new(log);
-        let start = lines.start().map_err(Error::Log)?;
-        of_protocol::<M>(&start).map_err(|why| Error::Log(lines.wrong(why)))?;
-        begun.push((lines, start));
+        begun.push(begin::<M>(log, watch)?);
     }
     begun.sort_by_key(|(_, start)| start.node);
     let Some((_, first)) = begun.first() else { return Err(Error::NoLogs) };
-    let (members, vocabulary) = (first.members.clone(), first.vocabulary.clone());
+    let vocabulary = first.vocabulary.clone();
     for pair in begun.windows(2) {
         let [(_, one), (lines, other)] = pair else { continue };
         if one.node == other.node {
             let why = format!("another log is of node {} as well; give one of each", one.node);
             return Err(Error::Log(lines.wrong(why)));
         }
-        same_group(&members, other).map_err(|why| Error::Log(lines.wrong(why)))?;
+        same_cluster(one, other).map_err(|why| Error::Log(lines.wrong(why)))?;
         if other.vocabulary != vocabulary {
             let why = "the logs do not have one vocabulary";
             return Err(Error::Log(lines.wrong(why)));
         }
     }
-    let nodes = members.len().saturating_sub(M::Spec::OPTIONS.services.count);
-    let group = Group::new(mapping, nodes)?;
+    let groups = groups(mapping, &begun)?;
     let outcome = match vocabulary.as_deref() {
-        None | Some("program") => Run::<M, OfProgram>::new(&group, begun, options).run(),
-        Some("model") => Run::<M, OfModel>::new(&group, begun, options).run(),
+        None | Some("program") => {
+            Run::<M, OfProgram>::new(mapping, &groups, begun, options).run(watch)
+        }
+        Some("model") => Run::<M, OfModel>::new(mapping, &groups, begun, options).run(watch),
         Some(other) => {
             let why = format!("there is no vocabulary '{other}'; there are: program, model");
             let lines = begun.first().map(|(lines, _)| lines.wrong(why));
@@ -154,6 +205,37 @@ pub fn validate<M: Mapping>(
     Ok(outcome)
 }
 
+/// The groups of which nodes can be members, by their size, services among them. The logs begin in
+/// some of these, and nodes may start again in others.
+fn groups<'a, M: Mapping>(
+    mapping: &'a M,
+    begun: &[(Lines, Start)],
+) -> Result<Vec<Option<Group<'a, M>>>, Error> {
+    let services = M::Spec::OPTIONS.services.count;
+    let group = |size: usize| {
+        let group = || Group::new(mapping, size.saturating_sub(services));
+        if begun.iter().any(|(_, start)| start.members.len() == size) {
+            return group().map(Some);
+        }
+        Ok(if size < services + 2 { None } else { group().ok() })
+    };
+    (0..=MAX_SEARCHED).map(group).collect()
+}
+
+/// The log after its first line, as soon as that is there.
+fn begin<M: Mapping>(log: Log, watch: &mut dyn Watch) -> Result<(Lines, Start), Error> {
+    let mut lines = Lines::new(log);
+    let start = loop {
+        match lines.start().map_err(Error::Log)? {
+            Poll::Ready(start) => break start,
+            Poll::Pending if watch.goes_on(&Summary::default(), true) => {}
+            Poll::Pending => return Err(Error::NothingJudged),
+        }
+    };
+    of_protocol::<M>(&start).map_err(|why| Error::Log(lines.wrong(why)))?;
+    Ok((lines, start))
+}
+
 /// Whether a log is of this protocol, and of a group that worlds have.
 fn of_protocol<M: Mapping>(start: &Start) -> Result<(), String> {
     if start.format != FORMAT {
@@ -163,16 +245,21 @@ fn of_protocol<M: Mapping>(start: &Start) -> Result<(), String> {
         let (other, own) = (&start.protocol, M::Spec::NAME);
         return Err(format!("the log is of protocol '{other}', and not of '{own}'"));
     }
-    let members: Vec<_> = start.members.iter().map(|id| id.get()).collect();
+    let members = &start.members;
     if members.len() > MAX_SEARCHED {
         let count = members.len();
         return Err(format!("{count} members: logs of at most {MAX_SEARCHED} can be judged"));
     }
-    if !members.iter().copied().eq((1..).take(members.len())) {
+    let names_ids = M::COUNTERS.ids.is_none() || start.vocabulary.as_deref() == Some("model");
+    if names_ids && !are_plain(members) {
+        let members = listed(members);
         return Err(format!(
-            "the members are {members:?}: logs can be judged of members 1, 2, 3 and so on, in this \
-             order"
+            "the members are {members}: such logs can be judged of members 1, 2, 3 and so on, in \
+             this order"
         ));
+    }
+    if !members.is_sorted_by(|one, next| one < next) {
+        return Err(format!("the members are {}, and do not ascend", listed(members)));
     }
     if !start.members.contains(&start.node) {
         return Err(format!("node {} is none of the members", start.node));
@@ -180,13 +267,22 @@ fn of_protocol<M: Mapping>(start: &Start) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether a log is of these members.
-fn same_group(members: &[NodeId], start: &Start) -> Result<(), String> {
-    if start.members == members {
+/// Whether two starts are of one cluster: another list of members has another number.
+fn same_cluster(one: &Start, other: &Start) -> Result<(), String> {
+    if let (Some(one), Some(other)) = (&one.cluster, &other.cluster)
+        && one != other
+    {
+        return Err(format!("the cluster is '{other}' here, and '{one}' in another place"));
+    }
+    let numbers = one.config_epoch.zip(other.config_epoch);
+    if one.members == other.members || numbers.is_some_and(|(one, other)| one != other) {
         return Ok(());
     }
-    let words =
-        |members: &[NodeId]| members.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-    let (here, there) = (words(&start.members), words(members));
+    let (here, there) = (listed(&other.members), listed(&one.members));
     Err(format!("the members are {here} here, and {there} in another place"))
+}
+
+/// These ids, with commas between.
+fn listed(members: &[NodeId]) -> String {
+    members.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }

@@ -1,8 +1,7 @@
 //! The last steps of all nodes, from which the diagram of a rejection is drawn.
 
 use super::words::Vocabulary;
-use crate::mapping::{Mapping, SpecMessage, SpecTimer, node_id};
-use bellwether_core::protocol::NodeId;
+use crate::mapping::{Mapping, SpecMessage, SpecTimer};
 use bellwether_engine::protocol::{Id, Protocol as Specification, Timers, variant_name};
 use bellwether_engine::trace::{
     DOWN, Event, FORMAT, Flight, Header, Lifeline, Noted, Sent, Step, Trace, plain,
@@ -146,9 +145,4 @@ fn lifeline<M: Mapping>(face: &Face) -> Lifeline {
     let timers = face.timers.iter::<M::Spec>().map(|timer| plain(&timer)).collect();
     let (up, role, leader) = (face.up, face.role.to_owned(), face.leader);
     Lifeline { up, paused: false, role, leader, timers }
-}
-
-/// The node of a process, for messages.
-pub(super) fn node(id: usize) -> NodeId {
-    node_id(Id::at(id))
 }

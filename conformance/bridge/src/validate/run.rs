@@ -1,26 +1,31 @@
 //! All logs of a run, read side by side.
 
 mod blocked;
+mod diagram;
+mod reading;
 mod report;
 
 use super::judge::{Differs, Judge};
-use super::letters::{Letter, Letters, Origin};
+use super::letters::{Letter, Letters, MISSING, Origin};
 use super::lines::Lines;
-use super::recent::{Face, Recents, What, node};
+use super::names::Names;
+use super::recent::{Face, Recents, What};
 use super::words::Vocabulary;
-use super::{Options, Outcome, Summary, same_group};
+use super::{Options, Summary, same_cluster};
 use crate::divergence::{Difference, Divergence};
 use crate::error::Malformed;
-use crate::mapping::{Mapping, process_id};
+use crate::mapping::Mapping;
 use crate::node::Group;
-use bellwether_core::protocol::{NodeId, Role};
+use bellwether_core::protocol::NodeId;
 use bellwether_core::trace::{Deed, Entry, Happened, Line, Out, Received, Start, Step};
-use bellwether_engine::protocol::{Id, Protocol as Specification};
+use bellwether_engine::protocol::Id;
 use rustc_hash::FxHashMap;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::task::Poll;
+use std::time::{Duration, Instant};
 
-/// How many lines of a log are judged before the next log has its turn.
-const BATCH: usize = 64;
+/// How long a log waits for another that grows, and to which nothing comes.
+const LATE: Duration = Duration::from_secs(5);
 /// Of how many epochs the leaders are kept.
 const MOST_EPOCHS: usize = 1 << 16;
 
@@ -30,10 +35,16 @@ struct Source<'a, M: Mapping, V: Vocabulary<M>> {
     judge: Judge<'a, M, V>,
     /// The place of the node among all.
     at: usize,
+    /// What the specification calls the members of its list.
+    names: Names,
     start: Start,
     /// The number of the next line.
     n: u64,
     next: Option<Line<V::Durable, V::Message>>,
+    /// Since when that line waits.
+    waits_since: Option<Instant>,
+    /// Whether nothing had come when it was read last.
+    idle: bool,
     done: bool,
     incarnations: Vec<u64>,
     /// Of which incarnation it is known what it has put out to be durable.
@@ -51,7 +62,11 @@ struct Leader {
 
 /// All logs.
 pub(super) struct Run<'a, M: Mapping, V: Vocabulary<M>> {
-    group: &'a Group<'a, M>,
+    mapping: &'a M,
+    /// The groups of which nodes can be members, by their size.
+    groups: &'a [Option<Group<'a, M>>],
+    /// All nodes that are members where a log begins, ascending: the place of each.
+    places: Vec<NodeId>,
     sources: Vec<Source<'a, M, V>>,
     letters: Letters<V::Message>,
     leaders: BTreeMap<u64, Leader>,
@@ -59,6 +74,9 @@ pub(super) struct Run<'a, M: Mapping, V: Vocabulary<M>> {
     /// The message that arrives in this step: its sender, its number, and where it was sent.
     arrived: Option<(usize, u64, u64)>,
     malformed: Vec<Malformed>,
+    /// The first difference, and how many there are.
+    rejection: Option<Box<Divergence>>,
+    differences: u64,
     summary: Summary,
 }
 
@@ -71,19 +89,26 @@ enum Stop {
 impl<'a, M: Mapping, V: Vocabulary<M>> Run<'a, M, V> {
     /// The logs whose first lines these are, in the order of their nodes.
     pub(super) fn new(
-        group: &'a Group<'a, M>,
+        mapping: &'a M,
+        groups: &'a [Option<Group<'a, M>>],
         begun: Vec<(Lines, Start)>,
         options: Options,
     ) -> Self {
-        let mut letters = Letters::new(group.size, options);
+        let members = begun.iter().flat_map(|(_, start)| start.members.iter().copied());
+        let places: Vec<_> = members.collect::<BTreeSet<_>>().into_iter().collect();
+        let mut letters = Letters::new(places.len(), options);
         let mut sources = Vec::with_capacity(begun.len());
-        let mut summary = Summary { members: group.size, ..Summary::default() };
+        let mut summary = Summary { members: places.len(), ..Summary::default() };
         for (lines, start) in begun {
-            let Some(id) = process_id(start.node) else { continue };
-            letters.has_log(id.index());
+            let (names, at) = (Names::new(&start.members), places.binary_search(&start.node));
+            let group = groups.get(start.members.len()).and_then(Option::as_ref);
+            let (Some(id), Ok(at), Some(group)) = (names.id(start.node), at, group) else {
+                continue;
+            };
+            letters.has_log(at);
             let mut judge = Judge::new(group, id, options.whole);
-            judge.begin();
-            letters.start(id.index(), start.incarnation);
+            judge.begin(start.config_epoch);
+            letters.start(at, start.incarnation);
             summary.logs += 1;
             summary.lines += 1;
             summary.incarnations += 1;
@@ -91,68 +116,33 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Run<'a, M, V> {
             sources.push(Source {
                 lines,
                 judge,
-                at: id.index(),
+                at,
+                names,
                 kept_of: start.incarnation,
                 start,
                 n: 1,
                 next: None,
+                waits_since: None,
+                idle: false,
                 done: false,
                 incarnations,
                 remembered: FxHashMap::default(),
             });
         }
-        let recents = Recents::new(group.size);
-        let (leaders, malformed) = (BTreeMap::new(), Vec::new());
-        let arrived = None;
-        Run { group, sources, letters, leaders, recents, arrived, malformed, summary }
-    }
-
-    /// Reads and judges all.
-    pub(super) fn run(mut self) -> Outcome {
-        let rejection = self.read();
-        let Run { mut summary, letters, sources, malformed, .. } = self;
-        summary.lost = letters.lost;
-        for source in &sources {
-            summary.torn += source.lines.torn;
-            summary.deeds |= source.judge.kept.tells;
-            if source.judge.unwritten > 0 {
-                let what = "starts with a state that was not written to the log before a crash";
-                *summary.not_judged.entry(what).or_default() += source.judge.unwritten;
-            }
+        Run {
+            mapping,
+            groups,
+            recents: Recents::new(places.len()),
+            places,
+            sources,
+            letters,
+            leaders: BTreeMap::new(),
+            arrived: None,
+            malformed: Vec::new(),
+            rejection: None,
+            differences: 0,
+            summary,
         }
-        Outcome { summary, rejection, malformed }
-    }
-
-    fn read(&mut self) -> Option<Box<Divergence>> {
-        loop {
-            let (mut moved, mut left) = (false, false);
-            for at in 0..self.sources.len() {
-                for _ in 0..BATCH {
-                    match self.advance(at) {
-                        Ok(true) => moved = true,
-                        Ok(false) => break,
-                        Err(Stop::Rejected(rejection)) => return Some(rejection),
-                        Err(Stop::Malformed(malformed)) => {
-                            self.malformed.push(malformed);
-                            self.close(at);
-                            moved = true;
-                            break;
-                        }
-                    }
-                }
-                left |= !self.sources[at].done;
-            }
-            match (left, moved) {
-                (false, _) => return None,
-                (true, true) => {}
-                (true, false) => return self.blocked(),
-            }
-        }
-    }
-
-    fn close(&mut self, at: usize) {
-        self.sources[at].done = true;
-        self.letters.close(self.sources[at].at);
     }
 
     /// Judges the next line of a log, unless it must wait; whether there was one.
@@ -160,28 +150,45 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Run<'a, M, V> {
         if self.sources[at].done {
             return Ok(false);
         }
-        let line = match self.sources[at].next.take() {
+        let source = &mut self.sources[at];
+        let line = match source.next.take() {
             Some(line) => line,
-            None => match self.sources[at].lines.read().map_err(Stop::Malformed)? {
-                Some(line) => line,
-                None => {
-                    self.close(at);
-                    return Ok(true);
+            None => {
+                let read = source.lines.read().map_err(Stop::Malformed)?;
+                source.idle = read.is_pending();
+                match read {
+                    Poll::Ready(Some(line)) => line,
+                    Poll::Ready(None) => {
+                        self.close(at);
+                        return Ok(true);
+                    }
+                    Poll::Pending => return Ok(false),
                 }
-            },
+            }
         };
         if let Entry::Step(step) = &line.entry
             && let Some((from, incarnation, id)) = self.numbered(&step.happened)
         {
             let to = self.sources[at].at;
             if let Origin::NotYet = self.letters.origin(from, incarnation, id, to) {
-                self.sources[at].next = Some(line);
-                return Ok(false);
+                if !self.is_late(at, from) {
+                    self.sources[at].next = Some(line);
+                    return Ok(false);
+                }
+                self.letters.silence(from);
             }
         }
+        self.sources[at].waits_since = None;
         self.summary.lines += 1;
         self.judge(at, line)?;
         Ok(true)
+    }
+
+    /// Whether a log has waited for long enough for one to which nothing comes.
+    fn is_late(&mut self, at: usize, from: usize) -> bool {
+        let since = *self.sources[at].waits_since.get_or_insert_with(Instant::now);
+        let is_idle = self.sources.iter().any(|source| source.at == from && source.idle);
+        is_idle && since.elapsed() >= LATE
     }
 
     /// The sender of a message that arrives, which is a member, its incarnation and the number.
@@ -189,8 +196,17 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Run<'a, M, V> {
         let Happened::Receive(Received { from, incarnation, id, .. }) = happened else {
             return None;
         };
-        let from = process_id(*from).map(Id::index).filter(|&from| from < self.group.size)?;
-        Some((from, (*incarnation)?, (*id)?))
+        Some((self.place(*from)?, (*incarnation)?, (*id)?))
+    }
+
+    /// The place of a member.
+    fn place(&self, node: NodeId) -> Option<usize> {
+        self.places.binary_search(&node).ok()
+    }
+
+    /// The place of the member that a node calls by this name.
+    fn place_of(&self, at: usize, name: NodeId) -> Option<usize> {
+        self.place(self.sources[at].names.original(name)?)
     }
 
     fn judge(&mut self, at: usize, line: Line<V::Durable, V::Message>) -> Result<(), Stop> {
@@ -231,7 +247,7 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Run<'a, M, V> {
     fn start(&mut self, at: usize, start: Start) -> Result<(), Malformed> {
         let source = &mut self.sources[at];
         let why = super::of_protocol::<M>(&start)
-            .and_then(|()| same_group(&source.start.members, &start))
+            .and_then(|()| same_cluster(&source.start, &start))
             .err();
         let why = why.or_else(|| {
             let other = start.node != source.start.node;
@@ -248,13 +264,26 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Run<'a, M, V> {
         if let Some(why) = why {
             return Err(source.lines.wrong(why));
         }
+        let is_in_another = start.members != source.start.members;
+        if is_in_another {
+            source.names = Names::new(&start.members);
+            let group = self.groups.get(start.members.len()).and_then(Option::as_ref);
+            let (Some(group), Some(id)) = (group, source.names.id(start.node)) else {
+                let count = start.members.len();
+                return Err(source.lines.wrong(format!("no group of {count} can be judged")));
+            };
+            source.judge.regroup(group, id);
+        }
         source.incarnations.push(start.incarnation);
-        source.judge.begin();
+        source.judge.begin(start.config_epoch);
         self.letters.start(source.at, start.incarnation);
         self.summary.incarnations += 1;
         source.start = start;
         let id = Id::at(source.at);
         self.recents.add(id, What::Crash, Face::DOWN, std::iter::empty());
+        if is_in_another {
+            self.count("starts with other members, whose state may be any", 1);
+        }
         Ok(())
     }
 
@@ -262,11 +291,13 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Run<'a, M, V> {
         self.arrived = None;
         let letter = self.receive(at, step)?;
         let boots = matches!(step.happened, Happened::Boot(_));
-        let judged = self.sources[at].judge.step(step);
+        let Source { names, judge, .. } = &mut self.sources[at];
+        let named = names.step::<M, V>(step);
+        let judged = judge.step(&named);
         let sent = self.send(at, step)?;
-        self.remember(at, step, letter, sent);
+        self.remember(at, &named, letter, sent);
         if let Err(differs) = judged {
-            let words = report::happened::<M, V>(self.group.mapping, &step.happened);
+            let words = self.happened(at, &step.happened);
             return Err(self.stop(at, words, *differs));
         }
         let source = &mut self.sources[at];
@@ -295,7 +326,8 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Run<'a, M, V> {
         let Happened::Receive(Received { message, .. }) = &step.happened else { return Ok(None) };
         self.summary.received += 1;
         let Some((from, incarnation, id)) = self.numbered(&step.happened) else {
-            self.count("messages that arrive without a number", 1);
+            self.summary.believed += 1;
+            self.count("messages that arrive without a number, or from no member", 1);
             return Ok(None);
         };
         let to = self.sources[at].at;
@@ -307,13 +339,18 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Run<'a, M, V> {
                 letter
             }
             Origin::Unknown(why) => {
+                self.summary.believed += 1;
                 self.count(why, 1);
                 self.letters.receive(from, incarnation, id, to);
                 return Ok(None);
             }
-            Origin::NotYet => return Ok(None),
+            Origin::NotYet => {
+                self.summary.believed += 1;
+                self.count(MISSING, 1);
+                return Ok(None);
+            }
             Origin::Impossible(why) => {
-                let words = format!("{id} of node {}: {why}", node(from));
+                let words = format!("{id} of node {}: {why}", self.places[from]);
                 let found = Difference::unexpected(Id::at(to), "message", words);
                 return Err(self.reject_step(at, step, found));
             }
@@ -321,9 +358,9 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Run<'a, M, V> {
         self.letters.receive(from, incarnation, id, to);
         self.arrived = Some((from, id, letter.line));
         if letter.message != *message {
-            let words = |message| report::label::<M, V>(self.group.mapping, message);
+            let words = |message| self.label(at, message);
             let (sent, arrived) = (words(letter.message), words(*message));
-            let what = format!("content of message {id} of node {}", node(from));
+            let what = format!("content of message {id} of node {}", self.places[from]);
             let found = Difference::different(Id::at(to), what, sent, arrived);
             return Err(self.reject_step(at, step, found));
         }
@@ -354,7 +391,7 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Run<'a, M, V> {
              started again in line {line}",
             letter.line,
             sender.lines.name(),
-            node(from)
+            self.places[from]
         );
         let found = Difference::missing(Id::at(from), "write", words);
         Err(self.reject_step(at, step, found))
@@ -368,7 +405,7 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Run<'a, M, V> {
         let mut serials = Vec::new();
         for out in &step.out {
             let Out::Send(sent) = out else { continue };
-            let to = process_id(sent.to).map(Id::index).filter(|&to| to < self.group.size);
+            let to = self.places.binary_search(&sent.to).ok();
             match self.letters.send(from, to, (sent.id, sent.message), (after, line)) {
                 Ok(serial) => serials.push(serial),
                 Err(last) => {
@@ -378,45 +415,6 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Run<'a, M, V> {
             }
         }
         Ok(serials)
-    }
-
-    /// Keeps the step for the diagram.
-    fn remember(
-        &mut self,
-        at: usize,
-        step: &Step<V::Durable, V::Message>,
-        letter: Option<Letter<V::Message>>,
-        serials: Vec<u32>,
-    ) {
-        let source = &self.sources[at];
-        let view = &source.judge.view;
-        let what = match &step.happened {
-            Happened::Boot(_) => What::Boot,
-            Happened::Receive(Received { from, message, .. }) => match process_id(*from) {
-                Some(from) if from.index() < self.group.size => {
-                    let serial = letter.map_or(0, |letter| letter.serial);
-                    What::Receive { from, message: *message, serial }
-                }
-                _ => return,
-            },
-            Happened::Expire(name) => What::Expire(source.judge.named(name)),
-            Happened::Suspect(_) | Happened::Request(_) => What::Expire(None),
-        };
-        let role = match source.judge.doubt {
-            None => M::Spec::role(&view.process),
-            Some(_) => told(view.role),
-        };
-        let leader = view.leader.and_then(process_id);
-        let after = Face { up: true, role, leader, timers: view.timers };
-        let sent = step.out.iter().filter_map(|out| match out {
-            Out::Send(sent) => Some((process_id(sent.to), sent.message)),
-            _ => None,
-        });
-        let size = self.group.size;
-        let sent = sent.zip(serials).filter_map(|((to, message), serial)| {
-            Some((to.filter(|to| to.index() < size)?, message, serial))
-        });
-        self.recents.add(Id::at(source.at), what, after, sent);
     }
 
     /// An epoch has one leader.
@@ -457,18 +455,7 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Run<'a, M, V> {
         step: &Step<V::Durable, V::Message>,
         found: Difference,
     ) -> Stop {
-        let words = report::happened::<M, V>(self.group.mapping, &step.happened);
+        let words = self.happened(at, &step.happened);
         self.stop(at, words, Differs { found: vec![found], ..Differs::default() })
-    }
-}
-
-/// A role as a log tells it.
-fn told(role: Role) -> &'static str {
-    match role {
-        Role::NotStarted => "not started",
-        Role::Follower => "follower",
-        Role::Candidate => "candidate",
-        Role::Waiting => "waiting",
-        Role::Leader => "leader",
     }
 }

@@ -1,7 +1,9 @@
 //! The two vocabularies of a log: the program's own types, and the specification's JSON, for what a
 //! program in another language writes.
 
-use crate::mapping::{Durable, Mapping, ProgramMessage, Rename, SpecMessage, SpecTimer, Stable};
+use crate::mapping::{
+    Durable, Mapping, NameNode, ProgramMessage, Rename, SpecMessage, SpecTimer, Stable,
+};
 use crate::program::Program;
 use bellwether_engine::protocol::Protocol as Specification;
 use bellwether_engine::trace::{plain, plain_value};
@@ -38,6 +40,16 @@ pub(super) trait Vocabulary<M: Mapping> {
 
     /// The numbers in what is durable, by their kinds.
     fn numbers(durable: &Self::Durable) -> Vec<(usize, u64)>;
+
+    /// A message in which nodes have other ids.
+    fn message_among(message: Self::Message, name: NameNode<'_>) -> Self::Message;
+
+    /// What is durable, with other ids.
+    fn durable_among(durable: &Self::Durable, name: NameNode<'_>) -> Self::Durable;
+
+    /// Whether a node that begins with this, in the list of members with this number, is judged as
+    /// one whose members never change.
+    fn is_settled(durable: Option<&Self::Durable>, config_epoch: Option<u64>) -> bool;
 }
 
 /// The types of the program.
@@ -78,6 +90,24 @@ impl<M: Mapping> Vocabulary<M> for OfProgram {
         });
         all
     }
+
+    fn message_among(message: ProgramMessage<M>, name: NameNode<'_>) -> ProgramMessage<M> {
+        match &M::COUNTERS.ids {
+            Some(ids) => (ids.message)(message, name),
+            None => message,
+        }
+    }
+
+    fn durable_among(durable: &Durable<M>, name: NameNode<'_>) -> Durable<M> {
+        match &M::COUNTERS.ids {
+            Some(ids) => (ids.durable)(durable, name),
+            None => durable.clone(),
+        }
+    }
+
+    fn is_settled(durable: Option<&Durable<M>>, config_epoch: Option<u64>) -> bool {
+        (M::COUNTERS.is_settled)(durable, config_epoch)
+    }
 }
 
 /// The JSON of the specification, as its traces have it. Its numbers are small.
@@ -111,5 +141,18 @@ impl<M: Mapping> Vocabulary<M> for OfModel {
 
     fn numbers(_: &serde_json::Value) -> Vec<(usize, u64)> {
         Vec::new()
+    }
+
+    // Its ids are those of the specification.
+    fn message_among(message: SpecMessage<M>, _: NameNode<'_>) -> SpecMessage<M> {
+        message
+    }
+
+    fn durable_among(durable: &serde_json::Value, _: NameNode<'_>) -> serde_json::Value {
+        durable.clone()
+    }
+
+    fn is_settled(_: Option<&serde_json::Value>, _: Option<u64>) -> bool {
+        true
     }
 }

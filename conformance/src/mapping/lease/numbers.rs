@@ -1,7 +1,7 @@
 //! Tokens and the numbers of requests, which grow for as long as nodes run.
 
 use super::{LeaseMapping, program, spec};
-use crate::mapping::Counters;
+use crate::mapping::{Counters, IdsIn};
 
 /// Tokens, by which processes ask which is higher, and which is the next.
 const TOKEN: usize = 0;
@@ -24,6 +24,15 @@ pub(super) const fn counters<const ASKED: bool>() -> Counters<LeaseMapping<ASKED
         epoch: |process, _| {
             (process.role == spec::Role::Holder).then_some(u64::from(process.token.0))
         },
+        ids: Some(IdsIn {
+            message: |message, name| match message {
+                program::Message::Refused(of, holder) => {
+                    program::Message::Refused(of, holder.map(name))
+                }
+                other => other,
+            },
+            ..IdsIn::NONE
+        }),
         ..Counters::NONE
     }
 }

@@ -1,8 +1,8 @@
 //! Epochs and rounds, which grow for as long as nodes run; and what a node tells of its process.
 
 use super::{QuorumMapping, Variant, program, spec};
-use crate::mapping::Counters;
-use bellwether_core::protocol::Role;
+use crate::mapping::{Counters, IdsIn};
+use bellwether_core::protocol::{Members, Role};
 use bellwether_model::protocol::{Id, Timers};
 
 /// Epochs, by which processes ask which is higher, and which is the next.
@@ -17,14 +17,47 @@ pub(super) const fn counters<V: Variant>() -> Counters<QuorumMapping<V>> {
         kinds: 3,
         epochs: Some(EPOCH),
         in_message,
-        in_durable: |durable, rename| program::Durable {
-            epoch: program::Epoch::new(rename(EPOCH, durable.epoch.number())),
-            ..durable.clone()
-        },
+        in_durable,
         lower,
         epoch: |process, stable| process.leader.map(|_| u64::from(stable.epoch)),
+        ids: Some(IdsIn {
+            message: |message, name| match message {
+                program::Message::Refuse(of, holder) => {
+                    program::Message::Refuse(of, holder.map(name))
+                }
+                program::Message::Yield(of, next) => program::Message::Yield(of, next.map(name)),
+                other => other,
+            },
+            durable: |durable, name| program::Durable {
+                granted_to: durable.granted_to.map(name),
+                ..durable.clone()
+            },
+        }),
+        is_settled,
         after_leading: after_leading::<V>,
         ..Counters::NONE
+    }
+}
+
+/// A list that is in force is to a process what the first one is.
+fn in_durable(
+    durable: &program::Durable,
+    rename: &mut dyn FnMut(usize, u64) -> u64,
+) -> program::Durable {
+    let mut durable = durable.clone();
+    durable.epoch = program::Epoch::new(rename(EPOCH, durable.epoch.number()));
+    if let Some(list) = durable.list.as_mut().filter(|list| list.in_force) {
+        list.config_epoch = Members::FIRST;
+    }
+    durable
+}
+
+/// Whether a node has had a part in its list since that is in force.
+fn is_settled(durable: Option<&program::Durable>, config_epoch: Option<u64>) -> bool {
+    let given = config_epoch.unwrap_or(Members::FIRST);
+    match durable.and_then(|durable| durable.list.as_ref()) {
+        Some(list) => list.in_force && config_epoch.is_none_or(|_| list.config_epoch == given),
+        None => given == Members::FIRST,
     }
 }
 

@@ -182,6 +182,11 @@ impl Visitor for Exec<'_> {
                            `run`, with hooks for each group";
             return Err(Failure::configuration(anyhow!(problem)));
         }
+        if !config.monitor().is_empty() {
+            let problem = "log.monitor: `exec` ends all processes that it has started with its \
+                           command: remove the monitor, or use `run`";
+            return Err(Failure::configuration(anyhow!(problem)));
+        }
         ready::check(&config).map_err(Failure::configuration)?;
         config.open_trace().map_err(Failure::configuration)?;
         args.check(C::NAME, C::shortest_lease(config.core())).map_err(Failure::configuration)?;

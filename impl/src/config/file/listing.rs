@@ -60,7 +60,7 @@ pub(super) const HEALTH: [&str; 5] = ["check", "interval", "timeout", "rise", "f
 const GROUPS: [&str; 2] = ["names", "count"];
 
 /// The keys of `[log]`.
-const LOG: [&str; 3] = ["level", "format", "trace"];
+const LOG: [&str; 4] = ["level", "format", "trace", "monitor"];
 
 /// The sections whose keys are always the same, each with these.
 pub(super) const SECTIONS: [(&str, &[&str]); 8] = [
@@ -100,7 +100,7 @@ pub fn reference() -> Vec<(String, String)> {
             "protocol" => format!("\"{}\"", Recommended::NAME),
             "security.mode" => format!("\"{}\"", Mode::Plain),
             "config_epoch" => Members::FIRST.to_string(),
-            "observers" | "witnesses" | "groups.names" => "[]".to_owned(),
+            "observers" | "witnesses" | "groups.names" | "log.monitor" => "[]".to_owned(),
             "groups.count" => "0".to_owned(),
             "security.allow_plain" => "false".to_owned(),
             "http.allow_plain" => "false".to_owned(),

@@ -121,6 +121,20 @@ fn a_trace_has_the_names_of_node_and_protocol_and_reads_back_as_itself() {
 }
 
 #[test]
+fn a_monitor_is_written_out_with_its_arguments_and_reads_back_as_itself() {
+    let text = format!("{GOOD}[log]\nmonitor = [\"judge\", \"a b\", \"{{node}}\"]\n");
+    let first = written(&text, Overrides::default()).expect("good");
+    assert!(
+        first.ends_with("\nformat = \"text\"\nmonitor = [\"judge\", \"a b\", \"2\"]\n"),
+        "{first}"
+    );
+    assert_eq!(written(&first, Overrides::default()).expect("good"), first);
+    let flag = Overrides { monitor: Some(vec!["other".to_owned()]), ..Overrides::default() };
+    assert!(written(&text, flag).expect("good").ends_with("\nmonitor = [\"other\"]\n"));
+    assert!(!written(GOOD, Overrides::default()).expect("good").contains("\nmonitor = "));
+}
+
+#[test]
 fn a_check_is_written_out_and_reads_back_as_itself() {
     let section = "[health]\ncheck = [\"/bin/check\", \"a b\"]\ninterval = \"1m\"\nfall = 1\n";
     let first = written(&format!("{GOOD}{section}"), Overrides::default()).expect("good");
@@ -157,8 +171,9 @@ fn the_example_runs_every_protocol_as_its_defaults_do() {
         assert_eq!(written(example, overrides(&[])).expect("good"), default);
     }
     for (key, _) in reference() {
-        let optional = ["node", "listen", "members.ID", "network.timeout", "log.trace"]
-            .contains(&key.as_str())
+        let log = ["log.trace", "log.monitor"];
+        let optional = ["node", "listen", "members.ID", "network.timeout"].contains(&key.as_str())
+            || log.contains(&key.as_str())
             || key.starts_with("security.") && key.ends_with("_file")
             || key.starts_with("http.");
         let other_kind = ["detector.adaptive.", "detector.phi."].iter().any(|k| key.starts_with(k));

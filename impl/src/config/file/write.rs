@@ -34,13 +34,17 @@ impl<C: Runnable> Config<C> {
         let levels = text(levels.to_string());
         let trace = self.trace().map(|trace| format!("trace = {}\n", path(trace)));
         let trace = trace.unwrap_or_default();
+        let monitor = match self.monitor() {
+            [] => String::new(),
+            command => format!("monitor = {}\n", words(command)),
+        };
         format!(
             "cluster = \"{cluster}\"\nprotocol = \"{protocol}\"\nnode = {node}\n\
              listen = \"{listen}\"\npriority = {priority}\npreempt_delay = {preempt_delay}\n\
              config_epoch = {config_epoch}\nobservers = [{observers}]\n\
              witnesses = [{witnesses}]\n\n[members]\n{members}{own}\
              {storage}{security}{http}{network}{detector}{hooks}{health}{groups}\n\
-             [log]\nlevel = {levels}\nformat = \"{format}\"\n{trace}",
+             [log]\nlevel = {levels}\nformat = \"{format}\"\n{trace}{monitor}",
             priority = self.priority(),
             preempt_delay = time(self.preempt_delay()),
             storage = section("storage", storage),

@@ -15,7 +15,7 @@ async fn election() -> (Election, Channel) {
 }
 
 /// The same, with a configuration that is changed.
-async fn joined(
+pub(super) async fn joined(
     change: impl FnOnce(config::Config<Recorder>) -> config::Config<Recorder>,
 ) -> (Election, Channel) {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");

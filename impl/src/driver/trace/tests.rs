@@ -125,6 +125,7 @@ async fn lines_that_are_missing_at_the_end_are_told() {
     (0..many).for_each(|number| run.sent(number));
     let missed = run.trace.missed;
     assert!(missed > 0);
+    assert_eq!(run.trace.dropped.load(Ordering::Relaxed), missed);
     let (text, _) = run.end().await;
     let lines = lines(&text);
     let last = lines.last().expect("a line");

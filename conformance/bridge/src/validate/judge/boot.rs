@@ -1,17 +1,25 @@
 //! A node begins again: with what was durable.
 
 use super::{
-    Difference, Differs, Judge, Judged, NodeView, SERVICE, TOO_LARGE, UNREADABLE, Vocabulary, down,
+    Difference, Differs, Group, Judge, Judged, LISTS, NodeView, SERVICE, TOO_LARGE, UNREADABLE,
+    Vocabulary, down,
 };
 use crate::compare::fields;
 use crate::mapping::{Mapping, Stable};
 use crate::validate::kept::{Begins, Kept};
-use bellwether_engine::protocol::Protocol as Specification;
+use bellwether_engine::protocol::{Id, Protocol as Specification};
 use bellwether_engine::trace::plain;
 
-impl<M: Mapping, V: Vocabulary<M>> Judge<'_, M, V> {
-    /// Another incarnation begins; it has not booted.
-    pub(in crate::validate) fn begin(&mut self) {
+impl<'a, M: Mapping, V: Vocabulary<M>> Judge<'a, M, V> {
+    /// The node is a member of another group from now on, and so are those that it names.
+    pub(in crate::validate) fn regroup(&mut self, group: &'a Group<'a, M>, id: Id) {
+        (self.group, self.id) = (group, id);
+        self.kept.known = false;
+    }
+
+    /// Another incarnation begins, with the list of members of this number; it has not booted.
+    pub(in crate::validate) fn begin(&mut self, config_epoch: Option<u64>) {
+        self.config_epoch = config_epoch;
         self.incarnations += 1;
         self.booted = false;
         self.killed = !self.ended && !self.whole;
@@ -56,6 +64,9 @@ impl<M: Mapping, V: Vocabulary<M>> Judge<'_, M, V> {
         let lives = !(M::Spec::OPTIONS.services.crash)(&self.rules);
         if self.id.index() >= nodes && lives && self.incarnations > 1 {
             self.doubt = Some(SERVICE);
+        }
+        if !V::is_settled(durable, self.config_epoch) {
+            self.doubt = Some(LISTS);
         }
         Ok(())
     }

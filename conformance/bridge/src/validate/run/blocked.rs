@@ -1,7 +1,6 @@
 //! No log can be read on: each waits for a message that no log has sent.
 
-use super::report::happened;
-use super::{Differs, Mapping, Run, Vocabulary, node};
+use super::{Differs, Mapping, Run, Vocabulary};
 use crate::divergence::{Difference, Divergence};
 use bellwether_core::trace::Entry;
 use bellwether_engine::protocol::Id;
@@ -11,7 +10,8 @@ impl<M: Mapping, V: Vocabulary<M>> Run<'_, M, V> {
     pub(super) fn blocked(&self) -> Option<Box<Divergence>> {
         let at = self.sources.iter().position(|source| !source.done)?;
         let (from, id) = self.waits_for(at)?;
-        let mut words = format!("{id} of node {}, whose log does not send it before", node(from));
+        let node = self.places[from];
+        let mut words = format!("{id} of node {node}, whose log does not send it before");
         let mut waits = at;
         // Each waits for another: after so many steps the circle is told.
         for _ in 0..self.sources.len() {
@@ -24,7 +24,7 @@ impl<M: Mapping, V: Vocabulary<M>> Run<'_, M, V> {
             let (line, log) = (lines.line(), lines.name());
             words.push_str(&format!(
                 "; line {line} of {log} waits for message {id} of node {}",
-                node(other)
+                self.places[other]
             ));
             waits = next;
             if next == at {
@@ -35,7 +35,7 @@ impl<M: Mapping, V: Vocabulary<M>> Run<'_, M, V> {
         let Some(Entry::Step(step)) = self.sources[at].next.as_ref().map(|line| &line.entry) else {
             return None;
         };
-        let words = happened::<M, V>(self.group.mapping, &step.happened);
+        let words = self.happened(at, &step.happened);
         Some(self.reject(at, words, Differs { found: vec![found], ..Differs::default() }))
     }
 

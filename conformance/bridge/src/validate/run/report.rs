@@ -1,6 +1,6 @@
 //! What is told of a line that is rejected.
 
-use super::{Differs, Mapping, Run, Stop, Vocabulary, node};
+use super::{Differs, Mapping, Run, Stop, Vocabulary};
 use crate::divergence::{Divergence, LogLine};
 use bellwether_core::trace::{Deed, Happened, Received};
 use bellwether_engine::trace::label as label_of;
@@ -13,6 +13,8 @@ impl<M: Mapping, V: Vocabulary<M>> Run<'_, M, V> {
     pub(super) fn reject(&self, at: usize, happened: String, differs: Differs) -> Box<Divergence> {
         let lines = &self.sources[at].lines;
         let Differs { found, before, would, guards, rules } = differs;
+        let before = before + &self.sources[at].names.words();
+        let before = before.trim_start_matches("; ").to_owned();
         let line = LogLine { log: lines.name().to_owned(), line: lines.line() };
         let mut rejection = Divergence {
             happened,
@@ -20,12 +22,13 @@ impl<M: Mapping, V: Vocabulary<M>> Run<'_, M, V> {
             before,
             expected: would,
             guards,
-            ..Divergence::in_log(line, found, self.recents.trace(self.group.mapping, STEPS))
+            ..Divergence::in_log(line, found, self.recents.trace(self.mapping, STEPS))
         };
         if let Some((from, id, line)) = self.arrived {
             let sender = self.sources.iter().find(|source| source.at == from);
             let log = sender.map_or("?", |source| source.lines.name());
-            let words = format!("message {id} of node {}: line {line} of {log}", node(from));
+            let node = self.places[from];
+            let words = format!("message {id} of node {node}: line {line} of {log}");
             rejection.depends.push(words);
         }
         Box::new(rejection)
@@ -35,21 +38,28 @@ impl<M: Mapping, V: Vocabulary<M>> Run<'_, M, V> {
     pub(super) fn stop(&self, at: usize, happened: String, differs: Differs) -> Stop {
         Stop::Rejected(self.reject(at, happened, differs))
     }
-}
 
-/// What happened, in words.
-pub(super) fn happened<M: Mapping, V: Vocabulary<M>>(
-    mapping: &M,
-    happened: &Happened<V::Durable, V::Message>,
-) -> String {
-    match happened {
-        Happened::Boot(_) => "the node starts".to_owned(),
-        Happened::Receive(Received { from, message, .. }) => {
-            format!("{} of node {from} arrives", label::<M, V>(mapping, *message))
+    /// What happened to a node, in words.
+    pub(super) fn happened(
+        &self,
+        at: usize,
+        happened: &Happened<V::Durable, V::Message>,
+    ) -> String {
+        match happened {
+            Happened::Boot(_) => "the node starts".to_owned(),
+            Happened::Receive(Received { from, message, .. }) => {
+                format!("{} of node {from} arrives", self.label(at, *message))
+            }
+            Happened::Expire(name) => format!("the timer {name} expires"),
+            Happened::Suspect(node) => format!("node {node} is suspected"),
+            Happened::Request(request) => format!("the node is asked: {request:?}"),
         }
-        Happened::Expire(name) => format!("the timer {name} expires"),
-        Happened::Suspect(node) => format!("node {node} is suspected"),
-        Happened::Request(request) => format!("the node is asked: {request:?}"),
+    }
+
+    /// A message that a node gets, as diagrams have it.
+    pub(super) fn label(&self, at: usize, message: V::Message) -> String {
+        let message = self.sources[at].names.message::<M, V>(message);
+        label_of(&V::message(self.mapping, message, false, &mut |_, number| number))
     }
 }
 
@@ -76,9 +86,4 @@ pub(super) fn deed(deed: &Deed) -> String {
         }
         Deed::Ended => "the node takes part no longer".to_owned(),
     }
-}
-
-/// A message, as diagrams have it.
-pub(super) fn label<M: Mapping, V: Vocabulary<M>>(mapping: &M, message: V::Message) -> String {
-    label_of(&V::message(mapping, message, false, &mut |_, number| number))
 }

@@ -1,0 +1,202 @@
+//! Logs that grow while they are judged: what is not allowed is told at once.
+
+use super::{Faults, quorums};
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+const SECOND: Duration = Duration::from_secs(1);
+/// For what takes long only on a machine that has much else to do.
+const LONG: Duration = Duration::from_secs(60);
+
+/// `validate --follow --json`, and the lines that it prints.
+struct Follower {
+    child: Child,
+    lines: Receiver<String>,
+}
+
+impl Follower {
+    fn new(logs: &[PathBuf]) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_bellwether-conformance"));
+        command.args(["validate", "--follow", "--json"]).args(logs);
+        let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+        let mut child = child.expect("it starts");
+        let out = BufReader::new(child.stdout.take().expect("piped"));
+        let (queue, lines) = channel();
+        thread::spawn(move || out.lines().map_while(Result::ok).try_for_each(|l| queue.send(l)));
+        Follower { child, lines }
+    }
+
+    /// The next event of this name, before which only such come as tell how far it is.
+    fn event(&self, name: &str, within: Duration) -> Option<serde_json::Value> {
+        let until = Instant::now() + within;
+        loop {
+            let line = match self.lines.recv_timeout(until - Instant::now().min(until)) {
+                Ok(line) => line,
+                Err(RecvTimeoutError::Timeout) => return None,
+                Err(RecvTimeoutError::Disconnected) => panic!("it has ended before {name}"),
+            };
+            let event: serde_json::Value = serde_json::from_str(&line).expect("JSON");
+            if event["event"] == name {
+                return Some(event);
+            }
+            assert!(["begun", "judged"].contains(&event["event"].as_str().expect("a name")));
+        }
+    }
+
+    /// Waits until so many lines are judged.
+    fn judges(&self, lines: u64) -> serde_json::Value {
+        loop {
+            let event = self.event("judged", LONG).expect("it judges");
+            if event["lines"].as_u64() >= Some(lines) {
+                return event;
+            }
+        }
+    }
+
+    fn interrupt(&self) {
+        let id = self.child.id().to_string();
+        let killed = Command::new("kill").args(["-INT", &id]).status().expect("there is a kill");
+        assert!(killed.success());
+    }
+
+    fn end(mut self) -> ExitStatus {
+        self.child.wait().expect("ours")
+    }
+}
+
+fn write(folder: &Path, logs: &[String]) -> Vec<PathBuf> {
+    let write = |(log, at): (&String, usize)| {
+        let file = folder.join(format!("node-{at}.ndjson"));
+        fs::write(&file, log).expect("ours");
+        file
+    };
+    logs.iter().zip(1..).map(write).collect()
+}
+
+fn append(file: &Path, text: &str) {
+    let mut file = File::options().append(true).open(file).expect("ours");
+    file.write_all(text.as_bytes()).expect("ours");
+}
+
+fn count(logs: &[String]) -> u64 {
+    logs.iter().map(|log| log.lines().count() as u64).sum()
+}
+
+/// Logs of which the first ends before a line in which a number can be wrong; and that line.
+fn before_a_number() -> (Vec<String>, String) {
+    let mut logs = quorums(1, (Faults::NONE, true), 300, None);
+    let at = logs[0].find("\"Support\":1").expect("a message");
+    let begins = logs[0][..at].rfind('\n').expect("not the first line") + 1;
+    let rest = logs[0].split_off(begins);
+    let line = rest.split_inclusive('\n').next().expect("a line").to_owned();
+    (logs, line)
+}
+
+#[test]
+fn a_wrong_line_is_told_within_a_second() {
+    // On a machine that does much else at the time, it is tried again.
+    assert!((0..3).any(|_| is_told_within_a_second()), "no wrong line was told in time");
+}
+
+fn is_told_within_a_second() -> bool {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (logs, line) = before_a_number();
+    let files = write(folder.path(), &logs);
+    let follower = Follower::new(&files);
+    follower.judges(logs[0].lines().count() as u64);
+    append(&files[0], &line.replacen("\"Support\":1", "\"Support\":2", 1));
+    let Some(found) = follower.event("difference", SECOND) else {
+        follower.interrupt();
+        follower.end();
+        return false;
+    };
+    assert_eq!(found["rejection"]["line"], logs[0].lines().count() + 1);
+    assert!(found["report"].as_array().is_some_and(|lines| lines.len() > 3), "{found}");
+    follower.interrupt();
+    let ended = follower.event("ended", LONG).expect("it ends");
+    assert_eq!((&ended["verdict"], &ended["differences"]), (&"rejected".into(), &1.into()));
+    assert_eq!(follower.end().code(), Some(1));
+    true
+}
+
+#[test]
+fn logs_that_grow_are_accepted_line_by_line() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let logs = quorums(1, (Faults::NONE, true), 300, None);
+    // The first line of the last log has no end yet.
+    let cut = |log: &String, at: usize| (log[..at].to_owned(), log[at..].to_owned());
+    let [one, two, three] = [&logs[0], &logs[1], &logs[2]];
+    let begun = [cut(one, one.len() / 2), cut(two, two.len() / 3), cut(three, 20)];
+    let files = write(folder.path(), &begun.clone().map(|(begins, _)| begins));
+    let follower = Follower::new(&files);
+    thread::sleep(SECOND / 2);
+    for (file, (_, rest)) in files.iter().zip(&begun) {
+        let half = rest.len() / 2;
+        append(file, &rest[..half]);
+        thread::sleep(SECOND / 2);
+        append(file, &rest[half..]);
+    }
+    follower.judges(count(&logs));
+    follower.interrupt();
+    let ended = follower.event("ended", LONG).expect("it ends");
+    assert_eq!(ended["verdict"], "accepted");
+    assert_eq!(ended["judged"]["lines"], count(&logs));
+    assert_eq!(follower.end().code(), Some(0));
+}
+
+#[test]
+fn what_a_killed_node_did_not_write_is_believed_after_a_while() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut logs = quorums(1, (Faults::NONE, true), 300, None);
+    let half = logs[2].lines().count() / 2;
+    logs[2] = logs[2].split_inclusive('\n').take(half).collect();
+    let follower = Follower::new(&write(folder.path(), &logs));
+    let event = follower.judges(count(&logs));
+    assert!(event["believed"].as_u64() > Some(0), "{event}");
+    follower.interrupt();
+    let ended = follower.event("ended", LONG).expect("it ends");
+    assert_eq!(ended["verdict"], "accepted");
+    assert_eq!(follower.end().code(), Some(0));
+}
+
+#[test]
+fn what_follows_from_a_difference_is_not_told_again_and_the_next_start_is_judged() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (logs, line) = before_a_number();
+    let files = write(folder.path(), &logs);
+    let follower = Follower::new(&files[..1]);
+    let wrong = line.replacen("\"Support\":1", "\"Support\":2", 1);
+    append(&files[0], &wrong);
+    assert!(follower.event("difference", LONG).is_some());
+    // Its next start has the same, but another number.
+    let again = format!("{}{wrong}", logs[0]);
+    let start: serde_json::Value =
+        serde_json::from_str(again.lines().next().expect("a start")).expect("JSON");
+    let number = start["start"]["incarnation"].to_string();
+    let incarnation = |number: &str| format!("\"incarnation\":{number},\"members\"");
+    append(&files[0], &again.replacen(&incarnation(&number), &incarnation("77"), 1));
+    let found = follower.event("difference", LONG).expect("the next start is judged");
+    assert_eq!(found["rejection"]["line"], again.lines().count() * 2);
+    follower.interrupt();
+    let ended = follower.event("ended", LONG).expect("it ends");
+    assert_eq!(ended["differences"], 2);
+    assert_eq!(follower.end().code(), Some(1));
+}
+
+#[test]
+fn one_log_through_standard_input_is_judged_until_it_ends() {
+    let logs = quorums(1, (Faults::NONE, true), 300, None);
+    let mut follower = Follower::new(&[PathBuf::from("-")]);
+    let mut input = follower.child.stdin.take().expect("piped");
+    input.write_all(logs[1].as_bytes()).expect("it reads");
+    follower.judges(logs[1].lines().count() as u64);
+    drop(input);
+    let ended = follower.event("ended", LONG).expect("it ends");
+    assert_eq!((&ended["verdict"], &ended["judged"]["logs"]), (&"accepted".into(), &1.into()));
+    assert_eq!(follower.end().code(), Some(0));
+}

@@ -1,0 +1,188 @@
+//! Members with any ids, and lists of members that change.
+
+use super::group::{Faults, Group, Random};
+use super::{QUORUM, WHOLE, accepted, edits, is_refused, judge};
+use bellwether_conformance::mapping::bully::BullyMapping;
+use bellwether_conformance::mapping::chang_roberts::ChangRobertsMapping;
+use bellwether_conformance::mapping::lease::LeaseMapping;
+use bellwether_conformance::mapping::quorum::{QuorumMapping, Recommended};
+use bellwether_conformance::mapping::{Mapping, ring};
+use bellwether_conformance::validate::Options;
+use bellwether_core::protocol::chang_roberts::ChangRoberts;
+use bellwether_core::protocol::{Epoch, Members, NodeId, bully, lease, quorum};
+use std::collections::BTreeMap;
+
+fn members(ids: &[u16]) -> Members {
+    Members::new(ids.iter().copied().filter_map(NodeId::new)).expect("2 to 255 ids")
+}
+
+fn bullies(ids: &[u16], seed: u64) -> Vec<String> {
+    let members = members(ids);
+    let configs = members.iter().map(|id| BullyMapping::config(id, &members)).collect();
+    Group::<bully::Bully>::new(configs, None, seed, Faults::SOME).logs(300)
+}
+
+/// Nodes with this list of members, and what is durable at the beginning.
+fn quorums(members: &Members, durable: Option<&quorum::Durable>, seed: u64) -> Vec<String> {
+    let config = |id| QuorumMapping::<Recommended>::config(id, members);
+    let configs = members.iter().map(config).collect();
+    Group::<quorum::Quorum>::new(configs, durable, seed, Faults::SOME).logs(800)
+}
+
+/// Judges all of these, and nothing is left out.
+#[track_caller]
+fn all_accepted<M: Mapping>(mapping: &M, logs: &[String]) -> u64 {
+    let summary = accepted(mapping, logs, WHOLE).summary;
+    assert_eq!(summary.not_judged, BTreeMap::new());
+    summary.judged()
+}
+
+#[test]
+fn members_may_have_any_ids() {
+    let mut judged = 0;
+    for seed in 0..20 {
+        judged += all_accepted(&BullyMapping, &bullies(&[3, 8, 60_000], seed));
+        judged += all_accepted(&QUORUM, &quorums(&members(&[7, 20, 65_535]), None, seed));
+        let four = members(&[2, 5, 6, 900]);
+        let ring = four.iter().map(|id| ring::config(id, &four)).collect();
+        let ring = Group::<ChangRoberts>::new(ring, None, seed, Faults::SOME).logs(300);
+        judged += all_accepted(&ChangRobertsMapping, &ring);
+        let clients = four.iter().map(|id| LeaseMapping::<false>::config(id, &four)).collect();
+        let clients = Group::<lease::Lease>::new(clients, None, seed, Faults::SOME);
+        judged += all_accepted(&LeaseMapping::new(), &clients.in_which_lives(3).logs(300));
+    }
+    assert!(judged > 8_000, "only {judged} steps");
+}
+
+#[test]
+fn a_wrong_line_is_found_whatever_the_ids_and_the_report_names_them() {
+    let (mut refused, mut survived) = (0, 0);
+    for seed in 0..20 {
+        let logs = quorums(&members(&[7, 20, 65_535]), None, seed);
+        for kind in ["epoch + 1", "epoch - 1", "another role", "dropped line", "swapped lines"] {
+            let Some(changed) = edits::change(&logs, kind, &mut Random(seed)) else { continue };
+            match is_refused(&QUORUM, &changed) {
+                true => refused += 1,
+                false => survived += 1,
+            }
+        }
+        let Some(at) = logs[0].find("\"Support\":1") else { continue };
+        let mut wrong = logs.clone();
+        wrong[0].replace_range(at..at + "\"Support\":1".len(), "\"Support\":2");
+        assert!(is_refused(&QUORUM, &wrong), "{seed}");
+    }
+    assert!(refused > 50 && survived * 20 <= refused, "{refused} refused, {survived} not");
+    let mut logs = bullies(&[3, 8, 60_000], 1);
+    logs[2] = logs[2].replacen("\"role\":\"leader\"", "\"role\":\"follower\"", 1);
+    let rejection = judge(&BullyMapping, &logs, WHOLE).rejection.expect("rejected");
+    let report = rejection.full_report(true);
+    assert!(report.contains("node 3 stands for 60000"), "{report}");
+}
+
+#[test]
+fn ids_that_are_others_in_each_log_are_refused() {
+    let [one, other] = [&[1, 2, 3][..], &[1, 2, 4]].map(|ids| bullies(ids, 1));
+    let mixed = [one[0].clone(), other[1].clone()];
+    let log = |text: &String| super::Log {
+        name: "log".to_owned(),
+        text: Box::new(std::io::Cursor::new(text.clone().into_bytes())),
+    };
+    let mixed = mixed.iter().map(log).collect();
+    let error = super::validate(&BullyMapping, mixed, WHOLE).expect_err("refused").to_string();
+    assert!(error.contains("the members are 1, 2, 4 here, and 1, 2, 3 in another"), "{error}");
+}
+
+/// The same logs with a number for the list of members, and other incarnations.
+fn of_list(logs: Vec<String>, config_epoch: u64) -> Vec<String> {
+    let line = |line: &str| {
+        let mut value: serde_json::Value = serde_json::from_str(line).expect("JSON");
+        let renumber = |value: &mut serde_json::Value| {
+            if let Some(number) = value.as_u64() {
+                *value = (number + config_epoch * 1_000_000).into();
+            }
+        };
+        if line.contains("\"start\":") {
+            value["start"]["config_epoch"] = config_epoch.into();
+            renumber(&mut value["start"]["incarnation"]);
+        } else if line.contains("\"receive\":") {
+            renumber(&mut value["step"]["receive"]["incarnation"]);
+        }
+        format!("{value}\n")
+    };
+    logs.iter().map(|log| log.lines().map(line).collect()).collect()
+}
+
+/// Three nodes, which all start again with a fourth.
+fn joined(seed: u64) -> [Vec<String>; 2] {
+    [of_list(bullies(&[10, 20, 30], seed), 1), of_list(bullies(&[5, 10, 20, 30], seed + 1), 2)]
+}
+
+/// One log of each node.
+fn one_after_the_other([before, after]: &[Vec<String>; 2]) -> Vec<String> {
+    let mut logs = after.clone();
+    for (log, before) in logs[1..].iter_mut().zip(before) {
+        log.insert_str(0, before);
+    }
+    logs
+}
+
+#[test]
+fn a_node_that_starts_again_with_other_members_is_judged_among_those() {
+    let (mut refused, mut survived) = (0, 0);
+    for seed in 0..20 {
+        let [before, after] = joined(seed);
+        let logs = one_after_the_other(&[before.clone(), after.clone()]);
+        let summary = accepted(&BullyMapping, &logs, WHOLE).summary;
+        assert_eq!((summary.members, summary.logs), (4, 4));
+        let other = summary.not_judged.get("starts with other members, whose state may be any");
+        assert_eq!((summary.not_judged.len(), other), (1, Some(&3)), "{summary:?}");
+        let lines: usize = logs.iter().map(|log| log.lines().count()).sum();
+        assert_eq!(summary.lines, lines as u64);
+        for kind in ["another role", "dropped line", "swapped lines"] {
+            let Some(after) = edits::change(&after, kind, &mut Random(seed)) else { continue };
+            match is_refused(&BullyMapping, &one_after_the_other(&[before.clone(), after])) {
+                true => refused += 1,
+                false => survived += 1,
+            }
+        }
+    }
+    assert!(refused > 30 && survived * 10 <= refused, "{refused} refused, {survived} not");
+}
+
+/// What a node of the second list of members remembers.
+fn second_list(members: &Members, in_force: bool) -> quorum::Durable {
+    let voters: Vec<_> = members.iter().collect();
+    let list = quorum::List { config_epoch: 2, voters: voters.clone().into(), in_force };
+    let before = (!in_force).then(|| voters.into());
+    let (epoch, granted_to) = (Epoch::new(4), members.iter().max());
+    let durable = quorum::Durable::default();
+    quorum::Durable { epoch, granted_to, list: Some(list), before, ..durable }
+}
+
+#[test]
+fn a_list_that_is_in_force_is_judged_like_the_first() {
+    let mut judged = 0;
+    for seed in 0..20 {
+        let members = members(&[1, 2, 3]).numbered(2);
+        let durable = second_list(&members, true);
+        judged += all_accepted(&QUORUM, &quorums(&members, Some(&durable), seed));
+    }
+    assert!(judged > 2_000, "only {judged} steps");
+}
+
+#[test]
+fn a_node_is_judged_once_it_follows_a_leader_of_its_list() {
+    let (mut judged, mut not) = (0, 0);
+    for seed in 0..20 {
+        let members = members(&[1, 2, 3]).numbered(2);
+        let durable = second_list(&members, false);
+        let logs = quorums(&members, Some(&durable), seed);
+        let summary = accepted(&QUORUM, &logs, Options::default()).summary;
+        judged += summary.judged();
+        let what = "steps of nodes whose list of members is not known to be in force";
+        not += summary.not_judged.get(what).copied().unwrap_or_default();
+        assert!(summary.not_judged.keys().all(|key| *key == what), "{summary:?}");
+    }
+    assert!(not > 0, "each list was in force at once");
+    assert!(judged > not, "{judged} judged, {not} not");
+}
