@@ -93,7 +93,7 @@ fn ids_that_are_others_in_each_log_are_refused() {
 }
 
 /// The same logs with a number for the list of members, and other incarnations.
-fn of_list(logs: Vec<String>, config_epoch: u64) -> Vec<String> {
+fn of_list(logs: &[String], config_epoch: u64) -> Vec<String> {
     let line = |line: &str| {
         let mut value: serde_json::Value = serde_json::from_str(line).expect("JSON");
         let renumber = |value: &mut serde_json::Value| {
@@ -114,7 +114,7 @@ fn of_list(logs: Vec<String>, config_epoch: u64) -> Vec<String> {
 
 /// Three nodes, which all start again with a fourth.
 fn joined(seed: u64) -> [Vec<String>; 2] {
-    [of_list(bullies(&[10, 20, 30], seed), 1), of_list(bullies(&[5, 10, 20, 30], seed + 1), 2)]
+    [of_list(&bullies(&[10, 20, 30], seed), 1), of_list(&bullies(&[5, 10, 20, 30], seed + 1), 2)]
 }
 
 /// One log of each node.
