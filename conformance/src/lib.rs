@@ -19,6 +19,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+#[cfg(feature = "driver")]
+pub mod driven;
 pub mod mapping;
 
 pub use bellwether_bridge::{

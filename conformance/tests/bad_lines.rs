@@ -51,6 +51,8 @@ const LINES: &[&str] = &[
     "suite bully --out executions --limit 0",
     "suite bully --out /proc/nowhere",
     "suite bully --no-runs",
+    "suite bully --no-run --through driver",
+    "suite bully --through wires",
     "validate",
     "validate nothing.ndjson",
     "validate .",

@@ -6,6 +6,8 @@ mod cli;
 mod commit;
 mod compared;
 mod coverage;
+#[cfg(feature = "driver")]
+mod driven;
 mod features;
 mod garcia_molina;
 mod lease;

@@ -32,6 +32,8 @@ mod part;
 mod reporter;
 mod standing;
 mod start;
+#[cfg(feature = "steered")]
+pub mod steered;
 mod store;
 mod trace;
 mod work;

@@ -114,6 +114,26 @@ const WRITTEN_FOR: &str = "bellwether-model";
 /// what it returns is the exit status.
 #[must_use]
 pub fn main(name: &'static str, mappings: Mappings, registry: Registry) -> ExitCode {
+    run(name, (mappings, None), registry)
+}
+
+/// Does the same as [`main`], for a program that can also take a suite through the driver around
+/// its nodes, by the mappings `driven`.
+#[must_use]
+pub fn main_with_driver(
+    name: &'static str,
+    mappings: Mappings,
+    driven: Mappings,
+    registry: Registry,
+) -> ExitCode {
+    run(name, (mappings, Some(driven)), registry)
+}
+
+fn run(
+    name: &'static str,
+    (mappings, driven): (Mappings, Option<Mappings>),
+    registry: Registry,
+) -> ExitCode {
     if let Some(status) = completions::answer_of(mappings, || command(name, registry)) {
         return status;
     }
@@ -127,7 +147,7 @@ pub fn main(name: &'static str, mappings: Mappings, registry: Registry) -> ExitC
     ends(match cli.command {
         Command::Lockstep(args) => lockstep::run(mappings, &args),
         Command::Replay(args) => replay::run(mappings, &args),
-        Command::Suite(args) => suite::run(mappings, &args),
+        Command::Suite(args) => suite::run(mappings, driven, &args),
         Command::Validate(args) => validate::run(mappings, &args),
         Command::List(args) => list::run(mappings, &args),
         Command::Completions(args) => completions::run(name, &args),

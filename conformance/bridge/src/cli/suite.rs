@@ -5,11 +5,12 @@ use super::lockstep::scenario;
 use super::{BOLD, CONFORMS, CUT_SHORT, DIVERGES, ERROR, GOOD, save, told};
 use crate::registry::{AnyMapping, Description, Mappings};
 use crate::suite::{Met, Ran, Suite, Summary};
+use anyhow::Context;
 use bellwether_engine::check::Event;
 use bellwether_engine::world::Scenario;
 use bellwether_tool::cli::table::{Cell, Table};
 use bellwether_tool::cli::{Exit, LimitArgs, ProgressArgs, UsageError, WorldArgs, shown, text};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use indicatif::HumanCount;
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -31,6 +32,10 @@ pub(super) struct SuiteArgs {
     /// Find the executions, and do not drive the program through them
     #[arg(long)]
     no_run: bool,
+
+    /// What is driven through the executions
+    #[arg(long, value_name = "WHAT", value_enum, default_value_t = Through::Core)]
+    through: Through,
 
     #[command(flatten)]
     world: WorldArgs,
@@ -63,6 +68,27 @@ pub(super) struct SuiteArgs {
     progress: ProgressArgs,
 }
 
+/// What is driven.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Through {
+    /// The nodes, which own no clock, disk or network
+    Core,
+    /// The driver around them, on a clock, a disk and a network that are moved
+    Driver,
+}
+
+impl Through {
+    fn name(self) -> &'static str {
+        match self {
+            Through::Core => "core",
+            Through::Driver => "driver",
+        }
+    }
+}
+
+const NO_DRIVER: &str = "this program was built without the driver; build it with \
+                         `--features driver`, or leave out --through";
+
 const EXAMPLES: &str = "\
 Examples:
   bellwether-model suite --recoveries 1
@@ -74,7 +100,19 @@ fn count(text: &str) -> Result<usize, String> {
     count.ok_or_else(|| "give a whole number of executions, at least 1".to_owned())
 }
 
-pub(super) fn run(mappings: Mappings, args: &SuiteArgs) -> anyhow::Result<Exit> {
+pub(super) fn run(
+    mappings: Mappings,
+    driven: Option<Mappings>,
+    args: &SuiteArgs,
+) -> anyhow::Result<Exit> {
+    if args.no_run && args.through == Through::Driver {
+        let why = "nothing is driven; leave out --no-run, or this";
+        return Err(UsageError::no_effect("--through", why).into());
+    }
+    let mappings = match args.through {
+        Through::Core => mappings,
+        Through::Driver => driven.context(NO_DRIVER)?,
+    };
     args.cover(mappings.find(args.protocol.as_deref(), args.variant.as_deref())?)
 }
 
@@ -82,6 +120,7 @@ pub(super) fn run(mappings: Mappings, args: &SuiteArgs) -> anyhow::Result<Exit> 
 struct Outcome<'a> {
     of: Description,
     scenario: Scenario,
+    through: Through,
     summary: &'a Summary,
     ran: Option<Ran>,
 }
@@ -113,7 +152,8 @@ impl SuiteArgs {
             None
         };
         let summary = suite.summary();
-        let outcome = Outcome { of: mapping.description(), scenario, summary, ran };
+        let (of, through) = (mapping.description(), self.through);
+        let outcome = Outcome { of, scenario, through, summary, ran };
         let exit = Exit::with(outcome.status());
         let saved = self.out.as_deref().map_or(Ok(()), |out| self.save(&suite, &outcome, out));
         let told = match self.json {
@@ -165,6 +205,7 @@ impl Outcome<'_> {
             "protocol": self.of.protocol,
             "variant": self.of.variant,
             "world": self.scenario,
+            "through": self.through.name(),
             "verdict": verdict,
             "suite": self.summary,
             "ratio": self.summary.ratio(),
@@ -206,6 +247,10 @@ impl Outcome<'_> {
         let rate = HumanCount((ran.steps as f64 / ran.seconds.max(1e-9)) as u64);
         let steps = HumanCount(ran.steps);
         writeln!(out, "\nsteps compared: {steps} ({rate}/s, {:.2} s)", ran.seconds)?;
+        if self.through == Through::Driver {
+            let [taken, all] = [ran.transitions, self.summary.transitions].map(HumanCount);
+            writeln!(out, "transitions taken through the driver: {taken} of {all}")?;
+        }
         let all = HumanCount(self.summary.executions);
         if let (Some(divergence), Some(at)) = (&ran.divergence, ran.diverged) {
             let at = HumanCount(at as u64);
