@@ -3,7 +3,7 @@
 //! Each is the production source with one realistic mistake. A mistake in a core must be caught by
 //! `lockstep` in one of the worlds of its protocol, a mistake in the member by that, by the test
 //! that is named beside it, or by the simulation alone, one in the driver or the transport by such
-//! a test. The program without a mistake must pass in all of them.
+//! a test, or by a suite through the driver. The program without a mistake must pass in all of them.
 //!
 //! Everything is built and run in a copy of the workspace, in the target folder. Mistakes in
 //! different cores do not meet, so one build has one of each.

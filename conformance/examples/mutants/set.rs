@@ -41,6 +41,8 @@ pub(crate) enum By {
     Tests(String),
     /// The simulation of one of these: protocol, number of nodes and faults, as in a code of it.
     Simulation(Vec<String>),
+    /// The suite of one of these protocols, through the driver.
+    Suite(Vec<String>),
 }
 
 #[derive(Deserialize)]
@@ -67,6 +69,8 @@ struct Entry {
     caught_by: Option<String>,
     #[serde(default)]
     simulation: Vec<String>,
+    #[serde(default)]
+    suite: Vec<String>,
     survives: Option<String>,
 }
 
@@ -108,14 +112,14 @@ impl By {
     pub(crate) fn protocols(&self) -> &[String] {
         match self {
             Self::Lockstep(protocols) => protocols,
-            Self::Tests(_) | Self::Simulation(_) => &[],
+            Self::Tests(_) | Self::Simulation(_) | Self::Suite(_) => &[],
         }
     }
 
     /// The tests of which one must fail.
     pub(crate) fn tests(&self) -> Option<&str> {
         match self {
-            Self::Lockstep(_) | Self::Simulation(_) => None,
+            Self::Lockstep(_) | Self::Simulation(_) | Self::Suite(_) => None,
             Self::Tests(filter) => Some(filter),
         }
     }
@@ -134,7 +138,15 @@ impl By {
     pub(crate) fn simulations(&self) -> &[String] {
         match self {
             Self::Simulation(codes) => codes,
-            Self::Lockstep(_) | Self::Tests(_) => &[],
+            Self::Lockstep(_) | Self::Tests(_) | Self::Suite(_) => &[],
+        }
+    }
+
+    /// The protocols of whose suites, through the driver, one must differ.
+    pub(crate) fn suites(&self) -> &[String] {
+        match self {
+            Self::Suite(protocols) => protocols,
+            Self::Lockstep(_) | Self::Tests(_) | Self::Simulation(_) => &[],
         }
     }
 
@@ -174,6 +186,9 @@ impl File {
             if !entry.simulation.is_empty() {
                 by.push(By::Simulation(entry.simulation));
             }
+            if !entry.suite.is_empty() {
+                by.push(By::Suite(entry.suite));
+            }
             ensure!(!by.is_empty(), "{}: it does not say what catches it", entry.name);
             let mut edits = vec![[entry.find, entry.replace]];
             edits.extend(entry.more);
@@ -198,6 +213,7 @@ impl Mutant {
         let file = PACKAGES.iter().find_map(of).unwrap_or(&self.file).trim_end_matches(".rs");
         let by = match &self.by {
             By::Simulation(_) => " (simulated)",
+            By::Suite(_) => " (through the driver)",
             // Most of these are caught by tests as well.
             By::Lockstep(_) if file.starts_with("member/") => " (in lockstep)",
             By::Lockstep(_) | By::Tests(_) => "",
