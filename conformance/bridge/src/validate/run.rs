@@ -6,6 +6,7 @@ mod report;
 use super::judge::{Differs, Judge};
 use super::letters::{Letter, Letters, Origin};
 use super::lines::Lines;
+use super::met::Kinds;
 use super::recent::{Face, Recents, What, node};
 use super::words::Vocabulary;
 use super::{Options, Outcome, Summary, same_group};
@@ -112,7 +113,9 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Run<'a, M, V> {
         let rejection = self.read();
         let Run { mut summary, letters, sources, malformed, .. } = self;
         summary.lost = letters.lost;
+        let mut kinds = Kinds::default();
         for source in &sources {
+            source.judge.met.add_to(&mut kinds);
             summary.torn += source.lines.torn;
             summary.deeds |= source.judge.kept.tells;
             if source.judge.unwritten > 0 {
@@ -120,6 +123,7 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Run<'a, M, V> {
                 *summary.not_judged.entry(what).or_default() += source.judge.unwritten;
             }
         }
+        summary.met = kinds.met();
         Outcome { summary, rejection, malformed }
     }
 

@@ -4,7 +4,7 @@ use super::{
     Difference, Differs, Judge, Judged, NodeView, SERVICE, TOO_LARGE, UNREADABLE, Vocabulary, down,
 };
 use crate::compare::fields;
-use crate::mapping::{Mapping, Stable};
+use crate::mapping::{Mapping, SpecEvent, Stable};
 use crate::validate::kept::{Begins, Kept};
 use bellwether_engine::protocol::Protocol as Specification;
 use bellwether_engine::trace::plain;
@@ -12,6 +12,10 @@ use bellwether_engine::trace::plain;
 impl<M: Mapping, V: Vocabulary<M>> Judge<'_, M, V> {
     /// Another incarnation begins; it has not booted.
     pub(in crate::validate) fn begin(&mut self) {
+        // One that has left has not crashed.
+        if self.booted && !self.ended && self.doubt.is_none() {
+            self.met.step(&self.view, SpecEvent::Crash, true);
+        }
         self.incarnations += 1;
         self.booted = false;
         self.killed = !self.ended && !self.whole;
