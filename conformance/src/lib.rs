@@ -22,6 +22,7 @@
 #[cfg(feature = "driver")]
 pub mod driven;
 pub mod mapping;
+pub mod processes;
 
 pub use bellwether_bridge::{
     Difference, Divergence, Error, Kind, Malformed, Program, cli, divergence, large_group,

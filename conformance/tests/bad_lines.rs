@@ -53,6 +53,8 @@ const LINES: &[&str] = &[
     "suite bully --no-runs",
     "suite bully --no-run --through driver",
     "suite bully --through wires",
+    "suite bully --seconds 3",
+    "suite bully --through processes --program nowhere",
     "validate",
     "validate nothing.ndjson",
     "validate .",

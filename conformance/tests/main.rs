@@ -18,6 +18,7 @@ mod member;
 mod modules;
 mod newcomer;
 mod no_false_alarm;
+mod processes;
 mod quorum;
 mod random_walks;
 mod replay;

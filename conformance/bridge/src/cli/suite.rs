@@ -1,6 +1,9 @@
 //! `suite`: executions that together take every transition of a bounded world, in model and
 //! program.
 
+mod processes;
+
+use super::Further;
 use super::lockstep::scenario;
 use super::{BOLD, CONFORMS, CUT_SHORT, DIVERGES, ERROR, GOOD, save, told};
 use crate::registry::{AnyMapping, Description, Mappings};
@@ -36,6 +39,14 @@ pub(super) struct SuiteArgs {
     /// What is driven through the executions
     #[arg(long, value_name = "WHAT", value_enum, default_value_t = Through::Core)]
     through: Through,
+
+    /// The program of the processes [default: `bellwether`, beside this program]
+    #[arg(long, value_name = "PATH")]
+    program: Option<PathBuf>,
+
+    /// For how long the processes run [default: 60]
+    #[arg(long, value_name = "COUNT")]
+    seconds: Option<u32>,
 
     #[command(flatten)]
     world: WorldArgs,
@@ -75,6 +86,8 @@ enum Through {
     Core,
     /// The driver around them, on a clock, a disk and a network that are moved
     Driver,
+    /// Real processes, which show what they can of the executions
+    Processes,
 }
 
 impl Through {
@@ -82,6 +95,7 @@ impl Through {
         match self {
             Through::Core => "core",
             Through::Driver => "driver",
+            Through::Processes => "processes",
         }
     }
 }
@@ -100,20 +114,28 @@ fn count(text: &str) -> Result<usize, String> {
     count.ok_or_else(|| "give a whole number of executions, at least 1".to_owned())
 }
 
-pub(super) fn run(
-    mappings: Mappings,
-    driven: Option<Mappings>,
-    args: &SuiteArgs,
-) -> anyhow::Result<Exit> {
-    if args.no_run && args.through == Through::Driver {
+pub(super) fn run(mappings: Mappings, further: Further, args: &SuiteArgs) -> anyhow::Result<Exit> {
+    if args.no_run && args.through != Through::Core {
         let why = "nothing is driven; leave out --no-run, or this";
         return Err(UsageError::no_effect("--through", why).into());
     }
-    let mappings = match args.through {
-        Through::Core => mappings,
-        Through::Driver => driven.context(NO_DRIVER)?,
-    };
-    args.cover(mappings.find(args.protocol.as_deref(), args.variant.as_deref())?)
+    for (flag, is_given) in
+        [("--program", args.program.is_some()), ("--seconds", args.seconds.is_some())]
+    {
+        if is_given && args.through != Through::Processes {
+            let why = "there are no processes; add --through processes, or leave it out";
+            return Err(UsageError::no_effect(flag, why).into());
+        }
+    }
+    let find = |of: Mappings| of.find(args.protocol.as_deref(), args.variant.as_deref());
+    match args.through {
+        Through::Core => args.cover(find(mappings)?),
+        Through::Driver => args.cover(find(further.driver.context(NO_DRIVER)?)?),
+        Through::Processes => {
+            let runs = further.processes.context("this program runs no processes")?;
+            processes::run(find(mappings)?, runs, args)
+        }
+    }
 }
 
 /// What was found: the executions, and what came of them if they were run.
