@@ -1,12 +1,12 @@
 //! Real processes: `bellwether run`, each with a trace, and a network between them in which each
 //! message waits until it is let through.
 //!
-//! What a process does next is its own affair, as its timers run on a real clock. So the executions
-//! of a suite cannot be forced on it, and what is covered is their *kinds*: which message arrives,
-//! or which timer expires, in which role. What can be chosen is what the network does, and when a
-//! process is killed and started again. It is chosen so that each kind comes about soon: long
-//! stretches in which all goes well, so that a group agrees; then a process that is killed, messages
-//! that are late while timers expire, and some that are lost.
+//! What a process does next is its own affair, as its timers run on a real clock. So no execution
+//! of a suite can be forced on it. What is covered is their *kinds*: which message arrives, or
+//! which timer expires, in which role. What can be chosen is what the network does, and when a
+//! process is killed and started again. It is chosen so that each kind comes about soon. For a
+//! while all goes well, so that a group agrees. Then a process is killed, messages are late while
+//! timers expire, and some are lost.
 
 mod cluster;
 mod network;

@@ -328,13 +328,13 @@ fn table(met: &[Met]) -> Table {
     roles.sort_unstable_by_key(|role| (role.is_none(), *role));
     roles.dedup();
     let mut rows = Vec::<(String, BTreeMap<_, u64>)>::new();
-    for Met { action, of, role, transitions } in met {
+    for Met { action, of, role, transitions, .. } in met {
         let name = of.as_ref().map_or((*action).to_owned(), |of| format!("{action} {of}"));
         if rows.last().is_none_or(|(last, _)| *last != name) {
             rows.push((name, BTreeMap::new()));
         }
         if let Some((_, row)) = rows.last_mut() {
-            row.insert(*role, *transitions);
+            *row.entry(*role).or_default() += *transitions;
         }
     }
     let names = roles.iter().map(|role| role.unwrap_or("(no process)"));

@@ -250,7 +250,10 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Judge<'a, M, V> {
             }
         }
         if let Some(happening) = happening {
-            self.met.step(&self.view, happening, self.incarnations > 1);
+            let (view, after) = (&self.view, &run.view);
+            let changes = after.up != view.up || after.process != view.process;
+            let acts = changes || !run.effects.is_empty();
+            self.met.step(view, happening, (self.incarnations > 1, acts));
         }
         self.view = run.view;
         let NodeView { process, stable, .. } = &mut self.view;

@@ -18,8 +18,8 @@ enum About<L> {
     Timer(usize),
 }
 
-/// The kind of an action, what it is about, and the role before.
-type Key<M> = (&'static str, About<SpecMessage<M>>, &'static str);
+/// The kind of an action, what it is about, the role before, and whether the process acts.
+type Key<M> = (&'static str, About<SpecMessage<M>>, &'static str, bool);
 
 /// How often each kind of step was judged.
 pub(super) struct Tally<M: Mapping>(FxHashMap<Key<M>, u64>);
@@ -29,12 +29,12 @@ impl<M: Mapping> Tally<M> {
         Tally(FxHashMap::default())
     }
 
-    /// A process takes a step; whether it has run before.
+    /// A process takes a step; whether it has run before, and whether it acts.
     pub(super) fn step(
         &mut self,
         before: &NodeView<M::Spec>,
         happening: SpecEvent<M::Spec>,
-        again: bool,
+        (again, acts): (bool, bool),
     ) {
         let (action, about) = match happening {
             SpecEvent::Boot if again => ("recover", About::Nothing),
@@ -44,31 +44,33 @@ impl<M: Mapping> Tally<M> {
             SpecEvent::Crash => ("crash", About::Nothing),
         };
         let role = if before.up { M::Spec::role(&before.process) } else { DOWN };
-        *self.0.entry((action, about, role)).or_default() += 1;
+        *self.0.entry((action, about, role, acts)).or_default() += 1;
     }
 
     /// Adds what was counted to these kinds.
     pub(super) fn add_to(&self, kinds: &mut Kinds) {
-        for (&(action, about, role), count) in &self.0 {
+        for (&(action, about, role, acts), count) in &self.0 {
             let of = match about {
                 About::Nothing => None,
                 About::Message(message) => Some(kind_of(&message)),
                 About::Timer(place) => Some(kind_of(&M::Spec::TIMERS[place].timer)),
             };
-            *kinds.0.entry((action, of, role)).or_default() += count;
+            *kinds.0.entry((action, of, role, acts)).or_default() += count;
         }
     }
 }
 
 /// The kinds of steps of all nodes.
 #[derive(Default)]
-pub(super) struct Kinds(BTreeMap<(&'static str, Option<String>, &'static str), u64>);
+pub(super) struct Kinds(BTreeMap<(&'static str, Option<String>, &'static str, bool), u64>);
 
 impl Kinds {
     /// The kinds, each with how many steps there are.
     pub(super) fn met(self) -> Vec<Met> {
-        let met =
-            |((action, of, role), transitions)| Met { action, of, role: Some(role), transitions };
+        let met = |((action, of, role, acts), transitions)| {
+            let role = Some(role);
+            Met { action, of, role, acts, transitions }
+        };
         self.0.into_iter().map(met).collect()
     }
 }

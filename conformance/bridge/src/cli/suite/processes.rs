@@ -108,7 +108,7 @@ pub(super) fn run(
     let open = |log: &PathBuf| Log::open(log).with_context(|| log.display().to_string());
     let logs = done.logs.iter().map(open).collect::<anyhow::Result<Vec<_>>>()?;
     let judged = mapping.validate(logs, Options::default())?;
-    let kind = |met: &Met| (met.action, met.of.clone(), met.role);
+    let kind = |met: &Met| (met.action, met.of.clone(), met.role, met.acts);
     let shown: BTreeSet<_> = judged.summary.met.iter().map(kind).collect();
     let missing = wanted.iter().filter(|met| !shown.contains(&kind(met)));
     let missing = missing.cloned().map(Missing::new).collect();
@@ -202,10 +202,11 @@ impl Shown {
         if !judged.summary.met.is_empty() {
             writeln!(out, "\n{}", table(&judged.summary.met).print(args.ascii))?;
         }
-        for Missing { kind: Met { action, of, role, .. }, reason } in missing {
+        for Missing { kind: Met { action, of, role, acts, .. }, reason } in missing {
             let of = of.as_ref().map_or(String::new(), |of| format!(" {of}"));
             let role = role.map_or(String::new(), |role| format!(", {role}"));
-            writeln!(out, "not shown: {action}{of}{role}: {reason}")?;
+            let nothing = if *acts { "" } else { ", from which nothing follows" };
+            writeln!(out, "not shown: {action}{of}{role}{nothing}: {reason}")?;
         }
         for malformed in &judged.malformed {
             writeln!(out, "\n{BOLD}Cannot be read from here:{BOLD:#} {malformed}.")?;

@@ -14,7 +14,7 @@ impl<M: Mapping, V: Vocabulary<M>> Judge<'_, M, V> {
     pub(in crate::validate) fn begin(&mut self) {
         // One that has left has not crashed.
         if self.booted && !self.ended && self.doubt.is_none() {
-            self.met.step(&self.view, SpecEvent::Crash, true);
+            self.met.step(&self.view, SpecEvent::Crash, (true, true));
         }
         self.incarnations += 1;
         self.booted = false;
