@@ -203,8 +203,8 @@ impl Shown {
             writeln!(out, "\n{}", table(&judged.summary.met).print(args.ascii))?;
         }
         for Missing { kind: Met { action, of, role, acts, .. }, reason } in missing {
-            let of = of.as_ref().map_or(String::new(), |of| format!(" {of}"));
-            let role = role.map_or(String::new(), |role| format!(", {role}"));
+            let of = of.as_ref().map_or_else(String::new, |of| format!(" {of}"));
+            let role = role.map_or_else(String::new, |role| format!(", {role}"));
             let nothing = if *acts { "" } else { ", from which nothing follows" };
             writeln!(out, "not shown: {action}{of}{role}{nothing}: {reason}")?;
         }
