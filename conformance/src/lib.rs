@@ -19,7 +19,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+#[cfg(feature = "driver")]
+pub mod driven;
 pub mod mapping;
+pub mod processes;
 
 pub use bellwether_bridge::{
     Difference, Divergence, Error, Kind, Malformed, Program, cli, divergence, large_group,

@@ -224,6 +224,15 @@ fn a_suite_is_found_saved_and_run() {
 }
 
 #[test]
+#[cfg(not(feature = "driver"))]
+fn a_program_without_the_driver_says_so() {
+    refused(
+        &["suite", "bully", "--through", "driver"],
+        "this program was built without the driver",
+    );
+}
+
+#[test]
 fn bad_traces_are_refused() {
     let dir = tempfile::tempdir().expect("a folder");
     let good = fs::read_to_string(saved(dir.path())).expect("readable");

@@ -6,6 +6,8 @@ mod cli;
 mod commit;
 mod compared;
 mod coverage;
+#[cfg(feature = "driver")]
+mod driven;
 mod features;
 mod garcia_molina;
 mod lease;
@@ -16,6 +18,7 @@ mod member;
 mod modules;
 mod newcomer;
 mod no_false_alarm;
+mod processes;
 mod quorum;
 mod random_walks;
 mod replay;

@@ -7,7 +7,7 @@ use bellwether_conformance::mapping::{
     Durable, Mapping, OnInvalid, Process, ProgramInput, ProgramMessage, ProgramOutput,
     ProgramTimer, SpecEvent, SpecMessage, SpecTimer, Stable, Step,
 };
-use bellwether_conformance::program::{Program, Refusal, Remembered};
+use bellwether_conformance::program::{BrokenPromise, Program, Refusal, Remembered};
 use bellwether_core::protocol::{Input, Members, NodeId, Output, Request, Role, Status, Time};
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -213,6 +213,10 @@ impl<M: Mapping, H: Hooks<M>> Program for WrongProgram<M, H> {
 
     fn watched(&self) -> impl Iterator<Item = NodeId> {
         self.hooks.watched(&self.node)
+    }
+
+    fn broken_promise(&self) -> Option<BrokenPromise> {
+        self.node.core.broken_promise()
     }
 }
 

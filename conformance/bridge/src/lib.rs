@@ -8,6 +8,7 @@
 //! - [`large_group`](large_group::large_group) starts a group as large as the program allows;
 //! - [`replay`] drives the program through one saved execution of the model;
 //! - [`suite`] finds executions that together take every transition, and drives it through each;
+//! - [`processes`] is what is asked of real processes, to show what they can of a suite;
 //! - [`validate`] judges the logs of nodes that ran.
 //!
 //! A difference is a [`Divergence`]: an output is missing, an output is unexpected, or the state is
@@ -25,6 +26,7 @@ pub mod mapping;
 pub mod node;
 pub mod pair;
 pub mod probe;
+pub mod processes;
 pub mod program;
 pub mod reduce;
 pub mod registry;

@@ -37,7 +37,7 @@ use crate::mapping::{
     self, Durable, EnvironmentEvent, Mapping, Process, ProgramInput, ProgramOutput, SpecEvent,
     SpecMessage, SpecTimer, Stable, node_id,
 };
-use crate::program::{Program as _, Remembered as _};
+use crate::program::{BrokenPromise, Program as _, Remembered as _};
 use crate::remembers;
 use bellwether_core::protocol::{Input, Members, NodeId, Output, Role, Status, Time};
 use bellwether_engine::protocol::{Id, MAX_TIMERS, Protocol as Specification, TimerRow, Timers};
@@ -318,6 +318,9 @@ impl<M: Mapping> Node<M> {
         if outputs.len() - begin == MOST_OUTPUTS {
             let words = format!("more than {MOST_OUTPUTS} of them; it does not stop");
             return Err(Difference::unexpected(self.id, "outputs", words));
+        }
+        if let Some(BrokenPromise { what, right, wrong }) = self.core.broken_promise() {
+            return Err(Difference::different(self.id, what, right, wrong));
         }
         for output in &outputs[begin..] {
             match output {

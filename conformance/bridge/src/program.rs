@@ -22,6 +22,17 @@ impl<T: PartialEq + Debug> Remembered for T {
     }
 }
 
+/// A promise that what surrounds a node has not kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BrokenPromise {
+    /// The name of what the promise is about.
+    pub what: &'static str,
+    /// What must be.
+    pub right: String,
+    /// What is.
+    pub wrong: String,
+}
+
 /// One node of the program. The methods are those of [`Node`].
 pub trait Program: Clone {
     /// The name of the protocol.
@@ -66,6 +77,12 @@ pub trait Program: Clone {
     /// Returns the nodes that the node watches: see [`Node::watched`].
     fn watched(&self) -> impl Iterator<Item = NodeId> {
         std::iter::empty()
+    }
+
+    /// Returns a promise that was broken in the last input, and that its outputs do not show. To be
+    /// given where more is driven than a node: what surrounds it has promises of its own.
+    fn broken_promise(&self) -> Option<BrokenPromise> {
+        None
     }
 }
 

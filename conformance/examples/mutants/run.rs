@@ -81,6 +81,7 @@ impl Run {
         self.right_commands()?;
         self.right_checks()?;
         self.right_simulations()?;
+        self.right_suites()?;
         PACKAGES.iter().try_for_each(|(package, _)| self.right_tests(package))
     }
 
@@ -163,6 +164,25 @@ impl Run {
         Ok(())
     }
 
+    /// The program without a mistake conforms to each suite, through the driver.
+    fn right_suites(&self) -> Result<()> {
+        let of_all = self.set.mutants.iter().flat_map(|mutant| mutant.by.suites());
+        let protocols: BTreeSet<&String> = of_all.collect();
+        if protocols.is_empty() {
+            return Ok(());
+        }
+        if let Err(output) = self.scratch.build_driver()? {
+            bail!("the program with its driver cannot be built:\n{output}");
+        }
+        for protocol in protocols {
+            let Ended { status, output } = suite(&self.scratch, protocol)?;
+            let conforms = status.and_then(|status| status.code()) == Some(CONFORMS);
+            ensure!(conforms, "the right driver differs in {protocol}: {}", told(&output));
+            say(&format!("right     {protocol} through the driver"));
+        }
+        Ok(())
+    }
+
     /// Every wrong program, a batch at a time.
     pub(crate) fn wrong(&mut self) -> Result<()> {
         for batch in batches(&self.set.mutants) {
@@ -181,6 +201,7 @@ impl Run {
                 }
                 By::Check(_) => self.scratch.build_model()?.map(|()| PathBuf::new()),
                 By::Simulation(_) => self.scratch.build_simulation()?.map(|()| PathBuf::new()),
+                By::Suite(_) => self.scratch.build_driver()?.map(|()| PathBuf::new()),
             };
             for mutant in &batch {
                 let verdict = match &built {
@@ -200,6 +221,7 @@ impl Run {
             By::Lockstep(protocols) => self.judge_by_walks(protocols),
             By::Check(commands) => self.judge_by_checks(commands),
             By::Bridge(commands) => self.judge_by_commands(commands),
+            By::Suite(protocols) => self.judge_by_suites(protocols),
         }
     }
 
@@ -241,6 +263,20 @@ impl Run {
                         return Ok(Verdict::Broken(format!("{world}: {code:?}: {output}")));
                     }
                 }
+            }
+        }
+        Ok(Verdict::Survived)
+    }
+
+    fn judge_by_suites(&self, protocols: &[String]) -> Result<Verdict> {
+        for protocol in protocols {
+            let Ended { status, output } = suite(&self.scratch, protocol)?;
+            match status.and_then(|status| status.code()) {
+                Some(CONFORMS) => {}
+                Some(DIVERGES) => {
+                    return Ok(Verdict::Caught(format!("{protocol}: {}", told(&output))));
+                }
+                code => return Ok(Verdict::Broken(format!("{protocol}: {code:?}: {output}"))),
             }
         }
         Ok(Verdict::Survived)
@@ -352,6 +388,12 @@ fn lockstep(scratch: &Scratch, protocol: &str, world: &str) -> Result<Ended> {
 fn bridge(scratch: &Scratch, command: &str) -> Result<Ended> {
     let arguments: Vec<&str> = command.split_whitespace().chain(["--quiet"]).collect();
     scratch.bridge(&arguments)
+}
+
+/// Three nodes with a crash and a recovery: each transition, through the driver.
+fn suite(scratch: &Scratch, protocol: &str) -> Result<Ended> {
+    let through = ["--through", "driver", "--json"];
+    scratch.bridge(&[&["suite", protocol, "--recoveries", "1"][..], &through].concat())
 }
 
 /// What a divergence is about, in one line.

@@ -65,21 +65,27 @@ impl Scratch {
 
     /// Builds the bridge; what `cargo` says if that fails.
     pub(crate) fn build_bridge(&self) -> Result<Result<(), String>> {
-        self.build("bellwether-conformance")
+        self.build("bellwether-conformance", "")
+    }
+
+    /// Builds the bridge with the driver.
+    pub(crate) fn build_driver(&self) -> Result<Result<(), String>> {
+        self.build("bellwether-conformance", "driver")
     }
 
     /// Builds the simulation; what `cargo` says if that fails.
     pub(crate) fn build_simulation(&self) -> Result<Result<(), String>> {
-        self.build("bellwether-sim")
+        self.build("bellwether-sim", "")
     }
 
     /// Builds the checker of the models; what `cargo` says if that fails.
     pub(crate) fn build_model(&self) -> Result<Result<(), String>> {
-        self.build("bellwether-model")
+        self.build("bellwether-model", "")
     }
 
-    fn build(&self, package: &str) -> Result<Result<(), String>> {
-        let arguments = ["build", "--quiet", "--package", package, "--bins"];
+    fn build(&self, package: &str, features: &str) -> Result<Result<(), String>> {
+        let what = ["build", "--quiet", "--package", package, "--bins"];
+        let arguments = [&what[..], &["--features", features]].concat();
         let Ended { status, output } = self.run(cargo(&arguments), Duration::MAX)?;
         Ok(if status.is_some_and(|status| status.success()) { Ok(()) } else { Err(output) })
     }

@@ -48,6 +48,8 @@ pub(crate) enum By {
     Check(Vec<String>),
     /// One of these commands of the bridge, whose report is kept.
     Bridge(Vec<String>),
+    /// The suite of one of these protocols, through the driver.
+    Suite(Vec<String>),
 }
 
 #[derive(Deserialize)]
@@ -79,6 +81,8 @@ struct Entry {
     caught_by: Option<String>,
     #[serde(default)]
     simulation: Vec<String>,
+    #[serde(default)]
+    suite: Vec<String>,
     survives: Option<String>,
 }
 
@@ -120,7 +124,7 @@ impl By {
     pub(crate) fn protocols(&self) -> &[String] {
         match self {
             Self::Lockstep(protocols) => protocols,
-            Self::Tests(_) | Self::Simulation(_) | Self::Check(_) | Self::Bridge(_) => &[],
+            _ => &[],
         }
     }
 
@@ -128,7 +132,7 @@ impl By {
     pub(crate) fn checks(&self) -> &[String] {
         match self {
             Self::Check(commands) => commands,
-            Self::Lockstep(_) | Self::Tests(_) | Self::Simulation(_) | Self::Bridge(_) => &[],
+            _ => &[],
         }
     }
 
@@ -136,14 +140,24 @@ impl By {
     pub(crate) fn commands(&self) -> &[String] {
         match self {
             Self::Bridge(commands) => commands,
-            Self::Lockstep(_) | Self::Tests(_) | Self::Simulation(_) | Self::Check(_) => &[],
+            _ => &[],
+        }
+    }
+
+    /// The protocols of whose suites, through the driver, one must differ.
+    pub(crate) fn suites(&self) -> &[String] {
+        match self {
+            Self::Suite(protocols) => protocols,
+            _ => &[],
         }
     }
 
     /// The protocols of which it sees the program or the model. A commit runs the bully.
     pub(crate) fn seen(&self) -> BTreeSet<&str> {
         let named: Vec<&str> = match self {
-            Self::Lockstep(protocols) => protocols.iter().map(String::as_str).collect(),
+            Self::Lockstep(protocols) | Self::Suite(protocols) => {
+                protocols.iter().map(String::as_str).collect()
+            }
             Self::Check(commands) | Self::Bridge(commands) => {
                 commands.iter().filter_map(|command| command.split_whitespace().nth(1)).collect()
             }
@@ -157,7 +171,7 @@ impl By {
     pub(crate) fn tests(&self) -> Option<&str> {
         match self {
             Self::Tests(filter) => Some(filter),
-            Self::Lockstep(_) | Self::Simulation(_) | Self::Check(_) | Self::Bridge(_) => None,
+            _ => None,
         }
     }
 
@@ -175,7 +189,7 @@ impl By {
     pub(crate) fn simulations(&self) -> &[String] {
         match self {
             Self::Simulation(codes) => codes,
-            Self::Lockstep(_) | Self::Tests(_) | Self::Check(_) | Self::Bridge(_) => &[],
+            _ => &[],
         }
     }
 
@@ -220,6 +234,9 @@ impl File {
             if !entry.simulation.is_empty() {
                 by.push(By::Simulation(entry.simulation));
             }
+            if !entry.suite.is_empty() {
+                by.push(By::Suite(entry.suite));
+            }
             ensure!(!by.is_empty(), "{}: it does not say what catches it", entry.name);
             let mut edits = vec![[entry.find, entry.replace]];
             edits.extend(entry.more);
@@ -248,6 +265,7 @@ impl Mutant {
         let file = PACKAGES.iter().find_map(of).unwrap_or(&self.file).trim_end_matches(".rs");
         let by = match &self.by {
             By::Simulation(_) => " (simulated)",
+            By::Suite(_) => " (through the driver)",
             // Most of these are caught by tests as well.
             By::Lockstep(_) if file.starts_with("member/") => " (in lockstep)",
             By::Lockstep(_) | By::Tests(_) | By::Check(_) | By::Bridge(_) => "",

@@ -57,6 +57,7 @@ fn no_core_has_few_nor_have_driver_and_transport() {
             }
             By::Tests(_) => *counts.entry("tests").or_default() += 1,
             By::Simulation(_) => *counts.entry("simulation").or_default() += 1,
+            By::Suite(_) => *counts.entry("suite").or_default() += 1,
             By::Check(_) | By::Bridge(_) => panic!("{}: it is no model", mutant.title()),
         }
     }
@@ -72,7 +73,8 @@ fn every_protocol_has_its_worlds() {
     for protocol in named {
         assert!(set.worlds.get(protocol).is_some_and(|worlds| !worlds.is_empty()), "{protocol}");
     }
-    for protocol in set.worlds.keys() {
+    let driven = set.mutants.iter().flat_map(|mutant| mutant.by.suites());
+    for protocol in set.worlds.keys().chain(driven) {
         assert!(MAPPINGS.names().contains(&protocol.as_str()), "{protocol} has no mapping");
     }
 }
@@ -117,6 +119,7 @@ fn what_could_be_taken_for_another_is_not_built_with_it() {
         // A commit runs the bully.
         (bridge("lockstep bully"), bridge("lockstep two-phase-commit"), false),
         (walk(&["two-phase-commit"]), walk(&["three-phase-commit"]), false),
+        (By::Suite(vec!["bully".to_owned()]), tests("driver::clock"), false),
     ] {
         assert_eq!(one.is_apart_from(&other), apart, "{one:?}, {other:?}");
         assert_eq!(other.is_apart_from(&one), apart, "{other:?}, {one:?}");

@@ -23,6 +23,26 @@ fn write(folder: &Path, logs: &[String]) -> Vec<PathBuf> {
 }
 
 #[test]
+fn the_kinds_of_steps_that_were_judged_are_told() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let logs = quorums(1, (Faults::NONE, true), 300, None);
+    let files = write(folder.path(), &logs);
+    let output = command(&files).arg("--json").output().expect("ran");
+    let object: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let (judged, met) = (&object["judged"], object["judged"]["met"].as_array().expect("a list"));
+    let count = |action: &str| -> u64 {
+        let of_it = met.iter().filter(|met| met["action"] == action);
+        of_it.filter_map(|met| met["transitions"].as_u64()).sum()
+    };
+    for (action, step) in [("deliver", "receive"), ("expire", "expire")] {
+        let steps = judged["steps"][step].as_u64().expect("a number");
+        assert!((1..=steps).contains(&count(action)), "{action}: {steps}, {met:?}");
+    }
+    let starts = count("start") + count("recover");
+    assert!(starts > 0 && Some(starts) <= judged["incarnations"].as_u64(), "{met:?}");
+}
+
+#[test]
 fn the_command_accepts_rejects_and_refuses() {
     let folder = tempfile::tempdir().expect("a folder");
     let says = |what: &'static str| predicate::str::contains(what);

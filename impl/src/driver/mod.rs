@@ -33,6 +33,8 @@ mod part;
 mod reporter;
 mod standing;
 mod start;
+#[cfg(feature = "steered")]
+pub mod steered;
 mod store;
 mod trace;
 mod work;

@@ -36,6 +36,8 @@ mod round_trip;
 mod seal;
 pub(crate) mod socket;
 pub(crate) mod standing;
+#[cfg(feature = "steered")]
+mod steered;
 
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};

@@ -10,6 +10,7 @@ mod validate;
 use crate::divergence::Divergence;
 use crate::error::Error;
 use crate::mapping::Mapping;
+use crate::processes::Processes;
 use crate::registry::{AnyMapping as _, Description, Mappings};
 use anyhow::Context;
 use bellwether_engine::machine::Registry;
@@ -117,6 +118,26 @@ const WRITTEN_FOR: &str = "bellwether-model";
 /// what it returns is the exit status.
 #[must_use]
 pub fn main(name: &'static str, mappings: Mappings, registry: Registry) -> ExitCode {
+    main_with(name, mappings, Further::default(), registry)
+}
+
+/// What else a program can take a suite through than its nodes.
+#[derive(Clone, Copy, Default)]
+pub struct Further {
+    /// The mappings for the driver around a node.
+    pub driver: Option<Mappings>,
+    /// What runs real processes.
+    pub processes: Option<Processes>,
+}
+
+/// Does the same as [`main`], for a program that can take a suite through more than its nodes.
+#[must_use]
+pub fn main_with(
+    name: &'static str,
+    mappings: Mappings,
+    further: Further,
+    registry: Registry,
+) -> ExitCode {
     if let Some(status) = completions::answer_of(mappings, || command(name, registry)) {
         return status;
     }
@@ -130,7 +151,7 @@ pub fn main(name: &'static str, mappings: Mappings, registry: Registry) -> ExitC
     ends(match cli.command {
         Command::Lockstep(args) => lockstep::run(mappings, &args),
         Command::Replay(args) => replay::run(mappings, &args),
-        Command::Suite(args) => suite::run(mappings, &args),
+        Command::Suite(args) => suite::run(mappings, further, &args),
         Command::Validate(args) => validate::run(mappings, &args),
         Command::List(args) => list::run(mappings, &args),
         Command::Completions(args) => completions::run(name, &args),

@@ -1,15 +1,19 @@
 //! `suite`: executions that together take every transition of a bounded world, in model and
 //! program.
 
+mod processes;
+
+use super::Further;
 use super::lockstep::scenario;
 use super::{BOLD, CONFORMS, CUT_SHORT, DIVERGES, ERROR, GOOD, save, told};
 use crate::registry::{AnyMapping, Description, Mappings};
 use crate::suite::{Met, Ran, Suite, Summary};
+use anyhow::Context;
 use bellwether_engine::check::Event;
 use bellwether_engine::world::Scenario;
 use bellwether_tool::cli::table::{Cell, Table};
 use bellwether_tool::cli::{Exit, LimitArgs, ProgressArgs, UsageError, WorldArgs, shown, text};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use indicatif::HumanCount;
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -31,6 +35,18 @@ pub(super) struct SuiteArgs {
     /// Find the executions, and do not drive the program through them
     #[arg(long)]
     no_run: bool,
+
+    /// What is driven through the executions
+    #[arg(long, value_name = "WHAT", value_enum, default_value_t = Through::Core)]
+    through: Through,
+
+    /// The program of the processes [default: `bellwether`, beside this program]
+    #[arg(long, value_name = "PATH")]
+    program: Option<PathBuf>,
+
+    /// For how long the processes run [default: 60]
+    #[arg(long, value_name = "COUNT")]
+    seconds: Option<u32>,
 
     #[command(flatten)]
     world: WorldArgs,
@@ -66,6 +82,30 @@ pub(super) struct SuiteArgs {
     progress: ProgressArgs,
 }
 
+/// What is driven.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Through {
+    /// The nodes, which own no clock, disk or network
+    Core,
+    /// The driver around them, on a clock, a disk and a network that are moved
+    Driver,
+    /// Real processes, which show what they can of the executions
+    Processes,
+}
+
+impl Through {
+    fn name(self) -> &'static str {
+        match self {
+            Through::Core => "core",
+            Through::Driver => "driver",
+            Through::Processes => "processes",
+        }
+    }
+}
+
+const NO_DRIVER: &str = "this program was built without the driver; build it with \
+                         `--features driver`, or leave out --through";
+
 const EXAMPLES: &str = "\
 Examples:
   bellwether-model suite --recoveries 1
@@ -77,14 +117,35 @@ fn count(text: &str) -> Result<usize, String> {
     count.ok_or_else(|| "give a whole number of executions, at least 1".to_owned())
 }
 
-pub(super) fn run(mappings: Mappings, args: &SuiteArgs) -> anyhow::Result<Exit> {
-    args.cover(mappings.find(args.protocol.as_deref(), args.variant.as_deref())?)
+pub(super) fn run(mappings: Mappings, further: Further, args: &SuiteArgs) -> anyhow::Result<Exit> {
+    if args.no_run && args.through != Through::Core {
+        let why = "nothing is driven; leave out --no-run, or this";
+        return Err(UsageError::no_effect("--through", why).into());
+    }
+    for (flag, is_given) in
+        [("--program", args.program.is_some()), ("--seconds", args.seconds.is_some())]
+    {
+        if is_given && args.through != Through::Processes {
+            let why = "there are no processes; add --through processes, or leave it out";
+            return Err(UsageError::no_effect(flag, why).into());
+        }
+    }
+    let find = |of: Mappings| of.find(args.protocol.as_deref(), args.variant.as_deref());
+    match args.through {
+        Through::Core => args.cover(find(mappings)?),
+        Through::Driver => args.cover(find(further.driver.context(NO_DRIVER)?)?),
+        Through::Processes => {
+            let runs = further.processes.context("this program runs no processes")?;
+            processes::run(find(mappings)?, runs, args)
+        }
+    }
 }
 
 /// What was found: the executions, and what came of them if they were run.
 struct Outcome<'a> {
     of: Description,
     scenario: Scenario,
+    through: Through,
     summary: &'a Summary,
     ran: Option<Ran>,
 }
@@ -116,7 +177,8 @@ impl SuiteArgs {
             None
         };
         let summary = suite.summary();
-        let outcome = Outcome { of: mapping.description(), scenario, summary, ran };
+        let (of, through) = (mapping.description(), self.through);
+        let outcome = Outcome { of, scenario, through, summary, ran };
         let exit = Exit::with(outcome.status());
         let saved = self.out.as_deref().map_or(Ok(()), |out| self.save(&suite, &outcome, out));
         let told = match self.json {
@@ -168,6 +230,7 @@ impl Outcome<'_> {
             "protocol": self.of.protocol,
             "variant": self.of.variant,
             "world": self.scenario,
+            "through": self.through.name(),
             "verdict": verdict,
             "suite": self.summary,
             "ratio": self.summary.ratio(),
@@ -209,6 +272,10 @@ impl Outcome<'_> {
         let rate = HumanCount((ran.steps as f64 / ran.seconds.max(1e-9)) as u64);
         let steps = HumanCount(ran.steps);
         writeln!(out, "\nsteps compared: {steps} ({rate}/s, {:.2} s)", ran.seconds)?;
+        if self.through == Through::Driver {
+            let [taken, all] = [ran.transitions, self.summary.transitions].map(HumanCount);
+            writeln!(out, "transitions taken through the driver: {taken} of {all}")?;
+        }
         let all = HumanCount(self.summary.executions);
         if let (Some(divergence), Some(at)) = (&ran.divergence, ran.diverged) {
             let at = HumanCount(at as u64);
@@ -264,13 +331,13 @@ fn table(met: &[Met]) -> Table {
     roles.sort_unstable_by_key(|role| (role.is_none(), *role));
     roles.dedup();
     let mut rows = Vec::<(String, BTreeMap<_, u64>)>::new();
-    for Met { action, of, role, transitions } in met {
+    for Met { action, of, role, transitions, .. } in met {
         let name = of.as_ref().map_or((*action).to_owned(), |of| format!("{action} {of}"));
         if rows.last().is_none_or(|(last, _)| *last != name) {
             rows.push((name, BTreeMap::new()));
         }
         if let Some((_, row)) = rows.last_mut() {
-            row.insert(*role, *transitions);
+            *row.entry(*role).or_default() += *transitions;
         }
     }
     let names = roles.iter().map(|role| role.unwrap_or("(no process)"));

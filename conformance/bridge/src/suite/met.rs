@@ -3,7 +3,7 @@
 use crate::coverage::about;
 use bellwether_engine::trace::DOWN;
 use bellwether_engine::world::swarm::{Kind, concerned};
-use bellwether_engine::world::{Action, State};
+use bellwether_engine::world::{Action, Outcome, State, World};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -17,32 +17,41 @@ pub struct Met {
     pub of: Option<String>,
     /// The role before the step of the process to which it happens, if it happens to one.
     pub role: Option<&'static str>,
+    /// Whether that process then does something, or becomes another than it was.
+    pub acts: bool,
     /// The number of transitions.
     pub transitions: u64,
 }
 
-/// Counts transitions, by the number of the action and the role.
+/// Counts transitions, by the number of the action, the role, and whether the process acts.
 #[derive(Default)]
-pub(super) struct Tally(FxHashMap<(u32, Option<&'static str>), u64>);
+pub(super) struct Tally(FxHashMap<(u32, Option<&'static str>, bool), u64>);
 
 impl Tally {
-    /// One more transition: an action, with its number, in a state.
-    pub(super) fn count(&mut self, state: &State, (number, action): (u32, &Action)) {
+    /// One more transition: an action, with its number, in a state of this world.
+    pub(super) fn count(&mut self, world: &World, state: &State, (number, action): (u32, &Action)) {
         let role = |id| if state.up(id) { state.process(id).role() } else { DOWN };
-        *self.0.entry((number, concerned(action).map(role))).or_default() += 1;
+        let concerned = concerned(action);
+        let acts = concerned.is_some_and(|id| {
+            let Outcome { state: after, actor, effects } = world.apply(state, action);
+            let does = actor == Some(id) && !effects.is_empty();
+            does || after.up(id) != state.up(id) || after.process(id) != state.process(id)
+        });
+        *self.0.entry((number, concerned.map(role), acts)).or_default() += 1;
     }
 
     /// What was counted, by kinds, where these are the actions.
     pub(super) fn met(self, actions: &[Action]) -> Vec<Met> {
         let mut kinds = BTreeMap::new();
-        for ((number, role), count) in self.0 {
+        for ((number, role, acts), count) in self.0 {
             let action = &actions[number as usize];
-            *kinds.entry((Kind::of(action), about(action), role)).or_default() += count;
+            *kinds.entry((Kind::of(action), about(action), role, acts)).or_default() += count;
         }
-        let met = |((kind, of, role), transitions): ((Kind, _, _), _)| Met {
+        let met = |((kind, of, role, acts), transitions): ((Kind, _, _, _), _)| Met {
             action: kind.name(),
             of,
             role,
+            acts,
             transitions,
         };
         kinds.into_iter().map(met).collect()

@@ -159,7 +159,7 @@ impl Suite {
             let action = u32::try_from(action).unwrap_or(u32::MAX);
             taken.push(action);
             if cover.leads_to(transition).is_some() {
-                tally.count(&state, (action, &enabled[position]));
+                tally.count(&self.world, &state, (action, &enabled[position]));
             }
         }
         let executions = cover.executions();

@@ -22,6 +22,8 @@ pub struct Ran {
     pub executions: u64,
     /// The number of steps that were compared in them.
     pub steps: u64,
+    /// The number of transitions that were taken in them, each counted once.
+    pub transitions: u64,
     /// The number of the execution with a difference, from 1, if there is one.
     pub diverged: Option<usize>,
     /// The time that it took, in seconds.
@@ -90,8 +92,8 @@ struct Runner<'a, M: Mapping> {
 /// What the threads have found.
 #[derive(Default)]
 struct Found {
-    executions: u64,
-    steps: u64,
+    /// The executions that show none.
+    done: Vec<usize>,
     cut_short: Option<Reason>,
     /// The first execution that shows a difference, and that.
     divergence: Option<(usize, Box<Divergence>)>,
@@ -123,11 +125,7 @@ impl<M: Mapping + Sync> Runner<'_, M> {
             let actions = self.suite.execution(at);
             match take(&mut pair, &actions) {
                 Err(divergence) => self.diverges(at, divergence),
-                Ok(()) => {
-                    let mut found = self.found();
-                    found.executions += 1;
-                    found.steps += actions.len() as u64;
-                }
+                Ok(()) => self.found().done.push(at),
             }
             (self.on_execution)(actions.len());
         }
@@ -156,17 +154,22 @@ impl<M: Mapping + Sync> Runner<'_, M> {
 
     fn ran(self) -> Result<Ran, Error> {
         let found = self.found.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut done = found.done;
+        if let Some((at, _)) = &found.divergence {
+            done = (0..*at).collect();
+        }
+        let taken = || done.iter().flat_map(|&at| &self.suite.numbers()[at]);
+        let mut is_taken = vec![false; self.suite.taken.len()];
+        taken().for_each(|&transition| is_taken[transition as usize] = true);
         let mut ran = Ran {
-            executions: found.executions,
-            steps: found.steps,
+            executions: done.len() as u64,
+            steps: taken().count() as u64,
+            transitions: is_taken.iter().filter(|&&is_taken| is_taken).count() as u64,
             cut_short: found.cut_short,
             ..Ran::default()
         };
         if let Some((at, divergence)) = found.divergence {
             ran.diverged = Some(at + 1);
-            ran.executions = at as u64;
-            let before = &self.suite.numbers()[..at];
-            ran.steps = before.iter().map(|execution| execution.len() as u64).sum();
             let shorter = self.suite.shortest(at, divergence.step);
             let shorter = shorter.filter(|actions| actions.len() < divergence.step);
             let again = match shorter {

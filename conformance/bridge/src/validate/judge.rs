@@ -7,6 +7,7 @@ mod boot;
 mod checks;
 
 use super::kept::Kept;
+use super::met::Tally;
 use super::numbers::Numbers;
 use super::words::Vocabulary;
 use crate::compare::ExpectedReport;
@@ -104,6 +105,7 @@ pub(super) struct Judge<'a, M: Mapping, V: Vocabulary<M>> {
     pub(super) unwritten: u64,
     sent: Vec<(NodeId, SpecMessage<M>)>,
     written: Vec<Result<Stable<M>, String>>,
+    pub(super) met: Tally<M>,
 }
 
 type Judged = Result<(), Box<Differs>>;
@@ -137,6 +139,7 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Judge<'a, M, V> {
             unwritten: 0,
             sent: Vec::new(),
             written: Vec::new(),
+            met: Tally::new(),
         }
     }
 
@@ -260,6 +263,12 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Judge<'a, M, V> {
                 }
                 self.stables.push(stable);
             }
+        }
+        if let Some(happening) = happening {
+            let (view, after) = (&self.view, &run.view);
+            let changes = after.up != view.up || after.process != view.process;
+            let acts = changes || !run.effects.is_empty();
+            self.met.step(view, happening, (self.incarnations > 1, acts));
         }
         self.view = run.view;
         let NodeView { process, stable, .. } = &mut self.view;

@@ -26,6 +26,7 @@ mod judge;
 mod kept;
 mod letters;
 mod lines;
+mod met;
 mod names;
 mod numbers;
 mod recent;
@@ -40,6 +41,7 @@ use crate::divergence::Divergence;
 use crate::error::{Error, Malformed};
 use crate::mapping::Mapping;
 use crate::node::Group;
+use crate::suite::Met;
 use bellwether_core::protocol::NodeId;
 use bellwether_core::trace::{FORMAT, Start};
 use bellwether_engine::protocol::{MAX_SEARCHED, Protocol as Specification};
@@ -104,6 +106,9 @@ pub struct Summary {
     pub deeds: bool,
     /// What was not judged, and how much of it.
     pub not_judged: BTreeMap<&'static str, u64>,
+    /// The kinds of steps that were judged, and crashes, each with how many there are. The first
+    /// start of a node is a `start`, and each other one recovers it.
+    pub met: Vec<Met>,
 }
 
 impl Summary {

@@ -5,7 +5,7 @@ use super::{
     Vocabulary, down,
 };
 use crate::compare::fields;
-use crate::mapping::{Mapping, Stable};
+use crate::mapping::{Mapping, SpecEvent, Stable};
 use crate::validate::kept::{Begins, Kept};
 use bellwether_engine::protocol::{Id, Protocol as Specification};
 use bellwether_engine::trace::plain;
@@ -20,6 +20,10 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Judge<'a, M, V> {
     /// Another incarnation begins, with the list of members of this number; it has not booted.
     pub(in crate::validate) fn begin(&mut self, config_epoch: Option<u64>) {
         self.config_epoch = config_epoch;
+        // One that has left has not crashed.
+        if self.booted && !self.ended && self.doubt.is_none() {
+            self.met.step(&self.view, SpecEvent::Crash, (true, true));
+        }
         self.incarnations += 1;
         self.booted = false;
         self.killed = !self.ended && !self.whole;

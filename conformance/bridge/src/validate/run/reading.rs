@@ -2,6 +2,7 @@
 
 use super::{Mapping, Run, Source, Stop, Vocabulary};
 use crate::divergence::Divergence;
+use crate::validate::met::Kinds;
 use crate::validate::{Outcome, Watch};
 
 /// How many lines of a log are judged before the next log has its turn.
@@ -20,7 +21,9 @@ impl<M: Mapping, V: Vocabulary<M>> Run<'_, M, V> {
         self.read(watch);
         let Run { mut summary, letters, sources, malformed, rejection, differences, .. } = self;
         summary.lost = letters.lost;
+        let mut kinds = Kinds::default();
         for source in &sources {
+            source.judge.met.add_to(&mut kinds);
             summary.torn += source.lines.torn;
             summary.deeds |= source.judge.kept.tells;
             if source.judge.unwritten > 0 {
@@ -28,6 +31,7 @@ impl<M: Mapping, V: Vocabulary<M>> Run<'_, M, V> {
                 *summary.not_judged.entry(what).or_default() += source.judge.unwritten;
             }
         }
+        summary.met = kinds.met();
         Outcome { summary, rejection, differences, malformed }
     }
 

@@ -1,0 +1,166 @@
+//! Real processes: `bellwether run`, each with a trace, and a network between them in which each
+//! message waits until it is let through.
+//!
+//! What a process does next is its own affair, as its timers run on a real clock. So no execution
+//! of a suite can be forced on it. What is covered is their *kinds*: which message arrives, or
+//! which timer expires, in which role. What can be chosen is what the network does, and when a
+//! process is killed and started again. It is chosen so that each kind comes about soon. For a
+//! while all goes well, so that a group agrees. Then a process is killed, messages are late while
+//! timers expire, and some are lost.
+
+mod cluster;
+mod network;
+
+use bellwether_bridge::processes::{Done, Request};
+use cluster::Cluster;
+use network::Network;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+use std::{env, io, thread};
+
+/// How long between two choices.
+const TICK: Duration = Duration::from_millis(1);
+
+/// How long a trace takes at most to be in its file.
+const WRITTEN: Duration = Duration::from_millis(200);
+
+/// How long a stretch is, in ticks: in most protocols a few time-outs.
+const LONGEST: u64 = 2_500;
+
+/// Runs processes for the time that is asked for.
+///
+/// # Errors
+///
+/// If one cannot be started, or ends by itself.
+pub fn run(request: &Request<'_>) -> io::Result<Done> {
+    let program = match request.program {
+        Some(program) => program.to_owned(),
+        None => beside()?,
+    };
+    let mut network = Network::new();
+    let of = (request.protocol, request.nodes);
+    let cluster = Cluster::new(program, of, request.folder, &mut network)?;
+    let mut run = Run { cluster, network, chance: Chance(1), done: Done::default() };
+    for at in 0..run.cluster.count() {
+        run.start(at)?;
+    }
+    let until = Instant::now() + request.time;
+    let goes_on = || Instant::now() < until && (request.goes_on)();
+    while goes_on() {
+        run.stretch(&goes_on)?;
+    }
+    thread::sleep(WRITTEN);
+    let Run { cluster, mut done, .. } = run;
+    done.logs = cluster.traces();
+    Ok(done)
+}
+
+/// The program beside this one.
+fn beside() -> io::Result<PathBuf> {
+    let own = env::current_exe()?;
+    let program = own.with_file_name(format!("bellwether{}", env::consts::EXE_SUFFIX));
+    if program.exists() {
+        return Ok(program);
+    }
+    let program = program.display();
+    Err(io::Error::other(format!("there is no {program}; build it, or give --program PATH")))
+}
+
+struct Run {
+    cluster: Cluster,
+    network: Network,
+    chance: Chance,
+    done: Done,
+}
+
+impl Run {
+    /// A group that agrees; then a process that is killed and started again while the network is
+    /// this or that.
+    fn stretch(&mut self, goes_on: &dyn Fn() -> bool) -> io::Result<()> {
+        let calm = LONGEST / 2 + self.chance.below(LONGEST / 2);
+        self.pass(Weather::Calm, calm, goes_on)?;
+        let at = self.chance.place(self.cluster.count());
+        self.kill(at)?;
+        for _ in 0..2 {
+            let (weather, time) = (self.weather(), self.chance.below(LONGEST));
+            self.pass(weather, time, goes_on)?;
+        }
+        self.start(at)?;
+        for _ in 0..2 {
+            let (weather, time) = (self.weather(), self.chance.below(LONGEST));
+            self.pass(weather, time, goes_on)?;
+        }
+        Ok(())
+    }
+
+    fn weather(&mut self) -> Weather {
+        match self.chance.below(4) {
+            0 => Weather::Calm,
+            1 => Weather::Still,
+            _ => Weather::Slow,
+        }
+    }
+
+    /// The network is like this for so many ticks.
+    fn pass(&mut self, weather: Weather, ticks: u64, goes_on: &dyn Fn() -> bool) -> io::Result<()> {
+        for _ in 0..ticks {
+            if !goes_on() {
+                return Ok(());
+            }
+            let choice = self.chance.place(usize::MAX);
+            match weather {
+                Weather::Calm => self.done.delivered += self.network.deliver_all(),
+                Weather::Still => {}
+                Weather::Slow => match self.chance.below(200) {
+                    0 => self.done.lost += u64::from(self.network.lose(choice)),
+                    1..20 => self.done.delivered += u64::from(self.network.deliver(choice)),
+                    _ => {}
+                },
+            }
+            thread::sleep(TICK);
+        }
+        self.cluster.check()
+    }
+
+    fn start(&mut self, at: usize) -> io::Result<()> {
+        self.done.starts += 1;
+        self.cluster.start(at)
+    }
+
+    fn kill(&mut self, at: usize) -> io::Result<()> {
+        self.done.kills += u64::from(self.cluster.is_up(at));
+        self.cluster.kill(at)
+    }
+}
+
+/// What the network does.
+#[derive(Clone, Copy)]
+enum Weather {
+    /// It lets everything through at once.
+    Calm,
+    /// It lets nothing through.
+    Still,
+    /// It lets one message through now and then, and loses some.
+    Slow,
+}
+
+/// Numbers that look random, the same in each run: xorshift, by G. Marsaglia.
+struct Chance(u64);
+
+impl Chance {
+    fn draw(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    fn below(&mut self, bound: u64) -> u64 {
+        self.draw() % bound.max(1)
+    }
+
+    fn place(&mut self, bound: usize) -> usize {
+        let bound = u64::try_from(bound).unwrap_or(u64::MAX);
+        usize::try_from(self.below(bound)).unwrap_or(usize::MAX)
+    }
+}

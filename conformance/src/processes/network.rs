@@ -1,0 +1,191 @@
+//! The network between the processes: a relay for each direction between two nodes. It understands
+//! as much of a connection as is needed to tell messages of the protocol from all else, which goes
+//! through at once. A message waits until it is let through, or taken away.
+
+use std::io::{self, Read, Write};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+/// The side that calls says two frames before the first message: its greeting, and who it is.
+const BEFORE: usize = 2;
+
+/// The first byte of a frame that has a message: alone, for a group, or with a number.
+const MESSAGES: [u8; 3] = [0, 7, 8];
+
+/// The largest frame that is relayed, in bytes: more than any is.
+const LARGEST: usize = 1 << 20;
+
+/// From which node to which.
+type Link = (u16, u16);
+
+/// The relays. When this is dropped, they end.
+pub(super) struct Network {
+    shared: Arc<Shared>,
+    relays: Vec<SocketAddr>,
+}
+
+#[derive(Default)]
+struct Shared {
+    waiting: Mutex<Waiting>,
+    over: AtomicBool,
+}
+
+/// The messages that wait, in the order in which they came.
+#[derive(Default)]
+struct Waiting {
+    messages: Vec<Message>,
+    connections: u64,
+}
+
+/// A message that waits.
+struct Message {
+    link: Link,
+    connection: u64,
+    frame: Vec<u8>,
+    to: Arc<Mutex<TcpStream>>,
+}
+
+impl Network {
+    pub(super) fn new() -> Self {
+        Self { shared: Arc::default(), relays: Vec::new() }
+    }
+
+    /// Begins to relay what one node says to another, which listens there. Returns where.
+    pub(super) fn relay(&mut self, link: Link, target: SocketAddr) -> io::Result<SocketAddr> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+        let address = listener.local_addr()?;
+        let shared = Arc::clone(&self.shared);
+        let relays = move || {
+            for near in listener.incoming().flatten() {
+                if shared.over.load(Ordering::SeqCst) {
+                    return;
+                }
+                // A process that is down accepts none: the connection to the relay ends as well.
+                if let Ok(far) = TcpStream::connect(target) {
+                    let _ = shared.connect(link, near, far);
+                }
+            }
+        };
+        thread::Builder::new().name("relay".to_owned()).spawn(relays)?;
+        self.relays.push(address);
+        Ok(address)
+    }
+
+    /// Lets all messages through that wait. Returns how many there were.
+    pub(super) fn deliver_all(&self) -> u64 {
+        let messages = std::mem::take(&mut self.shared.waiting().messages);
+        messages.iter().for_each(Message::deliver);
+        messages.len() as u64
+    }
+
+    /// Takes out the first message of one link; which one, is up to `choice`.
+    fn take(&self, choice: usize) -> Option<Message> {
+        let mut waiting = self.shared.waiting();
+        let mut links: Vec<Link> = waiting.messages.iter().map(|message| message.link).collect();
+        links.sort_unstable();
+        links.dedup();
+        let link = *links.get(choice.checked_rem(links.len())?)?;
+        let first = waiting.messages.iter().position(|message| message.link == link)?;
+        Some(waiting.messages.remove(first))
+    }
+
+    /// Lets the first message of one link through. Returns whether there was one.
+    pub(super) fn deliver(&self, choice: usize) -> bool {
+        let message = self.take(choice);
+        message.iter().for_each(Message::deliver);
+        message.is_some()
+    }
+
+    /// Takes the first message of one link away. Returns whether there was one.
+    pub(super) fn lose(&self, choice: usize) -> bool {
+        self.take(choice).is_some()
+    }
+}
+
+impl Drop for Network {
+    fn drop(&mut self) {
+        self.shared.over.store(true, Ordering::SeqCst);
+        // Each waits for a connection.
+        self.relays.iter().for_each(|relay| drop(TcpStream::connect(relay)));
+    }
+}
+
+impl Message {
+    /// A connection that has ended takes nothing any more.
+    fn deliver(&self) {
+        let _ = lock(&self.to).write_all(&self.frame);
+    }
+}
+
+impl Shared {
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        lock(&self.waiting)
+    }
+
+    /// Relays one connection, on two threads.
+    fn connect(self: &Arc<Self>, link: Link, near: TcpStream, far: TcpStream) -> io::Result<()> {
+        near.set_nodelay(true)?;
+        far.set_nodelay(true)?;
+        let connection = {
+            let mut waiting = self.waiting();
+            waiting.connections += 1;
+            waiting.connections
+        };
+        let (mut answers, mut back) = (far.try_clone()?, near.try_clone()?);
+        thread::Builder::new().name("answers".to_owned()).spawn(move || {
+            let _ = io::copy(&mut answers, &mut back);
+            let _ = answers.shutdown(Shutdown::Both);
+            let _ = back.shutdown(Shutdown::Both);
+        })?;
+        let shared = Arc::clone(self);
+        thread::Builder::new().name("says".to_owned()).spawn(move || {
+            let far = Arc::new(Mutex::new(far));
+            let _ = shared.forward((link, connection), &near, &far);
+            // What was not let through before one side ended never arrives.
+            shared.waiting().messages.retain(|one| one.connection != connection);
+            let _ = near.shutdown(Shutdown::Both);
+            let _ = lock(&far).shutdown(Shutdown::Both);
+        })?;
+        Ok(())
+    }
+
+    /// Relays what one node says to another, until the connection ends.
+    fn forward(
+        &self,
+        (link, connection): (Link, u64),
+        mut near: &TcpStream,
+        far: &Arc<Mutex<TcpStream>>,
+    ) -> io::Result<()> {
+        for number in 0.. {
+            let frame = read_frame(&mut near)?;
+            let is_message = frame.get(4).is_some_and(|kind| MESSAGES.contains(kind));
+            if number >= BEFORE && is_message {
+                let to = Arc::clone(far);
+                self.waiting().messages.push(Message { link, connection, frame, to });
+            } else {
+                lock(far).write_all(&frame)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The next frame: its length, big endian, and that many bytes.
+fn read_frame(from: &mut impl Read) -> io::Result<Vec<u8>> {
+    let mut length = [0; 4];
+    from.read_exact(&mut length)?;
+    let count = u32::from_be_bytes(length) as usize;
+    if count > LARGEST {
+        return Err(io::Error::other("a frame that is too large"));
+    }
+    let mut frame = length.to_vec();
+    frame.resize(4 + count, 0);
+    from.read_exact(&mut frame[4..])?;
+    Ok(frame)
+}
+
+fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
+}
