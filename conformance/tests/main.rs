@@ -30,6 +30,7 @@ mod wrapper;
 mod wrong_anywhere;
 mod wrong_commits;
 mod wrong_durations;
+mod wrong_facts;
 mod wrong_invitations;
 mod wrong_leases;
 mod wrong_programs;

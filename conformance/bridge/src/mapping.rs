@@ -3,15 +3,17 @@
 //! A mapping is the only place where the two meet, and one mapping serves every direction of the
 //! comparison.
 
-use crate::program::{Program, Refusal};
+use crate::program::{Limits, Program, Refusal};
 use bellwether_core::protocol::{Input, Members, NodeId, Output, Request, Role, Time};
 use bellwether_engine::protocol::{Id, MAX_SEARCHED, Protocol as Specification, Timers};
 use std::hash::Hash;
 use std::time::Duration;
 
 mod counters;
+mod facts;
 
 pub use counters::{Counters, IdsIn, NameNode, Rename};
+pub use facts::{ExpectedFacts, ProcessView, Waits};
 
 /// The message that nodes of the program send to each other.
 pub type ProgramMessage<M> = <<M as Mapping>::Program as Program>::Message;
@@ -62,6 +64,9 @@ pub trait Mapping {
     /// [asked](Mapping::when_asked) for something. To be given where the specification keeps what
     /// matters to such nodes only in a world in which something is asked.
     const LOG_RULES: Self::Spec = Self::RULES;
+
+    /// The largest epoch that the specification tells from others: every larger one reads as it.
+    const LARGEST_EPOCH: u64 = u64::MAX;
 
     /// Returns a node that has not booted, with what it kept through its last crash. The highest
     /// members are the [services](bellwether_engine::protocol::Services), if there are any.
@@ -183,6 +188,20 @@ pub trait Mapping {
     /// process; `None` if the mapping does not say. It is a plain table too.
     fn believes(&self, id: Id, process: &Process<Self>) -> Option<(Role, Option<Id>)> {
         let _ = (id, process);
+        None
+    }
+
+    /// Returns what a node must tell the outside that has booted and stands for this process;
+    /// `None` if the mapping does not say. It is a plain table too.
+    fn facts(&self, of: &ProcessView<'_, Self::Spec>) -> Option<ExpectedFacts<Self::Spec>> {
+        let _ = of;
+        None
+    }
+
+    /// Returns the durations by which what surrounds a node must act, from the
+    /// [configuration](Mapping::program) of this node; `None` if the mapping does not say.
+    fn limits(&self, id: NodeId, members: &Members) -> Option<Limits> {
+        let _ = (id, members);
         None
     }
 

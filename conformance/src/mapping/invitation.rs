@@ -1,7 +1,8 @@
 //! The invitation algorithm: the paper's rules against the program's core.
 
-use super::{Counters, Mapping, OnInvalid, SpecEvent, Step, node_id, process_id, strangers};
-use bellwether_bridge::program::Refusal;
+use super::{Counters, ExpectedFacts, Mapping, OnInvalid, ProcessView, SpecEvent, Step};
+use super::{node_id, process_id, strangers};
+use bellwether_bridge::program::{Limits, Refusal};
 use bellwether_core::protocol::invitation as program;
 use bellwether_core::protocol::{Input, Members, Node, NodeId, Role};
 use bellwether_model::protocol::{Id, Ids, MAX_SEARCHED, invitation as spec};
@@ -180,6 +181,21 @@ impl Mapping for InvitationMapping {
             (Reorganization, Some(Other(_))) => (Role::Waiting, None),
             (Down, _) | (Normal | Reorganization, None) => return None,
         })
+    }
+
+    fn facts(
+        &self,
+        of: &ProcessView<'_, spec::Invitation>,
+    ) -> Option<ExpectedFacts<spec::Invitation>> {
+        Some(ExpectedFacts::among_equals(of.nodes))
+    }
+
+    /// A member that has heard nothing for so long asks its coordinator.
+    fn limits(&self, id: NodeId, members: &Members) -> Option<Limits> {
+        let program::Timing { check, answer, accept, delay, silence } =
+            Self::config(id, members).timing;
+        let election = silence + check + delay + answer + accept;
+        Some(Limits { lifetime: answer, silence, election })
     }
 
     /// What no rule reads, whether a number was used twice, is not in the program; with a durable

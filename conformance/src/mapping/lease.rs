@@ -1,7 +1,8 @@
 //! The lease: the recommended rules against the client core, and the store that it relies on.
 
-use super::{Counters, Mapping, OnInvalid, SpecEvent, Step, node_id, process_id};
-use bellwether_bridge::program::Refusal;
+use super::{Counters, ExpectedFacts, Mapping, OnInvalid, ProcessView, SpecEvent, Step};
+use super::{node_id, process_id};
+use bellwether_bridge::program::{Limits, Refusal};
 use bellwether_core::protocol::lease as program;
 use bellwether_core::protocol::{Input, Members, Node, NodeId, Request, Role};
 use bellwether_model::protocol::{Id, lease as spec};
@@ -94,6 +95,8 @@ impl<const ASKED: bool> Mapping for LeaseMapping<ASKED> {
 
     const RULES: spec::Lease = spec::Lease { asked: ASKED, ..spec::Lease::RECOMMENDED };
     const COUNTERS: Counters<Self> = numbers::counters();
+    /// Tokens have a byte in the specification.
+    const LARGEST_EPOCH: u64 = u8::MAX as u64;
 
     fn program(
         &self,
@@ -211,6 +214,20 @@ impl<const ASKED: bool> Mapping for LeaseMapping<ASKED> {
             // Another variant's way to give a lease back.
             spec::Role::Releasing => return None,
         })
+    }
+
+    /// A holder leads by the token of its lease. No client is named to another: the store decides.
+    fn facts(&self, of: &ProcessView<'_, spec::Lease>) -> Option<ExpectedFacts<spec::Lease>> {
+        let holds = of.process.role == spec::Role::Holder;
+        let epoch = holds.then_some(u64::from(of.process.token.0));
+        let lease = holds.then_some(spec::Timer::Lease);
+        Some(ExpectedFacts { epoch, lease, ..ExpectedFacts::NONE })
+    }
+
+    /// What is granted later than a lease lasts is over when it arrives.
+    fn limits(&self, _: NodeId, _: &Members) -> Option<Limits> {
+        let program::Durations { hold, keep, retry, .. } = Self::DURATIONS;
+        Some(Limits { lifetime: hold, silence: hold, election: keep + retry })
     }
 
     fn memory(&self, _: &Node<program::Lease>) {}

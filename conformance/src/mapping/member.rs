@@ -1,12 +1,14 @@
 //! The member, around a baton: what its program is told, and what waits for the disk.
 
-use super::{EnvironmentEvent, Mapping, OnInvalid, SpecEvent, Step, process_id};
+use super::{
+    EnvironmentEvent, ExpectedFacts, Mapping, OnInvalid, ProcessView, SpecEvent, Step, process_id,
+};
 use baton::Message;
 use bellwether_bridge::program::Refusal;
 use bellwether_core::member::{Deadline, Deferred, Event, ProgramView};
 use bellwether_core::protocol::{self, Config, Epoch, Input, Members, NodeId, Reason, Role, Time};
 use bellwether_core::trace::{Received, Sent};
-use bellwether_model::protocol::member as spec;
+use bellwether_model::protocol::{Id, Ids, member as spec};
 use std::time::Duration;
 
 pub mod baton;
@@ -79,6 +81,8 @@ impl Mapping for MemberMapping {
     type Memory = ();
 
     const RULES: spec::Member = spec::Member::RECOMMENDED;
+    /// Epochs have a byte in the specification.
+    const LARGEST_EPOCH: u64 = spec::Epoch::MAX as u64;
 
     fn program(
         &self,
@@ -156,6 +160,27 @@ impl Mapping for MemberMapping {
 
     fn process(&self, program: &MemberProgram) -> spec::Process {
         Self::abstraction(program)
+    }
+
+    /// What the program was told, by which it may act. While the work of a leadership ends, its
+    /// node leads no longer, and the program is told nothing: the lease that runs then is that of
+    /// [`spec::Timer::Work`]. The baton goes round.
+    fn facts(&self, of: &ProcessView<'_, spec::Member>) -> Option<ExpectedFacts<spec::Member>> {
+        let spec::Process { program, ending, .. } = *of.process;
+        if ending {
+            return None;
+        }
+        let epoch = match program {
+            spec::ProgramView::Leads(epoch) => Some(u64::from(epoch)),
+            spec::ProgramView::Nothing
+            | spec::ProgramView::Undecided
+            | spec::ProgramView::Follows(_)
+            | spec::ProgramView::Prepares
+            | spec::ProgramView::Paused => None,
+        };
+        let lease = epoch.map(|_| spec::Timer::Lease);
+        let successors = Ids::NONE.with(Id::at((of.id.index() + 1) % of.nodes));
+        Some(ExpectedFacts { epoch, lease, successors, ..ExpectedFacts::NONE })
     }
 
     fn stable(&self, durable: &baton::Durable) -> spec::Stable {

@@ -1,7 +1,8 @@
 //! Stoller's election: the recommended rules against the production core.
 
-use super::{Counters, IdsIn, Mapping, OnInvalid, SpecEvent, Step, node_id, process_id, strangers};
-use bellwether_bridge::program::Refusal;
+use super::{Counters, ExpectedFacts, IdsIn, Mapping, OnInvalid, ProcessView, SpecEvent, Step};
+use super::{node_id, process_id, strangers};
+use bellwether_bridge::program::{Limits, Refusal};
 use bellwether_core::protocol::stoller as program;
 use bellwether_core::protocol::{Input, Members, Node, NodeId, Role};
 use bellwether_model::protocol::stoller as spec;
@@ -195,6 +196,16 @@ impl Mapping for StollerMapping {
             (spec::Status::Elec1 | spec::Status::Elec2, _) => (Role::Candidate, None),
             (spec::Status::Wait, _) => (Role::Waiting, None),
         })
+    }
+
+    fn facts(&self, of: &ProcessView<'_, spec::Stoller>) -> Option<ExpectedFacts<spec::Stoller>> {
+        Some(ExpectedFacts::among_equals(of.nodes))
+    }
+
+    /// A candidate and a leader ask again after that time.
+    fn limits(&self, id: NodeId, members: &Members) -> Option<Limits> {
+        let ask = Self::config(id, members).ask;
+        Some(Limits { lifetime: ask, silence: ask, election: ask * 4 })
     }
 
     fn stable(&self, durable: &u64) -> u8 {

@@ -21,9 +21,6 @@ pub(super) const fn counters<const ASKED: bool>() -> Counters<LeaseMapping<ASKED
             started: narrow(rename(STARTED, durable.started.into())),
         },
         lower,
-        epoch: |process, _| {
-            (process.role == spec::Role::Holder).then_some(u64::from(process.token.0))
-        },
         ids: Some(IdsIn {
             message: |message, name| match message {
                 program::Message::Refused(of, holder) => {

@@ -3,7 +3,7 @@
 //! it goes on until the member waits.
 
 use super::baton::{Baton, Durable, Message, Timer};
-use bellwether_bridge::program::{Program, Refusal, Remembered};
+use bellwether_bridge::program::{Facts, Program, Refusal, Remembered};
 use bellwether_core::member::{
     Action, Command, Deadline, Event, LONGEST_SLEEP, LogLine, Member, ProgramView, Setup,
     StorageAnswer,
@@ -320,6 +320,12 @@ impl Program for MemberProgram {
 
     fn bring_forward(&mut self, deadline: Deadline<Timer>, to: Time) {
         self.member.bring_forward(deadline, to);
+    }
+
+    /// What the program was told, and until when it may act by that.
+    fn facts(&self) -> Facts<Deadline<Timer>> {
+        let (view, successor) = (self.member.view(), self.member.node().successor());
+        Facts { epoch: view.epoch(), lease: view.lease(), successor, waits_for: None }
     }
 }
 

@@ -19,7 +19,6 @@ pub(super) const fn counters<V: Variant>() -> Counters<QuorumMapping<V>> {
         in_message,
         in_durable,
         lower,
-        epoch: |process, stable| process.leader.map(|_| u64::from(stable.epoch)),
         ids: Some(IdsIn {
             message: |message, name| match message {
                 program::Message::Refuse(of, holder) => {
