@@ -33,5 +33,6 @@ mod wrong_durations;
 mod wrong_facts;
 mod wrong_invitations;
 mod wrong_leases;
+mod wrong_orders;
 mod wrong_programs;
 mod wrong_rings;

@@ -4,13 +4,14 @@
 //! wrapper itself makes no difference.
 
 use bellwether_conformance::mapping::{
-    Durable, ExpectedFacts, Mapping, OnInvalid, Process, ProcessView, ProgramInput, ProgramMessage,
-    ProgramOutput, ProgramTimer, SpecEvent, SpecMessage, SpecTimer, Stable, Step,
+    Durable, ExpectedFacts, Mapping, OnInvalid, Order, Process, ProcessView, ProgramInput,
+    ProgramMessage, ProgramOutput, ProgramTimer, SpecEvent, SpecMessage, SpecTimer, Stable, Step,
 };
 use bellwether_conformance::program::{Facts, Limits, Program, Refusal, Remembered};
 use bellwether_core::protocol::{
     Epoch, Input, Members, NodeId, Output, Request, Role, Status, Time,
 };
+use bellwether_model::protocol::Timers;
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -23,6 +24,9 @@ pub(crate) trait Hooks<M: Mapping>: Clone {
 
     /// Whether what a node tells the outside is compared. Most mistakes must show without it.
     const FACTS: bool = false;
+
+    /// Whether requests are probed, and what shows nowhere. Most mistakes must show without it.
+    const ORDERS: bool = false;
 
     /// Returns what a node is given of what it kept through its last crash.
     fn kept(&self, right: Option<Durable<M>>) -> Option<Durable<M>> {
@@ -213,6 +217,7 @@ impl<M: Mapping, H: Clone> Clone for WrongProgram<M, H> {
 
 impl<M: Mapping, H: Hooks<M>> Program for WrongProgram<M, H> {
     const NAME: &'static str = <M::Program as Program>::NAME;
+    const REQUESTS: bool = <M::Program as Program>::REQUESTS || !H::ORDERS;
     type Durable = Durable<M>;
     type Message = ProgramMessage<M>;
     type Timer = ProgramTimer<M>;
@@ -336,6 +341,10 @@ impl<M: Mapping, H: Hooks<M>> Mapping for WrongMapping<M, H> {
 
     fn asks(&self, timer: SpecTimer<M>) -> Option<Request> {
         self.0.asks(timer)
+    }
+
+    fn orders(&self, of: &ProcessView<'_, M::Spec>, armed: Timers) -> Vec<Order<M::Spec>> {
+        if H::ORDERS { self.0.orders(of, armed) } else { Vec::new() }
     }
 
     fn process(&self, program: &WrongProgram<M, H>) -> Process<M> {

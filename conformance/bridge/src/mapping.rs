@@ -11,9 +11,11 @@ use std::time::Duration;
 
 mod counters;
 mod facts;
+mod orders;
 
 pub use counters::{Counters, IdsIn, NameNode, Rename};
 pub use facts::{ExpectedFacts, ProcessView, Waits};
+pub use orders::{Harmless, Order, Reaction};
 
 /// The message that nodes of the program send to each other.
 pub type ProgramMessage<M> = <<M as Mapping>::Program as Program>::Message;
@@ -171,6 +173,20 @@ pub trait Mapping {
     fn environment_event(&self, timer: SpecTimer<Self>) -> Option<EnvironmentEvent<Self::Program>> {
         let _ = timer;
         None
+    }
+
+    /// Returns what a node can be asked that stands for this process, for probing: each request is
+    /// given twice. Of a program that serves [no requests](Program::REQUESTS) nothing follows in
+    /// any case.
+    fn orders(&self, of: &ProcessView<'_, Self::Spec>, armed: Timers) -> Vec<Order<Self::Spec>> {
+        let _ = (of, armed);
+        Vec::new()
+    }
+
+    /// Returns what can happen to a node that has booted, and of which nothing shows as long as no
+    /// deadline passes meanwhile, for probing: each happens twice.
+    fn harmless(&self) -> Vec<Harmless<Self::Program>> {
+        Vec::new()
     }
 
     /// Returns the timers that expire one after the other behind the [script](Mapping::settle),

@@ -304,7 +304,7 @@ impl<M: Mapping> Node<M> {
     }
 
     /// Lets something happen to the core, and takes all its outputs.
-    fn run(
+    pub(crate) fn run(
         &mut self,
         group: &Group<'_, M>,
         now: Time,

@@ -1,11 +1,11 @@
 //! The lease: the recommended rules against the client core, and the store that it relies on.
 
-use super::{Counters, ExpectedFacts, Mapping, OnInvalid, ProcessView, SpecEvent, Step};
-use super::{node_id, process_id};
+use super::{Counters, ExpectedFacts, Mapping, OnInvalid, Order, ProcessView, Reaction, SpecEvent};
+use super::{Step, node_id, process_id};
 use bellwether_bridge::program::{Limits, Refusal};
 use bellwether_core::protocol::lease as program;
 use bellwether_core::protocol::{Input, Members, Node, NodeId, Request, Role};
-use bellwether_model::protocol::{Id, lease as spec};
+use bellwether_model::protocol::{Id, Timers, lease as spec};
 use std::time::Duration;
 
 mod numbers;
@@ -275,6 +275,24 @@ impl<const ASKED: bool> Mapping for LeaseMapping<ASKED> {
 
     fn asks(&self, timer: spec::Timer) -> Option<Request> {
         (timer == spec::Timer::Request).then_some(Request::Yield(None))
+    }
+
+    /// Only a holder does something when it is asked to lead no longer, or is not fit any more. It
+    /// is none then. How long a client stays away shows in no timer of the specification.
+    fn orders(&self, of: &ProcessView<'_, spec::Lease>, _: Timers) -> Vec<Order<spec::Lease>> {
+        let (to, away) = (node_id(Id::at(0)), Duration::from_secs(7));
+        let holds = of.process.role == spec::Role::Holder;
+        let gives_back = if holds { Reaction::Unsaid } else { Reaction::NOTHING };
+        let all = [
+            (Request::Healthy(true), Reaction::NOTHING),
+            (Request::Healthy(false), gives_back),
+            (Request::Yield(None), gives_back),
+            (Request::Yield(Some(to)), gives_back),
+            (Request::Transfer(to), Reaction::NOTHING),
+            (Request::StepDown(None, away), gives_back),
+        ];
+        let again = Reaction::NOTHING;
+        all.into_iter().map(|(request, first)| Order { request, first, again }).collect()
     }
 
     fn reason(&self, step: &Step<'_, spec::Lease>) -> Option<&'static str> {

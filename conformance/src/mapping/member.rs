@@ -1,7 +1,8 @@
 //! The member, around a baton: what its program is told, and what waits for the disk.
 
 use super::{
-    EnvironmentEvent, ExpectedFacts, Mapping, OnInvalid, ProcessView, SpecEvent, Step, process_id,
+    EnvironmentEvent, ExpectedFacts, Harmless, Mapping, OnInvalid, ProcessView, SpecEvent, Step,
+    process_id,
 };
 use baton::Message;
 use bellwether_bridge::program::Refusal;
@@ -14,7 +15,7 @@ use std::time::Duration;
 pub mod baton;
 pub mod program;
 
-use program::{DISK, MemberProgram, PAUSE, SILENCE};
+use program::{DISK, MemberProgram, PAUSE, SILENCE, STUMBLE};
 
 /// How a member reads as a process of [`spec::Member`].
 ///
@@ -156,6 +157,24 @@ impl Mapping for MemberMapping {
         };
         let takes = if timer == spec::Timer::Pause { PAUSE } else { Duration::ZERO };
         Some(EnvironmentEvent { takes, act })
+    }
+
+    /// What is no pause, what says nothing new, and what is refused.
+    fn harmless(&self) -> Vec<Harmless<MemberProgram>> {
+        let at_once = |words: &'static str, act: fn(&mut MemberProgram, Time)| Harmless {
+            words,
+            event: EnvironmentEvent { takes: Duration::ZERO, act },
+        };
+        let stumble = EnvironmentEvent { takes: STUMBLE, act: MemberProgram::stumble };
+        vec![
+            Harmless { words: "stands still for less than a leader may", event: stumble },
+            at_once("is told that its machine is fit", MemberProgram::report_health),
+            at_once("is asked for an answer", MemberProgram::ping),
+            at_once("is asked to let a stranger lead", MemberProgram::hand_over_to_a_stranger),
+            at_once("is prepared for what it was not asked", MemberProgram::prepare_for_another),
+            at_once("refuses what it was not asked", MemberProgram::refuse_another),
+            at_once("is asked to stay away once it leads no longer", MemberProgram::freeze),
+        ]
     }
 
     fn process(&self, program: &MemberProgram) -> spec::Process {

@@ -1,7 +1,7 @@
 //! The quorum bully: the recommended rules against the production core, and those with preemption
 //! against the same core, which is configured for it.
 
-use super::{Asked, Counters, ExpectedFacts, Mapping, ProcessView, SpecEvent, Step};
+use super::{Asked, Counters, ExpectedFacts, Mapping, Order, ProcessView, SpecEvent, Step};
 use super::{node_id, process_id};
 use bellwether_bridge::program::{Limits, Refusal};
 use bellwether_core::protocol::quorum as program;
@@ -13,6 +13,7 @@ use std::time::Duration;
 mod coverage;
 mod facts;
 mod numbers;
+mod orders;
 mod values;
 mod variants;
 
@@ -429,6 +430,14 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
         armed: Timers,
     ) -> Asked<spec::Quorum> {
         variants::when_asked::<V>(request, process, armed)
+    }
+
+    fn orders(
+        &self,
+        of: &ProcessView<'_, spec::Quorum>,
+        armed: Timers,
+    ) -> Vec<Order<spec::Quorum>> {
+        orders::orders::<V>(of, armed)
     }
 
     fn asks(&self, timer: spec::Timer) -> Option<Request> {

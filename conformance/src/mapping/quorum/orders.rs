@@ -1,0 +1,49 @@
+//! What a node is asked again and again.
+
+use super::variants::{AWAY, when_asked};
+use super::{Variant, spec};
+use crate::mapping::{Asked, Order, ProcessView, Reaction, node_id};
+use bellwether_core::protocol::Request;
+use bellwether_model::protocol::{Id, Timers};
+
+/// A good report that says nothing new changes nothing. By a bad one, and by the order to stay away,
+/// a node waits for its turn to run no longer: what it has promised stays, and what it has asked for
+/// is answered. Who was asked to stay away before does so from now on.
+pub(super) fn orders<V: Variant>(
+    of: &ProcessView<'_, spec::Quorum>,
+    armed: Timers,
+) -> Vec<Order<spec::Quorum>> {
+    use spec::Timer::{Away, Backoff, Dwell, Watch};
+    let with = |set: Timers, timer| set.with::<spec::Quorum>(timer);
+    let cancelled = [Watch, Backoff, Dwell].into_iter().fold(Timers::NONE, with);
+    let unfit = Reaction::Timers { cancelled, armed: None };
+    let away = Reaction::Timers { cancelled, armed: Some(Away) };
+    let leads = of.process.role == spec::Role::Leader;
+    let said = |request| match when_asked::<V>(request, of.process, armed) {
+        Asked::Nothing => Reaction::NOTHING,
+        Asked::Expiry(rules, timer) => Reaction::Expiry(rules, timer),
+        Asked::Unknown => Reaction::Unsaid,
+    };
+    let step_down = Request::StepDown(None, AWAY);
+    let at_first = if leads { said(step_down) } else { away };
+    let mut all = vec![
+        order(Request::Healthy(true), Reaction::NOTHING),
+        order(Request::Healthy(false), unfit),
+        Order { request: step_down, first: at_first, again: away },
+        order(Request::Yield(None), said(Request::Yield(None))),
+    ];
+    for id in Id::all(of.nodes).filter(|&id| id != of.id) {
+        let to = node_id(id);
+        for request in [Request::Yield(Some(to)), Request::Transfer(to)] {
+            // By these rules all that is asked is to stay away as well.
+            let by_rules = !(leads && V::RULES.step_down);
+            all.push(order(request, if by_rules { said(request) } else { Reaction::Unsaid }));
+        }
+    }
+    all
+}
+
+/// The second time, nothing follows.
+fn order(request: Request, first: Reaction<spec::Quorum>) -> Order<spec::Quorum> {
+    Order { request, first, again: Reaction::NOTHING }
+}
