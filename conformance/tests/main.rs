@@ -12,6 +12,7 @@ mod lease;
 mod lease_terms;
 mod listed;
 mod lockstep;
+mod long_run;
 mod member;
 mod modules;
 mod newcomer;

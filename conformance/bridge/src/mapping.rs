@@ -67,6 +67,11 @@ pub trait Mapping {
     /// matters to such nodes only in a world in which something is asked.
     const LOG_RULES: Self::Spec = Self::RULES;
 
+    /// By how much larger the numbers of each kind of the [counters](Mapping::COUNTERS) are in a
+    /// [long run](crate::long_run), in the order of their kinds; empty if no number can begin so.
+    /// To be given together with [`Mapping::began`], where durable data has such numbers.
+    const FROM: &'static [u64] = &[];
+
     /// The largest epoch that the specification tells from others: every larger one reads as it.
     const LARGEST_EPOCH: u64 = u64::MAX;
 
@@ -223,6 +228,20 @@ pub trait Mapping {
 
     /// Returns the stable state that durable data stands for. It must lose nothing of it.
     fn stable(&self, durable: &Durable<Self>) -> Stable<Self>;
+
+    /// Returns what a node has kept of a long run that stands for a process which has never run:
+    /// its numbers are those [from which it counts](Mapping::FROM). `None` if that is nothing.
+    fn began(&self, id: NodeId, members: &Members) -> Option<Durable<Self>> {
+        let _ = (id, members);
+        None
+    }
+
+    /// Returns this process of a node that has run for long, with [such](Mapping::FROM) numbers
+    /// lowered. To be given where a process has them: what it stands for was too large to be read.
+    fn rebase(&self, program: &Self::Program, process: Process<Self>) -> Process<Self> {
+        let _ = program;
+        process
+    }
 
     /// Returns the node's [`Mapping::Memory`].
     fn memory(&self, program: &Self::Program) -> Self::Memory;

@@ -25,6 +25,9 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct InvitationMapping;
 
+/// How many groups each node has formed in a long run: nearly as many as it can.
+const GROUPS: u64 = u64::MAX - 1_000;
+
 impl InvitationMapping {
     /// The configuration of a node. The durations are the default ones, which are different.
     #[must_use]
@@ -99,6 +102,7 @@ impl Mapping for InvitationMapping {
         in_durable: |durable, rename| program::Durable { groups: rename(0, durable.groups) },
         ..Counters::NONE
     };
+    const FROM: &'static [u64] = &[GROUPS];
 
     fn program(
         &self,
@@ -202,6 +206,19 @@ impl Mapping for InvitationMapping {
     /// counter it never is.
     fn stable(&self, durable: &program::Durable) -> spec::Stable {
         spec::Stable { counter: number(durable.groups), reused: false }
+    }
+
+    /// It has formed many groups.
+    fn began(&self, _: NodeId, _: &Members) -> Option<program::Durable> {
+        Some(program::Durable { groups: GROUPS })
+    }
+
+    fn rebase(&self, node: &Node<program::Invitation>, process: spec::Process) -> spec::Process {
+        let Some(core) = node.core() else { return process };
+        let program::GroupNumber { coordinator, count } = core.group();
+        let count = count.saturating_sub(GROUPS);
+        let group = Some(to_group(program::GroupNumber { coordinator, count }));
+        spec::Process { group, ..process }
     }
 
     fn memory(&self, _: &Node<program::Invitation>) {}

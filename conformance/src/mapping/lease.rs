@@ -97,6 +97,7 @@ impl<const ASKED: bool> Mapping for LeaseMapping<ASKED> {
     const COUNTERS: Counters<Self> = numbers::counters();
     /// Tokens have a byte in the specification.
     const LARGEST_EPOCH: u64 = u8::MAX as u64;
+    const FROM: &'static [u64] = numbers::FROM;
 
     fn program(
         &self,
@@ -228,6 +229,12 @@ impl<const ASKED: bool> Mapping for LeaseMapping<ASKED> {
     fn limits(&self, _: NodeId, _: &Members) -> Option<Limits> {
         let program::Durations { hold, keep, retry, .. } = Self::DURATIONS;
         Some(Limits { lifetime: hold, silence: hold, election: keep + retry })
+    }
+
+    /// A client has started often. The store keeps nothing.
+    fn began(&self, id: NodeId, members: &Members) -> Option<program::Durable> {
+        let started = numbers::STARTS;
+        (id != store(members)).then_some(program::Durable { started })
     }
 
     fn memory(&self, _: &Node<program::Lease>) {}

@@ -132,6 +132,7 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
     const LOG_RULES: spec::Quorum = V::LOG_RULES;
     const COUNTERS: Counters<Self> = numbers::counters();
     const LARGEST_EPOCH: u64 = spec::Epoch::MAX as u64;
+    const FROM: &'static [u64] = if Self::CHANGES { &[] } else { numbers::FROM };
 
     fn program(
         &self,
@@ -307,6 +308,14 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
         } else {
             &[("followers", ASKED), ("challenged", NEVER_NEXT)]
         }
+    }
+
+    /// It has heard of an epoch, and neither granted it nor any other.
+    fn began(&self, _: NodeId, _: &Members) -> Option<program::Durable> {
+        let epoch = program::Epoch::new(numbers::FROM[0]);
+        let promise = Some(Self::TIMING.promise);
+        Some(program::Durable { epoch, promise, ..program::Durable::default() })
+            .filter(|_| !Self::CHANGES)
     }
 
     fn memory(&self, _: &Node<program::Quorum>) {}

@@ -29,6 +29,9 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct StollerMapping;
 
+/// How often each node has started in a long run: nearly as often as it can.
+const STARTS: u64 = u64::MAX - 1_000;
+
 impl StollerMapping {
     /// The process that a node stands for.
     #[must_use]
@@ -78,7 +81,7 @@ impl Mapping for StollerMapping {
         in_message: |message, _, rename| {
             let mut all = |t: program::Elid| program::Elid {
                 incarnation: rename(0, t.incarnation),
-                counter: rename(0, t.counter),
+                counter: rename(1, t.counter),
                 ..t
             };
             match message {
@@ -105,6 +108,8 @@ impl Mapping for StollerMapping {
         }),
         ..Counters::NONE
     };
+    /// The elections of an incarnation are counted from its start.
+    const FROM: &'static [u64] = &[STARTS, 0];
 
     fn program(
         &self,
@@ -210,6 +215,20 @@ impl Mapping for StollerMapping {
 
     fn stable(&self, durable: &u64) -> u8 {
         number(*durable)
+    }
+
+    /// It has started often.
+    fn began(&self, _: NodeId, _: &Members) -> Option<u64> {
+        Some(STARTS)
+    }
+
+    fn rebase(&self, node: &Node<program::Stoller>, process: spec::Process) -> spec::Process {
+        let Some(core) = node.core() else { return process };
+        let program::Election { elid: of, incarnation, .. } = core.election();
+        let lowered = |number: u64| number.saturating_sub(STARTS);
+        let of = program::Elid { incarnation: lowered(of.incarnation), ..of };
+        let incarnation = number(lowered(incarnation));
+        spec::Process { elid: Some(elid(of)), incarnation, ..process }
     }
 
     fn memory(&self, _: &Node<program::Stoller>) {}
