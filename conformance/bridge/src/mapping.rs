@@ -15,7 +15,7 @@ mod orders;
 
 pub use counters::{Counters, IdsIn, NameNode, Rename};
 pub use facts::{ExpectedFacts, ProcessView, Waits};
-pub use orders::{Harmless, Order, Reaction};
+pub use orders::{GoesOn, Harmless, Order, Reaction};
 
 /// The message that nodes of the program send to each other.
 pub type ProgramMessage<M> = <<M as Mapping>::Program as Program>::Message;

@@ -298,8 +298,8 @@ impl<const ASKED: bool> Mapping for LeaseMapping<ASKED> {
             (Request::Transfer(to), Reaction::NOTHING),
             (Request::StepDown(None, away), gives_back),
         ];
-        let again = Reaction::NOTHING;
-        all.into_iter().map(|(request, first)| Order { request, first, again }).collect()
+        let (again, then) = (Reaction::NOTHING, None);
+        all.into_iter().map(|(request, first)| Order { request, first, again, then }).collect()
     }
 
     fn reason(&self, step: &Step<'_, spec::Lease>) -> Option<&'static str> {

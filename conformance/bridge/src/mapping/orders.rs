@@ -13,6 +13,19 @@ pub struct Order<P: Specification> {
     pub first: Reaction<P>,
     /// What follows when it is asked the same again.
     pub again: Reaction<P>,
+    /// How the node goes on when it was asked once, if that is another way than before.
+    pub then: Option<GoesOn<P>>,
+}
+
+/// How a node goes on that was asked for something: it is probed with each message and each of its
+/// timers.
+#[derive(Clone, Copy, Debug)]
+pub struct GoesOn<P: Specification> {
+    /// The rules that hold for it from then on.
+    pub rules: P,
+    /// A timer by the expiry of which its belief changes, and the name of the reason, where the
+    /// [table of reasons](super::Mapping::reason) has another.
+    pub reason: Option<(P::Timer, &'static str)>,
 }
 
 /// What follows from a request.

@@ -4,11 +4,14 @@
 use super::{Probe, ProbeResult, WrongAnswer};
 use crate::compare::{Expected, compare};
 use crate::follows::ExpectedRun;
-use crate::mapping::{Harmless, Mapping, Order, ProcessView, Reaction, SpecEvent, node_id};
+use crate::mapping::{
+    GoesOn, Harmless, Mapping, Order, ProcessView, Reaction, SpecEvent, SpecTimer, node_id,
+};
 use crate::node::Node;
 use crate::program::Program as _;
 use bellwether_core::protocol::{Input, Request};
 use bellwether_engine::protocol::{Effect, Id};
+use bellwether_engine::trace::{label, plain};
 use std::time::Duration;
 
 /// For how long a node is to stay away that serves no request.
@@ -43,12 +46,65 @@ impl<M: Mapping> Probe<'_, '_, '_, M> {
         }
         let (process, stable) = (&node.view.process, &node.view.stable);
         let of = ProcessView { id: node.id, nodes: self.group.size, process, stable };
-        for Order { request, first, again } in self.group.mapping.orders(&of, node.view.timers) {
+        for order in self.group.mapping.orders(&of, node.view.timers) {
+            let Order { request, first, again, then } = order;
             let words = format!("{} is asked: {request:?}", node.id);
             let once = self.asked(words.clone(), node, (request, first))?;
-            self.asked(words + ", and then the same again", &once, (request, again))?;
+            self.asked(format!("{words}, and then the same again"), &once, (request, again))?;
+            if let Some(then) = then {
+                self.goes_on(&words, &once, then)?;
+            }
         }
         self.harmless()
+    }
+
+    /// Each message arrives at a node that was asked for something, and each of its timers expires.
+    fn goes_on(
+        &mut self,
+        asked: &str,
+        node: &Node<M>,
+        then: GoesOn<M::Spec>,
+    ) -> ProbeResult<M::Spec> {
+        let group = self.group;
+        let mut all = Vec::new();
+        for message in node.deliverable_messages(group) {
+            let senders = Id::all(group.size).filter(|&from| from != node.id);
+            if group.mapping.to_program(message).is_some() {
+                all.extend(senders.map(|from| SpecEvent::<M::Spec>::Receive { from, message }));
+            }
+        }
+        let expires = |&timer: &SpecTimer<M>| group.mapping.detects(timer).is_none();
+        let timers = node.view.timers.iter::<M::Spec>().filter(expires);
+        all.extend(timers.map(SpecEvent::<M::Spec>::Expire));
+        for happening in all {
+            let mut run = ExpectedRun::<M>::by(then.rules, &node.view);
+            run.happens(group, node.id, happening);
+            if let Some((timer, reason)) = then.reason
+                && happening == SpecEvent::Expire(timer)
+            {
+                run.told.iter_mut().for_each(|report| report.reason = Some(reason));
+            }
+            self.count += 1;
+            let differences = match node.react(group, happening, &mut self.outputs) {
+                Ok(after) => {
+                    compare(group, node, &self.outputs, &after, &run.expected(), &run.told)
+                }
+                Err(difference) => vec![difference],
+            };
+            if !differences.is_empty() {
+                let words = match happening {
+                    SpecEvent::Receive { from, message } => {
+                        format!("{asked}, and then gets {} from {from}", label(&message))
+                    }
+                    SpecEvent::Expire(timer) => {
+                        format!("{asked}, and then its {} timer expires", plain(&timer))
+                    }
+                    SpecEvent::Boot | SpecEvent::Crash => asked.to_owned(),
+                };
+                return Err(WrongAnswer { words, happening: Some(happening), differences });
+            }
+        }
+        Ok(())
     }
 
     /// What the node is then, if it reacts so.

@@ -2,7 +2,7 @@
 
 use super::variants::{AWAY, when_asked};
 use super::{Variant, spec};
-use crate::mapping::{Asked, Order, ProcessView, Reaction, node_id};
+use crate::mapping::{Asked, GoesOn, Order, ProcessView, Reaction, node_id};
 use bellwether_core::protocol::Request;
 use bellwether_model::protocol::{Id, Timers};
 
@@ -28,8 +28,8 @@ pub(super) fn orders<V: Variant>(
     let at_first = if leads { said(step_down) } else { away };
     let mut all = vec![
         order(Request::Healthy(true), Reaction::NOTHING),
-        order(Request::Healthy(false), unfit),
-        Order { request: step_down, first: at_first, again: away },
+        Order { then: Some(as_unfit::<V>(of)), ..order(Request::Healthy(false), unfit) },
+        Order { again: away, ..order(step_down, at_first) },
         order(Request::Yield(None), said(Request::Yield(None))),
     ];
     for id in Id::all(of.nodes).filter(|&id| id != of.id) {
@@ -45,5 +45,13 @@ pub(super) fn orders<V: Variant>(
 
 /// The second time, nothing follows.
 fn order(request: Request, first: Reaction<spec::Quorum>) -> Order<spec::Quorum> {
-    Order { request, first, again: Reaction::NOTHING }
+    Order { request, first, again: Reaction::NOTHING, then: None }
+}
+
+/// The specification has a rule for a process whose machine is not fit. A leader yields for that
+/// reason at its next round, unless it was asked to yield before.
+fn as_unfit<V: Variant>(of: &ProcessView<'_, spec::Quorum>) -> GoesOn<spec::Quorum> {
+    let rules = spec::Quorum { unhealthy: Some(of.id), ..V::RULES };
+    let asked = of.process.invited.is_some();
+    GoesOn { rules, reason: (!asked).then_some((spec::Timer::Round, "unfit")) }
 }
