@@ -6,8 +6,8 @@ use bellwether_bridge::program::Limits;
 use bellwether_core::protocol::{Members, NodeId};
 use bellwether_model::protocol::Ids;
 
-/// It knows the epoch of the leader that it is, or that it has heard. A leader leads by the lease of
-/// its epoch, may name any other that may lead, and waits for the one that it has invited.
+/// It knows the epoch of the leader that it is, or that it has heard. A leader leads by the lease
+/// of its epoch, may name any other that may lead, and waits for the one that it has invited.
 pub(super) fn facts<V: Variant>(of: &ProcessView<'_, spec::Quorum>) -> ExpectedFacts<spec::Quorum> {
     let ProcessView { id, nodes, process, stable } = *of;
     let leads = process.role == spec::Role::Leader;

@@ -6,9 +6,9 @@ use crate::mapping::{Asked, GoesOn, Order, ProcessView, Reaction, node_id};
 use bellwether_core::protocol::Request;
 use bellwether_model::protocol::{Id, Timers};
 
-/// A good report that says nothing new changes nothing. By a bad one, and by the order to stay away,
-/// a node waits for its turn to run no longer: what it has promised stays, and what it has asked for
-/// is answered. Who was asked to stay away before does so from now on.
+/// A good report that says nothing new changes nothing. By a bad one, and by the order to stay
+/// away, a node waits for its turn to run no longer: what it has promised stays, and what it has
+/// asked for is answered. One that was asked to stay away before does so from now on.
 pub(super) fn orders<V: Variant>(
     of: &ProcessView<'_, spec::Quorum>,
     armed: Timers,
