@@ -1,7 +1,7 @@
 //! The bully: the recommended rules against the production core.
 
-use super::{Counters, ExpectedFacts, IdsIn, Mapping, ProcessView, SpecEvent, Step, Waits};
 use super::process_id;
+use super::{Counters, ExpectedFacts, IdsIn, Mapping, ProcessView, SpecEvent, Step, Waits};
 use bellwether_bridge::program::{Limits, Refusal};
 use bellwether_core::protocol::bully as program;
 use bellwether_core::protocol::{Input, Members, Node, NodeId, Nothing, Role, Status};
