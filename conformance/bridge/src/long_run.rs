@@ -4,8 +4,9 @@
 //! So the numbers jump: a node begins with what it has kept of a long run, and all that nodes say
 //! to each other is read with its numbers lowered by as much. All else is the same.
 
+use crate::divergence::Divergence;
 use crate::error::Error;
-use crate::lockstep::{Outcome, lockstep};
+use crate::lockstep::{Outcome, walk};
 use crate::mapping::{
     Asked, Durable, EnvironmentEvent, ExpectedFacts, Harmless, Mapping, OnInvalid, Order, Process,
     ProcessView, ProgramInput, ProgramMessage, ProgramTimer, SpecEvent, SpecMessage, SpecTimer,
@@ -22,24 +23,26 @@ use std::time::Duration;
 /// The world in which nodes with large numbers are compared.
 const WORLD: Scenario = Scenario::calm(2).with_crashes(1, 1);
 
-/// Walks a small world with a program that has run for long; `None` if the mapping does not say
-/// [how large its numbers are](Mapping::FROM). A divergence is [reduced](reduce).
+/// Walks a small world with a program that has run for long, if the mapping says [how large its
+/// numbers are](Mapping::FROM). Returns the first difference, [reduced](reduce).
 ///
 /// # Errors
 /// If nothing can be compared.
-pub fn long_run<M: Mapping>(mapping: &M, limits: &check::Limits) -> Result<Option<Outcome>, Error> {
+pub fn long_run<M: Mapping>(
+    mapping: &M,
+    limits: &check::Limits,
+) -> Result<Option<Box<Divergence>>, Error> {
     if M::FROM.is_empty() {
         return Ok(None);
     }
     let Ok(world) = World::new(M::RULES, WORLD) else { return Ok(None) };
     let late = LongRun(mapping);
-    let mut outcome = lockstep(&world, &late, limits, &mut |_| {})?;
-    outcome.divergence = outcome.divergence.map(|found| {
+    let Outcome { divergence, .. } = walk(&world, &late, limits, &mut |_| {})?;
+    Ok(divergence.map(|found| {
         let mut found = reduce(&late, found);
         found.happened.push_str(", in a run that has lasted long: its numbers are large");
         found
-    });
-    Ok(Some(outcome))
+    }))
 }
 
 /// The mapping of a program whose numbers are large.

@@ -127,12 +127,8 @@ impl<M: Mapping + Sync> AnyMapping for M {
             .summary
             .recount(&world, limits, &mut |p| on_progress("counting the model alone", p))?;
         let conforms = outcome.divergence.is_none() && outcome.large_group.wrong.is_none();
-        if conforms
-            && outcome.summary.cut_short.is_none()
-            && let Some(late) = long_run(self, limits)?
-        {
-            outcome.divergence = late.divergence;
-            outcome.large_group.wrong = late.large_group.wrong;
+        if conforms && outcome.summary.cut_short.is_none() {
+            outcome.divergence = long_run(self, limits)?;
         }
         Ok(outcome)
     }
