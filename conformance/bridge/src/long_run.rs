@@ -164,7 +164,9 @@ impl<M: Mapping> Mapping for LongRun<'_, M> {
     fn facts(&self, of: &ProcessView<'_, M::Spec>) -> Option<ExpectedFacts<M::Spec>> {
         let facts = self.0.facts(of)?;
         let by = M::COUNTERS.epochs.map_or(0, from::<M>);
-        Some(ExpectedFacts { epoch: facts.epoch.map(|epoch| epoch.saturating_add(by)), ..facts })
+        let raised = |epoch: Option<u64>| epoch.map(|epoch| epoch.saturating_add(by));
+        let (epoch, prepares) = (raised(facts.epoch), raised(facts.prepares));
+        Some(ExpectedFacts { epoch, prepares, ..facts })
     }
 
     fn limits(&self, id: NodeId, members: &Members) -> Option<Limits> {

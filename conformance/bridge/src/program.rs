@@ -36,11 +36,15 @@ pub struct Facts<T> {
     /// The nodes that it waits for, and the timer that runs for them alone: see
     /// [`Node::waits_for`].
     pub waits_for: Option<(T, Vec<NodeId>)>,
+    /// The epoch for which its program is asked to prepare itself, if it is: see
+    /// [`PreparationRequest`](bellwether_core::member::PreparationRequest).
+    pub prepares: Option<Epoch>,
 }
 
 impl<T> Facts<T> {
     /// The facts of a program that tells none.
-    pub const NONE: Self = Facts { epoch: None, lease: None, successor: None, waits_for: None };
+    pub const NONE: Self =
+        Facts { epoch: None, lease: None, successor: None, waits_for: None, prepares: None };
 }
 
 /// The durations by which what surrounds a node acts. They follow from its configuration.
@@ -180,6 +184,7 @@ impl<C: Core> Program for Node<C> {
             lease: Node::lease(self),
             successor: Node::successor(self),
             waits_for: Node::waits_for(self),
+            prepares: None,
         }
     }
 

@@ -185,7 +185,7 @@ impl Mapping for MemberMapping {
     /// node leads no longer, and the program is told nothing: the lease that runs then is that of
     /// [`spec::Timer::Work`]. The baton goes round.
     fn facts(&self, of: &ProcessView<'_, spec::Member>) -> Option<ExpectedFacts<spec::Member>> {
-        let spec::Process { program, ending, .. } = *of.process;
+        let spec::Process { program, ending, gate, epoch: known, .. } = *of.process;
         if ending {
             return None;
         }
@@ -197,9 +197,10 @@ impl Mapping for MemberMapping {
             | spec::ProgramView::Prepares
             | spec::ProgramView::Paused => None,
         };
+        let prepares = matches!(gate, spec::Gate::Asked(_)).then_some(u64::from(known));
         let lease = epoch.map(|_| spec::Timer::Lease);
         let successors = Ids::NONE.with(Id::at((of.id.index() + 1) % of.nodes));
-        Some(ExpectedFacts { epoch, lease, successors, ..ExpectedFacts::NONE })
+        Some(ExpectedFacts { epoch, prepares, lease, successors, ..ExpectedFacts::NONE })
     }
 
     fn stable(&self, durable: &baton::Durable) -> spec::Stable {

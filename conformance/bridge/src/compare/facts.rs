@@ -68,6 +68,7 @@ fn leadership<M: Mapping>(
         }
     };
     epochs("epoch", model.epoch, number(program.epoch));
+    epochs("epoch that it prepares for", model.prepares, number(program.prepares));
     let until = model.lease.and_then(|timer| node.deadlines[Timers::place::<M::Spec>(timer)]);
     let of_lease = program.lease.map(|lease| lease.epoch);
     epochs("epoch of the lease", model.epoch.filter(|_| until.is_some()), number(of_lease));

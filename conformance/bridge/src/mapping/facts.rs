@@ -21,6 +21,8 @@ pub struct ProcessView<'a, P: Specification> {
 pub struct ExpectedFacts<P: Specification> {
     /// The epoch of the leader that it follows or is; `None` if it must tell none.
     pub epoch: Option<u64>,
+    /// The epoch for which its program is asked to prepare itself; `None` if it is not asked.
+    pub prepares: Option<u64>,
     /// The timer at the end of which its lease is over, if it leads by a lease: that of its epoch.
     /// It leads before that moment, and not from then on.
     pub lease: Option<P::Timer>,
@@ -52,6 +54,7 @@ impl<P: Specification> ExpectedFacts<P> {
     /// The facts of a process that knows no epoch, has no lease and waits for no node.
     pub const NONE: Self = ExpectedFacts {
         epoch: None,
+        prepares: None,
         lease: None,
         waits_for: Waits::Nothing,
         successors: Ids::NONE,

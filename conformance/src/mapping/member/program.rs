@@ -49,6 +49,8 @@ pub struct MemberProgram {
     known: (Role, Option<NodeId>),
     /// What it was told last of the epoch of the leader, and of its lease.
     told: (Option<Epoch>, Option<Lease>),
+    /// For which epoch it is asked to prepare itself.
+    prepares: Option<Epoch>,
     /// Whether all that is done now follows from a message that does not wait for work.
     receives: bool,
     now: Time,
@@ -84,6 +86,7 @@ impl MemberProgram {
             works: false,
             known: (Role::NotStarted, None),
             told: (None, None),
+            prepares: None,
             receives: false,
             now,
             wake: None,
@@ -235,6 +238,7 @@ impl MemberProgram {
                 Action::Probe => self.probed = true,
                 Action::Publish(view) => self.on_publish(view),
                 Action::RenewLease(lease) => self.told.1 = lease,
+                Action::Prepare(request) => self.prepares = request.and_then(|one| one.epoch),
                 // Of a message that had to wait for work, that was not told when it arrived.
                 Action::Log(LogLine::Ignored { from, cause }) if self.receives => {
                     self.on_ignored(from, cause);
@@ -243,7 +247,6 @@ impl MemberProgram {
                 Action::Log(LogLine::WorkUnfinished(_)) => self.works = false,
                 Action::SendHeartbeat
                 | Action::TellRival(_)
-                | Action::Prepare(_)
                 | Action::EndWork(_)
                 | Action::Reply(..)
                 | Action::Stalled(_)
@@ -369,8 +372,9 @@ impl Program for MemberProgram {
 
     /// What the program was told, and until when it may act by that.
     fn facts(&self) -> Facts<Deadline<Timer>> {
-        let (epoch, lease) = self.told;
-        Facts { epoch, lease, successor: self.member.node().successor(), waits_for: None }
+        let ((epoch, lease), prepares) = (self.told, self.prepares);
+        let successor = self.member.node().successor();
+        Facts { epoch, lease, successor, prepares, waits_for: None }
     }
 }
 

@@ -16,6 +16,7 @@ pub(super) fn facts<V: Variant>(of: &ProcessView<'_, spec::Quorum>) -> ExpectedF
     let candidates = voters.except(witnesses);
     ExpectedFacts {
         epoch: process.leader.map(|_| u64::from(stable.epoch)),
+        prepares: None,
         lease: leads.then_some(spec::Timer::Lease),
         waits_for: waits_for::<V>(of, voters, candidates),
         successors: if leads { candidates.without(id) } else { Ids::NONE },
