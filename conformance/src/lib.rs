@@ -26,6 +26,6 @@ pub mod processes;
 
 pub use bellwether_bridge::{
     Difference, Divergence, Error, Kind, Malformed, Program, cli, divergence, large_group,
-    lockstep, node, pair, probe, program, reduce, replay, report, suite, validate,
+    lockstep, long_run, node, pair, probe, program, reduce, replay, report, suite, validate,
 };
 pub use mapping::Mapping;

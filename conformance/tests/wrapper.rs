@@ -4,11 +4,14 @@
 //! wrapper itself makes no difference.
 
 use bellwether_conformance::mapping::{
-    Durable, Mapping, OnInvalid, Process, ProgramInput, ProgramMessage, ProgramOutput,
-    ProgramTimer, SpecEvent, SpecMessage, SpecTimer, Stable, Step,
+    Durable, ExpectedFacts, Mapping, OnInvalid, Order, Process, ProcessView, ProgramInput,
+    ProgramMessage, ProgramOutput, ProgramTimer, SpecEvent, SpecMessage, SpecTimer, Stable, Step,
 };
-use bellwether_conformance::program::{BrokenPromise, Program, Refusal, Remembered};
-use bellwether_core::protocol::{Input, Members, NodeId, Output, Request, Role, Status, Time};
+use bellwether_conformance::program::{BrokenPromise, Facts, Limits, Program, Refusal, Remembered};
+use bellwether_core::protocol::{
+    Epoch, Input, Members, NodeId, Output, Request, Role, Status, Time,
+};
+use bellwether_model::protocol::Timers;
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -18,6 +21,12 @@ use std::time::Duration;
 pub(crate) trait Hooks<M: Mapping>: Clone {
     /// Whether probes also send what no correct node sends. Most mistakes must show without it.
     const ABSURD: bool = false;
+
+    /// Whether what a node tells the outside is compared. Most mistakes must show without it.
+    const FACTS: bool = false;
+
+    /// Whether requests are probed, and what shows nowhere. Most mistakes must show without it.
+    const ORDERS: bool = false;
 
     /// Returns what a node is given of what it kept through its last crash.
     fn kept(&self, right: Option<Durable<M>>) -> Option<Durable<M>> {
@@ -67,6 +76,31 @@ pub(crate) trait Hooks<M: Mapping>: Clone {
     /// Returns the nodes that the node shows as watched.
     fn watched(&self, node: &Wrapped<M::Program>) -> impl Iterator<Item = NodeId> {
         node.core.watched()
+    }
+
+    /// Returns what the node tells the outside.
+    fn facts(&self, node: &Wrapped<M::Program>) -> Facts<ProgramTimer<M>> {
+        node.core.facts()
+    }
+
+    /// Returns the epoch that the node leads at this moment.
+    fn leads(&self, node: &Wrapped<M::Program>, now: Time) -> Option<Epoch> {
+        node.core.leads(now)
+    }
+
+    /// Returns whether the node waits for that one to lead instead.
+    fn awaits_successor(&self, node: &Wrapped<M::Program>, to: NodeId) -> bool {
+        node.core.awaits_successor(to)
+    }
+
+    /// Returns whether that node may be named to lead.
+    fn may_lead(&self, node: &Wrapped<M::Program>, id: NodeId) -> bool {
+        node.core.may_lead(id)
+    }
+
+    /// Returns the durations by which what surrounds the node acts.
+    fn limits(&self, right: Option<Limits>) -> Option<Limits> {
+        right
     }
 
     /// Returns the process that the node stands for.
@@ -183,6 +217,7 @@ impl<M: Mapping, H: Clone> Clone for WrongProgram<M, H> {
 
 impl<M: Mapping, H: Hooks<M>> Program for WrongProgram<M, H> {
     const NAME: &'static str = <M::Program as Program>::NAME;
+    const REQUESTS: bool = <M::Program as Program>::REQUESTS || !H::ORDERS;
     type Durable = Durable<M>;
     type Message = ProgramMessage<M>;
     type Timer = ProgramTimer<M>;
@@ -218,6 +253,30 @@ impl<M: Mapping, H: Hooks<M>> Program for WrongProgram<M, H> {
     fn broken_promise(&self) -> Option<BrokenPromise> {
         self.node.core.broken_promise()
     }
+
+    fn facts(&self) -> Facts<ProgramTimer<M>> {
+        self.hooks.facts(&self.node)
+    }
+
+    fn leads(&self, now: Time) -> Option<Epoch> {
+        self.hooks.leads(&self.node, now)
+    }
+
+    fn awaits_successor(&self, to: NodeId) -> bool {
+        self.hooks.awaits_successor(&self.node, to)
+    }
+
+    fn may_lead(&self, node: NodeId) -> bool {
+        self.hooks.may_lead(&self.node, node)
+    }
+
+    fn is_witness(&self, node: NodeId) -> bool {
+        self.node.core.is_witness(node)
+    }
+
+    fn limits(&self) -> Option<Limits> {
+        self.hooks.limits(self.node.core.limits())
+    }
 }
 
 /// The mapping of a right program, for one with a mistake.
@@ -229,6 +288,7 @@ impl<M: Mapping, H: Hooks<M>> Mapping for WrongMapping<M, H> {
     type Memory = (M::Memory, String);
 
     const RULES: M::Spec = M::RULES;
+    const LARGEST_EPOCH: u64 = M::LARGEST_EPOCH;
 
     fn program(
         &self,
@@ -287,8 +347,20 @@ impl<M: Mapping, H: Hooks<M>> Mapping for WrongMapping<M, H> {
         self.0.asks(timer)
     }
 
+    fn orders(&self, of: &ProcessView<'_, M::Spec>, armed: Timers) -> Vec<Order<M::Spec>> {
+        if H::ORDERS { self.0.orders(of, armed) } else { Vec::new() }
+    }
+
     fn process(&self, program: &WrongProgram<M, H>) -> Process<M> {
         program.hooks.process(self.0.process(&program.node.core))
+    }
+
+    fn facts(&self, of: &ProcessView<'_, M::Spec>) -> Option<ExpectedFacts<M::Spec>> {
+        if H::FACTS { self.0.facts(of) } else { None }
+    }
+
+    fn limits(&self, id: NodeId, members: &Members) -> Option<Limits> {
+        self.0.limits(id, members).filter(|_| H::FACTS)
     }
 
     fn stable(&self, durable: &Durable<M>) -> Stable<M> {

@@ -13,7 +13,9 @@
 //! - the wake-up: exactly the earliest deadline, told when it changes and only then;
 //! - the events: one for each change of role or leader, telling exactly the change, for the reason
 //!   that the mapping names; and one for each message that is ignored, and no other;
-//! - the order of effects: durable, then messages, then events, then the wake-up.
+//! - the order of effects: durable, then messages, then events, then the wake-up;
+//! - if all that is the same, what the node tells the outside besides: its epoch, its lease and the
+//!   moment at which it leads no longer, whom it waits for, and which nodes may lead.
 
 use crate::divergence::Difference;
 use crate::mapping::{Mapping, Process, ProgramOutput, SpecEvent, Step, is_from_outside, node_id};
@@ -25,6 +27,7 @@ use bellwether_engine::world::State;
 use serde::Serialize;
 use std::time::Duration;
 
+mod facts;
 mod lists;
 
 pub(crate) use lists::{Change, events, ignored, order, persists, sends};
@@ -134,6 +137,9 @@ pub(crate) fn compare<M: Mapping>(
         Output::WakeAt(_) => 3,
     });
     order(after.id, ranks, &mut found);
+    if found.is_empty() {
+        facts::facts(group, after, expected, &mut found);
+    }
     found
 }
 

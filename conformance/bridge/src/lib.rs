@@ -6,6 +6,7 @@
 //! - [`lockstep`] takes *every* transition of a bounded world in both, and compares them;
 //! - [`probe`] asks every node that was met for what no honest world would do to it;
 //! - [`large_group`](large_group::large_group) starts a group as large as the program allows;
+//! - [`long_run`](long_run::long_run) walks a small world with numbers that are large;
 //! - [`replay`] drives the program through one saved execution of the model;
 //! - [`suite`] finds executions that together take every transition, and drives it through each;
 //! - [`processes`] is what is asked of real processes, to show what they can of a suite;
@@ -22,6 +23,7 @@ pub mod coverage;
 pub mod divergence;
 pub mod large_group;
 pub mod lockstep;
+pub mod long_run;
 pub mod mapping;
 pub mod node;
 pub mod pair;

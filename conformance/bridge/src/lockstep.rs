@@ -151,6 +151,20 @@ pub fn lockstep<M: Mapping>(
     limits: &Limits,
     on_progress: &mut (dyn FnMut(Progress) + Send),
 ) -> Result<Outcome, Error> {
+    let mut outcome = walk(world, mapping, limits, on_progress)?;
+    if outcome.summary.whole {
+        outcome.large_group = large_group(mapping);
+    }
+    Ok(outcome)
+}
+
+/// The same without a large group.
+pub(crate) fn walk<M: Mapping>(
+    world: &World,
+    mapping: &M,
+    limits: &Limits,
+    on_progress: &mut (dyn FnMut(Progress) + Send),
+) -> Result<Outcome, Error> {
     let started = Instant::now();
     let world = &world.concrete();
     let group = pair::group(mapping, world)?;
@@ -178,8 +192,7 @@ pub fn lockstep<M: Mapping>(
     if summary.whole && summary.transitions == 0 {
         return Err(Error::NothingCompared);
     }
-    let large_group = if summary.whole { large_group(mapping) } else { LargeGroup::default() };
-    Ok(Outcome { summary, divergence, large_group })
+    Ok(Outcome { summary, divergence, large_group: LargeGroup::default() })
 }
 
 /// A state of the model and the nodes beside it, by number.

@@ -3,15 +3,19 @@
 //! A mapping is the only place where the two meet, and one mapping serves every direction of the
 //! comparison.
 
-use crate::program::{Program, Refusal};
+use crate::program::{Limits, Program, Refusal};
 use bellwether_core::protocol::{Input, Members, NodeId, Output, Request, Role, Time};
 use bellwether_engine::protocol::{Id, MAX_SEARCHED, Protocol as Specification, Timers};
 use std::hash::Hash;
 use std::time::Duration;
 
 mod counters;
+mod facts;
+mod orders;
 
 pub use counters::{Counters, IdsIn, NameNode, Rename};
+pub use facts::{ExpectedFacts, ProcessView, Waits};
+pub use orders::{GoesOn, Harmless, Order, Reaction};
 
 /// The message that nodes of the program send to each other.
 pub type ProgramMessage<M> = <<M as Mapping>::Program as Program>::Message;
@@ -62,6 +66,14 @@ pub trait Mapping {
     /// [asked](Mapping::when_asked) for something. To be given where the specification keeps what
     /// matters to such nodes only in a world in which something is asked.
     const LOG_RULES: Self::Spec = Self::RULES;
+
+    /// By how much larger the numbers of each kind of the [counters](Mapping::COUNTERS) are in a
+    /// [long run](crate::long_run), in the order of their kinds; empty if no number can begin so.
+    /// To be given together with [`Mapping::began`], where durable data has such numbers.
+    const FROM: &'static [u64] = &[];
+
+    /// The largest epoch that the specification tells from others: every larger one reads as it.
+    const LARGEST_EPOCH: u64 = u64::MAX;
 
     /// Returns a node that has not booted, with what it kept through its last crash. The highest
     /// members are the [services](bellwether_engine::protocol::Services), if there are any.
@@ -168,6 +180,20 @@ pub trait Mapping {
         None
     }
 
+    /// Returns what a node can be asked that stands for this process, for probing: each request is
+    /// given twice. Of a program that serves [no requests](Program::REQUESTS) nothing follows in
+    /// any case.
+    fn orders(&self, of: &ProcessView<'_, Self::Spec>, armed: Timers) -> Vec<Order<Self::Spec>> {
+        let _ = (of, armed);
+        Vec::new()
+    }
+
+    /// Returns what can happen to a node that has booted, and of which nothing shows as long as no
+    /// deadline passes meanwhile, for probing: each happens twice.
+    fn harmless(&self) -> Vec<Harmless<Self::Program>> {
+        Vec::new()
+    }
+
     /// Returns the timers that expire one after the other behind the [script](Mapping::settle),
     /// before a node is in the group that has long agreed. To be given where something has to
     /// [happen](Mapping::environment_event) to it.
@@ -186,8 +212,36 @@ pub trait Mapping {
         None
     }
 
+    /// Returns what a node must tell the outside that has booted and stands for this process;
+    /// `None` if the mapping does not say. It is a plain table too.
+    fn facts(&self, of: &ProcessView<'_, Self::Spec>) -> Option<ExpectedFacts<Self::Spec>> {
+        let _ = of;
+        None
+    }
+
+    /// Returns the durations by which what surrounds a node must act, from the
+    /// [configuration](Mapping::program) of this node; `None` if the mapping does not say.
+    fn limits(&self, id: NodeId, members: &Members) -> Option<Limits> {
+        let _ = (id, members);
+        None
+    }
+
     /// Returns the stable state that durable data stands for. It must lose nothing of it.
     fn stable(&self, durable: &Durable<Self>) -> Stable<Self>;
+
+    /// Returns what a node has kept of a long run that stands for a process which has never run:
+    /// its numbers are those [from which it counts](Mapping::FROM). `None` if that is nothing.
+    fn began(&self, id: NodeId, members: &Members) -> Option<Durable<Self>> {
+        let _ = (id, members);
+        None
+    }
+
+    /// Returns this process of a node that has run for long, with [such](Mapping::FROM) numbers
+    /// lowered. To be given where a process has them: what it stands for was too large to be read.
+    fn rebase(&self, program: &Self::Program, process: Process<Self>) -> Process<Self> {
+        let _ = program;
+        process
+    }
 
     /// Returns the node's [`Mapping::Memory`].
     fn memory(&self, program: &Self::Program) -> Self::Memory;

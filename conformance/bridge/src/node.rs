@@ -37,7 +37,7 @@ use crate::mapping::{
     self, Durable, EnvironmentEvent, Mapping, Process, ProgramInput, ProgramOutput, SpecEvent,
     SpecMessage, SpecTimer, Stable, node_id,
 };
-use crate::program::{BrokenPromise, Program as _, Remembered as _};
+use crate::program::{BrokenPromise, Limits, Program as _, Remembered as _};
 use crate::remembers;
 use bellwether_core::protocol::{Input, Members, NodeId, Output, Role, Status, Time};
 use bellwether_engine::protocol::{Id, MAX_TIMERS, Protocol as Specification, TimerRow, Timers};
@@ -65,6 +65,8 @@ pub struct Group<'a, M: Mapping> {
     pub size: usize,
     /// The [periods](Mapping::period) of each node's timers, in the specification's order.
     pub(crate) periods: Vec<[Option<Duration>; MAX_TIMERS]>,
+    /// The [limits](Mapping::limits) of each node, if the mapping says them.
+    pub(crate) limits: Vec<Option<Limits>>,
 }
 
 /// The view of a node: what it stands for in the model, and what it tells of itself.
@@ -143,7 +145,8 @@ impl<'a, M: Mapping> Group<'a, M> {
         })?;
         let periods = Id::all(size).map(|id| periods(mapping, node_id(id), &members));
         let periods = periods.collect::<Result<_, Error>>()?;
-        Ok(Group { mapping, members, size, periods })
+        let limits = Id::all(size).map(|id| mapping.limits(node_id(id), &members)).collect();
+        Ok(Group { mapping, members, size, periods, limits })
     }
 
     /// Returns a node that has not booted.
@@ -245,6 +248,11 @@ impl<M: Mapping> Node<M> {
         group.mapping.message_sent(&self.core, message)
     }
 
+    /// The node, as the outside sees it.
+    pub(crate) fn program(&self) -> &M::Program {
+        &self.core
+    }
+
     /// Returns what tells this node from others.
     pub fn key(&self, group: &Group<'_, M>) -> Key<M> {
         (self.id, self.view, order(&self.deadlines), group.mapping.memory(&self.core))
@@ -296,7 +304,7 @@ impl<M: Mapping> Node<M> {
     }
 
     /// Lets something happen to the core, and takes all its outputs.
-    fn run(
+    pub(crate) fn run(
         &mut self,
         group: &Group<'_, M>,
         now: Time,

@@ -13,6 +13,8 @@
 //! - a wake-up too early, and at deadlines that have been cancelled or put off: nothing follows;
 //! - a report of the failure detector, about each member and a stranger;
 //! - a second boot, a message under its own name, one from a stranger: nothing follows;
+//! - each request, twice: that it leads no longer, that it stays away, that its machine is fit or
+//!   not, and what [shows nowhere](Mapping::harmless);
 //! - before it has booted: everything above, and nothing follows; then it boots, and is asked
 //!   everything again.
 //!
@@ -31,6 +33,8 @@ use bellwether_core::protocol::{Input, NodeId, Reason, Time};
 use bellwether_engine::protocol::{Id, Protocol as Specification};
 use bellwether_engine::trace::{label, plain};
 use std::time::Duration;
+
+mod orders;
 
 /// Later than anything that a node waits for.
 const LATE: Duration = Duration::from_secs(3600);
@@ -93,6 +97,7 @@ impl<M: Mapping> Probe<'_, '_, '_, M> {
         self.invalid_messages(&senders)?;
         self.expiries()?;
         self.suspicions()?;
+        self.orders()?;
         if self.node.view.up {
             self.quiet("a second boot", self.node.next_moment(), Input::Boot, &[])
         } else {

@@ -3,9 +3,10 @@
 //! That is [`Node`], or something that behaves like one. A program with a mistake, as the tests
 //! have them, is a wrong core in a node, or a wrong shell around a core.
 
-use bellwether_core::protocol::{Core, Input, Node, NodeId, Output, Status, Time};
+use bellwether_core::protocol::{Core, Epoch, Input, Lease, Node, NodeId, Output, Status, Time};
 use serde::de::DeserializeOwned;
 use std::fmt::Debug;
+use std::time::Duration;
 
 /// The reason why a program cannot be configured.
 pub type Refusal = Box<dyn std::error::Error + Send + Sync>;
@@ -31,6 +32,41 @@ pub struct BrokenPromise {
     pub right: String,
     /// What is.
     pub wrong: String,
+}
+
+/// What a node tells the outside beside its role and its leader. Applications and what surrounds a
+/// node act on it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Facts<T> {
+    /// The epoch of the leader that the node follows or is: see [`Node::epoch`].
+    pub epoch: Option<Epoch>,
+    /// The lease of the node: see [`Node::lease`].
+    pub lease: Option<Lease>,
+    /// The node that would be best to lead after this one: see [`Node::successor`].
+    pub successor: Option<NodeId>,
+    /// The nodes that it waits for, and the timer that runs for them alone: see
+    /// [`Node::waits_for`].
+    pub waits_for: Option<(T, Vec<NodeId>)>,
+    /// The epoch for which its program is asked to prepare itself, if it is: see
+    /// [`PreparationRequest`](bellwether_core::member::PreparationRequest).
+    pub prepares: Option<Epoch>,
+}
+
+impl<T> Facts<T> {
+    /// The facts of a program that tells none.
+    pub const NONE: Self =
+        Facts { epoch: None, lease: None, successor: None, waits_for: None, prepares: None };
+}
+
+/// The durations by which what surrounds a node acts. They follow from its configuration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// The time for which a message is worth sending: see [`Core::message_lifetime`].
+    pub lifetime: Duration,
+    /// The time from which on a leader that does nothing has paused: see [`Core::silence`].
+    pub silence: Duration,
+    /// The time that an election takes: see [`Core::election_takes`].
+    pub election: Duration,
 }
 
 /// One node of the program. The methods are those of [`Node`].
@@ -84,6 +120,41 @@ pub trait Program: Clone {
     fn broken_promise(&self) -> Option<BrokenPromise> {
         None
     }
+
+    /// Returns what the node tells the outside beside its [status](Program::status).
+    fn facts(&self) -> Facts<Self::Timer> {
+        Facts::NONE
+    }
+
+    /// Returns the epoch that the node leads at this moment: see [`Node::leads`].
+    fn leads(&self, now: Time) -> Option<Epoch> {
+        let lease = self.facts().lease.filter(|lease| lease.until > now);
+        lease.map(|lease| lease.epoch)
+    }
+
+    /// Returns whether the node waits for that one to lead instead: see
+    /// [`Node::awaits_successor`].
+    fn awaits_successor(&self, to: NodeId) -> bool {
+        let _ = to;
+        false
+    }
+
+    /// Returns whether that node may be named to lead: see [`Core::may_lead`].
+    fn may_lead(&self, node: NodeId) -> bool {
+        let _ = node;
+        true
+    }
+
+    /// Returns whether that node votes and never leads: see [`Core::is_witness`].
+    fn is_witness(&self, node: NodeId) -> bool {
+        let _ = node;
+        false
+    }
+
+    /// Returns the durations by which what surrounds the node acts; `None` if it tells none.
+    fn limits(&self) -> Option<Limits> {
+        None
+    }
 }
 
 impl<C: Core> Program for Node<C> {
@@ -123,5 +194,40 @@ impl<C: Core> Program for Node<C> {
 
     fn watched(&self) -> impl Iterator<Item = NodeId> {
         Node::watched(self)
+    }
+
+    fn facts(&self) -> Facts<C::Timer> {
+        Facts {
+            epoch: Node::epoch(self),
+            lease: Node::lease(self),
+            successor: Node::successor(self),
+            waits_for: Node::waits_for(self),
+            prepares: None,
+        }
+    }
+
+    fn leads(&self, now: Time) -> Option<Epoch> {
+        Node::leads(self, now)
+    }
+
+    fn awaits_successor(&self, to: NodeId) -> bool {
+        Node::awaits_successor(self, to)
+    }
+
+    fn may_lead(&self, node: NodeId) -> bool {
+        C::may_lead(self.config(), node)
+    }
+
+    fn is_witness(&self, node: NodeId) -> bool {
+        C::is_witness(self.config(), node)
+    }
+
+    fn limits(&self) -> Option<Limits> {
+        let config = self.config();
+        Some(Limits {
+            lifetime: C::message_lifetime(config),
+            silence: C::silence(config),
+            election: C::election_takes(config),
+        })
     }
 }

@@ -3,6 +3,7 @@
 
 use crate::error::Error;
 use crate::lockstep::{Outcome, lockstep};
+use crate::long_run::long_run;
 use crate::mapping::Mapping;
 use crate::reduce::reduce;
 use crate::replay::{Replayed, replay};
@@ -24,7 +25,8 @@ pub trait AnyMapping: Sync {
     fn description(&self) -> Description;
 
     /// Walks the world of these rules in `scenario` and counts it with the model alone: see
-    /// [`lockstep`]. A divergence is [reduced](reduce).
+    /// [`lockstep`]. A divergence is [reduced](reduce). After a whole walk without one, a
+    /// [long run](long_run) is looked at.
     ///
     /// # Errors
     /// If nothing can be compared.
@@ -124,6 +126,10 @@ impl<M: Mapping + Sync> AnyMapping for M {
         outcome
             .summary
             .recount(&world, limits, &mut |p| on_progress("counting the model alone", p))?;
+        let conforms = outcome.divergence.is_none() && outcome.large_group.wrong.is_none();
+        if conforms && outcome.summary.cut_short.is_none() {
+            outcome.divergence = long_run(self, limits)?;
+        }
         Ok(outcome)
     }
 

@@ -28,9 +28,10 @@ pub use node::DrivenNode;
 use crate::mapping::bully::BullyMapping;
 use crate::mapping::quorum::{Preemptive, QuorumMapping, Recommended};
 use crate::mapping::{
-    Mapping, Mappings, OnInvalid, Process, SpecEvent, SpecMessage, SpecTimer, Stable, Step,
+    ExpectedFacts, Mapping, Mappings, OnInvalid, Process, ProcessView, SpecEvent, SpecMessage,
+    SpecTimer, Stable, Step,
 };
-use bellwether_bridge::program::Refusal;
+use bellwether_bridge::program::{Limits, Refusal};
 use bellwether_core::protocol::{Core, Input, Members, Node, NodeId, Request, Role};
 use bellwether_model::protocol::Id;
 use std::time::Duration;
@@ -57,6 +58,7 @@ where
 
     const RULES: M::Spec = M::RULES;
     const LOG_RULES: M::Spec = M::LOG_RULES;
+    const LARGEST_EPOCH: u64 = M::LARGEST_EPOCH;
 
     fn program(
         &self,
@@ -151,6 +153,14 @@ where
 
     fn ignores(&self, step: &Step<'_, M::Spec>) -> Option<&'static str> {
         self.0.ignores(step)
+    }
+
+    fn facts(&self, of: &ProcessView<'_, M::Spec>) -> Option<ExpectedFacts<M::Spec>> {
+        self.0.facts(of)
+    }
+
+    fn limits(&self, id: NodeId, members: &Members) -> Option<Limits> {
+        self.0.limits(id, members)
     }
 
     fn rules(&self, happening: &SpecEvent<M::Spec>) -> &'static [&'static str] {

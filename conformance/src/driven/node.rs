@@ -3,9 +3,9 @@
 use super::live::{Effects, Live, Start};
 use super::promises::promise;
 use bellwether::driver::steered::{Effect, Told};
-use bellwether_bridge::program::{BrokenPromise, Program, Remembered};
+use bellwether_bridge::program::{BrokenPromise, Facts, Limits, Program, Remembered};
 use bellwether_core::protocol::{
-    Core, Event, Input, Node, NodeId, Output, Reason, Role, Status, Time,
+    Core, Epoch, Event, Input, Node, NodeId, Output, Reason, Role, Status, Time,
 };
 use std::cell::RefCell;
 use std::collections::{BTreeSet, VecDeque};
@@ -178,6 +178,30 @@ impl<C: Core> Program for DrivenNode<C> {
 
     fn broken_promise(&self) -> Option<BrokenPromise> {
         self.broken.clone()
+    }
+
+    fn facts(&self) -> Facts<C::Timer> {
+        self.node.facts()
+    }
+
+    fn leads(&self, now: Time) -> Option<Epoch> {
+        self.node.leads(now)
+    }
+
+    fn awaits_successor(&self, to: NodeId) -> bool {
+        self.node.awaits_successor(to)
+    }
+
+    fn may_lead(&self, node: NodeId) -> bool {
+        Program::may_lead(&self.node, node)
+    }
+
+    fn is_witness(&self, node: NodeId) -> bool {
+        Program::is_witness(&self.node, node)
+    }
+
+    fn limits(&self) -> Option<Limits> {
+        self.node.limits()
     }
 }
 

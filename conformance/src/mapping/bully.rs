@@ -1,10 +1,11 @@
 //! The bully: the recommended rules against the production core.
 
-use super::{Counters, IdsIn, Mapping, SpecEvent, Step, process_id};
-use bellwether_bridge::program::Refusal;
+use super::process_id;
+use super::{Counters, ExpectedFacts, IdsIn, Mapping, ProcessView, SpecEvent, Step, Waits};
+use bellwether_bridge::program::{Limits, Refusal};
 use bellwether_core::protocol::bully as program;
 use bellwether_core::protocol::{Input, Members, Node, NodeId, Nothing, Role, Status};
-use bellwether_model::protocol::{Id, bully as spec};
+use bellwether_model::protocol::{Id, Ids, bully as spec};
 use std::time::Duration;
 
 /// How a node of the bully reads as a process of [`spec::Bully`].
@@ -39,6 +40,30 @@ impl BullyMapping {
     #[must_use]
     pub fn config(id: NodeId, members: &Members) -> program::Config {
         program::Config { id, members: members.clone(), timing: program::Timing::DEFAULT }
+    }
+
+    /// The nodes that a process waits for. All others may still send something, but its timer runs
+    /// for these.
+    #[must_use]
+    pub fn waits_for(id: Id, nodes: usize, process: &spec::Process) -> Option<(spec::Timer, Ids)> {
+        let higher = Id::all(nodes).filter(|&other| other > id).collect();
+        Some(match process.role {
+            spec::Role::Follower => (spec::Timer::Watch, process.leader.into_iter().collect()),
+            spec::Role::Candidate => (spec::Timer::Election, higher),
+            spec::Role::Waiting => (spec::Timer::Coordinator, higher),
+            // The second is another variant's way to restart.
+            spec::Role::Leader | spec::Role::Asking => return None,
+        })
+    }
+
+    /// A follower misses a leader that is silent when its watch ends: the last claim may be as old
+    /// as the heartbeat. An answer that a candidate does not wait for any more is worth nothing.
+    #[must_use]
+    pub fn durations(id: NodeId, members: &Members) -> Limits {
+        let program::Timing { election, coordinator, watch, heartbeat } =
+            Self::config(id, members).timing;
+        let silence = watch.saturating_sub(heartbeat);
+        Limits { lifetime: election, silence, election: watch + election + coordinator }
     }
 }
 
@@ -121,6 +146,16 @@ impl Mapping for BullyMapping {
             spec::Role::Asking => return None,
         };
         Some((role, process.leader))
+    }
+
+    fn facts(&self, of: &ProcessView<'_, spec::Bully>) -> Option<ExpectedFacts<spec::Bully>> {
+        let waits = Self::waits_for(of.id, of.nodes, of.process);
+        let waits_for = waits.map_or(Waits::Nothing, |(timer, nodes)| Waits::For(timer, nodes));
+        Some(ExpectedFacts { waits_for, ..ExpectedFacts::among_equals(of.nodes) })
+    }
+
+    fn limits(&self, id: NodeId, members: &Members) -> Option<Limits> {
+        Some(Self::durations(id, members))
     }
 
     fn stable(&self, durable: &Nothing) {

@@ -1,11 +1,12 @@
 //! The ring of Chang and Roberts: the recommended rules against the production core.
 
 use super::ring::{
-    believes, config, known, lap_to_model, lap_to_program, period, process, reason_of, rules_of,
-    timer_to_model,
+    believes, config, known, lap_to_model, lap_to_program, limits, period, process, reason_of,
+    rules_of, timer_to_model,
 };
-use super::{Counters, IdsIn, Mapping, OnInvalid, SpecEvent, Step, node_id, strangers};
-use bellwether_bridge::program::Refusal;
+use super::{Counters, ExpectedFacts, IdsIn, Mapping, OnInvalid, ProcessView, SpecEvent, Step};
+use super::{node_id, strangers};
+use bellwether_bridge::program::{Limits, Refusal};
 use bellwether_core::protocol::chang_roberts as program;
 use bellwether_core::protocol::ring;
 use bellwether_core::protocol::{Input, Members, Node, NodeId, Nothing, Role};
@@ -102,6 +103,17 @@ impl Mapping for ChangRobertsMapping {
 
     fn believes(&self, _: Id, process: &Process<spec::Message>) -> Option<(Role, Option<Id>)> {
         Some(believes(process))
+    }
+
+    fn facts(
+        &self,
+        of: &ProcessView<'_, spec::ChangRoberts>,
+    ) -> Option<ExpectedFacts<spec::ChangRoberts>> {
+        Some(ExpectedFacts::among_equals(of.nodes))
+    }
+
+    fn limits(&self, id: NodeId, members: &Members) -> Option<Limits> {
+        Some(limits(id, members))
     }
 
     fn stable(&self, durable: &Nothing) {

@@ -1,8 +1,8 @@
 //! Two- and three-phase commit: the rules of the program against the production cores.
 
 use super::bully::BullyMapping;
-use super::{Mapping, SpecEvent, Step, process_id};
-use bellwether_bridge::program::Refusal;
+use super::{ExpectedFacts, Mapping, ProcessView, SpecEvent, Step, Waits, process_id};
+use bellwether_bridge::program::{Limits, Refusal};
 use bellwether_core::protocol::commit::{self as program, Outcome, Three, Two};
 use bellwether_core::protocol::{Input, Members, Node, NodeId, Role};
 use bellwether_model::protocol::commit::{self as spec, Steps};
@@ -241,6 +241,23 @@ impl<K: Pair> Mapping for CommitMapping<K> {
 
     fn believes(&self, id: Id, process: &spec::Process) -> Option<(Role, Option<Id>)> {
         BullyMapping.believes(id, &process.election)
+    }
+
+    /// It waits as the bully in it does.
+    fn facts(&self, of: &ProcessView<'_, K::Spec>) -> Option<ExpectedFacts<K::Spec>> {
+        let waits = BullyMapping::waits_for(of.id, of.nodes, &of.process.election);
+        let waits_for = match waits {
+            Some((timer, nodes)) => Waits::For(spec::Timer::Election(timer), nodes),
+            None => Waits::Nothing,
+        };
+        Some(ExpectedFacts { waits_for, ..ExpectedFacts::among_equals(of.nodes) })
+    }
+
+    /// A coordinator that has waited for answers does without those that come later.
+    fn limits(&self, id: NodeId, members: &Members) -> Option<Limits> {
+        let Limits { silence, .. } = BullyMapping::durations(id, members);
+        let lifetime = Self::config(id, members).timing.answers;
+        Some(Limits { lifetime, silence, election: silence + lifetime * 3 })
     }
 
     fn stable(&self, durable: &program::Record) -> spec::Record {

@@ -1,7 +1,8 @@
 //! The bully algorithm of 1982: the repaired rules against the core.
 
-use super::{Counters, Mapping, OnInvalid, SpecEvent, Step, node_id, process_id, strangers};
-use bellwether_bridge::program::Refusal;
+use super::{Counters, ExpectedFacts, Mapping, OnInvalid, ProcessView, SpecEvent, Step};
+use super::{node_id, process_id, strangers};
+use bellwether_bridge::program::{Limits, Refusal};
 use bellwether_core::protocol::garcia_molina as program;
 use bellwether_core::protocol::{Input, Members, Node, NodeId, Role};
 use bellwether_model::protocol::garcia_molina as spec;
@@ -181,6 +182,20 @@ impl Mapping for GarciaMolinaMapping {
             (_, _, spec::Step::Idle | spec::Step::Probing(_)) => (Role::Waiting, None),
             _ => (Role::Candidate, None),
         })
+    }
+
+    fn facts(
+        &self,
+        of: &ProcessView<'_, spec::GarciaMolina>,
+    ) -> Option<ExpectedFacts<spec::GarciaMolina>> {
+        Some(ExpectedFacts::among_equals(of.nodes))
+    }
+
+    /// Its last check may be as old as the time between two, when a coordinator falls silent.
+    fn limits(&self, id: NodeId, members: &Members) -> Option<Limits> {
+        let program::Timing { call, silence, election, check } = Self::config(id, members).timing;
+        let election = silence + call + election;
+        Some(Limits { lifetime: call, silence: silence.saturating_sub(check), election })
     }
 
     fn stable(&self, durable: &program::Computed) -> spec::Tasks {

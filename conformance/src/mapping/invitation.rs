@@ -1,7 +1,8 @@
 //! The invitation algorithm: the paper's rules against the program's core.
 
-use super::{Counters, Mapping, OnInvalid, SpecEvent, Step, node_id, process_id, strangers};
-use bellwether_bridge::program::Refusal;
+use super::{Counters, ExpectedFacts, Mapping, OnInvalid, ProcessView, SpecEvent, Step};
+use super::{node_id, process_id, strangers};
+use bellwether_bridge::program::{Limits, Refusal};
 use bellwether_core::protocol::invitation as program;
 use bellwether_core::protocol::{Input, Members, Node, NodeId, Role};
 use bellwether_model::protocol::{Id, Ids, MAX_SEARCHED, invitation as spec};
@@ -23,6 +24,9 @@ use std::time::Duration;
 /// members 1, 2, 3, …, which are those of every world. A node remembers nothing besides.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct InvitationMapping;
+
+/// How many groups each node has formed in a long run: nearly as many as it can.
+const GROUPS: u64 = u64::MAX - 1_000;
 
 impl InvitationMapping {
     /// The configuration of a node. The durations are the default ones, which are different.
@@ -98,6 +102,7 @@ impl Mapping for InvitationMapping {
         in_durable: |durable, rename| program::Durable { groups: rename(0, durable.groups) },
         ..Counters::NONE
     };
+    const FROM: &'static [u64] = &[GROUPS];
 
     fn program(
         &self,
@@ -182,10 +187,38 @@ impl Mapping for InvitationMapping {
         })
     }
 
+    fn facts(
+        &self,
+        of: &ProcessView<'_, spec::Invitation>,
+    ) -> Option<ExpectedFacts<spec::Invitation>> {
+        Some(ExpectedFacts::among_equals(of.nodes))
+    }
+
+    /// A member that has heard nothing for so long asks its coordinator.
+    fn limits(&self, id: NodeId, members: &Members) -> Option<Limits> {
+        let program::Timing { check, answer, accept, delay, silence } =
+            Self::config(id, members).timing;
+        let election = silence + check + delay + answer + accept;
+        Some(Limits { lifetime: answer, silence, election })
+    }
+
     /// What no rule reads, whether a number was used twice, is not in the program; with a durable
     /// counter it never is.
     fn stable(&self, durable: &program::Durable) -> spec::Stable {
         spec::Stable { counter: number(durable.groups), reused: false }
+    }
+
+    /// It has formed many groups.
+    fn began(&self, _: NodeId, _: &Members) -> Option<program::Durable> {
+        Some(program::Durable { groups: GROUPS })
+    }
+
+    fn rebase(&self, node: &Node<program::Invitation>, process: spec::Process) -> spec::Process {
+        let Some(core) = node.core() else { return process };
+        let program::GroupNumber { coordinator, count } = core.group();
+        let count = count.saturating_sub(GROUPS);
+        let group = Some(to_group(program::GroupNumber { coordinator, count }));
+        spec::Process { group, ..process }
     }
 
     fn memory(&self, _: &Node<program::Invitation>) {}

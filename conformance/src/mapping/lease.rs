@@ -1,10 +1,11 @@
 //! The lease: the recommended rules against the client core, and the store that it relies on.
 
-use super::{Counters, Mapping, OnInvalid, SpecEvent, Step, node_id, process_id};
-use bellwether_bridge::program::Refusal;
+use super::{Counters, ExpectedFacts, Mapping, OnInvalid, Order, ProcessView, Reaction, SpecEvent};
+use super::{Step, node_id, process_id};
+use bellwether_bridge::program::{Limits, Refusal};
 use bellwether_core::protocol::lease as program;
 use bellwether_core::protocol::{Input, Members, Node, NodeId, Request, Role};
-use bellwether_model::protocol::{Id, lease as spec};
+use bellwether_model::protocol::{Id, Timers, lease as spec};
 use std::time::Duration;
 
 mod numbers;
@@ -94,6 +95,9 @@ impl<const ASKED: bool> Mapping for LeaseMapping<ASKED> {
 
     const RULES: spec::Lease = spec::Lease { asked: ASKED, ..spec::Lease::RECOMMENDED };
     const COUNTERS: Counters<Self> = numbers::counters();
+    /// Tokens have a byte in the specification.
+    const LARGEST_EPOCH: u64 = u8::MAX as u64;
+    const FROM: &'static [u64] = numbers::FROM;
 
     fn program(
         &self,
@@ -213,6 +217,26 @@ impl<const ASKED: bool> Mapping for LeaseMapping<ASKED> {
         })
     }
 
+    /// A holder leads by the token of its lease. No client is named to another: the store decides.
+    fn facts(&self, of: &ProcessView<'_, spec::Lease>) -> Option<ExpectedFacts<spec::Lease>> {
+        let holds = of.process.role == spec::Role::Holder;
+        let epoch = holds.then_some(u64::from(of.process.token.0));
+        let lease = holds.then_some(spec::Timer::Lease);
+        Some(ExpectedFacts { epoch, lease, ..ExpectedFacts::NONE })
+    }
+
+    /// What is granted later than a lease lasts is over when it arrives.
+    fn limits(&self, _: NodeId, _: &Members) -> Option<Limits> {
+        let program::Durations { hold, keep, retry, .. } = Self::DURATIONS;
+        Some(Limits { lifetime: hold, silence: hold, election: keep + retry })
+    }
+
+    /// A client has started often. The store keeps nothing.
+    fn began(&self, id: NodeId, members: &Members) -> Option<program::Durable> {
+        let started = numbers::STARTS;
+        (id != store(members)).then_some(program::Durable { started })
+    }
+
     fn memory(&self, _: &Node<program::Lease>) {}
 
     fn messages(&self) -> Vec<spec::Message> {
@@ -258,6 +282,24 @@ impl<const ASKED: bool> Mapping for LeaseMapping<ASKED> {
 
     fn asks(&self, timer: spec::Timer) -> Option<Request> {
         (timer == spec::Timer::Request).then_some(Request::Yield(None))
+    }
+
+    /// Only a holder does something when it is asked to lead no longer, or is not fit any more. It
+    /// is none then. How long a client stays away shows in no timer of the specification.
+    fn orders(&self, of: &ProcessView<'_, spec::Lease>, _: Timers) -> Vec<Order<spec::Lease>> {
+        let (to, away) = (node_id(Id::at(0)), Duration::from_secs(7));
+        let holds = of.process.role == spec::Role::Holder;
+        let gives_back = if holds { Reaction::Unsaid } else { Reaction::NOTHING };
+        let all = [
+            (Request::Healthy(true), Reaction::NOTHING),
+            (Request::Healthy(false), gives_back),
+            (Request::Yield(None), gives_back),
+            (Request::Yield(Some(to)), gives_back),
+            (Request::Transfer(to), Reaction::NOTHING),
+            (Request::StepDown(None, away), gives_back),
+        ];
+        let (again, then) = (Reaction::NOTHING, None);
+        all.into_iter().map(|(request, first)| Order { request, first, again, then }).collect()
     }
 
     fn reason(&self, step: &Step<'_, spec::Lease>) -> Option<&'static str> {

@@ -1,11 +1,11 @@
 //! The ring with lists: the recommended rules against the production core.
 
 use super::ring::{
-    believes, config, known, lap_to_model, lap_to_program, period, process, reason_of, rules_of,
-    timer_to_model,
+    believes, config, known, lap_to_model, lap_to_program, limits, period, process, reason_of,
+    rules_of, timer_to_model,
 };
-use super::{Mapping, OnInvalid, SpecEvent, Step, node_id, strangers};
-use bellwether_bridge::program::Refusal;
+use super::{ExpectedFacts, Mapping, OnInvalid, ProcessView, SpecEvent, Step, node_id, strangers};
+use bellwether_bridge::program::{Limits, Refusal};
 use bellwether_core::protocol::list_ring as program;
 use bellwether_core::protocol::ring;
 use bellwether_core::protocol::{Input, Members, Node, NodeId, Nothing, Role};
@@ -83,6 +83,14 @@ impl Mapping for ListRingMapping {
 
     fn believes(&self, _: Id, process: &Process<spec::Message>) -> Option<(Role, Option<Id>)> {
         Some(believes(process))
+    }
+
+    fn facts(&self, of: &ProcessView<'_, spec::ListRing>) -> Option<ExpectedFacts<spec::ListRing>> {
+        Some(ExpectedFacts::among_equals(of.nodes))
+    }
+
+    fn limits(&self, id: NodeId, members: &Members) -> Option<Limits> {
+        Some(limits(id, members))
     }
 
     fn stable(&self, durable: &Nothing) {

@@ -1,18 +1,21 @@
 //! The member, around a baton: what its program is told, and what waits for the disk.
 
-use super::{EnvironmentEvent, Mapping, OnInvalid, SpecEvent, Step, process_id};
+use super::{
+    EnvironmentEvent, ExpectedFacts, Harmless, Mapping, OnInvalid, ProcessView, SpecEvent, Step,
+    process_id,
+};
 use baton::Message;
 use bellwether_bridge::program::Refusal;
 use bellwether_core::member::{Deadline, Deferred, Event, ProgramView};
 use bellwether_core::protocol::{self, Config, Epoch, Input, Members, NodeId, Reason, Role, Time};
 use bellwether_core::trace::{Received, Sent};
-use bellwether_model::protocol::member as spec;
+use bellwether_model::protocol::{Id, Ids, member as spec};
 use std::time::Duration;
 
 pub mod baton;
 pub mod program;
 
-use program::{DISK, MemberProgram, PAUSE, SILENCE};
+use program::{DISK, MemberProgram, PAUSE, SILENCE, STUMBLE};
 
 /// How a member reads as a process of [`spec::Member`].
 ///
@@ -79,6 +82,8 @@ impl Mapping for MemberMapping {
     type Memory = ();
 
     const RULES: spec::Member = spec::Member::RECOMMENDED;
+    /// Epochs have a byte in the specification.
+    const LARGEST_EPOCH: u64 = spec::Epoch::MAX as u64;
 
     fn program(
         &self,
@@ -154,8 +159,48 @@ impl Mapping for MemberMapping {
         Some(EnvironmentEvent { takes, act })
     }
 
+    /// What is no pause, what says nothing new, and what is refused.
+    fn harmless(&self) -> Vec<Harmless<MemberProgram>> {
+        let at_once = |words: &'static str, act: fn(&mut MemberProgram, Time)| Harmless {
+            words,
+            event: EnvironmentEvent { takes: Duration::ZERO, act },
+        };
+        let stumble = EnvironmentEvent { takes: STUMBLE, act: MemberProgram::stumble };
+        vec![
+            Harmless { words: "stands still for less than a leader may", event: stumble },
+            at_once("is told that its machine is fit", MemberProgram::report_health),
+            at_once("is asked for an answer", MemberProgram::ping),
+            at_once("is asked to let a stranger lead", MemberProgram::hand_over_to_a_stranger),
+            at_once("is prepared for what it was not asked", MemberProgram::prepare_for_another),
+            at_once("refuses what it was not asked", MemberProgram::refuse_another),
+            at_once("is asked to stay away once it leads no longer", MemberProgram::freeze),
+        ]
+    }
+
     fn process(&self, program: &MemberProgram) -> spec::Process {
         Self::abstraction(program)
+    }
+
+    /// What the program was told, by which it may act. While the work of a leadership ends, its
+    /// node leads no longer, and the program is told nothing: the lease that runs then is that of
+    /// [`spec::Timer::Work`]. The baton goes round.
+    fn facts(&self, of: &ProcessView<'_, spec::Member>) -> Option<ExpectedFacts<spec::Member>> {
+        let spec::Process { program, ending, gate, epoch: known, .. } = *of.process;
+        if ending {
+            return None;
+        }
+        let epoch = match program {
+            spec::ProgramView::Leads(epoch) => Some(u64::from(epoch)),
+            spec::ProgramView::Nothing
+            | spec::ProgramView::Undecided
+            | spec::ProgramView::Follows(_)
+            | spec::ProgramView::Prepares
+            | spec::ProgramView::Paused => None,
+        };
+        let prepares = matches!(gate, spec::Gate::Asked(_)).then_some(u64::from(known));
+        let lease = epoch.map(|_| spec::Timer::Lease);
+        let successors = Ids::NONE.with(Id::at((of.id.index() + 1) % of.nodes));
+        Some(ExpectedFacts { epoch, prepares, lease, successors, ..ExpectedFacts::NONE })
     }
 
     fn stable(&self, durable: &baton::Durable) -> spec::Stable {

@@ -1,8 +1,9 @@
 //! The quorum bully: the recommended rules against the production core, and those with preemption
 //! against the same core, which is configured for it.
 
-use super::{Asked, Counters, Mapping, SpecEvent, Step, node_id, process_id};
-use bellwether_bridge::program::Refusal;
+use super::{Asked, Counters, ExpectedFacts, Mapping, Order, ProcessView, SpecEvent, Step};
+use super::{node_id, process_id};
+use bellwether_bridge::program::{Limits, Refusal};
 use bellwether_core::protocol::quorum as program;
 use bellwether_core::protocol::{Input, MemberError, Members, Node, NodeId, Request, Role};
 use bellwether_model::protocol::{Id, Ids, Timers, quorum as spec};
@@ -10,7 +11,9 @@ use std::marker::PhantomData;
 use std::time::Duration;
 
 mod coverage;
+mod facts;
 mod numbers;
+mod orders;
 mod values;
 mod variants;
 
@@ -128,6 +131,8 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
     const RULES: spec::Quorum = V::RULES;
     const LOG_RULES: spec::Quorum = V::LOG_RULES;
     const COUNTERS: Counters<Self> = numbers::counters();
+    const LARGEST_EPOCH: u64 = spec::Epoch::MAX as u64;
+    const FROM: &'static [u64] = if Self::CHANGES { &[] } else { numbers::FROM };
 
     fn program(
         &self,
@@ -274,6 +279,14 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
         Some((numbers::role(process.role)?, process.leader))
     }
 
+    fn facts(&self, of: &ProcessView<'_, spec::Quorum>) -> Option<ExpectedFacts<spec::Quorum>> {
+        Some(facts::facts::<V>(of))
+    }
+
+    fn limits(&self, _: NodeId, members: &Members) -> Option<Limits> {
+        facts::limits::<V>(members)
+    }
+
     fn stable(&self, durable: &program::Durable) -> spec::Stable {
         let granted_to = durable.granted_to.and_then(process_id);
         let kept = durable.list.as_ref();
@@ -295,6 +308,14 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
         } else {
             &[("followers", ASKED), ("challenged", NEVER_NEXT)]
         }
+    }
+
+    /// It has heard of an epoch, and neither granted it nor any other.
+    fn began(&self, _: NodeId, _: &Members) -> Option<program::Durable> {
+        let epoch = program::Epoch::new(numbers::FROM[0]);
+        let promise = Some(Self::TIMING.promise);
+        Some(program::Durable { epoch, promise, ..program::Durable::default() })
+            .filter(|_| !Self::CHANGES)
     }
 
     fn memory(&self, _: &Node<program::Quorum>) {}
@@ -420,6 +441,14 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
         variants::when_asked::<V>(request, process, armed)
     }
 
+    fn orders(
+        &self,
+        of: &ProcessView<'_, spec::Quorum>,
+        armed: Timers,
+    ) -> Vec<Order<spec::Quorum>> {
+        orders::orders::<V>(of, armed)
+    }
+
     fn asks(&self, timer: spec::Timer) -> Option<Request> {
         V::ASKED.filter(|_| timer == spec::Timer::Request)
     }
@@ -429,62 +458,6 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
     }
 
     fn rules(&self, happening: &SpecEvent<spec::Quorum>) -> &'static [&'static str] {
-        match happening {
-            SpecEvent::Boot | SpecEvent::Crash if Self::CHANGES => {
-                const RULES: &[&str] = &[
-                    "quiet",
-                    "storage",
-                    "lists",
-                    "lists_proven",
-                    "lists_joint",
-                    "newcomers_wait",
-                    "observing",
-                ];
-                if Self::OBSERVED { RULES } else { &RULES[..RULES.len() - 1] }
-            }
-            SpecEvent::Boot | SpecEvent::Crash if Self::OBSERVED => {
-                &["quiet", "storage", "observer", "observing"]
-            }
-            SpecEvent::Boot | SpecEvent::Crash => &["quiet", "storage"],
-            SpecEvent::Receive { message, .. } => match message.message {
-                spec::Message::Canvass(_) => &[
-                    "canvass",
-                    "outrank",
-                    "defers",
-                    "returns",
-                    "promises",
-                    "binds_itself",
-                    "quiet",
-                ],
-                spec::Message::Support(_) if V::RULES.witness.is_some() => {
-                    &["canvass", "grants", "returns", "witness"]
-                }
-                spec::Message::Support(_) => &["canvass", "grants", "returns"],
-                spec::Message::Outrank(_) => &["outrank"],
-                spec::Message::Claim(_) => &["grants", "promises", "quiet"],
-                spec::Message::Grant(_) => &["grants", "count"],
-                spec::Message::Coordinator(..) => &["answer_lower", "preemption"],
-                spec::Message::Ack(..) => &["rounds", "count"],
-                spec::Message::Refuse(..) => &["deposed"],
-                spec::Message::Challenge(_) => &["preemption"],
-                spec::Message::Invite(_) => &["heir"],
-                spec::Message::Yield(..) | spec::Message::Entrust(_) => &["handover", "heir"],
-            },
-            SpecEvent::Expire(timer) => match timer {
-                spec::Timer::Lease => &["expiry"],
-                spec::Timer::Election | spec::Timer::Backoff => &["backoff"],
-                spec::Timer::Coordinator => &["outrank"],
-                spec::Timer::Quiet => &["quiet"],
-                spec::Timer::Promise => &["promises"],
-                spec::Timer::Asked => &["count"],
-                spec::Timer::Later => &["rounds"],
-                spec::Timer::Watch => &["canvass"],
-                spec::Timer::Dwell => &["preemption"],
-                spec::Timer::Request => &["transfer", "step_down"],
-                spec::Timer::Away => &["step_down"],
-                spec::Timer::Round => &["absent"],
-                spec::Timer::Sync => &[],
-            },
-        }
+        coverage::rules::<V>(happening)
     }
 }

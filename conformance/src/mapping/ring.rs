@@ -12,6 +12,7 @@
 //! A node remembers nothing besides these.
 
 use super::{node_id, process_id};
+use bellwether_bridge::program::Limits;
 use bellwether_core::protocol::ring::{self, Config, Timing};
 use bellwether_core::protocol::{Members, NodeId, Role, Status};
 use bellwether_model::protocol::ring as spec;
@@ -82,6 +83,14 @@ pub(super) fn period(id: NodeId, members: &Members, timer: Timer) -> Duration {
         Timer::Watch => timing.watch,
         Timer::Heartbeat => timing.heartbeat,
     }
+}
+
+/// What is not acknowledged in time was handed to another member. A claim may be as old as a
+/// heartbeat when a leader falls silent.
+pub(super) fn limits(id: NodeId, members: &Members) -> Limits {
+    let Timing { hop, lap, watch, heartbeat } = config(id, members).timing;
+    let silence = watch.saturating_sub(heartbeat);
+    Limits { lifetime: hop, silence, election: watch + lap }
 }
 
 /// The program's lap for one of the model's.

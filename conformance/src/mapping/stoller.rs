@@ -1,7 +1,8 @@
 //! Stoller's election: the recommended rules against the production core.
 
-use super::{Counters, IdsIn, Mapping, OnInvalid, SpecEvent, Step, node_id, process_id, strangers};
-use bellwether_bridge::program::Refusal;
+use super::{Counters, ExpectedFacts, IdsIn, Mapping, OnInvalid, ProcessView, SpecEvent, Step};
+use super::{node_id, process_id, strangers};
+use bellwether_bridge::program::{Limits, Refusal};
 use bellwether_core::protocol::stoller as program;
 use bellwether_core::protocol::{Input, Members, Node, NodeId, Role};
 use bellwether_model::protocol::stoller as spec;
@@ -27,6 +28,9 @@ use std::time::Duration;
 /// The program's numbers have 64 bits, the model's eight; worlds are small enough for eight.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct StollerMapping;
+
+/// How often each node has started in a long run: nearly as often as it can.
+const STARTS: u64 = u64::MAX - 1_000;
 
 impl StollerMapping {
     /// The process that a node stands for.
@@ -77,7 +81,7 @@ impl Mapping for StollerMapping {
         in_message: |message, _, rename| {
             let mut all = |t: program::Elid| program::Elid {
                 incarnation: rename(0, t.incarnation),
-                counter: rename(0, t.counter),
+                counter: rename(1, t.counter),
                 ..t
             };
             match message {
@@ -104,6 +108,8 @@ impl Mapping for StollerMapping {
         }),
         ..Counters::NONE
     };
+    /// The elections of an incarnation are counted from its start.
+    const FROM: &'static [u64] = &[STARTS, 0];
 
     fn program(
         &self,
@@ -197,8 +203,32 @@ impl Mapping for StollerMapping {
         })
     }
 
+    fn facts(&self, of: &ProcessView<'_, spec::Stoller>) -> Option<ExpectedFacts<spec::Stoller>> {
+        Some(ExpectedFacts::among_equals(of.nodes))
+    }
+
+    /// A candidate and a leader ask again after that time.
+    fn limits(&self, id: NodeId, members: &Members) -> Option<Limits> {
+        let ask = Self::config(id, members).ask;
+        Some(Limits { lifetime: ask, silence: ask, election: ask * 4 })
+    }
+
     fn stable(&self, durable: &u64) -> u8 {
         number(*durable)
+    }
+
+    /// It has started often.
+    fn began(&self, _: NodeId, _: &Members) -> Option<u64> {
+        Some(STARTS)
+    }
+
+    fn rebase(&self, node: &Node<program::Stoller>, process: spec::Process) -> spec::Process {
+        let Some(core) = node.core() else { return process };
+        let program::Election { elid: of, incarnation, .. } = core.election();
+        let lowered = |number: u64| number.saturating_sub(STARTS);
+        let of = program::Elid { incarnation: lowered(of.incarnation), ..of };
+        let incarnation = number(lowered(incarnation));
+        spec::Process { elid: Some(elid(of)), incarnation, ..process }
     }
 
     fn memory(&self, _: &Node<program::Stoller>) {}

@@ -19,7 +19,7 @@ type InMessage<M> = fn(ProgramMessage<M>, bool, Rename<'_>) -> ProgramMessage<M>
 pub struct Counters<M: Mapping + ?Sized> {
     /// The number of kinds that can have smaller names. Further kinds keep theirs.
     pub kinds: usize,
-    /// The kind of the epochs that a node tells, if it tells any.
+    /// The kind of the epochs that a node [tells](Mapping::facts), if it tells any.
     pub epochs: Option<usize>,
     /// The largest number that the specification has room for, of a kind that keeps its names.
     pub most: u64,
@@ -31,8 +31,6 @@ pub struct Counters<M: Mapping + ?Sized> {
     /// The function that lowers the numbers of one kind in a process, and returns the highest that
     /// is left: 0 if the process has none, or knows none yet.
     pub lower: fn(usize, u64, &mut Process<M>, &mut Stable<M>) -> u64,
-    /// The function that returns the epoch that a node must tell; `None` if it must tell none.
-    pub epoch: fn(&Process<M>, &Stable<M>) -> Option<u64>,
     /// The places of ids of nodes in messages and durable data, so that the logs of nodes with any
     /// ids can be judged; `None` if that is not given.
     pub ids: Option<IdsIn<M>>,
@@ -74,7 +72,6 @@ impl<M: Mapping + ?Sized> Counters<M> {
         in_message: |message, _, _| message,
         in_durable: |durable, _| durable.clone(),
         lower: |_, _, _, _| 0,
-        epoch: |_, _| None,
         ids: None,
         is_settled: |_, _| true,
         after_leading: |_, _, _| None,

@@ -12,6 +12,12 @@ const REQUEST: usize = 2;
 /// The same two, of another's requests, which are only repeated.
 const REPEATED: [usize; 2] = [3, 4];
 
+/// How often a client has started in a long run: nearly as often as it can.
+pub(super) const STARTS: u32 = u32::MAX - 100;
+/// By how much larger the numbers are then. Tokens and requests begin anew: the store forgets its
+/// grants when it restarts, and a client counts its requests since its start.
+pub(super) const FROM: &[u64] = &[0, STARTS as u64, 0, STARTS as u64, 0];
+
 pub(super) const fn counters<const ASKED: bool>() -> Counters<LeaseMapping<ASKED>> {
     Counters {
         kinds: 5,
@@ -21,9 +27,6 @@ pub(super) const fn counters<const ASKED: bool>() -> Counters<LeaseMapping<ASKED
             started: narrow(rename(STARTED, durable.started.into())),
         },
         lower,
-        epoch: |process, _| {
-            (process.role == spec::Role::Holder).then_some(u64::from(process.token.0))
-        },
         ids: Some(IdsIn {
             message: |message, name| match message {
                 program::Message::Refused(of, holder) => {

@@ -3,14 +3,14 @@
 //! it goes on until the member waits.
 
 use super::baton::{Baton, Durable, Message, Timer};
-use bellwether_bridge::program::{Program, Refusal, Remembered};
+use bellwether_bridge::program::{Facts, Program, Refusal, Remembered};
 use bellwether_core::member::{
     Action, Command, Deadline, Event, LONGEST_SLEEP, LogLine, Member, ProgramView, Setup,
     StorageAnswer,
 };
 use bellwether_core::protocol::{
-    self, Config, Core as _, Input, Membership as _, Node, NodeId, Output, Reason, Role, Status,
-    Time,
+    self, Config, Core as _, Epoch, Input, Lease, Membership as _, Node, NodeId, Output, Reason,
+    Role, Status, Time,
 };
 use bellwether_core::trace::{Received, Sent};
 use std::collections::VecDeque;
@@ -23,6 +23,8 @@ pub const SILENCE: Duration = Duration::from_secs(7);
 pub const DISK: Duration = Duration::from_secs(40 * 60);
 /// How long a process stands still that does: longer than a leader may, and than any wait.
 pub const PAUSE: Duration = SILENCE.saturating_add(LONGEST_SLEEP);
+/// How long a process may stand still that leads on: a nanosecond less.
+pub const STUMBLE: Duration = SILENCE.saturating_sub(Duration::from_nanos(1));
 
 /// No message is so old here that it is not worth sending.
 const LIFETIME: Duration = Duration::from_secs(1 << 30);
@@ -45,6 +47,10 @@ pub struct MemberProgram {
     works: bool,
     /// What the program was told, if that was another role or leader than before.
     known: (Role, Option<NodeId>),
+    /// What it was told last of the epoch of the leader, and of its lease.
+    told: (Option<Epoch>, Option<Lease>),
+    /// For which epoch it is asked to prepare itself.
+    prepares: Option<Epoch>,
     /// Whether all that is done now follows from a message that does not wait for work.
     receives: bool,
     now: Time,
@@ -79,6 +85,8 @@ impl MemberProgram {
             probed: false,
             works: false,
             known: (Role::NotStarted, None),
+            told: (None, None),
+            prepares: None,
             receives: false,
             now,
             wake: None,
@@ -122,8 +130,17 @@ impl MemberProgram {
 
     /// The process has stood still until now.
     pub fn pause(&mut self, now: Time) {
-        let pause = u64::try_from(PAUSE.as_nanos()).unwrap_or(u64::MAX);
-        let before = Time::from_nanos(now.as_nanos().saturating_sub(pause));
+        self.stand_still(now, PAUSE);
+    }
+
+    /// The process has stood still until now, for a moment less than a leader may.
+    pub fn stumble(&mut self, now: Time) {
+        self.stand_still(now, STUMBLE);
+    }
+
+    fn stand_still(&mut self, now: Time, time: Duration) {
+        let time = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        let before = Time::from_nanos(now.as_nanos().saturating_sub(time));
         self.member.pass_time(before);
         let _ = self.member.wait(before);
         self.handle_event(now, Event::Wake);
@@ -148,6 +165,36 @@ impl MemberProgram {
     /// The program asks for a hand-over.
     pub fn hand_over(&mut self, now: Time) {
         self.command(now, Command::HandOver(None));
+    }
+
+    /// The program reports that its machine is fit to lead, as it is.
+    pub fn report_health(&mut self, now: Time) {
+        self.command(now, Command::SetHealthy(true));
+    }
+
+    /// The program asks for an answer.
+    pub fn ping(&mut self, now: Time) {
+        self.command(now, Command::Ping);
+    }
+
+    /// The program asks that a node lead that is no member.
+    pub fn hand_over_to_a_stranger(&mut self, now: Time) {
+        self.command(now, Command::HandOver(NodeId::new(u16::MAX)));
+    }
+
+    /// The program says that it is prepared for a leadership that never was.
+    pub fn prepare_for_another(&mut self, now: Time) {
+        self.command(now, Command::Prepared(u64::MAX));
+    }
+
+    /// The program says that it cannot prepare itself for a leadership that never was.
+    pub fn refuse_another(&mut self, now: Time) {
+        self.command(now, Command::Unprepared(u64::MAX, Duration::ZERO));
+    }
+
+    /// The node is to stay away for as long as it takes once it leads no longer.
+    pub fn freeze(&mut self, now: Time) {
+        self.command(now, Command::Freeze(LIFETIME));
     }
 
     /// The program ends its work.
@@ -190,6 +237,8 @@ impl MemberProgram {
                 Action::Save(state) => self.saving = Some(state),
                 Action::Probe => self.probed = true,
                 Action::Publish(view) => self.on_publish(view),
+                Action::RenewLease(lease) => self.told.1 = lease,
+                Action::Prepare(request) => self.prepares = request.and_then(|one| one.epoch),
                 // Of a message that had to wait for work, that was not told when it arrived.
                 Action::Log(LogLine::Ignored { from, cause }) if self.receives => {
                     self.on_ignored(from, cause);
@@ -198,8 +247,6 @@ impl MemberProgram {
                 Action::Log(LogLine::WorkUnfinished(_)) => self.works = false,
                 Action::SendHeartbeat
                 | Action::TellRival(_)
-                | Action::RenewLease(_)
-                | Action::Prepare(_)
                 | Action::EndWork(_)
                 | Action::Reply(..)
                 | Action::Stalled(_)
@@ -213,6 +260,7 @@ impl MemberProgram {
     /// The program is told something. It works whenever it may.
     fn on_publish(&mut self, view: ProgramView) {
         self.works |= view.leads();
+        self.told = (view.epoch(), view.lease());
         let (from, before) = (self.known.0, self.known);
         self.known = (view.role(), view.leader());
         if let Some(reason) = view.reason()
@@ -320,6 +368,13 @@ impl Program for MemberProgram {
 
     fn bring_forward(&mut self, deadline: Deadline<Timer>, to: Time) {
         self.member.bring_forward(deadline, to);
+    }
+
+    /// What the program was told, and until when it may act by that.
+    fn facts(&self) -> Facts<Deadline<Timer>> {
+        let ((epoch, lease), prepares) = (self.told, self.prepares);
+        let successor = self.member.node().successor();
+        Facts { epoch, lease, successor, prepares, waits_for: None }
     }
 }
 

@@ -1,6 +1,8 @@
-//! Which rules of the specification decide nothing in a comparison, and why.
+//! Which rules of the specification decide what follows from something, and which decide nothing in
+//! a comparison, and why.
 
-use super::{QuorumMapping, Variant};
+use super::{QuorumMapping, Variant, spec};
+use crate::mapping::SpecEvent;
 
 /// What is never met, and why.
 type Never = (&'static str, &'static str);
@@ -50,5 +52,60 @@ fn beside_witness<V: Variant>() -> &'static [Never] {
             WITNESS, HEALTHY, EPOCHS, LATE, LISTS, APART, PROVEN, JOINT, WAIT, TRANSFER, ABSENT,
             STEP_DOWN, OBSERVER, OBSERVING,
         ],
+    }
+}
+
+/// The rules that decide what follows from something.
+pub(super) fn rules<V: Variant>(happening: &SpecEvent<spec::Quorum>) -> &'static [&'static str] {
+    match happening {
+        SpecEvent::Boot | SpecEvent::Crash if QuorumMapping::<V>::CHANGES => {
+            const RULES: &[&str] = &[
+                "quiet",
+                "storage",
+                "lists",
+                "lists_proven",
+                "lists_joint",
+                "newcomers_wait",
+                "observing",
+            ];
+            if QuorumMapping::<V>::OBSERVED { RULES } else { &RULES[..RULES.len() - 1] }
+        }
+        SpecEvent::Boot | SpecEvent::Crash if QuorumMapping::<V>::OBSERVED => {
+            &["quiet", "storage", "observer", "observing"]
+        }
+        SpecEvent::Boot | SpecEvent::Crash => &["quiet", "storage"],
+        SpecEvent::Receive { message, .. } => match message.message {
+            spec::Message::Canvass(_) => {
+                &["canvass", "outrank", "defers", "returns", "promises", "binds_itself", "quiet"]
+            }
+            spec::Message::Support(_) if V::RULES.witness.is_some() => {
+                &["canvass", "grants", "returns", "witness"]
+            }
+            spec::Message::Support(_) => &["canvass", "grants", "returns"],
+            spec::Message::Outrank(_) => &["outrank"],
+            spec::Message::Claim(_) => &["grants", "promises", "quiet"],
+            spec::Message::Grant(_) => &["grants", "count"],
+            spec::Message::Coordinator(..) => &["answer_lower", "preemption"],
+            spec::Message::Ack(..) => &["rounds", "count"],
+            spec::Message::Refuse(..) => &["deposed"],
+            spec::Message::Challenge(_) => &["preemption"],
+            spec::Message::Invite(_) => &["heir"],
+            spec::Message::Yield(..) | spec::Message::Entrust(_) => &["handover", "heir"],
+        },
+        SpecEvent::Expire(timer) => match timer {
+            spec::Timer::Lease => &["expiry"],
+            spec::Timer::Election | spec::Timer::Backoff => &["backoff"],
+            spec::Timer::Coordinator => &["outrank"],
+            spec::Timer::Quiet => &["quiet"],
+            spec::Timer::Promise => &["promises"],
+            spec::Timer::Asked => &["count"],
+            spec::Timer::Later => &["rounds"],
+            spec::Timer::Watch => &["canvass"],
+            spec::Timer::Dwell => &["preemption"],
+            spec::Timer::Request => &["transfer", "step_down"],
+            spec::Timer::Away => &["step_down"],
+            spec::Timer::Round => &["absent"],
+            spec::Timer::Sync => &[],
+        },
     }
 }

@@ -12,6 +12,9 @@ const ROUND: usize = 1;
 /// Another's rounds, which are only repeated.
 const REPEATED: usize = 2;
 
+/// In a long run, epochs are near the last that there can be. Rounds begin anew with each epoch.
+pub(super) const FROM: &[u64] = &[u64::MAX - 1_000];
+
 pub(super) const fn counters<V: Variant>() -> Counters<QuorumMapping<V>> {
     Counters {
         kinds: 3,
@@ -19,7 +22,6 @@ pub(super) const fn counters<V: Variant>() -> Counters<QuorumMapping<V>> {
         in_message,
         in_durable,
         lower,
-        epoch: |process, stable| process.leader.map(|_| u64::from(stable.epoch)),
         ids: Some(IdsIn {
             message: |message, name| match message {
                 program::Message::Refuse(of, holder) => {

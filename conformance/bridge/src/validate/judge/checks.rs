@@ -3,7 +3,7 @@
 use super::{Difference, Differs, Judge, Judged, LISTS, MORE_TIMERS, Vocabulary};
 use crate::compare::{self, Change, Expected, events, ignored, order, persists, sends};
 use crate::follows::ExpectedRun;
-use crate::mapping::{Mapping, SpecEvent, Stable, compared, process_id};
+use crate::mapping::{Mapping, ProcessView, SpecEvent, Stable, compared, process_id};
 use crate::node::NodeView;
 use bellwether_core::protocol::Role;
 use bellwether_core::trace::{After, Out, Step};
@@ -123,18 +123,11 @@ impl<M: Mapping, V: Vocabulary<M>> Judge<'_, M, V> {
         let mut found = Vec::new();
         sends::<M::Spec>(id, size, self.sent.iter().copied(), &run.effects, &mut found);
         self.writes(run, &mut found);
-        let After { role, leader, epoch, .. } = step.after;
+        let After { role, leader, .. } = step.after;
         let view = NodeView { role, leader, ..run.view };
         let expected = Expected::nothing(&view);
         compare::belief(mapping, id, &view, &expected, &mut found);
-        if let (Some(kind), Some(epoch)) = (M::COUNTERS.epochs, epoch) {
-            let program = self.numbers.name(kind, epoch);
-            let model = (M::COUNTERS.epoch)(&view.process, &view.stable);
-            if model != Some(program) {
-                let model = model.map_or("none".to_owned(), |epoch| epoch.to_string());
-                found.push(Difference::different(id, "epoch", model, program.to_string()));
-            }
-        }
+        self.facts(&view, &step.after, &mut found);
         if let Armed::Told(armed) = armed {
             let model = compared(mapping, view.timers);
             compare::armed::<M::Spec>(id, model, armed, &mut found);
@@ -156,6 +149,32 @@ impl<M: Mapping, V: Vocabulary<M>> Judge<'_, M, V> {
         });
         ignored(id, causes, &run.told, &mut found);
         found
+    }
+
+    /// What it tells of its epoch and its lease, as far as the log says it. The lease is over when
+    /// its timer is due.
+    fn facts(&self, view: &NodeView<M::Spec>, after: &After, found: &mut Vec<Difference>) {
+        let (id, nodes) = (self.id, self.group.size);
+        let of = ProcessView { id, nodes, process: &view.process, stable: &view.stable };
+        let Some(facts) = self.group.mapping.facts(&of) else { return };
+        if let (Some(kind), Some(epoch)) = (M::COUNTERS.epochs, after.epoch) {
+            let program = self.numbers.name(kind, epoch);
+            if facts.epoch != Some(program) {
+                let model = facts.epoch.map_or("none".to_owned(), |epoch| epoch.to_string());
+                found.push(Difference::different(id, "epoch", model, program.to_string()));
+            }
+        }
+        let (Some(lease), Some(armed), true) = (&after.lease, &after.armed, V::REASONS) else {
+            return;
+        };
+        let ends =
+            |(name, _): &&(String, u64)| facts.lease.is_some() && self.named(name) == facts.lease;
+        if let Some((_, due)) = armed.iter().find(ends)
+            && *due != lease.until
+        {
+            let (model, program) = (due.to_string(), lease.until.to_string());
+            found.push(Difference::different(id, "end of the lease", model, program));
+        }
     }
 
     /// What is written. A program may write again what reads as the same, such as a duration.

@@ -23,11 +23,12 @@ impl Client {
                 self.give_back(cx, ASKED_TO_YIELD);
             }
             protocol::Request::Healthy(healthy) => {
-                self.healthy = healthy;
-                if healthy {
-                    self.ask_if_idle(cx);
-                } else {
-                    self.give_back(cx, Reason::UNFIT);
+                // A report that says nothing new makes it ask for nothing.
+                let was_healthy = std::mem::replace(&mut self.healthy, healthy);
+                match (was_healthy, healthy) {
+                    (_, false) => self.give_back(cx, Reason::UNFIT),
+                    (false, true) => self.ask_if_idle(cx),
+                    (true, true) => {}
                 }
             }
         }

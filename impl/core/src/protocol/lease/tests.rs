@@ -293,6 +293,17 @@ fn a_client_that_may_not_lead_any_more_gives_back_what_it_is_granted() {
 }
 
 #[test]
+fn a_client_that_is_told_again_that_it_is_fit_asks_when_it_would_have_asked() {
+    let mut one = Story(client(1, 0));
+    one.at(0, Input::Boot);
+    one.hears(20, STORE, Message::Refused(request(1, 1), Some(id(3))));
+    for now in [30, 40, 50] {
+        assert_eq!(one.at(now, Input::Request(protocol::Request::Healthy(true))), "");
+    }
+    assert_eq!(one.at(320, Input::Wake), "Acquire 1.2 to 9, wake at 1320", "and no earlier");
+}
+
+#[test]
 fn a_client_that_waits_to_ask_asks_at_once_when_the_lease_is_free() {
     let mut one = Story(client(1, 0));
     one.at(0, Input::Boot);
