@@ -42,8 +42,8 @@ pub(super) fn fits(page: &mut Page) {
         page.prefer(scheme);
         let wide = page.value("document.documentElement.scrollWidth");
         assert!(wide.as_u64() <= Some(width.into()), "{wide} pixels at {width}");
-        let named = "[...document.querySelectorAll('button, input')]\
-                     .every(one => one.innerText || one.ariaLabel)";
+        let named = "[...document.querySelectorAll('button, input, select')]\
+                     .every(one => one.textContent.trim() || one.ariaLabel || one.labels?.length)";
         assert_eq!(page.value(named), true, "every button has a name");
         if width < 1000 {
             let sticks = page.value("document.getElementById('steps').offsetHeight");
@@ -445,8 +445,8 @@ fn the_first_step_that_differs_in_another_variant_is_marked() {
     page.wait_for("choosable !== null");
     let variants = page.value("[...document.querySelectorAll('#beside option')].length");
     assert!(variants.as_u64() > Some(5), "{variants}");
-    page.value("beside('chapter')");
-    page.wait_for("other !== null && other.variant === 'chapter'");
+    page.value("beside('tanenbaum')");
+    page.wait_for("other !== null && other.variant === 'tanenbaum'");
     let differs = page.value("other.differs").as_i64().expect("a step");
     let told = text(&mut page, "other-told");
     assert!(differs > 0 && told.contains(&format!("step {differs}")), "{differs}: {told}");
@@ -455,7 +455,7 @@ fn the_first_step_that_differs_in_another_variant_is_marked() {
                 === JSON.stringify(other.found.moments[other.differs - 1].processes)";
     assert_eq!(page.value(same), true);
     let hash = page.value("location.hash").as_str().expect("an address").to_owned();
-    assert!(hash.contains("beside=chapter"), "{hash}");
+    assert!(hash.contains("beside=tanenbaum"), "{hash}");
     let mut again = open(&explorer, &hash).expect("there is a browser");
     again.wait_for("other !== null");
     assert_eq!(text(&mut again, "other-told"), told);
