@@ -4,6 +4,7 @@ use super::group::{Faults, Random};
 use super::{Judged, bytes};
 use bellwether_conformance::validate::{Options, Outcome};
 use std::collections::BTreeMap;
+use std::io::{self, Write as _};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 use std::sync::Mutex;
@@ -61,9 +62,9 @@ pub(crate) fn run(args: &Args) -> ExitCode {
     });
     let known = known.into_inner().expect("no panic");
     for (outcome, count) in &known.counts {
-        println!("{count:>10}  {outcome}");
+        say!("{count:>10}  {outcome}");
     }
-    known.wrong.iter().take(10).for_each(|wrong| println!("WRONG: {wrong}"));
+    known.wrong.iter().take(10).for_each(|wrong| say!("WRONG: {wrong}"));
     if known.wrong.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 

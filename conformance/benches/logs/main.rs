@@ -2,6 +2,13 @@
 //!
 //! `cargo bench -p bellwether-conformance --bench logs -- --help` says what it can do.
 
+/// Prints a line. The exit status says it too, also if no process reads this.
+macro_rules! say {
+    ($($text:tt)*) => {{
+        let _ = writeln!(io::stdout(), $($text)*);
+    }};
+}
+
 #[path = "../../tests/validate/edits.rs"]
 mod edits;
 #[path = "../../tests/validate/group.rs"]
@@ -17,7 +24,7 @@ use bellwether_core::protocol::{Members, NodeId, bully, lease, quorum};
 use clap::{CommandFactory as _, Parser};
 use group::{Faults, Group, Random};
 use std::collections::BTreeMap;
-use std::io::Cursor;
+use std::io::{self, Cursor, Write as _};
 use std::process::ExitCode;
 
 /// What it costs to judge logs, and which wrong ones are found
@@ -143,15 +150,15 @@ fn edited(args: &EditsArgs) -> ExitCode {
             }
         }
     }
-    println!("| change | protocol | changed | refused | survived |");
-    println!("|---|---|---:|---:|---:|");
+    say!("| change | protocol | changed | refused | survived |");
+    say!("|---|---|---:|---:|---:|");
     for ((kind, judged), [survived, refused]) in &counts {
-        println!("| {kind} | {judged:?} | {} | {refused} | {survived} |", survived + refused);
+        say!("| {kind} | {judged:?} | {} | {refused} | {survived} |", survived + refused);
     }
     let [survived, refused] =
         counts.values().fold([0, 0], |all, count| [all[0] + count[0], all[1] + count[1]]);
     let all = survived + refused;
-    println!("\n{refused} of {all} refused: {:.2} %", refused as f64 * 100.0 / all.max(1) as f64);
+    say!("\n{refused} of {all} refused: {:.2} %", refused as f64 * 100.0 / all.max(1) as f64);
     if survived * 50 <= all { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
@@ -164,6 +171,6 @@ fn survived(judged: Judged, kind: &str, logs: &[String], changed: &[String]) {
         value(was) != value(is)
     };
     if let Some((was, is)) = lines.into_iter().find(differs) {
-        println!("{judged:?}, {kind}:\n  {was}\n  {is}");
+        say!("{judged:?}, {kind}:\n  {was}\n  {is}");
     }
 }

@@ -3,6 +3,7 @@
 use super::Judged;
 use super::group::Faults;
 use serde_json::Value;
+use std::io::{self, Write as _};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
@@ -28,15 +29,15 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> ExitCode {
-    println!("| events | lost, of 100 | MB of logs | steps judged | seconds | steps / s | MiB |");
-    println!("|---:|---:|---:|---:|---:|---:|---:|");
+    say!("| events | lost, of 100 | MB of logs | steps judged | seconds | steps / s | MiB |");
+    say!("|---:|---:|---:|---:|---:|---:|---:|");
     let mut good = true;
     for losses in [0, usize::from(args.losses)] {
         for &events in &args.events {
             match measure(args.nodes, losses, events) {
                 Ok(()) => {}
                 Err(error) => {
-                    eprintln!("error: {error}");
+                    let _ = writeln!(io::stderr(), "error: {error}");
                     good = false;
                 }
             }
@@ -75,7 +76,7 @@ fn measure(nodes: u16, losses: usize, events: usize) -> Result<(), String> {
     if said["verdict"] != "accepted" {
         return Err(format!("the logs are not accepted: {}", said["rejection"]));
     }
-    println!(
+    say!(
         "| {events} | {losses} | {:.0} | {steps} | {seconds:.1} | {:.0} | {peak:.0} |",
         length as f64 / 1e6,
         steps as f64 / seconds,

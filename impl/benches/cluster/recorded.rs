@@ -240,8 +240,8 @@ fn one(args: &Args, judge: &Path, seed: u64) -> anyhow::Result<Shown> {
     let first = judged(judge, &traces)?;
     let copies = cluster.folder().join("copies");
     fs::create_dir(&copies)?;
-    for trace in &mut traces {
-        *trace = other_clock(trace, &copies, &mut random)?;
+    for (trace, node) in traces.iter_mut().zip(1..) {
+        *trace = other_clock(trace, &copies.join(format!("{node}.ndjson")), &mut random)?;
     }
     traces.shuffle(&mut random);
     let second = judged(judge, &traces)?;
@@ -276,7 +276,7 @@ fn judged(judge: &Path, traces: &[PathBuf]) -> anyhow::Result<Value> {
 }
 
 /// A copy of a trace, by a clock that differs from that of the node, and steps back once.
-fn other_clock(trace: &Path, copies: &Path, random: &mut ChaCha8Rng) -> anyhow::Result<PathBuf> {
+fn other_clock(trace: &Path, copy_to: &Path, random: &mut ChaCha8Rng) -> anyhow::Result<PathBuf> {
     let text = fs::read_to_string(trace)?;
     let lines: Vec<&str> = text.lines().collect();
     let back = random.random_range(0..=lines.len());
@@ -308,9 +308,8 @@ fn other_clock(trace: &Path, copies: &Path, random: &mut ChaCha8Rng) -> anyhow::
     if !text.ends_with('\n') {
         copy.pop();
     }
-    let path = copies.join(trace.file_name().context("a trace has a name")?);
-    fs::write(&path, copy)?;
-    Ok(path)
+    fs::write(copy_to, copy)?;
+    Ok(copy_to.to_owned())
 }
 
 fn shift(time: &mut Value, by: i64) {

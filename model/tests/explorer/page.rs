@@ -100,7 +100,7 @@ fn a_counterexample_is_one_click_away_and_its_end_is_marked() {
     picture(&mut page, &explorer, "explorer", 1150);
     assert!(text(&mut page, "told").ends_with("at-most-one-leader is violated here."));
     assert!(text(&mut page, "properties").contains("at-most-one-leader: violated ✗ here"));
-    // The formula, and what it means, are there for whoever asks.
+    // The formula, and what it means, are one click away.
     assert!(!text(&mut page, "properties").contains("leads(i)"));
     page.value("document.querySelector('[data-name=at-most-one-leader] summary').click()");
     let opened = text(&mut page, "properties");
@@ -439,14 +439,14 @@ fn what_if_a_message_is_lost_is_one_choice() {
 
 #[test]
 fn the_first_step_that_differs_in_another_variant_is_marked() {
-    let explorer = Explorer::start("bully --recoveries 1");
+    let explorer = Explorer::start("bully --variant tanenbaum --recoveries 1");
     let Some(mut page) = open(&explorer, "") else { return };
     show(&mut page, "at-most-one-leader");
     page.wait_for("choosable !== null");
     let variants = page.value("[...document.querySelectorAll('#beside option')].length");
     assert!(variants.as_u64() > Some(5), "{variants}");
-    page.value("beside('tanenbaum')");
-    page.wait_for("other !== null && other.variant === 'tanenbaum'");
+    page.value("beside('coulouris')");
+    page.wait_for("other !== null && other.variant === 'coulouris'");
     let differs = page.value("other.differs").as_i64().expect("a step");
     let told = text(&mut page, "other-told");
     assert!(differs > 0 && told.contains(&format!("step {differs}")), "{differs}: {told}");
@@ -455,7 +455,7 @@ fn the_first_step_that_differs_in_another_variant_is_marked() {
                 === JSON.stringify(other.found.moments[other.differs - 1].processes)";
     assert_eq!(page.value(same), true);
     let hash = page.value("location.hash").as_str().expect("an address").to_owned();
-    assert!(hash.contains("beside=tanenbaum"), "{hash}");
+    assert!(hash.contains("beside=coulouris"), "{hash}");
     let mut again = open(&explorer, &hash).expect("there is a browser");
     again.wait_for("other !== null");
     assert_eq!(text(&mut again, "other-told"), told);

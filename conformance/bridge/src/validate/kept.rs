@@ -26,6 +26,8 @@ pub(super) struct Kept<D> {
     unsent: VecDeque<(u64, u64)>,
     /// How many it had put out when it came to lead.
     led_after: u64,
+    /// What its program was told last: whether the node leads, and in which epoch.
+    told: Option<(bool, Option<u64>)>,
     /// Whether the log tells what was done for the node.
     pub(super) tells: bool,
     /// Whether all that it has put out is known.
@@ -57,6 +59,7 @@ impl<D: Clone + PartialEq> Kept<D> {
             last: None,
             unsent: VecDeque::new(),
             led_after: 0,
+            told: None,
             tells: false,
             known: true,
         }
@@ -123,6 +126,12 @@ impl<D: Clone + PartialEq> Kept<D> {
         self.tells = true;
         if !self.known {
             return Ok(());
+        }
+        if let Deed::Told { leads, epoch } = *deed {
+            // A program that is told of a rival is told once more what it knows.
+            if self.told.replace((leads, epoch)) == Some((leads, epoch)) {
+                return Ok(());
+            }
         }
         match *deed {
             Deed::Saving => self.saving = Some(self.count),

@@ -226,7 +226,7 @@ impl<M: Mapping, V: Vocabulary<M>> Judge<'_, M, V> {
         let (Ok(stable), false) = (stable, self.numbers.take_misfit()) else { return };
         let leader = after.leader.and_then(process_id);
         let Some(process) = (M::COUNTERS.after_leading)(leader, &stable, timers) else { return };
-        self.view = NodeView { process, stable, timers, ..self.view };
+        self.view = NodeView { up: true, process, stable, timers, ..self.view };
         let NodeView { process, stable, .. } = &mut self.view;
         self.numbers.settle::<M>(process, stable);
         self.doubt = None;

@@ -135,6 +135,11 @@ impl Written {
             let told = self.words.iter().find(|(word, _)| is_told(word));
             told.map(|(_, place)| place)
         };
+        // A message on the value of a flag may name the protocol as well, which stands first.
+        let last = |is_told: &dyn Fn(&str) -> bool| {
+            let told = self.words.iter().rfind(|(word, _)| is_told(word));
+            told.map(|(_, place)| place)
+        };
         let flag = |word: &str| {
             let flag = word.split('=').next().unwrap_or_default();
             flag.starts_with("--") && names(problem, flag)
@@ -147,7 +152,7 @@ impl Written {
             let named = |one: &&Expected| names(problem, &format!("'{}'", one.property));
             self.expected.iter().find(named).map(|one| &one.place)
         };
-        by(&flag).or_else(property).or_else(|| by(&value)).unwrap_or(&self.place).clone()
+        by(&flag).or_else(property).or_else(|| last(&value)).unwrap_or(&self.place).clone()
     }
 }
 
