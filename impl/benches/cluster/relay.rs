@@ -1,7 +1,7 @@
 //! A network on loopback: a relay in each way between two nodes, which can withhold and delay.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{Read as _, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::net::Ipv4Addr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -20,6 +20,9 @@ use super::network::{Moved, Network, Slow, Way, free_port};
 
 /// How many pieces of data are on their way in one connection; then the sender has to wait.
 const UNDERWAY: usize = 64;
+
+/// So many more ports are tried.
+const PORTS: usize = 8;
 
 /// What becomes of data in one way.
 #[derive(Clone, Copy, Debug, Default)]
@@ -82,8 +85,7 @@ impl Relays {
         let mut ways = BTreeMap::new();
         let mut listeners = Vec::new();
         for way in between() {
-            let listener = runtime.block_on(TcpListener::bind((Ipv4Addr::LOCALHOST, free_port())));
-            let listener = listener.context("cannot listen for a relay")?;
+            let listener = runtime.block_on(listen()).context("cannot listen for a relay")?;
             let port = listener.local_addr()?.port();
             ways.insert(way, (port, watch::Sender::new(Weather::default())));
             listeners.push((way, listener));
@@ -137,6 +139,18 @@ impl Network for Relays {
     fn moved(&self) -> Moved {
         self.trips.moved()
     }
+}
+
+/// Listens on a port that is free. Another process may take it after it was looked at.
+async fn listen() -> io::Result<TcpListener> {
+    let mut listener = TcpListener::bind((Ipv4Addr::LOCALHOST, free_port())).await;
+    for _ in 0..PORTS {
+        if listener.is_ok() {
+            break;
+        }
+        listener = TcpListener::bind((Ipv4Addr::LOCALHOST, free_port())).await;
+    }
+    listener
 }
 
 /// Relays each connection, in whose data the node that calls goes `there`, and the other `back`.
