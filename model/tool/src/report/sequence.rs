@@ -2,7 +2,7 @@
 //! is drawn where Markdown is shown, and PlantUML.
 //!
 //! A message is an arrow where it arrives. What follows from it, and what happens otherwise, is a
-//! note, in the words of the [story](super::story).
+//! note, in the words of the [story].
 
 use super::fold::Part;
 use super::layout::{Arrow, End, Ending, Layout};
