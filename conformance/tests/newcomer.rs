@@ -117,6 +117,7 @@ const BLOCKS: &[(&str, &str, How)] = &[
     ("docs/soak.md", "cargo bench -p bellwether --bench cluster -- soak --network", Not(LONG)),
     ("docs/soak.md", "cargo bench -p bellwether --bench cluster -- soak --drift", Not(ROOT)),
     ("docs/soak.md", "cargo bench -p bellwether --bench cluster -- forked-lists", Not(LONG)),
+    ("docs/soak.md", "cargo build --release -p bellwether-conformance", Not(LONG)),
     ("docs/soak.md", "BELLWETHER_ROUNDS=50", Not(LONG)),
     ("docs/suite.md", "target/release/bellwether-conformance suite", Runs),
     (

@@ -150,7 +150,7 @@ pub(crate) fn recorded(args: &Args) -> anyhow::Result<Value> {
     let done = known.accepted + known.rejected.len();
     let ended_early = match known.failed {
         _ if wait::asked_to_end() => Some("asked to end".to_owned()),
-        Some(error) => anyhow::bail!("{error}"),
+        Some(error) => Some(error),
         None => (done < args.runs).then(|| "the time was over".to_owned()),
     };
     Ok(json!({
@@ -401,4 +401,30 @@ fn print(report: &Value) {
         let text = format!("{:#}", rejected["report"]);
         text.lines().take(SHOWN).for_each(|line| say(format_args!("  {line}")));
     }
+}
+
+/// A few runs, if the judge is built: it is of another package.
+pub(crate) fn test() -> anyhow::Result<()> {
+    if !daemon().with_file_name(JUDGE).is_file() {
+        note(format_args!("{JUDGE} is not built: no trace is judged."));
+        return Ok(());
+    }
+    let args = Args {
+        runs: 4,
+        nodes: 5,
+        faults: 6,
+        seed: 1,
+        pace: 0.25,
+        at_once: 2,
+        judge: None,
+        keep: None,
+        time_limit: Duration::from_secs(600),
+        json: false,
+    };
+    let report = recorded(&args)?;
+    anyhow::ensure!(report["accepted"] == 4, "{report:#}");
+    let count = |name: &str| report["judged"][name].as_u64();
+    let (received, starts) = (count("received"), count("incarnations"));
+    anyhow::ensure!(received > Some(100) && starts >= Some(20), "{report:#}");
+    Ok(())
 }

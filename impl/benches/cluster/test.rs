@@ -10,14 +10,16 @@ use super::cluster::Security;
 use super::controls::{self, Control};
 use super::report::say;
 use super::soak::{self, Args, Choice};
-use super::{alone, etcd, groups, members, namespaces, probe, relay, resource, slow, wait};
+use super::{
+    alone, etcd, groups, members, namespaces, probe, recorded, relay, resource, slow, wait,
+};
 
 /// How many faults on each network.
 const FAULTS: usize = 5;
 
 type Test = (&'static str, fn() -> anyhow::Result<()>);
 
-const TESTS: [Test; 13] = [
+const TESTS: [Test; 14] = [
     ("the_resource_notices_two_leaders", resource::test),
     ("two_leases_at_a_time_are_noticed", probe::test),
     ("two_commands_at_a_time_are_noticed", alone::test),
@@ -26,6 +28,7 @@ const TESTS: [Test; 13] = [
     ("the_keys_of_etcd_are_written_in_base_64", etcd::test),
     ("nodes_agree_over_links_that_are_slow", slow::test),
     ("a_killed_daemon_is_replaced_in_each_group", groups::test),
+    ("the_model_accepts_what_a_few_clusters_did", recorded::test),
     ("a_few_faults_on_relays", on_relays),
     ("a_few_faults_on_relays_with_certificates", on_relays_with_certificates),
     ("lists_with_one_number_have_one_leader", forked_lists),
