@@ -62,7 +62,7 @@ mod tests {
         assert!(!short.contains("--seldom") && !short.contains("Exit status"), "{short}");
         assert!(short.contains("  three\n\n--help tells all"), "{short}");
         assert!(!long.contains("tells all") && long.contains("--seldom"), "{long}");
-        for part in ["no limit", "  four\n", "Exit status: 0"] {
+        for part in ["'unbounded' for no", "  four\n", "Exit status: 0"] {
             assert!(long.contains(part), "{part} is not in\n{long}");
         }
     }
