@@ -77,7 +77,7 @@ fn which_time_out_matters_depends_on_the_property() {
 /// What a run prints and returns. Only usage errors are told on standard error.
 fn tune(dir: &TempDir, flags: &str) -> (i32, String) {
     let mut command = Command::cargo_bin("bellwether-model").expect("the binary is built");
-    command.current_dir(dir).env_remove("CLICOLOR_FORCE").args(["tune", "bully"]);
+    command.current_dir(dir).env_remove("CLICOLOR_FORCE").args(["tune", "bully", "--quiet"]);
     let output = command.args(flags.split_whitespace()).output().expect("it runs");
     assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{flags}");
     let printed = String::from_utf8(output.stdout).expect("UTF-8");
