@@ -140,11 +140,11 @@ pub(crate) fn page(bugs: &[Bug]) -> String {
 }
 
 const INTRODUCTION: &str = "\
-# Bugs that happened, caught
+# Bugs that happened, made again
 
-Each row is a bug that an election of a real system had, made again in our program: a small change
-of one file, which a comparison with the model finds. The link of its name leads to the change and
-to the commands that must find it, and `report.txt` beside that is what they print.
+Each row is a bug that an election of a real system had, made again in our program by a small change
+of one file. The link of its name leads to the change and to the commands that must find it, and
+`report.txt` beside that is what they print. A row that says *not run yet* has shown nothing so far.
 `cargo run -p bellwether-conformance --example mutants -- bugs --update` builds each wrong program
 in a copy, and writes the reports and this page anew.
 ";
