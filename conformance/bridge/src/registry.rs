@@ -16,14 +16,31 @@ use bellwether_engine::words::instead_of;
 use bellwether_engine::world::{Scenario, World};
 use serde::Serialize;
 
-/// A mapping whose type is forgotten, as the command line knows it.
-pub trait AnyMapping: Sync {
+/// A program with its mapping, whose types are forgotten: it is driven through a suite, and no
+/// more. What surrounds a program has one of its own, and what else is compared is compared without.
+pub trait Runs: Sync {
     /// Returns the name of the protocol.
     fn name(&self) -> &'static str;
 
     /// Returns the protocol, and the rules that its program implements.
     fn description(&self) -> Description;
 
+    /// Drives the program through every execution of a suite: see [`suite::run`]. A divergence is
+    /// [reduced](reduce).
+    ///
+    /// # Errors
+    /// If nothing can be compared.
+    fn run(
+        &self,
+        suite: &Suite,
+        threads: usize,
+        limits: &Limits,
+        on_execution: &(dyn Fn(usize) + Sync),
+    ) -> Result<Ran, Error>;
+}
+
+/// A mapping whose type is forgotten, as the command line knows it.
+pub trait AnyMapping: Runs {
     /// Walks the world of these rules in `scenario` and counts it with the model alone: see
     /// [`lockstep`]. A divergence is [reduced](reduce). After a whole walk without one, a
     /// [long run](long_run) is looked at.
@@ -56,19 +73,6 @@ pub trait AnyMapping: Sync {
         on_progress: &mut (dyn FnMut(Progress) + Send),
     ) -> anyhow::Result<Suite>;
 
-    /// Drives the program through every execution of a suite: see [`suite::run`]. A divergence is
-    /// [reduced](reduce).
-    ///
-    /// # Errors
-    /// If nothing can be compared.
-    fn run(
-        &self,
-        suite: &Suite,
-        threads: usize,
-        limits: &Limits,
-        on_execution: &(dyn Fn(usize) + Sync),
-    ) -> Result<Ran, Error>;
-
     /// Judges the logs of nodes that ran: see [`validate`].
     ///
     /// # Errors
@@ -100,7 +104,7 @@ pub struct Description {
     pub rules: serde_json::Value,
 }
 
-impl<M: Mapping + Sync> AnyMapping for M {
+impl<M: Mapping + Sync> Runs for M {
     fn name(&self) -> &'static str {
         M::Spec::NAME
     }
@@ -114,6 +118,20 @@ impl<M: Mapping + Sync> AnyMapping for M {
         }
     }
 
+    fn run(
+        &self,
+        suite: &Suite,
+        threads: usize,
+        limits: &Limits,
+        on_execution: &(dyn Fn(usize) + Sync),
+    ) -> Result<Ran, Error> {
+        let ran = suite::run(self, suite, threads, limits, on_execution)?;
+        let divergence = ran.divergence.map(|found| reduce(self, found));
+        Ok(Ran { divergence, ..ran })
+    }
+}
+
+impl<M: Mapping + Sync> AnyMapping for M {
     fn lockstep(
         &self,
         scenario: Scenario,
@@ -150,18 +168,6 @@ impl<M: Mapping + Sync> AnyMapping for M {
         Ok(suite::find(self, &world, threads, limits, on_progress)?)
     }
 
-    fn run(
-        &self,
-        suite: &Suite,
-        threads: usize,
-        limits: &Limits,
-        on_execution: &(dyn Fn(usize) + Sync),
-    ) -> Result<Ran, Error> {
-        let ran = suite::run(self, suite, threads, limits, on_execution)?;
-        let divergence = ran.divergence.map(|found| reduce(self, found));
-        Ok(Ran { divergence, ..ran })
-    }
-
     fn validate(&self, logs: Vec<Log>, options: Options) -> Result<Validated, Error> {
         validate(self, logs, options)
     }
@@ -178,10 +184,17 @@ impl<M: Mapping + Sync> AnyMapping for M {
 
 /// Mappings, each known by the name of its protocol, and those of one protocol, which stand
 /// together, by the variant that the program implements.
-#[derive(Clone, Copy)]
-pub struct Mappings(pub &'static [&'static dyn AnyMapping]);
+pub struct Mappings<T: ?Sized + 'static = dyn AnyMapping>(pub &'static [&'static T]);
 
-impl Mappings {
+impl<T: ?Sized> Clone for Mappings<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T: ?Sized> Copy for Mappings<T> {}
+
+impl<T: Runs + ?Sized> Mappings<T> {
     /// Returns the names of the protocols that have a mapping, each once.
     #[must_use]
     pub fn names(self) -> Vec<&'static str> {
@@ -195,11 +208,7 @@ impl Mappings {
     ///
     /// # Errors
     /// [`Error::Protocol`] or [`Error::NoVariant`] if there is none.
-    pub fn find(
-        self,
-        name: Option<&str>,
-        variant: Option<&str>,
-    ) -> Result<&'static dyn AnyMapping, Error> {
+    pub fn find(self, name: Option<&str>, variant: Option<&str>) -> Result<&'static T, Error> {
         let first = self.0.first().map(|mapping| mapping.name());
         let name = name.or(first).unwrap_or_default();
         let mut of_it = self.0.iter().copied().filter(|mapping| mapping.name() == name).peekable();

@@ -28,8 +28,8 @@ pub use node::DrivenNode;
 use crate::mapping::bully::BullyMapping;
 use crate::mapping::quorum::{Preemptive, QuorumMapping, Recommended};
 use crate::mapping::{
-    ExpectedFacts, Mapping, Mappings, OnInvalid, Process, ProcessView, SpecEvent, SpecMessage,
-    SpecTimer, Stable, Step,
+    ExpectedFacts, Mapping, Mappings, OnInvalid, Process, ProcessView, Runs, SpecEvent,
+    SpecMessage, SpecTimer, Stable, Step,
 };
 use bellwether_bridge::program::{Limits, Refusal};
 use bellwether_core::protocol::{Core, Input, Members, Node, NodeId, Request, Role};
@@ -37,7 +37,7 @@ use bellwether_model::protocol::Id;
 use std::time::Duration;
 
 /// The mappings of the protocols that are compared through the driver.
-pub static DRIVEN: Mappings = Mappings(&[
+pub static DRIVEN: Mappings<dyn Runs> = Mappings(&[
     &Driven(BullyMapping),
     &Driven(QuorumMapping::<Recommended>::new()),
     &Driven(QuorumMapping::<Preemptive>::new()),

@@ -15,7 +15,7 @@ pub mod ring;
 pub mod stoller;
 
 pub use bellwether_bridge::mapping::*;
-pub use bellwether_bridge::registry::{AnyMapping, Description, Mappings};
+pub use bellwether_bridge::registry::{AnyMapping, Description, Mappings, Runs};
 
 use bellwether_bridge::program::Program;
 use bellwether_core::protocol::commit::{Three, Two};

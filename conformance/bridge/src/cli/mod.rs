@@ -11,7 +11,7 @@ use crate::divergence::Divergence;
 use crate::error::Error;
 use crate::mapping::Mapping;
 use crate::processes::Processes;
-use crate::registry::{AnyMapping as _, Description, Mappings};
+use crate::registry::{Description, Mappings, Runs};
 use anyhow::Context;
 use bellwether_engine::machine::Registry;
 use bellwether_engine::trace::Trace;
@@ -125,7 +125,7 @@ pub fn main(name: &'static str, mappings: Mappings, registry: Registry) -> ExitC
 #[derive(Clone, Copy, Default)]
 pub struct Further {
     /// The mappings for the driver around a node.
-    pub driver: Option<Mappings>,
+    pub driver: Option<Mappings<dyn Runs>>,
     /// What runs real processes.
     pub processes: Option<Processes>,
 }

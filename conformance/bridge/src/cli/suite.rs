@@ -6,7 +6,7 @@ mod processes;
 use super::Further;
 use super::lockstep::scenario;
 use super::{BOLD, CONFORMS, CUT_SHORT, DIVERGES, ERROR, GOOD, save, told};
-use crate::registry::{AnyMapping, Description, Mappings};
+use crate::registry::{AnyMapping, Description, Mappings, Runs};
 use crate::suite::{Met, Ran, Suite, Summary};
 use anyhow::Context;
 use bellwether_engine::check::Event;
@@ -130,13 +130,20 @@ pub(super) fn run(mappings: Mappings, further: Further, args: &SuiteArgs) -> any
             return Err(UsageError::no_effect(flag, why).into());
         }
     }
-    let find = |of: Mappings| of.find(args.protocol.as_deref(), args.variant.as_deref());
+    let (protocol, variant) = (args.protocol.as_deref(), args.variant.as_deref());
+    let mapping = || mappings.find(protocol, variant);
     match args.through {
-        Through::Core => args.cover(find(mappings)?),
-        Through::Driver => args.cover(find(further.driver.context(NO_DRIVER)?)?),
+        Through::Core => {
+            let core = mapping()?;
+            args.cover(core, core)
+        }
+        Through::Driver => {
+            let driver = further.driver.context(NO_DRIVER)?.find(protocol, variant)?;
+            args.cover(mapping()?, driver)
+        }
         Through::Processes => {
             let runs = further.processes.context("this program runs no processes")?;
-            processes::run(find(mappings)?, runs, args)
+            processes::run(mapping()?, runs, args)
         }
     }
 }
@@ -151,7 +158,8 @@ struct Outcome<'a> {
 }
 
 impl SuiteArgs {
-    fn cover(&self, mapping: &dyn AnyMapping) -> anyhow::Result<Exit> {
+    /// Finds the suite of a mapping, and drives a program of the same rules through it.
+    fn cover(&self, mapping: &dyn AnyMapping, program: &dyn Runs) -> anyhow::Result<Exit> {
         if self.limit.is_some() && self.out.is_none() {
             let why = "no execution is saved; add --out DIR, or leave it out";
             return Err(UsageError::no_effect("--limit", why).into());
@@ -168,7 +176,7 @@ impl SuiteArgs {
         let runs = !self.no_run && suite.summary().cut_short.is_none();
         let ran = if runs {
             let bar = self.progress.steps(suite.len(), self.json);
-            let ran = mapping.run(&suite, threads, &limits, &|steps| {
+            let ran = program.run(&suite, threads, &limits, &|steps| {
                 bar.step(&format!("{} steps", HumanCount(steps as u64)));
             });
             bar.finish();
