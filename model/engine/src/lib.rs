@@ -28,6 +28,7 @@ pub mod property;
 pub mod protocol;
 pub mod round;
 pub mod temporal;
+pub mod terms;
 pub mod trace;
 pub mod words;
 pub mod world;
