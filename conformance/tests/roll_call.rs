@@ -61,7 +61,7 @@ fn the_template_promises_what_it_keeps_and_must_keep_its_term() {
     let forgetful = broken(OwnProtocol { keeps_term: false }, COLD.with_crashes(1, 1));
     assert!(forgetful.contains(&"terms-kept"), "{forgetful:?}");
     let missed = broken(durable, COLD.with_crashes(2, 1));
-    assert_eq!(missed, ["at-most-one-leader"], "one that was down has missed a claim");
+    assert!(missed.contains(&"at-most-one-leader"), "one that was down misses a claim: {missed:?}");
 
     // Terms can grow for ever here, and the states have an end.
     let (timing, capacity) = (Timing::Asynchronous, Some(2));
