@@ -2,8 +2,8 @@
 //!
 //! What to change first:
 //!
-//! 1. In a copy made by hand, put `Cargo.toml.liquid` in the place of `Cargo.toml`, with the name of
-//!    the package and the path to the checkout of Bellwether.
+//! 1. In a copy made by hand, put `Cargo.toml.liquid` in the place of `Cargo.toml`, with the name
+//!    of the package and the path to the checkout of Bellwether.
 //! 2. In `spec.rs`, the names: `OwnProtocol`, `NAME` and `SUMMARY`.
 //! 3. What a process knows (`Process`), what it keeps in a crash (`Stable`), and what it says
 //!    (`Message`).

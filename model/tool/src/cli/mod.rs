@@ -1,6 +1,6 @@
-//! The command line: one file for each subcommand. Those that need much to be compiled are there
-//! only with a feature of this package; without it, nothing but this file says so, and what prints
-//! how to browse ([`shown::browse`]).
+//! The command line: one file for each subcommand. Some need a package that no other does, and are
+//! there only with a feature. Which those are is said in this file alone; besides,
+//! [`shown::browse`] shows no command that is not there.
 
 mod bounds;
 mod brief;
