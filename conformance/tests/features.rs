@@ -1,6 +1,7 @@
 //! The engine, and all that it needs, is compiled once, whichever package of the workspace is
 //! built: each package asks for the same features of it. And the core of the program depends on no
-//! package that acts. And the library has what its features bring, and no more.
+//! package that acts. And the library has what its features bring, and no more, and so has what
+//! checks a protocol in a repository of its own.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
@@ -83,6 +84,19 @@ fn the_engine_has_the_same_features_in_every_build() {
         }
         assert!(compared >= at_least, "only {compared} packages have the {base}");
     }
+}
+
+/// What only some commands of the checker need, or only other packages of the workspace.
+#[test]
+fn a_protocol_of_its_own_depends_on_what_it_uses() {
+    let build = features(&["--package", "own-protocol"]);
+    let names = names(&build);
+    for left_out in
+        ["async-trait", "clap_complete", "clap_mangen", "stateright", "tiny_http", "toml"]
+    {
+        assert!(!names.contains(left_out), "it compiles {left_out}");
+    }
+    assert!(names.contains("bellwether-tool"), "{names:?}");
 }
 
 /// After a build of the workspace, nothing is left to compile for a comparison.

@@ -19,6 +19,11 @@ const BLOCKS: &[(&str, &str, How)] = &[
         "cargo build --release --workspace",
         Until("target/release/bellwether status --config impl/examples/cluster.toml --node 1"),
     ),
+    (
+        "docs/adding-a-protocol.md",
+        "cargo run --release -p own-protocol",
+        Not("tests/roll_call.rs checks what it finds"),
+    ),
     ("docs/adding-a-protocol.md", "cd conformance", Not("tests/roll_call.rs runs what it builds")),
     ("docs/architecture.md", "BELLWETHER_CASES=2000", Not(LONG)),
     ("docs/ci.md", "cat > bellwether.toml", Runs),

@@ -1,9 +1,12 @@
-//! The toy protocol of `docs/adding-a-protocol.md`: that it works, and that the page shows it.
+//! The toy protocol and the template of `docs/adding-a-protocol.md`: that they work, and that the
+//! page shows them.
 
 #![expect(unreachable_pub, reason = "the modules stand here as in the libraries")]
 
 #[path = "../examples/roll-call/src/mapping.rs"]
 mod mapping;
+#[path = "../../examples/own-protocol/src/spec.rs"]
+mod own;
 #[path = "../examples/roll-call/src/program.rs"]
 mod program;
 #[path = "../examples/roll-call/src/spec.rs"]
@@ -15,8 +18,10 @@ use bellwether_conformance::suite::find;
 use bellwether_docs_runner::{Block, blocks};
 use bellwether_model::check::{Limits, Options, Verdict, check};
 use bellwether_model::property;
+use bellwether_model::protocol::Protocol;
 use bellwether_model::world::{Network, Scenario, Start, Timing, World};
 use mapping::RollCallMapping;
+use own::OwnProtocol;
 use spec::RollCall;
 use std::env;
 use std::fs;
@@ -28,7 +33,7 @@ use crate::compared::walk;
 const COLD: Scenario = Scenario { start: Start::Cold, ..Scenario::calm(3) };
 
 /// The properties that the protocol breaks in this world.
-fn broken(rules: RollCall, scenario: Scenario) -> Vec<&'static str> {
+fn broken(rules: impl Protocol, scenario: Scenario) -> Vec<&'static str> {
     let world = World::new(rules, scenario).expect("possible");
     let properties = property::select(&world, &[]).expect("known");
     let report = check(&world, &properties, &Options::default(), &mut |_| {}).expect("decided");
@@ -45,6 +50,28 @@ fn it_elects_but_does_not_watch_and_must_answer() {
     let late = COLD.with_crashes(1, 1);
     let silent = broken(RollCall { answer: false }, late);
     assert!(silent.contains(&"agreement"), "a process that recovers hears no other: {silent:?}");
+}
+
+#[test]
+fn the_template_promises_what_it_keeps_and_must_keep_its_term() {
+    let durable = OwnProtocol { keeps_term: true };
+    for scenario in [COLD, Scenario::calm(3)] {
+        assert_eq!(broken(durable, scenario.with_crashes(1, 1)), [""; 0]);
+    }
+    let forgetful = broken(OwnProtocol { keeps_term: false }, COLD.with_crashes(1, 1));
+    assert!(forgetful.contains(&"terms-kept"), "{forgetful:?}");
+    let missed = broken(durable, COLD.with_crashes(2, 1));
+    assert!(missed.contains(&"at-most-one-leader"), "one that was down misses a claim: {missed:?}");
+
+    // Terms can grow for ever here, and the states have an end.
+    let (timing, capacity) = (Timing::Asynchronous, Some(2));
+    let world = World::new(durable, Scenario { timing, capacity, ..Scenario::calm(2) });
+    let world = world.expect("possible");
+    let kept = property::select(&world, &["terms-kept".to_owned()]).expect("known");
+    let limits = Limits { states: Some(50_000), ..Limits::NONE };
+    let options = Options { limits, ..Options::default() };
+    let report = check(&world, &kept, &options, &mut |_| {}).expect("decided");
+    assert_ne!(report.verdict(), Verdict::Unknown, "{:?}", report.counts);
 }
 
 #[test]
@@ -75,6 +102,7 @@ fn a_world_in_which_nothing_can_happen_is_no_success() {
 fn every_piece_of_code_on_the_page_stands_in_the_example() {
     let page = include_str!("../../docs/adding-a-protocol.md");
     let files = [
+        include_str!("../../examples/own-protocol/src/spec.rs"),
         include_str!("../examples/roll-call/src/spec.rs"),
         include_str!("../examples/roll-call/src/program.rs"),
         include_str!("../examples/roll-call/src/mapping.rs"),

@@ -2,7 +2,8 @@
 //!
 //! A [`Protocol`](protocol::Protocol) says what one process does: on recovery, on a message, on an
 //! expired timer. A [`World`](world::World) surrounds `n` such processes with a network, faults and
-//! timing, and stateright's searches and its Explorer work on it.
+//! timing, and stateright's searches and its Explorer work on it, unless the feature `stateright`
+//! is left out.
 //! [`check`] decides the [properties](property) of a world: safety by exhausting the reachable
 //! states, liveness on the state graph under weak or strong fairness.
 //!
@@ -28,6 +29,7 @@ pub mod property;
 pub mod protocol;
 pub mod round;
 pub mod temporal;
+pub mod terms;
 pub mod trace;
 pub mod words;
 pub mod world;

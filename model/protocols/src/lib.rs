@@ -17,7 +17,6 @@ pub mod quorum;
 pub mod raft_election;
 pub mod ring;
 pub mod stoller;
-mod terms;
 pub mod three_phase_commit;
 pub mod two_phase_commit;
 pub mod vrrp;

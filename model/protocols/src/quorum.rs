@@ -15,6 +15,7 @@ use bellwether_engine::protocol::{
     Belief, Effect, Elects, Id, Ids, Judge, Local, Options, Property, Protocol, Rule, TimerRow,
     Variant, View,
 };
+use bellwether_engine::terms::majority;
 use serde::{Deserialize, Serialize};
 
 mod candidate;
@@ -29,8 +30,7 @@ mod timing;
 mod variants;
 mod voter;
 
-pub use crate::terms::Term as Epoch;
-use crate::terms::majority;
+pub use bellwether_engine::terms::Term as Epoch;
 pub use lists::{List, Lists, Observing};
 pub use rules::{Absent, Canvass, Count, Defers, Deposed, Expiry, Grants, Handover, Heir, Late};
 pub use rules::{Preemption, Promises, Quorum, Rounds, Storage};

@@ -12,11 +12,11 @@
 //! What of a vote is refused is not sent: a refusal tells its receiver nothing but the term, and
 //! that only if it is higher. So there is one message for it, [`Message::HigherTerm`].
 
-use crate::terms::majority;
 use bellwether_engine::protocol::{
     Belief, Effect, Elects, Id, Ids, Judge, Local, Options, Property, Protocol, Rule, TimerRow,
     Variant, View,
 };
+use bellwether_engine::terms::majority;
 use serde::{Deserialize, Serialize};
 
 mod properties;
@@ -95,7 +95,8 @@ impl Message {
         }
     }
 
-    fn term_mut(&mut self) -> &mut Term {
+    /// Returns the place of the term of the sender.
+    pub fn term_mut(&mut self) -> &mut Term {
         match self {
             Message::PreVote(term)
             | Message::PreVoteGranted(term)

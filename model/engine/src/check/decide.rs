@@ -28,8 +28,8 @@ use std::time::Instant;
 ///
 /// # Errors
 /// If nothing is asked that the engine decides, if the world is too large for any but random walks,
-/// if the system gives no threads, or if stateright and the exact engine disagree on the number of
-/// states.
+/// if the system gives no threads, if stateright and the exact engine disagree on the number of
+/// states, or if stateright is asked for and was left out of the program.
 pub fn check(
     world: &World,
     properties: &[Property],
@@ -150,7 +150,7 @@ fn found(
         Engine::Simulation => simulation::search(world, properties, options, on_event)?,
         engine => {
             let liveness = properties.iter().any(|p| p.kind() == Kind::Liveness);
-            let mut found = reference::search(world, properties, options, on_event);
+            let mut found = reference::search(world, properties, options, on_event)?;
             if liveness && found.cut_short.is_none() {
                 let mut on_event = |event| on_event(again(event));
                 let ours = exact(world, properties, (options, None), &mut on_event)?;

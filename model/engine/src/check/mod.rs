@@ -3,7 +3,7 @@
 //! Safety is decided by exhausting the reachable states ([`exact`]), liveness on the graph of their
 //! transitions under [weak or strong fairness](liveness), and so is what executions cost at most,
 //! their [bounds]. Stateright's own searches serve as the reference: they must count the
-//! same states.
+//! same states. They are there with the feature `stateright`, which is on unless it is left out.
 
 pub mod bounds;
 pub mod liveness;
@@ -12,7 +12,9 @@ mod caveat;
 mod certificate;
 mod decide;
 mod distributed;
+#[cfg(feature = "stateright")]
 pub mod model;
+#[cfg_attr(not(feature = "stateright"), path = "no_reference.rs")]
 mod reference;
 mod report;
 mod several;

@@ -9,9 +9,9 @@
 use super::Verdict;
 use super::decide::Findings;
 use super::model::{Model, SLOTS, named};
-use super::{Counterexample, Counts, Decision, Engine, Event, Options, Phase, Progress, Reason};
-use crate::property::Property;
-use crate::property::{Kind, Temporal};
+use super::{CheckError, Counterexample, Counts, Decision, Engine, Event, Options};
+use super::{Phase, Progress, Reason};
+use crate::property::{Kind, Property, Temporal};
 use crate::world::{Action, Condition, World};
 use stateright::{Checker, HasDiscoveries, Model as _};
 use std::collections::HashMap;
@@ -21,13 +21,13 @@ use std::time::{Duration, Instant};
 /// How long the watcher sleeps between two looks at a search.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
 
-/// Lets stateright search `world` for violations of the safety properties.
+/// Lets stateright search `world` for violations of the safety properties. It always can.
 pub(super) fn search(
     world: &World,
     properties: &[Property],
     options: &Options,
     on_event: &mut (dyn FnMut(Event) + Send),
-) -> Findings {
+) -> Result<Findings, CheckError> {
     // A property that never fails, so that the search goes through every state.
     let exhaust = ("every state is searched", Temporal::Always(None));
     // Liveness is decided on the state graph, with its premises.
@@ -67,7 +67,7 @@ pub(super) fn search(
     });
     let decisions = decisions.collect();
     let counts = outcome.counts;
-    Findings {
+    Ok(Findings {
         counts,
         cut_short,
         unfinished: None,
@@ -77,7 +77,7 @@ pub(super) fn search(
         simulation: None,
         resumed_after: None,
         growth: Vec::new(),
-    }
+    })
 }
 
 /// What keeps a complete search from deciding, within the bounds.

@@ -2,7 +2,7 @@
 //!
 //! A [`World`] is `n` processes of one protocol in a [`Scenario`]: how often faults may strike
 //! ([`Faults`]), what the network does to order ([`Network`]), and when timers may expire
-//! ([`Timing`]). It is a [`stateright::Model`] (see [`crate::check`]): its actions are what may
+//! ([`Timing`]). It is a stateright model (see [`crate::check`]): its actions are what may
 //! happen next, anywhere, in every order.
 //!
 //! This module decides what *can* happen; whether it *should* is for [`crate::property`].

@@ -1,8 +1,8 @@
 //! What each part of the protocol protects, as data: every rule can be switched off.
 
 use super::{Epoch, Lists, Observing};
-use crate::terms::BEYOND;
 use bellwether_engine::protocol::{Id, Ids, Misfit, RuleDocs};
+use bellwether_engine::terms::BEYOND;
 use serde::{Deserialize, Serialize};
 
 /// The rules of an election by a quorum.

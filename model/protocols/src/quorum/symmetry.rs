@@ -1,11 +1,11 @@
-//! Epochs [without history](crate::terms), and rounds.
+//! Epochs [without history](bellwether_engine::terms), and rounds.
 //!
 //! Of rounds, only a leader asks anything: for how many of those that it waits for an
 //! acknowledgement counts. So a round is called by that number, in its state and in flight.
 
 use super::{Letter, Message, Process, Quorum, Role, Stable, Storage, known};
-use crate::terms::{BEYOND, Names};
 use bellwether_engine::protocol::{Envelope, Everything, Id, WithinBounds};
+use bellwether_engine::terms::{self, BEYOND};
 
 /// How many rounds a leader can have where they are concrete.
 const MOST_ROUNDS: u16 = 8;
@@ -29,25 +29,14 @@ pub(super) fn canonicalize(rules: &Quorum, all: Everything<'_, Quorum>) {
     if rules.epochs.is_some() {
         return;
     }
-    let kept = stable.iter().map(|stable| stable.epoch);
-    let written = processes.iter().filter_map(|process| Some(process.written?.epoch));
-    let sent = messages.iter_mut().map(|envelope| *envelope.message.message.epoch_mut());
     let forgets = |rules: &Quorum| rules.storage == Storage::ForgetsAll;
-    let forgotten = group.any(count, forgets).then_some(0);
-    let names = Names::of(kept.chain(written).chain(sent).chain(forgotten));
-    for stable in stable.iter_mut() {
-        stable.epoch = names.name(stable.epoch);
-    }
-    for written in processes.iter_mut().filter_map(|process| process.written.as_mut()) {
-        written.epoch = names.name(written.epoch);
-    }
-    for envelope in messages.iter_mut() {
-        let epoch = envelope.message.message.epoch_mut();
-        *epoch = names.name(*epoch);
-    }
-    if let Some(first) = stable.first_mut().filter(|_| !names.inside) {
-        first.epoch = BEYOND;
-    }
+    terms::canonicalize(group.any(count, forgets), |show| {
+        stable.iter_mut().for_each(|stable| show(&mut stable.epoch));
+        let written = processes.iter_mut().filter_map(|process| process.written.as_mut());
+        written.for_each(|written| show(&mut written.epoch));
+        let messages = messages.iter_mut().map(|envelope| &mut envelope.message.message);
+        messages.for_each(|message| show(message.epoch_mut()));
+    });
 }
 
 fn name_rounds(processes: &mut [Process], stable: &[Stable], messages: &mut [Envelope<Letter>]) {

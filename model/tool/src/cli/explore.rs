@@ -7,7 +7,8 @@ mod server;
 mod verdicts;
 mod worlds;
 
-use super::{Exit, HOLDS, LimitArgs, ProtocolArgs, Tool, WorldArgs, searchable_world, shown};
+use super::shown::{self, ADDRESS};
+use super::{Exit, HOLDS, LimitArgs, ProtocolArgs, Tool, WorldArgs, searchable_world};
 use crate::report::svg;
 use anyhow::{Context, anyhow};
 use bellwether_engine::check::model::{Model, named};
@@ -23,9 +24,6 @@ use std::sync::Arc;
 use tiny_http::Server;
 use verdicts::Verdicts;
 use worlds::{Served, Worlds};
-
-/// Where the Explorer listens if nothing else is said.
-pub(super) const ADDRESS: &str = "127.0.0.1:3000";
 
 /// The flags of `explore`.
 #[derive(Debug, Args)]
@@ -120,10 +118,4 @@ fn tell(verdicts: &Verdicts, address: SocketAddr) {
     let told = verdicts.links(&address.to_string());
     // The page works even if this cannot be printed.
     let _ = std::io::stdout().write_all(told.as_bytes());
-}
-
-/// The address at which an Explorer that listens at `address` shows the execution that takes
-/// these places.
-pub(super) fn link(places: &[usize], address: &str) -> String {
-    places.iter().fold(format!("http://{address}/#/steps/0"), |link, at| format!("{link}/{at}"))
 }

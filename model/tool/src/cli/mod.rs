@@ -1,17 +1,23 @@
-//! The command line: one file for each subcommand.
+//! The command line: one file for each subcommand. Some need a package that no other does, and are
+//! there only with a feature. Which those are is said in this file alone; besides,
+//! [`shown::browse`] shows no command that is not there.
 
 mod bounds;
 mod brief;
 mod called;
 mod check;
 mod complaint;
+#[cfg(feature = "shell")]
 mod completions;
 mod exit;
+#[cfg(feature = "explore")]
 mod explore;
 mod help;
 mod limit_args;
 mod list;
+#[cfg(feature = "shell")]
 mod man;
+#[cfg(feature = "shell")]
 mod pages;
 mod progress;
 mod protocol_args;
@@ -19,6 +25,7 @@ mod question;
 mod recoveries_arg;
 pub mod shown;
 mod signals;
+#[cfg(feature = "suite")]
 mod suite;
 pub mod table;
 pub mod text;
@@ -32,10 +39,12 @@ mod worlds;
 
 pub use called::called;
 pub use check::{Saved, print};
+#[cfg(feature = "shell")]
 pub use completions::{Names, answer, script};
 pub use exit::Exit;
 pub use help::{About, Tells, parse};
 pub use limit_args::{LimitArgs, seconds, states};
+#[cfg(feature = "shell")]
 pub use man::ManArgs;
 pub use progress::{Bar, ProgressArgs};
 pub use protocol_args::ProtocolArgs;
@@ -105,16 +114,20 @@ enum Command {
     /// Compute what executions cost at most: messages, time-outs, elections, leaderships
     Bounds(bounds::BoundsArgs),
     /// Run the checks of a file, and say which come out otherwise than it expects
+    #[cfg(feature = "suite")]
     Suite(suite::SuiteArgs),
     /// Browse a world's states, verdicts and counterexamples in a web page
+    #[cfg(feature = "explore")]
     Explore(explore::ExploreArgs),
     /// Show the protocols; of one, its variants, rules and properties
     List(list::ListArgs),
     /// Print or draw a saved trace again
     Trace(trace::TraceArgs),
     /// Print a completion script for a shell
+    #[cfg(feature = "shell")]
     Completions(completions::CompletionsArgs),
     /// Print the manual page, or write those of all commands
+    #[cfg(feature = "shell")]
     Man(ManArgs),
 }
 
@@ -187,7 +200,7 @@ impl Tool {
     /// Returns a command line that can do what every one can.
     #[must_use]
     pub const fn new(name: &'static str, registry: Registry) -> Tool {
-        let examples = &["list", "help check", "help explore"];
+        let examples = &["list", "help check", "help tune"];
         Tool { name, registry, examples, more: &[], cargo: "", sections: &[] }
     }
 
@@ -240,6 +253,7 @@ const WRITTEN_FOR: (&str, &str) = ("bellwether-model", "bully");
 /// ```
 #[must_use]
 pub fn main(tool: Tool) -> ExitCode {
+    #[cfg(feature = "shell")]
     if let Some(status) = completions::answer_of(tool) {
         return status;
     }
@@ -292,11 +306,15 @@ fn run(tool: Tool, matches: &ArgMatches) -> anyhow::Result<Exit> {
         Command::Check(args) => check::run(tool, &args),
         Command::Tune(args) => tune::run(tool, &args),
         Command::Bounds(args) => bounds::run(tool, &args),
+        #[cfg(feature = "suite")]
         Command::Suite(args) => suite::run(tool, &args),
+        #[cfg(feature = "explore")]
         Command::Explore(args) => explore::run(tool, &args),
         Command::List(args) => list::run(tool, &args),
         Command::Trace(args) => trace::run(tool, &args),
+        #[cfg(feature = "shell")]
         Command::Completions(args) => completions::run(tool, &args),
+        #[cfg(feature = "shell")]
         Command::Man(args) => args.run(command(tool)),
     }
 }

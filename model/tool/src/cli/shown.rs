@@ -1,7 +1,7 @@
 //! Counterexamples as text, drawn and saved: the same for every command that finds some.
 
 use super::table::{Cell, Table};
-use super::{ProtocolArgs, Tool, UsageError, WorldArgs, explore, text};
+use super::{ProtocolArgs, Tool, UsageError, WorldArgs, text};
 use crate::explore::Walk;
 use crate::report::{diagram, story};
 use anyhow::Context;
@@ -15,6 +15,9 @@ use bellwether_engine::world::{Action, World};
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+
+/// Where the Explorer listens if nothing else is said.
+pub(super) const ADDRESS: &str = "127.0.0.1:3000";
 
 /// Makes the folder of `--out`, and finds out before the search whether it can be written.
 pub fn prepare(out: Option<&Path>) -> anyhow::Result<()> {
@@ -137,7 +140,13 @@ pub fn saved(out: &mut impl Write, file: &Path) -> io::Result<()> {
     writeln!(out, "Saved: {file}\n       {picture}\n       {page}")
 }
 
-/// Writes how to browse the counterexample to a property.
+/// The address at which an Explorer that listens at `address` shows the execution that takes
+/// these places.
+pub(super) fn link(places: &[usize], address: &str) -> String {
+    places.iter().fold(format!("http://{address}/#/steps/0"), |link, at| format!("{link}/{at}"))
+}
+
+/// Writes how to browse the counterexample to a property, if the program can show that.
 pub fn browse(
     out: &mut impl Write,
     tool: Tool,
@@ -145,7 +154,10 @@ pub fn browse(
     world: &World,
     (property, found): (&'static str, &Counterexample),
 ) -> anyhow::Result<()> {
-    let link = explore::link(&world.positions(&found.actions()), explore::ADDRESS);
+    if cfg!(not(feature = "explore")) {
+        return Ok(());
+    }
+    let link = link(&world.positions(&found.actions()), ADDRESS);
     let mut flags = WorldArgs::typed(&world.scenario());
     if !asked(world, &[])?.iter().any(|one| one.name == property) {
         flags += &format!(" --property {}", quoted(property));

@@ -1,6 +1,6 @@
 //! `trace`: print or draw a saved trace again.
 
-use super::{Exit, HOLDS, Tool, UsageError, explore, shown, text};
+use super::{Exit, HOLDS, Tool, UsageError, shown, text};
 use crate::explore::itf;
 use crate::report::ascii;
 use crate::report::{diagram, sequence, shiviz, story, svg};
@@ -123,7 +123,7 @@ pub(super) fn run(tool: Tool, args: &TraceArgs) -> anyhow::Result<Exit> {
         Format::Diagram => diagram::draw(&trace, options) + &values,
         Format::Svg => svg::draw(&trace),
         Format::Html => walk().html(),
-        Format::Link => explore::link(&walk().places, explore::ADDRESS),
+        Format::Link => shown::link(&walk().places, shown::ADDRESS),
         Format::Mermaid => sequence::mermaid(&trace),
         Format::Plantuml => sequence::plantuml(&trace),
         Format::Shiviz => shiviz::log(&trace),

@@ -19,6 +19,16 @@ pub enum CheckError {
          bellwether-dataflow -- check', with the same flags but for --engine"
     )]
     NoDataflow,
+    /// The program has no engine of stateright: the feature `stateright` of this package was left
+    /// out.
+    #[error(
+        "this program was built without the engine {engine}; use --engine exact, or build it with \
+         the feature 'stateright' of bellwether-tool"
+    )]
+    NoStateright {
+        /// The engine that was asked for.
+        engine: Engine,
+    },
     /// Only liveness is asked: a [distributed](super::decide_distributed) search would search all
     /// states and decide nothing.
     #[error(

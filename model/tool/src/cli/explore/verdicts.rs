@@ -1,6 +1,6 @@
 //! The verdicts of the exact engine, which searches beside the page.
 
-use super::link;
+use crate::cli::shown::link;
 use crate::explore::PropertyResult;
 use bellwether_engine::check::{self, Decision, Event, Options, Phase, Progress, Report};
 use bellwether_engine::property::Kind;
