@@ -99,7 +99,7 @@ fn a_world_in_which_nothing_can_happen_is_no_success() {
 }
 
 #[test]
-fn every_piece_of_code_on_the_page_stands_in_the_example() {
+fn every_piece_of_code_on_the_page_stands_in_the_example_or_a_test() {
     let page = include_str!("../../docs/adding-a-protocol.md");
     let files = [
         include_str!("../../examples/own-protocol/src/spec.rs"),
@@ -107,6 +107,7 @@ fn every_piece_of_code_on_the_page_stands_in_the_example() {
         include_str!("../examples/roll-call/src/program.rs"),
         include_str!("../examples/roll-call/src/mapping.rs"),
         include_str!("../examples/roll-call/src/main.rs"),
+        include_str!("../../model/tests/choosing.rs"),
     ];
     let blocks = blocks(page, "rust");
     for Block { text, .. } in &blocks {

@@ -53,7 +53,10 @@ impl<M: Mapping> ExpectedRun<M> {
         let (after, effects) = alone(group, id, &before, |process| match happening {
             SpecEvent::Boot => rules.recover(process),
             SpecEvent::Receive { from, message } => rules.receive(process, from, message),
-            SpecEvent::Expire(timer) => rules.expire(process, timer),
+            SpecEvent::Expire(timer) => {
+                process.expires(timer);
+                rules.expire(process, timer);
+            }
             SpecEvent::Crash => {}
         });
         self.told.push(ExpectedReport::of(group, id, &before, happening, &after.process));

@@ -172,7 +172,8 @@ pub trait Mapping {
     }
 
     /// Returns what happens to a node when the specification's `timer` expires, where that stands
-    /// for something that no [input](Input) says: its disk answers, or its process stands still.
+    /// for something that no [input](Input) says: its disk answers, its process stands still, or it
+    /// [chooses](bellwether_engine::protocol::Local::choose) this outcome.
     /// The program has no such timer. Whether it may happen is the world's affair, and not
     /// compared; what follows is. `None` for all others.
     fn environment_event(&self, timer: SpecTimer<Self>) -> Option<EnvironmentEvent<Self::Program>> {

@@ -83,7 +83,7 @@ fn when_quiescent() -> Vec<Property> {
             by_default: true,
             premise: Some((QUIESCENT, World(crate::world::World::is_quiescent))),
             temporal: Temporal::Always(World(|world, state| {
-                !world.is_quiescent(state) || validity(state)
+                !world.is_quiescent(state) || validity(world, state)
             })),
         },
         Property {
@@ -109,9 +109,7 @@ fn liveness() -> Vec<Property> {
             meaning: "in the end every live process agrees on the highest live id, for good",
             by_default: true,
             premise: None,
-            temporal: Temporal::Liveness(Liveness::EventuallyAlways(World(|_, state| {
-                on_the_highest(state)
-            }))),
+            temporal: Temporal::Liveness(Liveness::EventuallyAlways(World(on_the_highest))),
         },
         Property {
             name: "settles",

@@ -150,7 +150,7 @@ fn calm(world: &World, metric: &str, begins: &Begins<'_>, crashed: usize) -> Res
     }
     walk.finish()?;
     if metric == ASTRAY {
-        walk.count = astray(&walk.state);
+        walk.count = astray(world, &walk.state);
     }
     Ok(Round { count: walk.count, actions: walk.actions })
 }
@@ -164,8 +164,8 @@ fn leaders(state: &State) -> u64 {
     state.ids().filter(|&id| state.belief(id) == Some(Belief::Leads)).count() as u64
 }
 
-fn astray(state: &State) -> u64 {
-    let highest = state.ids().rfind(|&id| state.up(id));
+fn astray(world: &World, state: &State) -> u64 {
+    let highest = world.highest_up(state);
     let follows = |id: &Id| match state.belief(*id) {
         Some(Belief::Leads) => Some(*id) == highest,
         Some(Belief::Follows(leader)) => Some(leader) == highest,
@@ -247,7 +247,13 @@ fn counted(
         None if metric == "messages" => sent(outcome, |_| true),
         Some(("messages", kind)) => sent(outcome, |known| known == kind),
         None if metric == "size" => size(outcome),
-        None if metric == "time-outs" => usize::from(matches!(action, Some(Action::Expire { .. }))),
+        None if metric == "time-outs" => {
+            let expires = |action: &Action| match action {
+                Action::Expire { timer, .. } => !timer.is_outcome(),
+                _ => false,
+            };
+            usize::from(action.is_some_and(expires))
+        }
         None if metric == "elections" => usize::from(outcome.actor.is_some_and(|id| {
             let (old, new) = (before.process(id), outcome.state.process(id));
             world.machine().begins_election(old, new, &outcome.effects)

@@ -107,6 +107,9 @@ pub struct Step {
     /// The timers that the process cancelled.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cancelled: Vec<String>,
+    /// The outcomes of which the process has to choose one from now on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub choices: Vec<String>,
     /// The states afterwards of the processes that changed, by id.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub changed: BTreeMap<u8, Lifeline>,
@@ -125,6 +128,11 @@ pub enum Event {
         /// Whether what the timer waited for could still have come.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         early: bool,
+    },
+    /// The process chose.
+    Choose {
+        /// The outcome that it chose.
+        outcome: serde_json::Value,
     },
     /// A message was lost.
     Lose(Flight),
@@ -246,7 +254,11 @@ impl Lifeline {
                 Some(Belief::Follows(leader)) => Some(leader),
                 Some(Belief::Undecided) | None => None,
             },
-            timers: state.armed(id).map(|timer| timer.plain().to_owned()).collect(),
+            timers: state
+                .armed(id)
+                .filter(|timer| !timer.is_outcome())
+                .map(|timer| timer.plain().to_owned())
+                .collect(),
         }
     }
 }

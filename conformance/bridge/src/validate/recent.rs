@@ -136,6 +136,7 @@ impl<M: Mapping, V: Vocabulary<M>> Recents<M, V> {
             sent: sent.collect(),
             armed: Vec::new(),
             cancelled: Vec::new(),
+            choices: Vec::new(),
             changed: BTreeMap::from([(step.id.number(), lifeline::<M>(&step.after))]),
         }
     }

@@ -283,6 +283,9 @@ fn ends(action: &Action) -> String {
         Action::Deliver(e) => format!("{} arrives", message(e.message)),
         Action::Lose(e) => format!("{} is lost", message(e.message)),
         Action::Duplicate(e) => format!("{} is doubled", message(e.message)),
+        Action::Expire { timer, .. } if timer.is_outcome() => {
+            format!("a process chooses {}", timer.plain())
+        }
         Action::Expire { timer, early: false, .. } => {
             format!("a {} timer expires", timer.plain())
         }

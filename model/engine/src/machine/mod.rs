@@ -204,6 +204,9 @@ pub trait Machine: Debug + Send + Sync {
     /// Returns which process is to be elected.
     fn elects(&self) -> Elects;
 
+    /// Returns the [rank](crate::protocol::Options::rank) of a process.
+    fn rank(&self, id: Id) -> u8;
+
     /// Returns those of `nodes` processes that elect that vote.
     fn voters(&self, nodes: usize) -> Ids;
 

@@ -164,6 +164,10 @@ impl<P: Protocol> Machine for Typed<P> {
         (P::OPTIONS.elects)(self.group.usual())
     }
 
+    fn rank(&self, id: Id) -> u8 {
+        (P::OPTIONS.rank)(self.group.usual(), id)
+    }
+
     fn voters(&self, nodes: usize) -> Ids {
         let votes = |&id: &Id| (P::OPTIONS.voters)(self.group.rules(id), nodes).contains(id);
         Ids::all(nodes).iter().filter(votes).collect()
@@ -209,7 +213,10 @@ impl<P: Protocol> Machine for Typed<P> {
             Event::Converged => rules.converged(&mut local),
             Event::Recover => rules.recover(&mut local),
             Event::Receive(from, message) => rules.receive(&mut local, from, *message.get::<P>()),
-            Event::Expire(timer) => rules.expire(&mut local, timer.get::<P>()),
+            Event::Expire(timer) => {
+                local.expires(timer.get::<P>());
+                rules.expire(&mut local, timer.get::<P>());
+            }
         }
         at.timers = local.timers();
         if process != *before {
@@ -226,7 +233,7 @@ impl<P: Protocol> Machine for Typed<P> {
 
     fn may_time_out(&self, observed: &Observation<'_>, id: Id, timer: Timer) -> bool {
         let view = View::of(observed).of_group(&self.group);
-        self.group.rules(id).may_time_out(&view, id, timer.get::<P>())
+        timer.is_outcome() || self.group.rules(id).may_time_out(&view, id, timer.get::<P>())
     }
 
     fn no_news(&self, observed: &Observation<'_>, id: Id, timer: Timer) -> bool {

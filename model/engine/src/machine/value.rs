@@ -288,6 +288,7 @@ struct TimerEntry {
     label: String,
     plain: String,
     json: serde_json::Value,
+    outcome: bool,
 }
 
 impl Timer {
@@ -323,6 +324,14 @@ impl Timer {
     #[must_use]
     pub fn plain(self) -> &'static str {
         &self.0.plain
+    }
+
+    /// Returns whether this is an outcome that a process may
+    /// [choose](crate::protocol::Local::choose), and no timer.
+    #[inline]
+    #[must_use]
+    pub fn is_outcome(self) -> bool {
+        self.0.outcome
     }
 }
 
@@ -380,6 +389,7 @@ impl Shape {
             label: label(&row.timer).to_lowercase(),
             plain: plain(&row.timer),
             json: serde_json::to_value(row.timer).unwrap_or_default(),
+            outcome: row.outcome,
         };
         only::<P, Shape>(|| Shape {
             timers: P::TIMERS.iter().enumerate().map(entry).collect(),

@@ -16,17 +16,16 @@ fn leads(state: &State, id: Id) -> bool {
     state.belief(id) == Some(Belief::Leads)
 }
 
-fn highest_up(state: &State) -> Option<Id> {
-    state.members().rev().find(|&id| state.up(id))
-}
-
 pub(super) fn at_most_one_leader(_: &World, state: &State) -> bool {
     state.members().filter(|&id| leads(state, id)).count() <= 1
 }
 
-pub(super) fn follower_bound(_: &World, state: &State) -> bool {
+pub(super) fn follower_bound(world: &World, state: &State) -> bool {
+    let below = |l, k| world.rank(l) < world.rank(k);
     state.members().all(|i| match state.belief(i) {
-        Some(Belief::Follows(l)) => state.members().all(|k| k == i || !leads(state, k) || l >= k),
+        Some(Belief::Follows(l)) => {
+            state.members().all(|k| k == i || !leads(state, k) || !below(l, k))
+        }
         _ => true,
     })
 }
@@ -36,9 +35,9 @@ pub(super) fn agreement(state: &State) -> bool {
     leaders.next().is_none_or(|first| leaders.all(|other| other == first))
 }
 
-pub(super) fn validity(state: &State) -> bool {
+pub(super) fn validity(world: &World, state: &State) -> bool {
     let mut leaders = state.members().filter_map(|id| leader(state, id));
-    leaders.all(|leader| !state.up(leader) || highest_up(state) == Some(leader))
+    leaders.all(|leader| !state.up(leader) || world.highest_up(state) == Some(leader))
 }
 
 pub(super) fn decided(state: &State) -> bool {
@@ -50,13 +49,13 @@ pub(super) fn decided(state: &State) -> bool {
 /// to elect.
 pub(crate) fn agreed(world: &World, state: &State) -> bool {
     match world.machine().elects() {
-        Elects::Highest => on_the_highest(state),
+        Elects::Highest => on_the_highest(world, state),
         Elects::Any => one_live_leader(state),
     }
 }
 
-pub(super) fn on_the_highest(state: &State) -> bool {
-    let highest = highest_up(state);
+pub(super) fn on_the_highest(world: &World, state: &State) -> bool {
+    let highest = world.highest_up(state);
     state.members().filter(|&id| state.up(id)).all(|id| leader(state, id) == highest)
 }
 
@@ -67,7 +66,7 @@ pub(super) fn succession(world: &World, state: &State) -> bool {
 
 /// A process leads, if any is up.
 pub(super) fn led(state: &State) -> bool {
-    state.members().any(|id| leads(state, id)) || highest_up(state).is_none()
+    state.members().any(|id| leads(state, id)) || !state.members().any(|id| state.up(id))
 }
 
 /// Every live process takes the same live one for the leader, not always the highest.

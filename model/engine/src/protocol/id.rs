@@ -15,7 +15,8 @@ pub const MAX_NODES: usize = 128;
 /// (see [`Options::most`](super::Options::most)).
 pub const MAX_SEARCHED: usize = 7;
 
-/// The id of a process, 1 to [`MAX_NODES`]. A larger id has the higher priority.
+/// The id of a process, 1 to [`MAX_NODES`]. A larger id has the higher priority, unless the
+/// protocol [ranks](super::Options::rank) processes in another order.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Id(NonZeroU8);

@@ -1,6 +1,6 @@
 //! What a process sees of itself while it handles one event, and the effects it causes.
 
-use super::{Id, Protocol};
+use super::{Id, Protocol, row};
 use crate::machine::Timer;
 use smallvec::SmallVec;
 
@@ -248,6 +248,37 @@ impl<'a, P: Protocol> Local<'a, P> {
     /// Cancels every timer that is armed.
     pub fn cancel_all(&mut self) {
         for timer in self.timers.iter::<P>() {
+            self.cancel(timer);
+        }
+    }
+
+    /// Has the process choose one of these outcomes by itself, at random or in any other way. A
+    /// search takes each of them; what follows from one, [`Protocol::expire`] says.
+    ///
+    /// The choice is a step of its own, which takes no time. Until then an outcome is armed like a
+    /// timer, and something else may happen to the process first. A process has one choice to make
+    /// at most: a new one replaces it, and with no outcome there is none.
+    ///
+    /// # Panics
+    /// If one of them has another row than `TimerRow::outcome`.
+    pub fn choose(&mut self, outcomes: impl IntoIterator<Item = P::Timer>) {
+        self.drop_choice();
+        for outcome in outcomes {
+            assert!(row::<P>(outcome).outcome, "what is chosen has the row of an outcome");
+            self.arm(outcome);
+        }
+    }
+
+    /// Does what comes before [`Protocol::expire`] is asked: if `timer` is an outcome that was
+    /// chosen, the others of this choice no longer can be.
+    pub fn expires(&mut self, timer: P::Timer) {
+        if row::<P>(timer).outcome {
+            self.drop_choice();
+        }
+    }
+
+    fn drop_choice(&mut self) {
+        for timer in self.timers.iter::<P>().filter(|&timer| row::<P>(timer).outcome) {
             self.cancel(timer);
         }
     }

@@ -101,7 +101,8 @@ pub trait Protocol:
     /// Handles a message of `from` that arrives.
     fn receive(&self, p: &mut Local<'_, Self>, from: Id, message: Self::Message);
 
-    /// Handles an armed timer that expires; it is no longer armed when this is called.
+    /// Handles an armed timer that expires, or an outcome that the process
+    /// [chose](Local::choose); it is no longer armed when this is called.
     fn expire(&self, p: &mut Local<'_, Self>, timer: Self::Timer);
 
     /// Returns whether what `timer` waits for can no longer come: with perfect timing, only then

@@ -1,12 +1,17 @@
 //! What only some protocols say.
 
-use super::{Belief, Effect, Envelope, Group, Ids, MAX_NODES, Misfit, Protocol};
+use super::{Belief, Effect, Envelope, Group, Id, Ids, MAX_NODES, Misfit, Protocol};
 use crate::world::Durations;
 
 /// The options of a protocol: what only some protocols say; [`Options::NONE`] says nothing.
 pub struct Options<P: Protocol> {
     /// The function that says which process the protocol is to elect.
     pub elects: fn(&P) -> Elects,
+    /// The function that ranks processes: the protocol prefers the one of the higher rank, and of
+    /// two with one rank the higher id. It is the order in which properties ask for the highest
+    /// process. It knows nothing but the usual rules and the id, so no
+    /// [symmetry](Options::canonicalize) changes it. If nothing else is said, the rank is the id.
+    pub rank: fn(&P, Id) -> u8,
     /// The function that says which of so many processes that elect vote, those that a majority is
     /// one of: all, if nothing else is said. Each process is asked by its own rules, and votes if
     /// it takes itself for a voter.
@@ -62,6 +67,7 @@ impl<P: Protocol> Options<P> {
     /// The options of a protocol that elects the highest id, and says nothing else.
     pub const NONE: Options<P> = Options {
         elects: |_| Elects::Highest,
+        rank: |_, id| id.number(),
         voters: |_, nodes| Ids::all(nodes),
         services: Services { count: 0, crash: |_| false },
         canonicalize: None,
@@ -95,7 +101,7 @@ pub struct Services<P> {
 /// The process that a protocol is to elect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Elects {
-    /// The protocol elects the live process with the highest id.
+    /// The protocol elects the highest live process, by its [rank](Options::rank).
     Highest,
     /// The protocol elects any live process.
     Any,

@@ -87,6 +87,8 @@ pub struct TimerRow<P: Protocol> {
     /// The test whether a periodic timer waits for another process all the same, while its process
     /// is in this state.
     pub waits: Option<fn(&P::Process) -> bool>,
+    /// Whether this is no timer but an outcome that a process may [choose](super::Local::choose).
+    pub outcome: bool,
 }
 
 impl<P: Protocol> TimerRow<P> {
@@ -102,7 +104,17 @@ impl<P: Protocol> TimerRow<P> {
             stagger: None,
             periodic: None,
             waits: None,
+            outcome: false,
         }
+    }
+
+    /// Returns the row of an outcome that a process may [choose](super::Local::choose). It takes no
+    /// time, and may always be chosen: [`Protocol::may_time_out`] is not asked.
+    #[must_use]
+    pub const fn outcome(timer: P::Timer) -> Self {
+        let mut row = Self::untimed(timer);
+        row.outcome = true;
+        row
     }
 
     /// Returns the row of a timer that is armed for exactly this long.

@@ -182,14 +182,12 @@ impl<'a> Recorder<'a> {
             incarnation: node.map(|id| self.incarnations.get(&id).copied().unwrap_or(0)),
             event,
             sent,
-            armed: timers(&effects, |e| match e {
-                Effect::Arm(timer) | Effect::ArmSince { timer, .. } => Some(*timer),
-                _ => None,
-            }),
-            cancelled: timers(&effects, |e| match e {
+            armed: timers(&effects, false, armed),
+            cancelled: timers(&effects, false, |e| match e {
                 Effect::Cancel(timer) | Effect::ArmSince { since: timer, .. } => Some(*timer),
                 _ => None,
             }),
+            choices: timers(&effects, true, armed),
             changed,
         }
     }
@@ -203,6 +201,9 @@ impl<'a> Recorder<'a> {
                 self.ids.insert(0, (*e, copy.id));
                 self.ids.insert(0, (*e, copy.id));
                 Event::Duplicate(copy)
+            }
+            Action::Expire { timer, .. } if timer.is_outcome() => {
+                Event::Choose { outcome: value(timer) }
             }
             Action::Expire { timer, early, .. } => {
                 Event::Expire { timer: value(timer), early: *early }
@@ -257,8 +258,21 @@ fn flight(envelope: &Envelope, id: u32) -> Flight {
     Flight { id, from: envelope.from, to: envelope.to, message: value(&envelope.message) }
 }
 
-fn timers(effects: &[Effect], wanted: impl Fn(&Effect) -> Option<Timer>) -> Vec<String> {
-    effects.iter().filter_map(wanted).map(|timer| timer.plain().to_owned()).collect()
+fn armed(effect: &Effect) -> Option<Timer> {
+    match effect {
+        Effect::Arm(timer) | Effect::ArmSince { timer, .. } => Some(*timer),
+        Effect::Persist(_) | Effect::Send { .. } | Effect::Cancel(_) => None,
+    }
+}
+
+/// What these effects do to timers, or to outcomes, by their names.
+fn timers(
+    effects: &[Effect],
+    outcomes: bool,
+    wanted: impl Fn(&Effect) -> Option<Timer>,
+) -> Vec<String> {
+    let wanted = effects.iter().filter_map(wanted).filter(|timer| timer.is_outcome() == outcomes);
+    wanted.map(|timer| timer.plain().to_owned()).collect()
 }
 
 fn lifelines(state: &State) -> BTreeMap<u8, Lifeline> {
@@ -294,6 +308,11 @@ fn action_of(machine: &dyn Machine, step: &Step) -> Result<Action, TraceError> {
             timer: parsed(machine.timer(timer), step.seq)?,
             early: *early,
         },
+        Event::Choose { outcome } => Action::Expire {
+            id: node()?,
+            timer: parsed(machine.timer(outcome), step.seq)?,
+            early: false,
+        },
         Event::Crash => Action::Crash(node()?),
         Event::Recover => Action::Recover(node()?),
         Event::Pause => Action::Pause(node()?),
@@ -323,6 +342,12 @@ pub fn describe(world: &World, state: &State, action: &Action) -> String {
         lines.push(match effect {
             Effect::Persist(value) => format!("  {actor} writes {value:?}"),
             Effect::Send { to, message } => format!("  {actor} sends {} to {to}", message.label()),
+            Effect::Arm(timer) if timer.is_outcome() => {
+                format!("  {actor} may choose {}", timer.plain())
+            }
+            Effect::Cancel(timer) if timer.is_outcome() => {
+                format!("  {actor} no longer may choose {}", timer.plain())
+            }
             Effect::Arm(timer) => format!("  {actor} arms its {} timer", timer.plain()),
             Effect::ArmSince { timer, since } => {
                 let (timer, since) = (timer.plain(), since.plain());

@@ -48,6 +48,7 @@ const KEYS: &[(&str, Fails)] = &[
     ("sent", fails::<Vec<Sent>>),
     ("armed", fails::<Vec<String>>),
     ("cancelled", fails::<Vec<String>>),
+    ("choices", fails::<Vec<String>>),
     ("changed", fails::<BTreeMap<u8, Lifeline>>),
     // Of an event, or of a message.
     ("id", fails::<u32>),
@@ -67,7 +68,7 @@ const KEYS: &[(&str, Fails)] = &[
 ];
 
 /// What only the protocol knows the form of.
-const OPAQUE: [&str; 3] = ["message", "rules", "timer"];
+const OPAQUE: [&str; 4] = ["message", "outcome", "rules", "timer"];
 
 fn fails<T: for<'de> Deserialize<'de>>(value: &Value) -> Option<Error> {
     T::deserialize(value).err()
@@ -210,7 +211,7 @@ mod tests {
         says(
             r#"{"seq":1,"event":{"kind":"crush"}}"#,
             "\"event\": it cannot be 'crush'; did you mean 'crash'? there are: deliver, expire, \
-             lose, duplicate, crash, recover, pause, resume, cut, heal, jump, tick",
+             choose, lose, duplicate, crash, recover, pause, resume, cut, heal, jump, tick",
         );
         says(
             r#"{"seq":1,"event":{"kind":"cut","link":[1,true]}}"#,
@@ -223,7 +224,7 @@ mod tests {
         says(
             r#"{"seq":1,"evnt":{"kind":"tick"}}"#,
             "there is no \"evnt\" here; did you mean 'event'? there are: seq, node, incarnation, \
-             event, sent, armed, cancelled, changed",
+             event, sent, armed, cancelled, choices, changed",
         );
         says(
             r#"{"seq":1,"event":{"kind":"cut","link":[1]}}"#,

@@ -11,7 +11,8 @@ use std::fmt;
 pub enum Action {
     /// A message arrives.
     Deliver(Envelope),
-    /// A process's timer expires; `early` if what it waits for could still come.
+    /// A process's timer expires, or the process chooses an outcome; `early` if what it waits for
+    /// could still come.
     Expire {
         /// The process whose timer expires.
         id: Id,
@@ -84,6 +85,9 @@ impl fmt::Display for Action {
         match self {
             Action::Deliver(e) => {
                 write!(f, "{} gets {} from {}", e.to, e.message.label(), e.from)
+            }
+            Action::Expire { id, timer, .. } if timer.is_outcome() => {
+                write!(f, "{id} chooses {}", timer.label())
             }
             Action::Expire { id, timer, early: false } => {
                 write!(f, "{id}'s {} timer expires", timer.label())

@@ -41,7 +41,7 @@ use super::network::Left;
 use super::places::Places;
 use super::timed::{Delay, MAX_TICKS, Timed};
 use super::{Action, Scenario, State, Timing, World, WorldError};
-use crate::machine::{Machine, Observation, Timer};
+use crate::machine::{Machine, Observation, Timer, TimerRules};
 use crate::protocol::{Duration, Id, Ids, MAX_TIMERS, RunOut, Timers, Wait};
 
 /// What a timed world keeps besides.
@@ -99,7 +99,8 @@ impl Clock {
         let protocol = machine.protocol().name();
         check_messages(timed)?;
         timed.slow.check(timed.delay, processes)?;
-        if machine.timers().iter().any(|rules| rules.duration.is_none()) {
+        let timeless = |rules: &TimerRules| rules.duration.is_none() && !rules.timer.is_outcome();
+        if machine.timers().iter().any(timeless) {
             return Err(WorldError::Timeless { protocol });
         }
         all_are_given(machine, timed, nodes)?;
@@ -107,6 +108,8 @@ impl Clock {
         for id in Id::all(processes) {
             let of_one: &mut [Option<Measure>; MAX_TIMERS] = &mut measures[id.index()];
             for (place, rules) in of_one.iter_mut().zip(machine.timers_of(id)) {
+                // A choice is made before the clock goes on.
+                *place = rules.timer.is_outcome().then_some(Measure::Detector(0));
                 let Some(wait) = rules.wait else { continue };
                 let times = |by| (by, machine.stagger(rules.timer, id, nodes));
                 let more = rules.stagger.map(times).filter(|&(_, times)| times > 0);

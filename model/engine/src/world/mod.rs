@@ -66,6 +66,9 @@ pub struct World {
     clock: Option<Clock>,
     /// For each process, those that never hear it.
     unreachable: Places<Ids>,
+    /// The processes that elect, those that the protocol [prefers](crate::protocol::Options::rank)
+    /// last.
+    ranking: Arc<[Id]>,
     /// The processes that lead at the beginning.
     leads_initially: Ids,
     /// The messages that are taken out of every state, if any are.
@@ -125,9 +128,11 @@ impl World {
         let timed = scenario.timing.timed();
         let clock = timed.map(|timed| Clock::of(&*machine, timed, nodes)).transpose()?;
         clock::check_jumps(clock.as_ref(), &scenario)?;
-        let leads_initially = Ids::NONE;
+        let mut ranking: Vec<Id> = Id::all(nodes).collect();
+        ranking.sort_by_key(|&id| machine.rank(id));
+        let (ranking, leads_initially) = (ranking.into(), Ids::NONE);
         let mut world =
-            World { machine, scenario, clock, unreachable, leads_initially, dead: None };
+            World { machine, scenario, clock, unreachable, ranking, leads_initially, dead: None };
         let initial = world.initial();
         let leads = |id: &Id| initial.belief(*id) == Some(Belief::Leads);
         world.leads_initially = initial.members().filter(leads).collect();
@@ -303,6 +308,16 @@ impl World {
             position.expect("the action can happen where it stands")
         };
         actions.iter().map(position).collect()
+    }
+
+    /// The rank of a process, and its id: the higher these are, the more the protocol prefers it.
+    pub(crate) fn rank(&self, id: Id) -> (u8, Id) {
+        (self.machine.rank(id), id)
+    }
+
+    /// The process that the protocol prefers of those that elect and are up.
+    pub(crate) fn highest_up(&self, state: &State) -> Option<Id> {
+        self.ranking.iter().rev().copied().find(|&id| state.up(id))
     }
 
     /// Whether `id` leads at the beginning.

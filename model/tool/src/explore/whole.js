@@ -216,7 +216,7 @@ const wholeWorld = (() => {
     function stepOf(step, row) {
       text(10, y(row) + 4, String(row + 1), INK.faint, "step");
       const bad = ["crash", "cut"].includes(step.kind);
-      const ink = bad ? INK.bad : step.kind === "expire" ? INK.timer : INK.plain;
+      const ink = bad ? INK.bad : ["expire", "choose"].includes(step.kind) ? INK.timer : INK.plain;
       if (step.link) {
         const [from, to] = step.link.map(x);
         line([from, y(row)], [to, y(row)], ink, " stroke-dasharray=\"2 3\"");

@@ -228,6 +228,7 @@ fn drawn(world: &World, state: &State, action: &Action, after: &State) -> Drawn 
             let early = if *early { " too early" } else { "" };
             ("expire", format!("{} expires{early}", plain_value(timer)))
         }
+        Event::Choose { outcome } => ("choose", format!("chooses {}", plain_value(outcome))),
         Event::Crash => ("crash", "crashes".to_owned()),
         Event::Recover => ("recover", "recovers".to_owned()),
         Event::Pause => ("pause", "is paused".to_owned()),

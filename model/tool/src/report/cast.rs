@@ -44,6 +44,7 @@ fn concerned(step: &Step, acts: &mut BTreeSet<u8>) {
         }
         Event::Cut { link, .. } | Event::Heal { link, .. } => acts.extend(link.map(Id::number)),
         Event::Expire { .. }
+        | Event::Choose { .. }
         | Event::Crash
         | Event::Recover
         | Event::Pause

@@ -297,6 +297,7 @@ impl<'a> Drawing<'a> {
             Event::Expire { early, .. } => {
                 mark("◷", if *early { Paint::Bad } else { Paint::Timer })
             }
+            Event::Choose { .. } => mark("?", Paint::Timer),
             Event::Cut { link: [a, b], one_way } => {
                 let text = directed(*one_way, a < b, [" ╳ link cut ╳ ", " ╳ cut ► ", " ◄ cut ╳ "]);
                 self.link(line, [*a, *b], text, "┄", Paint::Bad)

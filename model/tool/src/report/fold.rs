@@ -121,6 +121,7 @@ fn shape(step: &Step) -> u64 {
     match &step.event {
         Event::Deliver(f) | Event::Lose(f) | Event::Duplicate(f) => flight(f, &mut hasher),
         Event::Expire { timer, early } => (timer.to_string(), early).hash(&mut hasher),
+        Event::Choose { outcome } => outcome.to_string().hash(&mut hasher),
         Event::Cut { link, one_way } | Event::Heal { link, one_way } => {
             (link, one_way).hash(&mut hasher);
         }

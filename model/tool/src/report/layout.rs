@@ -255,6 +255,7 @@ impl<'a> Reader<'a> {
                 None
             }
             Event::Expire { .. }
+            | Event::Choose { .. }
             | Event::Crash
             | Event::Recover
             | Event::Pause

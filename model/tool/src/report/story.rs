@@ -179,6 +179,9 @@ pub(super) fn event(row: &Row<'_>, arrow: Option<&Arrow<'_>>) -> String {
             };
             format!("{who}'s {} timer expires{early}.", words::clean(&timer))
         }
+        (Event::Choose { outcome }, _) => {
+            format!("{who} chooses {}.", words::clean(&plain_value(outcome)))
+        }
         (Event::Crash, _) => {
             let led = row.changes.iter().any(|c| c.before.is_some_and(|b| words::leads(c.id, b)));
             if led { format!("{who}, the leader, crashes.") } else { format!("{who} crashes.") }
@@ -258,6 +261,10 @@ fn deeds(layout: &Layout<'_>, row: &Row<'_>) -> Vec<String> {
     let mut armed = own.into_iter().flat_map(Change::armed).peekable();
     if armed.peek().is_some() {
         deeds.push(format!("arms {}", timers(armed)));
+    }
+    let choices: Vec<_> = row.step.choices.iter().map(|one| words::clean(one)).collect();
+    if !choices.is_empty() {
+        deeds.push(format!("has to choose {}", choices.join(" or ")));
     }
     deeds
 }

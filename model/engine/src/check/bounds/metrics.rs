@@ -83,7 +83,9 @@ fn messages(happening: &CountedStep<'_>, count: &mut dyn FnMut(CountedKind)) {
 }
 
 fn time_outs(happening: &CountedStep<'_>, count: &mut dyn FnMut(CountedKind)) {
-    if let Some(Action::Expire { timer, .. }) = happening.action {
+    if let Some(Action::Expire { timer, .. }) = happening.action
+        && !timer.is_outcome()
+    {
         count(CountedKind::Timer(*timer));
     }
 }

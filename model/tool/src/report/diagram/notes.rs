@@ -43,6 +43,10 @@ fn happened(layout: &Layout<'_>, row: &Row<'_>, notes: &mut Vec<Note>) {
                 note(own, "too early: a false suspicion", Paint::Bad);
             }
         }
+        Event::Choose { outcome } => {
+            let outcome = plain_value(outcome);
+            note(own, &format!("chooses {}", words::clean(&outcome)), Paint::Timer);
+        }
         Event::Deliver(_) | Event::Lose(_) | Event::Duplicate(_) => {
             if let Some(arrow) = row.arrow.map(|at| &layout.arrows[at]) {
                 about(layout.column(arrow.to()), arrow, &mut note);

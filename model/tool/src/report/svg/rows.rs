@@ -129,6 +129,10 @@ fn happened(row: &Row<'_>) -> Vec<Note> {
             }
             notes
         }
+        Event::Choose { outcome } => {
+            let outcome = plain_value(outcome);
+            vec![Note::Words(format!("chooses {}", words::clean(&outcome)), Ink::Timer)]
+        }
         Event::Deliver(_)
         | Event::Lose(_)
         | Event::Duplicate(_)
@@ -224,6 +228,7 @@ fn mark(layout: &Layout<'_>, geometry: &Geometry, pen: &mut Pen, at: usize) {
         Event::Recover | Event::Resume => pen.dot((x, slot.tip), Ink::Plain, true),
         Event::Pause => pen.dot((x, slot.tip), Ink::Bad, false),
         Event::Jump { .. } => pen.clock((x, slot.tip), Ink::Bad, true),
+        Event::Choose { .. } => pen.dot((x, slot.tip), Ink::Timer, false),
         Event::Expire { early, .. } => {
             pen.clock((x, slot.tip), if *early { Ink::Bad } else { Ink::Timer }, true);
         }
