@@ -40,6 +40,7 @@ mod prove;
 mod queue;
 mod quorum;
 mod raft_election;
+mod real_design;
 mod recommended;
 mod report;
 mod rings;
