@@ -4,6 +4,7 @@ use super::SurveyArgs;
 use crate::claims::{Finding, Runner};
 use crate::cli::claims::command::{self, NAME};
 use crate::cli::{Exit, HOLDS, Tool, UNKNOWN, text};
+use crate::history::Place;
 use crate::survey::SurveyOptions;
 use crate::survey::like::{Answer, Product};
 use anstyle::Style;
@@ -35,39 +36,39 @@ fn print(
     if args.json {
         return text::print_json(&object(product, answers), args.ascii);
     }
-    let mut out = text::stdout(args.ascii);
-    write!(out, "{}", text::wrap(&page(product, answers, &tool.called()), text::width()))?;
+    let page = page(product, answers, &tool.called(), text::width());
+    text::stdout(args.ascii).write_all(page.as_bytes())?;
     Ok(())
 }
 
-/// The whole page. Its commands are those of the program that is `called` so.
-fn page(product: &Product, answers: &[Answer<'_>], called: &str) -> String {
+/// The whole page. Its commands are those of the program that is `called` so, and are not broken.
+fn page(product: &Product, answers: &[Answer<'_>], called: &str, width: Option<usize>) -> String {
     let Product { name, title, model, sources, words, lacks, .. } = product;
     let head = |words: &str| format!("\n{BOLD}{words}{BOLD:#}\n");
-    let mut page = format!("{BOLD}{name}{BOLD:#}: {title}\n\n{model}\n");
+    let wrap = |text: String| text::wrap(&text, width);
+    let mut page = wrap(format!("{BOLD}{name}{BOLD:#}: {title}\n\n{model}\n"));
     page += &head(&format!("What {name} says, and what is said here"));
     for (theirs, ours) in words {
-        let _ = writeln!(page, "  {theirs}: {ours}");
+        page += &wrap(format!("  {theirs}: {ours}\n"));
     }
     page += &head("What happens when ...");
     for (at, answer) in (1..).zip(answers) {
         let (when, sentence) = (&answer.question.when, answer.sentence());
-        let command = command_of(answer).replacen(NAME, called, 1);
-        let _ = writeln!(page, "{at:2}. {when}?\n    {sentence}\n    {command}");
+        page += &wrap(format!("{at:2}. {when}?\n    {sentence}\n"));
+        let _ = writeln!(page, "    {}", command_of(answer).replacen(NAME, called, 1));
     }
     page += &head("What is not here");
-    let _ = writeln!(page, "{lacks}");
+    page += &wrap(format!("{lacks}\n"));
     page += &head("Sources");
-    for source in sources {
-        let _ = writeln!(page, "  {}: {}", source.what, source.url);
+    for Place { what, url } in sources {
+        page += &wrap(format!("  {what}: {url}\n"));
     }
     page
 }
 
 fn object(product: &Product, answers: &[Answer<'_>]) -> Value {
     let Product { name, title, model, sources, words, lacks, .. } = product;
-    let source = |(what, url): (&str, &str)| json!({ "what": what, "url": url });
-    let sources = sources.iter().map(|one| source((&one.what, &one.url)));
+    let source = |Place { what, url }: &Place| json!({ "what": what, "url": url });
     let word = |(theirs, ours): &(String, String)| json!({ "theirs": theirs, "ours": ours });
     let question = |answer: &Answer<'_>| {
         json!({
@@ -78,7 +79,7 @@ fn object(product: &Product, answers: &[Answer<'_>]) -> Value {
     };
     json!({
         "product": name, "title": title, "model": model, "lacks": lacks,
-        "sources": sources.collect::<Vec<_>>(),
+        "sources": sources.iter().map(source).collect::<Vec<_>>(),
         "words": words.iter().map(word).collect::<Vec<_>>(),
         "questions": answers.iter().map(question).collect::<Vec<_>>(),
     })
