@@ -133,7 +133,7 @@ impl Product {
     /// Returns the product with this name.
     ///
     /// # Errors
-    /// If there is none, or its file names a protocol, a rule, a property or a world that cannot be.
+    /// If there is none, or its file names a protocol, rule, property or world that cannot be.
     pub fn load(name: &str) -> Result<Product, LikeError> {
         let Some((name, text)) = FILES.into_iter().find(|(known, _)| *known == name) else {
             let known = instead_of(name, &names());
