@@ -6,6 +6,7 @@
 //! names their bounds.
 
 mod cell;
+pub mod like;
 pub mod matrix;
 mod worlds;
 

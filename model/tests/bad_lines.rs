@@ -108,6 +108,7 @@ const LINES: &[&str] = &[
     "survey --show bully",
     "survey --show bully nowhere",
     "survey --show nothing crash-stop",
+    "survey --like ectd",
     "claims 999",
     "claims C1",
     "completions tcsh",

@@ -48,4 +48,5 @@ fn a_shell_completes_what_only_the_program_knows() {
     is(&["tune", "bully", "--property", "at-m"], some(&["at-most-one-leader"]));
     is(&["check", "no-such", "--variant", ""], Vec::new());
     is(&["surv"], some(&["survey"]));
+    is(&["survey", "--like", "k"], some(&["keepalived", "kubernetes"]));
 }

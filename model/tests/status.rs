@@ -73,6 +73,8 @@ const LINES: &[(&str, i32)] = &[
     ("prove lease --solver ./none", 2),
     ("survey bully --max-states 300", 0),
     ("survey buly", 2),
+    ("survey --like keepalived", 0),
+    ("survey --like keepalived --max-states 1", 3),
     ("survey --show bully crash-recovery", 1),
     ("survey --show bully crash-recovery --max-states 10", 3),
     ("list", 0),

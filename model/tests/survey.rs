@@ -1,15 +1,19 @@
 //! The survey: what it says of a protocol is what `check` says, and `docs/survey.md` shows what it
 //! prints, and the README some of that.
 
-use bellwether_docs_runner::is_shown;
+use super::cli::run;
+use assert_cmd::Command;
+use bellwether_docs_runner::{is_shown, words};
 use bellwether_model::check::{Decision, Limits, Options, Reason, Verdict, check};
 use bellwether_model::property::{AGREED_WITHIN, Kind, PERIODS_ACCURATE, TIMEOUTS_ACCURATE};
 use bellwether_model::protocol::REGISTRY;
+use bellwether_model::survey::like::{Product, names};
 use bellwether_model::survey::{
     Cell, Finding, Most, Row, Standing, SurveyOptions, climb, matrix, questions, surroundings,
     survey,
 };
 use bellwether_model::world::World;
+use serde_json::Value;
 
 const STATES: Limits = Limits { states: Some(250_000), ..Limits::NONE };
 
@@ -225,4 +229,38 @@ fn the_documents_show_the_matrix_and_its_picture() {
     let (_, deep) = page.as_deref().expect("text").split_once("<!-- deep survey -->").expect("it");
     assert_eq!(deep.lines().filter(|line| line.starts_with("| `")).count(), rows.len());
     assert!(!deep.contains("unknown"), "each cell of the deep survey is decided as well");
+}
+
+/// `check` takes the command of each question, of which a build without `slow` tries every third.
+#[test]
+fn each_question_of_a_product_is_one_that_check_decides() {
+    let several = if cfg!(feature = "slow") { 1 } else { 3 };
+    for name in names() {
+        let product = Product::load(name).expect("its protocols, rules and properties are there");
+        assert!((6..=10).contains(&product.questions.len()), "{name}");
+        assert!(product.sources.iter().all(|place| place.url.starts_with("https://")), "{name}");
+        let ran = run(&format!("survey --like {name} --max-states 1 --json"));
+        assert_eq!((ran.status, ran.stderr.as_str()), (3, ""), "{name}: nothing is decided");
+        let found: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+        let questions = found["questions"].as_array().expect("questions");
+        assert_eq!(questions.len(), product.questions.len(), "{name}");
+        for question in questions.iter().step_by(several) {
+            let command = question["command"].as_str().expect("a command");
+            let line = words(command)[1..].join(" ");
+            let again = run(&format!("{line} --max-states 1"));
+            assert!([1, 3].contains(&again.status), "{command}: {}", again.stderr);
+        }
+    }
+}
+
+/// `UPDATE_DOCS=1 cargo test the_page_shows_the_answers` writes them anew.
+#[test]
+fn the_page_shows_the_answers_to_the_questions_of_a_product() {
+    let mut command = Command::cargo_bin("bellwether-model").expect("it is built");
+    command.args(["survey", "--like", "keepalived"]).env("CARGO", "cargo").env("COLUMNS", "100");
+    let output = command.env_remove("CLICOLOR_FORCE").output().expect("it runs");
+    assert_eq!(output.status.code(), Some(0), "all is decided");
+    let answers = String::from_utf8(output.stdout).expect("UTF-8");
+    let marks = Some(("<!-- like keepalived -->\n```text\n", "```\n<!-- end of like -->"));
+    is_shown("docs/survey.md", marks, |_| answers);
 }

@@ -1,5 +1,7 @@
 //! `survey`: every protocol in the worlds that matter, as one matrix of verdicts.
 
+mod like;
+
 use super::table::{Cell as Place, Table};
 use super::{
     Exit, HOLDS, LimitArgs, ProgressArgs, ProtocolArgs, Tool, UNKNOWN, WorldArgs,
@@ -9,12 +11,14 @@ use crate::check::{Limits, Reason, Verdict};
 use crate::protocol::REGISTRY;
 use crate::survey::matrix::Name;
 use crate::survey::{
-    Most, Row, Standing, Surrounding, SurveyOptions, climb, matrix, surroundings, survey,
+    Most, Row, Standing, Surrounding, SurveyOptions, climb, like::names, matrix, surroundings,
+    survey,
 };
 use crate::words::instead_of;
 use anstyle::AnsiColor;
 use anyhow::{Context, anyhow};
 use clap::Args;
+use clap::builder::PossibleValuesParser;
 use serde_json::json;
 use std::io::Write;
 use std::path::PathBuf;
@@ -36,6 +40,11 @@ pub(super) struct SurveyArgs {
     #[arg(long, num_args = 2, value_names = ["PROTOCOL", "WORLD"],
           conflicts_with_all = ["protocols", "json", "markdown", "svg"])]
     show: Option<Vec<String>>,
+
+    /// Say what happens when something fails, in the words of this product
+    #[arg(long, value_name = "PRODUCT", value_parser = PossibleValuesParser::new(names()),
+          conflicts_with_all = ["protocols", "nodes", "show", "deep", "markdown", "svg"])]
+    like: Option<String>,
 
     /// Search up to five million states of each world, and let up to three time-outs be early where
     /// one in which all may be is too large; takes about half an hour
@@ -78,6 +87,7 @@ Examples:
   bellwether-model survey
   bellwether-model survey bully --nodes 4
   bellwether-model survey --show bully crash-recovery
+  bellwether-model survey --like etcd
   bellwether-model survey --svg survey.svg --json
   bellwether-model survey --deep --markdown
 
@@ -85,7 +95,7 @@ Without a limit, the search of a world stops after a quarter of a million states
 after five million. What is not decided by then is asked in narrower worlds: where time-outs expire
 at any moment, in one with one that is early, and then where links hold two messages, and one. The
 cell names these bounds. Exit status: 3 if the survey was interrupted, otherwise 0; with --show
-that of 'check'.";
+that of 'check', and with --like 3 if a question is not decided, otherwise 0.";
 
 const LEGEND: &str = "\
 A cell counts the properties that are asked there: those that fail, that are unknown, that are \
@@ -103,6 +113,9 @@ const DEEP: u64 = 5_000_000;
 const EARLY: [u8; 2] = [1, 3];
 
 pub(super) fn run(tool: Tool, args: &SurveyArgs) -> anyhow::Result<Exit> {
+    if let Some(product) = &args.like {
+        return like::run(tool, args, product);
+    }
     if let Some([protocol, world]) = args.show.as_deref() {
         return show(tool, args, protocol, world);
     }
