@@ -5,7 +5,7 @@
 
 use crate::program::{Limits, Program, Refusal};
 use bellwether_core::protocol::{Input, Members, NodeId, Output, Request, Role, Time};
-use bellwether_engine::protocol::{Id, MAX_SEARCHED, Protocol as Specification, Timers};
+use bellwether_engine::protocol::{Id, MAX_NODES, Protocol as Specification, Timers};
 use std::hash::Hash;
 use std::time::Duration;
 
@@ -370,12 +370,11 @@ pub fn node_id(id: Id) -> NodeId {
     }
 }
 
-/// Returns the process with this id of the program; `None` if no world has it that programs are
-/// compared with.
+/// Returns the process with this id of the program; `None` if no world has it.
 #[must_use]
 pub fn process_id(node: NodeId) -> Option<Id> {
     let index = usize::from(node.get()) - 1;
-    (index < MAX_SEARCHED).then(|| Id::at(index))
+    (index < MAX_NODES).then(|| Id::at(index))
 }
 
 /// The program's timers that are armed, as the model's, with their deadlines.
