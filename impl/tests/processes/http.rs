@@ -40,7 +40,7 @@ impl Served {
         let mut processes = Vec::new();
         for node in 1..=3 {
             let address = format!("127.0.0.1:{}", free_port());
-            let flags = [&["--http", &address, "--token-file", &token], more].concat();
+            let flags = [&["--http", &address, "--token-file", &token][..], more].concat();
             processes.push(Some(cluster.run(&node.to_string(), node, &flags)));
             urls.push(format!("http://{address}"));
         }

@@ -179,9 +179,9 @@ pub fn follow<M: Mapping>(
     begun.sort_by_key(|(_, start)| start.node);
     let Some((lines, first)) = begun.first() else { return Err(Error::NoLogs) };
     let vocabulary = first.vocabulary.clone();
-    let all: BTreeSet<_> = begun.iter().flat_map(|(_, start)| &start.members).collect();
-    if all.len() > MAX_NODES {
-        let count = all.len();
+    let all = begun.iter().flat_map(|(_, start)| &start.members);
+    let count = all.collect::<BTreeSet<_>>().len();
+    if count > MAX_NODES {
         let why = format!("{count} members in all logs: {MAX_NODES} at most can be judged");
         return Err(Error::Log(lines.wrong(why)));
     }
