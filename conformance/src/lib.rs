@@ -26,6 +26,7 @@ pub mod processes;
 
 pub use bellwether_bridge::{
     Difference, Divergence, Error, Kind, Malformed, Program, cli, divergence, large_group,
-    lockstep, long_run, node, pair, probe, program, reduce, replay, report, suite, validate,
+    lockstep, long_run, node, pair, probe, program, reconfigured, reduce, replay, report, suite,
+    validate,
 };
 pub use mapping::Mapping;

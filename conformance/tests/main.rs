@@ -22,6 +22,7 @@ mod no_false_alarm;
 mod processes;
 mod quorum;
 mod random_walks;
+mod reconfigured;
 mod replay;
 mod rings;
 mod roll_call;

@@ -1,18 +1,24 @@
-//! Real processes, which show what they can of a suite. They are not there if only this package was
-//! built.
+//! Real processes, which show what they can of a suite, and are judged while they run. They are not
+//! there if only this package was built.
 
-use std::fs;
-use std::path::Path;
-use std::process::{Command, Output};
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output};
 use std::thread;
+use std::time::{Duration, Instant};
+
+const OWN: &str = env!("CARGO_BIN_EXE_bellwether-conformance");
+
+/// The daemon beside this program, if it was built.
+fn daemon() -> Option<PathBuf> {
+    Some(Path::new(OWN).with_file_name("bellwether")).filter(|program| program.exists())
+}
 
 fn ran(protocol: &str, folder: &Path) -> Option<Output> {
-    let own = Path::new(env!("CARGO_BIN_EXE_bellwether-conformance"));
-    let program = own.with_file_name("bellwether");
-    if !program.exists() {
-        return None;
-    }
-    let mut command = Command::new(own);
+    daemon()?;
+    let mut command = Command::new(OWN);
     command.args(["suite", protocol, "--recoveries", "1", "--through", "processes"]);
     command.args(["--seconds", "15", "--json", "--out"]).arg(folder);
     Some(command.output().expect("it runs"))
@@ -54,4 +60,126 @@ fn real_processes_show_what_they_can_of_a_suite() {
             scope.spawn(move || shows_what_it_can(protocol));
         }
     });
+}
+
+/// What a monitor is given, to the judge; once a file is there, with another role.
+const FALSIFIES: &str = r#"
+while read -r line; do
+  if [ -e "$2" ]; then
+    printf '%s\n' "$line" | sed 's/"role":"follower"/"role":"leader"/'
+  else
+    printf '%s\n' "$line"
+  fi
+done | "$1" validate --follow --json -
+"#;
+
+/// A node with a monitor. It is killed when this is dropped, and the monitor ends with its input.
+struct Judged {
+    child: Child,
+    log: PathBuf,
+    http: SocketAddr,
+}
+
+impl Judged {
+    fn start(program: &Path, config: &Path, http: SocketAddr) -> Self {
+        let log = config.with_extension("log");
+        let file = File::create(&log).expect("ours");
+        let mut command = Command::new(program);
+        command.arg("run").arg("--config").arg(config).args(["--http", &http.to_string()]);
+        command.stdout(file.try_clone().expect("ours")).stderr(file);
+        Judged { child: command.spawn().expect("it starts"), log, http }
+    }
+
+    fn log(&self) -> String {
+        fs::read_to_string(&self.log).expect("ours")
+    }
+
+    /// What is measured of its monitor; 0 before the node serves it.
+    fn measured(&self, what: &str) -> u64 {
+        let asked = || {
+            let mut stream = TcpStream::connect(self.http)?;
+            stream
+                .write_all(b"GET /metrics HTTP/1.1\r\nHost: node\r\nConnection: close\r\n\r\n")?;
+            let mut answer = String::new();
+            stream.read_to_string(&mut answer).map(|_| answer)
+        };
+        let answer = asked().unwrap_or_default();
+        let name = format!("bellwether_monitor_{what}_total ");
+        let value = answer.lines().find_map(|line| line.strip_prefix(&name));
+        value.map_or(0, |value| value.parse().expect("a number"))
+    }
+
+    fn is_rejected(&self) -> bool {
+        self.measured("differences") > 0 && self.log().contains("has found a difference")
+    }
+}
+
+impl Drop for Judged {
+    fn drop(&mut self) {
+        // One that cannot be killed has ended.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Whether this is so within the time.
+fn within(time: Duration, is_so: impl Fn() -> bool) -> bool {
+    let until = Instant::now() + time;
+    while !is_so() {
+        if Instant::now() > until {
+            return false;
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+    true
+}
+
+/// Two nodes, each with the judge as its monitor. What the judge of the first is given is false
+/// from some moment on; whether that is told within a second.
+fn is_told_within_a_second(program: &Path) -> bool {
+    let folder = tempfile::tempdir().expect("a folder");
+    let of = |name: &str| folder.path().join(name).display().to_string();
+    // All at once, or two would be the same.
+    let free: Vec<TcpListener> =
+        (0..4).map(|_| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port")).collect();
+    let ports: Vec<SocketAddr> =
+        free.iter().map(|port| port.local_addr().expect("an address")).collect();
+    drop(free);
+    let (script, wrong) = (of("falsifies"), of("wrong"));
+    fs::write(&script, FALSIFIES).expect("ours");
+    let monitors = [
+        format!("['sh', '{script}', '{OWN}', '{wrong}']"),
+        format!("['{OWN}', 'validate', '--follow', '--json', '-']"),
+    ];
+    let nodes = [1, 2].map(|node: usize| {
+        let config = folder.path().join(format!("{node}.toml"));
+        let text = format!(
+            "cluster = 'judged'\nprotocol = 'bully'\nnode = {node}\n[members]\n1 = '{}'\n\
+             2 = '{}'\n[bully]\nelection = '100ms'\ncoordinator = '300ms'\nwatch = '400ms'\n\
+             heartbeat = '50ms'\n[log]\nmonitor = {}\n",
+            ports[0],
+            ports[1],
+            monitors[node - 1]
+        );
+        fs::write(&config, text).expect("ours");
+        Judged::start(program, &config, ports[node + 1])
+    });
+    let [first, second] = &nodes;
+    let judged = || nodes.iter().all(|node| node.measured("judged") > 5);
+    let logs = || nodes.each_ref().map(Judged::log).concat();
+    assert!(within(Duration::from_secs(30), judged), "nothing is judged\n{}", logs());
+    let none = nodes.iter().all(|node| node.measured("differences") == 0);
+    assert!(none && !logs().contains("has found a difference"), "{}", logs());
+    fs::write(wrong, "").expect("ours");
+    let told = within(Duration::from_secs(1), || first.is_rejected());
+    assert_eq!(second.measured("differences"), 0, "{}", second.log());
+    assert!(!logs().contains("the monitor has ended"), "{}", logs());
+    told
+}
+
+#[test]
+fn a_node_that_conforms_is_not_told_of_and_one_that_differs_is_within_a_second() {
+    let Some(program) = daemon() else { return };
+    // On a machine that does much else at the time, it is tried again.
+    assert!((0..3).any(|_| is_told_within_a_second(&program)), "no difference is told in time");
 }

@@ -335,6 +335,16 @@ impl<M: Mapping, H: Hooks<M>> Mapping for WrongMapping<M, H> {
         self.1.period(self.0.period(id, members, timer))
     }
 
+    fn own_period(
+        &self,
+        program: &WrongProgram<M, H>,
+        id: NodeId,
+        members: &Members,
+        timer: SpecTimer<M>,
+    ) -> Option<Duration> {
+        self.0.own_period(&program.node.core, id, members, timer)
+    }
+
     fn checked_first(&self) -> &'static [SpecTimer<M>] {
         self.0.checked_first()
     }

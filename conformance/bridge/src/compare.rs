@@ -300,20 +300,24 @@ fn deadlines<M: Mapping>(
     after: &Node<M>,
     effects: &[Effect<M::Spec>],
 ) -> Deadlines {
-    let periods = &group.periods[after.id.index()];
+    let period = |at: usize| {
+        let (timer, id) = (M::Spec::TIMERS[at].timer, node_id(after.id));
+        let own = group.mapping.own_period(after.program(), id, &group.members, timer);
+        own.or(group.periods[after.id.index()][at])
+    };
     let mut due = before.deadlines;
     for effect in effects {
         match *effect {
             Effect::Arm(timer) => {
                 let at = Timers::place::<M::Spec>(timer);
-                due[at] = periods[at].map(|period| after.now + period);
+                due[at] = period(at).map(|period| after.now + period);
             }
             Effect::ArmSince { timer, since } => {
                 let from = Timers::place::<M::Spec>(since);
                 let at = Timers::place::<M::Spec>(timer);
-                let began = due[from].take().zip(periods[from]);
+                let began = due[from].take().zip(period(from));
                 let began = began.map(|(due, period)| armed_at(due, period));
-                due[at] = began.zip(periods[at]).map(|(began, period)| began + period);
+                due[at] = began.zip(period(at)).map(|(began, period)| began + period);
             }
             Effect::Persist(_) | Effect::Send { .. } | Effect::Cancel(_) => {}
         }

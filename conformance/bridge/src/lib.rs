@@ -7,6 +7,8 @@
 //! - [`probe`] asks every node that was met for what no honest world would do to it;
 //! - [`large_group`](large_group::large_group) starts a group as large as the program allows;
 //! - [`long_run`](long_run::long_run) walks a small world with numbers that are large;
+//! - [`reconfigured`](reconfigured::reconfigured) walks one whose nodes start again with other
+//!   durations;
 //! - [`replay`] drives the program through one saved execution of the model;
 //! - [`suite`] finds executions that together take every transition, and drives it through each;
 //! - [`processes`] is what is asked of real processes, to show what they can of a suite;
@@ -30,6 +32,7 @@ pub mod pair;
 pub mod probe;
 pub mod processes;
 pub mod program;
+pub mod reconfigured;
 pub mod reduce;
 pub mod registry;
 pub mod replay;

@@ -5,7 +5,7 @@
 
 use crate::program::{Limits, Program, Refusal};
 use bellwether_core::protocol::{Input, Members, NodeId, Output, Request, Role, Time};
-use bellwether_engine::protocol::{Id, MAX_SEARCHED, Protocol as Specification, Timers};
+use bellwether_engine::protocol::{Id, MAX_NODES, Protocol as Specification, Timers};
 use std::hash::Hash;
 use std::time::Duration;
 
@@ -72,6 +72,12 @@ pub trait Mapping {
     /// To be given together with [`Mapping::began`], where durable data has such numbers.
     const FROM: &'static [u64] = &[];
 
+    /// The number of other sets of durations with which a node may [start
+    /// again](crate::reconfigured). To be given, with [`Mapping::restart`] and
+    /// [`Mapping::period_again`], where a node that starts acts by the durations that it had before
+    /// too. Such a mapping has no [environment events](Mapping::environment_event).
+    const RESTARTS: usize = 0;
+
     /// The largest epoch that the specification tells from others: every larger one reads as it.
     const LARGEST_EPOCH: u64 = u64::MAX;
 
@@ -130,6 +136,48 @@ pub trait Mapping {
     /// What a period counts from, the specification says: the moment at which the timer is armed,
     /// or that at which [another was](bellwether_engine::protocol::Effect::ArmSince).
     fn period(&self, id: NodeId, members: &Members, timer: SpecTimer<Self>) -> Option<Duration>;
+
+    /// Returns a node that starts again with the set of durations of this number, below
+    /// [`Mapping::RESTARTS`], and with what it kept when its durations were those of
+    /// [`Mapping::period`].
+    ///
+    /// # Errors
+    /// If the program refuses the configuration.
+    fn restart(
+        &self,
+        with: usize,
+        id: NodeId,
+        members: &Members,
+        durable: &Durable<Self>,
+    ) -> Result<Restart<Self>, Refusal> {
+        let _ = with;
+        Ok(Restart { program: self.program(id, members, Some(durable))?, written: None })
+    }
+
+    /// Returns how long the specification's `timer` takes on [such](Mapping::restart) a node.
+    fn period_again(
+        &self,
+        with: usize,
+        id: NodeId,
+        members: &Members,
+        timer: SpecTimer<Self>,
+    ) -> Option<Duration> {
+        let _ = with;
+        self.period(id, members, timer)
+    }
+
+    /// Returns how long the specification's `timer` takes on this node; `None` if as long as on
+    /// every node with its id, as [`Mapping::period`] says.
+    fn own_period(
+        &self,
+        program: &Self::Program,
+        id: NodeId,
+        members: &Members,
+        timer: SpecTimer<Self>,
+    ) -> Option<Duration> {
+        let _ = (program, id, members, timer);
+        None
+    }
 
     /// Returns the timers that say whether a node may still do what it does, such as a lease. When
     /// the program notices late that several deadlines have passed, nothing follows from the others
@@ -299,6 +347,15 @@ pub trait Mapping {
     }
 }
 
+/// A node that starts again with other durations than before.
+pub struct Restart<M: Mapping + ?Sized> {
+    /// The node, which has not booted.
+    pub program: M::Program,
+    /// What it must make durable as it boots, before all else, beyond what the specification has
+    /// written. It reads as the same stable state as before.
+    pub written: Option<Durable<M>>,
+}
+
 /// What a request is to a process of the model.
 #[derive(Clone, Copy, Debug)]
 pub enum Asked<P: Specification> {
@@ -371,12 +428,11 @@ pub fn node_id(id: Id) -> NodeId {
     }
 }
 
-/// Returns the process with this id of the program; `None` if no world has it that programs are
-/// compared with.
+/// Returns the process with this id of the program; `None` if no world has it.
 #[must_use]
 pub fn process_id(node: NodeId) -> Option<Id> {
     let index = usize::from(node.get()) - 1;
-    (index < MAX_SEARCHED).then(|| Id::at(index))
+    (index < MAX_NODES).then(|| Id::at(index))
 }
 
 /// The program's timers that are armed, as the model's, with their deadlines.

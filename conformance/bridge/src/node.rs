@@ -46,7 +46,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 /// A core that puts out more than this after one input will not stop by itself.
-const MOST_OUTPUTS: usize = 1 << 12;
+pub(crate) const MOST_OUTPUTS: usize = 1 << 12;
 
 /// What passes between two things that happen to a node. It is no round number, and so short that
 /// no deadline comes near by it alone.

@@ -5,6 +5,7 @@ use crate::error::Error;
 use crate::lockstep::{Outcome, lockstep};
 use crate::long_run::long_run;
 use crate::mapping::Mapping;
+use crate::reconfigured::reconfigured;
 use crate::reduce::reduce;
 use crate::replay::{Replayed, replay};
 use crate::suite::{self, Ran, Suite};
@@ -43,7 +44,8 @@ pub trait Runs: Sync {
 pub trait AnyMapping: Runs {
     /// Walks the world of these rules in `scenario` and counts it with the model alone: see
     /// [`lockstep`]. A divergence is [reduced](reduce). After a whole walk without one, a
-    /// [long run](long_run) is looked at.
+    /// [long run](long_run) is looked at, and nodes that start again with [other
+    /// durations](reconfigured).
     ///
     /// # Errors
     /// If nothing can be compared.
@@ -147,6 +149,9 @@ impl<M: Mapping + Sync> AnyMapping for M {
         let conforms = outcome.divergence.is_none() && outcome.large_group.wrong.is_none();
         if conforms && outcome.summary.cut_short.is_none() {
             outcome.divergence = long_run(self, limits)?;
+            if outcome.divergence.is_none() {
+                outcome.divergence = reconfigured(self, limits)?;
+            }
         }
         Ok(outcome)
     }

@@ -5,7 +5,7 @@ use super::{Counters, ExpectedFacts, IdsIn, Mapping, ProcessView, SpecEvent, Ste
 use bellwether_bridge::program::{Limits, Refusal};
 use bellwether_core::protocol::bully as program;
 use bellwether_core::protocol::{Input, Members, Node, NodeId, Nothing, Role, Status};
-use bellwether_model::protocol::{Id, Ids, bully as spec};
+use bellwether_model::protocol::{Id, Ids, MAX_NODES, bully as spec};
 use std::time::Duration;
 
 /// How a node of the bully reads as a process of [`spec::Bully`].
@@ -74,7 +74,8 @@ impl Mapping for BullyMapping {
 
     const RULES: spec::Bully = spec::Bully::RECOMMENDED;
 
-    const COUNTERS: Counters<Self> = Counters { ids: Some(IdsIn::NONE), ..Counters::NONE };
+    const COUNTERS: Counters<Self> =
+        Counters { ids: Some(IdsIn::NONE), members: MAX_NODES, ..Counters::NONE };
 
     fn program(
         &self,

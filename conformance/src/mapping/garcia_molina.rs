@@ -293,7 +293,7 @@ fn small(number: u64) -> u8 {
 }
 
 fn spec_task(task: program::Task) -> spec::Task {
-    // Only members hand out tasks; another node reads as the last that any world can have.
+    // Only members hand out tasks; a node that no world has reads as the last that is compared.
     let by = process_id(task.coordinator).unwrap_or(Id::at(MAX_SEARCHED - 1));
     spec::Task { by, number: small(task.number) }
 }

@@ -1,7 +1,9 @@
 //! The quorum bully: the recommended rules against the production core, and those with preemption
 //! against the same core, which is configured for it.
 
-use super::{Asked, Counters, ExpectedFacts, Mapping, Order, ProcessView, SpecEvent, Step};
+use super::{
+    Asked, Counters, ExpectedFacts, Mapping, Order, ProcessView, Restart, SpecEvent, Step,
+};
 use super::{node_id, process_id};
 use bellwether_bridge::program::{Limits, Refusal};
 use bellwether_core::protocol::quorum as program;
@@ -14,6 +16,7 @@ mod coverage;
 mod facts;
 mod numbers;
 mod orders;
+mod restarts;
 mod values;
 mod variants;
 
@@ -69,10 +72,12 @@ impl<V: Variant> QuorumMapping<V> {
     const OBSERVED: bool =
         V::RULES.observer.is_some() || matches!(V::RULES.lists, spec::Lists::Promotes);
 
+    /// Whether the list of members says more than who they are.
+    const LISTED: bool = Self::CHANGES || Self::OBSERVED || V::RULES.witness.is_some();
+
     /// The list that a node is started with: that of the specification.
     fn given(id: NodeId, members: &Members, kept: spec::Stable) -> Result<Members, MemberError> {
-        let listed = Self::CHANGES || Self::OBSERVED || V::RULES.witness.is_some();
-        let Some(id) = process_id(id).filter(|_| listed) else { return Ok(members.clone()) };
+        let Some(id) = process_id(id).filter(|_| Self::LISTED) else { return Ok(members.clone()) };
         let list = V::RULES.given(id, &kept, members.count());
         let ids = V::RULES.members(list, members.count()).unwrap_or(Ids::NONE);
         let given = Members::of_any_size(ids.iter().map(node_id));
@@ -133,6 +138,7 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
     const COUNTERS: Counters<Self> = numbers::counters();
     const LARGEST_EPOCH: u64 = spec::Epoch::MAX as u64;
     const FROM: &'static [u64] = if Self::CHANGES { &[] } else { numbers::FROM };
+    const RESTARTS: usize = if Self::LISTED { 0 } else { restarts::TIMES.len() };
 
     fn program(
         &self,
@@ -265,6 +271,27 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
             // What is asked comes when it comes, and the disk syncs before anything is sent.
             spec::Timer::Request | spec::Timer::Sync => return None,
         })
+    }
+
+    fn restart(
+        &self,
+        with: usize,
+        id: NodeId,
+        members: &Members,
+        durable: &program::Durable,
+    ) -> Result<Restart<Self>, Refusal> {
+        restarts::restart(with, Self::config(id, members), durable)
+    }
+
+    fn period_again(
+        &self,
+        with: usize,
+        id: NodeId,
+        members: &Members,
+        timer: spec::Timer,
+    ) -> Option<Duration> {
+        let again = restarts::period(with, Self::TIMING.promise, timer);
+        again.or_else(|| self.period(id, members, timer))
     }
 
     fn checked_first(&self) -> &'static [spec::Timer] {

@@ -120,7 +120,8 @@ pub(super) fn timer_to_model(timer: ring::Timer) -> Timer {
 }
 
 /// The process with this id. Messages name members only, and each member is a process; a message
-/// that named another node would be told as naming the largest that there can be.
+/// that named a node with a larger id than any has would be told as naming the largest that can be
+/// compared.
 pub(super) fn known(id: NodeId) -> Id {
     process_id(id).unwrap_or(Id::at(MAX_SEARCHED - 1))
 }

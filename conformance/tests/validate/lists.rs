@@ -80,16 +80,41 @@ fn a_wrong_line_is_found_whatever_the_ids_and_the_report_names_them() {
 }
 
 #[test]
+fn a_group_may_be_larger_than_a_world_that_is_searched() {
+    let ids: Vec<u16> = (1..=9).map(|id| id * 100).collect();
+    let mut judged = 0;
+    for seed in 0..3 {
+        judged += all_accepted(&QUORUM, &quorums(&members(&ids), None, seed));
+        let mut logs = bullies(&ids, seed);
+        judged += all_accepted(&BullyMapping, &logs);
+        // The highest leads as soon as it has started.
+        logs[8] = logs[8].replacen("\"role\":\"leader\"", "\"role\":\"follower\"", 1);
+        assert!(is_refused(&BullyMapping, &logs), "{seed}");
+    }
+    assert!(judged > 600, "only {judged} steps");
+    let eight = members(&ids[1..]);
+    let ring = eight.iter().map(|id| ring::config(id, &eight)).collect();
+    let ring = Group::<ChangRoberts>::new(ring, None, 1, Faults::NONE).logs(10);
+    let error = error_of(&ChangRobertsMapping, &ring);
+    assert!(error.contains("8 members: logs of at most 7 can be judged"), "{error}");
+}
+
+#[test]
 fn ids_that_are_others_in_each_log_are_refused() {
     let [one, other] = [&[1, 2, 3][..], &[1, 2, 4]].map(|ids| bullies(ids, 1));
-    let mixed = [one[0].clone(), other[1].clone()];
+    let error = error_of(&BullyMapping, &[one[0].clone(), other[1].clone()]);
+    assert!(error.contains("the members are 1, 2, 4 here, and 1, 2, 3 in another"), "{error}");
+}
+
+/// Why these cannot be judged.
+fn error_of<M: Mapping>(mapping: &M, logs: &[String]) -> String {
     let log = |text: &String| super::Log {
         name: "log".to_owned(),
         text: Box::new(std::io::Cursor::new(text.clone().into_bytes())),
     };
-    let mixed = mixed.iter().map(log).collect();
-    let error = super::validate(&BullyMapping, mixed, WHOLE).expect_err("refused").to_string();
-    assert!(error.contains("the members are 1, 2, 4 here, and 1, 2, 3 in another"), "{error}");
+    super::validate(mapping, logs.iter().map(log).collect(), WHOLE)
+        .expect_err("refused")
+        .to_string()
 }
 
 /// The same logs with a number for the list of members, and other incarnations.

@@ -27,6 +27,11 @@ pub(crate) struct Served {
 
 impl Served {
     pub(crate) fn new() -> Self {
+        Self::with(&[])
+    }
+
+    /// The same, with further arguments.
+    pub(crate) fn with(more: &[&str]) -> Self {
         let cluster = Cluster::running(3, "quorum", "");
         let token = cluster.directory.path().join("token").display().to_string();
         let made = bellwether().args(["keys", "secret", &token]).output().expect("it runs");
@@ -35,7 +40,7 @@ impl Served {
         let mut processes = Vec::new();
         for node in 1..=3 {
             let address = format!("127.0.0.1:{}", free_port());
-            let flags = ["--http", &address, "--token-file", &token];
+            let flags = [&["--http", &address, "--token-file", &token][..], more].concat();
             processes.push(Some(cluster.run(&node.to_string(), node, &flags)));
             urls.push(format!("http://{address}"));
         }

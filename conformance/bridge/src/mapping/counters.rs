@@ -7,7 +7,7 @@
 
 use super::{Durable, Mapping, Process, ProgramMessage, Stable};
 use bellwether_core::protocol::NodeId;
-use bellwether_engine::protocol::{Id, Timers};
+use bellwether_engine::protocol::{Id, MAX_SEARCHED, Timers};
 
 /// A function that gives each number another name: it gets the kind of the number, counted from 0.
 pub type Rename<'a> = &'a mut dyn FnMut(usize, u64) -> u64;
@@ -34,6 +34,10 @@ pub struct Counters<M: Mapping + ?Sized> {
     /// The places of ids of nodes in messages and durable data, so that the logs of nodes with any
     /// ids can be judged; `None` if that is not given.
     pub ids: Option<IdsIn<M>>,
+    /// The most members, services among them, of which logs can be judged. A judge searches no
+    /// world, so it is [`MAX_NODES`](bellwether_engine::protocol::MAX_NODES) where a process of the
+    /// specification has room for what it keeps in a group as large as that.
+    pub members: usize,
     /// The function that says whether a node that begins with this, in the list of members with
     /// this number, if that is known, does what it does in a group whose members never change.
     pub is_settled: fn(Option<&Durable<M>>, Option<u64>) -> bool,
@@ -73,6 +77,7 @@ impl<M: Mapping + ?Sized> Counters<M> {
         in_durable: |durable, _| durable.clone(),
         lower: |_, _, _, _| 0,
         ids: None,
+        members: MAX_SEARCHED,
         is_settled: |_, _| true,
         after_leading: |_, _, _| None,
     };

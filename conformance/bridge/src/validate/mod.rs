@@ -44,12 +44,12 @@ use crate::node::Group;
 use crate::suite::Met;
 use bellwether_core::protocol::NodeId;
 use bellwether_core::trace::{FORMAT, Start};
-use bellwether_engine::protocol::{MAX_SEARCHED, Protocol as Specification};
+use bellwether_engine::protocol::{MAX_NODES, MAX_SEARCHED, Protocol as Specification};
 use lines::Lines;
 use names::are_plain;
 use run::Run;
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::task::Poll;
 use words::{OfModel, OfProgram};
 
@@ -177,8 +177,14 @@ pub fn follow<M: Mapping>(
         begun.push(begin::<M>(log, watch)?);
     }
     begun.sort_by_key(|(_, start)| start.node);
-    let Some((_, first)) = begun.first() else { return Err(Error::NoLogs) };
+    let Some((lines, first)) = begun.first() else { return Err(Error::NoLogs) };
     let vocabulary = first.vocabulary.clone();
+    let all = begun.iter().flat_map(|(_, start)| &start.members);
+    let count = all.collect::<BTreeSet<_>>().len();
+    if count > MAX_NODES {
+        let why = format!("{count} members in all logs: {MAX_NODES} at most can be judged");
+        return Err(Error::Log(lines.wrong(why)));
+    }
     for pair in begun.windows(2) {
         let [(_, one), (lines, other)] = pair else { continue };
         if one.node == other.node {
@@ -211,7 +217,7 @@ pub fn follow<M: Mapping>(
 }
 
 /// The groups of which nodes can be members, by their size, services among them. The logs begin in
-/// some of these, and nodes may start again in others.
+/// some of these, and nodes may start again in others: lists change by a few members at a time.
 fn groups<'a, M: Mapping>(
     mapping: &'a M,
     begun: &[(Lines, Start)],
@@ -224,7 +230,8 @@ fn groups<'a, M: Mapping>(
         }
         Ok(if size < services + 2 { None } else { group().ok() })
     };
-    (0..=MAX_SEARCHED).map(group).collect()
+    let largest = begun.iter().map(|(_, start)| start.members.len()).max().unwrap_or(0);
+    (0..=(largest + MAX_SEARCHED).min(M::COUNTERS.members)).map(group).collect()
 }
 
 /// The log after its first line, as soon as that is there.
@@ -241,7 +248,7 @@ fn begin<M: Mapping>(log: Log, watch: &mut dyn Watch) -> Result<(Lines, Start), 
     Ok((lines, start))
 }
 
-/// Whether a log is of this protocol, and of a group that worlds have.
+/// Whether a log is of this protocol, and of a group that can be judged.
 fn of_protocol<M: Mapping>(start: &Start) -> Result<(), String> {
     if start.format != FORMAT {
         return Err(format!("format {}; this program reads {FORMAT}", start.format));
@@ -251,9 +258,9 @@ fn of_protocol<M: Mapping>(start: &Start) -> Result<(), String> {
         return Err(format!("the log is of protocol '{other}', and not of '{own}'"));
     }
     let members = &start.members;
-    if members.len() > MAX_SEARCHED {
-        let count = members.len();
-        return Err(format!("{count} members: logs of at most {MAX_SEARCHED} can be judged"));
+    let (count, most) = (members.len(), M::COUNTERS.members);
+    if count > most {
+        return Err(format!("{count} members: logs of at most {most} can be judged"));
     }
     let names_ids = M::COUNTERS.ids.is_none() || start.vocabulary.as_deref() == Some("model");
     if names_ids && !are_plain(members) {

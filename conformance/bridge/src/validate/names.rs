@@ -5,13 +5,13 @@ use super::words::Vocabulary;
 use crate::mapping::{Mapping, node_id};
 use bellwether_core::protocol::{NodeId, Request};
 use bellwether_core::trace::{After, Happened, Out, Received, Sent, Step};
-use bellwether_engine::protocol::{Id, MAX_SEARCHED};
+use bellwether_engine::protocol::{Id, MAX_NODES};
 use std::borrow::Cow;
 
 /// So much is added to the id of a node that is no member: no process has that.
-const STRANGE: u16 = 7;
+const STRANGE: u16 = 128;
 
-const _: () = assert!(STRANGE as usize >= MAX_SEARCHED);
+const _: () = assert!(STRANGE as usize >= MAX_NODES);
 
 /// A step of a vocabulary.
 type StepOf<M, V> = Step<<V as Vocabulary<M>>::Durable, <V as Vocabulary<M>>::Message>;

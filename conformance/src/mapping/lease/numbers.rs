@@ -2,6 +2,7 @@
 
 use super::{LeaseMapping, program, spec};
 use crate::mapping::{Counters, IdsIn};
+use bellwether_model::protocol::MAX_NODES;
 
 /// Tokens, by which processes ask which is higher, and which is the next.
 const TOKEN: usize = 0;
@@ -36,6 +37,7 @@ pub(super) const fn counters<const ASKED: bool>() -> Counters<LeaseMapping<ASKED
             },
             ..IdsIn::NONE
         }),
+        members: MAX_NODES,
         ..Counters::NONE
     }
 }

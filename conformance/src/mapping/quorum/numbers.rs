@@ -3,7 +3,7 @@
 use super::{QuorumMapping, Variant, program, spec};
 use crate::mapping::{Counters, IdsIn};
 use bellwether_core::protocol::{Members, Role};
-use bellwether_model::protocol::{Id, Timers};
+use bellwether_model::protocol::{Id, MAX_NODES, Timers};
 
 /// Epochs, by which processes ask which is higher, and which is the next.
 const EPOCH: usize = 0;
@@ -35,6 +35,7 @@ pub(super) const fn counters<V: Variant>() -> Counters<QuorumMapping<V>> {
                 ..durable.clone()
             },
         }),
+        members: MAX_NODES,
         is_settled,
         after_leading: after_leading::<V>,
         ..Counters::NONE

@@ -1,0 +1,305 @@
+//! A node that starts again with other durations than before.
+//!
+//! What it has promised by the earlier ones lasts as long as it did, however short they are now.
+//! The nodes of a world have one set of durations. So a small world is walked once more with each
+//! [other set](Mapping::RESTARTS), which a node has from its recovery on. All else is the same.
+
+use crate::divergence::Divergence;
+use crate::error::Error;
+use crate::lockstep::{Outcome, walk};
+use crate::mapping::{
+    Durable, ExpectedFacts, Mapping, OnInvalid, Process, ProcessView, ProgramInput, ProgramMessage,
+    ProgramOutput, ProgramTimer, Restart, SpecEvent, SpecMessage, SpecTimer, Stable, Step,
+};
+use crate::node::MOST_OUTPUTS;
+use crate::program::{BrokenPromise, Facts, Program, Refusal, Remembered};
+use crate::reduce::reduce;
+use bellwether_core::protocol::{
+    Epoch, Input, Members, NodeId, Output, Request, Role, Status, Time,
+};
+use bellwether_engine::check;
+use bellwether_engine::protocol::Id;
+use bellwether_engine::world::{Scenario, World};
+use std::collections::VecDeque;
+use std::iter;
+use std::time::Duration;
+
+/// The world in which a node starts again. It does so once: what a node has before are the
+/// durations of the mapping.
+const WORLD: Scenario = Scenario::calm(2).with_crashes(1, 1);
+
+/// Walks a small world with each set of durations with which a node may start again. Returns the
+/// first difference, [reduced](reduce).
+///
+/// # Errors
+/// If nothing can be compared.
+pub fn reconfigured<M: Mapping>(
+    mapping: &M,
+    limits: &check::Limits,
+) -> Result<Option<Box<Divergence>>, Error> {
+    // Of a mapping without other durations, no walk is compiled.
+    if const { M::RESTARTS == 0 } {
+        return Ok(None);
+    }
+    let Ok(world) = World::new(M::RULES, WORLD) else { return Ok(None) };
+    for with in 0..M::RESTARTS {
+        let again = Reconfigured(mapping, with);
+        let Outcome { divergence, .. } = walk(&world, &again, limits, &mut |_| {})?;
+        if let Some(found) = divergence {
+            let mut found = reduce(&again, found);
+            found.happened.push_str(", where a node starts again with other durations");
+            return Ok(Some(found));
+        }
+    }
+    Ok(None)
+}
+
+/// The mapping of a program whose nodes start again with the set of durations of this number.
+#[derive(Clone, Copy, Debug)]
+pub struct Reconfigured<'a, M>(pub &'a M, pub usize);
+
+/// A node that may have started again with other durations.
+pub struct Again<M: Mapping> {
+    program: M::Program,
+    /// What it has made durable last, if it has.
+    kept: Option<Durable<M>>,
+    /// What it must make durable first when it boots.
+    due: Option<Durable<M>>,
+    outputs: VecDeque<ProgramOutput<M>>,
+    broken: Option<BrokenPromise>,
+}
+
+impl<M: Mapping> Clone for Again<M> {
+    fn clone(&self) -> Self {
+        Again {
+            program: self.program.clone(),
+            kept: self.kept.clone(),
+            due: self.due.clone(),
+            outputs: self.outputs.clone(),
+            broken: self.broken.clone(),
+        }
+    }
+}
+
+impl<M: Mapping> Again<M> {
+    /// It has booted: what it must make durable first is that, and the specification knows nothing
+    /// of it.
+    fn write_first(&mut self, due: Durable<M>) {
+        let first = self.outputs.pop_front();
+        if matches!(&first, Some(Output::Persist(written)) if *written == due) {
+            self.kept = Some(due);
+            return;
+        }
+        let what = "what is durable first, with other durations";
+        let (right, wrong) = (format!("{due:?}"), format!("{first:?}"));
+        self.broken = Some(BrokenPromise { what, right, wrong });
+        if let Some(first) = first {
+            self.outputs.push_front(first);
+        }
+    }
+}
+
+impl<M: Mapping> Program for Again<M> {
+    const NAME: &'static str = <M::Program as Program>::NAME;
+    const REQUESTS: bool = <M::Program as Program>::REQUESTS;
+    type Durable = Durable<M>;
+    type Message = ProgramMessage<M>;
+    type Timer = ProgramTimer<M>;
+
+    fn handle(&mut self, now: Time, input: ProgramInput<M>) {
+        self.broken = None;
+        let boots = matches!(input, Input::Boot);
+        self.program.handle(now, input);
+        self.outputs.extend(iter::from_fn(|| self.program.poll()).take(MOST_OUTPUTS));
+        if let Some(due) = self.due.take_if(|_| boots) {
+            self.write_first(due);
+        }
+        if let Some(kept) = &mut self.kept {
+            for output in &self.outputs {
+                if let Output::Persist(durable) = output {
+                    kept.clone_from(durable);
+                }
+            }
+        }
+    }
+
+    fn poll(&mut self) -> Option<ProgramOutput<M>> {
+        self.outputs.pop_front().or_else(|| self.program.poll())
+    }
+
+    fn status(&self) -> Status {
+        self.program.status()
+    }
+
+    fn remembers(&self) -> impl Remembered {
+        self.program.remembers()
+    }
+
+    fn armed(&self) -> impl Iterator<Item = (ProgramTimer<M>, Time)> {
+        self.program.armed()
+    }
+
+    fn bring_forward(&mut self, timer: ProgramTimer<M>, deadline: Time) {
+        self.program.bring_forward(timer, deadline);
+    }
+
+    fn watched(&self) -> impl Iterator<Item = NodeId> {
+        self.program.watched()
+    }
+
+    fn broken_promise(&self) -> Option<BrokenPromise> {
+        self.broken.clone().or_else(|| self.program.broken_promise())
+    }
+
+    fn facts(&self) -> Facts<ProgramTimer<M>> {
+        self.program.facts()
+    }
+
+    fn leads(&self, now: Time) -> Option<Epoch> {
+        self.program.leads(now)
+    }
+
+    fn awaits_successor(&self, to: NodeId) -> bool {
+        self.program.awaits_successor(to)
+    }
+
+    fn may_lead(&self, node: NodeId) -> bool {
+        self.program.may_lead(node)
+    }
+
+    fn is_witness(&self, node: NodeId) -> bool {
+        self.program.is_witness(node)
+    }
+}
+
+impl<M: Mapping> Mapping for Reconfigured<'_, M> {
+    type Spec = M::Spec;
+    type Program = Again<M>;
+    /// What is durable is not the same by all durations, though it reads as the same.
+    type Memory = (M::Memory, String);
+
+    const RULES: M::Spec = M::RULES;
+    const LARGEST_EPOCH: u64 = M::LARGEST_EPOCH;
+
+    fn program(
+        &self,
+        id: NodeId,
+        members: &Members,
+        durable: Option<&Durable<M>>,
+    ) -> Result<Again<M>, Refusal> {
+        let Restart { program, written } = match durable {
+            None => Restart { program: self.0.program(id, members, None)?, written: None },
+            Some(durable) => self.0.restart(self.1, id, members, durable)?,
+        };
+        let (kept, outputs) = (durable.cloned(), VecDeque::new());
+        Ok(Again { program, kept, due: written, outputs, broken: None })
+    }
+
+    fn settle(&self, id: NodeId, members: &Members) -> Vec<(Duration, ProgramInput<M>)> {
+        self.0.settle(id, members)
+    }
+
+    fn to_program(&self, message: SpecMessage<M>) -> Option<ProgramMessage<M>> {
+        self.0.to_program(message)
+    }
+
+    fn to_model(&self, message: ProgramMessage<M>) -> SpecMessage<M> {
+        self.0.to_model(message)
+    }
+
+    fn message_sent(&self, program: &Again<M>, message: ProgramMessage<M>) -> SpecMessage<M> {
+        self.0.message_sent(&program.program, message)
+    }
+
+    fn reaches(&self, program: &Again<M>, message: SpecMessage<M>) -> bool {
+        self.0.reaches(&program.program, message)
+    }
+
+    fn timer(&self, timer: ProgramTimer<M>) -> SpecTimer<M> {
+        self.0.timer(timer)
+    }
+
+    fn period(&self, id: NodeId, members: &Members, timer: SpecTimer<M>) -> Option<Duration> {
+        self.0.period(id, members, timer)
+    }
+
+    fn own_period(
+        &self,
+        program: &Again<M>,
+        id: NodeId,
+        members: &Members,
+        timer: SpecTimer<M>,
+    ) -> Option<Duration> {
+        program.kept.as_ref()?;
+        self.0.period_again(self.1, id, members, timer)
+    }
+
+    fn checked_first(&self) -> &'static [SpecTimer<M>] {
+        self.0.checked_first()
+    }
+
+    fn detects(&self, timer: SpecTimer<M>) -> Option<NodeId> {
+        self.0.detects(timer)
+    }
+
+    fn asks(&self, timer: SpecTimer<M>) -> Option<Request> {
+        self.0.asks(timer)
+    }
+
+    fn settling_timers(&self, id: NodeId, members: &Members) -> &'static [SpecTimer<M>] {
+        self.0.settling_timers(id, members)
+    }
+
+    fn process(&self, program: &Again<M>) -> Process<M> {
+        self.0.process(&program.program)
+    }
+
+    fn believes(&self, id: Id, process: &Process<M>) -> Option<(Role, Option<Id>)> {
+        self.0.believes(id, process)
+    }
+
+    fn facts(&self, of: &ProcessView<'_, M::Spec>) -> Option<ExpectedFacts<M::Spec>> {
+        self.0.facts(of)
+    }
+
+    fn stable(&self, durable: &Durable<M>) -> Stable<M> {
+        self.0.stable(durable)
+    }
+
+    fn memory(&self, program: &Again<M>) -> (M::Memory, String) {
+        let kept = program.kept.as_ref().map(|kept| format!("{kept:?}"));
+        (self.0.memory(&program.program), kept.unwrap_or_default())
+    }
+
+    fn ignored_fields(&self) -> &'static [(&'static str, &'static str)] {
+        self.0.ignored_fields()
+    }
+
+    fn messages(&self) -> Vec<SpecMessage<M>> {
+        self.0.messages()
+    }
+
+    fn messages_among(&self, nodes: usize) -> Vec<SpecMessage<M>> {
+        self.0.messages_among(nodes)
+    }
+
+    fn uncovered(&self) -> &'static [(&'static str, &'static str)] {
+        self.0.uncovered()
+    }
+
+    fn invalid_messages(&self, members: &Members) -> Vec<(ProgramMessage<M>, OnInvalid<M::Spec>)> {
+        self.0.invalid_messages(members)
+    }
+
+    fn reason(&self, step: &Step<'_, M::Spec>) -> Option<&'static str> {
+        self.0.reason(step)
+    }
+
+    fn ignores(&self, step: &Step<'_, M::Spec>) -> Option<&'static str> {
+        self.0.ignores(step)
+    }
+
+    fn rules(&self, happening: &SpecEvent<M::Spec>) -> &'static [&'static str] {
+        self.0.rules(happening)
+    }
+}
