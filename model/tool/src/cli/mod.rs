@@ -7,6 +7,7 @@ mod check;
 mod complaint;
 mod completions;
 mod exit;
+mod failure;
 mod explore;
 mod help;
 mod limit_args;
@@ -268,15 +269,18 @@ pub fn main(tool: Tool) -> ExitCode {
 pub fn ends(done: anyhow::Result<Exit>) -> ExitCode {
     match done {
         Ok(exit) => exit.code(),
-        Err(error) => fail(&format!("{error:#}")),
+        Err(error) => {
+            let parts: Vec<String> = error.chain().map(ToString::to_string).collect();
+            failure::told(&parts)
+        }
     }
 }
 
-/// Prints what is wrong, in ASCII if the command line asks for that, and returns the exit status.
+/// Prints what is wrong, as JSON or in ASCII if the command line asks for that, and returns the exit
+/// status.
 #[must_use]
 pub fn fail(message: &str) -> ExitCode {
-    complain(message);
-    ExitCode::from(USAGE)
+    failure::told(&[message.to_owned()])
 }
 
 /// Prints what is wrong, if that can be: no status depends on who reads it.
