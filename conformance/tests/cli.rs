@@ -106,7 +106,7 @@ fn list_shows_the_rules_of_the_program() {
     bellwether().arg("list").assert().code(0).stdout(rules);
     let output = bellwether().args(["list", "--json"]).output().expect("ran");
     let list: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    assert_eq!(list[0]["protocol"], "bully");
+    assert_eq!(list["protocols"][0]["protocol"], "bully");
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn a_shell_completes_protocols_and_variants() {
     assert_eq!(bully, ["bully"]);
     let listed = bellwether().args(["list", "--json"]).output().expect("ran");
     let listed: serde_json::Value = serde_json::from_slice(&listed.stdout).expect("JSON");
-    let of_quorum = listed.as_array().expect("a list").iter();
+    let of_quorum = listed["protocols"].as_array().expect("a list").iter();
     let of_quorum = of_quorum.filter(|one| one["protocol"] == "quorum");
     let mut variants: Vec<_> =
         of_quorum.map(|one| one["variant"].as_str().expect("a name").to_owned()).collect();

@@ -26,7 +26,7 @@ fn printed(dir: &Path, line: &str, columns: Option<usize>) -> String {
 fn protocols(dir: &Path) -> Vec<String> {
     let list: serde_json::Value =
         serde_json::from_str(&printed(dir, "list --json", None)).expect("JSON");
-    let names = list.as_array().expect("a list").iter();
+    let names = list["protocols"].as_array().expect("a list").iter();
     names.map(|one| one["name"].as_str().expect("a name").to_owned()).collect()
 }
 

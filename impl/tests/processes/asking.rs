@@ -60,7 +60,7 @@ fn commands_hand_over_step_down_and_freeze_with_the_token_and_not_without() {
     let json: Value =
         serde_json::from_slice(&ask(served.url(other), &["history", "--json"]).stdout)
             .expect("JSON");
-    assert_eq!(json[0]["reason"], "booted");
+    assert_eq!(json["changes"][0]["reason"], "booted");
     let nowhere = ask("http://127.0.0.1:1", &["history"]);
     assert_eq!(nowhere.status.code(), Some(3), "{}", said(&nowhere));
 }
