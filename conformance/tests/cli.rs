@@ -1,6 +1,7 @@
 //! The command line: what it prints, and what it says to bad input.
 
 use assert_cmd::Command;
+use bellwether_docs_runner::object_of;
 use predicates::prelude::*;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -60,7 +61,7 @@ fn lockstep_prints_its_assumptions_and_its_figures() {
 #[test]
 fn lockstep_prints_one_json_object() {
     let output = bellwether().args(["lockstep", "bully", "--json"]).output().expect("ran");
-    let object: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let object = object_of("bellwether-conformance-lockstep", &output.stdout);
     assert_eq!(object["verdict"], "conforms");
     assert_eq!(object["world"]["nodes"], 3);
     assert_eq!(object["divergence"], serde_json::Value::Null);
@@ -105,7 +106,7 @@ fn list_shows_the_rules_of_the_program() {
         .and(predicate::str::contains("t_coord = true"));
     bellwether().arg("list").assert().code(0).stdout(rules);
     let output = bellwether().args(["list", "--json"]).output().expect("ran");
-    let list: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let list = object_of("bellwether-conformance-list", &output.stdout);
     assert_eq!(list["protocols"][0]["protocol"], "bully");
 }
 
@@ -187,7 +188,7 @@ fn replay_follows_a_saved_trace() {
     let conforms = predicate::str::contains("The program conforms to the trace");
     bellwether().arg("replay").arg(&file).assert().code(0).stdout(conforms);
     let output = bellwether().args(["replay", "--json"]).arg(&file).output().expect("ran");
-    let object: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let object = object_of("bellwether-conformance-replay", &output.stdout);
     assert_eq!(object["verdict"], "conforms");
     assert!(object["steps"].as_u64().expect("a number") > 0);
 }
@@ -213,7 +214,7 @@ fn a_suite_is_found_saved_and_run() {
         bellwether().arg("replay").arg(file).assert().code(0).stdout(conforms);
     }
     let output = bellwether().args(world).args(["--no-run", "--json"]).output().expect("ran");
-    let object: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let object = object_of("bellwether-conformance-suite", &output.stdout);
     assert_eq!(object["verdict"], "not run");
     assert!(object["ran"].is_null(), "{object}");
     let suite = &object["suite"];

@@ -4,7 +4,7 @@
 //! is copied into a shell: [`Checkout`]. [`refused`] runs the command lines that a program refuses,
 //! [`other_statuses`] those whose output is lost, [`completed`] says what a shell completes,
 //! [`not_one_screen`] says which help is too long, [`is_shown`] compares a part of a page with what
-//! a test has made, and [`unfit`] what is printed as JSON with its schema.
+//! a test has made, and [`object_of`] what is printed as JSON with its schema.
 //!
 //! It is not `trycmd`: that runs no `sh` blocks, wants all output and each exit status in the page,
 //! and stops no services.
@@ -24,7 +24,7 @@ pub use help::{commands, not_in_the_manual, not_one_screen};
 pub use lines::refused;
 pub use outputs::{other_statuses, without_verdict};
 pub use pages::{Block, blocks, is_shown, pages, root};
-pub use schema::{unfit, unfit_lines};
+pub use schema::object_of;
 pub use shell::{Checkout, How};
 
 use std::io::Write;

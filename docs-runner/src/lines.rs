@@ -1,6 +1,6 @@
 //! Command lines that cannot be run.
 
-use crate::unfit_lines;
+use crate::object_of;
 use serde_json::Value;
 use std::path::PathBuf;
 use std::process::Command;
@@ -35,9 +35,7 @@ pub fn refused(command: &mut Command, line: &str) -> (i32, String) {
 /// The message of an error that is printed as JSON, as it is printed without that.
 #[track_caller]
 fn said(line: &str, stdout: &str, status: i32) -> String {
-    let wrong = unfit_lines("error", stdout);
-    assert!(wrong.is_empty(), "{line}: {}", wrong.join("\n"));
-    let object: Value = serde_json::from_str(stdout).expect("one object");
+    let object = object_of("error", stdout);
     assert_eq!(object["status"], status, "{line}");
     let error = &object["error"];
     let causes = error["causes"].as_array().into_iter().flatten().filter_map(Value::as_str);

@@ -8,29 +8,23 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::sync::OnceLock;
 
-/// Returns what of an object does not fit the schema with this name, each with its place.
+/// Returns the object that a program has printed, which must fit the schema with this name.
 ///
 /// This asks for more than the schema does: a key for which it has no `properties` is a mistake,
 /// unless it has `additionalProperties`. So a schema names each key that is printed.
 ///
 /// # Panics
-/// If there is no such schema, or if it uses what is not read.
+/// If it is no JSON, or does not fit; if there is no such schema, or it uses what is not read.
 #[track_caller]
-pub fn unfit(name: &str, object: &Value) -> Vec<String> {
-    let schema = schema(name);
-    let mut wrong = Vec::new();
-    Place { root: schema, path: name.to_owned() }.check(schema, object, &mut wrong);
-    wrong
-}
-
-/// Returns what does not fit of the lines that a program has printed, each an object.
-///
-/// # Panics
-/// As [`unfit`], or if a line is not JSON.
-#[track_caller]
-pub fn unfit_lines(name: &str, printed: &str) -> Vec<String> {
-    let read = |line: &str| serde_json::from_str::<Value>(line).expect("JSON");
-    printed.lines().flat_map(|line| unfit(name, &read(line))).collect()
+pub fn object_of(name: &str, printed: impl AsRef<[u8]>) -> Value {
+    let printed = printed.as_ref();
+    let object: Value = serde_json::from_slice(printed).unwrap_or_else(|error| {
+        panic!("{name}: {error}: {}", String::from_utf8_lossy(printed));
+    });
+    let (root, mut wrong) = (schema(name), Vec::new());
+    Place { root, path: name.to_owned() }.check(root, &object, &mut wrong);
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    object
 }
 
 /// A place in an object, and the file of the schema that speaks of it.
@@ -120,7 +114,7 @@ fn schema(name: &str) -> &'static Value {
         let files = fs::read_dir(crate::root().join("docs/schemas")).expect("the schemas");
         let read = |path: std::path::PathBuf| {
             let text = fs::read_to_string(&path).expect("it can be read");
-            let schema = serde_json::from_str(&text).expect("a schema is JSON");
+            let schema: Value = serde_json::from_str(&text).expect("a schema is JSON");
             (path.file_stem().expect("a name").to_string_lossy().into_owned(), schema)
         };
         files.map(|file| read(file.expect("a file").path())).collect()
