@@ -20,7 +20,7 @@ mod question;
 mod recoveries_arg;
 pub mod shown;
 mod signals;
-mod suite;
+pub mod suite;
 pub mod table;
 pub mod text;
 mod timed_args;
