@@ -3,6 +3,7 @@
 use assert_cmd::Command;
 use bellwether_docs_runner::object_of;
 use predicates::prelude::*;
+use serde_json::json;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -222,6 +223,70 @@ fn a_suite_is_found_saved_and_run() {
     let met: u64 = met.filter_map(|met| met["transitions"].as_u64()).sum();
     assert_eq!(suite["transitions"], met);
     assert!(suite["bound"].as_u64() <= suite["steps"].as_u64());
+}
+
+/// What each case of a file asks, of which some are not for the program.
+const CASES: &str = r#"
+[[case]]
+protocol = "bully"
+expect = { decided = "holds" }
+
+[[case]]
+protocol = "bully"
+recoveries = 1
+max-states = 10
+expect = { decided = "holds" }
+
+[[case]]
+protocol = "bully"
+variant = "baseline"
+expect = { decided = "violated" }
+
+[[case]]
+protocol = "bully"
+timing = "timed"
+delay = 1
+t-elec = 3
+t-coord = 8
+t-detect = 1
+t-heartbeat = 3
+expect = { decided = "holds" }
+"#;
+
+#[test]
+fn cases_of_a_file_are_compared_where_a_program_implements_their_rules() {
+    let dir = tempfile::tempdir().expect("a folder");
+    fs::write(dir.path().join("cases.toml"), CASES).expect("writable");
+    let run = |flags: &str| {
+        let mut command = bellwether();
+        command.current_dir(dir.path()).args(["suite", "cases.toml"]);
+        command.args(flags.split_whitespace());
+        command.output().expect("ran")
+    };
+    let output = run("--json --junit junit.xml --markdown cases.md");
+    assert_eq!(output.status.code(), Some(3), "the second case is cut short: {output:?}");
+    let object = object_of("bellwether-model-suite", &output.stdout);
+    let ends = ["as-expected", "unknown", "left-out", "left-out"];
+    for (case, end) in object["cases"].as_array().expect("cases").iter().zip(ends) {
+        assert_eq!(case["end"], end, "{case}");
+    }
+    let [first, second, third, fourth] = [0, 1, 2, 3].map(|at| &object["cases"][at]);
+    assert_eq!((&first["states"], &first["transitions"]), (&json!(96), &json!(227)));
+    let command = second["command"].as_str().expect("a command");
+    let words = "lockstep bully --variant recommended --recoveries 1 --max-states 10";
+    assert!(command.ends_with(words), "{command}");
+    for (case, why) in [(third, "no program implements 'baseline'"), (fourth, "is timed")] {
+        assert!(case["left_out"].as_str().is_some_and(|told| told.contains(why)), "{case}");
+    }
+    let read = |name: &str| fs::read_to_string(dir.path().join(name)).expect("written");
+    let junit = read("junit.xml");
+    assert!(junit.contains("failures=\"0\" errors=\"1\" skipped=\"2\""), "{junit}");
+    assert!(read("cases.md").contains("4 cases: 1 as expected, 1 unknown, 2 left out"));
+    let output = run("--recoveries 1");
+    let told = String::from_utf8(output.stderr).expect("UTF-8");
+    let says = "--recoveries has no effect: each case of a file has its own world";
+    assert!(output.status.code() == Some(2) && told.contains(says), "{told}");
+    refused(&["suite", "bully", "--junit", "x"], "--junit has no effect: no file of cases is run");
 }
 
 #[test]
