@@ -233,8 +233,9 @@ expect = { decided = "holds" }
 
 [[case]]
 protocol = "bully"
+nodes = 4
 recoveries = 1
-max-states = 10
+max-states = 1000
 expect = { decided = "holds" }
 
 [[case]]
@@ -273,7 +274,7 @@ fn cases_of_a_file_are_compared_where_a_program_implements_their_rules() {
     let [first, second, third, fourth] = [0, 1, 2, 3].map(|at| &object["cases"][at]);
     assert_eq!((&first["states"], &first["transitions"]), (&json!(96), &json!(227)));
     let command = second["command"].as_str().expect("a command");
-    let words = "lockstep bully --variant recommended --recoveries 1 --max-states 10";
+    let words = "lockstep bully --variant recommended --nodes 4 --recoveries 1 --max-states 1000";
     assert!(command.ends_with(words), "{command}");
     for (case, why) in [(third, "no program implements 'baseline'"), (fourth, "is timed")] {
         assert!(case["left_out"].as_str().is_some_and(|told| told.contains(why)), "{case}");

@@ -25,8 +25,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct SuiteArgs {
-    /// The protocol (`list` shows them), or a file of cases, which ends in .toml [default: the
-    /// first protocol]
+    /// The protocol (`list` shows them), or a .toml file of cases [default: the first protocol]
     #[arg(value_name = "PROTOCOL|FILE")]
     protocol: Option<String>,
 
@@ -125,8 +124,8 @@ Examples:
   bellwether-model suite --recoveries 1 --no-run --out executions --limit 10
   bellwether-model suite bellwether.toml --junit junit.xml
 
-A file is that of 'bellwether-model suite'. Each case of it whose rules a program implements is
-compared as 'lockstep' does it, and must conform.";
+A file has the cases of the checker's 'suite'. Each whose rules a program implements is compared as
+'lockstep' does it, and must conform.";
 
 fn count(text: &str) -> Result<usize, String> {
     let count = text.parse().ok().filter(|&count| count > 0);

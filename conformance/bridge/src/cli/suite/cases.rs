@@ -19,6 +19,9 @@ use std::time::Duration;
 const ASKED: &str = "lockstep";
 const EXPECTED: &str = "conforms";
 
+/// The flags of a case that `lockstep` gets otherwise, or for which it has no use.
+const NOT_TAKEN: [&str; 3] = ["variant", "threads", "symmetry"];
+
 /// The names of the fields of the flags that say something of a file.
 const OF_A_FILE: [&str; 6] = ["protocol", "json", "junit", "markdown", "ascii", "quiet"];
 
@@ -32,7 +35,7 @@ pub(super) fn run(
     let lockstep = LockstepArgs::augment_args(Command::new(ASKED));
     let is_taken = |flag: &str| {
         let mut known = lockstep.get_arguments().filter_map(Arg::get_long);
-        flag != "variant" && known.any(|long| long == flag)
+        !NOT_TAKEN.contains(&flag) && known.any(|long| long == flag)
     };
     for case in &mut cases {
         let Some(mapping) = mapping_of(known.mappings, case) else { continue };
