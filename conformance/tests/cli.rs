@@ -225,6 +225,13 @@ fn a_suite_is_found_saved_and_run() {
     assert!(suite["bound"].as_u64() <= suite["steps"].as_u64());
 }
 
+#[test]
+#[should_panic(expected = "error.error: the schema has no key 'surplus'")]
+fn a_key_that_no_schema_names_is_found() {
+    let error = json!({ "message": "m", "causes": [], "help": null, "surplus": 1 });
+    object_of("error", json!({ "version": 1, "error": error, "status": 2 }).to_string());
+}
+
 /// What each case of a file asks, of which some are not for the program.
 const CASES: &str = r#"
 [[case]]
