@@ -62,6 +62,7 @@ const LINES: &[&str] = &[
     "validate Cargo.toml",
     "validate Cargo.toml --variant nothing",
     "list bully",
+    "list bully --json",
     "completions abacus",
 ];
 

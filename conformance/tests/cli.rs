@@ -1,7 +1,9 @@
 //! The command line: what it prints, and what it says to bad input.
 
 use assert_cmd::Command;
+use bellwether_docs_runner::object_of;
 use predicates::prelude::*;
+use serde_json::json;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -60,7 +62,7 @@ fn lockstep_prints_its_assumptions_and_its_figures() {
 #[test]
 fn lockstep_prints_one_json_object() {
     let output = bellwether().args(["lockstep", "bully", "--json"]).output().expect("ran");
-    let object: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let object = object_of("bellwether-conformance-lockstep", &output.stdout);
     assert_eq!(object["verdict"], "conforms");
     assert_eq!(object["world"]["nodes"], 3);
     assert_eq!(object["divergence"], serde_json::Value::Null);
@@ -105,8 +107,8 @@ fn list_shows_the_rules_of_the_program() {
         .and(predicate::str::contains("t_coord = true"));
     bellwether().arg("list").assert().code(0).stdout(rules);
     let output = bellwether().args(["list", "--json"]).output().expect("ran");
-    let list: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    assert_eq!(list[0]["protocol"], "bully");
+    let list = object_of("bellwether-conformance-list", &output.stdout);
+    assert_eq!(list["protocols"][0]["protocol"], "bully");
 }
 
 #[test]
@@ -123,7 +125,7 @@ fn a_shell_completes_protocols_and_variants() {
     assert_eq!(bully, ["bully"]);
     let listed = bellwether().args(["list", "--json"]).output().expect("ran");
     let listed: serde_json::Value = serde_json::from_slice(&listed.stdout).expect("JSON");
-    let of_quorum = listed.as_array().expect("a list").iter();
+    let of_quorum = listed["protocols"].as_array().expect("a list").iter();
     let of_quorum = of_quorum.filter(|one| one["protocol"] == "quorum");
     let mut variants: Vec<_> =
         of_quorum.map(|one| one["variant"].as_str().expect("a name").to_owned()).collect();
@@ -187,7 +189,7 @@ fn replay_follows_a_saved_trace() {
     let conforms = predicate::str::contains("The program conforms to the trace");
     bellwether().arg("replay").arg(&file).assert().code(0).stdout(conforms);
     let output = bellwether().args(["replay", "--json"]).arg(&file).output().expect("ran");
-    let object: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let object = object_of("bellwether-conformance-replay", &output.stdout);
     assert_eq!(object["verdict"], "conforms");
     assert!(object["steps"].as_u64().expect("a number") > 0);
 }
@@ -213,7 +215,7 @@ fn a_suite_is_found_saved_and_run() {
         bellwether().arg("replay").arg(file).assert().code(0).stdout(conforms);
     }
     let output = bellwether().args(world).args(["--no-run", "--json"]).output().expect("ran");
-    let object: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let object = object_of("bellwether-conformance-suite", &output.stdout);
     assert_eq!(object["verdict"], "not run");
     assert!(object["ran"].is_null(), "{object}");
     let suite = &object["suite"];
@@ -221,6 +223,78 @@ fn a_suite_is_found_saved_and_run() {
     let met: u64 = met.filter_map(|met| met["transitions"].as_u64()).sum();
     assert_eq!(suite["transitions"], met);
     assert!(suite["bound"].as_u64() <= suite["steps"].as_u64());
+}
+
+#[test]
+#[should_panic(expected = "error.error: the schema has no key 'surplus'")]
+fn a_key_that_no_schema_names_is_found() {
+    let error = json!({ "message": "m", "causes": [], "help": null, "surplus": 1 });
+    object_of("error", json!({ "version": 1, "error": error, "status": 2 }).to_string());
+}
+
+/// What each case of a file asks, of which some are not for the program.
+const CASES: &str = r#"
+[[case]]
+protocol = "bully"
+expect = { decided = "holds" }
+
+[[case]]
+protocol = "bully"
+nodes = 4
+recoveries = 1
+max-states = 1000
+expect = { decided = "holds" }
+
+[[case]]
+protocol = "bully"
+variant = "baseline"
+expect = { decided = "violated" }
+
+[[case]]
+protocol = "bully"
+timing = "timed"
+delay = 1
+t-elec = 3
+t-coord = 8
+t-detect = 1
+t-heartbeat = 3
+expect = { decided = "holds" }
+"#;
+
+#[test]
+fn cases_of_a_file_are_compared_where_a_program_implements_their_rules() {
+    let dir = tempfile::tempdir().expect("a folder");
+    fs::write(dir.path().join("cases.toml"), CASES).expect("writable");
+    let run = |flags: &str| {
+        let mut command = bellwether();
+        command.current_dir(dir.path()).args(["suite", "cases.toml"]);
+        command.args(flags.split_whitespace());
+        command.output().expect("ran")
+    };
+    let output = run("--json --junit junit.xml --markdown cases.md");
+    assert_eq!(output.status.code(), Some(3), "the second case is cut short: {output:?}");
+    let object = object_of("bellwether-model-suite", &output.stdout);
+    let ends = ["as-expected", "unknown", "left-out", "left-out"];
+    for (case, end) in object["cases"].as_array().expect("cases").iter().zip(ends) {
+        assert_eq!(case["end"], end, "{case}");
+    }
+    let [first, second, third, fourth] = [0, 1, 2, 3].map(|at| &object["cases"][at]);
+    assert_eq!((&first["states"], &first["transitions"]), (&json!(96), &json!(227)));
+    let command = second["command"].as_str().expect("a command");
+    let words = "lockstep bully --variant recommended --nodes 4 --recoveries 1 --max-states 1000";
+    assert!(command.ends_with(words), "{command}");
+    for (case, why) in [(third, "no program implements 'baseline'"), (fourth, "is timed")] {
+        assert!(case["left_out"].as_str().is_some_and(|told| told.contains(why)), "{case}");
+    }
+    let read = |name: &str| fs::read_to_string(dir.path().join(name)).expect("written");
+    let junit = read("junit.xml");
+    assert!(junit.contains("failures=\"0\" errors=\"1\" skipped=\"2\""), "{junit}");
+    assert!(read("cases.md").contains("4 cases: 1 as expected, 1 unknown, 2 left out"));
+    let output = run("--recoveries 1");
+    let told = String::from_utf8(output.stderr).expect("UTF-8");
+    let says = "--recoveries has no effect: each case of a file has its own world";
+    assert!(output.status.code() == Some(2) && told.contains(says), "{told}");
+    refused(&["suite", "bully", "--junit", "x"], "--junit has no effect: no file of cases is run");
 }
 
 #[test]

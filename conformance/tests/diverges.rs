@@ -10,7 +10,7 @@ use bellwether_conformance::mapping::Mappings;
 use bellwether_conformance::mapping::bully::BullyMapping;
 use bellwether_core::protocol::bully::{Bully, Message};
 use bellwether_core::protocol::{Input, Node, Time};
-use bellwether_docs_runner::other_statuses;
+use bellwether_docs_runner::{object_of, other_statuses};
 use bellwether_model::protocol::specifications;
 use std::env;
 use std::path::Path;
@@ -85,4 +85,9 @@ fn test() {
     assert!(said.contains("What the model does:"), "{said}");
     let says = ["error: cannot write /dev/full; give --out", "No space left on device"];
     assert!(says.iter().all(|says| told.contains(says)), "{told}");
+
+    let output = run().args(["replay", "found.ndjson", "--json"]).output().expect("it runs");
+    let object = object_of("bellwether-conformance-replay", output.stdout);
+    assert_eq!(object["verdict"], "diverges");
+    assert!(object["divergence"]["header"].is_object(), "{object}");
 }

@@ -1,6 +1,7 @@
 //! Real processes, which show what they can of a suite, and are judged while they run. They are not
 //! there if only this package was built.
 
+use bellwether_docs_runner::object_of;
 use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -42,7 +43,7 @@ fn shows_what_it_can(protocol: &str) {
     // Not each kind need come about in so little time.
     assert!(matches!(status.code(), Some(0 | 3)), "{protocol}: {status}: {said}");
     assert_eq!(left(folder.path()), Vec::<String>::new());
-    let object: serde_json::Value = serde_json::from_slice(&stdout).expect("JSON");
+    let object = object_of("bellwether-conformance-suite-processes", &stdout);
     assert!(object["rejection"].is_null(), "{object:#}");
     let kinds = object["kinds"].as_u64().expect("a number");
     let missing = object["missing"].as_array().expect("a list");

@@ -3,8 +3,8 @@
 //! A `console` block shows commands of one program and what they print: [`Console`]. An `sh` block
 //! is copied into a shell: [`Checkout`]. [`refused`] runs the command lines that a program refuses,
 //! [`other_statuses`] those whose output is lost, [`completed`] says what a shell completes,
-//! [`not_one_screen`] says which help is too long, and [`is_shown`] compares a part of a page with
-//! what a test has made.
+//! [`not_one_screen`] says which help is too long, [`is_shown`] compares a part of a page with what
+//! a test has made, and [`object_of`] what is printed as JSON with its schema.
 //!
 //! It is not `trycmd`: that runs no `sh` blocks, wants all output and each exit status in the page,
 //! and stops no services.
@@ -15,6 +15,7 @@ mod help;
 mod lines;
 mod outputs;
 mod pages;
+mod schema;
 mod shell;
 
 pub use completion::completed;
@@ -23,6 +24,7 @@ pub use help::{commands, not_in_the_manual, not_one_screen};
 pub use lines::refused;
 pub use outputs::{other_statuses, without_verdict};
 pub use pages::{Block, blocks, is_shown, pages, root};
+pub use schema::object_of;
 pub use shell::{Checkout, How};
 
 use std::io::Write;

@@ -311,6 +311,7 @@ pub(crate) fn piped(line: &str) -> Child {
 fn the_list_names_protocols_variants_rules_and_properties() {
     assert!(run("list").stdout.contains("bully"));
     let all: Value = serde_json::from_str(&run("list --json").stdout).expect("JSON");
+    let all = &all["protocols"];
     assert_eq!(all[0]["name"], "bully");
     let one = run("list bully").stdout;
     for word in ["recommended", "baseline", "wikipedia", "t_coord", "at-most-one-leader", "□"] {

@@ -2,7 +2,7 @@
 //! one in `docs`, and the commands that it prints find the same again.
 
 use assert_cmd::Command;
-use bellwether_docs_runner::{is_shown, root};
+use bellwether_docs_runner::{is_shown, object_of, root};
 use bellwether_model::history::History;
 use serde_json::Value;
 use std::fs;
@@ -74,7 +74,7 @@ fn the_commands_beside_each_bug_find_the_same_again() {
     let names = history.bugs.iter().map(|bug| bug.name.as_str()).step_by(several);
     let asked: Vec<&str> = ["history", "--json"].into_iter().chain(names).collect();
     let ran = run(&asked);
-    let whole: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    let whole = object_of("bellwether-model-history", &ran.stdout);
     for bug in whole["bugs"].as_array().expect("bugs") {
         for world in ["broken", "repaired"] {
             let command = bug[world]["command"].as_str().expect("a command").replace('\'', "");

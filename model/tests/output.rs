@@ -3,6 +3,7 @@
 
 use crate::prove::has_a_solver;
 use assert_cmd::Command;
+use bellwether_docs_runner::object_of;
 use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
@@ -24,9 +25,8 @@ fn printed(dir: &Path, line: &str, columns: Option<usize>) -> String {
 
 /// The protocols.
 fn protocols(dir: &Path) -> Vec<String> {
-    let list: serde_json::Value =
-        serde_json::from_str(&printed(dir, "list --json", None)).expect("JSON");
-    let names = list.as_array().expect("a list").iter();
+    let list = object_of("bellwether-model-list", printed(dir, "list --json", None));
+    let names = list["protocols"].as_array().expect("a list").iter();
     names.map(|one| one["name"].as_str().expect("a name").to_owned()).collect()
 }
 
@@ -159,6 +159,13 @@ fn with_ascii(dir: &Path) -> Vec<String> {
     lines.into_iter().map(str::to_owned).chain(timed).chain(each).chain(proof).collect()
 }
 
+/// The name of the schema of what a line prints.
+fn schema_of(line: &str) -> String {
+    let command = line.split(' ').next().unwrap_or_default();
+    let of_one = if line.starts_with("list lease") { "-protocol" } else { "" };
+    format!("bellwether-model-{command}{of_one}")
+}
+
 #[test]
 fn ascii_is_ascii_throughout() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -167,6 +174,9 @@ fn ascii_is_ascii_throughout() {
         let text = printed(dir.path(), &format!("{line} --ascii"), None);
         let other = text.lines().find(|line| !line.is_ascii());
         assert_eq!(other, None, "{line}");
+        if line.contains(" --json") {
+            object_of(&schema_of(line), &text);
+        }
         // What people have written may ask.
         let asks = ["--json", "claims", "history"].iter().any(|it| line.contains(it));
         let drawn = text.contains('?') && !asks;

@@ -399,6 +399,7 @@ fn suite(scratch: &Scratch, protocol: &str) -> Result<Ended> {
 /// What a divergence is about, in one line.
 fn told(output: &str) -> String {
     let object = output.lines().find_map(|line| serde_json::from_str::<Value>(line).ok());
+    let object = object.filter(|object| object["error"].is_null());
     let Some(object) = object else { return output.trim().to_owned() };
     let divergence = &object["divergence"];
     if divergence.is_null() {

@@ -2,7 +2,7 @@
 
 use super::{Faults, quorums};
 use assert_cmd::Command;
-use bellwether_docs_runner::root;
+use bellwether_docs_runner::{object_of, root};
 use predicates::prelude::*;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -28,7 +28,7 @@ fn the_kinds_of_steps_that_were_judged_are_told() {
     let logs = quorums(1, (Faults::NONE, true), 300, None);
     let files = write(folder.path(), &logs);
     let output = command(&files).arg("--json").output().expect("ran");
-    let object: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let object = object_of("bellwether-conformance-validate", &output.stdout);
     let (judged, met) = (&object["judged"], object["judged"]["met"].as_array().expect("a list"));
     let count = |action: &str| -> u64 {
         let of_it = met.iter().filter(|met| met["action"] == action);
@@ -57,7 +57,7 @@ fn the_command_accepts_rejects_and_refuses() {
     let files = write(folder.path(), &wrong);
     command(&files).assert().code(1).stdout(says("The logs are rejected.").and(says("line ")));
     let output = command(&files).arg("--json").output().expect("ran");
-    let object: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let object = object_of("bellwether-conformance-validate", &output.stdout);
     assert_eq!(object["verdict"], "rejected");
     assert!(object["rejection"]["line"].as_u64().is_some_and(|line| line > 1));
     let small = folder.path().join("small");

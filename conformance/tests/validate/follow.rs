@@ -1,6 +1,7 @@
 //! Logs that grow while they are judged: what is not allowed is told at once.
 
 use super::{Faults, quorums};
+use bellwether_docs_runner::object_of;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -40,7 +41,7 @@ impl Follower {
                 Err(RecvTimeoutError::Timeout) => return None,
                 Err(RecvTimeoutError::Disconnected) => panic!("it has ended before {name}"),
             };
-            let event: serde_json::Value = serde_json::from_str(&line).expect("JSON");
+            let event = object_of("bellwether-conformance-validate-follow", &line);
             if event["event"] == name {
                 return Some(event);
             }

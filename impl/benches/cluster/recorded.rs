@@ -271,8 +271,11 @@ fn judged(judge: &Path, traces: &[PathBuf]) -> anyhow::Result<Value> {
     command.args(["validate", "--json"]).args(traces).stdin(Stdio::null());
     let answer = command.output().with_context(|| format!("cannot start {}", judge.display()))?;
     let said = String::from_utf8_lossy(&answer.stderr);
-    let verdict = serde_json::from_slice(&answer.stdout);
-    verdict.with_context(|| format!("{} has judged nothing: {said}", judge.display()))
+    let verdict = serde_json::from_slice::<Value>(&answer.stdout);
+    let nothing = format!("{} has judged nothing: ", judge.display());
+    let verdict = verdict.with_context(|| format!("{nothing}{said}"))?;
+    anyhow::ensure!(verdict["error"].is_null(), "{nothing}{}", verdict["error"]);
+    Ok(verdict)
 }
 
 /// A copy of a trace, by a clock that differs from that of the node, and steps back once.

@@ -1,6 +1,7 @@
 //! The command line, from the outside.
 
 use assert_cmd::Command;
+use bellwether_docs_runner::object_of;
 use predicates::prelude::PredicateBooleanExt as _;
 use predicates::str::contains;
 
@@ -42,14 +43,29 @@ fn a_run_that_fails_is_told_with_the_command_that_repeats_it() {
 #[test]
 fn json_says_what_the_text_says() {
     let output = sim("run --runs 500 --faults pauses --wrong clock-stops --json").assert().code(1);
-    let json: serde_json::Value =
-        serde_json::from_slice(&output.get_output().stdout).expect("an object");
+    let json = object_of("bellwether-sim-run", &output.get_output().stdout);
     assert_eq!(json["failed"]["invariant"], "at-most-one-leader");
     let shrunk = json["failed"]["shrunk"].as_str().expect("a code");
     let replay = sim(&format!("replay {shrunk} --json")).assert().code(1);
-    let replay: serde_json::Value =
-        serde_json::from_slice(&replay.get_output().stdout).expect("an object");
+    let replay = object_of("bellwether-sim-replay", &replay.get_output().stdout);
     assert_eq!(replay["broken"]["invariant"], "at-most-one-leader");
+    let costs = sim("failover --protocol bully --nodes 3 --json").assert().success();
+    let costs = object_of("bellwether-sim-failover", &costs.get_output().stdout);
+    assert_eq!(costs["costs"][0]["protocol"], "bully");
+}
+
+#[test]
+fn an_error_is_json_where_json_is_asked_for() {
+    for (args, message) in [
+        ("run --nodes 1 --json", "invalid value '1' for '--nodes <NODES>'"),
+        ("run --protocol bully --faults members --json", "members"),
+    ] {
+        let refused = sim(args).assert().code(2).stderr("");
+        let told = object_of("error", &refused.get_output().stdout);
+        let says = told["error"]["message"].as_str().expect("a message");
+        assert!(says.contains(message), "{told}");
+        assert_eq!(told["status"], 2);
+    }
 }
 
 #[test]

@@ -9,7 +9,7 @@ use bellwether::config;
 use serde_json::Value;
 
 use super::client::{Permission, Target};
-use super::{Failure, print};
+use super::{Failure, json, print};
 
 /// Let another member lead instead of the leader that is asked
 ///
@@ -123,7 +123,7 @@ pub(crate) fn maintenance(args: &MaintenanceArgs) -> Result<ExitCode, Failure> {
     let path = format!("/maintenance?on={}", matches!(what, Moment::Begin));
     let answer = target.asker(permission)?.post(&path)?;
     if target.json {
-        print(&format!("{answer}\n"))?;
+        print(&json::line(&answer)?)?;
         return Ok(ExitCode::SUCCESS);
     }
     let nodes = |key: &str| {
@@ -153,7 +153,7 @@ impl ForATime {
 fn ask(target: &Target, permission: &Permission, path: &str) -> Result<ExitCode, Failure> {
     let answer = target.asker(permission)?.post(path)?;
     let text = match (answer["next"].as_u64(), answer["epoch"].as_u64()) {
-        _ if target.json => format!("{answer}\n"),
+        _ if target.json => json::line(&answer)?,
         (Some(next), Some(epoch)) => format!("done: node {next} leads, epoch {epoch}\n"),
         (Some(next), None) => format!("done: node {next} leads\n"),
         (None, _) => "done\n".to_owned(),

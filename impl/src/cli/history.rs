@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::client::Target;
-use super::{Failure, print, put};
+use super::{Failure, json, print, put};
 
 /// Show the last changes that a running node has seen
 ///
@@ -41,7 +41,7 @@ const AGAIN: Duration = Duration::from_secs(1);
 pub(crate) fn history(args: &HistoryArgs) -> Result<ExitCode, Failure> {
     let changes = args.target.reader()?.get("/history")?;
     let text = if args.target.json {
-        changes.to_string() + "\n"
+        json::line(&serde_json::json!({ "changes": changes }))?
     } else {
         changes.as_array().into_iter().flatten().map(line).collect()
     };
@@ -59,8 +59,8 @@ pub(crate) fn events(args: &EventsArgs) -> Result<ExitCode, Failure> {
         let goes_on = client.follow(seen.as_deref(), |id, change| {
             connected = true;
             last = Some(id.to_owned());
-            let text = if args.target.json { format!("{change}\n") } else { line(change) };
-            told = put(&text);
+            let text = if args.target.json { json::line(change) } else { Ok(line(change)) };
+            told = text.and_then(|text| put(&text));
             matches!(told, Ok(true))
         });
         match goes_on {

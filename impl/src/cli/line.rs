@@ -8,7 +8,7 @@ use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Command, CommandFactory, FromArgMatches};
 
 use super::brief::brief;
-use super::{CONFIGURATION, Cli, complaint, environment, is_read, log};
+use super::{CONFIGURATION, Cli, complaint, environment, is_read, json, log};
 
 /// What was asked, and which flags and variables of the environment have a part in it.
 pub(crate) struct Line {
@@ -57,7 +57,10 @@ pub(crate) fn read() -> Result<Line, ExitCode> {
         let message = message.or_else(|| in_environment(&command, &words, &error));
         let status = u8::try_from(error.exit_code()).unwrap_or(CONFIGURATION);
         match message.or_else(|| complaint::complaint(&command, &plain, &error)) {
-            Some(message) => log::complain(message),
+            Some(message) => json::complain(message, &[], status),
+            None if error.use_stderr() && json::is_asked() => {
+                json::complain(first_words(&error), &[], status);
+            }
             None => {
                 if let Err(failure) = is_read(error.print())
                     && status == 0
@@ -71,8 +74,15 @@ pub(crate) fn read() -> Result<Line, ExitCode> {
     })?;
     let is_set_to_nothing = |given: &&Given| given.value.as_deref() == Some("");
     let Some(empty) = line.given.iter().find(is_set_to_nothing) else { return Ok(line) };
-    log::complain(is_empty(&empty.from));
+    json::complain(is_empty(&empty.from), &[], CONFIGURATION);
     Err(ExitCode::from(CONFIGURATION))
+}
+
+/// What clap says is wrong, without its label, the usage and what help there is.
+fn first_words(error: &clap::Error) -> String {
+    let text = error.to_string();
+    let text = text.trim_start_matches("error: ");
+    text.split("\n\n").next().unwrap_or_default().trim_end().to_owned()
 }
 
 /// A value such as `-1` is a wrong number, and not a flag.

@@ -8,7 +8,7 @@ use bellwether::config::Address;
 use serde_json::Value;
 
 use super::client::{Permission, Target};
-use super::{Failure, print};
+use super::{Failure, json, print};
 
 /// Show or change the members of a cluster, one at a time, through its leader
 ///
@@ -117,7 +117,7 @@ fn ask(target: &Target, permission: &Permission, path: &str) -> Answer {
     let answer = target.asker(permission)?.post(path)?;
     let text = match answer["config_epoch"].as_u64() {
         Some(number) if !target.json => format!("done: list {number} takes effect\n"),
-        _ => format!("{answer}\n"),
+        _ => json::line(&answer)?,
     };
     print(&text)?;
     Ok(ExitCode::SUCCESS)
@@ -126,7 +126,7 @@ fn ask(target: &Target, permission: &Permission, path: &str) -> Answer {
 fn list(target: &Target) -> Answer {
     let answer = target.reader()?.get("/members")?;
     if target.json {
-        print(&format!("{answer}\n"))?;
+        print(&json::line(&answer)?)?;
         return Ok(ExitCode::SUCCESS);
     }
     let mut text = lines(&answer["list"]);

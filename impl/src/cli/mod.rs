@@ -15,6 +15,7 @@ mod history;
 mod hooks;
 mod http;
 mod itself;
+mod json;
 mod keys;
 mod line;
 mod log;
@@ -93,6 +94,8 @@ enum Command {
 
 /// The exit status when the command line or the configuration is wrong.
 const CONFIGURATION: u8 = 2;
+/// The exit status when the node that was asked cannot be reached.
+const UNREACHABLE: u8 = 3;
 
 /// Why a command failed: the text to print, and the exit status that goes with it.
 #[derive(Debug)]
@@ -114,7 +117,7 @@ impl Failure {
 
     /// The node that was asked cannot be reached.
     pub(crate) fn unreachable(error: impl Into<anyhow::Error>) -> Self {
-        Self { status: 3, error: error.into() }
+        Self { status: UNREACHABLE, error: error.into() }
     }
 }
 
@@ -131,7 +134,8 @@ pub(crate) fn main() -> ExitCode {
         Ok(status) => status,
         Err(Failure { status, error }) => {
             let sources = if status == CONFIGURATION { line.sources() } else { String::new() };
-            log::complain(format!("{}{sources}", remedy::told(&error)));
+            let causes: Vec<_> = error.chain().skip(1).map(ToString::to_string).collect();
+            json::complain(format!("{}{sources}", remedy::told(&error)), &causes, status);
             ExitCode::from(status)
         }
     }

@@ -18,7 +18,7 @@ use bellwether::status::{
 use humantime::{format_duration, format_rfc3339_seconds};
 
 use super::overrides::SecurityArgs;
-use super::{Failure, found, put};
+use super::{Failure, UNREACHABLE, found, json, put};
 
 /// How long between two questions.
 const AGAIN: Duration = Duration::from_secs(1);
@@ -99,7 +99,7 @@ fn watch(args: &Args, ask: impl Fn() -> Result<Told, QueryError>) -> Result<Exit
         let text = match ask() {
             Ok(report) => text(args, &report)?,
             Err(error) if args.json => {
-                format!("{}\n", serde_json::json!({ "error": error.to_string() }))
+                json::line(&json::failure(&error.to_string(), &[], UNREACHABLE))?
             }
             Err(error) => format!("{error}\n"),
         };
@@ -147,13 +147,12 @@ fn leads(told: &Told) -> bool {
 }
 
 fn text(args: &Args, told: &Told) -> Result<String, Failure> {
-    let json = match told {
-        Told::Status(report) if args.json => serde_json::to_string(report),
-        Told::Groups(report) if args.json => serde_json::to_string(report),
-        Told::Status(report) => return Ok(describe(report)),
-        Told::Groups(report) => return Ok(describe_groups(report)),
-    };
-    Ok(json.map_err(Failure::runtime)? + "\n")
+    match told {
+        Told::Status(report) if args.json => json::line(report),
+        Told::Groups(report) if args.json => json::line(report),
+        Told::Status(report) => Ok(describe(report)),
+        Told::Groups(report) => Ok(describe_groups(report)),
+    }
 }
 
 /// Where to ask, and with what to prove that this program may.

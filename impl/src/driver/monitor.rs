@@ -103,6 +103,30 @@ enum Said {
     Other,
 }
 
+/// What the program says if it cannot judge at all.
+#[derive(Debug, Deserialize)]
+struct Failed {
+    error: Wrong,
+}
+
+/// What is wrong, why, and what to do.
+#[derive(Debug, Deserialize)]
+struct Wrong {
+    message: String,
+    #[serde(default)]
+    causes: Vec<String>,
+    help: Option<String>,
+}
+
+impl Wrong {
+    fn in_a_line(&self) -> String {
+        let mut line = self.message.clone();
+        line.extend(self.causes.iter().map(|cause| format!(": {cause}")));
+        line.extend(self.help.iter().map(|help| format!("; {help}")));
+        line
+    }
+}
+
 /// Where the trace cannot be read.
 #[derive(Debug, Deserialize)]
 struct Place {
@@ -172,6 +196,8 @@ impl Monitor {
             each_line(stdout, |line| {
                 if let Ok(said) = serde_json::from_slice(line) {
                     counts.note(said, node);
+                } else if let Ok(Failed { error }) = serde_json::from_slice(line) {
+                    tracing::warn!(node, "the monitor says: {}", error.in_a_line());
                 }
             });
             counts.runs.store(false, Ordering::Relaxed);

@@ -3,6 +3,7 @@
 use std::io::{BufRead as _, BufReader};
 use std::process::{Output, Stdio};
 
+use bellwether_docs_runner::object_of;
 use serde_json::Value;
 
 use super::common::{bellwether, wait_until};
@@ -50,19 +51,21 @@ fn commands_hand_over_step_down_and_freeze_with_the_token_and_not_without() {
     assert!(served.leads(other), "by what the target says itself");
     let away = ["step-down", "--for", "1min", "--json"];
     let away = ask(served.url(other), &[&away[..], &token].concat());
-    let answer: Value = serde_json::from_slice(&away.stdout).expect("JSON");
+    let answer = object_of("bellwether-control", &away.stdout);
     assert_eq!(answer["done"], true, "{answer}");
     let next = answer["next"].as_u64().expect("it has heard the next leader");
     assert_eq!(u64::from(served.leader()), next);
 
     let history = ask(served.url(other), &["history"]);
     assert!(said(&history).contains("asked_to_yield"), "{}", said(&history));
-    let json: Value =
-        serde_json::from_slice(&ask(served.url(other), &["history", "--json"]).stdout)
-            .expect("JSON");
-    assert_eq!(json[0]["reason"], "booted");
-    let nowhere = ask("http://127.0.0.1:1", &["history"]);
+    let json = ask(served.url(other), &["history", "--json"]);
+    let json = object_of("bellwether-history", json.stdout);
+    assert_eq!(json["changes"][0]["reason"], "booted");
+    let members = ask(served.url(other), &["members", "list", "--json"]);
+    object_of("bellwether-members-list", members.stdout);
+    let nowhere = ask("http://127.0.0.1:1", &["history", "--json"]);
     assert_eq!(nowhere.status.code(), Some(3), "{}", said(&nowhere));
+    assert_eq!(object_of("error", nowhere.stdout)["status"], 3);
 }
 
 /// A transfer is done exactly if the target says that it leads; otherwise the leader leads on.
@@ -124,7 +127,7 @@ fn events_and_the_watched_status_go_on_until_no_process_reads_them() {
     let mut lines = BufReader::new(events.stdout.take().expect("piped")).lines();
     let mut next = || -> Value {
         let line = lines.next().expect("goes on").expect("text");
-        serde_json::from_str(&line).expect("JSON")
+        object_of("bellwether-events", line)
     };
     assert_eq!(next()["leader"], first);
     let token = served.cluster.directory.path().join("token");
@@ -141,7 +144,7 @@ fn events_and_the_watched_status_go_on_until_no_process_reads_them() {
     let lines = BufReader::new(watch.stdout.take().expect("piped")).lines();
     let reports: Vec<String> = lines.take(3).map(|line| line.expect("text")).collect();
     for report in reports {
-        let report: Value = serde_json::from_str(&report).expect("JSON");
+        let report = object_of("bellwether-status", report);
         assert_eq!(report["node"], other);
     }
     // Its output is closed.

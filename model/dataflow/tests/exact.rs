@@ -26,7 +26,7 @@ pub(crate) fn check(line: &str) -> (Value, i32) {
 pub(crate) fn without_how(json: &[u8]) -> Value {
     let mut json: Value = serde_json::from_slice(json).expect("a report");
     let object = json.as_object_mut().expect("an object");
-    for key in ["engine", "threads", "processes", "seconds", "peak_rss_bytes"] {
+    for key in ["version", "engine", "threads", "processes", "seconds", "peak_rss_bytes"] {
         object.remove(key);
     }
     json

@@ -2,6 +2,7 @@
 
 use super::solvers;
 use assert_cmd::Command;
+use bellwether_docs_runner::object_of;
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use serde_json::Value;
 use std::fs;
@@ -96,7 +97,7 @@ fn a_signal_ends_the_solver() {
     let output = child.wait_with_output().expect("it ends");
     assert_eq!(output.status.code(), Some(3));
     assert!(test_kill_process(solver).is_err(), "the solver goes on");
-    let told: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let told = object_of("bellwether-model-prove", &output.stdout);
     let properties = told["parts"][0]["properties"].as_array().expect("a list");
     assert!(properties.iter().all(|one| one["verdict"] == "unknown: interrupted"), "{told}");
 }
@@ -109,7 +110,7 @@ fn the_json_says_what_is_printed() {
         for (args, status) in [(&wrong[2..], 0), (&wrong[..], 1)] {
             let output = prove(args).arg("--json").output().expect("it runs");
             assert_eq!(output.status.code(), Some(status));
-            let told: Value = serde_json::from_slice(&output.stdout).expect("one object");
+            let told = object_of("bellwether-model-prove", &output.stdout);
             let part = &told["parts"][0];
             assert_eq!(told["protocol"], "raft-election");
             assert!(part["model"]["transitions"].as_u64() > Some(100), "{part}");

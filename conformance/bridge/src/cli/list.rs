@@ -2,14 +2,15 @@
 
 use super::CONFORMS;
 use crate::registry::Mappings;
-use bellwether_tool::cli::Exit;
+use bellwether_tool::cli::{Exit, text};
 use clap::Args;
+use serde_json::json;
 use std::io::Write;
 
 /// The flags of `list`.
 #[derive(Debug, Args)]
 pub(super) struct ListArgs {
-    /// Print JSON
+    /// Print one JSON object and nothing else
     #[arg(long)]
     json: bool,
 }
@@ -20,11 +21,10 @@ pub(super) fn run(mappings: Mappings, args: &ListArgs) -> anyhow::Result<Exit> {
 
 fn print(mappings: Mappings, args: &ListArgs) -> anyhow::Result<()> {
     let all: Vec<_> = mappings.0.iter().map(|mapping| mapping.description()).collect();
-    let mut out = std::io::stdout();
     if args.json {
-        writeln!(out, "{}", serde_json::to_string_pretty(&all)?)?;
-        return Ok(());
+        return text::print_json(&json!({ "protocols": all }), false);
     }
+    let mut out = std::io::stdout();
     for one in &all {
         writeln!(out, "{}: {}", one.protocol, one.summary)?;
         writeln!(out, "  the program implements the variant '{}':", one.variant)?;

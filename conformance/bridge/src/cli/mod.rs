@@ -121,6 +121,20 @@ pub fn main(name: &'static str, mappings: Mappings, registry: Registry) -> ExitC
     main_with(name, mappings, Further::default(), registry)
 }
 
+/// A program: its name, the mappings that it has, and the protocols that they are of.
+#[derive(Clone, Copy)]
+struct Known {
+    name: &'static str,
+    mappings: Mappings,
+    registry: Registry,
+}
+
+impl Known {
+    fn called(self) -> String {
+        called_again(self.name)
+    }
+}
+
 /// What else a program can take a suite through than its nodes.
 #[derive(Clone, Copy, Default)]
 pub struct Further {
@@ -151,7 +165,10 @@ pub fn main_with(
     ends(match cli.command {
         Command::Lockstep(args) => lockstep::run(mappings, &args),
         Command::Replay(args) => replay::run(mappings, &args),
-        Command::Suite(args) => suite::run(mappings, further, &args),
+        Command::Suite(args) => {
+            let flags = matches.subcommand_matches("suite").unwrap_or(&matches);
+            suite::run(Known { name, mappings, registry }, further, (&*args, flags))
+        }
         Command::Validate(args) => validate::run(mappings, &args),
         Command::List(args) => list::run(mappings, &args),
         Command::Completions(args) => completions::run(name, &args),

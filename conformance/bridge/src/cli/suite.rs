@@ -1,11 +1,12 @@
 //! `suite`: executions that together take every transition of a bounded world, in model and
 //! program.
 
+mod cases;
 mod processes;
 
-use super::Further;
 use super::lockstep::scenario;
 use super::{BOLD, CONFORMS, CUT_SHORT, DIVERGES, ERROR, GOOD, save, told};
+use super::{Further, Known};
 use crate::registry::{AnyMapping, Description, Mappings, Runs};
 use crate::suite::{Met, Ran, Suite, Summary};
 use anyhow::Context;
@@ -13,7 +14,7 @@ use bellwether_engine::check::Event;
 use bellwether_engine::world::Scenario;
 use bellwether_tool::cli::table::{Cell, Table};
 use bellwether_tool::cli::{Exit, LimitArgs, ProgressArgs, UsageError, WorldArgs, shown, text};
-use clap::{Args, ValueEnum};
+use clap::{ArgMatches, Args, ValueEnum};
 use indicatif::HumanCount;
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -24,8 +25,8 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct SuiteArgs {
-    /// The protocol (`list` shows them) [default: the first]
-    #[arg(value_name = "PROTOCOL")]
+    /// The protocol (`list` shows them), or a .toml file of cases [default: the first protocol]
+    #[arg(value_name = "PROTOCOL|FILE")]
     protocol: Option<String>,
 
     /// Which rules, if the program can be configured for several (`list`) [default: the first]
@@ -67,6 +68,16 @@ pub(super) struct SuiteArgs {
           value_parser = count, allow_negative_numbers = true)]
     #[arg(hide_short_help = true)]
     limit: Option<usize>,
+
+    /// With a file: what came of each case, in the XML that CI systems read of JUnit
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    #[arg(hide_short_help = true)]
+    junit: Option<PathBuf>,
+
+    /// With a file: what came of each case, as a table in Markdown
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    #[arg(hide_short_help = true)]
+    markdown: Option<PathBuf>,
 
     /// Draw with ASCII characters only
     #[arg(long, help_heading = "Output")]
@@ -110,14 +121,27 @@ const EXAMPLES: &str = "\
 Examples:
   bellwether-model suite --recoveries 1
   bellwether-model suite quorum --crashes 1 --recoveries 1 --json
-  bellwether-model suite --recoveries 1 --no-run --out executions --limit 10";
+  bellwether-model suite --recoveries 1 --no-run --out executions --limit 10
+  bellwether-model suite bellwether.toml --junit junit.xml
+
+A file has the cases of the checker's 'suite'. Each whose rules a program implements is compared as
+'lockstep' does it, and must conform.";
 
 fn count(text: &str) -> Result<usize, String> {
     let count = text.parse().ok().filter(|&count| count > 0);
     count.ok_or_else(|| "give a whole number of executions, at least 1".to_owned())
 }
 
-pub(super) fn run(mappings: Mappings, further: Further, args: &SuiteArgs) -> anyhow::Result<Exit> {
+/// Runs a suite; `flags` are those of `args`, as they were given.
+pub(super) fn run(
+    known: Known,
+    further: Further,
+    (args, flags): (&SuiteArgs, &ArgMatches),
+) -> anyhow::Result<Exit> {
+    if let Some(file) = args.file() {
+        return cases::run(known, file, (args, flags));
+    }
+    let mappings = known.mappings;
     if args.no_run && args.through != Through::Core {
         let why = "nothing is driven; leave out --no-run, or this";
         return Err(UsageError::no_effect("--through", why).into());
@@ -127,6 +151,14 @@ pub(super) fn run(mappings: Mappings, further: Further, args: &SuiteArgs) -> any
     {
         if is_given && args.through != Through::Processes {
             let why = "there are no processes; add --through processes, or leave it out";
+            return Err(UsageError::no_effect(flag, why).into());
+        }
+    }
+    for (flag, is_given) in
+        [("--junit", args.junit.is_some()), ("--markdown", args.markdown.is_some())]
+    {
+        if is_given {
+            let why = "no file of cases is run; name one, or leave it out";
             return Err(UsageError::no_effect(flag, why).into());
         }
     }
@@ -158,6 +190,12 @@ struct Outcome<'a> {
 }
 
 impl SuiteArgs {
+    /// The file of cases, if one is named in the place of a protocol.
+    fn file(&self) -> Option<&Path> {
+        let file = self.protocol.as_deref().map(Path::new)?;
+        file.extension().is_some_and(|ending| ending == "toml").then_some(file)
+    }
+
     /// Finds the suite of a mapping, and drives a program of the same rules through it.
     fn cover(&self, mapping: &dyn AnyMapping, program: &dyn Runs) -> anyhow::Result<Exit> {
         if self.limit.is_some() && self.out.is_none() {

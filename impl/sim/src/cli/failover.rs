@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
-use super::HOLDS;
 use super::exit::Exit;
 use super::signals::Stop;
+use super::{HOLDS, json};
 use crate::code;
 use crate::failover::{ALL, Cost, SIZES, measure, table};
 use crate::plot::draw;
@@ -24,7 +24,7 @@ pub(super) struct Args {
     /// Also draw the costs, as an SVG file in this folder
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Print a JSON array instead of a table
+    /// Print one JSON object instead of a table
     #[arg(long)]
     json: bool,
 }
@@ -32,7 +32,7 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args, stop: &Stop) -> anyhow::Result<Exit> {
     let costs = costs(args);
     let text = match args.json {
-        true => format!("{}\n", serde_json::to_string(&costs)?),
+        true => json::line(&serde_json::json!({ "costs": costs }))?,
         false => table(&costs),
     };
     let exit = Exit::with(HOLDS, stop).tell(&text);

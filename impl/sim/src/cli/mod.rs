@@ -3,6 +3,7 @@
 mod brief;
 mod exit;
 mod failover;
+mod json;
 mod man;
 mod pages;
 mod replay;
@@ -12,6 +13,7 @@ mod signals;
 use std::io::{self, IsTerminal as _};
 use std::process::ExitCode;
 
+use anyhow::anyhow;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use self::brief::brief;
@@ -59,22 +61,34 @@ pub fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => {
             let status = u8::try_from(error.exit_code()).unwrap_or(USAGE);
+            if error.use_stderr() && json::refuses(&anyhow!(first_words(&error))) {
+                return ExitCode::from(status);
+            }
             return Exit::with(status, &stop).told(error.print()).code();
         }
     };
     let done = match cli.command {
         Command::Run(args) => run::run(&args, &stop),
-        Command::Replay(args) => Ok(replay::run(&args, &stop)),
+        Command::Replay(args) => replay::run(&args, &stop),
         Command::Failover(args) => failover::run(&args, &stop),
         Command::Man(args) => man::run(&args, Cli::command(), &stop),
     };
     match done {
         Ok(exit) => exit.code(),
         Err(error) => {
-            complain(&error);
+            if !json::refuses(&error) {
+                complain(&error);
+            }
             ExitCode::from(USAGE)
         }
     }
+}
+
+/// What clap says is wrong, without its label, the usage and what help there is.
+fn first_words(error: &clap::Error) -> String {
+    let text = error.to_string();
+    let text = text.trim_start_matches("error: ");
+    text.split("\n\n").next().unwrap_or_default().trim_end().to_owned()
 }
 
 /// A bar on standard error if that is a terminal.

@@ -2,11 +2,9 @@
 
 use std::fmt::Write as _;
 
-use serde_json::json;
-
 use super::exit::Exit;
 use super::signals::Stop;
-use super::{HOLDS, VIOLATED};
+use super::{HOLDS, VIOLATED, json};
 use crate::code::Code;
 use crate::run::run as simulate;
 use crate::world::{Broken, Outcome};
@@ -24,14 +22,14 @@ pub(super) struct Args {
     json: bool,
 }
 
-pub(super) fn run(args: &Args, stop: &Stop) -> Exit {
+pub(super) fn run(args: &Args, stop: &Stop) -> anyhow::Result<Exit> {
     let outcome = simulate(&args.code, args.trace);
     let exit = Exit::with(if outcome.broken.is_some() { VIOLATED } else { HOLDS }, stop);
     let text = match args.json {
-        true => format!("{}\n", object(&args.code, &outcome)),
+        true => json::line(&object(&args.code, &outcome))?,
         false => text(&args.code, &outcome),
     };
-    exit.tell(&text)
+    Ok(exit.tell(&text))
 }
 
 fn text(code: &Code, outcome: &Outcome) -> String {
@@ -59,12 +57,12 @@ fn text(code: &Code, outcome: &Outcome) -> String {
 
 fn object(code: &Code, outcome: &Outcome) -> serde_json::Value {
     let Outcome { broken, settled, counts, digest, trace } = outcome;
-    json!({
+    serde_json::json!({
         "code": code.to_string(),
         "digest": format!("{digest:016x}"),
         "counts": counts,
         "settled": settled.map(|time| time.as_secs_f64()),
-        "broken": broken.as_ref().map(|broken| json!({
+        "broken": broken.as_ref().map(|broken| serde_json::json!({
             "invariant": broken.invariant,
             "at": broken.at.0 as f64 / 1e9,
             "what": broken.what,

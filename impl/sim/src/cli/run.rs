@@ -4,11 +4,9 @@ use std::fmt::Write as _;
 use std::num::NonZeroUsize;
 use std::time::{Duration, Instant};
 
-use serde_json::json;
-
 use super::exit::Exit;
 use super::signals::Stop;
-use super::{CUT_SHORT, HOLDS, VIOLATED, bar, replay};
+use super::{CUT_SHORT, HOLDS, VIOLATED, bar, json, replay};
 use crate::batch::{Limits, Summary, batch};
 use crate::code::{self, Code};
 use crate::faults::Faults;
@@ -82,7 +80,7 @@ pub(super) fn run(args: &Args, stop: &Stop) -> anyhow::Result<Exit> {
     );
     let shrunk = summary.failed.as_ref().map(|(code, _)| shrink(code, SHRINKING));
     if args.json {
-        return Ok(exit.tell(&format!("{}\n", object(&first, &summary, shrunk.as_ref()))));
+        return Ok(exit.tell(&json::line(&object(&first, &summary, shrunk.as_ref()))?));
     }
     let exit = exit.tell(&text(&first, &summary, begun.elapsed()));
     Ok(match (&summary.failed, &shrunk) {
@@ -133,7 +131,7 @@ fn text(first: &Code, summary: &Summary, took: Duration) -> String {
 
 fn object(first: &Code, summary: &Summary, shrunk: Option<&Code>) -> serde_json::Value {
     let Summary { runs, asked, counts, slowest, digest, failed } = summary;
-    json!({
+    serde_json::json!({
         "protocol": first.protocol,
         "nodes": first.nodes,
         "faults": first.faults.to_string(),
@@ -142,11 +140,11 @@ fn object(first: &Code, summary: &Summary, shrunk: Option<&Code>) -> serde_json:
         "asked": asked,
         "digest": format!("{digest:016x}"),
         "counts": counts,
-        "slowest": slowest.map(|(time, seed)| json!({
+        "slowest": slowest.map(|(time, seed)| serde_json::json!({
             "seconds": time.as_secs_f64(),
             "code": Code { seed, ..first.clone() }.to_string(),
         })),
-        "failed": failed.as_ref().map(|(code, broken)| json!({
+        "failed": failed.as_ref().map(|(code, broken)| serde_json::json!({
             "code": code.to_string(),
             "shrunk": shrunk.map(Code::to_string),
             "invariant": broken.invariant,

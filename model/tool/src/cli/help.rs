@@ -3,7 +3,7 @@
 
 use super::brief::{self, brief};
 use super::world_args::without_clock;
-use super::{Exit, HOLDS, Tool, complaint, text};
+use super::{Exit, HOLDS, Tool, complaint, failure, text};
 use bellwether_engine::machine::AnyProtocol;
 use bellwether_engine::property::Property;
 use bellwether_engine::protocol::{Rule, Values};
@@ -55,9 +55,17 @@ pub fn parse(command: &Command, called: &str, tells: &Tells<'_>) -> Result<ArgMa
         _ if !error.use_stderr() => printed(&error),
         _ => match complaint::complaint((command, called), &text, &error) {
             Some(message) => super::fail(&message),
+            None if failure::as_json() => super::fail(&first_words(&error)),
             None => printed(&error),
         },
     })
+}
+
+/// What clap says is wrong, without its label, the usage and what help there is.
+fn first_words(error: &clap::Error) -> String {
+    let text = error.to_string();
+    let text = text.trim_start_matches("error: ");
+    text.split("\n\n").next().unwrap_or_default().trim_end().to_owned()
 }
 
 fn printed(error: &clap::Error) -> ExitCode {

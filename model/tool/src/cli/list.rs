@@ -2,7 +2,6 @@
 
 use super::table::Table;
 use super::{Exit, HOLDS, Tool, help, text};
-use crate::report::ascii;
 use bellwether_engine::machine::{AnyProtocol, VariantRow};
 use bellwether_engine::property::Property;
 use bellwether_engine::protocol::Rule;
@@ -18,7 +17,7 @@ pub(super) struct ListArgs {
     /// Show this protocol's variants, rules and properties [default: all protocols, one line each]
     protocol: Option<String>,
 
-    /// Print JSON
+    /// Print one JSON object and nothing else
     #[arg(long)]
     json: bool,
 
@@ -50,7 +49,8 @@ fn all(tool: Tool, args: &ListArgs) -> anyhow::Result<()> {
     };
     let summaries = tool.registry.iter().map(summary);
     if args.json {
-        return print_pretty(&summaries.collect(), args.ascii);
+        let protocols: Vec<_> = summaries.collect();
+        return text::print_json(&json!({ "protocols": protocols }), args.ascii);
     }
     let mut table = Table::new(["protocol", "variants", "what it is"]);
     for summary in summaries {
@@ -62,12 +62,6 @@ fn all(tool: Tool, args: &ListArgs) -> anyhow::Result<()> {
     let more = format!("'{} list PROTOCOL' shows a protocol's variants and rules.", tool.called());
     let (table, more) = (table.print(args.ascii), text::wrap(&more, text::width()));
     writeln!(text::stdout(args.ascii), "{table}\n\n{more}")?;
-    Ok(())
-}
-
-fn print_pretty(whole: &Value, ascii: bool) -> anyhow::Result<()> {
-    let json = serde_json::to_string_pretty(whole)?;
-    writeln!(std::io::stdout(), "{}", if ascii { ascii::json(&json) } else { json })?;
     Ok(())
 }
 
@@ -90,7 +84,7 @@ fn one(protocol: &dyn AnyProtocol, args: &ListArgs) -> anyhow::Result<()> {
         let rules: Vec<_> = protocol.rule_rows().iter().map(Rule::view).collect();
         let whole = json!({ "name": name, "summary": summary, "variants": variants,
                             "rules": rules, "properties": properties, "durations": durations });
-        return print_pretty(&whole, args.ascii);
+        return text::print_json(&whole, args.ascii);
     }
     let head = text::wrap(&format!("{name}: {summary}"), text::width());
     writeln!(out, "{head}\n\nVariants, and the text that gives the rules:")?;

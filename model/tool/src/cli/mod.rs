@@ -12,6 +12,7 @@ mod completions;
 mod exit;
 #[cfg(feature = "explore")]
 mod explore;
+mod failure;
 mod help;
 mod limit_args;
 mod list;
@@ -26,7 +27,7 @@ mod recoveries_arg;
 pub mod shown;
 mod signals;
 #[cfg(feature = "suite")]
-mod suite;
+pub mod suite;
 pub mod table;
 pub mod text;
 mod timed_args;
@@ -282,15 +283,18 @@ pub fn main(tool: Tool) -> ExitCode {
 pub fn ends(done: anyhow::Result<Exit>) -> ExitCode {
     match done {
         Ok(exit) => exit.code(),
-        Err(error) => fail(&format!("{error:#}")),
+        Err(error) => {
+            let parts: Vec<String> = error.chain().map(ToString::to_string).collect();
+            failure::told(&parts)
+        }
     }
 }
 
-/// Prints what is wrong, in ASCII if the command line asks for that, and returns the exit status.
+/// Prints what is wrong, as JSON or in ASCII if the command line asks for that, and returns the exit
+/// status.
 #[must_use]
 pub fn fail(message: &str) -> ExitCode {
-    complain(message);
-    ExitCode::from(USAGE)
+    failure::told(&[message.to_owned()])
 }
 
 /// Prints what is wrong, if that can be: no status depends on who reads it.

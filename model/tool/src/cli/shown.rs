@@ -127,8 +127,9 @@ pub fn file_name(property: &str) -> String {
     name
 }
 
-/// A word as a shell reads it.
-pub(super) fn quoted(word: &str) -> String {
+/// Returns a word as a shell reads it.
+#[must_use]
+pub fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
     if word.chars().all(plain) { word.to_owned() } else { format!("'{word}'") }
 }

@@ -5,7 +5,7 @@ use super::file::{Count, Expected, Mistake, Place, Written};
 use super::wanted::{found, steps};
 use crate::cli::check::CheckArgs;
 use crate::cli::{Tool, complaint, shown, with_durations};
-use bellwether_engine::check::{self, Engine, Event, Options, Reason, Report};
+use bellwether_engine::check::{self, Engine, Event, Limits, Options, Reason, Report};
 use bellwether_engine::property::Property;
 use bellwether_engine::world::World;
 use clap::{Args, Command, FromArgMatches};
@@ -23,10 +23,12 @@ pub(super) fn check_command(tool: Tool) -> Command {
 }
 
 /// A case that can be run.
-pub(super) struct Case {
+pub struct Case {
     pub(super) name: String,
     /// The command that decides the same.
-    pub(super) command: String,
+    pub command: String,
+    /// The protocol and the flags, as `check` gets them.
+    words: Vec<String>,
     world: Arc<World>,
     properties: Vec<Property>,
     options: Options,
@@ -66,10 +68,12 @@ impl Case {
         }
         let usual = line(&written.words);
         let command = format!("{called} check {}", line(&words));
+        let words = written.words.iter().map(|(word, _)| word.clone()).collect();
         let Written { name, expected, states, transitions, .. } = written;
         Ok(Case {
             name: name.unwrap_or(usual),
             command,
+            words,
             world,
             properties,
             options,
@@ -77,6 +81,26 @@ impl Case {
             states,
             transitions,
         })
+    }
+
+    /// Returns the world of the case.
+    #[must_use]
+    pub fn world(&self) -> &World {
+        &self.world
+    }
+
+    /// Returns the limits of the case.
+    #[must_use]
+    pub fn limits(&self) -> &Limits {
+        &self.options.limits
+    }
+
+    /// Returns the flags of the case as they are typed, of those whose names, without their dashes,
+    /// are taken.
+    #[must_use]
+    pub fn flags(&self, is_taken: impl Fn(&str) -> bool) -> String {
+        let taken = self.words.iter().filter(|word| flag(word).is_some_and(&is_taken));
+        taken.map(|word| typed(word)).collect::<Vec<_>>().join(" ")
     }
 
     /// Decides the case.
@@ -162,6 +186,11 @@ fn names(problem: &str, name: &str) -> bool {
     problem.match_indices(name).any(|(at, _)| !problem[at + name.len()..].starts_with(is_part))
 }
 
+/// The name of the flag that a word is.
+fn flag(word: &str) -> Option<&str> {
+    word.strip_prefix("--")?.split('=').next()
+}
+
 /// A word of a command as it is typed.
 fn typed(word: &str) -> String {
     match word.split_once('=') {
@@ -177,31 +206,40 @@ fn line(words: &[(String, Place)]) -> String {
     words.iter().map(|(word, _)| typed(word)).collect::<Vec<_>>().join(" ")
 }
 
-/// What came of a case.
+/// The result of a case.
 #[derive(Debug, Default)]
-pub(super) struct Ran {
-    /// What is found otherwise than expected.
-    pub(super) differs: Vec<String>,
-    /// What is not decided, and why.
-    pub(super) undecided: Vec<String>,
-    /// Why it could not be run, if it could not.
-    pub(super) failed: Option<String>,
-    /// What was found of each property.
-    pub(super) properties: Vec<Found>,
-    pub(super) states: Option<u64>,
-    pub(super) transitions: Option<u64>,
-    pub(super) elapsed: Duration,
+pub struct Ran {
+    /// The reason why the program leaves the case out, if it does.
+    pub left_out: Option<String>,
+    /// The list of what is found otherwise than expected.
+    pub differs: Vec<String>,
+    /// The list of what is not decided, and why.
+    pub undecided: Vec<String>,
+    /// The reason why it could not be run, if it could not.
+    pub failed: Option<String>,
+    /// The findings, one for each property.
+    pub properties: Vec<Found>,
+    /// The number of states that were met, if they were counted.
+    pub states: Option<u64>,
+    /// The number of transitions that were taken, if they were counted.
+    pub transitions: Option<u64>,
+    /// The time that it took.
+    pub elapsed: Duration,
 }
 
 /// What was found of a property.
 #[derive(Debug, serde::Serialize)]
-pub(super) struct Found {
+pub struct Found {
+    /// The name of the property.
     #[serde(rename = "name")]
-    property: String,
+    pub property: String,
+    /// The verdict that was expected, in words.
     #[serde(rename = "expected")]
-    wanted: String,
-    found: String,
-    steps: Option<usize>,
+    pub wanted: String,
+    /// The verdict that was found, in words.
+    pub found: String,
+    /// The number of steps of the execution that shows it, if one does.
+    pub steps: Option<usize>,
 }
 
 /// How a case ends.
@@ -213,6 +251,8 @@ pub(super) enum End {
     Unknown,
     /// It was stopped before this case.
     NotRun,
+    /// The program has no part in it.
+    LeftOut,
 }
 
 impl End {
@@ -224,6 +264,7 @@ impl End {
             End::Failed => "error",
             End::Unknown => "unknown",
             End::NotRun => "not-run",
+            End::LeftOut => "left-out",
         }
     }
 
@@ -235,6 +276,7 @@ impl End {
             End::Failed => "error",
             End::Unknown => "unknown",
             End::NotRun => "not run",
+            End::LeftOut => "left out",
         }
     }
 }
@@ -249,6 +291,7 @@ impl Done<'_> {
     pub(super) fn end(&self) -> End {
         match &self.ran {
             None => End::NotRun,
+            Some(ran) if ran.left_out.is_some() => End::LeftOut,
             Some(ran) if !ran.differs.is_empty() => End::Differs,
             Some(ran) if ran.failed.is_some() => End::Failed,
             Some(ran) if !ran.undecided.is_empty() => End::Unknown,
@@ -256,10 +299,11 @@ impl Done<'_> {
         }
     }
 
-    /// What is wrong, or not known: nothing if all is as expected.
+    /// What is wrong, not known, or left out: nothing if all is as expected.
     pub(super) fn problems(&self) -> String {
         let Some(ran) = &self.ran else { return String::new() };
         let all = ran.differs.iter().chain(&ran.failed).chain(&ran.undecided);
+        let all = all.chain(&ran.left_out);
         all.map(String::as_str).collect::<Vec<_>>().join("; ")
     }
 

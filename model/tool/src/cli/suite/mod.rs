@@ -1,5 +1,5 @@
 //! `suite`: run the cases of a file, each a `check` with what is expected of it, and say which of
-//! them come out otherwise.
+//! them come out otherwise. Other programs can run the cases in a way of their own.
 
 mod case;
 mod file;
@@ -10,11 +10,13 @@ use super::{Bar, Exit, HOLDS, ProgressArgs, Tool, UNKNOWN, USAGE, VIOLATED, stop
 use anstyle::{AnsiColor, Style};
 use anyhow::{Context, anyhow};
 use bellwether_engine::check::Event;
-use case::{Case, Done, End};
+use case::{Done, End};
 use clap::Args;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+
+pub use case::{Case, Found, Ran};
 
 /// The flags of `suite`.
 #[derive(Debug, Args)]
@@ -58,34 +60,74 @@ A file with one case, whose keys are flags of 'check':
 Exit status: 0 every case comes out as expected; 1 one does not; 2 wrong usage, an error in the
 file, or a case that cannot be run; 3 a search was cut short, so nothing is claimed.";
 
-pub(super) fn run(tool: Tool, args: &SuiteArgs) -> anyhow::Result<Exit> {
-    let cases = read(tool, &args.file)?;
-    let bar = args.progress.steps(cases.len(), args.json);
-    let mut printed: io::Result<()> = Ok(());
-    let mut done = Vec::with_capacity(cases.len());
-    for case in &cases {
-        let one = decide(case, &bar);
-        if !args.json && printed.is_ok() {
-            printed = bar.suspend(|| tell(args.ascii, &one));
-        }
-        if one.ran.is_some() {
-            bar.step(&case.name);
-        }
-        done.push(one);
-    }
-    bar.finish();
-    let exit = Exit::with(status(&done)).told(printed);
-    let file = args.file.display().to_string();
-    let exit = save(exit, args.junit.as_deref(), "junit", || tables::junit(&file, &done));
-    let exit = save(exit, args.markdown.as_deref(), "markdown", || tables::markdown(&file, &done));
-    Ok(match args.json {
-        true => exit.told(text::print_json(&tables::json(&file, &done), args.ascii)),
-        false => exit.told(summary(args.ascii, &done)),
-    })
+/// Where it is told what came of the cases of a file.
+#[derive(Clone, Copy, Debug)]
+pub struct Reports<'a> {
+    /// The path of the file with the cases.
+    pub file: &'a Path,
+    /// Whether one JSON object is printed, and nothing else.
+    pub json: bool,
+    /// Whether only ASCII characters are printed.
+    pub ascii: bool,
+    /// The path of the file for the XML of JUnit, if that is asked for.
+    pub junit: Option<&'a Path>,
+    /// The path of the file for the table in Markdown, if that is asked for.
+    pub markdown: Option<&'a Path>,
+    /// Whether progress is shown.
+    pub progress: ProgressArgs,
 }
 
-/// Reads all cases, so that what is wrong with one is known before any is run.
-fn read(tool: Tool, file: &Path) -> anyhow::Result<Vec<Case>> {
+/// A function that runs a case, and calls another one with its progress.
+pub type RunCase<'r> = dyn Fn(&Case, &mut (dyn FnMut(Event) + Send)) -> Ran + 'r;
+
+pub(super) fn run(tool: Tool, args: &SuiteArgs) -> anyhow::Result<Exit> {
+    let cases = read(tool, &args.file)?;
+    let reports = Reports {
+        file: &args.file,
+        json: args.json,
+        ascii: args.ascii,
+        junit: args.junit.as_deref(),
+        markdown: args.markdown.as_deref(),
+        progress: args.progress,
+    };
+    Ok(reports.run(&cases, &|case, on_event| case.run(on_event)))
+}
+
+impl Reports<'_> {
+    /// Runs the cases in their order, and tells what comes of each. The exit status is [`HOLDS`] if
+    /// all come out as expected, [`VIOLATED`] if one does not, [`USAGE`] if one cannot be run, or
+    /// all are left out, and [`UNKNOWN`] if one is not decided.
+    pub fn run(self, cases: &[Case], run: &RunCase<'_>) -> Exit {
+        let bar = self.progress.steps(cases.len(), self.json);
+        let mut printed: io::Result<()> = Ok(());
+        let mut done = Vec::with_capacity(cases.len());
+        for case in cases {
+            let one = decide(case, run, &bar);
+            if !self.json && printed.is_ok() {
+                printed = bar.suspend(|| tell(self.ascii, &one));
+            }
+            if one.ran.is_some() {
+                bar.step(&case.name);
+            }
+            done.push(one);
+        }
+        bar.finish();
+        let exit = Exit::with(status(&done)).told(printed);
+        let file = self.file.display().to_string();
+        let exit = save(exit, self.junit, "junit", || tables::junit(&file, &done));
+        let exit = save(exit, self.markdown, "markdown", || tables::markdown(&file, &done));
+        match self.json {
+            true => exit.told(text::print_json(&tables::json(&file, &done), self.ascii)),
+            false => exit.told(summary(self.ascii, &done)),
+        }
+    }
+}
+
+/// Reads all cases of a file, so that what is wrong with one is known before any is run.
+///
+/// # Errors
+/// If the file cannot be read, or what is wrong with a case, with its line and column.
+pub fn read(tool: Tool, file: &Path) -> anyhow::Result<Vec<Case>> {
     let name = file.display().to_string();
     let written = fs::read_to_string(file).map_err(|why| {
         let help = format!("'{} suite --help' shows what stands in it", tool.called());
@@ -100,12 +142,12 @@ fn read(tool: Tool, file: &Path) -> anyhow::Result<Vec<Case>> {
 }
 
 /// Decides a case, unless the suite was stopped.
-fn decide<'c>(case: &'c Case, bar: &Bar) -> Done<'c> {
+fn decide<'c>(case: &'c Case, run: &RunCase<'_>, bar: &Bar) -> Done<'c> {
     if stopped().is_due() {
         return Done { case, ran: None };
     }
     let doing = format!("{}: ", case.name);
-    let ran = case.run(&mut |event| {
+    let ran = run(case, &mut |event| {
         // A violation may be what is expected.
         if !matches!(event, Event::Violated { .. }) {
             bar.tell(&doing, event);
@@ -119,7 +161,7 @@ fn status(done: &[Done<'_>]) -> u8 {
     let ends = |end: End| done.iter().any(|one| one.end() == end);
     if ends(End::Differs) {
         VIOLATED
-    } else if ends(End::Failed) {
+    } else if ends(End::Failed) || done.iter().all(|one| one.end() == End::LeftOut) {
         USAGE
     } else if ends(End::Unknown) || ends(End::NotRun) {
         UNKNOWN
@@ -164,7 +206,7 @@ fn colour(end: End) -> Style {
     let colour = match end {
         End::AsExpected => AnsiColor::Green,
         End::Differs | End::Failed => AnsiColor::Red,
-        End::Unknown | End::NotRun => AnsiColor::Yellow,
+        End::Unknown | End::NotRun | End::LeftOut => AnsiColor::Yellow,
     };
     colour.on_default()
 }

@@ -15,6 +15,7 @@ pub(super) fn json(file: &str, done: &[Done<'_>]) -> Value {
             "differs": ran.map(|ran| &ran.differs),
             "unknown": ran.map(|ran| &ran.undecided),
             "error": ran.and_then(|ran| ran.failed.as_ref()),
+            "left_out": ran.and_then(|ran| ran.left_out.as_ref()),
             "properties": ran.map(|ran| &ran.properties),
             "states": ran.and_then(|ran| ran.states),
             "transitions": ran.and_then(|ran| ran.transitions),
@@ -26,7 +27,8 @@ pub(super) fn json(file: &str, done: &[Done<'_>]) -> Value {
 
 /// How many cases there are, and how they end: "3 cases: 2 as expected, 1 differs".
 pub(super) fn counted(done: &[Done<'_>]) -> String {
-    let ends = [End::AsExpected, End::Differs, End::Failed, End::Unknown, End::NotRun];
+    use End::{AsExpected, Differs, Failed, LeftOut, NotRun, Unknown};
+    let ends = [AsExpected, Differs, Failed, Unknown, NotRun, LeftOut];
     let counts = ends.map(|end| (number(done, &[end]), end.words()));
     let counts = counts.iter().filter(|(count, _)| *count > 0);
     let counts: Vec<String> = counts.map(|(count, words)| format!("{count} {words}")).collect();
@@ -42,7 +44,8 @@ fn number(done: &[Done<'_>], ends: &[End]) -> usize {
 pub(super) fn junit(file: &str, done: &[Done<'_>]) -> String {
     let seconds: f64 = done.iter().map(Done::seconds).sum();
     let (name, failed) = (escaped(file), number(done, &[End::Failed, End::Unknown]));
-    let (differ, skipped) = (number(done, &[End::Differs]), number(done, &[End::NotRun]));
+    let skipped = number(done, &[End::NotRun, End::LeftOut]);
+    let differ = number(done, &[End::Differs]);
     let of = format!(
         "name=\"{name}\" tests=\"{}\" failures=\"{differ}\" errors=\"{failed}\" \
          skipped=\"{skipped}\" time=\"{seconds:.3}\"",
@@ -68,14 +71,14 @@ fn test_case(xml: &mut String, file: &str, one: &Done<'_>) {
         }
         End::Differs => "failure",
         End::Failed | End::Unknown => "error",
-        End::NotRun => "skipped",
+        End::NotRun | End::LeftOut => "skipped",
     };
     let (words, problems) = (one.end().words(), one.problems());
     let message = if problems.is_empty() { words } else { &*problems };
     let (message, command) = (escaped(message), escaped(&one.case.command));
     let _ = writeln!(xml, "{begin}>");
     let _ = match one.end() {
-        End::NotRun => writeln!(xml, "      <skipped message=\"{message}\"/>"),
+        End::NotRun | End::LeftOut => writeln!(xml, "      <skipped message=\"{message}\"/>"),
         _ => writeln!(xml, "      <{kind} message=\"{message}\">{command}</{kind}>"),
     };
     xml.push_str("    </testcase>\n");

@@ -1,0 +1,70 @@
+//! What the commands print with `--json`: objects with a version, also of what is wrong.
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::{Failure, log, print};
+
+/// The version of what is printed as JSON. It is raised when a key goes, or means something else;
+/// a key that is new does not change it.
+const VERSION: u32 = 1;
+
+/// An object with the version in front of its own keys.
+#[derive(Serialize)]
+struct Versioned<'o, T> {
+    version: u32,
+    #[serde(flatten)]
+    object: &'o T,
+}
+
+/// The line that is printed of an object.
+pub(super) fn line(object: &impl Serialize) -> Result<String, Failure> {
+    let text = serde_json::to_string(&Versioned { version: VERSION, object });
+    Ok(text.map_err(Failure::runtime)? + "\n")
+}
+
+/// Whether the command line asks for JSON. It need not be one that can be read.
+pub(super) fn is_asked() -> bool {
+    let words = std::env::args_os().skip(1);
+    words.take_while(|word| word != "--").any(|word| word == "--json")
+}
+
+/// What is wrong, as an object. What is to be done stands in a message behind a semicolon.
+pub(super) fn failure(text: &str, causes: &[String], status: u8) -> Value {
+    let (message, help) = match text.split_once("; ") {
+        Some((message, help)) => (message, Some(help)),
+        None => (text, None),
+    };
+    json!({
+        "error": { "message": message, "causes": causes, "help": help },
+        "status": status,
+    })
+}
+
+/// Tells what is wrong: as text on standard error, or with `--json` on standard output, where a
+/// program reads.
+pub(super) fn complain(text: String, causes: &[String], status: u8) {
+    let told = || line(&failure(&text, causes, status)).and_then(|line| print(&line));
+    if !is_asked() || told().is_err() {
+        log::complain(text);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_wrong_and_what_to_do_are_apart() {
+        let causes = ["refused".to_owned()];
+        let told = line(&failure("it is not there; start it", &causes, 3)).expect("an object");
+        let expected = json!({
+            "version": 1,
+            "error": { "message": "it is not there", "causes": causes, "help": "start it" },
+            "status": 3,
+        });
+        assert_eq!(serde_json::from_str::<Value>(&told).expect("JSON"), expected);
+        assert_eq!(failure("wrong", &[], 2)["error"]["help"], Value::Null);
+        assert!(line(&[1]).is_err(), "a list has no version");
+    }
+}
