@@ -37,7 +37,9 @@ enum Mistake {
 }
 
 impl<M: Mapping> Hooks<M> for Mistake {
-    const FACTS: bool = true;
+    fn compares_facts(&self) -> bool {
+        true
+    }
 
     fn facts(&self, node: &Wrapped<M::Program>) -> Facts<ProgramTimer<M>> {
         let mut right = node.core.facts();
@@ -103,7 +105,7 @@ impl<M: Mapping> Hooks<M> for Mistake {
 #[track_caller]
 fn caught<M: Mapping>(mapping: M, mistake: Mistake, about: &str) {
     let world = Scenario::calm(2).with_crashes(1, 1);
-    compared::caught(&WrongMapping(mapping, mistake), world, Kind::Different, about);
+    compared::caught(&WrongMapping::new(mapping, mistake), world, Kind::Different, about);
 }
 
 const QUORUM: QuorumMapping<Recommended> = QuorumMapping::new();
@@ -111,9 +113,9 @@ const QUORUM: QuorumMapping<Recommended> = QuorumMapping::new();
 #[test]
 fn without_a_mistake_the_wrapper_conforms() {
     let world = Scenario::calm(2).with_crashes(1, 1);
-    let right = WrongMapping(QUORUM, Mistake::None);
+    let right = WrongMapping::new(QUORUM, Mistake::None);
     assert_eq!(compared::first_difference(&right, world), None);
-    let right = WrongMapping(BullyMapping, Mistake::None);
+    let right = WrongMapping::new(BullyMapping, Mistake::None);
     assert_eq!(compared::first_difference(&right, world), None);
 }
 

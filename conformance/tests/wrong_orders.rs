@@ -30,8 +30,8 @@ struct Wrong {
     unfit: bool,
 }
 
-fn wrong(mistake: Mistake) -> WrongMapping<QuorumMapping<Recommended>, Wrong> {
-    WrongMapping(QUORUM, Wrong { mistake, unfit: false })
+fn wrong(mistake: Mistake) -> WrongMapping<QuorumMapping<Recommended>> {
+    WrongMapping::new(QUORUM, Wrong { mistake, unfit: false })
 }
 
 fn another(than: NodeId) -> impl Iterator<Item = NodeId> {
@@ -39,7 +39,9 @@ fn another(than: NodeId) -> impl Iterator<Item = NodeId> {
 }
 
 impl Hooks<QuorumMapping<Recommended>> for Wrong {
-    const ORDERS: bool = true;
+    fn probes_requests(&self) -> bool {
+        true
+    }
 
     fn handle(
         &mut self,
@@ -67,9 +69,10 @@ impl Hooks<QuorumMapping<Recommended>> for Wrong {
         }
     }
 
-    fn armed(&self, node: &Wrapped<Node<Quorum>>) -> impl Iterator<Item = (Timer, Time)> {
+    fn armed(&self, node: &Wrapped<Node<Quorum>>) -> Vec<(Timer, Time)> {
         let forgets = self.mistake == Mistake::ForgetsItsPromiseWhenItIsUnfit && self.unfit;
-        node.core.armed().filter(move |&(timer, _)| !(forgets && timer == Timer::Promise))
+        let hides = |timer: Timer| forgets && timer == Timer::Promise;
+        node.core.armed().filter(|&(timer, _)| !hides(timer)).collect()
     }
 }
 
@@ -108,8 +111,6 @@ fn what_was_promised_stays_whatever_the_machine() {
 struct Serves;
 
 impl Hooks<BullyMapping> for Serves {
-    const ORDERS: bool = true;
-
     fn handle(&mut self, node: &mut Wrapped<Node<Bully>>, now: Time, input: Input<bully::Message>) {
         node.feed(now, input);
         if input == Input::Request(Request::Yield(None)) {
@@ -121,6 +122,6 @@ impl Hooks<BullyMapping> for Serves {
 
 #[test]
 fn a_program_that_serves_no_requests_does_nothing_when_it_is_asked() {
-    let wrong = WrongMapping(BullyMapping, Serves);
+    let wrong = WrongMapping::<_, false>(BullyMapping, Box::new(Serves));
     caught(&wrong, Kind::Unexpected, "the request Yield(None)");
 }
