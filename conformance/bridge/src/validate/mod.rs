@@ -49,7 +49,7 @@ use lines::Lines;
 use names::are_plain;
 use run::Run;
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::task::Poll;
 use words::{OfModel, OfProgram};
 
@@ -172,25 +172,7 @@ pub fn follow<M: Mapping>(
     options: Options,
     watch: &mut dyn Watch,
 ) -> Result<Outcome, Error> {
-    let mut begun = Vec::new();
-    for log in logs {
-        begun.push(begin::<M>(log, watch)?);
-    }
-    begun.sort_by_key(|(_, start)| start.node);
-    let Some((_, first)) = begun.first() else { return Err(Error::NoLogs) };
-    let vocabulary = first.vocabulary.clone();
-    for pair in begun.windows(2) {
-        let [(_, one), (lines, other)] = pair else { continue };
-        if one.node == other.node {
-            let why = format!("another log is of node {} as well; give one of each", one.node);
-            return Err(Error::Log(lines.wrong(why)));
-        }
-        same_cluster(one, other).map_err(|why| Error::Log(lines.wrong(why)))?;
-        if other.vocabulary != vocabulary {
-            let why = "the logs do not have one vocabulary";
-            return Err(Error::Log(lines.wrong(why)));
-        }
-    }
+    let (begun, vocabulary) = begin_all(logs, of_protocol::<M>, watch)?;
     let groups = groups(mapping, &begun)?;
     let outcome = match vocabulary.as_deref() {
         None | Some("program") => {
@@ -227,8 +209,39 @@ fn groups<'a, M: Mapping>(
     (0..=MAX_SEARCHED).map(group).collect()
 }
 
+/// Whether a log with this start can be judged; if not, why.
+type CanJudge = fn(&Start) -> Result<(), String>;
+
+/// The logs after their first lines, in the order of their nodes, and their vocabulary.
+fn begin_all(
+    logs: Vec<Log>,
+    can_judge: CanJudge,
+    watch: &mut dyn Watch,
+) -> Result<(Vec<(Lines, Start)>, Option<String>), Error> {
+    let mut begun = Vec::new();
+    for log in logs {
+        begun.push(begin(log, can_judge, watch)?);
+    }
+    begun.sort_by_key(|(_, start)| start.node);
+    let Some((_, first)) = begun.first() else { return Err(Error::NoLogs) };
+    let vocabulary = first.vocabulary.clone();
+    for pair in begun.windows(2) {
+        let [(_, one), (lines, other)] = pair else { continue };
+        if one.node == other.node {
+            let why = format!("another log is of node {} as well; give one of each", one.node);
+            return Err(Error::Log(lines.wrong(why)));
+        }
+        same_cluster(one, other).map_err(|why| Error::Log(lines.wrong(why)))?;
+        if other.vocabulary != vocabulary {
+            let why = "the logs do not have one vocabulary";
+            return Err(Error::Log(lines.wrong(why)));
+        }
+    }
+    Ok((begun, vocabulary))
+}
+
 /// The log after its first line, as soon as that is there.
-fn begin<M: Mapping>(log: Log, watch: &mut dyn Watch) -> Result<(Lines, Start), Error> {
+fn begin(log: Log, can_judge: CanJudge, watch: &mut dyn Watch) -> Result<(Lines, Start), Error> {
     let mut lines = Lines::new(log);
     let start = loop {
         match lines.start().map_err(Error::Log)? {
@@ -237,17 +250,22 @@ fn begin<M: Mapping>(log: Log, watch: &mut dyn Watch) -> Result<(Lines, Start), 
             Poll::Pending => return Err(Error::NothingJudged),
         }
     };
-    of_protocol::<M>(&start).map_err(|why| Error::Log(lines.wrong(why)))?;
+    can_judge(&start).map_err(|why| Error::Log(lines.wrong(why)))?;
     Ok((lines, start))
 }
 
 /// Whether a log is of this protocol, and of a group that worlds have.
 fn of_protocol<M: Mapping>(start: &Start) -> Result<(), String> {
+    is_of(start, M::Spec::NAME, M::COUNTERS.ids.is_some())
+}
+
+/// The same, of the protocol with this name; whether members can have any ids.
+fn is_of(start: &Start, own: &str, any_ids: bool) -> Result<(), String> {
     if start.format != FORMAT {
         return Err(format!("format {}; this program reads {FORMAT}", start.format));
     }
-    if start.protocol != M::Spec::NAME {
-        let (other, own) = (&start.protocol, M::Spec::NAME);
+    if start.protocol != own {
+        let other = &start.protocol;
         return Err(format!("the log is of protocol '{other}', and not of '{own}'"));
     }
     let members = &start.members;
@@ -255,7 +273,7 @@ fn of_protocol<M: Mapping>(start: &Start) -> Result<(), String> {
         let count = members.len();
         return Err(format!("{count} members: logs of at most {MAX_SEARCHED} can be judged"));
     }
-    let names_ids = M::COUNTERS.ids.is_none() || start.vocabulary.as_deref() == Some("model");
+    let names_ids = !any_ids || start.vocabulary.as_deref() == Some("model");
     if names_ids && !are_plain(members) {
         let members = listed(members);
         return Err(format!(
@@ -270,6 +288,27 @@ fn of_protocol<M: Mapping>(start: &Start) -> Result<(), String> {
         return Err(format!("node {} is none of the members", start.node));
     }
     Ok(())
+}
+
+/// Whether a node can start like this whose log has begun with `before`.
+fn starts_again(before: &Start, incarnations: &[u64], start: &Start) -> Result<(), String> {
+    same_cluster(before, start)?;
+    if start.node != before.node {
+        return Err("the start of another node in one log".to_owned());
+    }
+    if incarnations.contains(&start.incarnation) {
+        return Err("the node has had this incarnation before".to_owned());
+    }
+    if start.vocabulary != before.vocabulary {
+        return Err("another vocabulary than before".to_owned());
+    }
+    Ok(())
+}
+
+/// The members of all these logs, ascending.
+fn all_members(begun: &[(Lines, Start)]) -> Vec<NodeId> {
+    let members = begun.iter().flat_map(|(_, start)| start.members.iter().copied());
+    members.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 /// Whether two starts are of one cluster: another list of members has another number.
