@@ -262,11 +262,13 @@ impl<M: Mapping> Node<M> {
     pub(crate) fn hides(&self, group: &Group<'_, M>, known: &Self) -> Vec<Difference> {
         let (here, there) = (self.core.remembers(), known.core.remembers());
         if !here.is_same_as(&there) {
-            return remembers::differences(group.mapping, self.id, &here, &there);
+            let declared = group.mapping.ignored_fields();
+            return remembers::differences(self.id, declared, &here, &there);
         }
         match (&self.durable, &known.durable) {
             (Some(here), Some(there)) if here != there => {
-                remembers::differences(group.mapping, self.id, here, there)
+                let declared = group.mapping.ignored_fields();
+                remembers::differences(self.id, declared, here, there)
             }
             _ => Vec::new(), // nothing written reads as the default
         }
