@@ -119,29 +119,15 @@ impl<'a, M: Mapping> Tally<'a, M> {
 
     /// What was met, and what was not.
     pub(crate) fn coverage(self) -> Coverage {
-        let mut coverage = Coverage {
+        let coverage = Coverage {
             timers: self.timers,
             messages: self.messages.into_iter().collect(),
             rules: self.rules.into_iter().collect(),
             ..Coverage::default()
         };
-        let unarmed = M::Spec::TIMERS.iter().filter(|row| !(row.armed)(&M::RULES));
-        let unarmed = unarmed.map(|row| {
-            (format!("timer {}", kind_of(&row.timer)), "by these rules no process arms it")
-        });
-        let unknown = self.unknown.iter();
-        let unknown =
-            unknown.map(|kind| (format!("message {kind}"), "the program has no such message"));
-        let named = self.mapping.uncovered().iter().map(|&(name, why)| (name.to_owned(), why));
-        let mut reasons = BTreeMap::new();
-        reasons.extend(unarmed.chain(unknown).chain(named));
-        for name in coverage.zero() {
-            match reasons.get(&name) {
-                Some(&why) => drop(coverage.never.insert(name, why.to_owned())),
-                None => coverage.missing.push(name),
-            }
-        }
-        coverage
+        let rows = M::Spec::TIMERS.iter().zip(self.timer_kinds);
+        let unarmed = rows.filter(|(row, _)| !(row.armed)(&M::RULES)).map(|(_, kind)| kind);
+        coverage.judged(&unarmed.collect::<Vec<_>>(), &self.unknown, self.mapping.uncovered())
     }
 }
 
@@ -186,6 +172,32 @@ impl Coverage {
     #[must_use]
     pub fn lists(&self) -> [(&'static str, &BTreeMap<String, MetCount>); 3] {
         [("timer", &self.timers), ("message", &self.messages), ("rule", &self.rules)]
+    }
+
+    /// With what was never met: timers that no process arms, messages that the program does not
+    /// have, what is given with a reason, and what is missing.
+    fn judged(
+        mut self,
+        unarmed: &[String],
+        unknown: &[String],
+        named: &[(&'static str, &'static str)],
+    ) -> Self {
+        let unarmed = unarmed.iter();
+        let unarmed =
+            unarmed.map(|kind| (format!("timer {kind}"), "by these rules no process arms it"));
+        let unknown = unknown.iter();
+        let unknown =
+            unknown.map(|kind| (format!("message {kind}"), "the program has no such message"));
+        let named = named.iter().map(|&(name, why)| (name.to_owned(), why));
+        let mut reasons = BTreeMap::new();
+        reasons.extend(unarmed.chain(unknown).chain(named));
+        for name in self.zero() {
+            match reasons.get(&name) {
+                Some(&why) => drop(self.never.insert(name, why.to_owned())),
+                None => self.missing.push(name),
+            }
+        }
+        self
     }
 
     /// What was never met.
