@@ -338,6 +338,10 @@ impl<M: Mapping, const SERVES: bool> Mapping for WrongMapping<M, SERVES> {
     const RULES: M::Spec = M::RULES;
     const LARGEST_EPOCH: u64 = M::LARGEST_EPOCH;
 
+    fn own_rules(&self) -> M::Spec {
+        self.0.own_rules()
+    }
+
     fn program(
         &self,
         id: NodeId,

@@ -53,7 +53,7 @@ pub(crate) struct Tally<'a, M: Mapping> {
 impl<'a, M: Mapping> Tally<'a, M> {
     /// Nothing has happened yet in a group of `size` nodes.
     pub(crate) fn new(mapping: &'a M, size: usize) -> Self {
-        let rules = match serde_json::to_value(M::RULES) {
+        let rules = match serde_json::to_value(mapping.own_rules()) {
             Ok(serde_json::Value::Object(rules)) => {
                 rules.into_iter().map(|(name, _)| name).collect()
             }
@@ -125,8 +125,9 @@ impl<'a, M: Mapping> Tally<'a, M> {
             rules: self.rules.into_iter().collect(),
             ..Coverage::default()
         };
+        let own = self.mapping.own_rules();
         let rows = M::Spec::TIMERS.iter().zip(self.timer_kinds);
-        let unarmed = rows.filter(|(row, _)| !(row.armed)(&M::RULES)).map(|(_, kind)| kind);
+        let unarmed = rows.filter(|(row, _)| !(row.armed)(&own)).map(|(_, kind)| kind);
         coverage.judged(&unarmed.collect::<Vec<_>>(), &self.unknown, self.mapping.uncovered())
     }
 }

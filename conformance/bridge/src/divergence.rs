@@ -199,7 +199,7 @@ impl Divergence {
             None => (None, last.and_then(happening).map(|(_, happening)| happening)),
         };
         let names = happening.map_or(&[][..], |happening| mapping.rules(&happening));
-        Divergence::after(world, actions, probed, values(&M::RULES, names), differences)
+        Divergence::after(world, actions, probed, values(&mapping.own_rules(), names), differences)
     }
 
     /// The same, where these rules decide.

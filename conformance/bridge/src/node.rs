@@ -214,7 +214,7 @@ fn periods<M: Mapping>(
         let Some(period) = periods[at] else {
             let ours = mapping.detects(row.timer).is_none()
                 && !mapping::is_from_outside(mapping, row.timer);
-            if (row.armed)(&M::RULES) && ours {
+            if (row.armed)(&mapping.own_rules()) && ours {
                 return Err(Error::NoPeriod { timer: plain(&row.timer) });
             }
             continue;

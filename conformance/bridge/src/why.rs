@@ -50,7 +50,7 @@ fn last_step<M: Mapping>(mapping: &M, divergence: &mut Divergence) -> Option<()>
         divergence.expected = vec!["is down then".to_owned()];
         return Some(());
     }
-    let mut run = ExpectedRun::<M>::nothing(&node.view);
+    let mut run = ExpectedRun::nothing(mapping, &node.view);
     run.happens(group, id, happening);
     divergence.expected = does(&run);
     let mut outputs = Vec::new();
@@ -71,7 +71,7 @@ fn last_step<M: Mapping>(mapping: &M, divergence: &mut Divergence) -> Option<()>
             && compared(mapping, run.view.timers) == after.view.timers
             && same_change::<M>(id, [from, &run.view.process], [&node.view, &after.view])
     };
-    let case = Case { group, id, rules: M::RULES, view: &node.view, happening };
+    let case = Case { group, id, rules: mapping.own_rules(), view: &node.view, happening };
     divergence.guards = case.guards(&met, &agrees);
     Some(())
 }

@@ -85,7 +85,8 @@ impl<M: Mapping, V: Vocabulary<M>> Recents<M, V> {
             before[step.id.index()] = step.after;
         }
         let initial = before.iter().map(lifeline::<M>).collect();
-        let rules = (M::Spec::NAME, variant_name(&M::RULES), serde_json::json!(M::RULES));
+        let own = mapping.own_rules();
+        let rules = (M::Spec::NAME, variant_name(&own), serde_json::json!(own));
         let steps = self.steps.iter().skip(skipped).zip(1..);
         let steps = steps.map(|(step, seq)| self.step(mapping, step, seq)).collect();
         Trace { header: header(rules, initial), steps, noted: Noted::default() }
