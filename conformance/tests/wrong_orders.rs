@@ -3,12 +3,13 @@
 use bellwether_conformance::divergence::Kind;
 use bellwether_conformance::mapping::Mapping;
 use bellwether_conformance::mapping::bully::BullyMapping;
-use bellwether_conformance::mapping::quorum::{QuorumMapping, Recommended};
+use bellwether_conformance::mapping::quorum::Recommended;
 use bellwether_core::protocol::bully::{self, Bully};
 use bellwether_core::protocol::quorum::{self, Epoch, Quorum, Timer};
 use bellwether_core::protocol::{Input, Node, NodeId, Request, Time};
 use bellwether_model::world::Scenario;
 
+use crate::any_quorum::AnyQuorum;
 use crate::compared;
 use crate::wrapper::{Hooks, Wrapped, WrongMapping};
 
@@ -21,8 +22,6 @@ enum Mistake {
     ForgetsItsPromiseWhenItIsUnfit,
 }
 
-const QUORUM: QuorumMapping<Recommended> = QuorumMapping::new();
-
 /// A mistake, and whether it was told that its machine is not fit.
 #[derive(Clone, Copy, Debug)]
 struct Wrong {
@@ -30,15 +29,15 @@ struct Wrong {
     unfit: bool,
 }
 
-fn wrong(mistake: Mistake) -> WrongMapping<QuorumMapping<Recommended>> {
-    WrongMapping::new(QUORUM, Wrong { mistake, unfit: false })
+fn wrong(mistake: Mistake) -> WrongMapping<AnyQuorum> {
+    WrongMapping::new(AnyQuorum::of::<Recommended>(), Wrong { mistake, unfit: false })
 }
 
 fn another(than: NodeId) -> impl Iterator<Item = NodeId> {
     [1, 2].into_iter().filter_map(NodeId::new).filter(move |&id| id != than)
 }
 
-impl Hooks<QuorumMapping<Recommended>> for Wrong {
+impl Hooks<AnyQuorum> for Wrong {
     fn probes_requests(&self) -> bool {
         true
     }

@@ -369,21 +369,26 @@ fn wake<M: Mapping>(
             _ => None,
         })
     };
-    let words = |at: Option<Time>| match at {
-        Some(at) => format!("in {:?}", at.since(after.now)),
-        None => "never".to_owned(),
-    };
     let due = after.earliest();
     if after.wake != due {
-        let model = words(due);
-        found.push(if told().next().is_none() {
-            Difference::missing(after.id, "wake-up", model)
-        } else {
-            Difference::different(after.id, "wake-up", model, words(after.wake))
-        });
+        let is_told = told().next().is_some();
+        found.push(another_wake(after.id, after.now, [due, after.wake], is_told));
     }
     let again = told().next().filter(|&first| first == before.wake);
     if told().count() > 1 || again.is_some() {
         found.push(Difference::unexpected(after.id, "wake-up", "told more than once"));
+    }
+}
+
+/// A wake-up that is not the same in model and program, in this order.
+fn another_wake(id: Id, now: Time, wakes: [Option<Time>; 2], is_told: bool) -> Difference {
+    let [model, program] = wakes.map(|at| match at {
+        Some(at) => format!("in {:?}", at.since(now)),
+        None => "never".to_owned(),
+    });
+    if is_told {
+        Difference::different(id, "wake-up", model, program)
+    } else {
+        Difference::missing(id, "wake-up", model)
     }
 }

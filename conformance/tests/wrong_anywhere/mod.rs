@@ -12,13 +12,14 @@ use bellwether_conformance::mapping::garcia_molina::GarciaMolinaMapping;
 use bellwether_conformance::mapping::invitation::InvitationMapping;
 use bellwether_conformance::mapping::lease::LeaseMapping;
 use bellwether_conformance::mapping::list_ring::ListRingMapping;
-use bellwether_conformance::mapping::quorum::{QuorumMapping, Recommended};
+use bellwether_conformance::mapping::quorum::Recommended;
 use bellwether_conformance::mapping::stoller::StollerMapping;
 use bellwether_model::check::{Limits, Reason};
 use bellwether_model::protocol::Protocol;
 use bellwether_model::world::{Scenario, World};
 use wrong::{Mistake, Wrong};
 
+use crate::any_quorum::AnyQuorum;
 use crate::compared;
 use crate::wrapper::WrongMapping;
 
@@ -28,7 +29,7 @@ fn scenario<M: Mapping>() -> Scenario {
 }
 
 fn walk<M: Mapping>(mapping: M, mistake: Mistake, limits: &Limits) -> Outcome {
-    let world = World::new(M::RULES, scenario::<M>()).expect("possible");
+    let world = World::new(mapping.own_rules(), scenario::<M>()).expect("possible");
     let wrong = WrongMapping::new(mapping, Wrong::new(mistake));
     lockstep(&world, &wrong, limits, &mut |_| {}).expect("comparable")
 }
@@ -128,7 +129,7 @@ fn ids_are_kept_in_a_byte() {
     let divergence = first_difference(BullyMapping, Mistake::KeepsIdsInAByte);
     assert_eq!(divergence, None, "no world has so many processes");
     everywhere!(fails_in_a_large_group,);
-    fails_in_a_large_group(QuorumMapping::<Recommended>::new());
+    fails_in_a_large_group(AnyQuorum::of::<Recommended>());
 }
 
 fn fails_in_a_large_group<M: Mapping>(mapping: M) {

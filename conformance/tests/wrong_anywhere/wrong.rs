@@ -140,19 +140,13 @@ impl<M: Mapping> Hooks<M> for Wrong {
     }
 
     fn remembers(&self) -> Option<String> {
-        let remembers = match self.mistake {
+        let remembers = matches!(
+            self.mistake,
             Mistake::CountsWakeUps
-            | Mistake::CountsWakeUpsAndSaysSo
-            | Mistake::LetsTheFirstThrough
-            | Mistake::RemembersAnInstant => true,
-            Mistake::None
-            | Mistake::OneReason
-            | Mistake::IgnoresInSilence
-            | Mistake::IgnoresInWords
-            | Mistake::AnswersWhatItIgnores
-            | Mistake::PanicsAtLargeNumbers
-            | Mistake::KeepsIdsInAByte => false,
-        };
+                | Mistake::CountsWakeUpsAndSaysSo
+                | Mistake::LetsTheFirstThrough
+                | Mistake::RemembersAnInstant
+        );
         remembers.then(|| format!("{:#?}", self.extra))
     }
 
