@@ -172,7 +172,8 @@ pub fn follow<M: Mapping>(
     options: Options,
     watch: &mut dyn Watch,
 ) -> Result<Outcome, Error> {
-    let (begun, vocabulary) = begin_all(logs, of_protocol::<M>, watch)?;
+    let begun = begin_all(logs, of_protocol::<M>, watch)?;
+    let vocabulary = begun.first().and_then(|(_, start)| start.vocabulary.clone());
     let groups = groups(mapping, &begun)?;
     let outcome = match vocabulary.as_deref() {
         None | Some("program") => {
@@ -212,19 +213,20 @@ fn groups<'a, M: Mapping>(
 /// Whether a log with this start can be judged; if not, why.
 type CanJudge = fn(&Start) -> Result<(), String>;
 
-/// The logs after their first lines, in the order of their nodes, and their vocabulary.
+/// The logs after their first lines, in the order of their nodes. They have one vocabulary.
 fn begin_all(
     logs: Vec<Log>,
     can_judge: CanJudge,
     watch: &mut dyn Watch,
-) -> Result<(Vec<(Lines, Start)>, Option<String>), Error> {
+) -> Result<Vec<(Lines, Start)>, Error> {
     let mut begun = Vec::new();
     for log in logs {
         begun.push(begin(log, can_judge, watch)?);
     }
     begun.sort_by_key(|(_, start)| start.node);
-    let Some((_, first)) = begun.first() else { return Err(Error::NoLogs) };
-    let vocabulary = first.vocabulary.clone();
+    if begun.is_empty() {
+        return Err(Error::NoLogs);
+    }
     for pair in begun.windows(2) {
         let [(_, one), (lines, other)] = pair else { continue };
         if one.node == other.node {
@@ -232,12 +234,12 @@ fn begin_all(
             return Err(Error::Log(lines.wrong(why)));
         }
         same_cluster(one, other).map_err(|why| Error::Log(lines.wrong(why)))?;
-        if other.vocabulary != vocabulary {
+        if other.vocabulary != one.vocabulary {
             let why = "the logs do not have one vocabulary";
             return Err(Error::Log(lines.wrong(why)));
         }
     }
-    Ok((begun, vocabulary))
+    Ok(begun)
 }
 
 /// The log after its first line, as soon as that is there.
