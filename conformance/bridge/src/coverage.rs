@@ -53,12 +53,6 @@ pub(crate) struct Tally<'a, M: Mapping> {
 impl<'a, M: Mapping> Tally<'a, M> {
     /// Nothing has happened yet in a group of `size` nodes.
     pub(crate) fn new(mapping: &'a M, size: usize) -> Self {
-        let rules = match serde_json::to_value(mapping.own_rules()) {
-            Ok(serde_json::Value::Object(rules)) => {
-                rules.into_iter().map(|(name, _)| name).collect()
-            }
-            _ => Vec::new(),
-        };
         let timer_kinds: Vec<_> = M::Spec::TIMERS.iter().map(|row| kind_of(&row.timer)).collect();
         let mut tally = Tally {
             mapping,
@@ -66,7 +60,7 @@ impl<'a, M: Mapping> Tally<'a, M> {
             timer_kinds,
             kinds: FxHashMap::default(),
             messages: Vec::new(),
-            rules: rules.into_iter().map(|name| (name, MetCount::default())).collect(),
+            rules: rules(serde_json::to_value(mapping.own_rules())),
             unknown: Vec::new(),
         };
         let mut known = Vec::new();
@@ -75,8 +69,7 @@ impl<'a, M: Mapping> Tally<'a, M> {
             known.resize(tally.messages.len(), false);
             known[at] |= mapping.to_program(message).is_some();
         }
-        let unknown = tally.messages.iter().zip(known).filter(|(_, known)| !known);
-        tally.unknown = unknown.map(|((kind, _), _)| kind.clone()).collect();
+        tally.unknown = unknown(&tally.messages, &known);
         tally
     }
 
@@ -130,6 +123,22 @@ impl<'a, M: Mapping> Tally<'a, M> {
         let unarmed = rows.filter(|(row, _)| !(row.armed)(&own)).map(|(_, kind)| kind);
         coverage.judged(&unarmed.collect::<Vec<_>>(), &self.unknown, self.mapping.uncovered())
     }
+}
+
+/// The rules of a specification, by their JSON.
+fn rules(rules: serde_json::Result<serde_json::Value>) -> Vec<(String, MetCount)> {
+    match rules {
+        Ok(serde_json::Value::Object(rules)) => {
+            rules.into_iter().map(|(name, _)| (name, MetCount::default())).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The kinds of messages that are not known.
+fn unknown(messages: &[(String, MetCount)], known: &[bool]) -> Vec<String> {
+    let unknown = messages.iter().zip(known).filter(|(_, known)| !**known);
+    unknown.map(|((kind, _), _)| kind.clone()).collect()
 }
 
 fn none_met(kinds: &[String]) -> BTreeMap<String, MetCount> {
