@@ -10,7 +10,7 @@ use bellwether_model::world::{Scenario, World};
 /// alone has as many transitions.
 #[track_caller]
 pub(crate) fn walk<M: Mapping>(mapping: &M, scenario: Scenario, limits: &Limits) -> Summary {
-    let world = World::new(M::RULES, scenario).expect("possible");
+    let world = World::new(mapping.own_rules(), scenario).expect("possible");
     let walked = lockstep(&world, mapping, limits, &mut |_| {}).expect("comparable");
     let Outcome { mut summary, divergence, .. } = walked;
     if let Some(divergence) = divergence {
@@ -50,7 +50,7 @@ pub(crate) fn first_difference<M: Mapping>(
     mapping: &M,
     scenario: Scenario,
 ) -> Option<Box<Divergence>> {
-    let world = World::new(M::RULES, scenario).expect("possible");
+    let world = World::new(mapping.own_rules(), scenario).expect("possible");
     lockstep(&world, mapping, &Limits::NONE, &mut |_| {}).expect("comparable").divergence
 }
 

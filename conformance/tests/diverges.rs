@@ -6,8 +6,8 @@
 mod wrapper;
 
 use bellwether_conformance::cli;
-use bellwether_conformance::mapping::Mappings;
 use bellwether_conformance::mapping::bully::BullyMapping;
+use bellwether_conformance::mapping::{AnyMapping, Mappings};
 use bellwether_core::protocol::bully::{Bully, Message};
 use bellwether_core::protocol::{Input, Node, Time};
 use bellwether_docs_runner::{object_of, other_statuses};
@@ -30,9 +30,6 @@ impl Hooks<BullyMapping> for Deaf {
     }
 }
 
-static DEAF: WrongMapping<BullyMapping, Deaf> = WrongMapping(BullyMapping, Deaf);
-static MAPPINGS: Mappings = Mappings(&[&DEAF]);
-
 /// Set where this program is the wrong one.
 const WRONG: &str = "BELLWETHER_TEST_IS_WRONG";
 
@@ -53,7 +50,10 @@ const LINES: &[(&str, i32)] = &[
 
 fn main() -> ExitCode {
     if env::var_os(WRONG).is_some() {
-        return cli::main("bellwether-conformance", MAPPINGS, specifications());
+        let deaf: &'static dyn AnyMapping =
+            Box::leak(Box::new(WrongMapping::new(BullyMapping, Deaf)));
+        let mappings = Mappings(Box::leak(Box::new([deaf])));
+        return cli::main("bellwether-conformance", mappings, specifications());
     }
     // What asks for the names of tests finds none; whatever else is asked, it is one test.
     if !env::args().any(|word| word == "--list") {

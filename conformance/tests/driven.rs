@@ -144,7 +144,7 @@ fn what_others_see_of_a_driver_is_compared() {
         Mistake::WakesLate,
         Mistake::WritesTwice,
     ] {
-        let (ran, _) = ran(&WrongMapping(quorum(), mistake), CRASH_AND_RECOVERY);
+        let (ran, _) = ran(&WrongMapping::new(quorum(), mistake), CRASH_AND_RECOVERY);
         let found = ran.divergence.unwrap_or_else(|| panic!("{mistake:?} shows nowhere"));
         println!("{mistake:?}: {}", found.differences[0]);
     }

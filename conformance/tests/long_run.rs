@@ -13,6 +13,7 @@ use bellwether_core::protocol::{Input, Node, Output, Time};
 use bellwether_model::check::Limits;
 use bellwether_model::world::Scenario;
 
+use crate::any_quorum::AnyQuorum;
 use crate::compared;
 use crate::wrapper::{Hooks, Wrapped, WrongMapping};
 
@@ -94,14 +95,14 @@ impl<M: Mapping<Program = Node<Quorum>>> Hooks<M> for NarrowClaim {
 
 #[test]
 fn a_number_that_is_cut_off_shows_in_a_long_run_alone() {
-    let short = WrongMapping(StollerMapping, Narrow);
+    let short = WrongMapping::new(StollerMapping, Narrow);
     assert_eq!(compared::first_difference(&short, WORLD), None);
-    let long = WrongMapping(LongRun(&StollerMapping), Narrow);
+    let long = WrongMapping::new(LongRun(&StollerMapping), Narrow);
     compared::caught(&long, WORLD, Kind::Missing, "HALT(");
 
     const QUORUM: QuorumMapping<Recommended> = QuorumMapping::new();
-    let short = WrongMapping(QUORUM, NarrowClaim);
+    let short = WrongMapping::new(AnyQuorum::of::<Recommended>(), NarrowClaim);
     assert_eq!(compared::first_difference(&short, WORLD), None);
-    let long = WrongMapping(LongRun(&QUORUM), NarrowClaim);
+    let long = WrongMapping::new(LongRun(&QUORUM), NarrowClaim);
     compared::caught(&long, WORLD, Kind::Missing, "CLAIM(");
 }

@@ -2,19 +2,20 @@
 
 use bellwether_conformance::lockstep::Summary;
 use bellwether_conformance::mapping::quorum::{
-    AtOnce, Declines, Joins, Observed, Overlooks, Preemptive, Promotes, QuorumMapping, Recommended,
-    Resigns, StepsAside, StepsDown, Transfers, Variant, Witnessed,
+    AtOnce, Declines, Joins, Observed, Overlooks, Preemptive, Promotes, Recommended, Resigns,
+    StepsAside, StepsDown, Transfers, Variant, Witnessed,
 };
 use bellwether_model::world::{Faults, Scenario};
 
+use crate::any_quorum::AnyQuorum;
 use crate::compared;
 
 /// The program conforms in this world; every transition of the model was taken, and no timer,
 /// message or rule was left unmet, but for the second round that a leader waits for: while a
 /// majority answers, there is none.
 #[track_caller]
-fn conforms<V: Variant>(scenario: Scenario) -> Summary {
-    let summary = compared::conforms(&QuorumMapping::<V>::new(), scenario);
+fn conforms<V: Variant + 'static>(scenario: Scenario) -> Summary {
+    let summary = compared::conforms(&AnyQuorum::of::<V>(), scenario);
     let missing = summary.coverage.missing.iter().filter(|&name| name != "timer later");
     assert_eq!(missing.collect::<Vec<_>>(), [""; 0], "{scenario}");
     summary
@@ -85,7 +86,7 @@ fn a_node_joins() {
 fn a_node_observes() {
     conforms::<Observed>(Scenario::calm(3).with_crashes(1, 1));
     let faults = Faults { suspicions: 1, ..Faults::NONE };
-    compared::conforms(&QuorumMapping::<Observed>::new(), Scenario { faults, ..Scenario::calm(3) });
+    compared::conforms(&AnyQuorum::of::<Observed>(), Scenario { faults, ..Scenario::calm(3) });
     conforms::<Overlooks>(Scenario::calm(3).with_crashes(1, 1));
 }
 

@@ -19,6 +19,8 @@ use bellwether_model::trace::Trace;
 use bellwether_model::world::{Action, Faults, Network, Scenario, Start, Timing, World};
 use proptest::prelude::*;
 
+use crate::any_quorum::AnyQuorum;
+
 fn scenario(most: usize) -> impl Strategy<Value = Scenario> {
     let network = prop_oneof![Just(Network::Fifo), Just(Network::Unordered), Just(Network::Set)];
     let start = prop_oneof![Just(Start::Converged), Just(Start::Cold)];
@@ -49,7 +51,7 @@ fn follows<M: Mapping>(
     choices: &[prop::sample::Index],
 ) -> Result<(), TestCaseError> {
     // What a world refuses, such as losses that no time-out notices, is no execution.
-    let Ok(world) = World::new(M::RULES, scenario) else { return Ok(()) };
+    let Ok(world) = World::new(mapping.own_rules(), scenario) else { return Ok(()) };
     let world = world.concrete();
     let begun = Pair::begin(mapping, &world).expect("comparable");
     let mut pair = begun.map_err(|divergence| TestCaseError::fail(divergence.to_string()))?;
@@ -101,6 +103,6 @@ proptest! {
         follows(&LeaseMapping::new(), scenario, &choices)?;
         follows(&QuorumMapping::<Recommended>::new(), scenario, &choices)?;
         follows(&QuorumMapping::<Preemptive>::new(), scenario, &choices)?;
-        follows(&QuorumMapping::<AtOnce>::new(), scenario, &choices)?;
+        follows(&AnyQuorum::of::<AtOnce>(), scenario, &choices)?;
     }
 }

@@ -153,19 +153,19 @@ impl Hooks<StollerMapping> for Mistake {
         node.change(|core, output| self.put(core, output));
     }
 
-    fn watched(&self, node: &Wrapping) -> impl Iterator<Item = NodeId> {
-        node.core.watched().filter(|_| *self != Mistake::WatchesNobody)
+    fn watched(&self, node: &Wrapping) -> Vec<NodeId> {
+        node.core.watched().filter(|_| *self != Mistake::WatchesNobody).collect()
     }
 }
 
 fn first_difference(mistake: Mistake) -> Option<Box<Divergence>> {
-    compared::first_difference(&WrongMapping(StollerMapping, mistake), CRASH_AND_RECOVERY)
+    compared::first_difference(&WrongMapping::new(StollerMapping, mistake), CRASH_AND_RECOVERY)
 }
 
 /// The mistake is caught; what is told is of this kind and about this.
 #[track_caller]
 fn caught(mistake: Mistake, kind: Kind, about: &str) {
-    compared::caught(&WrongMapping(StollerMapping, mistake), CRASH_AND_RECOVERY, kind, about);
+    compared::caught(&WrongMapping::new(StollerMapping, mistake), CRASH_AND_RECOVERY, kind, about);
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! A right program with a mistake around it, and its mapping: what all wrong programs share.
 //!
 //! [`Hooks`] says in what a wrong program departs from the right one. All else is forwarded, so the
-//! wrapper itself makes no difference.
+//! wrapper itself makes no difference. All mistakes around one program are of one type: the bridge
+//! is compiled for each mapping, which takes long.
 
 use bellwether_conformance::mapping::{
     Durable, ExpectedFacts, Mapping, OnInvalid, Order, Process, ProcessView, ProgramInput,
@@ -13,20 +14,27 @@ use bellwether_core::protocol::{
 };
 use bellwether_model::protocol::Timers;
 use std::collections::VecDeque;
+use std::fmt;
 use std::time::Duration;
 
 /// A mistake: in what a program and its mapping depart from those of `M`. By default that is in
 /// nothing. The mapping has the value of a node that has not started. Each node has a copy of its
 /// own, and keeps in it what the mistake makes it remember.
-pub(crate) trait Hooks<M: Mapping>: Clone {
+pub(crate) trait Hooks<M: Mapping>: Copies<M> + Send + Sync {
     /// Whether probes also send what no correct node sends. Most mistakes must show without it.
-    const ABSURD: bool = false;
+    fn probes_invalid_messages(&self) -> bool {
+        false
+    }
 
     /// Whether what a node tells the outside is compared. Most mistakes must show without it.
-    const FACTS: bool = false;
+    fn compares_facts(&self) -> bool {
+        false
+    }
 
-    /// Whether requests are probed, and what shows nowhere. Most mistakes must show without it.
-    const ORDERS: bool = false;
+    /// Whether requests are probed. Most mistakes must show without it.
+    fn probes_requests(&self) -> bool {
+        false
+    }
 
     /// Returns what a node is given of what it kept through its last crash.
     fn kept(&self, right: Option<Durable<M>>) -> Option<Durable<M>> {
@@ -53,14 +61,15 @@ pub(crate) trait Hooks<M: Mapping>: Clone {
         right
     }
 
-    /// Returns what the node remembers, of this mistake too.
-    fn remembers(&self, node: &Wrapped<M::Program>) -> impl Remembered {
-        node.core.remembers()
+    /// Returns what the node remembers besides, in its debug form on several lines; `None` if this
+    /// mistake never makes it remember anything.
+    fn remembers(&self) -> Option<String> {
+        None
     }
 
     /// Returns the timers that the node shows as armed.
-    fn armed(&self, node: &Wrapped<M::Program>) -> impl Iterator<Item = (ProgramTimer<M>, Time)> {
-        node.core.armed()
+    fn armed(&self, node: &Wrapped<M::Program>) -> Vec<(ProgramTimer<M>, Time)> {
+        node.core.armed().collect()
     }
 
     /// See [`Program::bring_forward`].
@@ -74,8 +83,8 @@ pub(crate) trait Hooks<M: Mapping>: Clone {
     }
 
     /// Returns the nodes that the node shows as watched.
-    fn watched(&self, node: &Wrapped<M::Program>) -> impl Iterator<Item = NodeId> {
-        node.core.watched()
+    fn watched(&self, node: &Wrapped<M::Program>) -> Vec<NodeId> {
+        node.core.watched().collect()
     }
 
     /// Returns what the node tells the outside.
@@ -124,6 +133,17 @@ pub(crate) trait Hooks<M: Mapping>: Clone {
     /// Returns the period that the mapping gives a timer.
     fn period(&self, right: Option<Duration>) -> Option<Duration> {
         right
+    }
+}
+
+/// A mistake that can be copied although its type is forgotten.
+pub(crate) trait Copies<M: Mapping> {
+    fn copy(&self) -> Box<dyn Hooks<M>>;
+}
+
+impl<M: Mapping, H: Hooks<M> + Clone + 'static> Copies<M> for H {
+    fn copy(&self) -> Box<dyn Hooks<M>> {
+        Box::new(self.clone())
     }
 }
 
@@ -203,21 +223,39 @@ impl<P: Program> Wrapped<P> {
     }
 }
 
-/// A node of a wrong program.
-pub(crate) struct WrongProgram<M: Mapping, H> {
-    node: Wrapped<M::Program>,
-    hooks: H,
-}
+/// What a right program remembers, and its mistake besides.
+struct Memory<T>(T, Option<String>);
 
-impl<M: Mapping, H: Clone> Clone for WrongProgram<M, H> {
-    fn clone(&self) -> Self {
-        WrongProgram { node: self.node.clone(), hooks: self.hooks.clone() }
+impl<T: fmt::Debug> fmt::Debug for Memory<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.1 {
+            None => fmt::Debug::fmt(&self.0, f),
+            Some(text) => f.debug_tuple("").field(&self.0).field(&format_args!("{text}")).finish(),
+        }
     }
 }
 
-impl<M: Mapping, H: Hooks<M>> Program for WrongProgram<M, H> {
+impl<T: Remembered> Remembered for Memory<T> {
+    fn is_same_as(&self, other: &Self) -> bool {
+        self.0.is_same_as(&other.0) && self.1 == other.1
+    }
+}
+
+/// A node of a wrong program, which [serves requests](Program::REQUESTS) or not.
+pub(crate) struct WrongProgram<M: Mapping, const SERVES: bool> {
+    node: Wrapped<M::Program>,
+    hooks: Box<dyn Hooks<M>>,
+}
+
+impl<M: Mapping, const SERVES: bool> Clone for WrongProgram<M, SERVES> {
+    fn clone(&self) -> Self {
+        WrongProgram { node: self.node.clone(), hooks: (*self.hooks).copy() }
+    }
+}
+
+impl<M: Mapping, const SERVES: bool> Program for WrongProgram<M, SERVES> {
     const NAME: &'static str = <M::Program as Program>::NAME;
-    const REQUESTS: bool = <M::Program as Program>::REQUESTS || !H::ORDERS;
+    const REQUESTS: bool = SERVES;
     type Durable = Durable<M>;
     type Message = ProgramMessage<M>;
     type Timer = ProgramTimer<M>;
@@ -235,11 +273,11 @@ impl<M: Mapping, H: Hooks<M>> Program for WrongProgram<M, H> {
     }
 
     fn remembers(&self) -> impl Remembered {
-        self.hooks.remembers(&self.node)
+        Memory(self.node.core.remembers(), self.hooks.remembers())
     }
 
     fn armed(&self) -> impl Iterator<Item = (ProgramTimer<M>, Time)> {
-        self.hooks.armed(&self.node)
+        self.hooks.armed(&self.node).into_iter()
     }
 
     fn bring_forward(&mut self, timer: ProgramTimer<M>, deadline: Time) {
@@ -247,7 +285,7 @@ impl<M: Mapping, H: Hooks<M>> Program for WrongProgram<M, H> {
     }
 
     fn watched(&self) -> impl Iterator<Item = NodeId> {
-        self.hooks.watched(&self.node)
+        self.hooks.watched(&self.node).into_iter()
     }
 
     fn broken_promise(&self) -> Option<BrokenPromise> {
@@ -279,28 +317,42 @@ impl<M: Mapping, H: Hooks<M>> Program for WrongProgram<M, H> {
     }
 }
 
-/// The mapping of a right program, for one with a mistake.
-pub(crate) struct WrongMapping<M, H>(pub(crate) M, pub(crate) H);
+/// The mapping of a right program, for one with a mistake. By default the program serves requests,
+/// and so none is probed that its specification does not know.
+pub(crate) struct WrongMapping<M: Mapping, const SERVES: bool = true>(
+    pub(crate) M,
+    pub(crate) Box<dyn Hooks<M>>,
+);
 
-impl<M: Mapping, H: Hooks<M>> Mapping for WrongMapping<M, H> {
+impl<M: Mapping> WrongMapping<M> {
+    pub(crate) fn new(mapping: M, hooks: impl Hooks<M> + 'static) -> Self {
+        WrongMapping(mapping, Box::new(hooks))
+    }
+}
+
+impl<M: Mapping, const SERVES: bool> Mapping for WrongMapping<M, SERVES> {
     type Spec = M::Spec;
-    type Program = WrongProgram<M, H>;
+    type Program = WrongProgram<M, SERVES>;
     type Memory = (M::Memory, String);
 
     const RULES: M::Spec = M::RULES;
     const LARGEST_EPOCH: u64 = M::LARGEST_EPOCH;
+
+    fn own_rules(&self) -> M::Spec {
+        self.0.own_rules()
+    }
 
     fn program(
         &self,
         id: NodeId,
         members: &Members,
         durable: Option<&Durable<M>>,
-    ) -> Result<WrongProgram<M, H>, Refusal> {
+    ) -> Result<WrongProgram<M, SERVES>, Refusal> {
         let kept = self.1.kept(durable.cloned());
         let core = self.0.program(id, members, kept.as_ref())?;
         let mut node = Wrapped { core, outputs: VecDeque::new() };
         self.1.begin(&mut node);
-        Ok(WrongProgram { node, hooks: self.1.clone() })
+        Ok(WrongProgram { node, hooks: (*self.1).copy() })
     }
 
     fn settle(&self, id: NodeId, members: &Members) -> Vec<(Duration, ProgramInput<M>)> {
@@ -317,13 +369,13 @@ impl<M: Mapping, H: Hooks<M>> Mapping for WrongMapping<M, H> {
 
     fn message_sent(
         &self,
-        program: &WrongProgram<M, H>,
+        program: &WrongProgram<M, SERVES>,
         message: ProgramMessage<M>,
     ) -> SpecMessage<M> {
         self.0.message_sent(&program.node.core, message)
     }
 
-    fn reaches(&self, program: &WrongProgram<M, H>, message: SpecMessage<M>) -> bool {
+    fn reaches(&self, program: &WrongProgram<M, SERVES>, message: SpecMessage<M>) -> bool {
         self.0.reaches(&program.node.core, message)
     }
 
@@ -358,26 +410,26 @@ impl<M: Mapping, H: Hooks<M>> Mapping for WrongMapping<M, H> {
     }
 
     fn orders(&self, of: &ProcessView<'_, M::Spec>, armed: Timers) -> Vec<Order<M::Spec>> {
-        if H::ORDERS { self.0.orders(of, armed) } else { Vec::new() }
+        if self.1.probes_requests() { self.0.orders(of, armed) } else { Vec::new() }
     }
 
-    fn process(&self, program: &WrongProgram<M, H>) -> Process<M> {
+    fn process(&self, program: &WrongProgram<M, SERVES>) -> Process<M> {
         program.hooks.process(self.0.process(&program.node.core))
     }
 
     fn facts(&self, of: &ProcessView<'_, M::Spec>) -> Option<ExpectedFacts<M::Spec>> {
-        if H::FACTS { self.0.facts(of) } else { None }
+        if self.1.compares_facts() { self.0.facts(of) } else { None }
     }
 
     fn limits(&self, id: NodeId, members: &Members) -> Option<Limits> {
-        self.0.limits(id, members).filter(|_| H::FACTS)
+        self.0.limits(id, members).filter(|_| self.1.compares_facts())
     }
 
     fn stable(&self, durable: &Durable<M>) -> Stable<M> {
         self.0.stable(durable)
     }
 
-    fn memory(&self, program: &WrongProgram<M, H>) -> (M::Memory, String) {
+    fn memory(&self, program: &WrongProgram<M, SERVES>) -> (M::Memory, String) {
         (self.0.memory(&program.node.core), program.hooks.memory())
     }
 
@@ -398,7 +450,7 @@ impl<M: Mapping, H: Hooks<M>> Mapping for WrongMapping<M, H> {
     }
 
     fn invalid_messages(&self, members: &Members) -> Vec<(ProgramMessage<M>, OnInvalid<M::Spec>)> {
-        if H::ABSURD { self.0.invalid_messages(members) } else { Vec::new() }
+        if self.1.probes_invalid_messages() { self.0.invalid_messages(members) } else { Vec::new() }
     }
 
     fn reason(&self, step: &Step<'_, M::Spec>) -> Option<&'static str> {

@@ -4,13 +4,14 @@
 use bellwether_conformance::divergence::Kind;
 use bellwether_conformance::mapping::bully::BullyMapping;
 use bellwether_conformance::mapping::lease::LeaseMapping;
-use bellwether_conformance::mapping::quorum::{QuorumMapping, Recommended, Transfers};
+use bellwether_conformance::mapping::quorum::{Recommended, Transfers};
 use bellwether_conformance::mapping::{Mapping, ProgramTimer};
 use bellwether_conformance::program::{Facts, Limits, Program as _};
 use bellwether_core::protocol::{Epoch, Lease, NodeId, Role, Time};
 use bellwether_model::world::Scenario;
 use std::time::Duration;
 
+use crate::any_quorum::AnyQuorum;
 use crate::compared;
 use crate::wrapper::{Hooks, Wrapped, WrongMapping};
 
@@ -37,7 +38,9 @@ enum Mistake {
 }
 
 impl<M: Mapping> Hooks<M> for Mistake {
-    const FACTS: bool = true;
+    fn compares_facts(&self) -> bool {
+        true
+    }
 
     fn facts(&self, node: &Wrapped<M::Program>) -> Facts<ProgramTimer<M>> {
         let mut right = node.core.facts();
@@ -103,44 +106,46 @@ impl<M: Mapping> Hooks<M> for Mistake {
 #[track_caller]
 fn caught<M: Mapping>(mapping: M, mistake: Mistake, about: &str) {
     let world = Scenario::calm(2).with_crashes(1, 1);
-    compared::caught(&WrongMapping(mapping, mistake), world, Kind::Different, about);
+    compared::caught(&WrongMapping::new(mapping, mistake), world, Kind::Different, about);
 }
 
-const QUORUM: QuorumMapping<Recommended> = QuorumMapping::new();
+fn quorum() -> AnyQuorum {
+    AnyQuorum::of::<Recommended>()
+}
 
 #[test]
 fn without_a_mistake_the_wrapper_conforms() {
     let world = Scenario::calm(2).with_crashes(1, 1);
-    let right = WrongMapping(QUORUM, Mistake::None);
+    let right = WrongMapping::new(quorum(), Mistake::None);
     assert_eq!(compared::first_difference(&right, world), None);
-    let right = WrongMapping(BullyMapping, Mistake::None);
+    let right = WrongMapping::new(BullyMapping, Mistake::None);
     assert_eq!(compared::first_difference(&right, world), None);
 }
 
 #[test]
 fn another_epoch_is_told() {
-    caught(QUORUM, Mistake::FollowersKnowNoEpoch, "different epoch of 1: 1 in the model, none");
-    caught(QUORUM, Mistake::LeadersTellTheNextEpoch, "different epoch of 2: 1 in the model, 2");
+    caught(quorum(), Mistake::FollowersKnowNoEpoch, "different epoch of 1: 1 in the model, none");
+    caught(quorum(), Mistake::LeadersTellTheNextEpoch, "different epoch of 2: 1 in the model, 2");
 }
 
 #[test]
 fn a_node_leads_at_the_instant_at_which_its_lease_is_over() {
     let about = "epoch that it leads when its lease ends of 2: none in the model, 1";
-    caught(QUORUM, Mistake::LeadsWhenItsLeaseIsOver, about);
+    caught(quorum(), Mistake::LeadsWhenItsLeaseIsOver, about);
     caught(LeaseMapping::new(), Mistake::LeadsWhenItsLeaseIsOver, about);
 }
 
 #[test]
 fn a_node_leads_no_longer_before_its_lease_is_over() {
     let about = "epoch that it leads before its lease ends of 2: 1 in the model, none";
-    caught(QUORUM, Mistake::LeadsATickTooShort, about);
+    caught(quorum(), Mistake::LeadsATickTooShort, about);
 }
 
 #[test]
 fn the_lease_is_another_one() {
-    caught(QUORUM, Mistake::LeaseEndsATickLater, "different end of the lease of 2");
-    caught(QUORUM, Mistake::LeaseOfTheEpochBefore, "epoch of the lease of 2: 1 in the model, 0");
-    caught(QUORUM, Mistake::LeadsWithoutALease, "epoch that it leads of 1: none in the model, 1");
+    caught(quorum(), Mistake::LeaseEndsATickLater, "different end of the lease of 2");
+    caught(quorum(), Mistake::LeaseOfTheEpochBefore, "epoch of the lease of 2: 1 in the model, 0");
+    caught(quorum(), Mistake::LeadsWithoutALease, "epoch that it leads of 1: none in the model, 1");
 }
 
 #[test]
@@ -152,16 +157,16 @@ fn other_nodes_are_waited_for() {
 
 #[test]
 fn another_node_is_named() {
-    caught(QUORUM, Mistake::NamesItself, "node that is best to lead next of 2: one of 1 in");
-    let transfers = QuorumMapping::<Transfers>::new();
+    caught(quorum(), Mistake::NamesItself, "node that is best to lead next of 2: one of 1 in");
+    let transfers = AnyQuorum::of::<Transfers>();
     caught(transfers, Mistake::AwaitsAny, "node that is to lead instead of 1: none in the model");
-    caught(QUORUM, Mistake::NeverLeads, "nodes that may lead of 1: 1, 2 in the model, 2 in");
+    caught(quorum(), Mistake::NeverLeads, "nodes that may lead of 1: 1, 2 in the model, 2 in");
 }
 
 #[test]
 fn others_act_by_other_durations() {
     let about = "lifetime of messages of 1: 300ms in the model, 1s in the program";
-    caught(QUORUM, Mistake::LifetimeIsTheSilence, about);
+    caught(quorum(), Mistake::LifetimeIsTheSilence, about);
     let about = "silence that is a pause of 1: 400ms in the model, 800ms in the program";
     caught(BullyMapping, Mistake::NeverPauses, about);
 }

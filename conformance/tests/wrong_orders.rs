@@ -3,12 +3,13 @@
 use bellwether_conformance::divergence::Kind;
 use bellwether_conformance::mapping::Mapping;
 use bellwether_conformance::mapping::bully::BullyMapping;
-use bellwether_conformance::mapping::quorum::{QuorumMapping, Recommended};
+use bellwether_conformance::mapping::quorum::Recommended;
 use bellwether_core::protocol::bully::{self, Bully};
 use bellwether_core::protocol::quorum::{self, Epoch, Quorum, Timer};
 use bellwether_core::protocol::{Input, Node, NodeId, Request, Time};
 use bellwether_model::world::Scenario;
 
+use crate::any_quorum::AnyQuorum;
 use crate::compared;
 use crate::wrapper::{Hooks, Wrapped, WrongMapping};
 
@@ -21,8 +22,6 @@ enum Mistake {
     ForgetsItsPromiseWhenItIsUnfit,
 }
 
-const QUORUM: QuorumMapping<Recommended> = QuorumMapping::new();
-
 /// A mistake, and whether it was told that its machine is not fit.
 #[derive(Clone, Copy, Debug)]
 struct Wrong {
@@ -30,16 +29,18 @@ struct Wrong {
     unfit: bool,
 }
 
-fn wrong(mistake: Mistake) -> WrongMapping<QuorumMapping<Recommended>, Wrong> {
-    WrongMapping(QUORUM, Wrong { mistake, unfit: false })
+fn wrong(mistake: Mistake) -> WrongMapping<AnyQuorum> {
+    WrongMapping::new(AnyQuorum::of::<Recommended>(), Wrong { mistake, unfit: false })
 }
 
 fn another(than: NodeId) -> impl Iterator<Item = NodeId> {
     [1, 2].into_iter().filter_map(NodeId::new).filter(move |&id| id != than)
 }
 
-impl Hooks<QuorumMapping<Recommended>> for Wrong {
-    const ORDERS: bool = true;
+impl Hooks<AnyQuorum> for Wrong {
+    fn probes_requests(&self) -> bool {
+        true
+    }
 
     fn handle(
         &mut self,
@@ -67,9 +68,10 @@ impl Hooks<QuorumMapping<Recommended>> for Wrong {
         }
     }
 
-    fn armed(&self, node: &Wrapped<Node<Quorum>>) -> impl Iterator<Item = (Timer, Time)> {
+    fn armed(&self, node: &Wrapped<Node<Quorum>>) -> Vec<(Timer, Time)> {
         let forgets = self.mistake == Mistake::ForgetsItsPromiseWhenItIsUnfit && self.unfit;
-        node.core.armed().filter(move |&(timer, _)| !(forgets && timer == Timer::Promise))
+        let hides = |timer: Timer| forgets && timer == Timer::Promise;
+        node.core.armed().filter(|&(timer, _)| !hides(timer)).collect()
     }
 }
 
@@ -108,8 +110,6 @@ fn what_was_promised_stays_whatever_the_machine() {
 struct Serves;
 
 impl Hooks<BullyMapping> for Serves {
-    const ORDERS: bool = true;
-
     fn handle(&mut self, node: &mut Wrapped<Node<Bully>>, now: Time, input: Input<bully::Message>) {
         node.feed(now, input);
         if input == Input::Request(Request::Yield(None)) {
@@ -121,6 +121,6 @@ impl Hooks<BullyMapping> for Serves {
 
 #[test]
 fn a_program_that_serves_no_requests_does_nothing_when_it_is_asked() {
-    let wrong = WrongMapping(BullyMapping, Serves);
+    let wrong = WrongMapping::<_, false>(BullyMapping, Box::new(Serves));
     caught(&wrong, Kind::Unexpected, "the request Yield(None)");
 }

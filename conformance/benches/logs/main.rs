@@ -16,10 +16,11 @@ mod group;
 mod hostile;
 mod speed;
 
+use bellwether_conformance::mapping::MAPPINGS;
 use bellwether_conformance::mapping::bully::BullyMapping;
 use bellwether_conformance::mapping::lease::LeaseMapping;
 use bellwether_conformance::mapping::quorum::{QuorumMapping, Recommended};
-use bellwether_conformance::validate::{Log, Options, Outcome, validate};
+use bellwether_conformance::validate::{Log, Options, Outcome};
 use bellwether_core::protocol::{Members, NodeId, bully, lease, quorum};
 use clap::{CommandFactory as _, Parser};
 use group::{Faults, Group, Random};
@@ -117,11 +118,14 @@ impl Judged {
             text: Box::new(Cursor::new(text.clone())),
         };
         let logs = logs.iter().zip(1..).map(log).collect();
-        let outcome = match self {
-            Self::Quorum => validate(&QuorumMapping::<Recommended>::new(), logs, options),
-            Self::Bully => validate(&BullyMapping, logs, options),
-            Self::Lease => validate(&LeaseMapping::<false>::new(), logs, options),
+        let name = match self {
+            Self::Quorum => "quorum",
+            Self::Bully => "bully",
+            Self::Lease => "lease",
         };
+        // By the registry: what judges is compiled with it, and not once more.
+        let mapping = MAPPINGS.find(Some(name), None);
+        let outcome = mapping.and_then(|mapping| mapping.validate(logs, options));
         outcome.map_err(|error| error.to_string())
     }
 }

@@ -107,12 +107,14 @@ pub(crate) fn compare<M: Mapping>(
         Output::Send { to, message } => Some((*to, after.message_sent(group, *message))),
         _ => None,
     });
-    sends::<M::Spec>(after.id, group.size, sent, &expected.effects, &mut found);
+    let sent: Vec<_> = sent.collect();
+    sends::<M::Spec>(after.id, group.size, &sent, &expected.effects, &mut found);
     let written = outputs.iter().filter_map(|output| match output {
         Output::Persist(durable) => Some(Ok(group.mapping.stable(durable))),
         _ => None,
     });
-    persists::<M::Spec>(after.id, written, &expected.effects, &mut found);
+    let written: Vec<_> = written.collect();
+    persists::<M::Spec>(after.id, &written, &expected.effects, &mut found);
     state(after.id, &after.view, expected, &mut found);
     belief(group.mapping, after.id, &after.view, expected, &mut found);
     timers(group, before, after, expected, &mut found);
@@ -124,12 +126,12 @@ pub(crate) fn compare<M: Mapping>(
         _ => None,
     });
     let views = [before.view, after.view].map(|view| (view.role, view.leader));
-    events(after.id, views, changes, told, &mut found);
+    events(after.id, views, &changes.collect::<Vec<_>>(), told, &mut found);
     let causes = outputs.iter().filter_map(|output| match output {
         Output::Event(Event::Ignored { from, cause }) => Some((*from, cause.name())),
         _ => None,
     });
-    ignored(after.id, causes, told, &mut found);
+    ignored(after.id, &causes.collect::<Vec<_>>(), told, &mut found);
     let ranks = outputs.iter().map(|output| match output {
         Output::Persist(_) => 0,
         Output::Send { .. } => 1,
@@ -202,18 +204,29 @@ pub(crate) fn armed<P: Specification>(
     }
 }
 
+type Json = serde_json::Result<serde_json::Value>;
+
+/// What differs between two values, field by field.
 pub(crate) fn fields(
     id: Id,
     model: &impl Serialize,
     program: &impl Serialize,
     found: &mut Vec<Difference>,
 ) {
+    json_fields(id, &serde_json::to_value(model), &serde_json::to_value(program), found);
+}
+
+/// The same, of what they are as JSON.
+fn json_fields(id: Id, model: &Json, program: &Json, found: &mut Vec<Difference>) {
     let null = serde_json::Value::Null;
-    let json = (serde_json::to_value(model), serde_json::to_value(program));
-    let (Ok(serde_json::Value::Object(model)), Ok(serde_json::Value::Object(program))) = &json
+    let (Ok(serde_json::Value::Object(model)), Ok(serde_json::Value::Object(program))) =
+        (model, program)
     else {
-        let (model, program) = (plain(model), plain(program));
-        return found.push(Difference::different(id, "state", model, program));
+        let words = |json: &Json| match json {
+            Ok(value) => plain_value(value),
+            Err(error) => error.to_string(),
+        };
+        return found.push(Difference::different(id, "state", words(model), words(program)));
     };
     for (name, ours) in model {
         let theirs = program.get(name).unwrap_or(&null);
@@ -260,36 +273,53 @@ fn timers<M: Mapping>(
         if armed == is_armed && (!armed || detects || due[at] == after.deadlines[at]) {
             continue;
         }
-        let name = plain(&timer);
-        if armed != is_armed {
-            let words = |armed, anew| match (armed, anew) {
-                (true, true) => format!("{name} is armed now"),
-                (true, false) => format!("{name} stays armed"),
+        let old = before.deadlines[at];
+        let (armed, due) = ([armed, is_armed], [due[at], after.deadlines[at]]);
+        let of = TimerDifference { id: after.id, now: after.now, armed, due, old };
+        found.push(of.told(&plain(&timer)));
+    }
+}
+
+/// A timer that is not the same in model and program, each in this order.
+struct TimerDifference {
+    id: Id,
+    now: Time,
+    armed: [bool; 2],
+    /// When it is due.
+    due: [Option<Time>; 2],
+    /// When it was due before the step.
+    old: Option<Time>,
+}
+
+impl TimerDifference {
+    /// The difference, of the timer with this name.
+    fn told(&self, name: &str) -> Difference {
+        let &TimerDifference { id, now, armed, due, old } = self;
+        let (stays, anew) = (format!("{name} stays armed"), format!("{name} is armed now"));
+        if armed[0] != armed[1] {
+            let words = |at: usize| match (armed[at], due[at] != old) {
+                (true, true) => anew.clone(),
+                (true, false) => stays.clone(),
                 (false, _) => format!("{name} is not armed"),
             };
-            let anew = [due[at], after.deadlines[at]].map(|due| due != before.deadlines[at]);
-            let (model, program) = (words(armed, anew[0]), words(is_armed, anew[1]));
-            found.push(if armed {
-                Difference::missing(after.id, "timer", model).but(program)
+            let (model, program) = (words(0), words(1));
+            return if armed[0] {
+                Difference::missing(id, "timer", model).but(program)
             } else {
-                Difference::unexpected(after.id, "timer", program).but(model)
-            });
-            continue;
+                Difference::unexpected(id, "timer", program).but(model)
+            };
         }
-        let (stays, now) = (format!("{name} stays armed"), format!("{name} is armed now"));
         let words = |due: Option<Time>| {
-            let due = due.map(|due| due.since(after.now));
+            let due = due.map(|due| due.since(now));
             format!("{name} due {}", due.map_or("never".into(), |due| format!("in {due:?}")))
         };
-        let old = before.deadlines[at];
-        found.push(if due[at] == old {
-            Difference::unexpected(after.id, "timer", now).but(stays)
-        } else if after.deadlines[at] == old {
-            Difference::missing(after.id, "timer", now).but(stays)
+        if due[0] == old {
+            Difference::unexpected(id, "timer", anew).but(stays)
+        } else if due[1] == old {
+            Difference::missing(id, "timer", anew).but(stays)
         } else {
-            let (model, program) = (words(due[at]), words(after.deadlines[at]));
-            Difference::different(after.id, "deadline", model, program)
-        });
+            Difference::different(id, "deadline", words(due[0]), words(due[1]))
+        }
     }
 }
 
@@ -343,21 +373,26 @@ fn wake<M: Mapping>(
             _ => None,
         })
     };
-    let words = |at: Option<Time>| match at {
-        Some(at) => format!("in {:?}", at.since(after.now)),
-        None => "never".to_owned(),
-    };
     let due = after.earliest();
     if after.wake != due {
-        let model = words(due);
-        found.push(if told().next().is_none() {
-            Difference::missing(after.id, "wake-up", model)
-        } else {
-            Difference::different(after.id, "wake-up", model, words(after.wake))
-        });
+        let is_told = told().next().is_some();
+        found.push(another_wake(after.id, after.now, [due, after.wake], is_told));
     }
     let again = told().next().filter(|&first| first == before.wake);
     if told().count() > 1 || again.is_some() {
         found.push(Difference::unexpected(after.id, "wake-up", "told more than once"));
+    }
+}
+
+/// A wake-up that is not the same in model and program, in this order.
+fn another_wake(id: Id, now: Time, wakes: [Option<Time>; 2], is_told: bool) -> Difference {
+    let [model, program] = wakes.map(|at| match at {
+        Some(at) => format!("in {:?}", at.since(now)),
+        None => "never".to_owned(),
+    });
+    if is_told {
+        Difference::different(id, "wake-up", model, program)
+    } else {
+        Difference::missing(id, "wake-up", model)
     }
 }

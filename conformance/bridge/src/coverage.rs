@@ -53,12 +53,6 @@ pub(crate) struct Tally<'a, M: Mapping> {
 impl<'a, M: Mapping> Tally<'a, M> {
     /// Nothing has happened yet in a group of `size` nodes.
     pub(crate) fn new(mapping: &'a M, size: usize) -> Self {
-        let rules = match serde_json::to_value(M::RULES) {
-            Ok(serde_json::Value::Object(rules)) => {
-                rules.into_iter().map(|(name, _)| name).collect()
-            }
-            _ => Vec::new(),
-        };
         let timer_kinds: Vec<_> = M::Spec::TIMERS.iter().map(|row| kind_of(&row.timer)).collect();
         let mut tally = Tally {
             mapping,
@@ -66,7 +60,7 @@ impl<'a, M: Mapping> Tally<'a, M> {
             timer_kinds,
             kinds: FxHashMap::default(),
             messages: Vec::new(),
-            rules: rules.into_iter().map(|name| (name, MetCount::default())).collect(),
+            rules: rules(serde_json::to_value(mapping.own_rules())),
             unknown: Vec::new(),
         };
         let mut known = Vec::new();
@@ -75,8 +69,7 @@ impl<'a, M: Mapping> Tally<'a, M> {
             known.resize(tally.messages.len(), false);
             known[at] |= mapping.to_program(message).is_some();
         }
-        let unknown = tally.messages.iter().zip(known).filter(|(_, known)| !known);
-        tally.unknown = unknown.map(|((kind, _), _)| kind.clone()).collect();
+        tally.unknown = unknown(&tally.messages, &known);
         tally
     }
 
@@ -119,30 +112,33 @@ impl<'a, M: Mapping> Tally<'a, M> {
 
     /// What was met, and what was not.
     pub(crate) fn coverage(self) -> Coverage {
-        let mut coverage = Coverage {
+        let coverage = Coverage {
             timers: self.timers,
             messages: self.messages.into_iter().collect(),
             rules: self.rules.into_iter().collect(),
             ..Coverage::default()
         };
-        let unarmed = M::Spec::TIMERS.iter().filter(|row| !(row.armed)(&M::RULES));
-        let unarmed = unarmed.map(|row| {
-            (format!("timer {}", kind_of(&row.timer)), "by these rules no process arms it")
-        });
-        let unknown = self.unknown.iter();
-        let unknown =
-            unknown.map(|kind| (format!("message {kind}"), "the program has no such message"));
-        let named = self.mapping.uncovered().iter().map(|&(name, why)| (name.to_owned(), why));
-        let mut reasons = BTreeMap::new();
-        reasons.extend(unarmed.chain(unknown).chain(named));
-        for name in coverage.zero() {
-            match reasons.get(&name) {
-                Some(&why) => drop(coverage.never.insert(name, why.to_owned())),
-                None => coverage.missing.push(name),
-            }
-        }
-        coverage
+        let own = self.mapping.own_rules();
+        let rows = M::Spec::TIMERS.iter().zip(self.timer_kinds);
+        let unarmed = rows.filter(|(row, _)| !(row.armed)(&own)).map(|(_, kind)| kind);
+        coverage.judged(&unarmed.collect::<Vec<_>>(), &self.unknown, self.mapping.uncovered())
     }
+}
+
+/// The rules of a specification, by their JSON.
+fn rules(rules: serde_json::Result<serde_json::Value>) -> Vec<(String, MetCount)> {
+    match rules {
+        Ok(serde_json::Value::Object(rules)) => {
+            rules.into_iter().map(|(name, _)| (name, MetCount::default())).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The kinds of messages that are not known.
+fn unknown(messages: &[(String, MetCount)], known: &[bool]) -> Vec<String> {
+    let unknown = messages.iter().zip(known).filter(|(_, known)| !**known);
+    unknown.map(|((kind, _), _)| kind.clone()).collect()
 }
 
 fn none_met(kinds: &[String]) -> BTreeMap<String, MetCount> {
@@ -186,6 +182,32 @@ impl Coverage {
     #[must_use]
     pub fn lists(&self) -> [(&'static str, &BTreeMap<String, MetCount>); 3] {
         [("timer", &self.timers), ("message", &self.messages), ("rule", &self.rules)]
+    }
+
+    /// With what was never met: timers that no process arms, messages that the program does not
+    /// have, what is given with a reason, and what is missing.
+    fn judged(
+        mut self,
+        unarmed: &[String],
+        unknown: &[String],
+        named: &[(&'static str, &'static str)],
+    ) -> Self {
+        let unarmed = unarmed.iter();
+        let unarmed =
+            unarmed.map(|kind| (format!("timer {kind}"), "by these rules no process arms it"));
+        let unknown = unknown.iter();
+        let unknown =
+            unknown.map(|kind| (format!("message {kind}"), "the program has no such message"));
+        let named = named.iter().map(|&(name, why)| (name.to_owned(), why));
+        let mut reasons = BTreeMap::new();
+        reasons.extend(unarmed.chain(unknown).chain(named));
+        for name in self.zero() {
+            match reasons.get(&name) {
+                Some(&why) => drop(self.never.insert(name, why.to_owned())),
+                None => self.missing.push(name),
+            }
+        }
+        self
     }
 
     /// What was never met.

@@ -194,14 +194,29 @@ impl Divergence {
         differences: Vec<Difference>,
     ) -> Self {
         let last = actions.last();
-        let probe = probed.is_some();
-        let (happened, happening) = probed.unwrap_or_else(|| {
-            let happened = last.map_or_else(|| "the beginning".to_owned(), ToString::to_string);
-            (happened, last.and_then(happening).map(|(_, happening)| happening))
-        });
+        let (probed, happening) = match probed {
+            Some((words, happening)) => (Some(words), happening),
+            None => (None, last.and_then(happening).map(|(_, happening)| happening)),
+        };
         let names = happening.map_or(&[][..], |happening| mapping.rules(&happening));
+        Divergence::after(world, actions, probed, values(&mapping.own_rules(), names), differences)
+    }
+
+    /// The same, where these rules decide.
+    fn after(
+        world: &World,
+        actions: &[Action],
+        probed: Option<String>,
+        rules: Vec<(String, String)>,
+        differences: Vec<Difference>,
+    ) -> Self {
+        let probe = probed.is_some();
+        let last = || match actions.last() {
+            Some(action) => action.to_string(),
+            None => "the beginning".to_owned(),
+        };
+        let happened = probed.unwrap_or_else(last);
         let trace = Trace::record(world, actions, None);
-        let rules = values(&M::RULES, names);
         Divergence { happened, probe, rules, ..Divergence::of(differences, trace) }
     }
 

@@ -26,8 +26,8 @@ impl<M: Mapping> Clone for ExpectedRun<M> {
 
 impl<M: Mapping> ExpectedRun<M> {
     /// Nothing has happened yet to a process that is this.
-    pub(crate) fn nothing(view: &NodeView<M::Spec>) -> Self {
-        Self::by(M::RULES, view)
+    pub(crate) fn nothing(mapping: &M, view: &NodeView<M::Spec>) -> Self {
+        Self::by(mapping.own_rules(), view)
     }
 
     /// The same, by other rules.

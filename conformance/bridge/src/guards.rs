@@ -12,7 +12,7 @@ use crate::divergence::{Difference, Guard};
 use crate::follows::ExpectedRun;
 use crate::mapping::{Mapping, Process, SpecEvent, SpecMessage};
 use crate::node::{Group, NodeView};
-use bellwether_engine::protocol::{Effect, Id, Protocol as Specification, Values, rules};
+use bellwether_engine::protocol::{Effect, Id, Protocol as Specification, Rule, Values, rules};
 use bellwether_engine::trace::{label, plain, plain_value};
 use indexmap::IndexSet;
 use rustc_hash::FxBuildHasher;
@@ -58,14 +58,7 @@ impl<M: Mapping> Case<'_, M> {
         if found.is_empty() {
             found.extend(more.into_iter().next().map(|(_, guard)| guard));
         }
-        let mut told = Vec::new();
-        found.retain(|guard| {
-            let new = !told.contains(&guard.reads);
-            told.push(guard.reads.clone());
-            new
-        });
-        found.truncate(MOST);
-        found
+        told(found)
     }
 
     /// What follows for such a process, unless the specification has no answer.
@@ -145,10 +138,8 @@ impl<M: Mapping> Case<'_, M> {
     fn by_rules(&self, is_so: &dyn Fn(Option<ExpectedRun<M>>) -> bool) -> Vec<Guard> {
         let Ok(Value::Object(own)) = serde_json::to_value(self.rules) else { return Vec::new() };
         let decide = self.group.mapping.rules(&self.happening);
-        let mut rules = rules::<M::Spec>();
-        rules.sort_by_key(|rule| !decide.iter().any(|name| *name == rule.name));
         let mut found = Vec::new();
-        for rule in rules {
+        for rule in first(decide, rules::<M::Spec>()) {
             let Some(value) = own.get(&rule.name) else { continue };
             for other in values(&rule.values).into_iter().filter(|other| other != value) {
                 let mut changed = own.clone();
@@ -183,6 +174,24 @@ impl<M: Mapping> Case<'_, M> {
             as_if: "nothing".to_owned(),
         })
     }
+}
+
+/// The guards that are told, each once.
+fn told(mut found: Vec<Guard>) -> Vec<Guard> {
+    let mut told = Vec::new();
+    found.retain(|guard| {
+        let new = !told.contains(&guard.reads);
+        told.push(guard.reads.clone());
+        new
+    });
+    found.truncate(MOST);
+    found
+}
+
+/// The rules, those with these names first.
+fn first(names: &[&str], mut rules: Vec<Rule>) -> Vec<Rule> {
+    rules.sort_by_key(|rule| !names.iter().any(|name| *name == rule.name));
+    rules
 }
 
 /// One guard for all fields in which two processes differ.

@@ -444,18 +444,21 @@ impl<'a, M: Mapping> Walk<'a, M> {
     }
 
     fn summary(self) -> Summary {
-        let mut kinds = BTreeMap::new();
-        kinds.extend(KINDS.into_iter().zip(self.kinds).filter(|&(_, count)| count > 0));
         Summary {
             pairs: self.pairs.len() as u64,
             states: self.states.len() as u64,
             nodes: self.pool.len() as u64,
             transitions: self.kinds.iter().sum(),
-            kinds,
+            kinds: counted(self.kinds),
             coverage: self.tally.coverage(),
             ..self.summary
         }
     }
+}
+
+/// The kinds that there are of these numbers.
+fn counted(kinds: [u64; KINDS.len()]) -> BTreeMap<&'static str, u64> {
+    KINDS.into_iter().zip(kinds).filter(|&(_, count)| count > 0).collect()
 }
 
 fn number(of: usize) -> u32 {

@@ -36,7 +36,7 @@ pub fn long_run<M: Mapping>(
     if const { M::FROM.is_empty() } {
         return Ok(None);
     }
-    let Ok(world) = World::new(M::RULES, WORLD) else { return Ok(None) };
+    let Ok(world) = World::new(mapping.own_rules(), WORLD) else { return Ok(None) };
     let late = LongRun(mapping);
     let Outcome { divergence, .. } = walk(&world, &late, limits, &mut |_| {})?;
     Ok(divergence.map(|found| {
@@ -77,6 +77,10 @@ impl<M: Mapping> Mapping for LongRun<'_, M> {
         Some(kind) if kind < M::FROM.len() => M::LARGEST_EPOCH.saturating_add(M::FROM[kind]),
         _ => M::LARGEST_EPOCH,
     };
+
+    fn own_rules(&self) -> M::Spec {
+        self.0.own_rules()
+    }
 
     fn program(
         &self,

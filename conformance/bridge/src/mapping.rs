@@ -81,6 +81,12 @@ pub trait Mapping {
     /// The largest epoch that the specification tells from others: every larger one reads as it.
     const LARGEST_EPOCH: u64 = u64::MAX;
 
+    /// Returns the rules of the specification that this program implements. To be given where one
+    /// type is the mapping of several programs, whose rules are known at run time.
+    fn own_rules(&self) -> Self::Spec {
+        Self::RULES
+    }
+
     /// Returns a node that has not booted, with what it kept through its last crash. The highest
     /// members are the [services](bellwether_engine::protocol::Services), if there are any.
     ///

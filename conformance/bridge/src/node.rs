@@ -42,6 +42,7 @@ use crate::remembers;
 use bellwether_core::protocol::{Input, Members, NodeId, Output, Role, Status, Time};
 use bellwether_engine::protocol::{Id, MAX_TIMERS, Protocol as Specification, TimerRow, Timers};
 use bellwether_engine::trace::{label, plain};
+use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
@@ -201,6 +202,14 @@ impl<'a, M: Mapping> Group<'a, M> {
     }
 }
 
+/// A step in which a node panics.
+fn panicked(id: Id, panic: &(dyn Any + Send)) -> Difference {
+    let words = panic.downcast_ref::<String>().map(String::as_str);
+    let words = words.or_else(|| panic.downcast_ref::<&str>().copied());
+    let words = format!("it panics: {}", words.unwrap_or("without a word"));
+    Difference::different(id, "step", "taken", words)
+}
+
 /// How long each timer of a node takes.
 fn periods<M: Mapping>(
     mapping: &M,
@@ -214,7 +223,7 @@ fn periods<M: Mapping>(
         let Some(period) = periods[at] else {
             let ours = mapping.detects(row.timer).is_none()
                 && !mapping::is_from_outside(mapping, row.timer);
-            if (row.armed)(&M::RULES) && ours {
+            if (row.armed)(&mapping.own_rules()) && ours {
                 return Err(Error::NoPeriod { timer: plain(&row.timer) });
             }
             continue;
@@ -262,11 +271,13 @@ impl<M: Mapping> Node<M> {
     pub(crate) fn hides(&self, group: &Group<'_, M>, known: &Self) -> Vec<Difference> {
         let (here, there) = (self.core.remembers(), known.core.remembers());
         if !here.is_same_as(&there) {
-            return remembers::differences(group.mapping, self.id, &here, &there);
+            let declared = group.mapping.ignored_fields();
+            return remembers::differences(self.id, declared, &here, &there);
         }
         match (&self.durable, &known.durable) {
             (Some(here), Some(there)) if here != there => {
-                remembers::differences(group.mapping, self.id, here, there)
+                let declared = group.mapping.ignored_fields();
+                remembers::differences(self.id, declared, here, there)
             }
             _ => Vec::new(), // nothing written reads as the default
         }
@@ -318,10 +329,7 @@ impl<M: Mapping> Node<M> {
             outputs.extend(std::iter::from_fn(|| core.poll()).take(MOST_OUTPUTS));
         }));
         if let Err(panic) = run {
-            let words = panic.downcast_ref::<String>().map(String::as_str);
-            let words = words.or_else(|| panic.downcast_ref::<&str>().copied());
-            let words = format!("it panics: {}", words.unwrap_or("without a word"));
-            return Err(Difference::different(self.id, "step", "taken", words));
+            return Err(panicked(self.id, panic.as_ref()));
         }
         if outputs.len() - begin == MOST_OUTPUTS {
             let words = format!("more than {MOST_OUTPUTS} of them; it does not stop");

@@ -97,9 +97,10 @@ impl<'a, M: Mapping> Pair<'a, M> {
 }
 
 /// Whether the program implements the rules of `world`.
-pub(crate) fn implements<M: Mapping>(_: &M, world: &World) -> Result<(), Error> {
+pub(crate) fn implements<M: Mapping>(mapping: &M, world: &World) -> Result<(), Error> {
+    let own = mapping.own_rules();
     // What nodes have of their own, no mapping knows.
-    if world.rules() == Some(&M::RULES) && world.machine().own().is_empty() {
+    if world.rules() == Some(&own) && world.machine().own().is_empty() {
         return Ok(());
     }
     let protocol = world.machine().protocol().name();
@@ -108,7 +109,7 @@ pub(crate) fn implements<M: Mapping>(_: &M, world: &World) -> Result<(), Error> 
     }
     Err(Error::Rules {
         protocol,
-        implemented: variant_name(&M::RULES),
+        implemented: variant_name(&own),
         asked: world.machine().variant_name(),
     })
 }

@@ -237,7 +237,7 @@ impl<M: Mapping> Probe<'_, '_, '_, M> {
         let passed = || due.iter().map(|&(_, timer)| timer);
         let first = checked.iter().copied().filter(|&timer| passed().any(|own| own == timer));
         let in_turn = first.chain(passed().filter(|timer| !checked.contains(timer)));
-        let mut follows = ExpectedRun::nothing(&self.node.view);
+        let mut follows = ExpectedRun::nothing(self.group.mapping, &self.node.view);
         follows.expire_all(self.group, self.node.id, in_turn);
         let names: Vec<_> = due.iter().map(|(_, timer)| plain(timer)).collect();
         (names.join(", "), follows)
@@ -245,7 +245,7 @@ impl<M: Mapping> Probe<'_, '_, '_, M> {
 
     /// What the specification says that follows from these.
     fn after<const N: usize>(&self, happenings: [SpecEvent<M::Spec>; N]) -> ExpectedRun<M> {
-        let mut follows = ExpectedRun::nothing(&self.node.view);
+        let mut follows = ExpectedRun::nothing(self.group.mapping, &self.node.view);
         for happening in happenings {
             follows.happens(self.group, self.node.id, happening);
         }

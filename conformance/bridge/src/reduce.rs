@@ -118,7 +118,7 @@ impl<M: Mapping> Reducer<'_, M> {
         let all: Vec<(Scenario, Gone)> =
             fewer.chain(lower.into_iter().map(|lower| (lower, Gone(None)))).collect();
         for (scenario, gone) in all {
-            let Ok(world) = World::new(M::RULES, scenario) else { continue };
+            let Ok(world) = World::new(self.mapping.own_rules(), scenario) else { continue };
             if let Some(less) = self.tried(world.concrete(), &best.actions, gone) {
                 *best = less;
                 return true;

@@ -115,8 +115,8 @@ impl<M: Mapping + Sync> Runs for M {
         Description {
             protocol: M::Spec::NAME,
             summary: M::Spec::SUMMARY,
-            variant: variant_name(&M::RULES),
-            rules: serde_json::json!(M::RULES),
+            variant: variant_name(&self.own_rules()),
+            rules: serde_json::json!(self.own_rules()),
         }
     }
 
@@ -140,7 +140,7 @@ impl<M: Mapping + Sync> AnyMapping for M {
         limits: &Limits,
         on_progress: &mut (dyn FnMut(&'static str, Progress) + Send),
     ) -> anyhow::Result<Outcome> {
-        let world = World::new(M::RULES, scenario)?.concrete();
+        let world = World::new(self.own_rules(), scenario)?.concrete();
         let mut outcome = lockstep(&world, self, limits, &mut |p| on_progress("comparing", p))?;
         outcome.divergence = outcome.divergence.map(|found| reduce(self, found));
         outcome
@@ -169,7 +169,7 @@ impl<M: Mapping + Sync> AnyMapping for M {
         limits: &Limits,
         on_progress: &mut (dyn FnMut(Progress) + Send),
     ) -> anyhow::Result<Suite> {
-        let world = World::new(M::RULES, scenario)?;
+        let world = World::new(self.own_rules(), scenario)?;
         Ok(suite::find(self, &world, threads, limits, on_progress)?)
     }
 

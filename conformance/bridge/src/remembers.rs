@@ -4,18 +4,17 @@
 //! declares is left out as well.
 
 use crate::divergence::Difference;
-use crate::mapping::Mapping;
 use bellwether_engine::protocol::Id;
 use std::fmt::Debug;
 
 /// In what two nodes `id` that read as one differ, if it is more than times and declared fields.
-pub(crate) fn differences<M: Mapping>(
-    mapping: &M,
+pub(crate) fn differences(
     id: Id,
-    here: &impl Debug,
-    there: &impl Debug,
+    declared: &[(&str, &str)],
+    here: &dyn Debug,
+    there: &dyn Debug,
 ) -> Vec<Difference> {
-    let declared: Vec<_> = mapping.ignored_fields().iter().map(|&(field, _)| field).collect();
+    let declared: Vec<_> = declared.iter().map(|&(field, _)| field).collect();
     let (here, there) = (lines(here, &declared), lines(there, &declared));
     if here == there {
         return Vec::new();
@@ -36,7 +35,7 @@ pub(crate) fn differences<M: Mapping>(
 }
 
 /// The lines of the debug form, one for each field.
-fn lines(of: &impl Debug, declared: &[&str]) -> Vec<String> {
+fn lines(of: &dyn Debug, declared: &[&str]) -> Vec<String> {
     let text = format!("{of:#?}");
     let mut lines = Vec::new();
     // While a value is left out: how far the line is indented that ends it.

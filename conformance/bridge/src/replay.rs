@@ -6,7 +6,7 @@ use crate::mapping::Mapping;
 use crate::pair::{Pair, implements};
 use bellwether_engine::check::certify;
 use bellwether_engine::trace::Trace;
-use bellwether_engine::world::Action;
+use bellwether_engine::world::{Action, World};
 use serde::Serialize;
 
 /// The number of times that the cycle of a lasso is taken: what is left behind by one round shows
@@ -32,19 +32,7 @@ pub struct Replayed {
 pub fn replay<M: Mapping>(mapping: &M, trace: &Trace) -> Result<Replayed, Error> {
     let world = trace.world::<M::Spec>()?;
     implements(mapping, &world)?;
-    let today = Trace::record(&world, &[], None).header;
-    if trace.header.variant != today.variant {
-        let (said, rules) = (trace.header.variant.clone(), today.variant);
-        return Err(Error::Variant { said, rules });
-    }
-    if trace.header.fingerprint != today.fingerprint {
-        let (found, today) = (trace.header.fingerprint.clone(), today.fingerprint);
-        return Err(Error::Fingerprint { found, today });
-    }
-    let actions = certify(trace, &world)?;
-    if actions.is_empty() {
-        return Err(Error::EmptyTrace);
-    }
+    let actions = certified(trace, &world)?;
     let mut replayed = Replayed { steps: 0, rounds: 0, divergence: None };
     let mut pair = match Pair::begin(mapping, &world)? {
         Ok(pair) => pair,
@@ -70,6 +58,21 @@ pub fn replay<M: Mapping>(mapping: &M, trace: &Trace) -> Result<Replayed, Error>
         }
     }
     Ok(replayed)
+}
+
+/// The actions of a trace, which the model of today takes in this world.
+fn certified(trace: &Trace, world: &World) -> Result<Vec<Action>, Error> {
+    let today = Trace::record(world, &[], None).header;
+    if trace.header.variant != today.variant {
+        let (said, rules) = (trace.header.variant.clone(), today.variant);
+        return Err(Error::Variant { said, rules });
+    }
+    if trace.header.fingerprint != today.fingerprint {
+        let (found, today) = (trace.header.fingerprint.clone(), today.fingerprint);
+        return Err(Error::Fingerprint { found, today });
+    }
+    let actions = certify(trace, world)?;
+    if actions.is_empty() { Err(Error::EmptyTrace) } else { Ok(actions) }
 }
 
 /// Takes these steps; whether all of them went alike.

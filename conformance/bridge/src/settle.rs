@@ -57,7 +57,7 @@ fn booted<M: Mapping>(
     lines: &mut Vec<String>,
 ) -> Settled<M> {
     lines.push(format!("{} starts", fresh.id));
-    let mut follows = ExpectedRun::nothing(&fresh.view);
+    let mut follows = ExpectedRun::nothing(group.mapping, &fresh.view);
     follows.happens(group, fresh.id, SpecEvent::Boot);
     step(group, fresh, SpecEvent::Boot, &follows.expected(), &mut Vec::new())
 }
@@ -78,7 +78,7 @@ fn converged<M: Mapping>(
             Input::Wake => due.unwrap_or(at),
             _ => at.max(later),
         };
-        let mut follows = ExpectedRun::nothing(&node.view);
+        let mut follows = ExpectedRun::nothing(group.mapping, &node.view);
         lines.push(script(group, &node, (now, input), &mut follows));
         outputs.clear();
         let before = node.clone();
@@ -92,7 +92,7 @@ fn converged<M: Mapping>(
     for &timer in group.mapping.settling_timers(node_id(node.id), &group.members) {
         lines.push(format!("{}'s {} timer expires", node.id, plain(&timer)));
         let happening = SpecEvent::Expire(timer);
-        let mut follows = ExpectedRun::nothing(&node.view);
+        let mut follows = ExpectedRun::nothing(group.mapping, &node.view);
         follows.happens(group, node.id, happening);
         node = step(group, &node, happening, &follows.expected(), &mut outputs)?;
     }

@@ -50,7 +50,7 @@ fn last_step<M: Mapping>(mapping: &M, divergence: &mut Divergence) -> Option<()>
         divergence.expected = vec!["is down then".to_owned()];
         return Some(());
     }
-    let mut run = ExpectedRun::<M>::nothing(&node.view);
+    let mut run = ExpectedRun::nothing(mapping, &node.view);
     run.happens(group, id, happening);
     divergence.expected = does(&run);
     let mut outputs = Vec::new();
@@ -65,13 +65,13 @@ fn last_step<M: Mapping>(mapping: &M, divergence: &mut Divergence) -> Option<()>
     }
     let agrees = |run: &ExpectedRun<M>, from: &Process<M>| {
         let mut found = Vec::new();
-        sends::<M::Spec>(id, group.size, sent.iter().copied(), &run.effects, &mut found);
-        persists::<M::Spec>(id, written.iter().cloned(), &run.effects, &mut found);
+        sends::<M::Spec>(id, group.size, &sent, &run.effects, &mut found);
+        persists::<M::Spec>(id, &written, &run.effects, &mut found);
         found.is_empty()
             && compared(mapping, run.view.timers) == after.view.timers
             && same_change::<M>(id, [from, &run.view.process], [&node.view, &after.view])
     };
-    let case = Case { group, id, rules: M::RULES, view: &node.view, happening };
+    let case = Case { group, id, rules: mapping.own_rules(), view: &node.view, happening };
     divergence.guards = case.guards(&met, &agrees);
     Some(())
 }
@@ -86,10 +86,15 @@ fn same_change<M: Mapping>(
     let names = |one: &Process<M>, other: &Process<M>| {
         let mut found = Vec::<Difference>::new();
         fields(id, one, other, &mut found);
-        found.into_iter().map(|found| found.what).collect::<BTreeSet<String>>()
+        whats(found)
     };
     let changed = &names(from, to) | &names(&before.process, &after.process);
     after.up && names(to, &after.process).is_disjoint(&changed)
+}
+
+/// The names of what differs.
+fn whats(found: Vec<Difference>) -> BTreeSet<String> {
+    found.into_iter().map(|found| found.what).collect()
 }
 
 /// The messages on which the last step depends, the last one first: what its node has received, and

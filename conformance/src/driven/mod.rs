@@ -60,6 +60,10 @@ where
     const LOG_RULES: M::Spec = M::LOG_RULES;
     const LARGEST_EPOCH: u64 = M::LARGEST_EPOCH;
 
+    fn own_rules(&self) -> M::Spec {
+        self.0.own_rules()
+    }
+
     fn program(
         &self,
         id: NodeId,

@@ -64,8 +64,8 @@ fn four_nodes_and_a_crash() {
 }
 
 /// The core with this mistake.
-fn wrong(mistake: Mistake) -> WrongMapping<GarciaMolinaMapping, Wrong> {
-    WrongMapping(GarciaMolinaMapping, Wrong::new(mistake))
+fn wrong(mistake: Mistake) -> WrongMapping<GarciaMolinaMapping> {
+    WrongMapping::new(GarciaMolinaMapping, Wrong::new(mistake))
 }
 
 fn first_difference(mistake: Mistake) -> Option<Box<Divergence>> {

@@ -12,13 +12,14 @@ use bellwether_conformance::mapping::garcia_molina::GarciaMolinaMapping;
 use bellwether_conformance::mapping::invitation::InvitationMapping;
 use bellwether_conformance::mapping::lease::LeaseMapping;
 use bellwether_conformance::mapping::list_ring::ListRingMapping;
-use bellwether_conformance::mapping::quorum::{QuorumMapping, Recommended};
+use bellwether_conformance::mapping::quorum::Recommended;
 use bellwether_conformance::mapping::stoller::StollerMapping;
 use bellwether_model::check::{Limits, Reason};
 use bellwether_model::protocol::Protocol;
 use bellwether_model::world::{Scenario, World};
 use wrong::{Mistake, Wrong};
 
+use crate::any_quorum::AnyQuorum;
 use crate::compared;
 use crate::wrapper::WrongMapping;
 
@@ -28,19 +29,19 @@ fn scenario<M: Mapping>() -> Scenario {
 }
 
 fn walk<M: Mapping>(mapping: M, mistake: Mistake, limits: &Limits) -> Outcome {
-    let world = World::new(M::RULES, scenario::<M>()).expect("possible");
-    let wrong = WrongMapping(mapping, Wrong::new(mistake));
+    let world = World::new(mapping.own_rules(), scenario::<M>()).expect("possible");
+    let wrong = WrongMapping::new(mapping, Wrong::new(mistake));
     lockstep(&world, &wrong, limits, &mut |_| {}).expect("comparable")
 }
 
 fn first_difference<M: Mapping>(mapping: M, mistake: Mistake) -> Option<Box<Divergence>> {
-    compared::first_difference(&WrongMapping(mapping, Wrong::new(mistake)), scenario::<M>())
+    compared::first_difference(&WrongMapping::new(mapping, Wrong::new(mistake)), scenario::<M>())
 }
 
 /// The mistake is caught; what is told is of this kind and about this.
 #[track_caller]
 fn caught<M: Mapping>(mapping: M, mistake: Mistake, kind: Kind, about: &str) -> Box<Divergence> {
-    compared::caught(&WrongMapping(mapping, Wrong::new(mistake)), scenario::<M>(), kind, about)
+    compared::caught(&WrongMapping::new(mapping, Wrong::new(mistake)), scenario::<M>(), kind, about)
 }
 
 /// Calls a function with each mapping, and with these arguments.
@@ -128,13 +129,13 @@ fn ids_are_kept_in_a_byte() {
     let divergence = first_difference(BullyMapping, Mistake::KeepsIdsInAByte);
     assert_eq!(divergence, None, "no world has so many processes");
     everywhere!(fails_in_a_large_group,);
-    fails_in_a_large_group(QuorumMapping::<Recommended>::new());
+    fails_in_a_large_group(AnyQuorum::of::<Recommended>());
 }
 
 fn fails_in_a_large_group<M: Mapping>(mapping: M) {
     let right = large_group(&mapping);
     assert!(right.wrong.is_none() && right.size >= 8, "{right:?}");
-    let wrong = large_group(&WrongMapping(mapping, Wrong::new(Mistake::KeepsIdsInAByte)));
+    let wrong = large_group(&WrongMapping::new(mapping, Wrong::new(Mistake::KeepsIdsInAByte)));
     assert!(wrong.wrong.is_some(), "{}: {wrong:?}", M::Spec::NAME);
 }
 

@@ -1,7 +1,7 @@
 //! Any program with one mistake around it that has nothing to do with its protocol.
 
 use bellwether_conformance::mapping::{Mapping, ProgramInput};
-use bellwether_conformance::program::{Program, Remembered};
+use bellwether_conformance::program::Program;
 use bellwether_core::protocol::{Event, Input, NodeId, Output, Reason, Role, Time};
 
 use crate::wrapper::{Hooks, Wrapped};
@@ -37,16 +37,6 @@ pub(crate) enum Mistake {
 pub(crate) struct Wrong {
     mistake: Mistake,
     extra: Extra,
-}
-
-/// What the node remembers, and what its mistake does.
-#[derive(Debug)]
-struct Both<T>(T, Extra);
-
-impl<T: Remembered> Remembered for Both<T> {
-    fn is_same_as(&self, other: &Self) -> bool {
-        self.0.is_same_as(&other.0) && self.1 == other.1
-    }
 }
 
 /// What the byte is part of, as it is shown.
@@ -128,7 +118,9 @@ impl Wrong {
 }
 
 impl<M: Mapping> Hooks<M> for Wrong {
-    const ABSURD: bool = true;
+    fn probes_invalid_messages(&self) -> bool {
+        true
+    }
 
     fn handle(&mut self, node: &mut Wrapped<M::Program>, now: Time, input: ProgramInput<M>) {
         let counts =
@@ -147,8 +139,15 @@ impl<M: Mapping> Hooks<M> for Wrong {
         }
     }
 
-    fn remembers(&self, node: &Wrapped<M::Program>) -> impl Remembered {
-        Both(node.core.remembers(), self.extra)
+    fn remembers(&self) -> Option<String> {
+        let remembers = matches!(
+            self.mistake,
+            Mistake::CountsWakeUps
+                | Mistake::CountsWakeUpsAndSaysSo
+                | Mistake::LetsTheFirstThrough
+                | Mistake::RemembersAnInstant
+        );
+        remembers.then(|| format!("{:#?}", self.extra))
     }
 
     fn ignored_fields(

@@ -15,8 +15,8 @@ const WORLD: Scenario = Scenario::calm(3).with_crashes(1, 0);
 const BACK: Scenario = Scenario::calm(2).with_crashes(2, 1);
 
 /// Three-phase commit with this mistake.
-fn wrong(mistake: Mistake) -> WrongMapping<CommitMapping<Three>, Mistake> {
-    WrongMapping(CommitMapping::new(), mistake)
+fn wrong(mistake: Mistake) -> WrongMapping<CommitMapping<Three>> {
+    WrongMapping::new(CommitMapping::new(), mistake)
 }
 
 #[test]

@@ -67,8 +67,8 @@ impl Hooks<CommitMapping<Three>> for Mistake {
         node.outputs.retain(|output| !self.hides(output));
     }
 
-    fn armed(&self, node: &Wrapping) -> impl Iterator<Item = (Timer, Time)> {
-        let hides = *self == Mistake::DoesNotAsk;
-        node.core.armed().filter(move |&(timer, _)| !(hides && timer == Timer::Word))
+    fn armed(&self, node: &Wrapping) -> Vec<(Timer, Time)> {
+        let hides = |timer: Timer| *self == Mistake::DoesNotAsk && timer == Timer::Word;
+        node.core.armed().filter(|&(timer, _)| !hides(timer)).collect()
     }
 }

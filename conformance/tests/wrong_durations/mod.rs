@@ -17,23 +17,23 @@ use bellwether_model::check::Limits;
 use bellwether_model::protocol::{bully, lease};
 use bellwether_model::world::{Scenario, Start, World};
 use std::time::Duration;
-use wrong::{Arming, Mistake, Wrong};
+use wrong::{Arming, Mistake, Timed, Wrong};
 
 use crate::compared;
 use crate::wrapper::WrongMapping;
 
-fn first_difference<M: Mapping + Copy>(
+fn first_difference<M: Timed>(
     mapping: M,
     mistake: Mistake<M>,
     scenario: Scenario,
 ) -> Option<Box<Divergence>> {
-    let wrong = WrongMapping(mapping, Wrong::new(mapping, mistake, None));
+    let wrong = WrongMapping::new(mapping, Wrong::new(mapping, mistake, None));
     compared::first_difference(&wrong, scenario)
 }
 
 /// The mistake is caught, from either start, and what is told is about this.
 #[track_caller]
-fn caught<M: Mapping + Copy>(mapping: M, mistake: Mistake<M>, nodes: usize, about: &str) {
+fn caught<M: Timed>(mapping: M, mistake: Mistake<M>, nodes: usize, about: &str) {
     let world = Scenario::calm(nodes).with_crashes(1, 1);
     for start in [Start::Converged, Start::Cold] {
         let divergence = first_difference(mapping, mistake, Scenario { start, ..world });
@@ -85,7 +85,7 @@ fn the_store_keeps_a_lease_only_as_long_as_the_client() {
 
 /// As if the wake-up had come at its deadline: it always comes later.
 #[track_caller]
-fn from_the_old_deadline<M: Mapping + Copy>(mapping: M, nodes: usize) {
+fn from_the_old_deadline<M: Timed>(mapping: M, nodes: usize) {
     let mistake = |arming: &Arming<M>| match arming.before {
         Some(before) if before < arming.now => earlier(arming.right, arming.now.since(before)),
         _ => arming.right,
@@ -115,7 +115,7 @@ fn a_mapping_that_gives_two_durations_one_period_is_refused() {
     let world = World::new(LeaseMapping::<false>::RULES, Scenario::calm(2)).expect("possible");
     let period = Some(Duration::from_secs(1));
     let wrong = Wrong::new(LeaseMapping::new(), |arming| arming.right, period);
-    let wrong = WrongMapping(LeaseMapping::new(), wrong);
+    let wrong = WrongMapping::new(LeaseMapping::new(), wrong);
     let refused = lockstep(&world, &wrong, &Limits::NONE, &mut |_| {}).expect_err("refused");
     let words = refused.to_string();
     assert!(words.contains("gives 'renew' the period of 'asked'"), "{words}");

@@ -7,6 +7,17 @@ use std::time::Duration;
 
 use crate::wrapper::{Hooks, Wrapped};
 
+/// A mapping that can be a part of a mistake.
+pub(crate) trait Timed:
+    Mapping<Program: Program<Timer: Send + Sync>> + Copy + Send + Sync + 'static
+{
+}
+
+impl<M> Timed for M where
+    M: Mapping<Program: Program<Timer: Send + Sync>> + Copy + Send + Sync + 'static
+{
+}
+
 /// An arming of a timer, as the right core does it.
 pub(crate) struct Arming<M: Mapping> {
     pub(crate) timer: SpecTimer<M>,
@@ -45,7 +56,7 @@ impl<M: Mapping> Wrong<M> {
     }
 }
 
-impl<M: Mapping + Copy> Hooks<M> for Wrong<M> {
+impl<M: Timed> Hooks<M> for Wrong<M> {
     /// A deadline that is too early is so in the core too. One that is too late is only told: that
     /// must be enough.
     fn handle(&mut self, node: &mut Wrapped<M::Program>, now: Time, input: ProgramInput<M>) {
@@ -73,8 +84,8 @@ impl<M: Mapping + Copy> Hooks<M> for Wrong<M> {
         }
     }
 
-    fn armed(&self, _: &Wrapped<M::Program>) -> impl Iterator<Item = (ProgramTimer<M>, Time)> {
-        self.told.iter().copied()
+    fn armed(&self, _: &Wrapped<M::Program>) -> Vec<(ProgramTimer<M>, Time)> {
+        self.told.clone()
     }
 
     fn bring_forward(

@@ -57,13 +57,13 @@ fn lost_doubled_and_suspected() {
 }
 
 fn first_difference(mistake: Mistake, scenario: Scenario) -> Option<Box<Divergence>> {
-    compared::first_difference(&WrongMapping(InvitationMapping, mistake), scenario)
+    compared::first_difference(&WrongMapping::new(InvitationMapping, mistake), scenario)
 }
 
 /// The mistake is caught; what is told is of this kind and about this.
 #[track_caller]
 fn caught(mistake: Mistake, scenario: Scenario, kind: Kind, about: &str) -> Box<Divergence> {
-    compared::caught(&WrongMapping(InvitationMapping, mistake), scenario, kind, about)
+    compared::caught(&WrongMapping::new(InvitationMapping, mistake), scenario, kind, about)
 }
 
 #[test]

@@ -15,8 +15,8 @@ use crate::wrapper::WrongMapping;
 const WORLD: Scenario = Scenario::calm(2).with_crashes(1, 1);
 
 /// The lease with this mistake.
-fn wrong(mistake: Mistake) -> WrongMapping<LeaseMapping, Wrong> {
-    WrongMapping(LeaseMapping::new(), Wrong::new(mistake))
+fn wrong(mistake: Mistake) -> WrongMapping<LeaseMapping> {
+    WrongMapping::new(LeaseMapping::new(), Wrong::new(mistake))
 }
 
 /// The mistake is caught; what is told is of this kind and about this.

@@ -1,7 +1,6 @@
 //! The lease's cores with one mistake around them.
 
 use bellwether_conformance::mapping::lease::LeaseMapping;
-use bellwether_conformance::program::Remembered;
 use bellwether_core::protocol::lease::{Config, Durable, Lease, Message, Timer, Token};
 use bellwether_core::protocol::{Input, Node, NodeId, Output, Role, Time};
 use bellwether_model::protocol::lease as spec;
@@ -149,13 +148,14 @@ impl Hooks<LeaseMapping> for Wrong {
         node.change(|core, output| self.put(core, output));
     }
 
-    fn remembers(&self, node: &Wrapping) -> impl Remembered {
-        (node.core.core(), self.written)
+    fn remembers(&self) -> Option<String> {
+        self.is(Mistake::LetsAllWritesPass).then(|| format!("{:#?}", self.written))
     }
 
-    fn armed(&self, node: &Wrapping) -> impl Iterator<Item = (Timer, Time)> {
-        let hides = self.is(Mistake::NeverExpires) && is_store(&node.core);
-        node.core.armed().filter(move |&(timer, _)| !(hides || self.over && timer == Timer::Lease))
+    fn armed(&self, node: &Wrapping) -> Vec<(Timer, Time)> {
+        let all = self.is(Mistake::NeverExpires) && is_store(&node.core);
+        let hides = |timer: Timer| all || self.over && timer == Timer::Lease;
+        node.core.armed().filter(|&(timer, _)| !hides(timer)).collect()
     }
 
     fn process(&self, right: spec::Process) -> spec::Process {

@@ -27,8 +27,8 @@ fn scenario() -> Scenario {
 }
 
 /// The bully with this mistake.
-fn wrong(mistake: Mistake) -> WrongMapping<BullyMapping, Wrong> {
-    WrongMapping(BullyMapping, Wrong::new(mistake))
+fn wrong(mistake: Mistake) -> WrongMapping<BullyMapping> {
+    WrongMapping::new(BullyMapping, Wrong::new(mistake))
 }
 
 fn first_difference(mistake: Mistake, scenario: Scenario) -> Option<Box<Divergence>> {

@@ -1,6 +1,6 @@
 //! What a long execution shows of a wrong program, a small one shows as well.
 
-use super::wrong::{Mistake, Wrong};
+use super::wrong::Mistake;
 use super::{caught, scenario, wrong};
 use crate::wrapper::WrongMapping;
 use bellwether_conformance::divergence::{Divergence, Kind};
@@ -13,7 +13,7 @@ use bellwether_conformance::report::MOST_LINES;
 use bellwether_model::trace::Event;
 use bellwether_model::world::{Action, Faults, Network, Scenario, World};
 
-type Mapping = WrongMapping<BullyMapping, Wrong>;
+type Mapping = WrongMapping<BullyMapping>;
 
 /// Mistakes that show on the way, and not only in probes.
 const MISTAKES: [Mistake; 8] = [

@@ -147,9 +147,9 @@ impl Hooks<BullyMapping> for Wrong {
         self.believes.unwrap_or(right)
     }
 
-    fn armed(&self, node: &Wrapping) -> impl Iterator<Item = (Timer, Time)> {
-        let hidden = self.hidden;
-        node.core.armed().filter(move |(timer, _)| Some(*timer) != hidden).chain(self.extra)
+    fn armed(&self, node: &Wrapping) -> Vec<(Timer, Time)> {
+        let shown = node.core.armed().filter(|(timer, _)| Some(*timer) != self.hidden);
+        shown.chain(self.extra).collect()
     }
 
     fn process(&self, right: spec::Process) -> spec::Process {

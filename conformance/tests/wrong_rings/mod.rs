@@ -15,16 +15,16 @@ use crate::wrapper::WrongMapping;
 const WORLD: Scenario = Scenario::calm(3).with_crashes(1, 1);
 
 fn first_difference<M: Ring>(mapping: M, mistake: Mistake) -> Option<Box<Divergence>> {
-    compared::first_difference(&WrongMapping(mapping, Wrong::new(mistake)), WORLD)
+    compared::first_difference(&WrongMapping::new(mapping, Wrong::new(mistake)), WORLD)
 }
 
 /// Both rings are caught with this mistake; what is told is of this kind and about this.
 #[track_caller]
 fn caught(mistake: Mistake, kind: Kind, about: &str) {
     let wrong = Wrong::new(mistake);
-    let chang_roberts = WrongMapping(ChangRobertsMapping, wrong.clone());
+    let chang_roberts = WrongMapping::new(ChangRobertsMapping, wrong.clone());
     compared::caught(&chang_roberts, WORLD, kind, about);
-    compared::caught(&WrongMapping(ListRingMapping, wrong), WORLD, kind, about);
+    compared::caught(&WrongMapping::new(ListRingMapping, wrong), WORLD, kind, about);
 }
 
 #[test]

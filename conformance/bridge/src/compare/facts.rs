@@ -62,10 +62,7 @@ fn leadership<M: Mapping>(
 ) {
     let number = |of: Option<Epoch>| of.map(|epoch| epoch.number().min(M::LARGEST_EPOCH));
     let mut epochs = |what: &str, model: Option<u64>, program: Option<u64>| {
-        if model != program {
-            let words = |of: Option<u64>| of.map_or("none".to_owned(), |of| of.to_string());
-            found.push(Difference::different(node.id, what, words(model), words(program)));
-        }
+        epochs(node.id, what, [model, program], found);
     };
     epochs("epoch", model.epoch, number(program.epoch));
     epochs("epoch that it prepares for", model.prepares, number(program.prepares));
@@ -89,6 +86,14 @@ fn leadership<M: Mapping>(
             None => "never".to_owned(),
         };
         found.push(Difference::different(node.id, "end of the lease", words(until), words(told)));
+    }
+}
+
+/// An epoch that may not be the same in model and program, in this order.
+fn epochs(id: Id, what: &str, [model, program]: [Option<u64>; 2], found: &mut Vec<Difference>) {
+    if model != program {
+        let words = |of: Option<u64>| of.map_or("none".to_owned(), |of| of.to_string());
+        found.push(Difference::different(id, what, words(model), words(program)));
     }
 }
 
@@ -138,11 +143,7 @@ fn others<M: Mapping>(
     let ids = |says: &dyn Fn(NodeId) -> bool| -> Ids {
         Id::all(size).filter(|&id| says(node_id(id))).collect()
     };
-    let mut same = |what: &str, model: Ids, told: Ids| {
-        if model != told {
-            found.push(Difference::different(node.id, what, listed(model), listed(told)));
-        }
-    };
+    let mut same = |what: &str, model: Ids, told: Ids| nodes(node.id, what, [model, told], found);
     let core = node.program();
     if let Some(may_lead) = model.may_lead {
         same("nodes that may lead", may_lead, ids(&|id| core.may_lead(id)));
@@ -156,6 +157,13 @@ fn others<M: Mapping>(
         let model = format!("one of {}", listed(model.successors));
         let what = "node that is best to lead next";
         found.push(Difference::different(node.id, what, model, to.to_string()));
+    }
+}
+
+/// Nodes that may not be the same in model and program, in this order.
+fn nodes(id: Id, what: &str, [model, program]: [Ids; 2], found: &mut Vec<Difference>) {
+    if model != program {
+        found.push(Difference::different(id, what, listed(model), listed(program)));
     }
 }
 

@@ -12,7 +12,7 @@ use bellwether_engine::trace::{label, plain};
 pub(crate) fn sends<P: Specification>(
     id: Id,
     size: usize,
-    program: impl Iterator<Item = (NodeId, P::Message)> + Clone,
+    program: &[(NodeId, P::Message)],
     effects: &[Effect<P>],
     found: &mut Vec<Difference>,
 ) {
@@ -22,7 +22,7 @@ pub(crate) fn sends<P: Specification>(
             _ => None,
         })
     };
-    if model().eq(program.clone()) {
+    if model().eq(program.iter().copied()) {
         return;
     }
     let member = |to: NodeId| process_id(to).is_some_and(|to| to.index() < size);
@@ -31,7 +31,7 @@ pub(crate) fn sends<P: Specification>(
         format!("{} to {to}{stranger}", label(&message))
     };
     let model: Vec<String> = model().map(words).collect();
-    let program: Vec<String> = program.map(words).collect();
+    let program: Vec<String> = program.iter().copied().map(words).collect();
     lists(id, "message", &model, &program, found);
 }
 
@@ -39,7 +39,7 @@ pub(crate) fn sends<P: Specification>(
 /// specification is, and what is written by the `effects`.
 pub(crate) fn persists<P: Specification>(
     id: Id,
-    program: impl Iterator<Item = Result<P::Stable, String>> + Clone,
+    program: &[Result<P::Stable, String>],
     effects: &[Effect<P>],
     found: &mut Vec<Difference>,
 ) {
@@ -49,13 +49,13 @@ pub(crate) fn persists<P: Specification>(
             _ => None,
         })
     };
-    if !model().eq(program.clone()) {
+    if !model().eq(program.iter().cloned()) {
         let words = |value: Result<P::Stable, String>| match value {
             Ok(value) => plain(&value),
             Err(words) => words,
         };
         let model: Vec<String> = model().map(words).collect();
-        let program: Vec<String> = program.map(words).collect();
+        let program: Vec<String> = program.iter().cloned().map(words).collect();
         lists(id, "write", &model, &program, found);
     }
 }
@@ -90,10 +90,10 @@ pub(crate) struct Change<'a> {
 }
 
 /// What differs between the changes that a node tells and those that are there: it was and is this.
-pub(crate) fn events<'a>(
+pub(crate) fn events(
     id: Id,
     [before, now]: [(Role, Option<NodeId>); 2],
-    changes: impl Iterator<Item = Change<'a>>,
+    changes: &[Change<'_>],
     expected: &[ExpectedReport],
     found: &mut Vec<Difference>,
 ) {
@@ -103,7 +103,7 @@ pub(crate) fn events<'a>(
     };
     let mut reasons = expected.iter().filter_map(|told| told.reason);
     let (mut known, mut told) = (before, 0);
-    for Change { from, to, leader, reason } in changes {
+    for &Change { from, to, leader, reason } in changes {
         if from != known.0 {
             let (model, program) = (known.0.to_string(), from.to_string());
             found.push(Difference::different(id, "role before, in an event", model, program));
@@ -129,17 +129,17 @@ pub(crate) fn events<'a>(
 }
 
 /// What differs between the messages that a node tells that it ignores and those that it must.
-pub(crate) fn ignored<'a>(
+pub(crate) fn ignored(
     id: Id,
-    program: impl Iterator<Item = (NodeId, &'a str)> + Clone,
+    program: &[(NodeId, &str)],
     expected: &[ExpectedReport],
     found: &mut Vec<Difference>,
 ) {
     let model = || expected.iter().filter_map(|told| told.ignored);
-    if !model().eq(program.clone()) {
+    if !model().eq(program.iter().copied()) {
         let words = |(from, cause): (NodeId, &str)| format!("ignores a message of {from}, {cause}");
         let model: Vec<String> = model().map(words).collect();
-        let program: Vec<String> = program.map(words).collect();
+        let program: Vec<String> = program.iter().copied().map(words).collect();
         lists(id, "event", &model, &program, found);
     }
 }
@@ -150,13 +150,18 @@ pub(crate) fn order(
     ranks: impl Iterator<Item = usize> + Clone,
     found: &mut Vec<Difference>,
 ) {
-    if ranks.clone().is_sorted() {
-        return;
+    if !ranks.clone().is_sorted() {
+        found.push(disorder(id, ranks.collect()));
     }
-    let names = ["write", "message", "event", "wake-up"];
-    let is: Vec<_> = ranks.clone().map(|rank| names[rank]).collect();
-    let mut should: Vec<_> = ranks.collect();
-    should.sort_unstable();
-    let should: Vec<_> = should.into_iter().map(|rank| names[rank]).collect();
-    found.push(Difference::different(id, "order of effects", should.join(", "), is.join(", ")));
+}
+
+/// Effects with these ranks, which are in another order.
+fn disorder(id: Id, mut ranks: Vec<usize>) -> Difference {
+    let words = |ranks: &[usize]| {
+        let names = ["write", "message", "event", "wake-up"];
+        ranks.iter().map(|&rank| names[rank]).collect::<Vec<_>>().join(", ")
+    };
+    let is = words(&ranks);
+    ranks.sort_unstable();
+    Difference::different(id, "order of effects", words(&ranks), is)
 }

@@ -88,10 +88,20 @@ pub fn find<M: Mapping>(
     limits: &Limits,
     on_progress: &mut (dyn FnMut(Progress) + Send),
 ) -> Result<Suite, Error> {
-    let started = Instant::now();
     let world = world.concrete();
     // What cannot be compared is refused before the search.
     pair::group(mapping, &world)?;
+    search(world, threads, limits, on_progress)
+}
+
+/// The executions of a world that can be compared.
+fn search(
+    world: World,
+    threads: usize,
+    limits: &Limits,
+    on_progress: &mut (dyn FnMut(Progress) + Send),
+) -> Result<Suite, Error> {
+    let started = Instant::now();
     let mut space = Packed::new(&world, Vec::new());
     let mut on_event = |event: Event| {
         if let Event::Progress(progress) = event {

@@ -64,16 +64,21 @@ pub fn run<M: Mapping + Sync>(
         found: Mutex::default(),
         on_execution,
     };
+    on_threads(threads, &|| runner.work())?;
+    runner.ran()
+}
+
+/// Does the same on so many threads at once.
+fn on_threads(threads: usize, work: &(dyn Fn() -> Result<(), Error> + Sync)) -> Result<(), Error> {
     thread::scope(|scope| {
-        let work = || thread::Builder::new().spawn_scoped(scope, || runner.work());
-        let threads: Vec<_> = (0..threads.max(1)).map(|_| work()).collect();
+        let start = || thread::Builder::new().spawn_scoped(scope, work);
+        let threads: Vec<_> = (0..threads.max(1)).map(|_| start()).collect();
         for thread in threads {
             let thread = thread.map_err(|error| Error::Threads(error.to_string()))?;
             thread.join().unwrap_or_else(|panic| resume_unwind(panic))?;
         }
-        Ok::<(), Error>(())
-    })?;
-    runner.ran()
+        Ok(())
+    })
 }
 
 struct Runner<'a, M: Mapping> {
@@ -158,16 +163,7 @@ impl<M: Mapping + Sync> Runner<'_, M> {
         if let Some((at, _)) = &found.divergence {
             done = (0..*at).collect();
         }
-        let taken = || done.iter().flat_map(|&at| &self.suite.numbers()[at]);
-        let mut is_taken = vec![false; self.suite.taken.len()];
-        taken().for_each(|&transition| is_taken[transition as usize] = true);
-        let mut ran = Ran {
-            executions: done.len() as u64,
-            steps: taken().count() as u64,
-            transitions: is_taken.iter().filter(|&&is_taken| is_taken).count() as u64,
-            cut_short: found.cut_short,
-            ..Ran::default()
-        };
+        let mut ran = Ran { cut_short: found.cut_short, ..self.suite.taken_in(&done) };
         if let Some((at, divergence)) = found.divergence {
             ran.diverged = Some(at + 1);
             let shorter = self.suite.shortest(at, divergence.step);
@@ -183,6 +179,21 @@ impl<M: Mapping + Sync> Runner<'_, M> {
         }
         ran.seconds = self.started.elapsed().as_secs_f64();
         Ok(ran)
+    }
+}
+
+impl Suite {
+    /// What was taken in these executions.
+    fn taken_in(&self, done: &[usize]) -> Ran {
+        let taken = || done.iter().flat_map(|&at| &self.numbers()[at]);
+        let mut is_taken = vec![false; self.taken.len()];
+        taken().for_each(|&transition| is_taken[transition as usize] = true);
+        Ran {
+            executions: done.len() as u64,
+            steps: taken().count() as u64,
+            transitions: is_taken.iter().filter(|&&is_taken| is_taken).count() as u64,
+            ..Ran::default()
+        }
     }
 }
 

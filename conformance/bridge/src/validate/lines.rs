@@ -171,16 +171,23 @@ impl Lines {
             Ok(line) => return Ok(Poll::Ready(Some(line))),
             Err(error) => error,
         };
+        match self.unreadable(&error) {
+            Some(wrong) => self.read_after(wrong),
+            None => Ok(Poll::Ready(None)),
+        }
+    }
+
+    /// What is wrong with the line in the buffer; nothing if it was torn.
+    fn unreadable(&mut self, error: &serde_json::Error) -> Option<Malformed> {
         if self.buffer.last() != Some(&b'\n') {
             self.torn += 1;
-            return Ok(Poll::Ready(None));
+            return None;
         }
         let column = u64::try_from(error.column().saturating_sub(1)).unwrap_or(0);
         let words = error.to_string();
         // The place is told otherwise.
         let why = words.split(" at line ").next().unwrap_or(&words);
-        let wrong = self.wrong_at(column, why);
-        self.read_after(wrong)
+        Some(self.wrong_at(column, why))
     }
 
     /// The line that follows one that is wrong. If it is a start, the node was killed in the middle

@@ -172,31 +172,8 @@ pub fn follow<M: Mapping>(
     options: Options,
     watch: &mut dyn Watch,
 ) -> Result<Outcome, Error> {
-    let mut begun = Vec::new();
-    for log in logs {
-        begun.push(begin::<M>(log, watch)?);
-    }
-    begun.sort_by_key(|(_, start)| start.node);
-    let Some((lines, first)) = begun.first() else { return Err(Error::NoLogs) };
-    let vocabulary = first.vocabulary.clone();
-    let all = begun.iter().flat_map(|(_, start)| &start.members);
-    let count = all.collect::<BTreeSet<_>>().len();
-    if count > MAX_NODES {
-        let why = format!("{count} members in all logs: {MAX_NODES} at most can be judged");
-        return Err(Error::Log(lines.wrong(why)));
-    }
-    for pair in begun.windows(2) {
-        let [(_, one), (lines, other)] = pair else { continue };
-        if one.node == other.node {
-            let why = format!("another log is of node {} as well; give one of each", one.node);
-            return Err(Error::Log(lines.wrong(why)));
-        }
-        same_cluster(one, other).map_err(|why| Error::Log(lines.wrong(why)))?;
-        if other.vocabulary != vocabulary {
-            let why = "the logs do not have one vocabulary";
-            return Err(Error::Log(lines.wrong(why)));
-        }
-    }
+    let begun = begin_all(logs, of_protocol::<M>, watch)?;
+    let vocabulary = begun.first().and_then(|(_, start)| start.vocabulary.clone());
     let groups = groups(mapping, &begun)?;
     let outcome = match vocabulary.as_deref() {
         None | Some("program") => {
@@ -234,8 +211,44 @@ fn groups<'a, M: Mapping>(
     (0..=(largest + MAX_SEARCHED).min(M::COUNTERS.members)).map(group).collect()
 }
 
+/// Whether a log with this start can be judged; if not, why.
+type CanJudge = fn(&Start) -> Result<(), String>;
+
+/// The logs after their first lines, in the order of their nodes. They have one vocabulary.
+fn begin_all(
+    logs: Vec<Log>,
+    can_judge: CanJudge,
+    watch: &mut dyn Watch,
+) -> Result<Vec<(Lines, Start)>, Error> {
+    let mut begun = Vec::new();
+    for log in logs {
+        begun.push(begin(log, can_judge, watch)?);
+    }
+    begun.sort_by_key(|(_, start)| start.node);
+    let Some((lines, _)) = begun.first() else { return Err(Error::NoLogs) };
+    let all = begun.iter().flat_map(|(_, start)| &start.members);
+    let count = all.collect::<BTreeSet<_>>().len();
+    if count > MAX_NODES {
+        let why = format!("{count} members in all logs: {MAX_NODES} at most can be judged");
+        return Err(Error::Log(lines.wrong(why)));
+    }
+    for pair in begun.windows(2) {
+        let [(_, one), (lines, other)] = pair else { continue };
+        if one.node == other.node {
+            let why = format!("another log is of node {} as well; give one of each", one.node);
+            return Err(Error::Log(lines.wrong(why)));
+        }
+        same_cluster(one, other).map_err(|why| Error::Log(lines.wrong(why)))?;
+        if other.vocabulary != one.vocabulary {
+            let why = "the logs do not have one vocabulary";
+            return Err(Error::Log(lines.wrong(why)));
+        }
+    }
+    Ok(begun)
+}
+
 /// The log after its first line, as soon as that is there.
-fn begin<M: Mapping>(log: Log, watch: &mut dyn Watch) -> Result<(Lines, Start), Error> {
+fn begin(log: Log, can_judge: CanJudge, watch: &mut dyn Watch) -> Result<(Lines, Start), Error> {
     let mut lines = Lines::new(log);
     let start = loop {
         match lines.start().map_err(Error::Log)? {
@@ -244,25 +257,31 @@ fn begin<M: Mapping>(log: Log, watch: &mut dyn Watch) -> Result<(Lines, Start), 
             Poll::Pending => return Err(Error::NothingJudged),
         }
     };
-    of_protocol::<M>(&start).map_err(|why| Error::Log(lines.wrong(why)))?;
+    can_judge(&start).map_err(|why| Error::Log(lines.wrong(why)))?;
     Ok((lines, start))
 }
 
 /// Whether a log is of this protocol, and of a group that can be judged.
 fn of_protocol<M: Mapping>(start: &Start) -> Result<(), String> {
+    is_of(start, M::Spec::NAME, M::COUNTERS.ids.is_some(), M::COUNTERS.members)
+}
+
+/// The same, of the protocol with this name; whether members can have any ids, and the most members
+/// that can be judged.
+fn is_of(start: &Start, own: &str, any_ids: bool, most: usize) -> Result<(), String> {
     if start.format != FORMAT {
         return Err(format!("format {}; this program reads {FORMAT}", start.format));
     }
-    if start.protocol != M::Spec::NAME {
-        let (other, own) = (&start.protocol, M::Spec::NAME);
+    if start.protocol != own {
+        let other = &start.protocol;
         return Err(format!("the log is of protocol '{other}', and not of '{own}'"));
     }
     let members = &start.members;
-    let (count, most) = (members.len(), M::COUNTERS.members);
+    let count = members.len();
     if count > most {
         return Err(format!("{count} members: logs of at most {most} can be judged"));
     }
-    let names_ids = M::COUNTERS.ids.is_none() || start.vocabulary.as_deref() == Some("model");
+    let names_ids = !any_ids || start.vocabulary.as_deref() == Some("model");
     if names_ids && !are_plain(members) {
         let members = listed(members);
         return Err(format!(
@@ -277,6 +296,27 @@ fn of_protocol<M: Mapping>(start: &Start) -> Result<(), String> {
         return Err(format!("node {} is none of the members", start.node));
     }
     Ok(())
+}
+
+/// Whether a node can start like this whose log has begun with `before`.
+fn starts_again(before: &Start, incarnations: &[u64], start: &Start) -> Result<(), String> {
+    same_cluster(before, start)?;
+    if start.node != before.node {
+        return Err("the start of another node in one log".to_owned());
+    }
+    if incarnations.contains(&start.incarnation) {
+        return Err("the node has had this incarnation before".to_owned());
+    }
+    if start.vocabulary != before.vocabulary {
+        return Err("another vocabulary than before".to_owned());
+    }
+    Ok(())
+}
+
+/// The members of all these logs, ascending.
+fn all_members(begun: &[(Lines, Start)]) -> Vec<NodeId> {
+    let members = begun.iter().flat_map(|(_, start)| start.members.iter().copied());
+    members.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 /// Whether two starts are of one cluster: another list of members has another number.

@@ -61,24 +61,20 @@ impl<M: Mapping, V: Vocabulary<M>> Recents<M, V> {
         Recents { before: vec![Face::DOWN; nodes], steps: VecDeque::with_capacity(MOST) }
     }
 
-    /// A step is taken; `sent` is added to it.
+    /// A step is taken.
     pub(super) fn add(
         &mut self,
         id: Id,
         what: What<SpecTimer<M>, V::Message>,
         after: Face,
-        sent: impl Iterator<Item = (Id, V::Message, u32)>,
+        sent: Vec<(Id, V::Message, u32)>,
     ) {
-        let mut room = Vec::new();
         if self.steps.len() == MOST
             && let Some(step) = self.steps.pop_front()
         {
             self.before[step.id.index()] = step.after;
-            room = step.sent;
-            room.clear();
         }
-        room.extend(sent);
-        self.steps.push_back(Recent { id, what, sent: room, after });
+        self.steps.push_back(Recent { id, what, sent, after });
     }
 
     /// The last `count` steps as a trace.
@@ -88,21 +84,12 @@ impl<M: Mapping, V: Vocabulary<M>> Recents<M, V> {
         for step in self.steps.iter().take(skipped) {
             before[step.id.index()] = step.after;
         }
-        let initial = before.iter().zip(1..).map(|(face, id)| (id, lifeline::<M>(face))).collect();
-        let header = Header {
-            format: FORMAT.to_owned(),
-            fingerprint: String::new(),
-            protocol: M::Spec::NAME.to_owned(),
-            variant: variant_name(&M::RULES),
-            rules: serde_json::json!(M::RULES),
-            world: Scenario::calm(before.len()),
-            shows: None,
-            initial,
-            in_flight: Vec::new(),
-        };
+        let initial = before.iter().map(lifeline::<M>).collect();
+        let own = mapping.own_rules();
+        let rules = (M::Spec::NAME, variant_name(&own), serde_json::json!(own));
         let steps = self.steps.iter().skip(skipped).zip(1..);
         let steps = steps.map(|(step, seq)| self.step(mapping, step, seq)).collect();
-        Trace { header, steps, noted: Noted::default() }
+        Trace { header: header(rules, initial), steps, noted: Noted::default() }
     }
 
     fn step(&self, mapping: &M, step: &Recent<SpecTimer<M>, V::Message>, seq: usize) -> Step {
@@ -128,17 +115,40 @@ impl<M: Mapping, V: Vocabulary<M>> Recents<M, V> {
             let flight = flight(step.id, to, (serial, message(of, true)));
             Sent { flight, fate: None }
         });
-        Step {
-            seq,
-            node: Some(step.id),
-            incarnation: None,
-            event,
-            sent: sent.collect(),
-            armed: Vec::new(),
-            cancelled: Vec::new(),
-            choices: Vec::new(),
-            changed: BTreeMap::from([(step.id.number(), lifeline::<M>(&step.after))]),
-        }
+        taken((seq, step.id), event, sent.collect(), lifeline::<M>(&step.after))
+    }
+}
+
+/// The header of a trace by these rules, of processes that are these at its beginning.
+fn header(
+    (protocol, variant, rules): (&str, String, serde_json::Value),
+    initial: Vec<Lifeline>,
+) -> Header {
+    Header {
+        format: FORMAT.to_owned(),
+        fingerprint: String::new(),
+        protocol: protocol.to_owned(),
+        variant,
+        rules,
+        world: Scenario::calm(initial.len()),
+        shows: None,
+        initial: (1..).zip(initial).collect(),
+        in_flight: Vec::new(),
+    }
+}
+
+/// The step of a trace in which this process becomes another.
+fn taken((seq, id): (usize, Id), event: Event, sent: Vec<Sent>, after: Lifeline) -> Step {
+    Step {
+        seq,
+        node: Some(id),
+        incarnation: None,
+        event,
+        sent,
+        armed: Vec::new(),
+        cancelled: Vec::new(),
+        choices: Vec::new(),
+        changed: BTreeMap::from([(id.number(), after)]),
     }
 }
 

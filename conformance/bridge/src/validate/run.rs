@@ -11,7 +11,7 @@ use super::lines::Lines;
 use super::names::Names;
 use super::recent::{Face, Recents, What};
 use super::words::Vocabulary;
-use super::{Options, Summary, same_cluster};
+use super::{Options, Summary, all_members, starts_again};
 use crate::divergence::{Difference, Divergence};
 use crate::error::Malformed;
 use crate::mapping::Mapping;
@@ -20,7 +20,7 @@ use bellwether_core::protocol::NodeId;
 use bellwether_core::trace::{Deed, Entry, Happened, Line, Out, Received, Start, Step};
 use bellwether_engine::protocol::Id;
 use rustc_hash::FxHashMap;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
@@ -94,8 +94,7 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Run<'a, M, V> {
         begun: Vec<(Lines, Start)>,
         options: Options,
     ) -> Self {
-        let members = begun.iter().flat_map(|(_, start)| start.members.iter().copied());
-        let places: Vec<_> = members.collect::<BTreeSet<_>>().into_iter().collect();
+        let places = all_members(&begun);
         let mut letters = Letters::new(places.len(), options);
         let mut sources = Vec::with_capacity(begun.len());
         let mut summary = Summary { members: places.len(), ..Summary::default() };
@@ -246,24 +245,9 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Run<'a, M, V> {
 
     fn start(&mut self, at: usize, start: Start) -> Result<(), Malformed> {
         let source = &mut self.sources[at];
-        let why = super::of_protocol::<M>(&start)
-            .and_then(|()| same_cluster(&source.start, &start))
-            .err();
-        let why = why.or_else(|| {
-            let other = start.node != source.start.node;
-            other.then(|| "the start of another node in one log".to_owned())
-        });
-        let why = why.or_else(|| {
-            let again = source.incarnations.contains(&start.incarnation);
-            again.then(|| "the node has had this incarnation before".to_owned())
-        });
-        let why = why.or_else(|| {
-            let other = start.vocabulary != source.start.vocabulary;
-            other.then(|| "another vocabulary than before".to_owned())
-        });
-        if let Some(why) = why {
-            return Err(source.lines.wrong(why));
-        }
+        super::of_protocol::<M>(&start)
+            .and_then(|()| starts_again(&source.start, &source.incarnations, &start))
+            .map_err(|why| source.lines.wrong(why))?;
         let is_in_another = start.members != source.start.members;
         if is_in_another {
             source.names = Names::new(&start.members);
@@ -280,7 +264,7 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Run<'a, M, V> {
         self.summary.incarnations += 1;
         source.start = start;
         let id = Id::at(source.at);
-        self.recents.add(id, What::Crash, Face::DOWN, std::iter::empty());
+        self.recents.add(id, What::Crash, Face::DOWN, Vec::new());
         if is_in_another {
             self.count("starts with other members, whose state may be any", 1);
         }

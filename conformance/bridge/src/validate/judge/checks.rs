@@ -7,7 +7,7 @@ use crate::mapping::{Mapping, ProcessView, SpecEvent, Stable, compared, process_
 use crate::node::NodeView;
 use bellwether_core::protocol::Role;
 use bellwether_core::trace::{After, Out, Step};
-use bellwether_engine::protocol::{Protocol as Specification, Timers};
+use bellwether_engine::protocol::{Id, Protocol as Specification, Timers};
 use bellwether_engine::trace::plain;
 
 impl<M: Mapping, V: Vocabulary<M>> Judge<'_, M, V> {
@@ -20,27 +20,7 @@ impl<M: Mapping, V: Vocabulary<M>> Judge<'_, M, V> {
             Out::Role { .. } | Out::Ignored { .. } | Out::Rival(_) => 2,
         });
         order(self.id, ranks, &mut found);
-        let After { role, epoch, lease, .. } = &step.after;
-        if let (Some(epoch), Some(before)) = (*epoch, self.epoch)
-            && epoch < before
-        {
-            let (model, program) = (format!("at least {before}"), epoch.to_string());
-            found.push(Difference::different(self.id, "epoch", model, program));
-        }
-        if let Some(lease) = lease {
-            let words = |epoch: u64| format!("of epoch {epoch}");
-            match epoch {
-                _ if *role != Role::Leader => {
-                    let words = format!("{}, and the node does not lead", words(lease.epoch));
-                    found.push(Difference::unexpected(self.id, "lease", words));
-                }
-                Some(epoch) if *epoch != lease.epoch => {
-                    let (model, program) = (words(*epoch), words(lease.epoch));
-                    found.push(Difference::different(self.id, "lease", model, program));
-                }
-                _ => {}
-            }
-        }
+        epochs(self.id, self.epoch, &step.after, &mut found);
         if found.is_empty() {
             return Ok(());
         }
@@ -121,7 +101,7 @@ impl<M: Mapping, V: Vocabulary<M>> Judge<'_, M, V> {
     ) -> Vec<Difference> {
         let (id, mapping, size) = (self.id, self.group.mapping, self.group.size);
         let mut found = Vec::new();
-        sends::<M::Spec>(id, size, self.sent.iter().copied(), &run.effects, &mut found);
+        sends::<M::Spec>(id, size, &self.sent, &run.effects, &mut found);
         self.writes(run, &mut found);
         let After { role, leader, .. } = step.after;
         let view = NodeView { role, leader, ..run.view };
@@ -142,12 +122,12 @@ impl<M: Mapping, V: Vocabulary<M>> Judge<'_, M, V> {
             }
             _ => None,
         });
-        events(id, views, changes, &run.told, &mut found);
+        events(id, views, &changes.collect::<Vec<_>>(), &run.told, &mut found);
         let causes = step.out.iter().filter_map(|out| match out {
             Out::Ignored { from, cause } => Some((*from, cause.as_str())),
             _ => None,
         });
-        ignored(id, causes, &run.told, &mut found);
+        ignored(id, &causes.collect::<Vec<_>>(), &run.told, &mut found);
         found
     }
 
@@ -188,10 +168,9 @@ impl<M: Mapping, V: Vocabulary<M>> Judge<'_, M, V> {
             }
         }
         let mut differ = Vec::new();
-        persists::<M::Spec>(self.id, anew.iter().cloned(), &run.effects, &mut differ);
+        persists::<M::Spec>(self.id, &anew, &run.effects, &mut differ);
         if !differ.is_empty() {
-            let all = self.written.iter().cloned();
-            persists::<M::Spec>(self.id, all, &run.effects, found);
+            persists::<M::Spec>(self.id, &self.written, &run.effects, found);
         }
     }
 
@@ -230,6 +209,31 @@ impl<M: Mapping, V: Vocabulary<M>> Judge<'_, M, V> {
         let NodeView { process, stable, .. } = &mut self.view;
         self.numbers.settle::<M>(process, stable);
         self.doubt = None;
+    }
+}
+
+/// Epochs grow, and only a leader has a lease.
+fn epochs(id: Id, before: Option<u64>, after: &After, found: &mut Vec<Difference>) {
+    let After { role, epoch, lease, .. } = after;
+    if let (Some(epoch), Some(before)) = (*epoch, before)
+        && epoch < before
+    {
+        let (model, program) = (format!("at least {before}"), epoch.to_string());
+        found.push(Difference::different(id, "epoch", model, program));
+    }
+    if let Some(lease) = lease {
+        let words = |epoch: u64| format!("of epoch {epoch}");
+        match epoch {
+            _ if *role != Role::Leader => {
+                let words = format!("{}, and the node does not lead", words(lease.epoch));
+                found.push(Difference::unexpected(id, "lease", words));
+            }
+            Some(epoch) if *epoch != lease.epoch => {
+                let (model, program) = (words(*epoch), words(lease.epoch));
+                found.push(Difference::different(id, "lease", model, program));
+            }
+            _ => {}
+        }
     }
 }
 

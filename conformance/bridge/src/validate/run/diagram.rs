@@ -40,11 +40,11 @@ impl<M: Mapping, V: Vocabulary<M>> Run<'_, M, V> {
             _ => None,
         });
         let sent = sent.zip(serials);
-        let sent: Vec<_> = sent
+        let sent = sent
             .filter_map(|((to, message), serial)| Some((Id::at(to?), message, serial)))
             .collect();
         let id = Id::at(source.at);
-        self.recents.add(id, what, after, sent.into_iter());
+        self.recents.add(id, what, after, sent);
     }
 }
 

@@ -1,9 +1,9 @@
 //! What is told of a line that is rejected.
 
-use super::{Differs, Mapping, Run, Stop, Vocabulary};
+use super::{Differs, Lines, Mapping, Names, Run, Source, Stop, Vocabulary};
 use crate::divergence::{Divergence, LogLine};
 use bellwether_core::trace::{Deed, Happened, Received};
-use bellwether_engine::trace::label as label_of;
+use bellwether_engine::trace::{Trace, label as label_of};
 
 /// The most steps that the diagram has.
 const STEPS: usize = 12;
@@ -11,27 +11,15 @@ const STEPS: usize = 12;
 impl<M: Mapping, V: Vocabulary<M>> Run<'_, M, V> {
     /// The line that was read last in a log is rejected.
     pub(super) fn reject(&self, at: usize, happened: String, differs: Differs) -> Box<Divergence> {
-        let lines = &self.sources[at].lines;
-        let Differs { found, before, would, guards, rules } = differs;
-        let before = before + &self.sources[at].names.words();
-        let before = before.trim_start_matches("; ").to_owned();
-        let line = LogLine { log: lines.name().to_owned(), line: lines.line() };
-        let mut rejection = Divergence {
-            happened,
-            rules,
-            before,
-            expected: would,
-            guards,
-            ..Divergence::in_log(line, found, self.recents.trace(self.mapping, STEPS))
-        };
-        if let Some((from, id, line)) = self.arrived {
+        let Source { lines, names, .. } = &self.sources[at];
+        let depends = self.arrived.map(|(from, id, line)| {
             let sender = self.sources.iter().find(|source| source.at == from);
             let log = sender.map_or("?", |source| source.lines.name());
             let node = self.places[from];
-            let words = format!("message {id} of node {node}: line {line} of {log}");
-            rejection.depends.push(words);
-        }
-        Box::new(rejection)
+            format!("message {id} of node {node}: line {line} of {log}")
+        });
+        let last = self.recents.trace(self.mapping, STEPS);
+        rejection((lines, names), happened, differs, depends, last)
     }
 
     /// The same, to stop there.
@@ -61,6 +49,28 @@ impl<M: Mapping, V: Vocabulary<M>> Run<'_, M, V> {
         let message = self.sources[at].names.message::<M, V>(message);
         label_of(&V::message(self.mapping, message, false, &mut |_, number| number))
     }
+}
+
+/// A line is rejected that depends on a message, with the last steps.
+fn rejection(
+    (lines, names): (&Lines, &Names),
+    happened: String,
+    differs: Differs,
+    depends: Option<String>,
+    last: Trace,
+) -> Box<Divergence> {
+    let Differs { found, before, would, guards, rules } = differs;
+    let before = before + &names.words();
+    let line = LogLine { log: lines.name().to_owned(), line: lines.line() };
+    Box::new(Divergence {
+        happened,
+        rules,
+        before: before.trim_start_matches("; ").to_owned(),
+        expected: would,
+        guards,
+        depends: depends.into_iter().collect(),
+        ..Divergence::in_log(line, found, last)
+    })
 }
 
 /// The name of what happened.
