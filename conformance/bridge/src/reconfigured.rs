@@ -41,7 +41,7 @@ pub fn reconfigured<M: Mapping>(
     if const { M::RESTARTS == 0 } {
         return Ok(None);
     }
-    let Ok(world) = World::new(M::RULES, WORLD) else { return Ok(None) };
+    let Ok(world) = World::new(mapping.own_rules(), WORLD) else { return Ok(None) };
     for with in 0..M::RESTARTS {
         let again = Reconfigured(mapping, with);
         let Outcome { divergence, .. } = walk(&world, &again, limits, &mut |_| {})?;
@@ -180,6 +180,10 @@ impl<M: Mapping> Mapping for Reconfigured<'_, M> {
 
     const RULES: M::Spec = M::RULES;
     const LARGEST_EPOCH: u64 = M::LARGEST_EPOCH;
+
+    fn own_rules(&self) -> M::Spec {
+        self.0.own_rules()
+    }
 
     fn program(
         &self,
