@@ -45,13 +45,13 @@ impl Hooks<Reconfigured<'_, Recommendation>> for Remembers {
 #[test]
 fn a_promise_as_short_as_those_of_today_forgets_a_longer_one() {
     let wrong = Remembers(Duration::from_millis(1_100));
-    let wrong = WrongMapping(Reconfigured(&QUORUM, SHORTER), wrong);
+    let wrong = WrongMapping::new(Reconfigured(&QUORUM, SHORTER), wrong);
     compared::caught(&wrong, WORLD, Kind::Different, "quiet due in 1.2s in the model");
 }
 
 #[test]
 fn a_longer_promise_that_is_not_durable_is_given() {
     let wrong = Remembers(Duration::from_millis(1_500));
-    let wrong = WrongMapping(Reconfigured(&QUORUM, LONGER), wrong);
+    let wrong = WrongMapping::new(Reconfigured(&QUORUM, LONGER), wrong);
     compared::caught(&wrong, WORLD, Kind::Different, "what is durable first");
 }

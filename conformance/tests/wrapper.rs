@@ -389,7 +389,7 @@ impl<M: Mapping, const SERVES: bool> Mapping for WrongMapping<M, SERVES> {
 
     fn own_period(
         &self,
-        program: &WrongProgram<M, H>,
+        program: &WrongProgram<M, SERVES>,
         id: NodeId,
         members: &Members,
         timer: SpecTimer<M>,

@@ -7,7 +7,7 @@ mod processes;
 use super::lockstep::scenario;
 use super::{BOLD, CONFORMS, CUT_SHORT, DIVERGES, ERROR, GOOD, save, told};
 use super::{Further, Known};
-use crate::registry::{AnyMapping, Description, Mappings, Runs};
+use crate::registry::{AnyMapping, Description, Runs};
 use crate::suite::{Met, Ran, Suite, Summary};
 use anyhow::Context;
 use bellwether_engine::check::Event;
