@@ -1,6 +1,7 @@
 //! Proofs for every number of processes: the relation is the model's, each negative control fails,
 //! and a solver's verdicts are found out again without it.
 
+use crate::some;
 use bellwether_model::machine::Machine;
 use bellwether_model::protocol::REGISTRY;
 use bellwether_model::prove::{Goal, Outcome, PROTOCOLS, Part, Proof, Solver, parts, proved};
@@ -194,7 +195,8 @@ fn nothing_depends_on_what_only_remembers() {
 fn right_rules_are_proved_and_the_survey_says_which() {
     for (at, solver) in solvers().iter().enumerate() {
         // One solver is asked everything, another of what does not take it minutes.
-        for words in RIGHT.iter().filter(|words| at == 0 || **words == "lease") {
+        let right = some(RIGHT, 5).filter(|words| at == 0 || **words == "lease");
+        for words in right {
             assert_eq!(open(words, solver), [""; 0], "{words} by {}", solver.name());
         }
     }
@@ -209,7 +211,7 @@ fn right_rules_are_proved_and_the_survey_says_which() {
 #[test]
 fn each_wrong_rule_breaks_what_it_protects() {
     for solver in solvers().iter().take(1) {
-        for (words, breaks) in CONTROLS {
+        for (words, breaks) in some(CONTROLS, 4) {
             assert_eq!(open(words, solver), **breaks, "{words} by {}", solver.name());
         }
     }

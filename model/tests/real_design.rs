@@ -50,7 +50,7 @@ fn report(line: &str) -> Report {
     check(&world, &properties, &question.options(), &mut |_| {}).expect("a report")
 }
 
-/// What is printed of this, as pages show it: the verdicts, and the last `most` lines of each story.
+/// What is printed of this, as pages show it: verdicts, and the last `most` lines of each story.
 fn shown(report: &Report, most: usize) -> String {
     let name = |decision: &Decision| decision.property.name;
     let width = report.decisions.iter().map(|one| name(one).chars().count()).max().unwrap_or(0);

@@ -175,7 +175,8 @@ impl<M: Mapping> Program for Again<M> {
 impl<M: Mapping> Mapping for Reconfigured<'_, M> {
     type Spec = M::Spec;
     type Program = Again<M>;
-    /// What is durable is not the same by all durations, though it reads as the same.
+    /// What is durable, and what a node knows of it, is not the same by all durations, though it
+    /// reads as the same.
     type Memory = (M::Memory, String);
 
     const RULES: M::Spec = M::RULES;
@@ -271,8 +272,8 @@ impl<M: Mapping> Mapping for Reconfigured<'_, M> {
     }
 
     fn memory(&self, program: &Again<M>) -> (M::Memory, String) {
-        let kept = program.kept.as_ref().map(|kept| format!("{kept:?}"));
-        (self.0.memory(&program.program), kept.unwrap_or_default())
+        let kept = format!("{:?} {:?}", program.kept, program.program.remembers());
+        (self.0.memory(&program.program), kept)
     }
 
     fn ignored_fields(&self) -> &'static [(&'static str, &'static str)] {

@@ -18,7 +18,7 @@ use bellwether_engine::world::{Scenario, World};
 use serde::Serialize;
 
 /// A program with its mapping, whose types are forgotten: it is driven through a suite, and no
-/// more. What surrounds a program has one of its own, and what else is compared is compared without.
+/// more. What surrounds a program has a mapping of its own for this; all else is compared without.
 pub trait Runs: Sync {
     /// Returns the name of the protocol.
     fn name(&self) -> &'static str;

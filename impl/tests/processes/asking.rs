@@ -61,8 +61,6 @@ fn commands_hand_over_step_down_and_freeze_with_the_token_and_not_without() {
     let json = ask(served.url(other), &["history", "--json"]);
     let json = object_of("bellwether-history", json.stdout);
     assert_eq!(json["changes"][0]["reason"], "booted");
-    let members = ask(served.url(other), &["members", "list", "--json"]);
-    object_of("bellwether-members-list", members.stdout);
     let nowhere = ask("http://127.0.0.1:1", &["history", "--json"]);
     assert_eq!(nowhere.status.code(), Some(3), "{}", said(&nowhere));
     assert_eq!(object_of("error", nowhere.stdout)["status"], 3);

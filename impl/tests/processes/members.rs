@@ -1,5 +1,6 @@
 //! `bellwether members` at real processes: they start anew by themselves.
 
+use bellwether_docs_runner::object_of;
 use std::fs;
 
 use super::bad_input::refuses;
@@ -10,7 +11,7 @@ use super::roles::Roles;
 fn members(roles: &Roles, node: u16, arguments: &[&str]) -> (Option<i32>, String) {
     let mut command = bellwether();
     command.arg("members").args(arguments).args(["--http", &roles.http[&node]]);
-    if arguments != ["list"] {
+    if arguments[0] != "list" {
         command.args(["--token-file", &roles.token]);
     }
     let output = command.output().expect("it runs");
@@ -48,6 +49,8 @@ fn members_are_added_and_removed_through_the_leader_and_the_processes_go_on() {
     // The new node has what `members list` prints in its file, and so may the others.
     let (status, list) = members(&roles, second, &["list"]);
     assert_eq!(status, Some(0), "{list}");
+    let (_, json) = members(&roles, second, &["list", "--json"]);
+    object_of("bellwether-members-list", json);
     assert!(
         list.starts_with("config_epoch = 2\n") && list.contains(&format!("\"127.0.0.1:{port}\""))
     );

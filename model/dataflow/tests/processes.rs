@@ -51,7 +51,13 @@ pub(crate) fn error(output: &Output) -> String {
     assert_eq!(output.status.code(), Some(2), "{output:?}");
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(!text.contains("panic"), "{text}");
-    text.lines().filter(|line| line.starts_with("error:")).collect()
+    let Ok(told) = serde_json::from_slice::<Value>(&output.stdout) else {
+        return text.lines().filter(|line| line.starts_with("error:")).collect();
+    };
+    let causes = told["error"]["causes"].as_array().into_iter().flatten();
+    let wrong = std::iter::once(&told["error"]["message"]).chain(causes);
+    let wrong: Vec<&str> = wrong.filter_map(Value::as_str).collect();
+    [&wrong.join(": "), told["error"]["help"].as_str().unwrap_or_default()].join("; ")
 }
 
 /// Waits until it has worked for a fifth of a second.

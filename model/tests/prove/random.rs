@@ -116,7 +116,7 @@ fn step_from(
 
 #[test]
 fn what_a_solver_proves_no_step_breaks() {
-    let (cases, mut draw) = cases(6);
+    let (cases, mut draw) = cases(if cfg!(feature = "slow") { 6 } else { 2 });
     let words: Vec<&str> = RIGHT.iter().copied().chain(CONTROLS.iter().map(|c| c.0)).collect();
     for solver in solvers().into_iter().take(1) {
         let (mut steps, mut whole) = (0, 0);

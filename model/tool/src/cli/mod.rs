@@ -290,8 +290,8 @@ pub fn ends(done: anyhow::Result<Exit>) -> ExitCode {
     }
 }
 
-/// Prints what is wrong, as JSON or in ASCII if the command line asks for that, and returns the exit
-/// status.
+/// Prints what is wrong, as JSON or in ASCII if the command line asks for that, and returns the
+/// exit status.
 #[must_use]
 pub fn fail(message: &str) -> ExitCode {
     failure::told(&[message.to_owned()])

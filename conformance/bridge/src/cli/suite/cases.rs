@@ -1,5 +1,5 @@
-//! `suite FILE`: of the cases of a file of the checker, those whose rules a program implements, each
-//! compared as `lockstep` does it.
+//! `suite FILE`: of the cases of a file of the checker, those whose rules a program implements,
+//! each compared as `lockstep` does it.
 
 use super::SuiteArgs;
 use crate::cli::lockstep::LockstepArgs;
