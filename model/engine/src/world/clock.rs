@@ -227,8 +227,8 @@ fn all_are_given(machine: &dyn Machine, timed: Timed, nodes: usize) -> Result<()
 /// own.
 fn each_is_used(machine: &dyn Machine, timed: Timed, processes: usize) -> Result<(), WorldError> {
     let takes = |id, name: &str| {
-        let mut waits = machine.timers_of(id).iter().filter_map(|rules| rules.wait);
-        waits.any(|wait| wait.duration() == name)
+        let mut waits = machine.timers_of(id).iter().filter_map(|of| Some((of.wait?, of.stagger)));
+        waits.any(|(wait, by)| wait.duration() == name || by.is_some_and(|by| by.name == name))
     };
     for (name, _) in timed.durations.iter() {
         if !Id::all(processes).any(|id| takes(id, name)) {
