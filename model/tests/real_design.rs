@@ -18,22 +18,13 @@ const PROMPT: &str = "$ cargo run --release --example real_design -- ";
 /// What the commands of the page find, in its order.
 const FOUND: [Verdict; 13] = [
     // The first version; with stable storage; two leaders of different terms.
-    Violated,
-    Holds,
-    Violated,
+    Violated, Holds, Violated,
     // Candidates that wait for ever, and those that ask again; some messages are lost.
-    Violated,
-    Holds,
-    Holds,
+    Violated, Holds, Holds,
     // Time-outs that are long enough; one tick less of the first, and of the second.
-    Holds,
-    Violated,
-    Violated,
+    Holds, Violated, Violated,
     // With a witness: of two properties, of a third, and if it has no disk.
-    Holds,
-    Holds,
-    Holds,
-    Violated,
+    Holds, Holds, Holds, Violated,
 ];
 
 /// What `check` finds with these arguments.
