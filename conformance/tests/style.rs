@@ -55,6 +55,20 @@ fn sources_keep_to_their_width_and_length() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// Where no example of the documentation is compiled, there is none.
+#[test]
+fn every_example_of_the_documentation_is_compiled() {
+    let without = files("toml").into_iter().filter(|(_, text)| text.contains("doctest = false"));
+    let without: Vec<String> =
+        without.map(|(file, _)| file.replace("Cargo.toml", "src/")).collect();
+    assert!(!without.is_empty(), "no package is without examples");
+    for (file, text) in files("rs") {
+        let is_in = without.iter().any(|folder| file.starts_with(folder.as_str()));
+        let mark = format!("// {}", "`".repeat(3));
+        assert!(!is_in || !text.contains(&mark), "{file}: doctest = false leaves its example out");
+    }
+}
+
 #[test]
 fn documents_keep_to_their_width() {
     let mut wrong = Vec::new();

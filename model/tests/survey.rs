@@ -215,8 +215,28 @@ fn a_narrower_world_answers_for_one_that_is_too_large() {
     }
 }
 
-/// `UPDATE_DOCS=1 cargo test documents_show_the_matrix` writes the tables and the picture anew.
+/// The rows that are soon searched stand in the page as they are found.
 #[test]
+fn the_page_shows_the_rows_that_are_found() {
+    let page = std::fs::read_to_string(bellwether_docs_runner::root().join("docs/survey.md"));
+    let page = page.expect("the page is there");
+    let soon =
+        ["bully", "garcia-molina", "chang-roberts", "list-ring", "lease", "raft-election", "vrrp"];
+    let table = matrix::markdown(&surroundings(3), &rows(&soon, 2));
+    let found: Vec<&str> = table.lines().filter(|line| line.starts_with("| `")).collect();
+    assert_eq!(found.len(), soon.len());
+    for row in found {
+        assert!(page.contains(row), "not in docs/survey.md: {row}");
+    }
+}
+
+/// `UPDATE_DOCS=1 cargo test --features slow documents_show_the_matrix` writes the tables and the
+/// picture anew.
+#[test]
+#[cfg_attr(
+    not(feature = "slow"),
+    ignore = "slow: a minute; cargo test --workspace --features slow"
+)]
 fn the_documents_show_the_matrix_and_its_picture() {
     let (worlds, rows) = (surroundings(3), rows(&REGISTRY.names(), 2));
     let table = matrix::markdown(&worlds, &rows);
