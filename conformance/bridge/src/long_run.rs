@@ -4,7 +4,6 @@
 //! So the numbers jump: a node begins with what it has kept of a long run, and all that nodes say
 //! to each other is read with its numbers lowered by as much. All else is the same.
 
-use crate::divergence::Divergence;
 use crate::error::Error;
 use crate::lockstep::{Outcome, walk};
 use crate::mapping::{
@@ -24,26 +23,27 @@ use std::time::Duration;
 const WORLD: Scenario = Scenario::calm(2).with_crashes(1, 1);
 
 /// Walks a small world with a program that has run for long, if the mapping says [how large its
-/// numbers are](Mapping::FROM). Returns the first difference, [reduced](reduce).
+/// numbers are](Mapping::FROM). Returns what comes of it, with a difference [reduced](reduce).
 ///
 /// # Errors
 /// If nothing can be compared.
 pub fn long_run<M: Mapping>(
     mapping: &M,
     limits: &check::Limits,
-) -> Result<Option<Box<Divergence>>, Error> {
+) -> Result<Option<Outcome>, Error> {
     // By a constant, so that no walk is compiled where there is none.
     if const { M::FROM.is_empty() } {
         return Ok(None);
     }
     let Ok(world) = World::new(mapping.own_rules(), WORLD) else { return Ok(None) };
     let late = LongRun(mapping);
-    let Outcome { divergence, .. } = walk(&world, &late, limits, &mut |_| {})?;
-    Ok(divergence.map(|found| {
+    let mut outcome = walk(&world, &late, limits, &mut |_| {})?;
+    outcome.divergence = outcome.divergence.map(|found| {
         let mut found = reduce(&late, found);
         found.happened.push_str(", in a run that has lasted long: its numbers are large");
         found
-    }))
+    });
+    Ok(Some(outcome))
 }
 
 /// The mapping of a program whose numbers are large.

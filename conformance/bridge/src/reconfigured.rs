@@ -4,7 +4,6 @@
 //! The nodes of a world have one set of durations. So a small world is walked once more with each
 //! [other set](Mapping::RESTARTS), which a node has from its recovery on. All else is the same.
 
-use crate::divergence::Divergence;
 use crate::error::Error;
 use crate::lockstep::{Outcome, walk};
 use crate::mapping::{
@@ -28,30 +27,37 @@ use std::time::Duration;
 /// durations of the mapping.
 const WORLD: Scenario = Scenario::calm(2).with_crashes(1, 1);
 
-/// Walks a small world with each set of durations with which a node may start again. Returns the
-/// first difference, [reduced](reduce).
+/// Walks a small world with each set of durations with which a node may start again, up to the
+/// first walk that has a difference or is cut short. Returns what comes of the last walk, with a
+/// difference [reduced](reduce); `None` if there are no other durations.
 ///
 /// # Errors
 /// If nothing can be compared.
 pub fn reconfigured<M: Mapping>(
     mapping: &M,
     limits: &check::Limits,
-) -> Result<Option<Box<Divergence>>, Error> {
+) -> Result<Option<Outcome>, Error> {
     // Of a mapping without other durations, no walk is compiled.
     if const { M::RESTARTS == 0 } {
         return Ok(None);
     }
     let Ok(world) = World::new(mapping.own_rules(), WORLD) else { return Ok(None) };
+    let mut last = None;
     for with in 0..M::RESTARTS {
         let again = Reconfigured(mapping, with);
-        let Outcome { divergence, .. } = walk(&world, &again, limits, &mut |_| {})?;
-        if let Some(found) = divergence {
+        let mut outcome = walk(&world, &again, limits, &mut |_| {})?;
+        outcome.divergence = outcome.divergence.map(|found| {
             let mut found = reduce(&again, found);
             found.happened.push_str(", where a node starts again with other durations");
-            return Ok(Some(found));
+            found
+        });
+        let is_last = outcome.divergence.is_some() || outcome.summary.cut_short.is_some();
+        last = Some(outcome);
+        if is_last {
+            break;
         }
     }
-    Ok(None)
+    Ok(last)
 }
 
 /// The mapping of a program whose nodes start again with the set of durations of this number.
@@ -61,7 +67,7 @@ pub struct Reconfigured<'a, M>(pub &'a M, pub usize);
 /// A node that may have started again with other durations.
 pub struct Again<M: Mapping> {
     program: M::Program,
-    /// What it has made durable last, if it has.
+    /// What it has made durable last, if it has started again.
     kept: Option<Durable<M>>,
     /// What it must make durable first when it boots.
     due: Option<Durable<M>>,

@@ -147,10 +147,13 @@ impl<M: Mapping + Sync> AnyMapping for M {
             .summary
             .recount(&world, limits, &mut |p| on_progress("counting the model alone", p))?;
         let conforms = outcome.divergence.is_none() && outcome.large_group.wrong.is_none();
-        if conforms && outcome.summary.cut_short.is_none() {
-            outcome.divergence = long_run(self, limits)?;
-            if outcome.divergence.is_none() {
-                outcome.divergence = reconfigured(self, limits)?;
+        // The number of states is limited in the world that is asked for, and in no other.
+        let limits = Limits { states: None, ..*limits };
+        for walk in [long_run::<M>, reconfigured::<M>] {
+            let whole = outcome.divergence.is_none() && outcome.summary.cut_short.is_none();
+            if conforms && whole && let Some(further) = walk(self, &limits)? {
+                outcome.divergence = further.divergence;
+                outcome.summary.cut_short = further.summary.cut_short;
             }
         }
         Ok(outcome)
