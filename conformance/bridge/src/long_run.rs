@@ -27,10 +27,7 @@ const WORLD: Scenario = Scenario::calm(2).with_crashes(1, 1);
 ///
 /// # Errors
 /// If nothing can be compared.
-pub fn long_run<M: Mapping>(
-    mapping: &M,
-    limits: &check::Limits,
-) -> Result<Option<Outcome>, Error> {
+pub fn long_run<M: Mapping>(mapping: &M, limits: &check::Limits) -> Result<Option<Outcome>, Error> {
     // By a constant, so that no walk is compiled where there is none.
     if const { M::FROM.is_empty() } {
         return Ok(None);

@@ -151,7 +151,10 @@ impl<M: Mapping + Sync> AnyMapping for M {
         let limits = Limits { states: None, ..*limits };
         for walk in [long_run::<M>, reconfigured::<M>] {
             let whole = outcome.divergence.is_none() && outcome.summary.cut_short.is_none();
-            if conforms && whole && let Some(further) = walk(self, &limits)? {
+            if conforms
+                && whole
+                && let Some(further) = walk(self, &limits)?
+            {
                 outcome.divergence = further.divergence;
                 outcome.summary.cut_short = further.summary.cut_short;
             }
