@@ -75,10 +75,7 @@ fn mapping_of(mappings: Mappings, case: &Case) -> Option<&'static dyn AnyMapping
         return None;
     }
     let (protocol, variant) = (machine.protocol().name(), machine.variant_name());
-    mappings.0.iter().copied().find(|mapping| {
-        let of = mapping.description();
-        of.protocol == protocol && of.variant == variant
-    })
+    mappings.find(Some(protocol), Some(&variant)).ok()
 }
 
 fn compare(mappings: Mappings, case: &Case, on_event: &mut (dyn FnMut(Event) + Send)) -> Ran {
