@@ -16,6 +16,7 @@ use bellwether_engine::trace::Trace;
 use bellwether_engine::words::instead_of;
 use bellwether_engine::world::{Scenario, World};
 use serde::Serialize;
+use std::time::Instant;
 
 /// A program with its mapping, whose types are forgotten: it is driven through a suite, and no
 /// more. What surrounds a program has a mapping of its own for this; all else is compared without.
@@ -140,6 +141,7 @@ impl<M: Mapping + Sync> AnyMapping for M {
         limits: &Limits,
         on_progress: &mut (dyn FnMut(&'static str, Progress) + Send),
     ) -> anyhow::Result<Outcome> {
+        let started = Instant::now();
         let world = World::new(self.own_rules(), scenario)?.concrete();
         let mut outcome = lockstep(&world, self, limits, &mut |p| on_progress("comparing", p))?;
         outcome.divergence = outcome.divergence.map(|found| reduce(self, found));
@@ -147,10 +149,11 @@ impl<M: Mapping + Sync> AnyMapping for M {
             .summary
             .recount(&world, limits, &mut |p| on_progress("counting the model alone", p))?;
         let conforms = outcome.divergence.is_none() && outcome.large_group.wrong.is_none();
-        // The number of states is limited in the world that is asked for, and in no other.
-        let limits = Limits { states: None, ..*limits };
         for walk in [long_run::<M>, reconfigured::<M>] {
             let whole = outcome.divergence.is_none() && outcome.summary.cut_short.is_none();
+            // The number of states is limited in the world that is asked for, and in no other.
+            let time = limits.time.map(|limit| limit.saturating_sub(started.elapsed()));
+            let limits = Limits { states: None, time, ..*limits };
             if conforms
                 && whole
                 && let Some(further) = walk(self, &limits)?

@@ -10,7 +10,7 @@
 //! that. (Where a process may forget its term and start at 0 again, 0 is always in use.)
 //!
 //! **Gaps.** A process that is down, or cut off, keeps its term while the others' grow. Between two
-//! terms in use next to each other, a gap wider than [`NEAR`] becomes [`FAR`], which stands for all
+//! terms in use next to each other, a gap wider than `NEAR` becomes `FAR`, which stands for all
 //! of them. Only one kind of step could tell them apart: that a process just below such a gap adds
 //! one to its term, and so comes nearer to what is above. It makes a gap of `FAR` − 1, which
 //! nothing else does: what vanishes joins gaps, but too few to reach it. Such a state stands for
