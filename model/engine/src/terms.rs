@@ -19,7 +19,6 @@
 //!
 //! Nor do new names change what is fair, on FIFO links: what is never delivered stays first on its
 //! link, and its name settles, since the terms below its own that are in use can only become fewer.
-
 //!
 //! A protocol says so in two of its [options](crate::protocol::Options):
 //!
