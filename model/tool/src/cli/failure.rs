@@ -7,27 +7,40 @@ use std::process::ExitCode;
 
 /// Whether the command line asks for JSON. It need not be one that can be read.
 pub(super) fn as_json() -> bool {
+    asks("--json")
+}
+
+/// Whether the command line has this flag; behind `--` there are none.
+pub(super) fn asks(flag: &str) -> bool {
     let words = std::env::args_os().skip(1);
-    words.take_while(|word| word != "--").any(|word| word == "--json")
+    words.take_while(|word| word != "--").any(|word| word == flag)
 }
 
 /// Tells what is wrong, from the whole to its causes, and returns the exit status.
 pub(super) fn told(parts: &[String]) -> ExitCode {
-    let asked = std::env::args_os().any(|word| word == "--ascii");
-    let is_told = as_json() && text::print_json(&object(parts), asked).is_ok();
+    let is_told = as_json() && text::print_json(&object(parts), asks("--ascii")).is_ok();
     if !is_told {
         complain(&parts.join(": "));
     }
     ExitCode::from(USAGE)
 }
 
-/// The object. What is to be done stands in a message behind a semicolon.
+/// The object. What is to be done stands behind a semicolon in the first line of a message; the
+/// next lines show what was typed. If several messages have some, those after the first keep it.
 fn object(parts: &[String]) -> Value {
-    let halves = || parts.iter().map(|part| part.split_once("; ").unwrap_or((part.as_str(), "")));
-    let mut wrong = halves().map(|(wrong, _)| wrong);
-    let message = wrong.next();
-    let help = halves().map(|(_, help)| help).find(|help| !help.is_empty());
-    let causes: Vec<_> = wrong.collect();
+    let mut help = None;
+    let mut wrong = Vec::new();
+    for part in parts {
+        wrong.push(match part.split_once("; ") {
+            Some((wrong, what)) if help.is_none() && !wrong.contains('\n') => {
+                help = Some(what);
+                wrong
+            }
+            _ => part.as_str(),
+        });
+    }
+    let message = wrong.first();
+    let causes = wrong.get(1..).unwrap_or_default();
     json!({
         "error": { "message": message, "causes": causes, "help": help },
         "status": USAGE,
@@ -49,5 +62,13 @@ mod tests {
         assert_eq!(told, json!({ "error": error, "status": 2 }));
         let told = object(&["it is wrong".to_owned()]);
         assert_eq!(told["error"], json!({ "message": "it is wrong", "causes": [], "help": null }));
+    }
+
+    #[test]
+    fn nothing_that_was_typed_is_taken_for_help_and_no_help_is_lost() {
+        let typed = "';' has no meaning in an expression\n  a; b\n   ^".to_owned();
+        let told = object(&[typed.clone(), "no; do".to_owned(), "none; try".to_owned()]);
+        let error = json!({ "message": typed, "causes": ["no", "none; try"], "help": "do" });
+        assert_eq!(told["error"], error);
     }
 }

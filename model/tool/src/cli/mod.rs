@@ -299,8 +299,8 @@ pub fn fail(message: &str) -> ExitCode {
 
 /// Prints what is wrong, if that can be: no status depends on who reads it.
 fn complain(message: &str) {
-    let asked = std::env::args_os().any(|word| word == "--ascii");
-    let message = if asked { ascii::text(message) } else { message.to_owned() };
+    let as_ascii = failure::asks("--ascii");
+    let message = if as_ascii { ascii::text(message) } else { message.to_owned() };
     let _ = writeln!(anstream::stderr(), "{ERROR}error:{ERROR:#} {message}");
 }
 
