@@ -3,7 +3,7 @@
 
 use super::cli::run;
 use assert_cmd::Command;
-use bellwether_docs_runner::{is_shown, words};
+use bellwether_docs_runner::{is_shown, object_of, words};
 use bellwether_model::check::{Decision, Limits, Options, Reason, Verdict, check};
 use bellwether_model::property::{AGREED_WITHIN, Kind, PERIODS_ACCURATE, TIMEOUTS_ACCURATE};
 use bellwether_model::protocol::REGISTRY;
@@ -13,7 +13,6 @@ use bellwether_model::survey::{
     survey,
 };
 use bellwether_model::world::World;
-use serde_json::Value;
 
 const STATES: Limits = Limits { states: Some(250_000), ..Limits::NONE };
 
@@ -261,7 +260,7 @@ fn each_question_of_a_product_is_one_that_check_decides() {
         assert!(product.sources.iter().all(|place| place.url.starts_with("https://")), "{name}");
         let ran = run(&format!("survey --like {name} --max-states 1 --json"));
         assert_eq!((ran.status, ran.stderr.as_str()), (3, ""), "{name}: nothing is decided");
-        let found: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+        let found = object_of("bellwether-model-survey-like", &ran.stdout);
         let questions = found["questions"].as_array().expect("questions");
         assert_eq!(questions.len(), product.questions.len(), "{name}");
         for question in questions.iter().step_by(several) {
