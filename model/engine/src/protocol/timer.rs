@@ -145,7 +145,8 @@ impl<P: Protocol> TimerRow<P> {
         self
     }
 
-    /// Returns the row of a timer that by some rules takes a random time.
+    /// Returns the row of a timer that by some rules takes a random time, or of an outcome that by
+    /// some rules is chosen at random: one that is possible again and again is chosen in the end.
     #[must_use]
     pub const fn random_if(mut self, random: fn(&P) -> bool) -> Self {
         self.random = random;
