@@ -194,8 +194,8 @@ fn nothing_depends_on_what_only_remembers() {
 #[test]
 fn right_rules_are_proved_and_the_survey_says_which() {
     for (at, solver) in solvers().iter().enumerate() {
-        // One solver is asked everything, another of what does not take it minutes.
-        let right = some(RIGHT, 5).filter(|words| at == 0 || **words == "lease");
+        // Another solver is asked of what does not take it minutes.
+        let right = if at == 0 { some(RIGHT, 5).copied().collect() } else { vec!["lease"] };
         for words in right {
             assert_eq!(open(words, solver), [""; 0], "{words} by {}", solver.name());
         }

@@ -191,12 +191,13 @@ impl Answer<'_> {
     pub fn sentence(&self) -> String {
         let Question { property, says, .. } = self.question;
         let found = &self.ran.finding;
-        let (sentence, is) = match found {
-            Finding::Holds | Finding::HoldsWithin(_) => (says.holds.as_str(), ""),
-            Finding::Violated { .. } => (says.violated.as_str(), "is "),
-            _ => ("The search did not decide it", "is "),
+        let (within, sentence, is) = match found {
+            Finding::Holds => ("", says.holds.as_str(), ""),
+            Finding::HoldsWithin(_) => ("Within the bounds: ", says.holds.as_str(), ""),
+            Finding::Violated { .. } => ("", says.violated.as_str(), "is "),
+            _ => ("", "The search did not decide it", "is "),
         };
-        format!("{sentence}: `{property}` {is}{found}.")
+        format!("{within}{sentence}: `{property}` {is}{found}.")
     }
 }
 
