@@ -2,7 +2,8 @@
 //!
 //! What it has promised by the earlier ones lasts as long as it did, however short they are now.
 //! The nodes of a world have one set of durations. So a small world is walked once more with each
-//! [other set](Mapping::RESTARTS), which a node has from its recovery on. All else is the same.
+//! [other set](Mapping::RESTARTS), which a node has from its recovery on. Requests are not probed
+//! there, and the limits of what surrounds a node are not compared.
 
 use crate::error::Error;
 use crate::lockstep::{Outcome, walk};
