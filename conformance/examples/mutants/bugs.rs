@@ -15,6 +15,9 @@ use crate::set::{By, Mutant, root};
 pub(crate) const UPDATE: &str =
     "cargo run -p bellwether-conformance --example mutants -- bugs --update";
 
+/// What keeps the first difference that the traces of a cluster show.
+const CLUSTER: &str = "cluster.txt";
+
 /// One bug that happened.
 pub(crate) struct Bug {
     /// Its name, which is that of its folder.
@@ -77,6 +80,22 @@ impl Bug {
         Ok(Self { name, title, happened, sources, mutant })
     }
 
+    /// The same in a cluster that runs; `None` if no daemon runs its protocol.
+    pub(crate) fn in_a_cluster(&self) -> Option<Mutant> {
+        let protocol = self.mutant.by.commands().first()?.split_whitespace().nth(1)?;
+        // What is around every core is tried around this one.
+        let protocol = if protocol == "member" { "quorum" } else { protocol };
+        let by = By::Clusters(vec![protocol.to_owned()]);
+        let report = self.mutant.report.as_ref().map(|path| path.with_file_name(CLUSTER));
+        let runs = !protocol.ends_with("-commit");
+        runs.then(|| Mutant { by, report, ..self.mutant.clone() })
+    }
+
+    /// How the traces of a cluster that runs it are rejected; `None` if none was.
+    fn told_of_a_cluster(&self) -> Option<String> {
+        fs::read_to_string(self.mutant.report.as_ref()?.with_file_name(CLUSTER)).ok()
+    }
+
     /// The report by which it is caught; `None` if it has not been run yet.
     pub(crate) fn report(&self) -> Option<String> {
         fs::read_to_string(self.mutant.report.as_ref()?).ok()
@@ -118,9 +137,10 @@ pub(crate) fn first_line(report: &str) -> &str {
 
 /// The page `docs/bugs.md`.
 pub(crate) fn page(bugs: &[Bug]) -> String {
-    let mut page =
-        format!("{INTRODUCTION}\n| bug | what happened | source | the report begins |\n");
-    page += "|---|---|---|---|\n";
+    let mut page = format!(
+        "{INTRODUCTION}\n| bug | what happened | source | the report begins | in a cluster |\n"
+    );
+    page += "|---|---|---|---|---|\n";
     for bug in bugs {
         let sources: Vec<String> =
             bug.sources.iter().map(|[name, address]| format!("[{name}]({address})")).collect();
@@ -128,9 +148,13 @@ pub(crate) fn page(bugs: &[Bug]) -> String {
         let begins = report
             .as_deref()
             .map_or("not run yet".to_owned(), |report| format!("`{}`", cell(first_line(report))));
+        let cluster = bug.told_of_a_cluster();
+        let cluster = cluster
+            .as_deref()
+            .map_or("-".to_owned(), |told| format!("`{}`", cell(first_line(told))));
         let Bug { name, title, happened, .. } = bug;
         page += &format!(
-            "| [{name}](../conformance/bugs/{name}/bug.toml) | **{}.** {} | {} | {begins} |\n",
+            "| [{name}](../conformance/bugs/{name}/bug.toml) | **{}.** {} | {} | {begins} | {cluster} |\n",
             cell(title),
             cell(happened),
             sources.join("; "),
@@ -144,9 +168,14 @@ const INTRODUCTION: &str = "\
 
 Each row is a bug that an election of a real system had, made again in our program by a small change
 of one file. The link of its name leads to the change and to the commands that must find it, and
-`report.txt` beside that is what they print. A row that says *not run yet* has shown nothing so far.
-`cargo run -p bellwether-conformance --example mutants -- bugs --update` builds each wrong program
-in a copy, and writes the reports and this page anew.
+`report.txt` beside that is what they print. `cargo run -p bellwether-conformance --example mutants
+-- bugs --update` builds the wrong programs in a copy, and writes the reports and this page anew.
+
+The last column is of clusters that run: `-- bugs --clusters --update` starts each wrong daemon six
+times, as three nodes that are killed, stopped and cut from each other, and
+[`validate`](conformance.md) judges their traces. It has the step at which a trace was rejected
+first, and what differs first there. A dash says that no trace was rejected, or that no daemon runs
+the protocol: three nodes meet by chance what a bug needs, and some need more.
 ";
 
 /// A text as it stands in a cell of a table.

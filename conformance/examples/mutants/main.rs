@@ -9,9 +9,9 @@
 //! The bugs of the catalogue happened to real systems. Each must be caught by a command of the
 //! bridge that stands beside it, and the report is kept.
 //!
-//! Everything is built and run in a copy of the workspace, in the target folder. Mistakes in
-//! different cores do not meet, so one build has one of each. A run can be stopped at any time: the
-//! next one brings the copy up to date.
+//! Everything is built and run in a copy of the workspace, in the target folder. One build has all
+//! wrong programs whose mistake is in the body of a function: which of them runs is said when it
+//! starts. A run can be stopped at any time: the next one brings the copy up to date.
 //!
 //! ```console
 //! $ cargo run -p bellwether-conformance --example mutants
@@ -21,9 +21,11 @@
 
 mod bugs;
 mod found;
+mod judge;
 mod run;
 mod scratch;
 mod set;
+mod weave;
 
 use anyhow::{Result, ensure};
 use clap::{Parser, Subcommand};
@@ -73,6 +75,10 @@ enum List {
         #[arg(long)]
         update: bool,
 
+        /// Look for each in the traces of clusters that run it
+        #[arg(long)]
+        clusters: bool,
+
         /// Write all reports anew
         #[arg(long, requires = "update")]
         all: bool,
@@ -80,17 +86,14 @@ enum List {
 }
 
 fn run(arguments: &Arguments) -> Result<ExitCode> {
-    if let Some(List::Bugs { only, update, all }) = &arguments.list {
-        return run_bugs(only, *update, *all);
+    if let Some(List::Bugs { only, update, clusters, all }) = &arguments.list {
+        return if *clusters { run_clusters(only, *update) } else { run_bugs(only, *update, *all) };
     }
     let mut set = Set::read()?;
     set.mutants.retain(|mutant| is_wanted(&mutant.title(), &arguments.only));
     ensure!(!set.mutants.is_empty(), "no wrong program is called so");
     let mut run = Run::new(set, false)?;
-    run.right()?;
-    if !arguments.right {
-        run.wrong()?;
-    }
+    run.all(arguments.right)?;
     Ok(run.summarize())
 }
 
@@ -103,8 +106,21 @@ fn run_bugs(only: &[String], update: bool, all: bool) -> Result<ExitCode> {
     let set =
         Set { mutants: left.map(|bug| bug.mutant.clone()).collect(), worlds: BTreeMap::new() };
     let mut run = Run::new(set, update)?;
-    run.right()?;
-    run.wrong()?;
+    run.all(false)?;
+    if update {
+        fs::write(root().join("docs/bugs.md"), page(&bugs))?;
+    }
+    Ok(run.summarize())
+}
+
+/// The catalogue of bugs, in clusters. None must be met there.
+fn run_clusters(only: &[String], update: bool) -> Result<ExitCode> {
+    let bugs = Bug::read_all()?;
+    let wanted = bugs.iter().filter(|bug| is_wanted(&bug.name, only));
+    let mutants: Vec<_> = wanted.filter_map(Bug::in_a_cluster).collect();
+    ensure!(!mutants.is_empty(), "no bug that a daemon can have is called so");
+    let mut run = Run::new(Set { mutants, worlds: BTreeMap::new() }, update)?;
+    run.all(false)?;
     if update {
         fs::write(root().join("docs/bugs.md"), page(&bugs))?;
     }

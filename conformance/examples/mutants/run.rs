@@ -1,376 +1,240 @@
-//! Builds the wrong programs, a batch at a time, and judges each.
+//! Builds the wrong programs, all of them at once where that is possible, and judges each.
 
-use anyhow::{Context as _, Result, bail, ensure};
-use serde_json::Value;
+use anyhow::{Result, ensure};
+use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{Write as _, stdout};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Instant;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::bugs::{self, UPDATE};
 use crate::found::Found;
-use crate::scratch::{Ended, Scratch};
-use crate::set::{By, Mutant, PACKAGES, Set};
-
-/// The exit statuses of the bridge that say something about the program.
-const CONFORMS: i32 = 0;
-const DIVERGES: i32 = 1;
-/// That of a walk that has met no difference, and not all that it should have.
-const NO_CLAIM: i32 = 3;
+use crate::judge::{Judge, Verdict};
+use crate::scratch::{Failure, Program, Scratch, Tools, Which};
+use crate::set::{By, Mutant, Set};
 
 /// A run over the set, and what has come of it so far.
 pub(crate) struct Run {
     set: Set,
     scratch: Scratch,
+    /// The number of each mistake, in the order of the set: those that are made alike have one.
+    numbers: Vec<u32>,
+    /// Those that cannot stand beside others in one build.
+    alone: BTreeSet<u32>,
     /// Whether reports are written, and not compared.
     update: bool,
     /// What each check finds of the right models.
     found: BTreeMap<String, Found>,
-    judged: usize,
-    caught: usize,
-    survived: usize,
-    /// What is not as it should be.
+    tools: Option<Tools>,
+    judged: AtomicUsize,
+    /// What came of each, by its place in the set.
+    verdicts: BTreeMap<usize, Verdict>,
+    /// What else is not as it should be.
     wrong: Vec<String>,
-    /// What could not be judged.
-    broken: Vec<String>,
-}
-
-/// What came of one wrong program.
-enum Verdict {
-    /// It was caught, by this.
-    Caught(String),
-    /// It was caught, and this is the report.
-    Reported(String),
-    Survived,
-    Broken(String),
 }
 
 impl Run {
     pub(crate) fn new(set: Set, update: bool) -> Result<Self> {
-        let (scratch, found) = (Scratch::new()?, BTreeMap::new());
-        let (judged, caught, survived) = (0, 0, 0);
-        let (wrong, broken) = (Vec::new(), Vec::new());
-        Ok(Self { set, scratch, update, found, judged, caught, survived, wrong, broken })
-    }
-
-    /// The program without a mistake conforms everywhere, and passes the tests.
-    pub(crate) fn right(&mut self) -> Result<()> {
-        self.scratch.put(&[])?;
-        let of_all = self.set.mutants.iter().flat_map(|mutant| mutant.by.protocols());
-        let protocols: BTreeSet<String> = of_all.cloned().collect();
-        if !protocols.is_empty()
-            && let Err(output) = self.scratch.build_bridge()?
-        {
-            bail!("the program cannot be built:\n{output}");
-        }
-        for protocol in protocols {
-            for world in &self.set.worlds[&protocol] {
-                let started = Instant::now();
-                let ended = lockstep(&self.scratch, &protocol, world)?;
-                let code = ended.status.and_then(|status| status.code());
-                let seconds = started.elapsed().as_secs_f64();
-                say(&format!("right     {protocol} {world} ({seconds:.1} s): {code:?}"));
-                if code != Some(CONFORMS) {
-                    let what = told(&ended.output);
-                    self.wrong.push(format!("the right {protocol} with {world}: {what}"));
-                }
-            }
-        }
-        self.right_commands()?;
-        self.right_checks()?;
-        self.right_simulations()?;
-        self.right_suites()?;
-        PACKAGES.iter().try_for_each(|(package, _)| self.right_tests(package))
-    }
-
-    /// The program without a mistake conforms by every command of the catalogue.
-    fn right_commands(&mut self) -> Result<()> {
-        let of_all = self.set.mutants.iter().flat_map(|mutant| mutant.by.commands());
-        let commands: BTreeSet<String> = of_all.cloned().collect();
-        if !commands.is_empty()
-            && let Err(output) = self.scratch.build_bridge()?
-        {
-            bail!("the program cannot be built:\n{output}");
-        }
-        for command in commands {
-            let Ended { status, output } = bridge(&self.scratch, &command)?;
-            let code = status.and_then(|status| status.code());
-            say(&format!("right     {command}: {code:?}"));
-            if code != Some(CONFORMS) {
-                let what = output.lines().next_back().unwrap_or_default();
-                self.wrong.push(format!("the right program by {command}: {code:?}, {what}"));
-            }
-        }
-        Ok(())
-    }
-
-    /// What the checks find of the models without a mistake.
-    fn right_checks(&mut self) -> Result<()> {
-        let of_all = self.set.mutants.iter().flat_map(|mutant| mutant.by.checks());
-        let commands: BTreeSet<String> = of_all.cloned().collect();
-        if !commands.is_empty()
-            && let Err(output) = self.scratch.build_model()?
-        {
-            bail!("the model cannot be built:\n{output}");
-        }
-        for command in commands {
-            let Ended { output, .. } = self.scratch.model(&command)?;
-            let found = Found::read(&output).with_context(|| format!("{command}: {output}"))?;
-            say(&format!("right     {command}"));
-            self.found.insert(command, found);
-        }
-        Ok(())
-    }
-
-    /// The program without a mistake passes those tests of a package that are named.
-    fn right_tests(&self, package: &str) -> Result<()> {
-        let of_package = self.set.mutants.iter().filter(|one| one.by.package() == Some(package));
-        let filters: BTreeSet<&str> = of_package.filter_map(|mutant| mutant.by.tests()).collect();
-        if filters.is_empty() {
-            return Ok(());
-        }
-        let program = match self.scratch.build_tests(package)? {
-            Ok(program) => program,
-            Err(output) => bail!("the tests of {package} cannot be built:\n{output}"),
+        let mut run = Self {
+            numbers: numbers(&set.mutants),
+            set,
+            scratch: Scratch::new()?,
+            alone: BTreeSet::new(),
+            update,
+            found: BTreeMap::new(),
+            tools: None,
+            judged: AtomicUsize::new(0),
+            verdicts: BTreeMap::new(),
+            wrong: Vec::new(),
         };
-        for filter in filters {
-            let Ended { status, output } = self.scratch.tests(&program, filter)?;
-            let passes = status.is_some_and(|status| status.success());
-            ensure!(passes, "the right program fails in {filter}:\n{output}");
-            ensure!(!output.contains("running 0 tests"), "no test is called {filter}");
-            say(&format!("right     passes {filter}"));
+        run.weave()?;
+        Ok(run)
+    }
+
+    /// Judges the right program and then, unless only that is wanted, each wrong one: those that
+    /// can stand beside each other from one build, and the others from one build each.
+    pub(crate) fn all(&mut self, only_right: bool) -> Result<()> {
+        let programs: BTreeSet<Program> = self.set.mutants.iter().map(Mutant::program).collect();
+        for program in programs {
+            let path = self.build(program)?;
+            if program == Program::Daemon {
+                self.tools = Some(self.scratch.tools()?);
+            }
+            self.right(program, &path)?;
+            if !only_right {
+                let woven = |at: &usize| !self.alone.contains(&self.numbers[*at]);
+                let places: Vec<usize> = self.of(program).into_iter().filter(woven).collect();
+                self.judge(&places, &path)?;
+            }
         }
+        if only_right { Ok(()) } else { self.judge_alone() }
+    }
+
+    /// The places of those that this program judges.
+    fn of(&self, program: Program) -> Vec<usize> {
+        let of_all = self.set.mutants.iter().enumerate();
+        of_all.filter(|(_, mutant)| mutant.program() == program).map(|(at, _)| at).collect()
+    }
+
+    /// Puts all into one build but those that cannot stand there.
+    fn weave(&mut self) -> Result<()> {
+        let of_all = self.numbers.iter().copied().zip(&self.set.mutants);
+        let woven = of_all.filter(|(number, _)| !self.alone.contains(number));
+        let woven: BTreeMap<u32, &Mutant> = woven.collect();
+        let woven: Vec<(u32, &Mutant)> = woven.into_iter().collect();
+        self.alone.extend(self.scratch.weave(&woven)?);
         Ok(())
     }
 
-    /// The program without a mistake breaks no invariant in any simulation.
-    fn right_simulations(&mut self) -> Result<()> {
-        let of_all = self.set.mutants.iter().flat_map(|mutant| mutant.by.simulations());
-        let codes: BTreeSet<&String> = of_all.collect();
-        if codes.is_empty() {
-            return Ok(());
-        }
-        if let Err(output) = self.scratch.build_simulation()? {
-            bail!("the simulation cannot be built:\n{output}");
-        }
-        for code in codes {
-            let Ended { status, output } = self.scratch.simulation(code)?;
-            let passes = status.is_some_and(|status| status.success());
-            ensure!(passes, "the right program breaks an invariant in {code}:\n{output}");
-            say(&format!("right     simulated as {code}"));
-        }
-        Ok(())
-    }
-
-    /// The program without a mistake conforms to each suite, through the driver.
-    fn right_suites(&self) -> Result<()> {
-        let of_all = self.set.mutants.iter().flat_map(|mutant| mutant.by.suites());
-        let protocols: BTreeSet<&String> = of_all.collect();
-        if protocols.is_empty() {
-            return Ok(());
-        }
-        if let Err(output) = self.scratch.build_driver()? {
-            bail!("the program with its driver cannot be built:\n{output}");
-        }
-        for protocol in protocols {
-            let Ended { status, output } = suite(&self.scratch, protocol)?;
-            let conforms = status.and_then(|status| status.code()) == Some(CONFORMS);
-            ensure!(conforms, "the right driver differs in {protocol}: {}", told(&output));
-            say(&format!("right     {protocol} through the driver"));
-        }
-        Ok(())
-    }
-
-    /// Every wrong program, a batch at a time.
-    pub(crate) fn wrong(&mut self) -> Result<()> {
-        for batch in batches(&self.set.mutants) {
-            let batch: Vec<Mutant> =
-                batch.into_iter().map(|at| self.set.mutants[at].clone()).collect();
-            self.scratch.put(&batch.iter().collect::<Vec<_>>())?;
-            // All of a batch are caught in the same way.
-            let built = match &batch[0].by {
-                By::Tests(filter) => {
-                    let package = batch[0].by.package();
-                    let package = package.with_context(|| format!("no package has {filter}"))?;
-                    self.scratch.build_tests(package)?
-                }
-                By::Lockstep(_) | By::Bridge(_) => {
-                    self.scratch.build_bridge()?.map(|()| PathBuf::new())
-                }
-                By::Check(_) => self.scratch.build_model()?.map(|()| PathBuf::new()),
-                By::Simulation(_) => self.scratch.build_simulation()?.map(|()| PathBuf::new()),
-                By::Suite(_) => self.scratch.build_driver()?.map(|()| PathBuf::new()),
+    /// Builds a program with all wrong ones in it. Those that do not compile are taken out.
+    fn build(&mut self, program: Program) -> Result<PathBuf> {
+        loop {
+            let failure = match self.scratch.build(program)? {
+                Ok(path) => return Ok(path),
+                Err(failure) => failure,
             };
-            for mutant in &batch {
-                let verdict = match &built {
-                    Ok(program) => self.judge(mutant, program)?,
-                    Err(output) => Verdict::Broken(format!("cannot be built:\n{output}")),
-                };
-                self.note(mutant, verdict)?;
+            let blamed = self.scratch.blamed(&failure);
+            ensure!(!blamed.is_empty(), "{program:?} cannot be built:\n{}", failure.text);
+            say(&format!("{} do not compile beside the others", blamed.len()));
+            self.alone.extend(blamed);
+            self.weave()?;
+        }
+    }
+
+    /// The program without a mistake passes in all of what judges the others.
+    fn right(&mut self, program: Program, path: &Path) -> Result<()> {
+        let which = Which { program: path, number: 0 };
+        let judge = self.judge_of(which);
+        let of_all = self.set.mutants.iter().filter(|mutant| mutant.program() == program);
+        let ways: BTreeSet<By> = of_all.flat_map(|mutant| mutant.by.each()).collect();
+        let ways: Vec<By> = ways.into_iter().collect();
+        let judged: Vec<Result<(Option<Found>, Verdict)>> = ways
+            .par_iter()
+            .map(|by| {
+                let found = by.checks().first().map(|command| judge.find(command)).transpose()?;
+                // There is nothing that a right model could be compared with.
+                let passes = if found.is_some() { Ok(Verdict::Survived) } else { judge.judge(by) };
+                say(&format!("right     {by}"));
+                Ok((found, passes?))
+            })
+            .collect();
+        for (by, judged) in ways.iter().zip(judged) {
+            let (found, verdict) = judged?;
+            match verdict {
+                Verdict::Survived => {}
+                Verdict::Caught(what) | Verdict::Reported(what) | Verdict::Broken(what) => {
+                    self.wrong.push(format!("the right program by {by}: {what}"));
+                }
+            }
+            if let (Some(found), [command]) = (found, by.checks()) {
+                self.found.insert(command.clone(), found);
             }
         }
-        self.scratch.put(&[])
+        Ok(())
     }
 
-    fn judge(&self, mutant: &Mutant, tests: &Path) -> Result<Verdict> {
-        match &mutant.by {
-            By::Tests(filter) => self.judge_by_tests(tests, filter),
-            By::Simulation(codes) => self.judge_by_simulations(codes),
-            By::Lockstep(protocols) => self.judge_by_walks(protocols),
-            By::Check(commands) => self.judge_by_checks(commands),
-            By::Bridge(commands) => self.judge_by_commands(commands),
-            By::Suite(protocols) => self.judge_by_suites(protocols),
+    fn judge_of<'a>(&'a self, which: Which<'a>) -> Judge<'a> {
+        let Self { scratch, found, tools, .. } = self;
+        Judge { scratch, worlds: &self.set.worlds, found, which, tools: tools.as_ref() }
+    }
+
+    /// Judges those at these places by a program that has them all.
+    fn judge(&mut self, places: &[usize], path: &Path) -> Result<()> {
+        let judged: Vec<Result<(usize, Verdict)>> = places
+            .par_iter()
+            .map(|&at| {
+                let which = Which { program: path, number: self.numbers[at] };
+                let verdict = self.judge_of(which).judge(&self.set.mutants[at].by)?;
+                self.tell(&self.set.mutants[at], &verdict)?;
+                Ok((at, verdict))
+            })
+            .collect();
+        for judged in judged {
+            let (at, verdict) = judged?;
+            self.verdicts.insert(at, verdict);
         }
+        Ok(())
     }
 
-    fn judge_by_tests(&self, tests: &Path, filter: &str) -> Result<Verdict> {
-        let Ended { status, output } = self.scratch.tests(tests, filter)?;
-        Ok(match status {
-            None => Verdict::Broken(format!("{filter} does not end")),
-            Some(status) if status.success() => Verdict::Survived,
-            Some(_) => Verdict::Caught(failed(&output)),
-        })
-    }
-
-    fn judge_by_simulations(&self, codes: &[String]) -> Result<Verdict> {
-        for code in codes {
-            let Ended { status, output } = self.scratch.simulation(code)?;
-            match status.and_then(|status| status.code()) {
-                Some(0) => {}
-                Some(1) => return Ok(Verdict::Caught(format!("{code}: {}", broken(&output)))),
-                // An assertion of the program itself.
-                Some(101) => return Ok(Verdict::Caught(format!("{code}: it panics"))),
-                code => return Ok(Verdict::Broken(format!("{code:?}: {output}"))),
-            }
-        }
-        Ok(Verdict::Survived)
-    }
-
-    fn judge_by_walks(&self, protocols: &[String]) -> Result<Verdict> {
-        for protocol in protocols {
-            for world in &self.set.worlds[protocol] {
-                let ended = lockstep(&self.scratch, protocol, world)?;
-                match ended.status.and_then(|status| status.code()) {
-                    Some(CONFORMS) => {}
-                    Some(DIVERGES) => {
-                        let found = told(&ended.output);
-                        return Ok(Verdict::Caught(format!("{protocol} {world}: {found}")));
-                    }
-                    code => {
-                        let output = ended.output;
-                        return Ok(Verdict::Broken(format!("{world}: {code:?}: {output}")));
+    /// Judges those that are left, each by a program that has no other.
+    fn judge_alone(&mut self) -> Result<()> {
+        for number in self.alone.clone() {
+            let places: Vec<usize> = (0..self.numbers.len())
+                .filter(|at| self.numbers[*at] == number && !self.verdicts.contains_key(at))
+                .collect();
+            for at in places {
+                let mutant = self.set.mutants[at].clone();
+                self.scratch.put(&mutant)?;
+                match self.scratch.build(mutant.program())? {
+                    Ok(path) => self.judge(&[at], &path)?,
+                    Err(Failure { text, .. }) => {
+                        let verdict = Verdict::Broken(format!("cannot be built:\n{text}"));
+                        self.tell(&mutant, &verdict)?;
+                        self.verdicts.insert(at, verdict);
                     }
                 }
             }
         }
-        Ok(Verdict::Survived)
+        Ok(())
     }
 
-    fn judge_by_suites(&self, protocols: &[String]) -> Result<Verdict> {
-        for protocol in protocols {
-            let Ended { status, output } = suite(&self.scratch, protocol)?;
-            match status.and_then(|status| status.code()) {
-                Some(CONFORMS) => {}
-                Some(DIVERGES) => {
-                    return Ok(Verdict::Caught(format!("{protocol}: {}", told(&output))));
-                }
-                code => return Ok(Verdict::Broken(format!("{protocol}: {code:?}: {output}"))),
-            }
-        }
-        Ok(Verdict::Survived)
-    }
-
-    fn judge_by_checks(&self, commands: &[String]) -> Result<Verdict> {
-        for command in commands {
-            let Ended { output, .. } = self.scratch.model(command)?;
-            let (Some(found), Some(right)) = (Found::read(&output), self.found.get(command)) else {
-                return Ok(Verdict::Broken(format!("{command}: {output}")));
-            };
-            if let Some(what) = found.differs(right) {
-                return Ok(Verdict::Caught(format!("{command}: {what}")));
-            }
-        }
-        Ok(Verdict::Survived)
-    }
-
-    fn judge_by_commands(&self, commands: &[String]) -> Result<Verdict> {
-        for command in commands {
-            let Ended { status, output } = bridge(&self.scratch, command)?;
-            let broken = || Verdict::Broken(format!("{command}: {status:?}: {output}"));
-            match status.and_then(|status| status.code()) {
-                Some(CONFORMS | NO_CLAIM) => {}
-                Some(DIVERGES) => {
-                    let report = bugs::report(command, &output);
-                    return Ok(report.map_or_else(broken, Verdict::Reported));
-                }
-                _ => return Ok(broken()),
-            }
-        }
-        Ok(Verdict::Survived)
-    }
-
-    fn note(&mut self, mutant: &Mutant, verdict: Verdict) -> Result<()> {
-        self.judged += 1;
-        let place = format!("{} of {}", self.judged, self.set.mutants.len());
-        let title = mutant.title();
+    /// Says at once what came of one, and writes its report: a run may be stopped.
+    fn tell(&self, mutant: &Mutant, verdict: &Verdict) -> Result<()> {
+        let judged = self.judged.fetch_add(1, Ordering::Relaxed) + 1;
+        let title = format!("{} ({judged} of {})", mutant.title(), self.set.mutants.len());
         match verdict {
-            Verdict::Caught(by) => {
-                self.caught += 1;
-                say(&format!("caught    {title} ({place})\n          {by}"));
-                if mutant.survives.is_some() {
-                    self.wrong.push(format!("{title} is listed as a survivor, and is caught"));
-                }
-            }
+            Verdict::Caught(by) => say(&format!("caught    {title}\n          {by}")),
             Verdict::Reported(report) => {
-                self.caught += 1;
-                let by = bugs::first_line(&report);
-                say(&format!("caught    {title} ({place})\n          {by}"));
-                self.keep(mutant, &report)?;
-            }
-            Verdict::Survived => {
-                self.survived += 1;
-                say(&format!("SURVIVED  {title} ({place})\n          {}", mutant.wrong));
-                if mutant.survives.is_none() {
-                    self.wrong.push(format!("{title} is not caught: {}", mutant.wrong));
+                say(&format!("caught    {title}\n          {}", bugs::first_line(report)));
+                if let (Some(path), true) = (&mutant.report, self.update) {
+                    let part = path.with_extension("part");
+                    fs::write(&part, report)?;
+                    fs::rename(&part, path)?;
                 }
             }
-            Verdict::Broken(why) => {
-                say(&format!("BROKEN    {title} ({place})\n{why}"));
-                self.broken.push(title);
-            }
-        }
-        Ok(())
-    }
-
-    /// Writes the report by which it is caught, or compares it with the one that is kept. A run
-    /// that is stopped leaves no part of a report.
-    fn keep(&mut self, mutant: &Mutant, report: &str) -> Result<()> {
-        let Some(path) = &mutant.report else { return Ok(()) };
-        if self.update {
-            let part = path.with_extension("part");
-            fs::write(&part, report)?;
-            fs::rename(&part, path)?;
-        } else if fs::read_to_string(path).ok().as_deref() != Some(report) {
-            let title = mutant.title();
-            self.wrong.push(format!("the report of {title} is another, or is missing: {UPDATE}"));
+            Verdict::Survived => say(&format!("SURVIVED  {title}\n          {}", mutant.wrong)),
+            Verdict::Broken(why) => say(&format!("BROKEN    {title}\n{why}")),
         }
         Ok(())
     }
 
     /// Says what came of it all.
     pub(crate) fn summarize(&self) -> ExitCode {
-        let all = self.caught + self.survived;
-        let rate = 100.0 * self.caught as f64 / all.max(1) as f64;
-        say(&format!("\n{} of {all} wrong programs caught ({rate:.1} %)", self.caught));
-        for line in &self.wrong {
+        let (mut caught, mut survived, mut broken) = (0, 0, Vec::new());
+        let mut wrong = self.wrong.clone();
+        for (&at, verdict) in &self.verdicts {
+            let mutant = &self.set.mutants[at];
+            let title = mutant.title();
+            match verdict {
+                Verdict::Caught(_) | Verdict::Reported(_) => caught += 1,
+                Verdict::Survived => survived += 1,
+                Verdict::Broken(_) => broken.push(title.clone()),
+            }
+            wrong.extend(match verdict {
+                Verdict::Caught(_) if mutant.survives.is_some() => {
+                    Some(format!("{title} is listed as a survivor, and is caught"))
+                }
+                Verdict::Survived if mutant.survives.is_none() => {
+                    Some(format!("{title} is not caught: {}", mutant.wrong))
+                }
+                Verdict::Reported(report) if !self.update && !mutant.keeps(report) => {
+                    Some(format!("the report of {title} is another, or is missing: {UPDATE}"))
+                }
+                _ => None,
+            });
+        }
+        let all = caught + survived;
+        let rate = 100.0 * f64::from(caught) / f64::from(all.max(1));
+        say(&format!("\n{caught} of {all} wrong programs caught ({rate:.1} %)"));
+        for line in &wrong {
             say(&format!("wrong: {line}"));
         }
-        for title in &self.broken {
+        for title in &broken {
             say(&format!("cannot be judged: {title}"));
         }
-        match (self.broken.is_empty(), self.wrong.is_empty()) {
+        match (broken.is_empty(), wrong.is_empty()) {
             (false, _) => ExitCode::from(2),
             (true, false) => ExitCode::from(1),
             (true, true) => ExitCode::SUCCESS,
@@ -378,71 +242,15 @@ impl Run {
     }
 }
 
-fn lockstep(scratch: &Scratch, protocol: &str, world: &str) -> Result<Ended> {
-    let mut arguments = vec!["lockstep", protocol, "--json"];
-    arguments.extend(world.split_whitespace());
-    scratch.bridge(&arguments)
-}
-
-/// Runs a command of the bridge, as it stands in the catalogue.
-fn bridge(scratch: &Scratch, command: &str) -> Result<Ended> {
-    let arguments: Vec<&str> = command.split_whitespace().chain(["--quiet"]).collect();
-    scratch.bridge(&arguments)
-}
-
-/// Three nodes with a crash and a recovery: each transition, through the driver.
-fn suite(scratch: &Scratch, protocol: &str) -> Result<Ended> {
-    let through = ["--through", "driver", "--json"];
-    scratch.bridge(&[&["suite", protocol, "--recoveries", "1"][..], &through].concat())
-}
-
-/// What a divergence is about, in one line.
-fn told(output: &str) -> String {
-    let object = output.lines().find_map(|line| serde_json::from_str::<Value>(line).ok());
-    let object = object.filter(|object| object["error"].is_null());
-    let Some(object) = object else { return output.trim().to_owned() };
-    let divergence = &object["divergence"];
-    if divergence.is_null() {
-        let large_group = &object["large_group"];
-        return format!("in a group of {}: {}", large_group["size"], large_group["wrong"]);
+/// Numbers the mistakes, from 1: those that are made alike are one.
+fn numbers(mutants: &[Mutant]) -> Vec<u32> {
+    let mut known: BTreeMap<(&str, &[[String; 2]]), u32> = BTreeMap::new();
+    let mut numbers = Vec::new();
+    for mutant in mutants {
+        let next = u32::try_from(known.len()).unwrap_or(u32::MAX).saturating_add(1);
+        numbers.push(*known.entry((&mutant.file, &mutant.edits)).or_insert(next));
     }
-    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    let first = &divergence["differences"][0];
-    let probe = if divergence["probe"] == true { "probe: " } else { "" };
-    let [kind, what] = [&first["kind"], &first["what"]].map(text);
-    format!("{probe}{}: {kind} {what}", text(&divergence["happened"]))
-}
-
-/// The invariant that is broken, in one line.
-fn broken(output: &str) -> String {
-    let object = output.lines().find_map(|line| serde_json::from_str::<Value>(line).ok());
-    let failed = object.map(|object| object["failed"].clone()).unwrap_or_default();
-    format!("{} ({})", failed["invariant"], failed["what"])
-}
-
-/// The tests that failed.
-fn failed(output: &str) -> String {
-    let failed = output.lines().filter_map(|line| line.strip_prefix("---- "));
-    let names = failed.filter_map(|line| line.strip_suffix(" stdout ----")).collect::<Vec<_>>();
-    names.join(", ")
-}
-
-/// The mutants by their places, in few batches: no two in one can be caught by the same thing.
-fn batches(mutants: &[Mutant]) -> Vec<Vec<usize>> {
-    let mut batches: Vec<Vec<usize>> = Vec::new();
-    for (at, mutant) in mutants.iter().enumerate() {
-        let fits = |batch: &&mut Vec<usize>| {
-            batch
-                .iter()
-                .map(|&other| &mutants[other])
-                .all(|other| mutant.file != other.file && mutant.by.is_apart_from(&other.by))
-        };
-        match batches.iter_mut().find(fits) {
-            Some(batch) => batch.push(at),
-            None => batches.push(vec![at]),
-        }
-    }
-    batches
+    numbers
 }
 
 /// Prints a line. What is found does not depend on who reads it.

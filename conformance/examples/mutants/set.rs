@@ -3,9 +3,12 @@
 
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
+
+use crate::scratch::Program;
 
 /// The wrong programs, and where they are looked for.
 pub(crate) struct Set {
@@ -35,7 +38,7 @@ pub(crate) struct Mutant {
 }
 
 /// What must catch a wrong program.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum By {
     /// The walk of one of these protocols.
     Lockstep(Vec<String>),
@@ -50,6 +53,8 @@ pub(crate) enum By {
     Bridge(Vec<String>),
     /// The suite of one of these protocols, through the driver.
     Suite(Vec<String>),
+    /// The traces of clusters that run one of these protocols under faults.
+    Clusters(Vec<String>),
 }
 
 #[derive(Deserialize)]
@@ -120,51 +125,12 @@ impl Set {
 }
 
 impl By {
-    /// The protocols of whose walks one must differ; none if only tests can see the mistake.
-    pub(crate) fn protocols(&self) -> &[String] {
-        match self {
-            Self::Lockstep(protocols) => protocols,
-            _ => &[],
-        }
-    }
-
     /// The checks of a model of which one must find something else.
     pub(crate) fn checks(&self) -> &[String] {
         match self {
             Self::Check(commands) => commands,
             _ => &[],
         }
-    }
-
-    /// The commands of the bridge of which one must find a difference.
-    pub(crate) fn commands(&self) -> &[String] {
-        match self {
-            Self::Bridge(commands) => commands,
-            _ => &[],
-        }
-    }
-
-    /// The protocols of whose suites, through the driver, one must differ.
-    pub(crate) fn suites(&self) -> &[String] {
-        match self {
-            Self::Suite(protocols) => protocols,
-            _ => &[],
-        }
-    }
-
-    /// The protocols of which it sees the program or the model. A commit runs the bully.
-    pub(crate) fn seen(&self) -> BTreeSet<&str> {
-        let named: Vec<&str> = match self {
-            Self::Lockstep(protocols) | Self::Suite(protocols) => {
-                protocols.iter().map(String::as_str).collect()
-            }
-            Self::Check(commands) | Self::Bridge(commands) => {
-                commands.iter().filter_map(|command| command.split_whitespace().nth(1)).collect()
-            }
-            Self::Tests(_) | Self::Simulation(_) => Vec::new(),
-        };
-        let commits = named.iter().any(|name| name.ends_with("-commit"));
-        named.into_iter().chain(commits.then_some("bully")).collect()
     }
 
     /// The tests of which one must fail.
@@ -185,32 +151,40 @@ impl By {
         PACKAGES.into_iter().find(|(_, source)| of(source)).map(|(package, _)| package)
     }
 
-    /// The simulations of which one must break an invariant.
-    pub(crate) fn simulations(&self) -> &[String] {
+    /// The commands of the bridge of which one must find a difference.
+    pub(crate) fn commands(&self) -> &[String] {
         match self {
-            Self::Simulation(codes) => codes,
+            Self::Bridge(commands) => commands,
             _ => &[],
         }
     }
 
-    /// Whether what catches the one cannot see the other, so that one build can have both. Walks
-    /// see the cores alone, each its own, and that of the member sees the member; checks see the
-    /// models, each its own. Tests of a module see that module, those of a folder (`driver::tests`)
-    /// all that is in it, and those of a package are built apart from those of another.
-    pub(crate) fn is_apart_from(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Lockstep(_), Self::Lockstep(_))
-            | (Self::Check(_), Self::Check(_))
-            | (Self::Bridge(_), Self::Bridge(_)) => self.seen().is_disjoint(&other.seen()),
-            (Self::Tests(mine), Self::Tests(theirs)) => {
-                let sees = |tests: &str, other: &str| {
-                    let folder = tests.split_once("::tests").map(|(folder, _)| folder);
-                    tests == other || folder.is_some_and(|folder| other.starts_with(folder))
-                };
-                !sees(mine, theirs) && !sees(theirs, mine) && self.package() == other.package()
-            }
-            // They are built differently; and a simulation sees all of a program.
-            _ => false,
+    /// Each thing that catches it, by itself.
+    pub(crate) fn each(&self) -> Vec<Self> {
+        let one = |make: fn(Vec<String>) -> Self, all: &[String]| {
+            all.iter().map(|one| make(vec![one.clone()])).collect()
+        };
+        match self {
+            Self::Tests(filter) => vec![Self::Tests(filter.clone())],
+            Self::Lockstep(all) => one(Self::Lockstep, all),
+            Self::Simulation(all) => one(Self::Simulation, all),
+            Self::Check(all) => one(Self::Check, all),
+            Self::Bridge(all) => one(Self::Bridge, all),
+            Self::Suite(all) => one(Self::Suite, all),
+            Self::Clusters(all) => one(Self::Clusters, all),
+        }
+    }
+}
+
+impl fmt::Display for By {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tests(filter) => write!(f, "the tests {filter}"),
+            Self::Lockstep(all) => write!(f, "lockstep {}", all.join(", ")),
+            Self::Simulation(all) => write!(f, "the simulation {}", all.join(", ")),
+            Self::Check(all) | Self::Bridge(all) => f.write_str(&all.join(", ")),
+            Self::Suite(all) => write!(f, "the suite of {} through the driver", all.join(", ")),
+            Self::Clusters(all) => write!(f, "clusters of {}", all.join(", ")),
         }
     }
 }
@@ -256,6 +230,24 @@ impl File {
 }
 
 impl Mutant {
+    /// The program that judges it.
+    pub(crate) fn program(&self) -> Program {
+        match &self.by {
+            By::Lockstep(_) | By::Bridge(_) | By::Suite(_) => Program::Bridge,
+            By::Check(_) => Program::Model,
+            By::Simulation(_) => Program::Simulation,
+            By::Clusters(_) => Program::Daemon,
+            // A test of the set finds each of them.
+            By::Tests(_) => Program::Tests(self.by.package().unwrap_or("bellwether")),
+        }
+    }
+
+    /// Whether this is the report that is kept of it.
+    pub(crate) fn keeps(&self, report: &str) -> bool {
+        let kept = self.report.as_ref().and_then(|path| fs::read_to_string(path).ok());
+        kept.as_deref() == Some(report)
+    }
+
     /// What it is called in all of the set.
     pub(crate) fn title(&self) -> String {
         if self.report.is_some() {
@@ -268,7 +260,7 @@ impl Mutant {
             By::Suite(_) => " (through the driver)",
             // Most of these are caught by tests as well.
             By::Lockstep(_) if file.starts_with("member/") => " (in lockstep)",
-            By::Lockstep(_) | By::Tests(_) | By::Check(_) | By::Bridge(_) => "",
+            _ => "",
         };
         format!("{file}: {}{by}", self.name)
     }

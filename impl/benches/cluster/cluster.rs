@@ -42,7 +42,7 @@ pub(crate) struct Setup {
     pub(crate) members: Members,
     /// The section of the protocol, by the node.
     pub(crate) section: Box<dyn Fn(u16) -> String>,
-    pub(crate) protocol: &'static str,
+    pub(crate) protocol: String,
     pub(crate) security: Security,
     /// Where the leader writes. Without it, nodes only elect.
     pub(crate) resource: Option<Resource>,
@@ -193,7 +193,7 @@ impl Cluster {
     fn configuration(&self, node: u16, members: &Members) -> String {
         let (setup, security) = (&self.setup, &self.security);
         let members = members.section(node, &*self.network);
-        let (protocol, data) = (setup.protocol, self.data(node));
+        let (protocol, data) = (&setup.protocol, self.data(node));
         let (network_timeout, section) = (setup.network_timeout.as_millis(), (setup.section)(node));
         // The token is sent within this machine only, also where that is not the loopback address.
         format!(

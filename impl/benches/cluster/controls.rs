@@ -78,7 +78,7 @@ impl Watched {
             nodes,
             members: Members::of(1, 1..=nodes),
             section: Box::new(move |_| quorum_section(&timing, 1.0)),
-            protocol: "quorum",
+            protocol: "quorum".to_owned(),
             security: args.security,
             resource: Some(resource.clone()),
             network_timeout: Duration::from_secs(1),

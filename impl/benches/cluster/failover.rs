@@ -103,7 +103,7 @@ fn ours() -> anyhow::Result<Measured> {
         nodes: NODES,
         members: Members::of(1, 1..=NODES),
         section: Box::new(|_| quorum_section(&Timing::DEFAULT, 1.0)),
-        protocol: "quorum",
+        protocol: "quorum".to_owned(),
         security: Security::Plain,
         resource: Some(resource.clone()),
         network_timeout: Duration::from_secs(1),

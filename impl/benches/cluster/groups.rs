@@ -111,7 +111,7 @@ fn start(nodes: u16, groups: u16) -> anyhow::Result<Cluster> {
         nodes,
         members: Members::of(1, 1..=nodes),
         section: Box::new(move |_| section.clone()),
-        protocol: "quorum",
+        protocol: "quorum".to_owned(),
         security: Security::Secret,
         resource: None,
         network_timeout: Duration::from_secs(1),

@@ -1,6 +1,7 @@
 //! `recorded`: short runs of real clusters under faults, whose traces the model judges.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
@@ -10,7 +11,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use bellwether::config;
+use bellwether::config::{self, Field, Runnable};
+use bellwether::protocol::quorum::Quorum;
+use bellwether::protocol::{Core, NAMES};
+use clap::builder::PossibleValuesParser;
 use rand::seq::SliceRandom as _;
 use rand::{Rng as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
@@ -48,6 +52,14 @@ pub(crate) struct Args {
     /// How many runs
     #[arg(long, value_name = "COUNT", default_value_t = 100)]
     runs: usize,
+
+    /// The protocol
+    #[arg(long, value_name = "NAME", default_value = Quorum::NAME, value_parser = PossibleValuesParser::new(NAMES.iter().copied()))]
+    protocol: String,
+
+    /// The daemon of which the clusters are made; without it, that of today
+    #[arg(long, value_name = "FILE")]
+    program: Option<PathBuf>,
 
     /// How many nodes each cluster has
     #[arg(long, value_name = "COUNT", default_value_t = 5)]
@@ -203,14 +215,13 @@ fn sum(name: &str, value: &Value, counts: &mut BTreeMap<String, u64>) {
 /// One run, from the start of its nodes to what the model says.
 fn one(args: &Args, judge: &Path, seed: u64) -> anyhow::Result<Shown> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
-    let timing = timing(args.pace);
-    let lease = timing.lease;
+    let (section, lease) = section(args)?;
     let setup = Setup {
-        program: daemon(),
+        program: args.program.clone().unwrap_or_else(daemon),
         nodes: args.nodes,
         members: Members::of(1, 1..=args.nodes),
-        section: Box::new(move |_| quorum_section(&timing, 1.0)),
-        protocol: "quorum",
+        section: Box::new(move |_| section.clone()),
+        protocol: args.protocol.clone(),
         security: Security::Plain,
         resource: None,
         network_timeout: Duration::from_secs(1).mul_f64(args.pace.max(0.2)),
@@ -263,6 +274,43 @@ fn one(args: &Args, judge: &Path, seed: u64) -> anyhow::Result<Shown> {
         }
     }
     Ok(Shown { faults: struck.counts, judged: first["judged"].clone(), rejection })
+}
+
+/// The section of the protocol at this pace, and how long nodes wait for each other at most.
+fn section(args: &Args) -> anyhow::Result<(String, Duration)> {
+    if args.protocol == Quorum::NAME {
+        let timing = timing(args.pace);
+        return Ok((quorum_section(&timing, 1.0), timing.lease));
+    }
+    let (name, pace, nodes) = (args.protocol.as_str(), args.pace, args.nodes);
+    macro_rules! sections {
+        ($($core:ty),+ $(,)?) => {
+            match name {
+                $(<$core as Core>::NAME => Ok(section_of::<$core>(pace, nodes)),)+
+                _ => anyhow::bail!("no protocol is called {name}"),
+            }
+        };
+    }
+    bellwether::for_each_core!(sections)
+}
+
+/// The usual durations at this pace, and the longest of them. Where a node is the store, it is the
+/// last one.
+fn section_of<C: Runnable>(pace: f64, nodes: u16) -> (String, Duration) {
+    let (mut section, mut text) = (C::Section::default(), format!("[{}]\n", C::NAME));
+    let mut longest = Duration::ZERO;
+    for (key, field) in C::fields(&mut section) {
+        let value = match field {
+            Field::Time(time) => {
+                longest = longest.max(time.mul_f64(pace));
+                format!("\"{}us\"", time.mul_f64(pace).as_micros())
+            }
+            Field::Node(_) => nodes.to_string(),
+            _ => continue,
+        };
+        let _ = writeln!(text, "{key} = {value}");
+    }
+    (text, longest)
 }
 
 /// What the model says of these traces.
@@ -413,6 +461,8 @@ pub(crate) fn test() -> anyhow::Result<()> {
         return Ok(());
     }
     let args = Args {
+        protocol: Quorum::NAME.to_owned(),
+        program: None,
         runs: 4,
         nodes: 5,
         faults: 6,

@@ -236,7 +236,7 @@ impl Soak {
             nodes: NODES,
             members,
             section: Box::new(move |node| quorum_section(&timing, rate(node, drift))),
-            protocol: "quorum",
+            protocol: "quorum".to_owned(),
             security: args.security,
             resource: Some(resource.clone()),
             network_timeout,
