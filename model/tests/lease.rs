@@ -13,10 +13,10 @@ use bellwether_model::world::{
     Delay, Drift, Durations, Faults, Network, Scenario, Slow, Start, Timed, Timing, World,
 };
 
-const AMO: &str = "at-most-one-leader";
-const GRANT: &str = "one-grant";
+pub(crate) const AMO: &str = "at-most-one-leader";
+pub(crate) const GRANT: &str = "one-grant";
 const FENCE: &str = "tokens-grow";
-const FRESH: &str = "no-stale-write";
+pub(crate) const FRESH: &str = "no-stale-write";
 
 fn ask(rules: Lease, scenario: Scenario, name: &str) -> Report {
     let world = World::new(rules, scenario).expect("the scenario is possible");
@@ -24,11 +24,11 @@ fn ask(rules: Lease, scenario: Scenario, name: &str) -> Report {
     check(&world, &asked, &Options::default(), &mut |_| {}).expect("something is asked")
 }
 
-fn verdict(rules: Lease, scenario: Scenario, name: &str) -> Verdict {
+pub(crate) fn verdict(rules: Lease, scenario: Scenario, name: &str) -> Verdict {
     ask(rules, scenario, name).verdict()
 }
 
-fn variant(name: &str) -> Lease {
+pub(crate) fn variant(name: &str) -> Lease {
     bellwether_model::protocol::variant(name, &[]).expect("there is one")
 }
 
@@ -37,7 +37,13 @@ fn variant(name: &str) -> Lease {
 fn timed(holder: u8, grant: u8, delay: u8, drift: Drift) -> Timing {
     let renew = 2 * delay + 1;
     let all = [("t-holder", holder), ("t-grant", grant), ("t-renew", renew), ("t-retry", 2)];
-    let (delay, durations) = (Delay::AtMost(delay), Durations::of(all).expect("short names"));
+    clocks(&all, delay, drift)
+}
+
+/// So long is everything, and so long may a message take.
+pub(crate) fn clocks(all: &[(&str, u8)], delay: u8, drift: Drift) -> Timing {
+    let durations = Durations::of(all.iter().copied()).expect("short names");
+    let delay = Delay::AtMost(delay);
     Timing::Timed(Timed { delay, slow: Slow::NONE, processing: 0, drift, durations, within: None })
 }
 
@@ -46,8 +52,8 @@ fn two(holder: u8, grant: u8, faults: Faults) -> Scenario {
     Scenario { timing: timed(holder, grant, 1, Drift::NONE), faults, ..Scenario::calm(2) }
 }
 
-const CUT: Faults = Faults { cuts: 1, ..Faults::NONE };
-const PAUSE: Faults = Faults { pauses: 1, ..Faults::NONE };
+pub(crate) const CUT: Faults = Faults { cuts: 1, ..Faults::NONE };
+pub(crate) const PAUSE: Faults = Faults { pauses: 1, ..Faults::NONE };
 
 #[test]
 fn crashes_recoveries_and_losses_break_nothing() {

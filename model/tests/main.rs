@@ -30,6 +30,7 @@ mod history;
 mod invitation;
 mod large;
 mod lease;
+mod lease_stores;
 mod liveness;
 mod member;
 mod mixed;

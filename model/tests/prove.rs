@@ -222,6 +222,16 @@ fn nothing_is_proved_of_other_protocols_or_of_changing_lists() {
     let wrong = |words: &str| parts(&*rules(words)).map(|_| ()).expect_err("it is not proved");
     assert!(wrong("bully").contains("raft-election, quorum, lease"), "{}", wrong("bully"));
     assert!(wrong("quorum lists=joins").contains("lists=one"));
-    assert!(wrong("lease asked=true").contains("asked=false"));
+    for (words, instead) in [
+        ("lease asked=true", "asked=false"),
+        ("lease kubernetes", "term=expires"),
+        ("lease postgres-advisory", "term=expires"),
+        ("lease redis-setnx", "store=crashes-and-forgets"),
+        ("lease reads=replica", "reads=primary"),
+        ("lease compares=nothing", "compares=both"),
+        ("lease consul", "lock_delay=false"),
+    ] {
+        assert!(wrong(words).contains(instead), "{words}: {}", wrong(words));
+    }
     assert_eq!(proved("bully"), [""; 0]);
 }

@@ -144,7 +144,12 @@ impl<const ASKED: bool> Mapping for LeaseMapping<ASKED> {
             spec::Message::Release(of) => program::Message::Release(token(of)),
             spec::Message::Available => program::Message::Available,
             // Other variants' ways to acquire.
-            spec::Message::Read(_) | spec::Message::Free(_) | spec::Message::Set(_) => return None,
+            spec::Message::Read(_)
+            | spec::Message::Free(_)
+            | spec::Message::Set(_)
+            | spec::Message::Claim(_)
+            | spec::Message::Take(..)
+            | spec::Message::Record(..) => return None,
         })
     }
 
@@ -188,8 +193,11 @@ impl<const ASKED: bool> Mapping for LeaseMapping<ASKED> {
             spec::Timer::Renew => Self::DURATIONS.renew,
             spec::Timer::Retry => Self::DURATIONS.retry,
             spec::Timer::Grant => Self::DURATIONS.keep,
-            // What is asked comes when it comes.
-            spec::Timer::Request => return None,
+            // What is asked comes when it comes. The others are of other variants.
+            spec::Timer::Request
+            | spec::Timer::Observed
+            | spec::Timer::LockDelay
+            | spec::Timer::Replicate => return None,
         })
     }
 
@@ -240,10 +248,9 @@ impl<const ASKED: bool> Mapping for LeaseMapping<ASKED> {
     fn memory(&self, _: &Node<program::Lease>) {}
 
     fn messages(&self) -> Vec<spec::Message> {
-        use spec::Message::Write;
-        use spec::Message::{
-            Acquire, Available, Free, Granted, Read, Refused, Release, Renew, Set,
-        };
+        use spec::Message::{Acquire, Available, Claim, Free, Granted, Read, Record, Refused};
+        use spec::Message::{Release, Renew, Set, Take, Write};
+        let version = spec::Version::FIRST;
         let numbers = [(0, 1), (1, 1), (1, 2), (2, 1)];
         let numbers = numbers.map(|(incarnation, request)| spec::Number { incarnation, request });
         let tokens = [1, 2, 3].map(spec::Token);
@@ -251,7 +258,8 @@ impl<const ASKED: bool> Mapping for LeaseMapping<ASKED> {
         let mut all: Vec<_> = tokens.iter().flat_map(|&of| [Write(of), Release(of)]).collect();
         all.push(Available);
         for number in numbers {
-            all.extend([Acquire(number), Read(number), Free(number), Set(number)]);
+            all.extend([Acquire(number), Read(number), Free(number), Set(number), Claim(number)]);
+            all.extend([Take(number, version), Record(number, Id::at(0), version)]);
             all.extend(tokens.iter().flat_map(|&of| [Renew(number, of), Granted(number, of)]));
             all.extend(holders.map(|holder| Refused(number, holder)));
         }
@@ -335,16 +343,20 @@ impl<const ASKED: bool> Mapping for LeaseMapping<ASKED> {
             SpecEvent::Receive { message, .. } => match message {
                 spec::Message::Granted(..) => &["count", "answers"],
                 spec::Message::Refused(..) => &["answers"],
-                spec::Message::Write(_) => &["fence"],
-                spec::Message::Release(_) => &["release"],
+                spec::Message::Write(_) => &["fence", "reads"],
+                spec::Message::Renew(..) => &["compares"],
+                spec::Message::Release(_) => &["release", "compares"],
                 _ => &["acquire"],
             },
             SpecEvent::Expire(timer) => match timer {
                 spec::Timer::Lease => &["expiry"],
                 spec::Timer::Renew => &["renewal"],
                 spec::Timer::Asked | spec::Timer::Retry => &["acquire"],
-                spec::Timer::Grant => &["term"],
+                spec::Timer::Grant => &["term", "lock_delay"],
                 spec::Timer::Request => &["asked", "release"],
+                spec::Timer::Observed => &["term"],
+                spec::Timer::LockDelay => &["lock_delay"],
+                spec::Timer::Replicate => &["reads"],
             },
         }
     }

@@ -10,7 +10,8 @@
 //! The processes that elect are *clients*: each asks one store, the only service, for the lease,
 //! and the client that holds it renews it and does its work, which is to write to a resource. The
 //! store has one record: to whom the lease is granted, until when, and a token that grows with each
-//! grant. The resource stands in the same service; what it knows of grants is a rule.
+//! grant. The resource stands in the same service; what it knows of grants is a rule. So is what the
+//! store can do: a variant for each of the stores that people run says what its manual says.
 
 use bellwether_engine::protocol::{
     Belief, Elects, Id, Ids, Judge, Local, Options, Property, Protocol, Rule, Services, TimerRow,
@@ -28,11 +29,11 @@ mod timing;
 mod tokens;
 mod variants;
 
-use durations::{T_GRANT, T_HOLDER, T_RENEW, T_RETRY};
-pub use rules::{Acquire, Answers, Count, Expiry, Fence, Lease, Release, Renewal};
-pub use rules::{StoreFault, Term};
-pub use store::Accepted;
-pub use tokens::{Number, Token};
+use durations::{T_GRANT, T_HOLDER, T_LAG, T_LOCK_DELAY, T_RENEW, T_RETRY};
+pub use rules::{Acquire, Answers, Compares, Count, Expiry, Fence, Lease, Reads, Release};
+pub use rules::{Renewal, StoreFault, Term};
+pub use store::{Accepted, Copied};
+pub use tokens::{Number, Token, Version};
 
 /// What a process is doing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
@@ -66,6 +67,11 @@ pub struct Process {
     pub written: Token,
     /// What the last write was that the resource has accepted.
     pub accepted: Accepted,
+    /// Of the store, the version of its record; of a client, the one that it watches
+    /// ([`Term::Observed`]).
+    pub version: Version,
+    /// What of the store's record its replica has ([`Reads::Replica`]).
+    pub replica: Copied,
 }
 
 /// What a process keeps on stable storage.
@@ -73,10 +79,14 @@ pub struct Process {
 pub struct Stable {
     /// How often a client has started: with it, no two of its requests have the same number.
     pub incarnation: u8,
-    /// To which processes the store has granted the lease ([`StoreFault::CrashesAndKeeps`]).
+    /// To which process the store has granted the lease, as a store knows that recovers
+    /// ([`StoreFault::CrashesAndKeeps`]), or a replica that takes over
+    /// ([`StoreFault::FailsOverAndLosesTheLast`]).
     pub holder: Option<Id>,
-    /// The token of the store's newest grant ([`StoreFault::CrashesAndKeeps`]).
+    /// The token of the store's newest grant, as such a store knows it.
     pub token: Token,
+    /// The version of the store's record, as such a store knows it.
+    pub version: Version,
     /// The highest token that the resource has accepted a write with, if the store may crash.
     pub written: Token,
 }
@@ -105,6 +115,12 @@ pub enum Message {
     Release(Token),
     /// "The lease was given back, and is free": to every other client.
     Available,
+    /// "Give me the lease, if there is none" ([`Acquire::SetIfAbsent`]).
+    Claim(Number),
+    /// "Give me the lease, if the record has this version" ([`Term::Observed`]).
+    Take(Number, Version),
+    /// "This one has it, and the record has this version" ([`Term::Observed`]).
+    Record(Number, Id, Version),
 }
 
 /// What a process waits for.
@@ -123,6 +139,13 @@ pub enum Timer {
     Grant,
     /// The first holder is asked to lead no longer ([`Lease::asked`]).
     Request,
+    /// A client watches one version of the record ([`Term::Observed`]).
+    Observed,
+    /// A lease that has expired is granted to no client ([`Lease::lock_delay`]).
+    LockDelay,
+    /// The replica of the store has all that was written ([`Reads::Replica`],
+    /// [`StoreFault::FailsOverAndLosesTheLast`]).
+    Replicate,
 }
 
 impl Protocol for Lease {
@@ -137,8 +160,15 @@ impl Protocol for Lease {
         TimerRow::fixed(Timer::Lease, &T_HOLDER),
         TimerRow::fixed(Timer::Renew, &T_RENEW).periodic(timing::has_written_and_renewed),
         TimerRow::fixed(Timer::Retry, &T_RETRY).periodic(timing::knows_the_holder),
-        TimerRow::fixed(Timer::Grant, &T_GRANT).armed_if(|rules| rules.term != Term::Never),
+        // A connection is a failure detector: its loss is noticed.
+        TimerRow::fixed(Timer::Grant, &T_GRANT)
+            .armed_if(Self::store_ends)
+            .detects_if(|rules| rules.term == Term::Session),
         TimerRow::detector(Timer::Request, &T_HOLDER).armed_if(|rules| rules.asked),
+        TimerRow::fixed(Timer::Observed, &T_GRANT).armed_if(|rules| rules.term == Term::Observed),
+        TimerRow::fixed(Timer::LockDelay, &T_LOCK_DELAY)
+            .armed_if(|rules| rules.lock_delay && rules.store_ends()),
+        TimerRow::detector(Timer::Replicate, &T_LAG).armed_if(Self::replicates),
     ];
     const PROPERTIES: &'static [Property<Judge<Self>>] = properties::ALL;
     const RULES: fn() -> Vec<Rule> = Rule::all_of::<Self>;
@@ -184,6 +214,7 @@ impl Protocol for Lease {
             Message::Refused(number, holder) => self.on_refused(p, number, holder),
             Message::Free(number) => self.on_free(p, number),
             Message::Available => self.on_available(p),
+            Message::Record(number, holder, version) => self.on_record(p, number, holder, version),
             _ => {}
         }
     }
@@ -194,8 +225,12 @@ impl Protocol for Lease {
             Timer::Lease => self.on_own_expiry(p),
             Timer::Renew => self.work(p),
             Timer::Retry => self.ask(p),
-            Timer::Grant => self.on_expiry(p),
+            Timer::Grant => self.on_end(p),
             Timer::Request => self.on_request(p),
+            Timer::Observed => self.on_observed(p),
+            // From now on it is granted again.
+            Timer::LockDelay => {}
+            Timer::Replicate => self.on_replicated(p),
         }
     }
 

@@ -5,8 +5,8 @@ use super::relation::Relation;
 use super::structure::Picture;
 use crate::machine::{self, machine};
 use crate::protocol::lease::{
-    Accepted, Acquire, Answers, Count, Expiry, Fence, Lease, Message, Number, Renewal, Role,
-    StoreFault, Term, Timer,
+    Accepted, Acquire, Answers, Compares, Count, Expiry, Fence, Lease, Message, Number, Reads,
+    Renewal, Role, StoreFault, Term, Timer,
 };
 use crate::protocol::{Id, enough};
 use crate::world::{Delay, Drift, Durations, Faults, Scenario, Start, State, Timed, Timing, World};
@@ -17,7 +17,20 @@ pub(super) fn parts(rules: &Lease) -> Result<Vec<Part>, String> {
         return Err("the proof is about leases that no holder gives back; give --rule asked=false"
             .to_owned());
     }
-    Ok(vec![store(rules), clocks(rules)?])
+    let (which, instead) = if !matches!(rules.term, Term::Expires | Term::Never) {
+        ("that a clock of the store ends, or nothing", "term=expires")
+    } else if rules.store == StoreFault::FailsOverAndLosesTheLast {
+        ("of a store that is one process", "store=crashes-and-forgets")
+    } else if rules.reads == Reads::Replica {
+        ("of a store that answers itself", "reads=primary")
+    } else if rules.compares == Compares::Nothing {
+        ("that only their holders renew", "compares=both")
+    } else if rules.lock_delay {
+        ("that are free when they have expired", "lock_delay=false")
+    } else {
+        return Ok(vec![store(rules), clocks(rules)?]);
+    };
+    Err(format!("the proof is about leases {which}; give --rule {instead}"))
 }
 
 /// The store and the resource, whatever clients do.
@@ -29,7 +42,9 @@ fn store(rules: &Lease) -> Part {
     may.extend(match rules.store {
         StoreFault::Lives => &[][..],
         StoreFault::CrashesAndKeeps => &["crash", "recover"],
-        StoreFault::CrashesAndForgets => &["forget", "recover"],
+        StoreFault::CrashesAndForgets | StoreFault::FailsOverAndLosesTheLast => {
+            &["forget", "recover"]
+        }
     });
     let passes = match rules.fence {
         Fence::NewestGrant => "(= k newest)",
@@ -106,7 +121,9 @@ fn clocks(rules: &Lease) -> Result<Part, String> {
     may.extend(match rules.store {
         StoreFault::Lives => &[][..],
         StoreFault::CrashesAndKeeps => &["store-crash", "store-recover"],
-        StoreFault::CrashesAndForgets => &["store-forget", "store-recover"],
+        StoreFault::CrashesAndForgets | StoreFault::FailsOverAndLosesTheLast => {
+            &["store-forget", "store-recover"]
+        }
     });
     let truth = |truth: bool| if truth { "true" } else { "false" };
     let counted = match rules.count {
@@ -174,7 +191,7 @@ fn picture_of_clocks(world: &World, state: &State) -> Picture {
     {
         Term::Expires => window("t-grant"),
         // What never ends is longer than anything.
-        Term::Never => (holds_for + 1, holds_for + 1),
+        Term::Never | Term::Observed | Term::Session => (holds_for + 1, holds_for + 1),
     };
     picture.counts("holds-for", &[], holds_for.into());
     picture.counts("grants-for", &[], grants_for.into());
@@ -222,11 +239,13 @@ fn picture_of_clocks(world: &World, state: &State) -> Picture {
         let (from, to) = (thing(envelope.from), thing(envelope.to));
         match *envelope.message.get::<Lease>() {
             Message::Acquire(number)
+            | Message::Claim(number)
+            | Message::Take(number, _)
             | Message::Renew(number, _)
             | Message::Read(number)
             | Message::Set(number) => picture.holds("request-of", &[from, called(number)]),
             Message::Granted(number, _) => picture.holds("granted", &[to, called(number)]),
-            Message::Free(_) | Message::Refused(..) | Message::Write(_) => {}
+            Message::Free(_) | Message::Refused(..) | Message::Record(..) | Message::Write(_) => {}
             Message::Release(_) | Message::Available => unreachable!("no holder is asked"),
         }
     }

@@ -1,7 +1,7 @@
 //! What a client does.
 
 use super::{Acquire, Answers, Count, Expiry, Lease, Message, Number, Process, Release, Renewal};
-use super::{Role, Stable, Timer, Token};
+use super::{Role, Stable, Term, Timer, Token, Version};
 use bellwether_engine::protocol::{Id, Local};
 
 impl Lease {
@@ -18,6 +18,9 @@ impl Lease {
             }
         } else {
             p.arm(Timer::Retry);
+            if self.term == Term::Observed {
+                observe(p, Version::FIRST);
+            }
         }
     }
 
@@ -33,6 +36,7 @@ impl Lease {
         p.cancel(Timer::Retry);
         match self.acquire {
             Acquire::CompareAndSet => request(p, Message::Acquire),
+            Acquire::SetIfAbsent => request(p, Message::Claim),
             Acquire::ReadThenWrite => request(p, Message::Read),
         }
     }
@@ -80,6 +84,39 @@ impl Lease {
         step_down(p);
         p.state.holder = holder;
         p.arm(Timer::Retry);
+    }
+
+    /// "This one has it, and the record has this version" ([`Term::Observed`]): if it is another
+    /// than before, the client watches it from now on; if it has watched it for long enough, it
+    /// takes the lease.
+    pub(super) fn on_record(
+        &self,
+        p: &mut Local<'_, Self>,
+        number: Number,
+        holder: Id,
+        version: Version,
+    ) {
+        if !self.answers(p, number) {
+            return;
+        }
+        let known = p.state.version == version;
+        if known && !p.timers().contains::<Lease>(Timer::Observed) {
+            return take(p);
+        }
+        if !known {
+            step_down(p);
+            observe(p, version);
+        }
+        p.cancel(Timer::Asked);
+        p.state.holder = Some(holder);
+        p.arm(Timer::Retry);
+    }
+
+    /// It has watched this version of the record for long enough, and takes the lease, unless the
+    /// record has another version by now.
+    pub(super) fn on_observed(&self, p: &mut Local<'_, Self>) {
+        p.cancel(Timer::Retry);
+        take(p);
     }
 
     /// "It is free": it was, when the store said so ([`Acquire::ReadThenWrite`]).
@@ -130,7 +167,9 @@ impl Lease {
     }
 
     fn become_holder(&self, p: &mut Local<'_, Self>, token: Token) {
-        *p.state = Process { role: Role::Holder, holder: Some(p.id()), token, ..*p.state };
+        let held = Process { role: Role::Holder, holder: Some(p.id()), token, ..*p.state };
+        *p.state = Process { version: Version::default(), ..held };
+        p.cancel(Timer::Observed);
         p.arm(Timer::Renew);
     }
 
@@ -152,6 +191,18 @@ fn request(p: &mut Local<'_, Lease>, message: impl FnOnce(Number) -> Message) {
 /// The number of its latest request.
 fn latest(p: &Local<'_, Lease>) -> Number {
     Number { incarnation: p.stable().incarnation, request: p.state.requests }
+}
+
+/// From now on it watches this version of the record.
+fn observe(p: &mut Local<'_, Lease>, version: Version) {
+    p.state.version = version;
+    p.arm(Timer::Observed);
+}
+
+/// "Give me the lease, if the record still has the version that I have watched".
+fn take(p: &mut Local<'_, Lease>) {
+    let version = p.state.version;
+    request(p, |number| Message::Take(number, version));
 }
 
 /// It holds no lease, waits for nothing, and knows of none that does.

@@ -30,3 +30,17 @@ pub(super) static T_RETRY: Duration = Duration {
     order: 3,
     enough: Some(2),
 };
+
+pub(super) static T_LAG: Duration = Duration {
+    name: "t-lag",
+    meaning: "how far the replica of the store is behind at most",
+    order: 4,
+    enough: None,
+};
+
+pub(super) static T_LOCK_DELAY: Duration = Duration {
+    name: "t-lock-delay",
+    meaning: "how long a lease that has expired is granted to no client",
+    order: 5,
+    enough: None,
+};

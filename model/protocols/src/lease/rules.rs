@@ -11,16 +11,25 @@ pub struct Lease {
     pub count: Count,
     /// How a client gets a lease that is free.
     pub acquire: Acquire,
+    /// What answers a client that reads, and a resource that asks which grant is the newest.
+    #[serde(default)]
+    pub reads: Reads,
     /// Which answers a client takes for the answer to what it has asked.
     pub answers: Answers,
     /// How a holder gets more of its lease.
     pub renewal: Renewal,
     /// What a holder does when its lease has expired by its own clock.
     pub expiry: Expiry,
-    /// Whether what the store grants ends by itself.
+    /// What ends a grant that its holder neither renews nor gives back.
     pub term: Term,
+    /// Whether a lease that has expired is granted to no client for some time.
+    #[serde(default)]
+    pub lock_delay: bool,
     /// What a holder does with its lease that is asked to lead no longer.
     pub release: Release,
+    /// What the store compares before it renews or frees a grant.
+    #[serde(default)]
+    pub compares: Compares,
     /// Whether the first holder is asked, once and at any moment, to lead no longer.
     pub asked: bool,
     /// Which writes the resource rejects.
@@ -43,10 +52,24 @@ pub enum Count {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(rename_all = "kebab-case")]
 pub enum Acquire {
-    /// The store looks and writes in one step.
+    /// The store looks and writes in one step: it grants a lease that is free, or the asker's.
     CompareAndSet,
+    /// The store looks and writes in one step, and grants only what is free: what the asker has
+    /// been granted already is taken.
+    SetIfAbsent,
     /// The client reads, and writes if the lease was free.
     ReadThenWrite,
+}
+
+/// What answers a client that reads, and a resource that asks which grant is the newest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reads {
+    /// The store.
+    #[default]
+    Primary,
+    /// A replica of the store, which lags behind.
+    Replica,
 }
 
 /// Which answers a client takes for the answer to what it has asked.
@@ -79,14 +102,19 @@ pub enum Expiry {
     Ignores,
 }
 
-/// Whether what the store grants ends by itself.
+/// What ends a grant that its holder neither renews nor gives back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
 #[serde(rename_all = "kebab-case")]
 pub enum Term {
-    /// It does: a lease.
+    /// The clock of the store: a lease.
     Expires,
-    /// It does not: a lock.
+    /// Nothing: a lock.
     Never,
+    /// Another client, which has seen the record unchanged for so long: it takes the lease if the
+    /// record still has that version.
+    Observed,
+    /// The store, when it notices that the connection to the holder is lost: a lock of a session.
+    Session,
 }
 
 /// What a holder does with its lease that is asked to lead no longer.
@@ -99,6 +127,19 @@ pub enum Release {
     AfterWork,
     /// It gives the lease back, and ends its work when it would have renewed the lease.
     AtOnce,
+}
+
+/// What the store compares before it renews or frees a grant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
+#[serde(rename_all = "kebab-case")]
+pub enum Compares {
+    /// A renewal and a release name a grant, and another one is neither renewed nor freed.
+    #[default]
+    Both,
+    /// A renewal names a grant; a release frees whatever is granted.
+    Renewals,
+    /// Nothing: a renewal extends whatever is granted, and a release frees it.
+    Nothing,
 }
 
 /// Which writes the resource rejects.
@@ -123,4 +164,18 @@ pub enum StoreFault {
     CrashesAndKeeps,
     /// It may crash, and has forgotten what it had granted.
     CrashesAndForgets,
+    /// It may crash, and what takes over is its replica, which lacks the last that it wrote.
+    FailsOverAndLosesTheLast,
+}
+
+impl Lease {
+    /// Whether the store has a replica that matters, which has what is written some time later.
+    pub(super) fn replicates(&self) -> bool {
+        self.reads == Reads::Replica || self.store == StoreFault::FailsOverAndLosesTheLast
+    }
+
+    /// Whether the store ends its grants by itself: after a time, or when a connection is lost.
+    pub(super) fn store_ends(&self) -> bool {
+        matches!(self.term, Term::Expires | Term::Session)
+    }
 }

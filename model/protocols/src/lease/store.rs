@@ -1,6 +1,7 @@
 //! What the store does, and the resource beside it.
 
-use super::{Fence, Lease, Message, Number, Process, Role, Stable, StoreFault, Term, Timer, Token};
+use super::{Compares, Fence, Lease, Message, Number, Process, Reads, Role, Stable, StoreFault};
+use super::{Term, Timer, Token, Version};
 use bellwether_engine::protocol::{Id, Ids, Local};
 use serde::Serialize;
 
@@ -17,6 +18,24 @@ pub enum Accepted {
     Backwards,
 }
 
+/// What of the store's record its replica has ([`Reads::Replica`]).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+pub struct Copied {
+    /// To which client the store has granted the lease.
+    pub holder: Option<Id>,
+    /// The token of that grant, or of the last.
+    pub token: Token,
+    /// The version of the record.
+    pub version: Version,
+}
+
+impl Copied {
+    fn of(store: &Process) -> Copied {
+        let Process { holder, token, version, .. } = *store;
+        Copied { holder, token, version }
+    }
+}
+
 impl Lease {
     /// It has just granted the lease to the highest.
     pub(super) fn settled_store(&self, p: &mut Local<'_, Self>, highest: Id) {
@@ -27,10 +46,13 @@ impl Lease {
     /// It starts: with nothing, or after a crash. A lease that it knows it had granted is kept for
     /// all of its time again: how much of that has passed is forgotten.
     pub(super) fn recover_store(&self, p: &mut Local<'_, Self>) {
-        let Stable { holder, token, written, .. } = p.stable();
+        let Stable { holder, token, version, written, .. } = p.stable();
         let granted = holder.into_iter().collect();
-        let known = Process { holder, token, granted, written, ..Process::default() };
+        let known = Process { holder, token, granted, version, written, ..Process::default() };
         *p.state = Process { role: Role::Store, ..known };
+        if self.reads == Reads::Replica {
+            p.state.replica = Copied::of(p.state);
+        }
         if holder.is_some() {
             self.start_term(p);
         }
@@ -40,8 +62,10 @@ impl Lease {
     pub(super) fn serve(&self, p: &mut Local<'_, Self>, from: Id, message: Message) {
         match message {
             Message::Acquire(number) => self.on_acquire(p, from, number),
+            Message::Claim(number) => self.on_claim(p, from, number),
+            Message::Take(number, version) => self.on_take(p, from, number, version),
             Message::Renew(number, token) => self.on_renew(p, from, number, token),
-            Message::Read(number) => on_read(p, from, number),
+            Message::Read(number) => self.on_read(p, from, number),
             Message::Set(number) => self.on_set(p, from, number),
             Message::Write(token) => self.on_write(p, token),
             Message::Release(token) => self.on_release(p, from, token),
@@ -50,20 +74,51 @@ impl Lease {
         }
     }
 
-    /// "Give me the lease": it is granted if it is free, or the asker's already.
+    /// "Give me the lease": it is granted if it is free, or the asker's already. For some time after
+    /// it has expired it is not, and no process has it.
     fn on_acquire(&self, p: &mut Local<'_, Self>, from: Id, number: Number) {
+        if p.timers().contains::<Lease>(Timer::LockDelay) {
+            return p.send(from, Message::Refused(number, None));
+        }
         if p.state.holder.is_none_or(|holder| holder == from) {
             self.grant(p, from);
             p.send(from, Message::Granted(number, p.state.token));
         } else {
-            p.send(from, Message::Refused(number, p.state.holder));
+            let record = Copied::of(p.state);
+            p.send(from, self.taken(number, record));
         }
     }
 
-    /// "Extend it": if it is still the asker's, and has not been another's since.
+    /// "Give me the lease, if there is none": the asker's own counts as one. The answer does not
+    /// tell it so.
+    fn on_claim(&self, p: &mut Local<'_, Self>, from: Id, number: Number) {
+        if p.state.holder == Some(from) {
+            p.send(from, Message::Refused(number, None));
+        } else {
+            self.on_acquire(p, from, number);
+        }
+    }
+
+    /// "I have seen this version for long enough": if it is the record's, the lease is the asker's,
+    /// and that of its holder is taken to have ended.
+    fn on_take(&self, p: &mut Local<'_, Self>, from: Id, number: Number, version: Version) {
+        if self.term == Term::Observed && p.state.version == version {
+            p.state.holder = None;
+            p.state.granted = Ids::NONE;
+        }
+        self.on_acquire(p, from, number);
+    }
+
+    /// "Extend it": if it is still the asker's, and has not been another's since. A store that does
+    /// not compare extends whatever is granted, and its answer is the same.
     fn on_renew(&self, p: &mut Local<'_, Self>, from: Id, number: Number, token: Token) {
-        if p.state.holder == Some(from) && p.state.token == token {
+        let own = p.state.holder == Some(from) && p.state.token == token;
+        let any = self.compares == Compares::Nothing && p.state.holder.is_some();
+        if own || any {
             self.start_term(p);
+            if self.term == Term::Observed {
+                self.keep(p);
+            }
             p.send(from, Message::Granted(number, token));
         } else {
             p.send(from, Message::Refused(number, p.state.holder));
@@ -77,9 +132,12 @@ impl Lease {
     }
 
     /// "I give it back": if it is the asker's by this grant, it is free at once, and the others
-    /// hear so. A message that comes late, or twice, names an older grant.
+    /// hear so. A message that comes late, or twice, names an older grant: a store that does not
+    /// compare frees the newest all the same.
     fn on_release(&self, p: &mut Local<'_, Self>, from: Id, token: Token) {
-        if p.state.holder != Some(from) || p.state.token != token {
+        let own = p.state.holder == Some(from) && p.state.token == token;
+        let any = self.compares != Compares::Both && p.state.holder.is_some();
+        if !own && !any {
             return;
         }
         p.cancel(Timer::Grant);
@@ -89,8 +147,17 @@ impl Lease {
         }
     }
 
+    /// What it had granted is over. It may not be granted for some time: what its holder has sent
+    /// arrives first.
+    pub(super) fn on_end(&self, p: &mut Local<'_, Self>) {
+        self.on_expiry(p);
+        if self.lock_delay {
+            p.arm(Timer::LockDelay);
+        }
+    }
+
     /// The lease has expired, or was given back: it is free.
-    pub(super) fn on_expiry(&self, p: &mut Local<'_, Self>) {
+    fn on_expiry(&self, p: &mut Local<'_, Self>) {
         p.state.holder = None;
         p.state.granted = Ids::NONE;
         self.keep(p);
@@ -98,8 +165,9 @@ impl Lease {
 
     /// A write to the resource, which the fence lets pass or not.
     fn on_write(&self, p: &mut Local<'_, Self>, token: Token) {
-        let Process { token: newest, written, .. } = *p.state;
+        let Process { token: newest, written, replica, .. } = *p.state;
         let passes = match self.fence {
+            Fence::NewestGrant if self.reads == Reads::Replica => token == replica.token,
             Fence::NewestGrant => token == newest,
             Fence::HighestWritten => token >= written,
             Fence::None => true,
@@ -130,22 +198,57 @@ impl Lease {
 
     /// The lease lasts from now on.
     fn start_term(&self, p: &mut Local<'_, Self>) {
-        if self.term == Term::Expires {
+        if self.store_ends() {
             p.arm(Timer::Grant);
         }
     }
 
+    /// The record has been written.
     fn keep(&self, p: &mut Local<'_, Self>) {
+        if self.term == Term::Observed {
+            p.state.version = p.state.version.next();
+        }
         if self.store == StoreFault::CrashesAndKeeps {
-            let Process { holder, token, .. } = *p.state;
-            p.persist(Stable { holder, token, ..p.stable() });
+            persist(p);
+        }
+        if self.replicates() {
+            p.arm(Timer::Replicate);
+        }
+    }
+
+    /// The replica has all that was written so far. It is what takes over if the store fails.
+    pub(super) fn on_replicated(&self, p: &mut Local<'_, Self>) {
+        if self.reads == Reads::Replica {
+            p.state.replica = Copied::of(p.state);
+        }
+        if self.store == StoreFault::FailsOverAndLosesTheLast {
+            persist(p);
+        }
+    }
+
+    /// "Is it free?" The asker itself may go on to hold it.
+    fn on_read(&self, p: &mut Local<'_, Self>, from: Id, number: Number) {
+        let known = match self.reads {
+            Reads::Primary => Copied::of(p.state),
+            Reads::Replica => p.state.replica,
+        };
+        let free = known.holder.is_none_or(|holder| holder == from);
+        p.send(from, if free { Message::Free(number) } else { self.taken(number, known) });
+    }
+
+    /// "You do not have it; this one does". A client that is to watch the record hears its version.
+    fn taken(&self, number: Number, record: Copied) -> Message {
+        match record.holder {
+            Some(holder) if self.term == Term::Observed => {
+                Message::Record(number, holder, record.version)
+            }
+            holder => Message::Refused(number, holder),
         }
     }
 }
 
-/// "Is it free?" The asker itself may go on to hold it.
-fn on_read(p: &mut Local<'_, Lease>, from: Id, number: Number) {
-    let free = p.state.holder.is_none_or(|holder| holder == from);
-    let held = Message::Refused(number, p.state.holder);
-    p.send(from, if free { Message::Free(number) } else { held });
+/// What is granted, and to which client, is on stable storage.
+fn persist(p: &mut Local<'_, Lease>) {
+    let Process { holder, token, version, .. } = *p.state;
+    p.persist(Stable { holder, token, version, ..p.stable() });
 }

@@ -1,15 +1,16 @@
-//! Tokens and numbers of requests: they grow for ever, and only their order matters.
+//! Tokens, versions and numbers of requests: they grow for ever, and only their order matters.
 //!
-//! Of tokens, processes ask which is higher, and the next one is higher than all. Of a client's
-//! requests they ask which is the latest. So both are called by their place among those of their
-//! kind that a process still has.
+//! Of tokens, processes ask which is higher, and the next one is higher than all. Of versions of the
+//! record they ask which are the same, and the next one is another than all. Of a client's requests
+//! they ask which is the latest. So each is called by its place among those of its kind that a
+//! process still has.
 
-use super::{Lease, Message, Number, StoreFault, Token};
+use super::{Lease, Message, Number, StoreFault, Term, Token, Version};
 use bellwether_engine::protocol::{Envelope, Everything, Id, WithinBounds};
 use std::collections::BTreeSet;
 
 /// How many grants, and how many requests of a client, are told apart at most: where concrete
-/// names, or so many are in flight, a search ends there.
+/// names, or so many are in flight, a search ends there. A version of the record counts as a grant.
 const MOST_GRANTS: u8 = 6;
 const MOST_REQUESTS: u8 = 3;
 
@@ -17,16 +18,24 @@ pub(super) const WITHIN: WithinBounds<Lease> = WithinBounds {
     at_most: "6 grants, and 3 starts and 3 requests of a client told apart",
     within: |_, process, stable| {
         process.token.0 <= MOST_GRANTS
+            && process.version.0 <= MOST_GRANTS
             && process.requests <= MOST_REQUESTS
             && stable.incarnation <= MOST_REQUESTS
     },
 };
 
-/// Gives tokens and numbers names that do not depend on history. A store that forgets its tokens
-/// grants them again from 1 on, whatever is higher: then they have to keep their names.
+/// Gives tokens, versions and numbers names that do not depend on history. A store that forgets its
+/// tokens grants them again from 1 on, or from the last that its replica has, whatever is higher:
+/// then they have to keep their names, and so have the versions of its record.
 pub(super) fn canonicalize(rules: &Lease, mut all: Everything<'_, Lease>) {
-    if rules.store != StoreFault::CrashesAndForgets {
-        rename_tokens(&mut all);
+    match rules.store {
+        StoreFault::Lives | StoreFault::CrashesAndKeeps => {
+            rename_tokens(&mut all);
+            if rules.term == Term::Observed {
+                rename_versions(&mut all);
+            }
+        }
+        StoreFault::CrashesAndForgets | StoreFault::FailsOverAndLosesTheLast => {}
     }
     for client in 0..all.processes.len() {
         rename_numbers(&mut all, Id::at(client));
@@ -45,6 +54,7 @@ fn each_token(all: &mut Everything<'_, Lease>, mut call: impl FnMut(&mut Token))
     for process in &mut *all.processes {
         call(&mut process.token);
         call(&mut process.written);
+        call(&mut process.replica.token);
     }
     for stable in &mut *all.stable {
         call(&mut stable.token);
@@ -57,6 +67,29 @@ fn each_token(all: &mut Everything<'_, Lease>, mut call: impl FnMut(&mut Token))
             | Message::Write(token)
             | Message::Release(token) => call(token),
             _ => {}
+        }
+    }
+}
+
+fn rename_versions(all: &mut Everything<'_, Lease>) {
+    let mut used = BTreeSet::from([0]);
+    each_version(all, |version| {
+        used.insert(version.0);
+    });
+    each_version(all, |version| version.0 = place(&used, version.0));
+}
+
+fn each_version(all: &mut Everything<'_, Lease>, mut call: impl FnMut(&mut Version)) {
+    for process in &mut *all.processes {
+        call(&mut process.version);
+        call(&mut process.replica.version);
+    }
+    for stable in &mut *all.stable {
+        call(&mut stable.version);
+    }
+    for envelope in &mut *all.messages {
+        if let Message::Take(_, version) | Message::Record(_, _, version) = &mut envelope.message {
+            call(version);
         }
     }
 }
@@ -89,12 +122,15 @@ fn each_number(all: &mut Everything<'_, Lease>, client: Id, mut call: impl FnMut
     for Envelope { from, to, message } in &mut *all.messages {
         let (whose, number) = match message {
             Message::Acquire(number)
+            | Message::Claim(number)
+            | Message::Take(number, _)
             | Message::Renew(number, _)
             | Message::Read(number)
             | Message::Set(number) => (*from, number),
-            Message::Free(number) | Message::Granted(number, _) | Message::Refused(number, _) => {
-                (*to, number)
-            }
+            Message::Free(number)
+            | Message::Granted(number, _)
+            | Message::Refused(number, _)
+            | Message::Record(number, ..) => (*to, number),
             Message::Write(_) | Message::Release(_) | Message::Available => continue,
         };
         if whose == client {

@@ -1,4 +1,4 @@
-//! The numbers of grants and of requests.
+//! The numbers of grants, of writes and of requests.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,6 +14,23 @@ impl Token {
 
     pub(super) fn next(self) -> Token {
         Token(self.0 + 1)
+    }
+}
+
+/// How often the store's record was written, where clients watch it ([`Term::Observed`]).
+///
+/// [`Term::Observed`]: super::Term::Observed
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+pub struct Version(pub u8);
+
+impl Version {
+    /// The first that a client can see.
+    pub const FIRST: Version = Version(1);
+
+    pub(super) fn next(self) -> Version {
+        Version(self.0 + 1)
     }
 }
 

@@ -1,0 +1,122 @@
+//! The store of the protocol `lease` where it is no node: a database or a service that people
+//! already run.
+//!
+//! The clients' core ([`protocol::lease`](crate::protocol::lease)) is the same as with a node that
+//! stores: it sends what it wants to a node with the id of the store, and gets its answers from
+//! there. Here is what stands in that node's place. A [`LeaseStore`] is the port; each adapter is a
+//! module with the name of its store.
+//!
+//! What every adapter promises, and what `docs/protocols/lease.md` says of each:
+//!
+//! - *acquire* is one step in the store: the lease is granted if it is free, has expired, or is the
+//!   asker's already, and each grant has a higher token than all before, also after the record was
+//!   released;
+//! - *renew* and *release* touch the record only if it has the asker and this token;
+//! - what was granted lasts for [`Settings::keep`] from the moment at which the store wrote it, by
+//!   the store's clock where it has one;
+//! - an answer that was lost is no answer: the client asks again, and that is decided by what the
+//!   store has, never by what was probably written.
+
+use std::fmt;
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use thiserror::Error;
+
+use crate::protocol::NodeId;
+use crate::protocol::lease::Token;
+
+/// What a store answers to a client that asks for the lease.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// The lease is the asker's, and this is its token.
+    Granted(Token),
+    /// It is not the asker's; this node has it, if any has.
+    Refused(Option<NodeId>),
+}
+
+/// What a store has written down.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Record {
+    /// The node that has the lease; `None` if it is free, or has expired.
+    pub holder: Option<NodeId>,
+    /// The token of the newest grant; 0 if there was none.
+    pub token: Token,
+    /// How much of the lease is left, where the store can say so.
+    pub left: Option<Duration>,
+}
+
+/// What an adapter must be told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// The name of the lease: that of the cluster, and of the group in it. At most 64 bytes; letters,
+    /// digits, `-`, `_`, `.` and `/`.
+    pub name: String,
+    /// The time for which the store keeps what it has granted.
+    pub keep: Duration,
+    /// The longest time that one question to the store may take.
+    pub limit: Duration,
+}
+
+/// What is wrong with a store, as a sentence for the log and the status: never with a password.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum StoreError {
+    /// It cannot be reached, or did not answer in time: a new connection may help.
+    #[error("{0}")]
+    Away(String),
+    /// It answers, and what is asked cannot be done: there is no table, or no permission. With what
+    /// helps.
+    #[error("{problem}; {remedy}")]
+    Unfit {
+        /// What is wrong.
+        problem: String,
+        /// What helps.
+        remedy: String,
+    },
+}
+
+/// The result of a question to a store.
+pub type StoreResult<T> = Result<T, StoreError>;
+
+/// A store that can grant the lease. One connection, used by one task.
+///
+/// Each future may be dropped at any moment, as when a question takes too long. The connection is
+/// not used again after that, nor after [`StoreError::Away`]: the next question gets a new one.
+pub trait LeaseStore: Send {
+    /// Asks for the lease: compare and set, in one step.
+    fn acquire(&mut self, client: NodeId) -> BoxFuture<'_, StoreResult<Answer>>;
+
+    /// Extends the lease with this token, if it is still the client's.
+    fn renew(&mut self, client: NodeId, token: Token) -> BoxFuture<'_, StoreResult<Answer>>;
+
+    /// Gives back the lease with this token. If it is no longer the client's, nothing happens.
+    fn release(&mut self, client: NodeId, token: Token) -> BoxFuture<'_, StoreResult<()>>;
+
+    /// Reads the record, and changes nothing.
+    fn read(&mut self) -> BoxFuture<'_, StoreResult<Record>>;
+
+    /// Makes what the store needs, such as a table; if it is there, nothing happens.
+    fn init(&mut self) -> BoxFuture<'_, StoreResult<()>>;
+
+    /// Returns when the record may have changed since the last call: the store tells its clients.
+    /// Never returns if the store has no such thing.
+    fn changed(&mut self) -> BoxFuture<'_, StoreResult<()>> {
+        Box::pin(std::future::pending())
+    }
+}
+
+/// A way to a store: connects, as often as it takes.
+pub trait Connect: fmt::Debug + Send + Sync {
+    /// A new connection. [`Settings::limit`] is kept by the caller.
+    fn connect<'a>(
+        &'a self,
+        settings: &'a Settings,
+    ) -> BoxFuture<'a, StoreResult<Box<dyn LeaseStore>>>;
+
+    /// What `init` does, as text for a person: statements of SQL, or the key.
+    fn setup(&self, settings: &Settings) -> String;
+
+    /// What the operator must know of this store, as a sentence for the log at the start: when two
+    /// nodes may hold the lease at the same time although every rule is kept.
+    fn warning(&self) -> Option<&'static str>;
+}
