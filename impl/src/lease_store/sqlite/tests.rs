@@ -9,7 +9,7 @@ const LONG: Duration = Duration::from_secs(60);
 const SHORT: Duration = Duration::from_millis(50);
 
 fn settings(keep: Duration) -> Settings {
-    Settings { name: "orders/a".to_owned(), keep, limit: Duration::from_millis(200) }
+    Settings { name: "orders/a".to_owned(), keep, limit: Duration::from_secs(30) }
 }
 
 fn client(id: u16) -> NodeId {
@@ -109,7 +109,7 @@ async fn a_renewal_counts_from_its_own_moment() {
     let (_folder, file) = folder();
     let [mut one, mut two] = two(&file, LONG).await;
     assert_eq!(one.acquire(client(1)).await, Ok(Answer::Granted(Token::new(1))));
-    change(&file, "UPDATE bellwether_lease SET until_ms = until_ms - 30000");
+    change(&file, "UPDATE bellwether_lease SET until_ms = until_ms - 31000");
     let left = |record: StoreResult<Record>| record.expect("a record").left.expect("some is left");
     assert!(left(two.read().await) <= LONG / 2);
     assert_eq!(one.renew(client(1), Token::new(1)).await, Ok(Answer::Granted(Token::new(1))));
@@ -150,10 +150,9 @@ async fn a_lease_from_before_a_restart_is_kept_once_more() {
 async fn of_clients_that_ask_at_once_one_gets_it() {
     let (_folder, file) = folder();
     let [_, _] = two(&file, LONG).await;
-    let patient = Settings { limit: Duration::from_secs(30), ..settings(LONG) };
     let mut asked = Vec::new();
     for id in 1..=8 {
-        let mut store = at(&file).connect(&patient).await.expect("a connection");
+        let mut store = connected(&file, LONG).await;
         asked.push(tokio::spawn(async move { (id, store.acquire(client(id)).await) }));
     }
     let mut answers = Vec::new();
@@ -206,7 +205,8 @@ async fn what_cannot_be_a_store_is_told_with_a_remedy() {
     let (folder, file) = folder();
     assert_eq!(unfit(&file).await.1, INIT);
     assert!(!file.exists(), "a wrong path is no empty store");
-    drop(Connection::open(&file).expect("a database").execute_batch("CREATE TABLE other (a)"));
+    let other = Connection::open(&file).expect("a database");
+    other.execute_batch("CREATE TABLE other (a)").expect("a table");
     let (problem, remedy) = unfit(&file).await;
     assert!(problem.contains("no table") && remedy == INIT, "{problem}; {remedy}");
 
@@ -235,7 +235,9 @@ async fn a_file_that_cannot_be_written_is_told_with_a_remedy() {
 #[tokio::test]
 async fn a_file_that_is_locked_for_too_long_is_away() {
     let (_folder, file) = folder();
-    let [mut one, _] = two(&file, LONG).await;
+    let [_, _] = two(&file, LONG).await;
+    let short = Settings { limit: SHORT, ..settings(LONG) };
+    let mut one = at(&file).connect(&short).await.expect("a connection");
     let locking = Connection::open(&file).expect("a database");
     locking.execute_batch("BEGIN IMMEDIATE").expect("a lock");
     let away = one.acquire(client(1)).await;
