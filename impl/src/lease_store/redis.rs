@@ -10,8 +10,8 @@
 //! clients subscribe to it, on the connection on which they ask (RESP3, from Redis 6 on). The
 //! server tells of no expiry, so a client waits for that itself.
 //!
-//! What Redis has answered may still be lost: it writes to disk later, if at all, and to its
-//! replicas later. See [`WARNING`].
+//! What Redis has answered may still be lost: it writes to its disk later, if at all, and to its
+//! replicas later. Then two nodes have the lease, with one token, and no rule here prevents it.
 
 use std::time::Duration;
 
@@ -247,9 +247,9 @@ impl Session {
         Ok((record, done))
     }
 
-    async fn ask(&mut self, script: &str, client: NodeId, argument: String) -> StoreResult<Answer> {
+    async fn ask(&mut self, script: &str, client: NodeId, what: &str) -> StoreResult<Answer> {
         let keep = self.keep.clone();
-        let (record, granted) = self.run(script, &[&argument, &keep]).await?;
+        let (record, granted) = self.run(script, &[what, &keep]).await?;
         if granted {
             return Ok(Answer::Granted(record.token));
         }
@@ -267,11 +267,11 @@ async fn expired(at: Option<Instant>) {
 
 impl LeaseStore for Session {
     fn acquire(&mut self, client: NodeId) -> BoxFuture<'_, StoreResult<Answer>> {
-        Box::pin(self.ask(ACQUIRE, client, client.to_string()))
+        Box::pin(async move { self.ask(ACQUIRE, client, &client.to_string()).await })
     }
 
     fn renew(&mut self, client: NodeId, token: Token) -> BoxFuture<'_, StoreResult<Answer>> {
-        Box::pin(self.ask(RENEW, client, value(client, token)))
+        Box::pin(async move { self.ask(RENEW, client, &value(client, token)).await })
     }
 
     fn release(&mut self, client: NodeId, token: Token) -> BoxFuture<'_, StoreResult<()>> {
