@@ -137,3 +137,11 @@ async fn a_server_that_does_not_answer_is_away_and_no_password_is_told() {
     let unfit = store.connect(&settings).await.err().expect("no password");
     assert!(matches!(unfit, StoreError::Unfit { .. }), "it is read at each connection: {unfit}");
 }
+
+#[test]
+fn the_document_shows_the_statements() {
+    let page = include_str!("../../../../docs/stores.md");
+    let store = parse("postgres://bellwether@db/orders").expect("an address");
+    assert!(page.contains(&store.setup(&settings())));
+    assert!(page.contains(ACQUIRE));
+}

@@ -136,3 +136,9 @@ async fn a_server_that_does_not_answer_is_away_and_no_password_is_told() {
         assert!(matches!(&error, StoreError::Away(why) if !why.contains("Tr0ub4dor")), "{error}");
     }
 }
+
+#[test]
+fn the_document_shows_the_script() {
+    let page = include_str!("../../../../docs/stores.md");
+    assert!(page.contains(&format!("{ACQUIRE}\n{RETURN}")));
+}

@@ -280,3 +280,9 @@ fn the_setup_is_what_init_does() {
     let lease = connection.query_row(READ, ["orders"], |_| Ok(()));
     assert_eq!(lease, Err(rusqlite::Error::QueryReturnedNoRows));
 }
+
+#[test]
+fn the_document_shows_the_table() {
+    let page = include_str!("../../../../docs/stores.md");
+    assert!(page.contains(&at(Path::new("a.db")).setup(&settings(LONG))));
+}
