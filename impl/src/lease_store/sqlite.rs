@@ -2,9 +2,9 @@
 //!
 //! SQLite locks the file with the locks of the operating system, so one process at a time writes,
 //! and each change is one transaction. It begins as `IMMEDIATE`: a transaction that begins as a
-//! reader, and writes after another process has, is refused in the middle. `synchronous=EXTRA` syncs
-//! the file and its folder before a transaction ends, so a grant outlives a loss of power; with
-//! `FULL`, the journal whose deletion was the commit might be there again.
+//! reader, and writes after another process has, is refused in the middle. `synchronous=EXTRA`
+//! syncs the file and its folder before a transaction ends, so a grant outlives a loss of power.
+//! With `FULL`, the journal whose deletion was the commit might be there again.
 //!
 //! SQLite has no clock. The deadline of a lease is in the clock that all processes of the machine
 //! have in common, goes on while it sleeps, and no person sets: the time since the start of the
