@@ -23,12 +23,15 @@ const CORE: [&str; 12] = [
     "unicode-ident",
 ];
 
-/// Features of the library, and packages that only one of them brings. The first is none.
-const BRINGS: [(&str, &[&str]); 4] = [
+/// Features of the library, and packages that only they bring. The first is none.
+const BRINGS: [(&str, &[&str]); 7] = [
     ("", &[]),
     ("config-file", &["strsim", "toml"]),
     ("http", &["axum", "hyper"]),
     ("tls", &["rustls", "tokio-rustls"]),
+    ("sqlite", &["rusqlite"]),
+    ("postgres", &["rustls", "tokio-postgres", "tokio-rustls"]),
+    ("redis", &["redis"]),
 ];
 
 /// The packages that a build of these has, each with its features.

@@ -194,7 +194,7 @@ impl fmt::Debug for Secret {
 }
 
 /// The content of a file that no other user can read.
-pub(super) fn read_private(path: &Path) -> Result<Zeroizing<Vec<u8>>, Error> {
+pub(crate) fn read_private(path: &Path) -> Result<Zeroizing<Vec<u8>>, Error> {
     let (file, about) = open(path)?;
     if let Some(mode) = open_to_others(&about) {
         return Err(Error::Security {

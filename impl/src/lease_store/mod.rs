@@ -17,6 +17,17 @@
 //! - an answer that was lost is no answer: the client asks again, and that is decided by what the
 //!   store has, never by what was probably written.
 
+#[cfg(feature = "postgres")]
+pub mod postgres;
+#[cfg(feature = "redis")]
+pub mod redis;
+#[cfg(any(feature = "postgres", feature = "redis"))]
+mod server;
+#[cfg(feature = "sqlite")]
+pub mod sqlite;
+#[cfg(any(feature = "postgres", feature = "redis", feature = "sqlite"))]
+mod values;
+
 use std::fmt;
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
 //! Certificates: that a node is the one that it says, and what to do if one cannot be used.
 //!
-//! No other module of the library uses rustls. Without the feature `tls`, the file `without_tls.rs`
-//! is in the place of this one.
+//! No other module of the library decides what is verified, and how. Without the feature `tls`, the
+//! file `without_tls.rs` is in the place of this one.
 
 use std::fmt;
 use std::io::{self, Read as _};
@@ -241,6 +241,27 @@ pub(in crate::config) fn for_http(
     server.send_tls13_tickets = 0;
     server.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(Certificates(Arc::new(server)))
+}
+
+/// What a client needs of a store that others run: the authorities, one of which must have signed
+/// the certificate of the server, and the certificate and key to show if the server asks for one.
+#[cfg(feature = "postgres")]
+pub(crate) fn for_store(
+    ca: &Path,
+    own: Option<(&Path, &Path)>,
+) -> Result<Arc<ClientConfig>, Error> {
+    let roots = authorities(ca, &certificates(ca)?)?;
+    let builder = ClientConfig::builder_with_provider(Arc::new(crypto::ring::default_provider()))
+        .with_protocol_versions(&[&version::TLS13])
+        .map_err(|error| wrong(ca, &error.to_string()))?
+        .with_root_certificates(roots);
+    let client = match own {
+        Some((certificate, key)) => builder
+            .with_client_auth_cert(certificates(certificate)?, private_key(key)?)
+            .map_err(|error| unfit(certificate, key, &error))?,
+        None => builder.with_no_client_auth(),
+    };
+    Ok(Arc::new(client))
 }
 
 fn wrong(path: &Path, problem: &str) -> Error {

@@ -1,0 +1,374 @@
+//! The lease in a row of PostgreSQL.
+//!
+//! Each question is one statement, and so one transaction. What decides is the lock of the row: an
+//! `INSERT ... ON CONFLICT DO UPDATE` and an `UPDATE` wait for a transaction that changes the row,
+//! and then look at the row that it has committed. That is so at *read committed*, and nothing
+//! stronger is needed: the statement reads nothing but the row that it has locked. At the stronger
+//! levels it would fail instead of looking again, so the session asks for this one.
+//!
+//! The deadline is in the clock of the server, as it is when the statement looks at the row
+//! (`clock_timestamp()`; `now()` is when the transaction began, before it waited for the row). A
+//! commit returns once the server has synced it (`synchronous_commit`), whatever the database is
+//! set to.
+//!
+//! A grant and a release are told by `NOTIFY`, in the same transaction, and the clients `LISTEN`:
+//! they need not ask at short intervals.
+
+mod tls;
+
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use sha2::{Digest as _, Sha256};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::task::JoinHandle;
+use tokio_postgres::config::{SslMode, TargetSessionAttrs};
+use tokio_postgres::error::SqlState;
+use tokio_postgres::types::{FromSql, ToSql, Type};
+use tokio_postgres::{AsyncMessage, Client, Config, Connection, Error, NoTls, Row, Socket};
+
+use super::address::Files;
+use super::server::{self, Hearer, Teller, causes, unusable};
+use super::values::{self, INIT, milliseconds, node, number};
+use super::{Answer, Connect, LeaseStore, Record, Settings, StoreError, StoreResult};
+use crate::protocol::NodeId;
+use crate::protocol::lease::Token;
+
+/// The statement that makes the table.
+pub const TABLE: &str = "\
+CREATE TABLE IF NOT EXISTS bellwether_lease (
+    name text PRIMARY KEY,
+    holder bigint,
+    token bigint NOT NULL,
+    until timestamptz
+)";
+
+/// The deadline is calculated anew when the row is there: `excluded` was before the statement has
+/// waited for it. The row stays when a lease is given back: the next token is higher than that in
+/// it.
+const ACQUIRE: &str = "\
+WITH granted AS (
+    INSERT INTO bellwether_lease AS lease (name, holder, token, until)
+    VALUES ($1, $2, 1, clock_timestamp() + $3 * interval '1 millisecond')
+    ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, token = lease.token + 1,
+        until = clock_timestamp() + $3 * interval '1 millisecond'
+    WHERE lease.holder IS NULL OR lease.until <= clock_timestamp()
+        OR lease.holder = excluded.holder
+    RETURNING token
+)
+SELECT token, pg_notify($4, '') FROM granted";
+
+const RENEW: &str = "\
+UPDATE bellwether_lease SET until = clock_timestamp() + $4 * interval '1 millisecond'
+WHERE name = $1 AND holder = $2 AND token = $3 AND until > clock_timestamp()";
+
+const RELEASE: &str = "\
+WITH released AS (
+    UPDATE bellwether_lease SET holder = NULL, until = NULL
+    WHERE name = $1 AND holder = $2 AND token = $3
+    RETURNING name
+)
+SELECT pg_notify($4, '') FROM released";
+
+const READ: &str = "\
+SELECT holder, token, (EXTRACT(EPOCH FROM until - clock_timestamp()) * 1000)::bigint
+FROM bellwether_lease WHERE name = $1";
+
+const FORM: &str = "expected `postgres://USER@HOST:PORT/DATABASE`, and parameters that are known";
+
+/// A database of PostgreSQL that keeps the lease.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Postgres {
+    config: Config,
+    files: Files,
+}
+
+impl Postgres {
+    /// Reads an address of the form `postgres://USER@HOST:PORT/DATABASE`, as libpq has it. With a
+    /// file of authorities, the connection is encrypted, and the server shows a certificate.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the address or with the files.
+    pub fn parse(address: &str, files: &Files) -> Result<Self, String> {
+        let is_url = ["postgres://", "postgresql://"].iter().any(|it| address.starts_with(it));
+        // What is wrong in it is not repeated: it may be a part of a password.
+        let config = is_url.then(|| address.parse::<Config>().ok()).flatten();
+        let mut config = config.ok_or(FORM)?;
+        if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
+            return Err(FORM.to_owned());
+        }
+        let encrypted = files.ca.is_some();
+        let mode = config.get_ssl_mode();
+        let problem = if config.get_password().is_some() {
+            "the address is printed and logged: put the password into a file"
+        } else if files.token.is_some() {
+            "PostgreSQL has no use for a token"
+        } else if files.certificate.is_some() != files.key.is_some() {
+            "a certificate needs its key, and a key its certificate"
+        } else if !encrypted && (files.key.is_some() || mode == SslMode::Require) {
+            "TLS needs the file of the authorities that sign the certificate of the server"
+        } else if encrypted && mode == SslMode::Disable {
+            "`sslmode=disable` leaves no use for the file of the authorities"
+        } else {
+            config.ssl_mode(if encrypted { SslMode::Require } else { SslMode::Disable });
+            return Ok(Self { config, files: files.clone() });
+        };
+        Err(problem.to_owned())
+    }
+
+    async fn open(&self, settings: &Settings) -> StoreResult<Session> {
+        let (limit, mut config) = (settings.limit, self.config.clone());
+        if let Some(file) = &self.files.password {
+            config.password(server::password(file)?.as_bytes());
+        }
+        if config.get_application_name().is_none() {
+            config.application_name("bellwether");
+        }
+        // The system counts these in whole seconds, and refuses 0.
+        let probe = limit.max(Duration::from_secs(1));
+        config
+            .connect_timeout(limit)
+            .tcp_user_timeout(limit)
+            .keepalives(true)
+            .keepalives_idle(probe)
+            .keepalives_interval(probe)
+            .keepalives_retries(3)
+            // A standby can only be read, and may lag.
+            .target_session_attrs(TargetSessionAttrs::ReadWrite);
+        let (teller, hearer) = server::news();
+        let (client, driver) = match &self.files.ca {
+            Some(ca) => {
+                let own = self.files.certificate.as_deref().zip(self.files.key.as_deref());
+                let tls = tls::Tls::read(ca, own).map_err(|error| unusable(&error))?;
+                started(config.connect(tls).await, teller)?
+            }
+            None => started(config.connect(NoTls).await, teller)?,
+        };
+        let channel = channel(&settings.name);
+        let (name, keep) = (settings.name.clone(), milliseconds(settings.keep));
+        let session = Session { client, driver, hearer, name, keep, channel };
+        let prepare = prepare(&session.channel, limit);
+        session.client.batch_execute(&prepare).await.map_err(|error| explain(&error))?;
+        Ok(session)
+    }
+}
+
+impl Connect for Postgres {
+    fn connect<'a>(
+        &'a self,
+        settings: &'a Settings,
+    ) -> BoxFuture<'a, StoreResult<Box<dyn LeaseStore>>> {
+        Box::pin(async move {
+            let session = self.open(settings).await?;
+            Ok(Box::new(session) as Box<dyn LeaseStore>)
+        })
+    }
+
+    fn setup(&self, _: &Settings) -> String {
+        let user = self.config.get_user().unwrap_or("USER").replace('"', "\"\"");
+        format!("{TABLE};\nGRANT SELECT, INSERT, UPDATE ON bellwether_lease TO \"{user}\";")
+    }
+
+    fn warning(&self) -> Option<&'static str> {
+        Some(
+            "two nodes may have the lease at once if the clock of the database server is set \
+             forward, or if a standby takes over that lacks the last commits: use synchronous \
+             replication, and the fencing token",
+        )
+    }
+}
+
+/// The name of the channel on which changes of a lease are told. A name of a lease may be too long
+/// for an identifier, and has other characters in it.
+fn channel(name: &str) -> String {
+    let digest = Sha256::digest(name);
+    let half = digest.iter().take(16).map(|byte| format!("{byte:02x}"));
+    format!("bellwether_{}", half.collect::<String>())
+}
+
+/// What a session begins with. `on` waits for the server's own disk, and for the standbys that the
+/// server is told to wait for.
+fn prepare(channel: &str, limit: Duration) -> String {
+    let limit = milliseconds(limit).clamp(1, i64::from(i32::MAX));
+    format!(
+        "SET synchronous_commit = on; \
+         SET default_transaction_isolation = 'read committed'; \
+         SET statement_timeout = {limit}; \
+         LISTEN {channel}"
+    )
+}
+
+/// Starts the task that reads and writes, which tells of notifications and of the end.
+fn started<T>(
+    connected: Result<(Client, Connection<Socket, T>), Error>,
+    teller: Teller,
+) -> StoreResult<(Client, JoinHandle<()>)>
+where
+    T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let (client, mut connection) = connected.map_err(|error| explain(&error))?;
+    let driver = tokio::spawn(async move {
+        loop {
+            match std::future::poll_fn(|cx| connection.poll_message(cx)).await {
+                Some(Ok(AsyncMessage::Notification(_))) => teller.changed(),
+                Some(Ok(_)) => {}
+                Some(Err(error)) => return teller.ended(text(&error)),
+                None => return teller.ended("PostgreSQL: the connection has ended".to_owned()),
+            }
+        }
+    });
+    Ok((client, driver))
+}
+
+fn text(error: &Error) -> String {
+    let text = error.as_db_error().map(|error| error.message().replace('\n', "; "));
+    format!("PostgreSQL: {}", text.unwrap_or_else(|| causes(error)))
+}
+
+fn explain(error: &Error) -> StoreError {
+    let problem = text(error);
+    match error.code().and_then(remedy) {
+        Some(remedy) => StoreError::Unfit { problem, remedy: remedy.to_owned() },
+        None => StoreError::Away(problem),
+    }
+}
+
+/// What helps if the server refuses with this code; `None` if a new connection may help.
+fn remedy(code: &SqlState) -> Option<&'static str> {
+    let known = [
+        (SqlState::UNDEFINED_TABLE, INIT),
+        (SqlState::UNDEFINED_COLUMN, "compare the table with the one in docs/stores.md"),
+        (SqlState::INSUFFICIENT_PRIVILEGE, "let a DBA grant what docs/stores.md shows"),
+        (SqlState::INVALID_PASSWORD, "correct the user, or the file with the password"),
+        (SqlState::INVALID_AUTHORIZATION_SPECIFICATION, "correct the user, or pg_hba.conf"),
+        (SqlState::INVALID_CATALOG_NAME, "correct the address, or create the database"),
+    ];
+    known.iter().find(|(one, _)| one == code).map(|(_, remedy)| *remedy)
+}
+
+/// A connection.
+struct Session {
+    client: Client,
+    driver: JoinHandle<()>,
+    hearer: Hearer,
+    name: String,
+    keep: i64,
+    channel: String,
+}
+
+/// A server that does not answer would otherwise keep the task, and its socket.
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.driver.abort();
+    }
+}
+
+impl Session {
+    /// The row that a statement returns, if any. The answer is complete when the server is ready
+    /// for the next statement, which is after the commit.
+    async fn row(
+        &self,
+        statement: &str,
+        parameters: &[(&(dyn ToSql + Sync), Type)],
+    ) -> StoreResult<Option<Row>> {
+        let row = self.client.query_typed_opt(statement, parameters).await;
+        row.map_err(|error| explain(&error))
+    }
+
+    async fn recorded(&self) -> StoreResult<Record> {
+        let Some(row) = self.row(READ, &[(&self.name, Type::TEXT)]).await? else {
+            return Ok(Record::default());
+        };
+        let (holder, left): (Option<i64>, Option<i64>) = (column(&row, 0)?, column(&row, 2)?);
+        if holder.is_some() && left.is_none() {
+            return Err(values::damaged("it has a holder and no deadline"));
+        }
+        let left = left.filter(|left| *left > 0);
+        let holder = left.and(holder).map(node).transpose()?;
+        let token = values::token(column(&row, 1)?)?;
+        Ok(Record { holder, token, left: left.map(values::left) })
+    }
+
+    async fn refused(&self, client: NodeId) -> StoreResult<Answer> {
+        Ok(values::refused(&self.recorded().await?, client))
+    }
+}
+
+fn column<'a, T: FromSql<'a>>(row: &'a Row, index: usize) -> StoreResult<T> {
+    row.try_get(index).map_err(|error| explain(&error))
+}
+
+impl LeaseStore for Session {
+    fn acquire(&mut self, client: NodeId) -> BoxFuture<'_, StoreResult<Answer>> {
+        Box::pin(async move {
+            let id = i64::from(client.get());
+            let parameters: [(&(dyn ToSql + Sync), Type); 4] = [
+                (&self.name, Type::TEXT),
+                (&id, Type::INT8),
+                (&self.keep, Type::INT8),
+                (&self.channel, Type::TEXT),
+            ];
+            match self.row(ACQUIRE, &parameters).await? {
+                Some(row) => Ok(Answer::Granted(values::token(column(&row, 0)?)?)),
+                None => self.refused(client).await,
+            }
+        })
+    }
+
+    fn renew(&mut self, client: NodeId, token: Token) -> BoxFuture<'_, StoreResult<Answer>> {
+        Box::pin(async move {
+            let (id, number) = (i64::from(client.get()), number(token));
+            let parameters: [(&(dyn ToSql + Sync), Type); 4] = [
+                (&self.name, Type::TEXT),
+                (&id, Type::INT8),
+                (&number, Type::INT8),
+                (&self.keep, Type::INT8),
+            ];
+            let rows = self.client.execute_typed(RENEW, &parameters).await;
+            match rows.map_err(|error| explain(&error))? {
+                0 => self.refused(client).await,
+                _ => Ok(Answer::Granted(token)),
+            }
+        })
+    }
+
+    fn release(&mut self, client: NodeId, token: Token) -> BoxFuture<'_, StoreResult<()>> {
+        Box::pin(async move {
+            let (id, number) = (i64::from(client.get()), number(token));
+            let parameters: [(&(dyn ToSql + Sync), Type); 4] = [
+                (&self.name, Type::TEXT),
+                (&id, Type::INT8),
+                (&number, Type::INT8),
+                (&self.channel, Type::TEXT),
+            ];
+            self.row(RELEASE, &parameters).await.map(|_| ())
+        })
+    }
+
+    fn read(&mut self) -> BoxFuture<'_, StoreResult<Record>> {
+        Box::pin(async move { self.recorded().await })
+    }
+
+    /// A user who may not create tables may use one that is there.
+    fn init(&mut self) -> BoxFuture<'_, StoreResult<()>> {
+        Box::pin(async move {
+            match self.recorded().await {
+                Err(StoreError::Unfit { .. }) => {}
+                other => return other.map(|_| ()),
+            }
+            match self.client.batch_execute(TABLE).await {
+                // Another process has made it at the same time.
+                Err(error) if error.code() == Some(&SqlState::UNIQUE_VIOLATION) => Ok(()),
+                other => other.map_err(|error| explain(&error)),
+            }
+        })
+    }
+
+    fn changed(&mut self) -> BoxFuture<'_, StoreResult<()>> {
+        Box::pin(self.hearer.changed())
+    }
+}
+
+#[cfg(test)]
+mod tests;

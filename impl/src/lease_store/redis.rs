@@ -1,0 +1,307 @@
+//! The lease in two keys of Redis, or of what speaks its protocol.
+//!
+//! The one key is the lease, `HOLDER TOKEN`, and expires by the server's own clock. The other is
+//! the newest token, and does not expire: were it in the lease, the tokens would begin anew after
+//! each holder that was too late. Each question is one script, and the server runs no two commands
+//! at once, so nothing comes between what it reads and what it writes. The hash tag in the names
+//! keeps both keys on one node.
+//!
+//! A script that changes the holder publishes that on a channel with the name of the key, and the
+//! clients subscribe to it, on the connection on which they ask (RESP3, from Redis 6 on). The
+//! server tells of no expiry, so a client waits for that itself.
+//!
+//! What Redis has answered may still be lost: it writes to its disk later, if at all, and to its
+//! replicas later. Then two nodes have the lease, with one token, and no rule here prevents it.
+
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use redis::aio::{MultiplexedConnection, SendError};
+use redis::{AsyncConnectionConfig, Client, ConnectionInfo, ErrorKind, ProtocolVersion};
+use redis::{PushInfo, PushKind, RedisError, ServerErrorKind};
+use tokio::time::{Instant, sleep_until};
+
+use super::address::Files;
+use super::server::{self, Hearer, Teller, causes};
+use super::values::{self, damaged, milliseconds, node, number};
+use super::{Answer, Connect, LeaseStore, Record, Settings, StoreError, StoreResult};
+use crate::protocol::NodeId;
+use crate::protocol::lease::Token;
+
+const WARNING: &str = "\
+Redis acknowledges what it may lose: two nodes may have the lease at once, with the same token, if \
+a replica takes over that lacks the last writes, or if the server starts again without them";
+
+/// Grants the lease to the node `ARGV[1]` for `ARGV[2]` milliseconds. The token is read as text:
+/// the numbers of Lua lose digits.
+const ACQUIRE: &str = "\
+local done = 0
+local lease = redis.call('GET', KEYS[1])
+if not lease or string.match(lease, '^%d+') == ARGV[1] then
+  redis.call('INCR', KEYS[2])
+  lease = ARGV[1] .. ' ' .. redis.call('GET', KEYS[2])
+  redis.call('SET', KEYS[1], lease, 'PX', ARGV[2])
+  redis.call('PUBLISH', KEYS[1], 'granted')
+  done = 1
+end";
+
+/// Extends the lease `ARGV[1]` to `ARGV[2]` milliseconds from now.
+const RENEW: &str = "\
+local done = 0
+if redis.call('GET', KEYS[1]) == ARGV[1] then
+  done = redis.call('PEXPIRE', KEYS[1], ARGV[2])
+end";
+
+/// Gives back the lease `ARGV[1]`.
+const RELEASE: &str = "\
+local done = 0
+if redis.call('GET', KEYS[1]) == ARGV[1] then
+  done = redis.call('DEL', KEYS[1])
+  redis.call('PUBLISH', KEYS[1], 'released')
+end";
+
+const READ: &str = "local done = 0";
+
+/// How each script ends: with what is there afterwards.
+const RETURN: &str = "\
+return {done, redis.call('GET', KEYS[1]) or '', redis.call('PTTL', KEYS[1]),
+  redis.call('GET', KEYS[2]) or '0'}";
+
+const FORM: &str = "expected `redis://HOST:PORT/DATABASE` or `redis+unix:///PATH`";
+
+/// A server of Redis that keeps the lease.
+#[derive(Clone, Debug)]
+pub struct Redis {
+    server: ConnectionInfo,
+    files: Files,
+}
+
+impl Redis {
+    /// Reads an address of the form `redis://USER@HOST:PORT/DATABASE`, or `redis+unix:///PATH`.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the address, or that a server has no use for these files.
+    pub fn parse(address: &str, files: &Files) -> Result<Self, String> {
+        if address.starts_with("rediss:") {
+            let instead = "give the address of a tunnel, or `redis+unix:///PATH`";
+            return Err(format!("no TLS to Redis is built in: {instead}"));
+        }
+        let is_url = ["redis://", "redis+unix://"].iter().any(|it| address.starts_with(it));
+        // What is wrong in it is not repeated: it may be a part of a password.
+        let server =
+            is_url.then(|| address.parse::<ConnectionInfo>().ok()).flatten().ok_or(FORM)?;
+        let problem = if server.redis_settings().password().is_some() {
+            "the address is printed and logged: put the password into a file"
+        } else if files.token.is_some() {
+            "Redis has no use for a token"
+        } else if files.ca.is_some() || files.certificate.is_some() || files.key.is_some() {
+            "no TLS to Redis is built in: leave out the certificates"
+        } else {
+            return Ok(Self { server, files: files.clone() });
+        };
+        Err(problem.to_owned())
+    }
+
+    async fn open(&self, settings: &Settings) -> StoreResult<Session> {
+        let user = self.server.redis_settings().clone();
+        let mut user = user.set_protocol(ProtocolVersion::RESP3).set_skip_set_lib_name();
+        if let Some(file) = &self.files.password {
+            user = user.set_password(server::password(file)?.as_str());
+        }
+        let client = Client::open(self.server.clone().set_redis_settings(user));
+        let client = client.map_err(|error| explain(&error))?;
+        let (teller, hearer) = server::news();
+        let told = move |push: PushInfo| -> Result<(), SendError> {
+            tell(&teller, &push.kind);
+            Ok(())
+        };
+        let config = AsyncConnectionConfig::new()
+            .set_connection_timeout(Some(settings.limit))
+            .set_response_timeout(Some(settings.limit))
+            .set_push_sender(told);
+        let connection = client.get_multiplexed_async_connection_with_config(&config).await;
+        let mut connection = connection.map_err(|error| explain(&error))?;
+        let [lease, token] = keys(&settings.name);
+        connection.subscribe(&lease).await.map_err(|error| explain(&error))?;
+        let keep = milliseconds(settings.keep).to_string();
+        Ok(Session { connection, hearer, lease, token, keep, expires: None })
+    }
+}
+
+impl Connect for Redis {
+    fn connect<'a>(
+        &'a self,
+        settings: &'a Settings,
+    ) -> BoxFuture<'a, StoreResult<Box<dyn LeaseStore>>> {
+        Box::pin(async move {
+            let session = self.open(settings).await?;
+            Ok(Box::new(session) as Box<dyn LeaseStore>)
+        })
+    }
+
+    fn setup(&self, settings: &Settings) -> String {
+        let [lease, token] = keys(&settings.name);
+        format!(
+            "# Nothing has to be made. The keys, once a node has asked for the lease:\n\
+             # {lease}  HOLDER TOKEN, with an expiry\n\
+             # {token}  the newest token, without one"
+        )
+    }
+
+    fn warning(&self) -> Option<&'static str> {
+        Some(WARNING)
+    }
+}
+
+/// The key of the lease and that of the token.
+fn keys(name: &str) -> [String; 2] {
+    ["lease", "token"].map(|what| format!("bellwether:{{{name}}}:{what}"))
+}
+
+/// Passes on what the server tells, or that it has gone.
+fn tell(teller: &Teller, push: &PushKind) {
+    match push {
+        PushKind::Message => teller.changed(),
+        PushKind::Disconnection => teller.ended("Redis: the connection has ended".to_owned()),
+        _ => {}
+    }
+}
+
+fn explain(error: &RedisError) -> StoreError {
+    let problem = format!("Redis: {}", causes(error));
+    match remedy(error) {
+        Some(remedy) => StoreError::Unfit { problem, remedy: remedy.to_owned() },
+        None => StoreError::Away(problem),
+    }
+}
+
+/// What helps if the server refuses with this error; `None` if a new connection may help.
+fn remedy(error: &RedisError) -> Option<&'static str> {
+    match (error.kind(), error.code()) {
+        (ErrorKind::AuthenticationFailed, _) | (_, Some("NOAUTH" | "WRONGPASS")) => {
+            Some("correct the user, or the file with the password")
+        }
+        (ErrorKind::RESP3NotSupported, _) | (_, Some("NOPROTO")) => Some("use Redis 6 or later"),
+        (ErrorKind::Server(ServerErrorKind::NoPerm), _) => {
+            Some("permit the user what docs/stores.md shows")
+        }
+        (ErrorKind::Server(ServerErrorKind::Moved | ServerErrorKind::Ask), _) => {
+            Some("use a server that is no part of a cluster")
+        }
+        (_, Some("WRONGTYPE")) => Some("delete the keys of the lease: another program wrote them"),
+        _ => None,
+    }
+}
+
+/// What a script returns: whether it has done what it is for, and the keys afterwards: the lease,
+/// the milliseconds until it expires, and the newest token.
+type Reply = (i64, String, i64, String);
+
+/// The record that the keys are.
+fn record((_, lease, left, token): &Reply) -> StoreResult<Record> {
+    let newest = values::token(integer(token)?)?;
+    if lease.is_empty() {
+        return Ok(Record { holder: None, token: newest, left: None });
+    }
+    let (holder, token) = lease.split_once(' ').ok_or_else(|| damaged("it is not two numbers"))?;
+    if *left < 0 {
+        return Err(damaged("it has a holder and no expiry"));
+    }
+    let (holder, token) = (node(integer(holder)?)?, values::token(integer(token)?)?);
+    Ok(Record { holder: Some(holder), token, left: Some(values::left(*left)) })
+}
+
+fn integer(text: &str) -> StoreResult<i64> {
+    text.parse().map_err(|_| damaged(&format!("{text:?} is no integer")))
+}
+
+/// The value of the key that is the lease.
+fn value(client: NodeId, token: Token) -> String {
+    format!("{client} {}", number(token))
+}
+
+/// A connection.
+struct Session {
+    connection: MultiplexedConnection,
+    hearer: Hearer,
+    lease: String,
+    token: String,
+    keep: String,
+    /// When the lease of another node expires, as far as was heard.
+    expires: Option<Instant>,
+}
+
+impl Session {
+    /// Runs a script, and returns the record after it, and whether it has done what it is for.
+    async fn run(&mut self, script: &str, arguments: &[&str]) -> StoreResult<(Record, bool)> {
+        let mut command = redis::cmd("EVAL");
+        command.arg(format!("{script}\n{RETURN}")).arg(2);
+        command.arg(self.lease.as_str()).arg(self.token.as_str()).arg(arguments);
+        let reply = command.query_async::<Reply>(&mut self.connection).await;
+        let reply = reply.map_err(|error| explain(&error))?;
+        let (record, done) = (record(&reply)?, reply.0 == 1);
+        // The server counts whole milliseconds.
+        let left = record.left.filter(|_| !done);
+        self.expires = left.map(|left| Instant::now() + left + Duration::from_millis(1));
+        Ok((record, done))
+    }
+
+    async fn ask(&mut self, script: &str, client: NodeId, what: &str) -> StoreResult<Answer> {
+        let keep = self.keep.clone();
+        let (record, granted) = self.run(script, &[what, &keep]).await?;
+        if granted {
+            return Ok(Answer::Granted(record.token));
+        }
+        Ok(values::refused(&record, client))
+    }
+}
+
+/// Waits until the lease of another node has expired, if there is any.
+async fn expired(at: Option<Instant>) {
+    match at {
+        Some(at) => sleep_until(at).await,
+        None => std::future::pending().await,
+    }
+}
+
+impl LeaseStore for Session {
+    fn acquire(&mut self, client: NodeId) -> BoxFuture<'_, StoreResult<Answer>> {
+        Box::pin(async move { self.ask(ACQUIRE, client, &client.to_string()).await })
+    }
+
+    fn renew(&mut self, client: NodeId, token: Token) -> BoxFuture<'_, StoreResult<Answer>> {
+        Box::pin(async move { self.ask(RENEW, client, &value(client, token)).await })
+    }
+
+    fn release(&mut self, client: NodeId, token: Token) -> BoxFuture<'_, StoreResult<()>> {
+        Box::pin(async move {
+            let lease = value(client, token);
+            self.run(RELEASE, &[&lease]).await.map(|_| ())
+        })
+    }
+
+    fn read(&mut self) -> BoxFuture<'_, StoreResult<Record>> {
+        Box::pin(async move { self.run(READ, &[]).await.map(|(record, _)| record) })
+    }
+
+    /// There is nothing to make. What is wrong with the server or the user shows all the same.
+    fn init(&mut self) -> BoxFuture<'_, StoreResult<()>> {
+        Box::pin(async move { self.run(READ, &[]).await.map(|_| ()) })
+    }
+
+    fn changed(&mut self) -> BoxFuture<'_, StoreResult<()>> {
+        Box::pin(async move {
+            tokio::select! {
+                told = self.hearer.changed() => told,
+                () = expired(self.expires) => {
+                    self.expires = None;
+                    Ok(())
+                }
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,144 @@
+use tokio::net::TcpListener;
+
+use super::server::tests::file;
+use super::*;
+
+fn settings() -> Settings {
+    let (keep, limit) = (Duration::from_secs(10), Duration::from_millis(500));
+    Settings { name: "orders/a".to_owned(), keep, limit }
+}
+
+fn parse(address: &str) -> Result<Redis, String> {
+    Redis::parse(address, &Files::default())
+}
+
+#[test]
+fn an_address_is_a_url_without_a_password() {
+    for right in [
+        "redis://db.example.org",
+        "redis://127.0.0.1:6380/2",
+        "redis://bellwether@[::1]:6379",
+        "redis+unix:///run/redis/redis.sock?db=1",
+    ] {
+        assert_eq!(parse(right).map(|_| ()), Ok(()), "{right}");
+    }
+    for wrong in ["redis://", "redis://db/orders", "valkey://db", "db:6379", "unix:///redis", ""] {
+        assert_eq!(parse(wrong).map(|_| ()), Err(FORM.to_owned()), "{wrong}");
+    }
+    for refused in [
+        "redis://:Tr0ub4dor@db",
+        "redis://bellwether:Tr0ub4dor@db/0",
+        "redis+unix:///run/redis.sock?pass=Tr0ub4dor",
+        "redis://bellwether:Tr0ub4dor@db/orders",
+        "rediss://db",
+    ] {
+        let Err(problem) = parse(refused) else { panic!("{refused}") };
+        assert!(!problem.contains("Tr0ub4"), "{problem}");
+    }
+}
+
+#[test]
+fn files_that_nothing_reads_are_refused() {
+    let path = || Some("file".into());
+    let password = Files { password: path(), ..Files::default() };
+    assert!(Redis::parse("redis://db", &password).is_ok());
+    for files in [
+        Files { token: path(), ..Files::default() },
+        Files { ca: path(), ..Files::default() },
+        Files { certificate: path(), ..Files::default() },
+        Files { key: path(), ..Files::default() },
+    ] {
+        assert!(Redis::parse("redis://db", &files).is_err(), "{files:?}");
+    }
+}
+
+#[test]
+fn both_keys_are_of_one_slot() {
+    let keys = keys("orders/a");
+    assert_eq!(keys, ["bellwether:{orders/a}:lease", "bellwether:{orders/a}:token"]);
+    let setup = parse("redis://db").expect("an address").setup(&settings());
+    assert!(keys.iter().all(|key| setup.contains(key)), "{setup}");
+}
+
+#[test]
+fn a_reply_is_a_record() {
+    let read = |lease: &str, left, token: &str| record(&(1, lease.into(), left, token.into()));
+    let free = |token| Record { holder: None, token: Token::new(token), left: None };
+    assert_eq!(read("", -2, "0"), Ok(free(0)));
+    assert_eq!(read("", -2, "17"), Ok(free(17)));
+    // More digits than a number of Lua has.
+    let (holder, token) = (NodeId::new(3), Token::new(9_007_199_254_740_993));
+    let held = Record { holder, token, left: Some(Duration::from_millis(250)) };
+    assert_eq!(read("3 9007199254740993", 250, "9007199254740993"), Ok(held));
+    assert_eq!(value(holder.expect("an id"), token), "3 9007199254740993");
+    for (lease, left, token) in [
+        ("3", 250, "17"),
+        ("3 x", 250, "17"),
+        ("0 17", 250, "17"),
+        ("70000 17", 250, "17"),
+        ("3 17", -1, "17"),
+        ("", -2, "x"),
+    ] {
+        let read = read(lease, left, token);
+        assert!(matches!(read, Err(StoreError::Unfit { .. })), "{lease:?}, {left}: {read:?}");
+    }
+}
+
+#[test]
+fn what_a_new_connection_does_not_help_has_a_remedy() {
+    let told = |kind| explain(&RedisError::from((kind, "refused")));
+    for kind in [
+        ErrorKind::AuthenticationFailed,
+        ErrorKind::RESP3NotSupported,
+        ErrorKind::Server(ServerErrorKind::NoPerm),
+        ErrorKind::Server(ServerErrorKind::Moved),
+    ] {
+        assert!(matches!(told(kind), StoreError::Unfit { .. }), "{kind:?}");
+    }
+    for kind in [
+        ErrorKind::Io,
+        ErrorKind::Server(ServerErrorKind::ReadOnly),
+        ErrorKind::Server(ServerErrorKind::BusyLoading),
+    ] {
+        assert!(matches!(told(kind), StoreError::Away(_)), "{kind:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_the_server_tells_is_heard() {
+    let (teller, mut hearer) = server::news();
+    tell(&teller, &PushKind::Subscribe);
+    let short = Duration::from_millis(20);
+    assert!(tokio::time::timeout(short, hearer.changed()).await.is_err(), "it is its own doing");
+    tell(&teller, &PushKind::Message);
+    assert_eq!(hearer.changed().await, Ok(()));
+    tell(&teller, &PushKind::Disconnection);
+    assert!(matches!(hearer.changed().await, Err(StoreError::Away(_))));
+}
+
+/// A server that is not there, and one that hangs up.
+#[tokio::test]
+async fn a_server_that_does_not_answer_is_away_and_no_password_is_told() {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    let password = file("Tr0ub4dor\n");
+    let files = Files { password: Some(password.path().into()), ..Files::default() };
+    let store = Redis::parse(&format!("redis://127.0.0.1:{port}"), &files).expect("an address");
+    assert!(!format!("{store:?}").contains("Tr0ub4dor"));
+
+    let hangs_up = async { drop(listener.accept().await) };
+    let settings = settings();
+    let (connected, ()) = tokio::join!(store.connect(&settings), hangs_up);
+    let hung_up = connected.err().expect("no server");
+    drop(listener);
+    let gone = store.connect(&settings).await.err().expect("no server");
+    for error in [hung_up, gone] {
+        assert!(matches!(&error, StoreError::Away(why) if !why.contains("Tr0ub4dor")), "{error}");
+    }
+}
+
+#[test]
+fn the_document_shows_the_script() {
+    let page = include_str!("../../../../docs/stores.md");
+    assert!(page.contains(&format!("{ACQUIRE}\n{RETURN}")));
+}
