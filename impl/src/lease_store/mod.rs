@@ -23,6 +23,18 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use thiserror::Error;
 
+pub use self::address::{Files, Place, StoreAddress, without_password};
+#[cfg(feature = "etcd")]
+pub use self::etcd::Etcd;
+#[cfg(feature = "kubernetes")]
+pub use self::kubernetes::Kubernetes;
+#[cfg(feature = "postgres")]
+pub use self::postgres::Postgres;
+#[cfg(feature = "redis")]
+pub use self::redis::Redis;
+pub use self::serve::{STORE, StoreService};
+#[cfg(feature = "sqlite")]
+pub use self::sqlite::Sqlite;
 use crate::protocol::NodeId;
 use crate::protocol::lease::Token;
 
@@ -81,7 +93,8 @@ pub type StoreResult<T> = Result<T, StoreError>;
 /// A store that can grant the lease. One connection, used by one task.
 ///
 /// Each future may be dropped at any moment, as when a question takes too long. The connection is
-/// not used again after that, nor after [`StoreError::Away`]: the next question gets a new one.
+/// not used again after that (but for [`LeaseStore::changed`]), nor after an error: the next
+/// question gets a new one.
 pub trait LeaseStore: Send {
     /// Asks for the lease: compare and set, in one step.
     fn acquire(&mut self, client: NodeId) -> BoxFuture<'_, StoreResult<Answer>>;
@@ -98,8 +111,19 @@ pub trait LeaseStore: Send {
     /// Makes what the store needs, such as a table; if it is there, nothing happens.
     fn init(&mut self) -> BoxFuture<'_, StoreResult<()>>;
 
+    /// Returns whether the store tells its clients of each change of the holder, by
+    /// [`LeaseStore::changed`]. Then a client that was refused asks nothing until that is told, or
+    /// until [`Record::left`] has run out.
+    fn watches(&self) -> bool {
+        false
+    }
+
     /// Returns when the record may have changed since the last call: the store tells its clients.
-    /// Never returns if the store has no such thing.
+    /// Never returns if the store has no such thing. That the holder has renewed its lease need not
+    /// be told.
+    ///
+    /// This future alone may be dropped at any moment without harm: the connection is used again,
+    /// and what has changed meanwhile is told by the next call.
     fn changed(&mut self) -> BoxFuture<'_, StoreResult<()>> {
         Box::pin(std::future::pending())
     }
