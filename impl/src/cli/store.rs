@@ -84,7 +84,11 @@ impl Stored {
 
     /// Prints an object, or the text that says the same.
     fn tell(&self, object: &Value, text: &str) -> Result<ExitCode, Failure> {
-        if self.json { print(&json::line(object)?)? } else { print(text)? }
+        if self.json {
+            print(&json::line(object)?)?
+        } else {
+            print(text)?
+        }
         Ok(ExitCode::SUCCESS)
     }
 }

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::Error;
 use super::fields::{Field, Fields};
 use super::protocols::{Runnable, explained};
-use super::Error;
 use crate::lease_store::{Connect, Files, STORE, Settings, StoreAddress, StoreService};
 use crate::protocol::lease::{self, Lease};
 use crate::protocol::{LeaseTerms, Members, NodeId};

@@ -36,8 +36,8 @@ pub use self::error::Error;
 pub use self::fields::{Field, Fields};
 #[cfg(feature = "config-file")]
 pub use self::file::{
-    HttpSettings, LeaseStores, Levels, Log, LogFormat, Overrides, SecuritySettings, Source, Visitor,
-    keys, load, reference,
+    HttpSettings, LeaseStores, Levels, Log, LogFormat, Overrides, SecuritySettings, Source,
+    Visitor, keys, load, reference,
 };
 pub use self::groups::GroupName;
 use self::groups::GroupNames;

@@ -9,15 +9,18 @@ use super::Connect;
 use crate::protocol::{MemberError, NodeId};
 
 /// The kinds of addresses: how each begins, and the feature that has its adapter.
-const SCHEMES: [(&str, &str); 8] = [
+const SCHEMES: [(&str, &str); 11] = [
     ("sqlite", "sqlite"),
     ("postgres", "postgres"),
     ("postgresql", "postgres"),
     ("redis", "redis"),
     ("rediss", "redis"),
+    ("redis+unix", "redis"),
     ("etcd", "etcd"),
     ("etcds", "etcd"),
     ("kubernetes", "kubernetes"),
+    ("kubernetes+http", "kubernetes"),
+    ("kubernetes+https", "kubernetes"),
 ];
 
 /// How an address can be written.
@@ -227,14 +230,22 @@ fn feature(scheme: &str) -> Option<&'static str> {
     known.map(|&(_, feature)| feature)
 }
 
+/// Returns the way to the store at this address, which is no node.
+///
+/// # Errors
+///
+/// What is wrong with the address, or the feature that this program was built without.
+pub fn connector(address: &str, files: &Files) -> Result<Arc<dyn Connect>, String> {
+    address.parse::<Place>()?.connector(files)
+}
+
 /// Returns the address as it can be shown: in the place of a password, if one stands in it, there
 /// are dots.
 #[must_use]
 pub fn without_password(text: &str) -> String {
     const HIDDEN: &str = "...";
-    let (before, query) = text.split_once('?').map_or((text, None), |(before, query)| {
-        (before, Some(query))
-    });
+    let (before, query) =
+        text.split_once('?').map_or((text, None), |(before, query)| (before, Some(query)));
     let mut shown = before.to_owned();
     if let Some((scheme, rest)) = before.split_once("://") {
         let end = rest.find('/').unwrap_or(rest.len());
@@ -287,6 +298,7 @@ mod tests {
             "etcd://10.0.0.1:2379,10.0.0.2:2379",
             "kubernetes",
             "kubernetes:default/orders",
+            "kubernetes+https://10.0.0.1:6443/default/orders",
         ] {
             let parsed: StoreAddress = text.parse().expect(text);
             assert!(matches!(&parsed, StoreAddress::At(place) if place.as_str() == text));

@@ -16,6 +16,28 @@
 //!   the store's clock where it has one;
 //! - an answer that was lost is no answer: the client asks again, and that is decided by what the
 //!   store has, never by what was probably written.
+//!
+//! [`StoreService`] connects the port with a node: it answers the messages of the core by calls of
+//! the port. A [`StoreAddress`] is what a configuration says of a store, and chooses the adapter.
+
+mod address;
+#[cfg(feature = "etcd")]
+pub mod etcd;
+#[cfg(any(feature = "etcd", feature = "kubernetes"))]
+mod http_client;
+#[cfg(feature = "kubernetes")]
+pub mod kubernetes;
+#[cfg(feature = "postgres")]
+pub mod postgres;
+#[cfg(feature = "redis")]
+pub mod redis;
+mod serve;
+#[cfg(any(feature = "postgres", feature = "redis"))]
+mod server;
+#[cfg(feature = "sqlite")]
+pub mod sqlite;
+#[cfg(any(feature = "postgres", feature = "redis", feature = "sqlite"))]
+mod values;
 
 use std::fmt;
 use std::time::Duration;
@@ -23,18 +45,8 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use thiserror::Error;
 
-pub use self::address::{Files, Place, StoreAddress, without_password};
-#[cfg(feature = "etcd")]
-pub use self::etcd::Etcd;
-#[cfg(feature = "kubernetes")]
-pub use self::kubernetes::Kubernetes;
-#[cfg(feature = "postgres")]
-pub use self::postgres::Postgres;
-#[cfg(feature = "redis")]
-pub use self::redis::Redis;
+pub use self::address::{Files, Place, StoreAddress, connector, without_password};
 pub use self::serve::{STORE, StoreService};
-#[cfg(feature = "sqlite")]
-pub use self::sqlite::Sqlite;
 use crate::protocol::NodeId;
 use crate::protocol::lease::Token;
 
@@ -61,8 +73,8 @@ pub struct Record {
 /// What an adapter must be told.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// The name of the lease: that of the cluster, and of the group in it. At most 64 bytes; letters,
-    /// digits, `-`, `_`, `.` and `/`.
+    /// The name of the lease: that of the cluster, and of the group in it. At most 64 bytes;
+    /// letters, digits, `-`, `_`, `.` and `/`.
     pub name: String,
     /// The time for which the store keeps what it has granted.
     pub keep: Duration,

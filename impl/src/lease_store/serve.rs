@@ -171,10 +171,7 @@ impl Talk {
 }
 
 impl Session<Message> for Talk {
-    fn answer(
-        &mut self,
-        message: Message,
-    ) -> BoxFuture<'_, Result<Option<Message>, ServiceError>> {
+    fn answer(&mut self, message: Message) -> BoxFuture<'_, Result<Option<Message>, ServiceError>> {
         async move { Ok(self.respond(message).await?) }.boxed()
     }
 

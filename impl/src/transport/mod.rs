@@ -235,8 +235,8 @@ impl<M> Links<M> {
         Self { peers, refused, bad_frames, gone, services, group, standings, lists }
     }
 
-    /// The same, for a node whose groups each ask one of these services, if there are any. A message
-    /// is worth sending for as long as `lifetime`.
+    /// The same, for a node whose groups each ask one of these services, if there are any. A
+    /// message is worth sending for as long as `lifetime`.
     pub(crate) fn with_services(
         self,
         services: Vec<Arc<dyn Service<M>>>,

@@ -61,7 +61,7 @@ impl Source {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{Config, Overrides};
+    use crate::config::{Config, Log, Overrides};
     use crate::lease_store::StoreAddress;
     use crate::protocol::{NodeId, lease};
 
@@ -88,9 +88,12 @@ mod tests {
             let config = config(&format!("store = {written}\n")).expect("a member");
             let store = NodeId::new(2).map(StoreAddress::Node);
             assert_eq!(config.section().store, store, "{written}");
-            let text = config.to_toml(&Default::default());
+            let text = config.to_toml(&Log::default());
             assert!(text.contains(&format!("\nstore = {read}\n")), "{text}");
         }
+        let config = config("store = 2\nstore_key_file = \"node-{node}.key\"\n").expect("valid");
+        let text = config.to_toml(&Log::default());
+        assert!(text.contains("\nstore_key_file = \"node-{node}.key\"\n"), "{text}");
         for (wrong, said) in [
             ("true", "boolean is no store"),
             ("0", "not a node id"),
@@ -115,13 +118,11 @@ mod tests {
     #[cfg(feature = "sqlite")]
     #[test]
     fn with_a_store_that_is_no_node_all_members_are_clients() {
-        let lease = "store = \"sqlite:orders.db\"\nstore_key_file = \"node-{node}.key\"\n";
-        let config = config(lease).expect("valid");
+        let config = config("store = \"sqlite:orders.db\"\n").expect("valid");
         let lease::Config::Client(client) = config.core() else { panic!("{:?}", config.core()) };
         assert_eq!(client.store, STORE);
-        let text = config.to_toml(&Default::default());
+        let text = config.to_toml(&Log::default());
         assert!(text.contains("\nstore = \"sqlite:orders.db\"\n"), "{text}");
-        assert!(text.contains("\nstore_key_file = \"node-{node}.key\"\n"), "{text}");
         assert_eq!(
             config.service_names(),
             ["the store sqlite:orders.db of the lease orders".to_owned()]
@@ -130,15 +131,12 @@ mod tests {
     }
 
     /// Where a file is may be another on each node, but not which store it is.
-    #[cfg(feature = "sqlite")]
     #[test]
     fn nodes_tell_each_other_which_store_they_ask_and_no_paths() {
         let digest = |lease: &str| config(lease).expect("valid").digests().settings;
-        let plain = digest("store = \"sqlite:orders.db\"\n");
-        let with_file = digest("store = \"sqlite:orders.db\"\nstore_ca_file = \"ca.pem\"\n");
-        assert_eq!(plain, with_file);
-        assert_ne!(plain, digest("store = \"sqlite:others.db\"\n"));
+        assert_eq!(digest("store = 2\n"), digest("store = 2\nstore_ca_file = \"ca.pem\"\n"));
         assert_eq!(digest("store = 2\n"), digest("store = \"node:2\"\n"));
+        assert_ne!(digest("store = 2\n"), digest("store = 1\n"));
     }
 
     #[cfg(feature = "sqlite")]
@@ -167,9 +165,7 @@ mod tests {
 
     #[test]
     fn what_has_no_store_of_its_own_is_told_so() {
-        let problem = |text: &str| {
-            source(text, &[]).lease_store().expect_err("none").to_string()
-        };
+        let problem = |text: &str| source(text, &[]).lease_store().expect_err("none").to_string();
         let node = problem(&format!("{TOP}[lease]\nstore = 2\n"));
         assert!(node.starts_with("lease.store: it is node 2: this is for"), "{node}");
         assert!(problem(TOP).starts_with("lease.store: it is not named"));

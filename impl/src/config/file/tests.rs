@@ -197,10 +197,7 @@ fn the_store_of_the_lease_is_told_by_key_or_flag() {
     let (config, _) = read_as::<Lease>(&text, store.clone()).expect("good");
     assert_eq!(
         config.section(),
-        &LeaseSection {
-            store: NodeId::new(2).map(StoreAddress::Node),
-            ..LeaseSection::default()
-        }
+        &LeaseSection { store: NodeId::new(2).map(StoreAddress::Node), ..LeaseSection::default() }
     );
     assert_eq!(config.directory().expect("it keeps nothing"), None);
     let error = read_back(GOOD, store).expect_err("not of the bully").to_string();

@@ -1,5 +1,5 @@
-//! A client's task, the store behind the port in memory, and the runtime's time: what is asked, what
-//! is answered, and what happens when the store does not.
+//! A client's task, the store behind the port in memory, and the runtime's time: what is asked,
+//! what is answered, and what happens when the store does not answer.
 
 use futures::FutureExt as _;
 use futures::future::{BoxFuture, pending};
