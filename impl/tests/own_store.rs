@@ -199,7 +199,8 @@ async fn leader(nodes: &[Election]) -> usize {
 async fn one_of_three_has_the_lease_and_another_gets_it_when_it_is_given_back() {
     let store = OwnStore::new();
     let mut nodes = cluster(&store).await;
-    let first = nodes.remove(leader(&nodes).await);
+    let place = leader(&nodes).await;
+    let first = nodes.remove(place);
     let guard = first.guard().expect("it leads with a lease");
     assert_eq!((guard.is_valid_now(), guard.epoch().number()), (true, store.table().token));
     assert!(nodes.iter().all(|node| node.guard().is_none()));

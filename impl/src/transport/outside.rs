@@ -115,8 +115,8 @@ impl<M: Copy> Talk<M> {
         let news = within(limit, session.look()).await?;
         self.deliver(news).await;
         while !self.inbox.is_closed() {
-            let fresh = |asked: &Instant| asked.elapsed() <= outside.lifetime;
-            if let Some((_, message)) = self.asked.filter(|(since, _)| fresh(since)) {
+            let fresh = self.asked.filter(|(since, _)| since.elapsed() <= outside.lifetime);
+            if let Some((_, message)) = fresh {
                 let answer = within(limit, session.answer(message)).await?;
                 self.deliver(answer).await;
             }
@@ -154,14 +154,14 @@ impl<M: Copy> Talk<M> {
         drop(state);
         let (node, service) = (self.node.get(), self.outside.service.name());
         let down_ms = u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX);
-        if self.admits("it answers again") {
-            tracing::info!(node, down_ms, "{service} answers again");
+        if self.admits("again") {
+            tracing::info!(node, down_ms, "{service} can be asked again");
         } else {
-            tracing::debug!(node, down_ms, "{service} answers again");
+            tracing::debug!(node, down_ms, "{service} can be asked again");
         }
     }
 
-    /// The service does not answer.
+    /// The service does not answer, or not what it should.
     fn fail(&self, error: ServiceError) {
         let mut state = self.outside.state();
         state.up = false;
@@ -172,9 +172,9 @@ impl<M: Copy> Talk<M> {
         drop(state);
         let (node, service) = (self.node.get(), self.outside.service.name());
         if is_news && self.admits(&text) {
-            tracing::warn!(node, error = text, "{service} does not answer: {text}");
+            tracing::warn!(node, error = text, "{service} cannot be asked: {text}");
         } else {
-            tracing::debug!(node, error = text, "{service} does not answer: {text}");
+            tracing::debug!(node, error = text, "{service} cannot be asked: {text}");
         }
     }
 

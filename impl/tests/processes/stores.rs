@@ -45,7 +45,7 @@ fn a_lease_in_a_file_is_made_and_shown_and_goes_to_another_node() {
     (2..=3).for_each(|node| cluster.start(node));
     cluster.wait_for_leader(1);
     let log = cluster.log_of("1");
-    assert!(log.contains("does not answer") && log.contains("answers again"), "{log}");
+    assert!(log.contains("cannot be asked: ") && log.contains("can be asked again"), "{log}");
 
     let shown = || object_of("bellwether-store", store(&cluster, "show", &["--json"]).stdout);
     let before = shown();
