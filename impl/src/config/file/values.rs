@@ -34,7 +34,7 @@ impl Field<'_> {
             Self::Number(number) => *number = f64::deserialize(value)?,
             Self::Count(count) => *count = usize::deserialize(value)?,
             Self::Store(address) => {
-                *address = Some(store(toml::Value::deserialize(value)?).map_err(wrong)?);
+                *address = Some(store(&toml::Value::deserialize(value)?).map_err(wrong)?);
             }
             Self::File(path) => {
                 *path = Some(file(&String::deserialize(value)?).map_err(wrong)?);
@@ -54,10 +54,10 @@ fn preemption(text: &str) -> Result<Preemption, String> {
 }
 
 /// The store of the lease: a number is the id of a member.
-fn store(value: toml::Value) -> Result<StoreAddress, String> {
+fn store(value: &toml::Value) -> Result<StoreAddress, String> {
     match value {
         toml::Value::Integer(number) => {
-            let node = NodeNumber::try_from(number).map_err(|error| error.to_string())?;
+            let node = NodeNumber::try_from(*number).map_err(|error| error.to_string())?;
             Ok(StoreAddress::Node(node.0))
         }
         toml::Value::String(text) => text.parse(),
