@@ -85,9 +85,9 @@ impl Stored {
     /// Prints an object, or the text that says the same.
     fn tell(&self, object: &Value, text: &str) -> Result<ExitCode, Failure> {
         if self.json {
-            print(&json::line(object)?)?
+            print(&json::line(object)?)?;
         } else {
-            print(text)?
+            print(text)?;
         }
         Ok(ExitCode::SUCCESS)
     }
