@@ -51,6 +51,11 @@ const BLOCKS: &[(&str, &str, How)] = &[
         "bellwether maintenance begin",
         Not("it needs a cluster with a token; tests/processes/standing.rs"),
     ),
+    (
+        "docs/daemon.md",
+        "bellwether store init",
+        Not("it needs a database; tests/processes/stores.rs"),
+    ),
     ("docs/daemon.md", "target/release/bellwether exec", Prints("taking part in elections")),
     ("docs/daemon.md", "bellwether keys secret /etc", Not("it writes into /etc")),
     ("docs/daemon.md", "bellwether keys init keys", Runs),

@@ -58,6 +58,9 @@
 //! - [`storage`]: what a core must not forget, on disk;
 //! - `transport`: frames over TCP, handshakes, reconnection;
 //! - [`fence`]: a resource that refuses a leader of an old epoch;
+//! - [`service`]: what answers a node in place of another node, and is none;
+//! - [`lease_store`]: databases and services that grant the lease of [`protocol::lease`], each with
+//!   a feature of its own;
 //! - [`config`]: files, environment and flags, parsed into types that cannot be wrong; files with
 //!   the feature `config-file`, and certificates with the feature `tls`;
 //! - `report`: how a node is, as data;
@@ -71,8 +74,10 @@ pub mod driver;
 pub mod fence;
 #[cfg(feature = "http")]
 pub mod http;
+pub mod lease_store;
 pub mod log;
 mod report;
+pub mod service;
 pub mod status;
 pub mod storage;
 mod transport;

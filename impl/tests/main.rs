@@ -4,6 +4,7 @@ mod groups;
 mod leases;
 mod library;
 mod members;
+mod own_store;
 mod persistence;
 mod processes;
 mod rivals;

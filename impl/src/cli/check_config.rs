@@ -70,9 +70,11 @@ impl Visitor for Explain<'_> {
             }
             checked => checked.map(|()| None)?,
         };
-        let open = config.security_warning().into_iter().chain(config.http_warning());
+        let open = config.service_warning().into_iter().chain(config.security_warning());
+        let open = open.chain(config.http_warning());
         let open = open.chain(environment::warnings()).chain(health::warning(config.health()));
-        let all = config::warning::<C>().into_iter().chain(open).chain(unusable.clone());
+        let all =
+            config::warning::<C>(config.section()).into_iter().chain(open).chain(unusable.clone());
         all.for_each(|warning| warn(&warning));
         // It was read a moment ago. If it is gone by now, no value is said to be from it.
         let file = std::fs::read_to_string(&args.config).unwrap_or_default();
@@ -95,6 +97,13 @@ impl Visitor for Explain<'_> {
         }
         for demand in demands {
             let _ = writeln!(text, "# {demand}");
+        }
+        let services = config.service_names();
+        if !services.is_empty() {
+            let _ = writeln!(text, "\n# The service that the node asks, which was not asked now:");
+        }
+        for service in services {
+            let _ = writeln!(text, "# {service}");
         }
         text += &certificates(config.expiries(), unusable.as_deref())?;
         Ok(text)

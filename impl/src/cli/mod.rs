@@ -31,6 +31,7 @@ mod run;
 mod script;
 mod service;
 mod status;
+mod store;
 
 use std::io::{ErrorKind, Write as _};
 use std::process::ExitCode;
@@ -55,7 +56,7 @@ Exit status:
   0  success; for `status`: the node knows a leader
   1  the node could not run, or refused; for `status`: it knows no leader, or is none (--leading)
   2  the command line or the configuration is wrong
-  3  the node that was asked cannot be reached
+  3  the node, or the store, that was asked cannot be reached
  75  for `exec --once`: the leadership was lost
 101  the program panicked: a mistake in bellwether; the log says where
 125  for `exec`: the node could not run
@@ -83,6 +84,7 @@ enum Command {
     Freeze(control::FreezeArgs),
     Maintenance(control::MaintenanceArgs),
     Members(members::Args),
+    Store(store::Args),
     Demo(demo::Args),
     #[command(hide = true)]
     DemoNode(demo::node::Args),
@@ -158,6 +160,7 @@ fn run(line: &Line) -> Result<ExitCode, Failure> {
         Command::Freeze(args) => control::freeze(args),
         Command::Maintenance(args) => control::maintenance(args),
         Command::Members(args) => members::run(args),
+        Command::Store(args) => store::run(args),
         Command::Demo(args) => demo::run(args),
         Command::DemoNode(args) => demo::node::run(args),
         Command::CheckConfig(args) => check_config::run(args, &line.given),

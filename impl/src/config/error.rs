@@ -107,11 +107,17 @@ pub enum Error {
     /// Nothing says which member is the store of the lease, or one that is no member.
     #[error(
         "protocol lease needs a store: set `store` under [lease] to one of the members \
-         ({members}), on every node"
+         ({members}) or to the address of a database, on every node"
     )]
     NoStore {
         /// The members that are listed.
         members: Members,
+    },
+    /// The store of the lease cannot be had.
+    #[error("lease.{problem}")]
+    Store {
+        /// The key, and its problem.
+        problem: String,
     },
     /// The text is not an address.
     #[error("`{text}` is not an address: use HOST:PORT, as in 10.0.0.1:7000 or [::1]:7000")]

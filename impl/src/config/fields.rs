@@ -1,11 +1,12 @@
 //! The keys of a section whose values are settings, and how these are written.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use humantime::format_duration;
 use serde::{Deserialize, Deserializer};
 
-use crate::protocol::NodeId;
+use crate::lease_store::StoreAddress;
 use crate::protocol::quorum::Preemption;
 
 /// The keys of a section, in the order in which they are written, each with its value.
@@ -20,8 +21,10 @@ pub enum Field<'a> {
     Number(&'a mut f64),
     /// A number of things.
     Count(&'a mut usize),
-    /// The id of a node; `None` if there is no default.
-    Node(&'a mut Option<NodeId>),
+    /// The store of the lease, such as `3` or `"sqlite:orders.db"`; `None` if there is no default.
+    Store(&'a mut Option<StoreAddress>),
+    /// The path of a file, which may be another on each node; `None` if there is no default.
+    File(&'a mut Option<PathBuf>),
     /// Whether a higher node takes over, such as `"dwell"`.
     Preemption(&'a mut Preemption),
 }
@@ -33,13 +36,24 @@ impl Field<'_> {
             Self::Time(time) => Some(format!("\"{}\"", format_duration(**time))),
             Self::Number(number) => Some(format!("{number:?}")),
             Self::Count(count) => Some(count.to_string()),
-            Self::Node(node) => node.map(|node| node.to_string()),
+            Self::Store(store) => match store.as_ref()? {
+                StoreAddress::Node(node) => Some(node.to_string()),
+                StoreAddress::At(place) => Some(quoted(place.as_str())),
+                // No file can name it.
+                StoreAddress::Own(_) => None,
+            },
+            Self::File(file) => Some(quoted(&file.as_ref()?.to_string_lossy())),
             Self::Preemption(value) => {
                 let named = Preemption::NAMES.iter().find(|(_, known)| known == *value);
                 named.map(|(name, _)| format!("\"{name}\""))
             }
         }
     }
+}
+
+/// A text as a file has it: what JSON writes is read by TOML.
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
 }
 
 /// Reads a length of time from a file.
@@ -50,6 +64,12 @@ where
 {
     let time = super::duration(&String::deserialize(value)?);
     time.map(T::from).map_err(serde::de::Error::custom)
+}
+
+/// The lines of a section that must be the same on every node, with these fields.
+pub(super) fn shared(section: &str, mut fields: Fields<'_>) -> String {
+    fields.retain(|(_, field)| !matches!(field, Field::File(_)));
+    write(section, &fields)
 }
 
 /// The lines of a section with these fields.

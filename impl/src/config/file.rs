@@ -5,6 +5,7 @@ mod listing;
 mod log;
 mod protocols;
 mod settings;
+mod store;
 mod values;
 mod write;
 
@@ -23,6 +24,7 @@ use self::log::FileLog;
 pub use self::log::{Levels, Log, LogFormat};
 pub use self::protocols::{Visitor, keys, load};
 pub use self::settings::{HttpSettings, SecuritySettings};
+pub use self::store::LeaseStores;
 use self::values::Mistake;
 use super::groups::GroupNames;
 use super::priority::Preference;
@@ -30,6 +32,7 @@ use super::{
     Address, ClusterId, Config, Credentials, Detection, Error, Health, Hooks, Http,
     NetworkSettings, Parts, Runnable,
 };
+use crate::lease_store::without_password;
 use crate::protocol::{Core, MemberError, Members, NAMES, NodeId, Recommended};
 
 /// The largest file that is read, in bytes. 255 members fit into a tenth of it.
@@ -316,19 +319,9 @@ impl Source {
             return Err(Error::OtherProtocol { asked: asked.clone(), runs: C::NAME });
         }
         let node = self.node(&file)?;
-        let Overrides { listen, observers, witnesses, settings, store, .. } = &self.overrides;
+        let Overrides { listen, observers, witnesses, .. } = &self.overrides;
         let Overrides { directory, log_levels, log_format, .. } = &self.overrides;
-        let mut section = C::Section::default();
-        if let Some(table) = protocols.remove(C::NAME) {
-            values::read(table, C::NAME, C::fields(&mut section))
-                .map_err(|mistake| self.wrong(mistake))?;
-        }
-        let store = store.then(|| ("store".to_owned(), node.to_string()));
-        for (key, value) in settings.iter().chain(&store) {
-            values::set(C::fields(&mut section), C::NAME, key, value).map_err(|problem| {
-                Error::Setting { problem: format!("{key}={value}: {problem}") }
-            })?;
-        }
+        let section = self.section::<C>(protocols.remove(C::NAME), Some(node))?;
         let directory = directory.clone().or(file.storage.directory);
         let trace = self.overrides.trace.clone().or_else(|| file.log.trace.clone());
         let monitor = self.overrides.monitor.clone().unwrap_or_else(|| file.log.monitor.clone());
@@ -355,6 +348,28 @@ impl Source {
             network: self.overrides.network.or(file.network),
         })?;
         Ok((config, file.log.resolve(log_levels.clone(), *log_format)))
+    }
+
+    /// The section of the protocol `C`, and what counts more than it, for this node if it is known.
+    fn section<C: Runnable>(
+        &self,
+        table: Option<DeTable<'_>>,
+        node: Option<NodeId>,
+    ) -> Result<C::Section, Error> {
+        let Overrides { settings, store, .. } = &self.overrides;
+        let mut section = C::Section::default();
+        if let Some(table) = table {
+            values::read(table, C::NAME, C::fields(&mut section))
+                .map_err(|mistake| self.wrong(mistake))?;
+        }
+        let own = node.filter(|_| *store).map(|node| ("store".to_owned(), node.to_string()));
+        for (key, value) in settings.iter().chain(&own) {
+            values::set(C::fields(&mut section), C::NAME, key, value).map_err(|problem| {
+                let value = without_password(value);
+                Error::Setting { problem: format!("{key}={value}: {problem}") }
+            })?;
+        }
+        Ok(section)
     }
 
     /// Takes the file apart, and refuses keys that do not exist.

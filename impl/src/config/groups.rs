@@ -119,6 +119,14 @@ impl GroupNames {
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
+
+    /// The names of the elections of this cluster, as what is outside of it knows them.
+    pub(super) fn elections(&self, cluster: &ClusterId) -> Vec<String> {
+        if self.is_empty() {
+            return vec![cluster.to_string()];
+        }
+        self.0.iter().map(|group| format!("{cluster}/{group}")).collect()
+    }
 }
 
 fn wrong(problem: String) -> Error {

@@ -16,12 +16,14 @@ mod groups;
 mod health;
 mod hooks;
 mod http;
+mod lease;
 mod list;
 mod network;
 mod priority;
 mod protection;
 mod protocols;
 mod security;
+mod services;
 mod trace;
 
 use std::collections::BTreeMap;
@@ -34,19 +36,20 @@ pub use self::error::Error;
 pub use self::fields::{Field, Fields};
 #[cfg(feature = "config-file")]
 pub use self::file::{
-    HttpSettings, Levels, Log, LogFormat, Overrides, SecuritySettings, Source, Visitor, keys, load,
-    reference,
+    HttpSettings, LeaseStores, Levels, Log, LogFormat, Overrides, SecuritySettings, Source,
+    Visitor, keys, load, reference,
 };
 pub use self::groups::GroupName;
 use self::groups::GroupNames;
 pub use self::health::Health;
 pub use self::hooks::Hooks;
 pub use self::http::{Http, SHORTEST_TOKEN, Token};
+pub use self::lease::LeaseSection;
 pub(crate) use self::list::{ListMark, Proposal};
 pub use self::list::{MemberChange, MemberList};
 pub use self::network::NetworkSettings;
 use self::priority::Preference;
-pub use self::protocols::{LeaseSection, Runnable, StollerSection, warning};
+pub use self::protocols::{Runnable, StollerSection, warning};
 use self::protocols::{core, with_roles};
 pub use self::security::expiry::{CertificateUse, Expiry};
 #[cfg(any(feature = "postgres", feature = "redis"))]
@@ -339,7 +342,7 @@ impl<C: Runnable> Config<C> {
         let path = |text: String| PathBuf::from(fill(text));
         let (directory, trace) = (directory.map(path), trace.map(path));
         let monitor = monitor.into_iter().map(fill).collect();
-        Ok(Self {
+        let config = Self {
             cluster,
             listen,
             addresses,
@@ -358,7 +361,9 @@ impl<C: Runnable> Config<C> {
             preference,
             trace,
             monitor,
-        })
+        };
+        config.services()?;
+        Ok(config)
     }
 
     /// Returns the id of the cluster to which the node belongs.
@@ -453,7 +458,7 @@ impl<C: Runnable> Config<C> {
 
     /// What the other nodes are told of this configuration.
     pub(crate) fn digests(&self) -> Digests {
-        let settings = fields::write(C::NAME, &C::fields(&mut self.section.clone()));
+        let settings = fields::shared(C::NAME, C::fields(&mut self.section.clone()));
         let detection = if C::DETECTOR { detector::write(self.detection) } else { String::new() };
         Digests::new(&self.members, &settings, &detection)
     }

@@ -2,6 +2,7 @@
 
 use std::any::TypeId;
 use std::fmt::Debug;
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::Error;
@@ -10,12 +11,12 @@ use crate::protocol::bully::{self, Bully};
 use crate::protocol::chang_roberts::ChangRoberts;
 use crate::protocol::garcia_molina::{self, GarciaMolina};
 use crate::protocol::invitation::{self, Invitation};
-use crate::protocol::lease::{self, Lease};
 use crate::protocol::list_ring::ListRing;
 use crate::protocol::quorum::{self, Quorum};
 use crate::protocol::ring;
 use crate::protocol::stoller::{self, Stoller};
 use crate::protocol::{Core, LeaseTerms, Members, NodeId, Nothing, Relation};
+use crate::service::Service;
 
 /// A protocol that the [driver](crate::driver) can run: what a configuration says of it, and what
 /// it needs besides links and a clock.
@@ -39,6 +40,28 @@ pub trait Runnable: Core {
         "it has no quorum: a network that is cut in two has a leader on each side, and so has one \
          that delays messages beyond the time-outs",
     );
+
+    /// Returns when two nodes may lead at the same time with this section, as a sentence;
+    /// [`Runnable::TWO_LEADERS`] if the section makes no difference.
+    fn two_leaders(section: &Self::Section) -> Option<&'static str> {
+        let _ = section;
+        Self::TWO_LEADERS
+    }
+
+    /// Returns the service that answers this node in place of another, in the election with this
+    /// name, if the section names one.
+    ///
+    /// # Errors
+    ///
+    /// An [`enum@Error`] when what it says of the service makes no sense.
+    fn service(
+        section: &Self::Section,
+        node: NodeId,
+        election: &str,
+    ) -> Result<Option<Arc<dyn Service<Self::Message>>>, Error> {
+        let _ = (section, node, election);
+        Ok(None)
+    }
 
     /// Returns the keys of the section.
     fn fields(section: &mut Self::Section) -> Fields<'_>;
@@ -92,10 +115,10 @@ pub trait Runnable: Core {
 }
 
 /// Returns the warning about a protocol of which the model shows two leaders at the same time;
-/// `None` if it shows none.
+/// `None` if it shows none with this section.
 #[must_use]
-pub fn warning<C: Runnable>() -> Option<String> {
-    let (protocol, when) = (C::NAME, C::TWO_LEADERS?);
+pub fn warning<C: Runnable>(section: &C::Section) -> Option<String> {
+    let (protocol, when) = (C::NAME, C::two_leaders(section)?);
     Some(format!(
         "TWO NODES CAN LEAD AT THE SAME TIME with the protocol {protocol}: {when}. Use it only \
          where that is a nuisance and not a loss; read docs/protocols/{protocol}.md, and the \
@@ -209,7 +232,7 @@ impl Runnable for Invitation {
     }
 }
 
-fn explained(relations: &[Relation]) -> Vec<String> {
+pub(super) fn explained(relations: &[Relation]) -> Vec<String> {
     relations.iter().map(Relation::explain).collect()
 }
 
@@ -289,80 +312,6 @@ impl Runnable for Stoller {
         section: &StollerSection,
     ) -> Result<Self::Config, Error> {
         Ok(stoller::Config { id, members: members.clone(), ask: section.ask })
-    }
-}
-
-/// The section `[lease]`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LeaseSection {
-    /// The member that is the store. The others are its clients.
-    pub store: Option<NodeId>,
-    /// The durations of everything in the protocol.
-    pub durations: lease::Durations,
-}
-
-impl Default for LeaseSection {
-    fn default() -> Self {
-        Self { store: None, durations: lease::Durations::DEFAULT }
-    }
-}
-
-impl Runnable for Lease {
-    type Section = LeaseSection;
-
-    const TWO_LEADERS: Option<&'static str> = Some(
-        "a holder that is paused, or whose clock is slower than \
-        `hold` and `keep` allow for, believes that it leads after its lease was granted to \
-        another; the store of this release forgets its grants when it restarts, and counts \
-        epochs anew",
-    );
-
-    fn fields(section: &mut LeaseSection) -> Fields<'_> {
-        let durations = &mut section.durations;
-        vec![
-            ("store", Field::Node(&mut section.store)),
-            ("hold", Field::Time(&mut durations.hold)),
-            ("keep", Field::Time(&mut durations.keep)),
-            ("renew", Field::Time(&mut durations.renew)),
-            ("retry", Field::Time(&mut durations.retry)),
-        ]
-    }
-
-    fn core(id: NodeId, members: &Members, section: &LeaseSection) -> Result<Self::Config, Error> {
-        let store = section.store.filter(|&store| members.contains(store));
-        let store = store.ok_or_else(|| Error::NoStore { members: members.clone() })?;
-        if store != id {
-            let durations = section.durations;
-            return Ok(lease::Config::Client(lease::ClientConfig { id, store, durations }));
-        }
-        let clients = Members::new(members.iter().filter(|&member| member != store))?;
-        let durations = section.durations;
-        Ok(lease::Config::Store(lease::StoreConfig { id, clients, durations }))
-    }
-
-    fn explain(config: &Self::Config) -> Vec<String> {
-        let (lease::Config::Client(lease::ClientConfig { durations, .. })
-        | lease::Config::Store(lease::StoreConfig { durations, .. })) = config;
-        explained(&durations.relations())
-    }
-
-    fn shortest_lease(config: &Self::Config) -> Option<Duration> {
-        let (lease::Config::Client(lease::ClientConfig { durations, .. })
-        | lease::Config::Store(lease::StoreConfig { durations, .. })) = config;
-        Some(durations.hold.saturating_sub(durations.renew))
-    }
-
-    /// A client counts its lease as long as `hold`, and the store promises it for `keep`. What of
-    /// that is for the drift of clocks is in the two.
-    fn terms(config: &Self::Config) -> Option<LeaseTerms> {
-        let (lease::Config::Client(lease::ClientConfig { durations, .. })
-        | lease::Config::Store(lease::StoreConfig { durations, .. })) = config;
-        Some(LeaseTerms { lease: durations.hold, promise: durations.keep, drift_ppm: 0 })
-    }
-
-    /// The store keeps nothing.
-    fn durable(config: &lease::Config) -> bool {
-        matches!(config, lease::Config::Client(_))
     }
 }
 

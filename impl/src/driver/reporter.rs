@@ -53,6 +53,7 @@ impl<M: Copy + Send + Sync + 'static> Reporter<M> {
         };
         let isolation = || self.links.isolation(now.role == Role::Leader);
         let problem = self.lists.problem().or_else(isolation).or_else(stalled);
+        let problem = problem.or_else(|| self.links.service_problem());
         let problem = problem.or_else(|| self.leader_timeout.problem(&now, &members));
         StatusReport {
             cluster: hello.cluster.clone(),

@@ -61,7 +61,7 @@ pub(super) fn start<C: Runnable>(
     let setup = setup(config, store.is_some(), prepares)?;
     let hello = hello(config, incarnation());
     let (mut trace, traced) = Traces::begin(config, &hello, SystemClock.now())?;
-    let links = links(config, setup.lifetime);
+    let links = links(config, setup.lifetime)?;
     let common = Common {
         config,
         standing: OwnStanding::open(config, &links)?,
@@ -233,11 +233,15 @@ fn nodes<C: Runnable>(
     states.iter().enumerate().map(node).collect()
 }
 
-/// The links to the other members.
-fn links<C: Runnable>(config: &Config<C>, lifetime: Duration) -> Links<C::Message> {
+/// The links to the other members, and to the services that answer in place of one.
+fn links<C: Runnable>(
+    config: &Config<C>,
+    lifetime: Duration,
+) -> Result<Links<C::Message>, JoinError> {
     let others = config.addresses().filter(|&(id, _)| id != config.node());
     let links = Links::of_groups(config.elections(), others, lifetime, SystemClock);
-    if config.suspects_refused() { links } else { links.without_presence() }
+    let links = links.with_services(config.services()?, lifetime, SystemClock);
+    Ok(if config.suspects_refused() { links } else { links.without_presence() })
 }
 
 /// What says how the node is, for those that ask at the port of the nodes.
@@ -288,7 +292,9 @@ fn log_start<C: Runnable>(config: &Config<C>, incarnation: u64, address: SocketA
     tracing::info!(
         node, protocol, incarnation, config_epoch, groups, %address, "taking part in elections"
     );
-    for warning in config::warning::<C>().into_iter().chain(config.security_warning()) {
+    let warnings = config::warning::<C>(config.section()).into_iter();
+    let warnings = warnings.chain(config.service_warning()).chain(config.security_warning());
+    for warning in warnings {
         tracing::warn!(node, protocol, "{warning}");
     }
 }

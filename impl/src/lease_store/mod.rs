@@ -16,6 +16,28 @@
 //!   the store's clock where it has one;
 //! - an answer that was lost is no answer: the client asks again, and that is decided by what the
 //!   store has, never by what was probably written.
+//!
+//! [`StoreService`] connects the port with a node: it answers the messages of the core by calls of
+//! the port. A [`StoreAddress`] is what a configuration says of a store, and chooses the adapter.
+
+mod address;
+#[cfg(feature = "etcd")]
+pub mod etcd;
+#[cfg(any(feature = "etcd", feature = "kubernetes"))]
+mod http_client;
+#[cfg(feature = "kubernetes")]
+pub mod kubernetes;
+#[cfg(feature = "postgres")]
+pub mod postgres;
+#[cfg(feature = "redis")]
+pub mod redis;
+mod serve;
+#[cfg(any(feature = "postgres", feature = "redis"))]
+mod server;
+#[cfg(feature = "sqlite")]
+pub mod sqlite;
+#[cfg(any(feature = "postgres", feature = "redis", feature = "sqlite"))]
+mod values;
 
 #[cfg(feature = "postgres")]
 pub mod postgres;
@@ -34,6 +56,8 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use thiserror::Error;
 
+pub use self::address::{Files, Place, StoreAddress, connector, without_password};
+pub use self::serve::{STORE, StoreService};
 use crate::protocol::NodeId;
 use crate::protocol::lease::Token;
 
@@ -60,8 +84,8 @@ pub struct Record {
 /// What an adapter must be told.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// The name of the lease: that of the cluster, and of the group in it. At most 64 bytes; letters,
-    /// digits, `-`, `_`, `.` and `/`.
+    /// The name of the lease: that of the cluster, and of the group in it. At most 64 bytes;
+    /// letters, digits, `-`, `_`, `.` and `/`.
     pub name: String,
     /// The time for which the store keeps what it has granted.
     pub keep: Duration,
@@ -92,7 +116,8 @@ pub type StoreResult<T> = Result<T, StoreError>;
 /// A store that can grant the lease. One connection, used by one task.
 ///
 /// Each future may be dropped at any moment, as when a question takes too long. The connection is
-/// not used again after that, nor after [`StoreError::Away`]: the next question gets a new one.
+/// not used again after that (but for [`LeaseStore::changed`]), nor after an error: the next
+/// question gets a new one.
 pub trait LeaseStore: Send {
     /// Asks for the lease: compare and set, in one step.
     fn acquire(&mut self, client: NodeId) -> BoxFuture<'_, StoreResult<Answer>>;
@@ -109,8 +134,19 @@ pub trait LeaseStore: Send {
     /// Makes what the store needs, such as a table; if it is there, nothing happens.
     fn init(&mut self) -> BoxFuture<'_, StoreResult<()>>;
 
+    /// Returns whether the store tells its clients of each change of the holder, by
+    /// [`LeaseStore::changed`]. Then a client that was refused asks nothing until that is told, or
+    /// until [`Record::left`] has run out.
+    fn watches(&self) -> bool {
+        false
+    }
+
     /// Returns when the record may have changed since the last call: the store tells its clients.
-    /// Never returns if the store has no such thing.
+    /// Never returns if the store has no such thing. That the holder has renewed its lease need not
+    /// be told.
+    ///
+    /// This future alone may be dropped at any moment without harm: the connection is used again,
+    /// and what has changed meanwhile is told by the next call.
     fn changed(&mut self) -> BoxFuture<'_, StoreResult<()>> {
         Box::pin(std::future::pending())
     }

@@ -264,8 +264,11 @@ impl<M> Peer<M> {
 
 impl<M> Links<M> {
     /// What the links say about the loss of this leader: that to it; if it is this node, those that
-    /// are down.
+    /// are down. Where a service says which node leads, it is that if it does not answer.
     pub(crate) fn explain_loss(&self, leader: NodeId) -> String {
+        if let Some(problem) = self.service_problem() {
+            return problem;
+        }
         let tell = |peer: &Arc<Peer<M>>| format!("link to {}: {}", peer.id, peer.health.describe());
         if let Some(peer) = self.peers.get(&leader) {
             return tell(peer);

@@ -35,6 +35,11 @@ impl<M> Inboxes<M> {
         (Self(inboxes.into()), arrivals)
     }
 
+    /// Those of all groups, by their numbers.
+    pub(super) fn each(&self) -> impl Iterator<Item = &Sender<Arrival<M>>> {
+        self.0.iter()
+    }
+
     /// Whether no loop reads any more.
     pub(super) fn are_closed(&self) -> bool {
         self.0.iter().all(Sender::is_closed)

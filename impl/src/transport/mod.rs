@@ -27,6 +27,7 @@ mod limits;
 pub(crate) mod lists;
 mod outbox;
 mod outgoing;
+mod outside;
 mod peer;
 pub(crate) mod pending;
 mod presence;
@@ -59,6 +60,7 @@ use self::limiter::{LogLimiter, Source};
 pub(crate) use self::limits::Limits;
 use self::lists::Lists;
 use self::outbox::Outbox;
+use self::outside::Outside;
 use self::peer::Peer;
 use self::presence::Presence;
 pub(crate) use self::reports::{Report, Reports};
@@ -67,6 +69,7 @@ use crate::clock::Clock;
 use crate::config::{Address, Current, Mode};
 use crate::protocol::NodeId;
 use crate::report::{GroupsReport, Link, LinkMeasurements, MemberReport, StatusReport};
+use crate::service::Service;
 use crate::trace::Sent;
 
 /// How often a leader looks whether it is alone.
@@ -175,6 +178,8 @@ pub(crate) struct Links<M> {
     bad_frames: Arc<AtomicU64>,
     /// Told when a peer is gone, one for each group; none if that means nothing.
     gone: Option<Arc<[Notify]>>,
+    /// The services that answer in place of a node: one for each group, or none.
+    services: Arc<[Arc<Outside<M>>]>,
     /// The number of the group.
     group: u16,
     /// What the nodes say of themselves.
@@ -214,6 +219,7 @@ impl<M> Links<M> {
             refused: Arc::default(),
             bad_frames: Arc::default(),
             gone: Some(gone),
+            services: [].into(),
             group: 0,
             standings: Standings::default(),
             lists: Lists::default(),
@@ -222,11 +228,34 @@ impl<M> Links<M> {
 
     /// The same connections, for the group with this number.
     pub(crate) fn for_group(&self, group: u16) -> Self {
-        let Self { peers, refused, bad_frames, gone, .. } = self;
-        let (peers, gone) = (Arc::clone(peers), gone.clone());
+        let Self { peers, refused, bad_frames, gone, services, .. } = self;
+        let (peers, gone, services) = (Arc::clone(peers), gone.clone(), Arc::clone(services));
         let (refused, bad_frames) = (Arc::clone(refused), Arc::clone(bad_frames));
         let (standings, lists) = (self.standings.clone(), self.lists.clone());
-        Self { peers, refused, bad_frames, gone, group, standings, lists }
+        Self { peers, refused, bad_frames, gone, services, group, standings, lists }
+    }
+
+    /// The same, for a node whose groups each ask one of these services, if there are any. A
+    /// message is worth sending for as long as `lifetime`.
+    pub(crate) fn with_services(
+        self,
+        services: Vec<Arc<dyn Service<M>>>,
+        lifetime: Duration,
+        clock: impl Clock,
+    ) -> Self {
+        let clock: Arc<dyn Clock> = Arc::new(clock);
+        let outside = |service| Arc::new(Outside::new(service, lifetime, Arc::clone(&clock)));
+        Self { services: services.into_iter().map(outside).collect(), ..self }
+    }
+
+    /// The service that the group asks, if it asks one.
+    fn service(&self) -> Option<&Arc<Outside<M>>> {
+        self.services.get(usize::from(self.group))
+    }
+
+    /// Why the service that the group asks does not answer, if that is so.
+    pub(crate) fn service_problem(&self) -> Option<String> {
+        self.service()?.problem()
     }
 
     /// The same, for a node that takes no peer for gone.
@@ -250,16 +279,20 @@ impl<M> Links<M> {
 
     /// Sends a message as soon as there is a connection, unless it is too old by then.
     pub(crate) fn send(&self, Sent { to, id, message }: Sent<M>) {
-        if let Some(peer) = self.peers.get(&to) {
+        if let Some(service) = self.service().filter(|service| service.id() == to) {
+            service.push(message);
+        } else if let Some(peer) = self.peers.get(&to) {
             peer.outbox.push(Frame::numbered(self.group, id, message));
         }
     }
 
-    /// Returns when all that was sent to connected peers is with the network, or after `limit`.
+    /// Returns when all that was sent to connected peers is with the network, and the service has
+    /// got what it was sent; or after `limit`.
     pub(crate) async fn flush(&self, limit: Duration) {
         let done = |peer: &Arc<Peer<M>>| peer.link().0 != Link::Connected || peer.outbox.is_done();
+        let served = || self.service().is_none_or(|service| service.is_flushed());
         let all = async {
-            while !self.peers.values().all(done) {
+            while !(served() && self.peers.values().all(done)) {
                 tokio::time::sleep(FLUSH_AGAIN).await;
             }
         };
@@ -311,10 +344,11 @@ impl<M> Links<M> {
         self.peers.values().map(|peer| peer.measurements()).collect()
     }
 
-    /// What is wrong with a node that leads, and that no other member listens to, or speaks to.
+    /// What is wrong with a node that leads, and that no other member listens to, or speaks to. One
+    /// that a service lets lead needs no other.
     pub(crate) fn isolation(&self, leads: bool) -> Option<String> {
         let alone = |peer: &Arc<Peer<M>>| peer.link().0 != Link::Connected && !peer.is_heard();
-        let has_others = !self.peers.is_empty();
+        let has_others = !self.peers.is_empty() && self.services.is_empty();
         if !leads || !has_others || !self.peers.values().all(alone) {
             return None;
         }
@@ -377,6 +411,11 @@ where
         reports,
     });
     let mut tasks = JoinSet::new();
+    let node = context.hello.node;
+    for (outside, inbox) in links.services.iter().zip(inboxes.each()) {
+        let (outside, seed) = (Arc::clone(outside), context.hello.incarnation);
+        tasks.spawn(outside::maintain(node, seed, outside, inbox.clone()).boxed());
+    }
     tasks.spawn(incoming::listen(Arc::clone(&context), listener, inboxes).boxed());
     for peer in context.peers.values() {
         tasks.spawn(outgoing::maintain(Arc::clone(&context), Arc::clone(peer)).boxed());

@@ -32,6 +32,7 @@ mod service;
 mod standing;
 mod status;
 mod storage;
+mod stores;
 mod strangers;
 mod traced;
 mod vanished;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::config::{DetectorSettings, LeaseSection, LogFormat, StollerSection, Visitor, load};
+use crate::lease_store::StoreAddress;
 use crate::protocol::bully::{Bully, Timing};
 use crate::protocol::lease::Lease;
 use crate::protocol::quorum::Quorum;
@@ -175,6 +176,7 @@ fn the_example_runs_every_protocol_as_its_defaults_do() {
         let optional = ["node", "listen", "members.ID", "network.timeout"].contains(&key.as_str())
             || log.contains(&key.as_str())
             || key.starts_with("security.") && key.ends_with("_file")
+            || key.starts_with("lease.store_")
             || key.starts_with("http.");
         let other_kind = ["detector.adaptive.", "detector.phi."].iter().any(|k| key.starts_with(k));
         let (section, last) = key.rsplit_once('.').unwrap_or(("", &key));
@@ -189,13 +191,13 @@ fn the_example_runs_every_protocol_as_its_defaults_do() {
 fn the_store_of_the_lease_is_told_by_key_or_flag() {
     let text = format!("protocol = \"lease\"\n{GOOD}");
     let (config, _) = read_as::<Lease>(&text, with_settings(&[("store", "10")])).expect("good");
-    assert_eq!(config.section().store, NodeId::new(10));
+    assert_eq!(config.section().store, NodeId::new(10).map(StoreAddress::Node));
     assert!(config.directory().is_err(), "a client must remember how often it started");
     let store = Overrides { store: true, ..Overrides::default() };
     let (config, _) = read_as::<Lease>(&text, store.clone()).expect("good");
     assert_eq!(
         config.section(),
-        &LeaseSection { store: NodeId::new(2), ..LeaseSection::default() }
+        &LeaseSection { store: NodeId::new(2).map(StoreAddress::Node), ..LeaseSection::default() }
     );
     assert_eq!(config.directory().expect("it keeps nothing"), None);
     let error = read_back(GOOD, store).expect_err("not of the bully").to_string();

@@ -1,6 +1,7 @@
 //! The values of a section: how they are read, and what is said of one that is wrong.
 
 use std::ops::Range;
+use std::path::PathBuf;
 
 use serde::Deserialize;
 use toml::de::{DeTable, ValueDeserializer};
@@ -8,7 +9,7 @@ use toml::de::{DeTable, ValueDeserializer};
 use super::NodeNumber;
 use crate::config::duration;
 use crate::config::fields::{self, Field, Fields};
-use crate::protocol::MemberError;
+use crate::lease_store::StoreAddress;
 use crate::protocol::quorum::Preemption;
 
 impl Field<'_> {
@@ -18,10 +19,8 @@ impl Field<'_> {
             Self::Time(value) => *value = duration(text)?,
             Self::Number(value) => *value = text.parse().map_err(|_| no_number(text))?,
             Self::Count(value) => *value = text.parse().map_err(|_| no_number(text))?,
-            Self::Node(value) => {
-                let id = text.parse().map_err(|error: MemberError| error.to_string());
-                *value = Some(id?);
-            }
+            Self::Store(value) => *value = Some(text.parse()?),
+            Self::File(value) => *value = Some(file(text)?),
             Self::Preemption(value) => *value = preemption(text)?,
         }
         Ok(())
@@ -29,13 +28,18 @@ impl Field<'_> {
 
     /// Takes the value from a file.
     fn read(self, value: ValueDeserializer<'_>) -> Result<(), toml::de::Error> {
+        let wrong = <toml::de::Error as serde::de::Error>::custom::<String>;
         match self {
             Self::Time(length) => *length = fields::time(value)?,
             Self::Number(number) => *number = f64::deserialize(value)?,
             Self::Count(count) => *count = usize::deserialize(value)?,
-            Self::Node(node) => *node = Some(NodeNumber::deserialize(value)?.0),
+            Self::Store(address) => {
+                *address = Some(store(&toml::Value::deserialize(value)?).map_err(wrong)?);
+            }
+            Self::File(path) => {
+                *path = Some(file(&String::deserialize(value)?).map_err(wrong)?);
+            }
             Self::Preemption(preempts) => {
-                let wrong = <toml::de::Error as serde::de::Error>::custom;
                 *preempts = preemption(&String::deserialize(value)?).map_err(wrong)?;
             }
         }
@@ -47,6 +51,28 @@ fn preemption(text: &str) -> Result<Preemption, String> {
     let named = Preemption::NAMES.iter().find(|(name, _)| *name == text);
     let known = Preemption::NAMES.map(|(name, _)| name);
     named.map(|&(_, value)| value).ok_or_else(|| unknown("value", text, "", &known))
+}
+
+/// The store of the lease: a number is the id of a member.
+fn store(value: &toml::Value) -> Result<StoreAddress, String> {
+    match value {
+        toml::Value::Integer(number) => {
+            let node = NodeNumber::try_from(*number).map_err(|error| error.to_string())?;
+            Ok(StoreAddress::Node(node.0))
+        }
+        toml::Value::String(text) => text.parse(),
+        other => Err(format!(
+            "{} is no store: write the id of a member, or an address, as in \"sqlite:FILE\"",
+            other.type_str()
+        )),
+    }
+}
+
+fn file(text: &str) -> Result<PathBuf, String> {
+    if text.is_empty() {
+        return Err("the path is empty: name a file, or leave the key out".to_owned());
+    }
+    Ok(text.into())
 }
 
 fn no_number(text: &str) -> String {

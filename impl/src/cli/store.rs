@@ -1,0 +1,199 @@
+//! `bellwether store`: makes what a store of the lease needs, and shows what it has written down.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::anyhow;
+use bellwether::config::{LeaseStores, Overrides, Source};
+use bellwether::lease_store::{LeaseStore, Record, Settings, StoreError, StoreResult};
+use futures::future::BoxFuture;
+use humantime::format_duration;
+use serde_json::Value;
+use tokio::runtime::Builder;
+use tokio::time::timeout;
+
+use super::overrides::OverrideArgs;
+use super::{Failure, json, print};
+
+/// Make or show the store of the lease, where it is no node
+///
+/// With the protocol lease, the store can be a database or a service that runs already. A table or
+/// a key in it has the name of the node that holds the lease, with its token. It is made once, by
+/// one who may: nodes need no permission to make tables. No node has to run for this.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  bellwether store init --config orders.toml
+  bellwether store init --config orders.toml --print > for-the-dba.sql
+  bellwether store show --config orders.toml --json")]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum What {
+    /// Make the table or the key that the store needs; if it is there, nothing happens
+    Init {
+        #[command(flatten)]
+        store: Stored,
+
+        /// Only print what would be done, as the store understands it
+        #[arg(long)]
+        print: bool,
+    },
+    /// Show which node has the lease, with which token and for how long
+    Show {
+        #[command(flatten)]
+        store: Stored,
+    },
+}
+
+/// The store of a configuration.
+#[derive(Debug, clap::Args)]
+struct Stored {
+    /// The configuration file
+    #[arg(long, value_name = "FILE", env = "BELLWETHER_CONFIG")]
+    config: PathBuf,
+
+    /// Print JSON and nothing else
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    overrides: OverrideArgs,
+}
+
+/// How long the store may take for each thing. A node waits for less.
+const LIMIT: Duration = Duration::from_secs(10);
+
+pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
+    match &args.what {
+        What::Init { store, print: true } => show_setup(store),
+        What::Init { store, print: false } => init(store),
+        What::Show { store } => show(store),
+    }
+}
+
+impl Stored {
+    fn read(&self) -> Result<LeaseStores, Failure> {
+        let source = Source::read(&self.config, Overrides::from(&self.overrides));
+        source.and_then(|source| source.lease_store()).map_err(Failure::configuration)
+    }
+
+    /// Prints an object, or the text that says the same.
+    fn tell(&self, object: &Value, text: &str) -> Result<ExitCode, Failure> {
+        if self.json {
+            print(&json::line(object)?)?;
+        } else {
+            print(text)?;
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+fn show_setup(store: &Stored) -> Result<ExitCode, Failure> {
+    let stores = store.read()?;
+    let mut setup: Vec<String> = Vec::new();
+    for lease in &stores.leases {
+        let text = stores.connect.setup(lease).trim_end().to_owned();
+        if !setup.contains(&text) {
+            setup.push(text);
+        }
+    }
+    let setup = setup.join("\n") + "\n";
+    store.tell(&serde_json::json!({ "store": stores.address, "setup": setup }), &setup)
+}
+
+fn init(store: &Stored) -> Result<ExitCode, Failure> {
+    let stores = store.read()?;
+    let (address, mut text, mut leases) = (&stores.address, String::new(), Vec::new());
+    for lease in &stores.leases {
+        block_on(make(&stores, lease))?;
+        let name = &lease.name;
+        text += &format!("the store {address} is ready for the lease {name}\n");
+        leases.push(serde_json::json!({ "name": name }));
+    }
+    store.tell(&serde_json::json!({ "store": address, "leases": leases }), &text)
+}
+
+fn show(store: &Stored) -> Result<ExitCode, Failure> {
+    let stores = store.read()?;
+    let (mut text, mut leases) = (String::new(), Vec::new());
+    for lease in &stores.leases {
+        let record = block_on(read(&stores, lease))?;
+        text += &line(&lease.name, &record);
+        leases.push(serde_json::json!({
+            "name": lease.name,
+            "holder": record.holder,
+            "token": record.token,
+            "left_ms": record.left.map(|left| u64::try_from(left.as_millis()).unwrap_or(u64::MAX)),
+        }));
+    }
+    store.tell(&serde_json::json!({ "store": stores.address, "leases": leases }), &text)
+}
+
+/// A record as a line, for people.
+fn line(name: &str, record: &Record) -> String {
+    let token = record.token;
+    let Some(holder) = record.holder else {
+        return format!("lease {name}: free; the newest token is {token}\n");
+    };
+    let milliseconds = |left: Duration| u64::try_from(left.as_millis()).unwrap_or(u64::MAX);
+    let left = record.left.map(milliseconds).map(Duration::from_millis);
+    let left = left.map(|left| format!(", {} left", format_duration(left))).unwrap_or_default();
+    format!("lease {name}: node {holder}, token {token}{left}\n")
+}
+
+async fn make(stores: &LeaseStores, lease: &Settings) -> StoreResult<()> {
+    let mut store = open(stores, lease).await?;
+    within(store.init()).await
+}
+
+async fn read(stores: &LeaseStores, lease: &Settings) -> StoreResult<Record> {
+    let mut store = open(stores, lease).await?;
+    within(store.read()).await
+}
+
+async fn open(stores: &LeaseStores, lease: &Settings) -> StoreResult<Box<dyn LeaseStore>> {
+    within(stores.connect.connect(lease)).await
+}
+
+async fn within<T>(what: BoxFuture<'_, StoreResult<T>>) -> StoreResult<T> {
+    timeout(LIMIT, what).await.unwrap_or_else(|_| {
+        let limit = format_duration(LIMIT);
+        Err(StoreError::Away(format!("no answer within {limit}: it is stopped, cut off or slow")))
+    })
+}
+
+fn block_on<T>(what: impl Future<Output = StoreResult<T>>) -> Result<T, Failure> {
+    let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build();
+    let runtime = runtime.map_err(|error| Failure::runtime(anyhow!("cannot start: {error}")))?;
+    let result = runtime.block_on(what);
+    // A question that was given up may still block a thread.
+    runtime.shutdown_background();
+    result.map_err(|error| match error {
+        StoreError::Away(_) => Failure::unreachable(anyhow!("the store does not answer: {error}")),
+        StoreError::Unfit { .. } => Failure::runtime(error),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use bellwether::NodeId;
+    use bellwether::protocol::lease::Token;
+
+    use super::*;
+
+    #[test]
+    fn a_record_is_one_line() {
+        let free = Record { token: Token::new(7), ..Record::default() };
+        assert_eq!(line("orders", &free), "lease orders: free; the newest token is 7\n");
+        let left = Some(Duration::from_micros(12_500_900));
+        let held = Record { holder: NodeId::new(2), left, ..free };
+        assert_eq!(line("orders", &held), "lease orders: node 2, token 7, 12s 500ms left\n");
+        let unknown = Record { left: None, ..held };
+        assert_eq!(line("orders", &unknown), "lease orders: node 2, token 7\n");
+    }
+}

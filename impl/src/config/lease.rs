@@ -1,0 +1,166 @@
+//! The section `[lease]`: which store grants the lease, and for how long.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::Error;
+use super::fields::{Field, Fields};
+use super::protocols::{Runnable, explained};
+use crate::lease_store::{Connect, Files, STORE, Settings, StoreAddress, StoreService};
+use crate::protocol::lease::{self, Lease};
+use crate::protocol::{LeaseTerms, Members, NodeId};
+use crate::service::Service;
+
+/// The longest time that a question to a store may take, however long the lease lasts.
+const LONGEST_QUESTION: Duration = Duration::from_secs(5);
+
+/// The longest name of a lease, in bytes.
+const LONGEST_NAME: usize = 64;
+
+/// The section `[lease]`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LeaseSection {
+    /// The store. If it is a member, the others are its clients; else all members are.
+    pub store: Option<StoreAddress>,
+    /// The files with what the store is shown, if it is no member.
+    pub files: Files,
+    /// The durations of everything in the protocol.
+    pub durations: lease::Durations,
+}
+
+impl Default for LeaseSection {
+    fn default() -> Self {
+        Self { store: None, files: Files::default(), durations: lease::Durations::DEFAULT }
+    }
+}
+
+impl LeaseSection {
+    /// Returns the way to the store, and what it is told of the lease with this name; `None` if it
+    /// is a member. In the paths of files, `{node}` is the id of the node.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Store`] when the address or the name makes no sense, or the adapter was left out.
+    pub fn connector(
+        &self,
+        node: NodeId,
+        name: &str,
+    ) -> Result<Option<(Arc<dyn Connect>, Settings)>, Error> {
+        let Some(store) = &self.store else { return Ok(None) };
+        let wrong = |problem: String| Error::Store { problem: format!("store: {problem}") };
+        let connect = store.connector(&self.files.of(node)).map_err(wrong)?;
+        let Some(connect) = connect else { return Ok(None) };
+        if name.len() > LONGEST_NAME {
+            return Err(wrong(format!(
+                "the lease would be named `{name}`, which is longer than {LONGEST_NAME} bytes: \
+                 shorten the names of the cluster and of the group"
+            )));
+        }
+        let lease::Durations { hold, keep, .. } = self.durations;
+        // A question that takes too long is asked twice more before the lease is over.
+        let limit = (hold / 4).min(LONGEST_QUESTION);
+        Ok(Some((connect, Settings { name: name.to_owned(), keep, limit })))
+    }
+
+    /// Whether the store is a member, as far as it is known.
+    fn is_node(&self) -> bool {
+        matches!(self.store, None | Some(StoreAddress::Node(_)))
+    }
+}
+
+impl Runnable for Lease {
+    type Section = LeaseSection;
+
+    const TWO_LEADERS: Option<&'static str> = Some(
+        "a holder that is paused, or whose clock is slower than \
+        `hold` and `keep` allow for, believes that it leads after its lease was granted to \
+        another; the store of this release forgets its grants when it restarts, and counts \
+        epochs anew",
+    );
+
+    /// A store that is no node remembers what it has granted.
+    fn two_leaders(section: &LeaseSection) -> Option<&'static str> {
+        if section.is_node() {
+            return Self::TWO_LEADERS;
+        }
+        Some(
+            "a holder that is paused, or whose clock is slower than `hold` and `keep` allow for, \
+             believes that it leads after its lease was granted to another",
+        )
+    }
+
+    fn service(
+        section: &LeaseSection,
+        node: NodeId,
+        election: &str,
+    ) -> Result<Option<Arc<dyn Service<lease::Message>>>, Error> {
+        let Some((connect, settings)) = section.connector(node, election)? else {
+            return Ok(None);
+        };
+        let address = section.store.as_ref().map(ToString::to_string).unwrap_or_default();
+        Ok(Some(Arc::new(StoreService::new(node, address, connect, settings))))
+    }
+
+    fn fields(section: &mut LeaseSection) -> Fields<'_> {
+        let LeaseSection { store, files, durations } = section;
+        vec![
+            ("store", Field::Store(store)),
+            ("store_password_file", Field::File(&mut files.password)),
+            ("store_ca_file", Field::File(&mut files.ca)),
+            ("store_certificate_file", Field::File(&mut files.certificate)),
+            ("store_key_file", Field::File(&mut files.key)),
+            ("store_token_file", Field::File(&mut files.token)),
+            ("hold", Field::Time(&mut durations.hold)),
+            ("keep", Field::Time(&mut durations.keep)),
+            ("renew", Field::Time(&mut durations.renew)),
+            ("retry", Field::Time(&mut durations.retry)),
+        ]
+    }
+
+    fn core(id: NodeId, members: &Members, section: &LeaseSection) -> Result<Self::Config, Error> {
+        let durations = section.durations;
+        let client = |store| lease::Config::Client(lease::ClientConfig { id, store, durations });
+        match section.store {
+            Some(StoreAddress::At(_) | StoreAddress::Own(_)) if members.contains(STORE) => {
+                let problem = format!(
+                    "store: a store that is no member has the id {STORE}: give that member another"
+                );
+                Err(Error::Store { problem })
+            }
+            Some(StoreAddress::At(_) | StoreAddress::Own(_)) => Ok(client(STORE)),
+            Some(StoreAddress::Node(store)) if store == id && members.contains(id) => {
+                let clients = Members::new(members.iter().filter(|&member| member != store))?;
+                Ok(lease::Config::Store(lease::StoreConfig { id, clients, durations }))
+            }
+            Some(StoreAddress::Node(store)) if members.contains(store) => Ok(client(store)),
+            Some(StoreAddress::Node(_)) | None => Err(Error::NoStore { members: members.clone() }),
+        }
+    }
+
+    fn explain(config: &Self::Config) -> Vec<String> {
+        explained(&durations(config).relations())
+    }
+
+    fn shortest_lease(config: &Self::Config) -> Option<Duration> {
+        let durations = durations(config);
+        Some(durations.hold.saturating_sub(durations.renew))
+    }
+
+    /// A client counts its lease as long as `hold`, and the store promises it for `keep`. What of
+    /// that is for the drift of clocks is in the two.
+    fn terms(config: &Self::Config) -> Option<LeaseTerms> {
+        let durations = durations(config);
+        Some(LeaseTerms { lease: durations.hold, promise: durations.keep, drift_ppm: 0 })
+    }
+
+    /// The store keeps nothing.
+    fn durable(config: &lease::Config) -> bool {
+        matches!(config, lease::Config::Client(_))
+    }
+}
+
+fn durations(config: &lease::Config) -> &lease::Durations {
+    let (lease::Config::Client(lease::ClientConfig { durations, .. })
+    | lease::Config::Store(lease::StoreConfig { durations, .. })) = config;
+    durations
+}

@@ -1,0 +1,200 @@
+//! A store behind the port, as a [service](crate::service) that answers the clients' core: each
+//! message is a call of the port, and what comes of that is a message.
+//!
+//! Where the store tells its clients of changes, a client that was refused asks nothing more while
+//! another has the lease: its questions are answered from the record that was read last, until the
+//! store tells of a change, or until what was left of the lease then has run out. A holder's
+//! renewal always asks the store.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::FutureExt as _;
+use futures::future::{BoxFuture, pending};
+use tokio::time::{Instant, sleep_until};
+
+use super::{Answer, Connect, LeaseStore, Record, Settings, StoreError, StoreResult};
+use crate::protocol::NodeId;
+use crate::protocol::lease::{Message, Request, Token};
+use crate::service::{Service, ServiceError, Session};
+
+/// The id under which the core knows a store that is no node: the highest. No member may have it
+/// then.
+pub const STORE: NodeId = match NodeId::new(u16::MAX) {
+    Some(id) => id,
+    None => unreachable!(),
+};
+
+/// How long a record is believed at least. A store that counts in seconds says of the last one that
+/// nothing is left.
+const SHORTEST: Duration = Duration::from_millis(250);
+
+/// A store, as a client of it asks.
+#[derive(Clone, Debug)]
+pub struct StoreService {
+    client: NodeId,
+    address: String,
+    connect: Arc<dyn Connect>,
+    settings: Settings,
+}
+
+impl StoreService {
+    /// Returns the store that this client asks, with its address as it is shown.
+    #[must_use]
+    pub fn new(
+        client: NodeId,
+        address: String,
+        connect: Arc<dyn Connect>,
+        settings: Settings,
+    ) -> Self {
+        Self { client, address, connect, settings }
+    }
+}
+
+impl From<StoreError> for ServiceError {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Away(problem) => Self::Away(problem),
+            StoreError::Unfit { .. } => Self::Unfit(error.to_string()),
+        }
+    }
+}
+
+impl Service<Message> for StoreService {
+    fn id(&self) -> NodeId {
+        STORE
+    }
+
+    fn name(&self) -> String {
+        format!("the store {} of the lease {}", self.address, self.settings.name)
+    }
+
+    fn limit(&self) -> Duration {
+        self.settings.limit
+    }
+
+    fn warning(&self) -> Option<String> {
+        let warning = self.connect.warning()?;
+        Some(format!("TWO NODES CAN LEAD AT THE SAME TIME with {}: {warning}", self.name()))
+    }
+
+    fn connect(&self) -> BoxFuture<'_, Result<Box<dyn Session<Message>>, ServiceError>> {
+        async move {
+            let store = self.connect.connect(&self.settings).await?;
+            let talk = Talk { store, client: self.client, known: None };
+            Ok(Box::new(talk) as Box<dyn Session<Message>>)
+        }
+        .boxed()
+    }
+}
+
+/// A connection to the store, and what is known of its record.
+struct Talk {
+    store: Box<dyn LeaseStore>,
+    client: NodeId,
+    known: Option<Known>,
+}
+
+/// Another client has the lease: so the store said, which tells of changes.
+#[derive(Clone, Copy)]
+struct Known {
+    holder: NodeId,
+    /// When what was left of it has run out.
+    until: Instant,
+}
+
+impl Talk {
+    /// The client that has the lease, as far as that is known without a question.
+    fn holder(&self) -> Option<NodeId> {
+        self.known.filter(|known| Instant::now() < known.until).map(|known| known.holder)
+    }
+
+    /// Reads the record, and takes note of it.
+    async fn read(&mut self) -> StoreResult<Record> {
+        let record = self.store.read().await?;
+        let holder = record.holder.filter(|&holder| holder != self.client);
+        let left = record.left.filter(|_| self.store.watches());
+        let until = left.and_then(|left| Instant::now().checked_add(left.max(SHORTEST)));
+        self.known = holder.zip(until).map(|(holder, until)| Known { holder, until });
+        Ok(record)
+    }
+
+    /// What the client is told of an answer. How long another has the lease is worth a look if that
+    /// spares questions.
+    async fn told(&mut self, request: Request, answer: Answer) -> StoreResult<Message> {
+        self.known = None;
+        match answer {
+            Answer::Granted(token) => Ok(Message::Granted(request, token)),
+            Answer::Refused(holder) => {
+                if self.store.watches() {
+                    self.read().await?;
+                }
+                Ok(Message::Refused(request, holder))
+            }
+        }
+    }
+
+    async fn respond(&mut self, message: Message) -> StoreResult<Option<Message>> {
+        let client = self.client;
+        Ok(match message {
+            Message::Acquire(request) => Some(match self.holder() {
+                Some(holder) => Message::Refused(request, Some(holder)),
+                None => {
+                    let answer = self.store.acquire(client).await?;
+                    self.told(request, answer).await?
+                }
+            }),
+            // No grant has this token. A client that may not lead asks so which node does.
+            Message::Renew(request, token) if token == Token::default() => {
+                let holder = match self.holder() {
+                    Some(holder) => Some(holder),
+                    None => self.read().await?.holder,
+                };
+                Some(Message::Refused(request, holder))
+            }
+            Message::Renew(request, token) => {
+                let answer = self.store.renew(client, token).await?;
+                Some(self.told(request, answer).await?)
+            }
+            Message::Release(token) => {
+                self.known = None;
+                self.store.release(client, token).await?;
+                None
+            }
+            // Writes go to what the lease protects, and the others to clients.
+            Message::Write(_)
+            | Message::Granted(..)
+            | Message::Refused(..)
+            | Message::Available => None,
+        })
+    }
+}
+
+impl Session<Message> for Talk {
+    fn answer(&mut self, message: Message) -> BoxFuture<'_, Result<Option<Message>, ServiceError>> {
+        async move { Ok(self.respond(message).await?) }.boxed()
+    }
+
+    /// That the lease is free is worth telling: a client asks at once that waits to ask again.
+    fn look(&mut self) -> BoxFuture<'_, Result<Option<Message>, ServiceError>> {
+        async move { Ok(self.read().await?.holder.is_none().then_some(Message::Available)) }.boxed()
+    }
+
+    fn changed(&mut self) -> BoxFuture<'_, Result<(), ServiceError>> {
+        let until = self.known.map(|known| known.until);
+        let changed = self.store.changed();
+        async move {
+            let over = async {
+                match until {
+                    Some(until) => sleep_until(until).await,
+                    None => pending().await,
+                }
+            };
+            tokio::select! {
+                changed = changed => changed.map_err(ServiceError::from),
+                () = over => Ok(()),
+            }
+        }
+        .boxed()
+    }
+}

@@ -1,0 +1,199 @@
+//! The connection of a group to a [service](crate::service) that answers in place of a node: made,
+//! fed from an outbox, and made again after a back-off.
+//!
+//! A question that was not answered when the connection failed is asked once more on the next one,
+//! while it is not too old: what the service has decides then, and not what was probably done. Each
+//! time that the service is lost, and each time that it answers again, is one line in the log.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use humantime::format_duration;
+use tokio::sync::mpsc::Sender;
+use tokio::time::{Instant, timeout};
+
+use super::Arrival;
+use super::backoff::Backoff;
+use super::frame::Frame;
+use super::limiter::{LogLimiter, Source};
+use super::outbox::Outbox;
+use crate::clock::Clock;
+use crate::protocol::NodeId;
+use crate::service::{Service, ServiceError};
+
+/// A service, the messages for it, and what is wrong with it.
+#[derive(Debug)]
+pub(super) struct Outside<M> {
+    service: Arc<dyn Service<M>>,
+    outbox: Outbox<M>,
+    lifetime: Duration,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// It answers.
+    up: bool,
+    /// Since when it does not, and why.
+    down: Option<(Instant, ServiceError)>,
+}
+
+impl<M> Outside<M> {
+    /// A service to which a message is worth sending for as long as `lifetime`.
+    pub(super) fn new(
+        service: Arc<dyn Service<M>>,
+        lifetime: Duration,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        let outbox = Outbox::of_groups(1, lifetime, clock);
+        Self { service, outbox, lifetime, state: Mutex::default() }
+    }
+
+    /// The id under which the core knows it.
+    pub(super) fn id(&self) -> NodeId {
+        self.service.id()
+    }
+
+    /// Has it asked as soon as there is a connection, unless the message is too old by then.
+    pub(super) fn push(&self, message: M) {
+        self.outbox.push(message);
+    }
+
+    /// Whether it has got all that it can get now.
+    pub(super) fn is_flushed(&self) -> bool {
+        !self.state().up || self.outbox.is_done()
+    }
+
+    /// Why it does not answer; `None` if it does, or was not asked yet.
+    pub(super) fn problem(&self) -> Option<String> {
+        let state = self.state();
+        let (_, error) = state.down.as_ref()?;
+        Some(format!("{}: {error}", self.service.name()))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Keeps a connection to a service for as long as the loop lives whose inbox this is.
+pub(super) async fn maintain<M: Copy>(
+    node: NodeId,
+    seed: u64,
+    outside: Arc<Outside<M>>,
+    inbox: Sender<Arrival<M>>,
+) {
+    let backoff = Backoff::new(outside.lifetime, seed);
+    let limiter = LogLimiter::default();
+    let mut talk = Talk { node, outside, inbox, backoff, limiter, asked: None };
+    while !talk.inbox.is_closed() {
+        if let Err(error) = talk.run().await {
+            talk.fail(error);
+            tokio::time::sleep(talk.backoff.next()).await;
+        }
+    }
+}
+
+/// What a task has to do with a service.
+struct Talk<M> {
+    node: NodeId,
+    outside: Arc<Outside<M>>,
+    inbox: Sender<Arrival<M>>,
+    backoff: Backoff,
+    limiter: LogLimiter,
+    /// The question that has no answer yet, and when it was taken out of the outbox.
+    asked: Option<(Instant, M)>,
+}
+
+impl<M: Copy> Talk<M> {
+    /// Connects, and passes on questions and answers until something fails, or the loop has ended
+    /// that asks.
+    async fn run(&mut self) -> Result<(), ServiceError> {
+        let outside = Arc::clone(&self.outside);
+        let (service, limit) = (&outside.service, outside.service.limit());
+        let mut session = within(limit, service.connect()).await?;
+        let news = within(limit, session.look()).await?;
+        self.deliver(news).await;
+        while !self.inbox.is_closed() {
+            let fresh = self.asked.filter(|(since, _)| since.elapsed() <= outside.lifetime);
+            if let Some((_, message)) = fresh {
+                let answer = within(limit, session.answer(message)).await?;
+                self.deliver(answer).await;
+            }
+            self.asked = None;
+            self.succeed();
+            tokio::select! {
+                biased;
+                message = outside.outbox.next() => self.asked = Some((Instant::now(), message)),
+                changed = session.changed() => {
+                    changed?;
+                    let news = within(limit, session.look()).await?;
+                    self.deliver(news).await;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A loop that has ended needs no answer.
+    async fn deliver(&self, message: Option<M>) {
+        let Some(message) = message else { return };
+        let (from, frame) = (self.outside.id(), Frame::Message(message));
+        let _ = self.inbox.send(Arrival { from, incarnation: 0, frame }).await;
+    }
+
+    /// The service answers.
+    fn succeed(&mut self) {
+        self.backoff.reset();
+        let mut state = self.outside.state();
+        if state.up {
+            return;
+        }
+        state.up = true;
+        let Some((since, _)) = state.down.take() else { return };
+        drop(state);
+        let (node, service) = (self.node.get(), self.outside.service.name());
+        let down_ms = u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX);
+        if self.admits("again") {
+            tracing::info!(node, down_ms, "{service} can be asked again");
+        } else {
+            tracing::debug!(node, down_ms, "{service} can be asked again");
+        }
+    }
+
+    /// The service does not answer, or not what it should.
+    fn fail(&self, error: ServiceError) {
+        let mut state = self.outside.state();
+        state.up = false;
+        let since = state.down.as_ref().map(|(since, _)| *since);
+        let is_news = state.down.as_ref().is_none_or(|(_, before)| *before != error);
+        let text = error.to_string();
+        state.down = Some((since.unwrap_or_else(Instant::now), error));
+        drop(state);
+        let (node, service) = (self.node.get(), self.outside.service.name());
+        if is_news && self.admits(&text) {
+            tracing::warn!(node, error = text, "{service} cannot be asked: {text}");
+        } else {
+            tracing::debug!(node, error = text, "{service} cannot be asked: {text}");
+        }
+    }
+
+    /// Whether a line is worth writing down.
+    fn admits(&self, text: &str) -> bool {
+        self.limiter.admit(Source::Link(self.outside.id()), text).is_some()
+    }
+}
+
+/// What comes of a question, if that is not too late.
+async fn within<T>(
+    limit: Duration,
+    what: impl Future<Output = Result<T, ServiceError>>,
+) -> Result<T, ServiceError> {
+    timeout(limit, what).await.unwrap_or_else(|_| {
+        let limit = format_duration(limit);
+        Err(ServiceError::Away(format!("no answer within {limit}: it is paused, cut off or slow")))
+    })
+}
+
+#[cfg(test)]
+mod tests;
