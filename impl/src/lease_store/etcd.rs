@@ -191,7 +191,7 @@ impl Connection {
     }
 
     /// Reads the answer to a question about the key.
-    fn read<T>(&mut self, answer: &Value, parsed: Result<T, String>) -> StoreResult<T> {
+    fn learn<T>(&mut self, answer: &Value, parsed: Result<T, String>) -> StoreResult<T> {
         let read = parsed.and_then(|value| Ok((value, gateway::header(answer)?)));
         let (value, revision) = read.map_err(|problem| self.client.away(&problem))?;
         self.known = self.known.max(Some(revision));
@@ -200,7 +200,7 @@ impl Connection {
 
     async fn range(&mut self) -> StoreResult<Option<Kept>> {
         let answer = self.call("/v3/kv/range", &gateway::range(&self.key)).await?;
-        self.read(&answer, gateway::kept(&answer))
+        self.learn(&answer, gateway::kept(&answer))
     }
 
     async fn grant(&mut self) -> StoreResult<LeaseId> {
@@ -244,7 +244,7 @@ impl Connection {
             let put = gateway::put(&self.key, client, fresh, revision);
             let answer = self.call("/v3/kv/txn", &put).await?;
             if gateway::succeeded(&answer) {
-                let token = Token::new(self.read(&answer, gateway::header(&answer))?);
+                let token = Token::new(self.learn(&answer, gateway::header(&answer))?);
                 self.attached = Some((token, fresh));
                 // The key is attached to the new lease now, and does not end with the old one.
                 if let Some(old) = kept.map(|kept| kept.lease).filter(|old| *old != 0) {
@@ -252,7 +252,7 @@ impl Connection {
                 }
                 return Ok(Answer::Granted(token));
             }
-            kept = self.read(&answer, gateway::kept_instead(&answer))?;
+            kept = self.learn(&answer, gateway::kept_instead(&answer))?;
         }
         if let Some(unused) = lease {
             self.revoke(unused).await;
@@ -288,7 +288,7 @@ impl Connection {
     async fn give_back(&mut self, client: NodeId, token: Token) -> StoreResult<()> {
         let delete = gateway::delete(&self.key, client, token.get());
         let answer = self.call("/v3/kv/txn", &delete).await?;
-        let deleted = self.read(&answer, gateway::deleted(&answer))?;
+        let deleted = self.learn(&answer, gateway::deleted(&answer))?;
         self.attached = None;
         if let Some(lease) = deleted.map(|kept| kept.lease).filter(|lease| *lease != 0) {
             self.revoke(lease).await;
@@ -337,7 +337,7 @@ impl Connection {
 
     /// Starts to watch on a connection of its own: a question cannot be asked while an answer goes
     /// on.
-    async fn follow(&self, known: u64) -> StoreResult<Lines> {
+    async fn follow(&mut self, known: u64) -> StoreResult<Lines> {
         let (server, limit) = (self.server.clone(), self.limit);
         let credential = self.credential.clone();
         let body = gateway::watch(&self.key, known.saturating_add(1));
@@ -357,26 +357,25 @@ impl Connection {
     /// What it means that etcd refuses.
     fn refusal(&self, reply: &Reply) -> StoreError {
         let said = reply.complaint();
-        let unfit = |problem: &dyn Display, remedy: String| StoreError::Unfit {
+        let account =
+            "write etcd://USER@HOST:PORT in the address, and name the file with the password";
+        let unfit = |problem: &dyn Display, remedy: &str| StoreError::Unfit {
             problem: format!("{}: {problem}", self.server),
-            remedy,
-        };
-        let account = || {
-            "write etcd://USER@HOST:PORT in the address, and name the file with the password"
-                .to_owned()
+            remedy: remedy.to_owned(),
         };
         match reply.status {
             StatusCode::FORBIDDEN => unfit(
                 &format!("the user may not use the key {}: {said}", self.name),
-                format!("etcdctl role grant-permission ROLE readwrite {}", self.name),
+                &format!("etcdctl role grant-permission ROLE readwrite {}", self.name),
             ),
             StatusCode::NOT_FOUND if reply.body.is_null() => {
-                unfit(&format!("there is no /v3: {said}"), "use etcd 3.4 or later".to_owned())
+                unfit(&format!("there is no /v3: {said}"), "use etcd 3.4 or later")
             }
-            _ if said.contains("user name is empty") => unfit(&said, account()),
-            _ if said.contains("authentication failed") => unfit(&said, account()),
+            _ if said.contains("user name is empty") || said.contains("authentication failed") => {
+                unfit(&said, account)
+            }
             _ if said.contains("authentication is not enabled") => {
-                unfit(&said, "leave the user and the password file out".to_owned())
+                unfit(&said, "leave the user and the password file out")
             }
             // Among these: a token that is too old. With a new connection there is a new one.
             _ => StoreError::Away(format!("{}: {said}", self.server)),
