@@ -307,40 +307,46 @@ impl Connection {
     }
 
     /// Waits for a change of the key after the revision that the caller knows.
+    ///
+    /// It asks on a connection of its own: its answer goes on, and a question that is given up in
+    /// the middle would end the connection for the next.
     async fn wait(&mut self) -> StoreResult<()> {
         loop {
             let Some(watch) = &mut self.watch else {
-                let Some(known) = self.known else { return self.range().await.map(drop) };
-                self.watch = Some(self.follow(known).await?);
+                self.watch = Some(self.follow().await?);
                 continue;
             };
             let Some(message) = watch.next().await? else {
                 return Err(watch.away(&"the watch has ended"));
             };
-            match gateway::news(&message).map_err(|problem| watch.away(&one_line(&problem)))? {
-                News::Changed(revision) if self.known.is_none_or(|known| revision > known) => {
-                    self.known = Some(revision);
-                    return Ok(());
-                }
-                // The caller has had an answer that is as new.
-                News::Changed(_) | News::None => {}
-                News::Compacted => {
+            let revision = match gateway::news(&message) {
+                Ok(News::Changed(revision)) => revision,
+                // Before the watch, anything may have happened of which the caller knows nothing.
+                Ok(News::Created(revision)) if self.known.is_none() => revision,
+                Ok(News::Created(_) | News::None) => continue,
+                Ok(News::Compacted) => {
                     (self.watch, self.known) = (None, None);
+                    continue;
                 }
-                News::Cancelled(reason) => {
+                Ok(News::Cancelled(reason)) => {
                     let problem = format!("the watch was refused: {}", one_line(&reason));
                     return Err(watch.away(&problem));
                 }
+                Err(problem) => return Err(watch.away(&one_line(&problem))),
+            };
+            // Otherwise the caller has had an answer that is as new.
+            if self.known.is_none_or(|known| revision > known) {
+                self.known = Some(revision);
+                return Ok(());
             }
         }
     }
 
-    /// Starts to watch on a connection of its own: a question cannot be asked while an answer goes
-    /// on.
-    async fn follow(&mut self, known: u64) -> StoreResult<Lines> {
+    /// Opens a watch that begins after the revision that is known, or now.
+    async fn follow(&mut self) -> StoreResult<Lines> {
         let (server, limit) = (self.server.clone(), self.limit);
         let credential = self.credential.clone();
-        let body = gateway::watch(&self.key, known.saturating_add(1));
+        let body = gateway::watch(&self.key, self.known);
         let opened = timeout(limit, async move {
             let mut client = Client::connect(&server, limit).await?;
             if let Some(credential) = &credential {
@@ -350,7 +356,7 @@ impl Connection {
         });
         match opened.await {
             Ok(opened) => opened?.map_err(|reply| self.refusal(&reply)),
-            Err(_) => Err(StoreError::Away(format!("{}: no answer in time", self.server))),
+            Err(_) => Err(self.client.away(&"no answer in time")),
         }
     }
 

@@ -92,6 +92,7 @@ impl Connect for Kubernetes {
                 known: None,
                 expired: None,
                 watch: None,
+                is_compacted: false,
             };
             Ok(Box::new(connection) as Box<dyn LeaseStore>)
         })
@@ -128,11 +129,15 @@ struct Connection {
     /// The version of which the caller has been told that its time is over.
     expired: Option<String>,
     watch: Option<Watch>,
+    /// Whether the server no longer has what came after the version that is known.
+    is_compacted: bool,
 }
 
 /// An answer that tells of changes.
 struct Watch {
     lines: Lines,
+    /// Whether it tells what came after a version, and not first how the object is.
+    from_known: bool,
     /// When it is taken for dead.
     silent: Instant,
 }
@@ -271,16 +276,14 @@ impl Connection {
 
     /// Waits until the lease has another holder, is free, or can be taken. A renewal by its holder
     /// is observed, and is no news.
+    ///
+    /// It asks on a connection of its own: its answer goes on, and a question that is given up in
+    /// the middle would end the connection for the next.
     async fn wait(&mut self) -> StoreResult<()> {
         loop {
-            let Some(known) = &self.known else { return self.get().await.map(drop) };
-            let news = known.version.clone();
-            let is_told = known.is_free() || self.expired.as_ref() == Some(&news);
-            let end = if is_told { None } else { self.end(known) };
+            let (told, end) = self.next_end();
             let Some(watch) = &mut self.watch else {
-                if self.open(&news).await? {
-                    return Ok(());
-                }
+                self.open().await?;
                 continue;
             };
             let event = tokio::select! {
@@ -289,13 +292,13 @@ impl Connection {
                     return Err(watch.lines.away(&"the watch is silent"));
                 }
                 () = until(end) => {
-                    self.expired = Some(news);
+                    self.expired = told;
                     return Ok(());
                 }
             };
             match event {
                 Some(event) => {
-                    if self.hear(event).await? {
+                    if self.hear(&event)? {
                         return Ok(());
                     }
                 }
@@ -308,11 +311,23 @@ impl Connection {
         }
     }
 
-    /// Opens a watch, on a connection of its own: a question cannot be asked while an answer goes
-    /// on. Returns whether there is news already.
-    async fn open(&mut self, version: &str) -> StoreResult<bool> {
+    /// The version that is known, and when the lease can be taken if it stays; no time if it is
+    /// free, or if the caller has been told.
+    fn next_end(&self) -> (Option<String>, Option<Instant>) {
+        let Some(known) = &self.known else { return (None, None) };
+        let version = Some(known.version.clone());
+        let is_told = known.is_free() || self.expired == version;
+        let end = if is_told { None } else { self.end(known) };
+        (version, end)
+    }
+
+    /// Opens a watch from the version that is known. If none is, or if the server no longer has
+    /// what came after it, the watch begins with the object as it is.
+    async fn open(&mut self) -> StoreResult<()> {
         let (target, limit) = (self.target.clone(), self.limit);
-        let path = target.watch(version, WATCHED);
+        let known = self.known.as_ref().filter(|_| !self.is_compacted);
+        let version = known.map(|known| known.version.clone());
+        let path = target.watch(version.as_deref(), WATCHED);
         let opened = timeout(limit, async move {
             let mut client = Client::connect(&target.server, limit).await?;
             AccountToken::of(&target).show(&mut client)?;
@@ -321,25 +336,29 @@ impl Connection {
         let Ok(opened) = opened.await else { return Err(self.client.away(&"no answer in time")) };
         match opened? {
             Ok(lines) => {
-                self.watch = Some(Watch { lines, silent: Instant::now() + SILENT });
-                Ok(false)
+                let silent = Instant::now() + SILENT;
+                self.watch = Some(Watch { lines, silent, from_known: version.is_some() });
+                self.is_compacted = false;
+                Ok(())
             }
-            Err(reply) if reply.status == StatusCode::GONE => self.begin_anew().await,
+            Err(reply) if reply.status == StatusCode::GONE && version.is_some() => {
+                self.is_compacted = true;
+                Ok(())
+            }
             Err(reply) => Err(self.refusal(&reply)),
         }
     }
 
     /// Takes notice of an event. Returns whether it is news for the caller.
-    async fn hear(&mut self, event: Value) -> StoreResult<bool> {
+    fn hear(&mut self, event: &Value) -> StoreResult<bool> {
         let object = &event["object"];
         match event["type"].as_str() {
             Some("ADDED" | "MODIFIED") => {
-                let before = self.known.take();
-                let record = self.learn(object.clone())?;
-                let is_other = record.name() != Some(&self.target.name);
-                if is_other {
+                if object["metadata"]["name"].as_str() != Some(self.target.name.as_str()) {
                     return Err(self.client.away(&"an event of another object"));
                 }
+                let before = self.known.take();
+                let record = self.learn(object.clone())?;
                 Ok(before.is_none_or(|before| !before.is_same_grant(&record)))
             }
             Some("DELETED") => {
@@ -347,22 +366,17 @@ impl Connection {
                 Ok(true)
             }
             Some("BOOKMARK") => Ok(false),
-            Some("ERROR") if object["code"].as_u64() == Some(410) => self.begin_anew().await,
             Some("ERROR") => {
+                let from_known = self.watch.take().is_some_and(|watch| watch.from_known);
+                if from_known && object["code"].as_u64() == Some(410) {
+                    self.is_compacted = true;
+                    return Ok(false);
+                }
                 let said = object["message"].as_str().unwrap_or("no reason given");
                 Err(self.client.away(&format!("the watch was ended: {}", one_line(said))))
             }
             _ => Err(self.client.away(&"an event of no known type")),
         }
-    }
-
-    /// The server no longer has what came after the version that was asked for: reads the object,
-    /// and watches from there. Returns whether it is news for the caller.
-    async fn begin_anew(&mut self) -> StoreResult<bool> {
-        self.watch = None;
-        let before = self.known.take();
-        let record = self.get().await?;
-        Ok(before.is_none_or(|before| !before.is_same_grant(&record)))
     }
 
     /// What it means that the API server refuses.

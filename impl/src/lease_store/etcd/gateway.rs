@@ -41,6 +41,8 @@ impl Kept {
 pub(super) enum News {
     /// The key was written or deleted, last at this revision.
     Changed(u64),
+    /// The watch tells of changes from now on, and the store was at this revision.
+    Created(u64),
     /// The store no longer has what came after the revision that was asked for.
     Compacted,
     /// The watch has ended.
@@ -97,8 +99,10 @@ fn written_at(key: &str, revision: u64) -> Value {
     json!({ "key": key, "target": "MOD", "result": "EQUAL", "mod_revision": revision })
 }
 
-pub(super) fn watch(key: &str, from: u64) -> Value {
-    json!({ "create_request": { "key": key, "start_revision": from.to_string() } })
+/// Tells of changes after a revision; without one, of those from now on.
+pub(super) fn watch(key: &str, known: Option<u64>) -> Value {
+    let start = known.map_or(0, |known| known.saturating_add(1)).to_string();
+    json!({ "create_request": { "key": key, "start_revision": start } })
 }
 
 /// A number in a field; 0 if there is no such field.
@@ -186,6 +190,9 @@ pub(super) fn news(message: &Value) -> Parsed<News> {
         let compacted = number(result, "compact_revision")? > 0;
         let reason = result["cancel_reason"].as_str().unwrap_or("no reason given").to_owned();
         return Ok(if compacted { News::Compacted } else { News::Cancelled(reason) });
+    }
+    if result["created"] == Value::Bool(true) {
+        return Ok(News::Created(header(result)?));
     }
     let events = match &result["events"] {
         Value::Null => return Ok(News::None),

@@ -2,8 +2,10 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use tokio::time::Instant;
+use zeroize::Zeroizing;
 
 use crate::lease_store::address::Files;
 use crate::lease_store::http_client::{Certificates, Client, Server, read_secret};
@@ -14,7 +16,7 @@ const ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 
 /// After this time a token is read again. Kubernetes writes a new one long before the old one
 /// expires.
-const TOKEN_AGE: std::time::Duration = std::time::Duration::from_secs(60);
+const TOKEN_AGE: Duration = Duration::from_secs(60);
 
 const FORM: &str = "write kubernetes, kubernetes:NAMESPACE/NAME, or, outside of a pod, \
                     kubernetes+https://HOST:PORT/NAMESPACE/NAME";
@@ -58,6 +60,9 @@ impl Place {
         let (server, object) = rest.split_once('/').ok_or(FORM)?;
         let certificates = match scheme {
             "https" => Some(Certificates::of(&files, None)?),
+            "http" if files.ca.is_some() || files.certificate.is_some() => {
+                return Err("certificates are for TLS: write kubernetes+https://".to_owned());
+            }
             "http" => None,
             _ => return Err(FORM.to_owned()),
         };
@@ -134,16 +139,18 @@ impl Target {
         format!("{}/{}", self.all(), self.name)
     }
 
-    /// The path that tells of changes of the object after this version.
-    pub(super) fn watch(&self, version: &str, seconds: u64) -> String {
+    /// The path that tells of changes of the object after this version; without a version, it
+    /// begins with the object as it is.
+    pub(super) fn watch(&self, version: Option<&str>, seconds: u64) -> String {
         // Other characters would end the field: no API server writes such a version.
         let plain = |c: &char| c.is_ascii_alphanumeric() || "-._~".contains(*c);
-        let version: String = version.chars().filter(plain).collect();
+        let version = version.map(|version| version.chars().filter(plain).collect::<String>());
+        let from = version.map(|version| format!("&resourceVersion={version}"));
         format!(
-            "{}?watch=1&fieldSelector=metadata.name%3D{}&resourceVersion={version}\
-             &timeoutSeconds={seconds}",
+            "{}?watch=1&fieldSelector=metadata.name%3D{}&timeoutSeconds={seconds}{}",
             self.all(),
-            self.name
+            self.name,
+            from.unwrap_or_default()
         )
     }
 }
@@ -164,7 +171,7 @@ impl Token {
         let Some(file) = &self.file else { return Ok(()) };
         if self.read.is_none_or(|read| read.elapsed() >= TOKEN_AGE) {
             let token = read_secret(file)?;
-            let credential = zeroize::Zeroizing::new(format!("Bearer {}", token.as_str()));
+            let credential = Zeroizing::new(format!("Bearer {}", token.as_str()));
             client.authorize(&credential)?;
             self.read = Some(Instant::now());
         }

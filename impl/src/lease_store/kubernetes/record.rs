@@ -43,12 +43,10 @@ impl Record {
             _ => return Err("`holderIdentity` is no text".to_owned()),
         };
         let grants = count(spec, "leaseTransitions")?.unwrap_or(0);
-        let lasts = count(spec, "leaseDurationSeconds")?.map(Duration::from_secs);
+        // Less than a second is not allowed, and would be no time to observe.
+        let seconds = count(spec, "leaseDurationSeconds")?.filter(|seconds| *seconds > 0);
+        let lasts = seconds.map(Duration::from_secs);
         Ok(Self { version, holder, grants, lasts, object })
-    }
-
-    pub(super) fn name(&self) -> Option<&str> {
-        self.object["metadata"]["name"].as_str()
     }
 
     /// Whether it was given back, or never granted.
