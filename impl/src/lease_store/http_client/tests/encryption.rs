@@ -1,7 +1,7 @@
 //! That a server is believed only with a certificate from the authority that was named, and sees
 //! the certificate that goes with it.
 
-use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
+use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
@@ -24,6 +24,7 @@ impl Authority {
     fn new() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let mut about = CertificateParams::default();
+        about.distinguished_name.push(DnType::CommonName, "authority");
         about.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let key = KeyPair::generate().expect("a key");
         let certificate = about.self_signed(&key).expect("a certificate").pem();
