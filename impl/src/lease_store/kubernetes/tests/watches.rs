@@ -1,7 +1,5 @@
 //! When a client is told that the lease may be had: real time, for a server is waited for.
 
-use tokio::time::timeout;
-
 use super::*;
 
 /// How long to wait for what must not come.
