@@ -417,6 +417,10 @@ impl LeaseStore for Connection {
         Box::pin(async move { self.range().await.map(drop) })
     }
 
+    fn watches(&self) -> bool {
+        true
+    }
+
     fn changed(&mut self) -> BoxFuture<'_, StoreResult<()>> {
         Box::pin(self.wait())
     }

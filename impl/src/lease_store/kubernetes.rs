@@ -254,9 +254,12 @@ impl Connection {
 
     async fn look(&mut self) -> StoreResult<super::Record> {
         let record = self.get().await?;
-        let holder = record.holder().filter(|_| !self.is_over(&record));
-        // How much is left only a client knows that has observed the last renewal.
-        Ok(super::Record { holder, token: record.token(), left: None })
+        let (now, end) = (Instant::now(), self.end(&record));
+        // No less than what is left for the holder: it was written before it was seen.
+        let left = end.map(|end| end.saturating_duration_since(now));
+        let holder = record.holder().filter(|_| left.is_none_or(|left| !left.is_zero()));
+        let left = left.filter(|_| holder.is_some());
+        Ok(super::Record { holder, token: record.token(), left })
     }
 
     async fn make(&mut self) -> StoreResult<()> {
@@ -430,6 +433,10 @@ impl LeaseStore for Connection {
 
     fn init(&mut self) -> BoxFuture<'_, StoreResult<()>> {
         Box::pin(self.make())
+    }
+
+    fn watches(&self) -> bool {
+        true
     }
 
     fn changed(&mut self) -> BoxFuture<'_, StoreResult<()>> {

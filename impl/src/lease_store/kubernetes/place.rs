@@ -123,7 +123,8 @@ impl Place {
 
     /// The object of a lease for a person who reads: with what is not known here in capitals.
     pub(super) fn shown(&self, settings: &Settings) -> (String, String) {
-        let namespace = self.object.as_ref().map_or("NAMESPACE", |(namespace, _)| namespace);
+        let namespace =
+            self.object.as_ref().map_or("NAMESPACE", |(namespace, _)| namespace.as_str());
         (namespace.to_owned(), self.name(settings))
     }
 }

@@ -64,7 +64,7 @@ async fn each_grant_has_the_next_token() {
 
     one.release(node(1), Token::new(2)).await.expect("given back");
     let record = two.read().await.expect("read");
-    assert_eq!((record.holder, record.token), (None, Token::new(2)));
+    assert_eq!((record.holder, record.token, record.left), (None, Token::new(2), None));
     assert_eq!(one.renew(node(1), Token::new(2)).await, refused(0));
     assert_eq!(two.acquire(node(2)).await, granted(3));
     let object = api.state().object.clone().expect("a Lease");
@@ -89,9 +89,12 @@ async fn a_lease_that_has_not_changed_for_its_time_can_be_taken() {
     assert_eq!(two.acquire(node(2)).await, refused(1));
     advance(KEEP - TICK).await;
     assert_eq!(two.acquire(node(2)).await, refused(1));
-    assert_eq!(two.read().await.expect("read").holder, Some(node(1)));
+    let (holder, token) = (Some(node(1)), Token::new(1));
+    let record = crate::lease_store::Record { holder, token, left: Some(TICK) };
+    assert_eq!(two.read().await, Ok(record));
     advance(TICK).await;
-    assert_eq!(two.read().await.expect("read").holder, None);
+    let record = crate::lease_store::Record { holder: None, token, left: None };
+    assert_eq!(two.read().await, Ok(record));
     assert_eq!(two.acquire(node(2)).await, granted(2));
     assert_eq!(one.renew(node(1), Token::new(1)).await, refused(2));
     assert_eq!(one.acquire(node(1)).await, refused(2));

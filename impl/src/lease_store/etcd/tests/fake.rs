@@ -99,11 +99,13 @@ impl State {
                 Said::Json(200, self.with_header(answer))
             }
             "/v3/lease/keepalive" => {
-                let answer = self.with_header(self.lease(body, &body["ID"]));
-                Said::Json(200, json!({ "result": answer }))
+                let answer = self.lease(body).unwrap_or_else(|| json!({ "ID": body["ID"] }));
+                Said::Json(200, json!({ "result": self.with_header(answer) }))
             }
             "/v3/lease/timetolive" => {
-                Said::Json(200, self.with_header(self.lease(body, &json!("-1"))))
+                let gone = || json!({ "ID": body["ID"], "TTL": "-1" });
+                let answer = self.lease(body).unwrap_or_else(gone);
+                Said::Json(200, self.with_header(answer))
             }
             "/v3/lease/revoke" => self.revoke(id(body)),
             "/v3/auth/authenticate" => {
@@ -127,12 +129,10 @@ impl State {
         }
     }
 
-    fn lease(&self, body: &Value, id_if_gone: &Value) -> Value {
-        match self.leases.get(&id(body)) {
-            Some(seconds) => json!({ "ID": body["ID"], "TTL": seconds.to_string() }),
-            None if id_if_gone == "-1" => json!({ "ID": body["ID"], "TTL": "-1" }),
-            None => json!({ "ID": body["ID"] }),
-        }
+    /// What is said of a lease, if there is one.
+    fn lease(&self, body: &Value) -> Option<Value> {
+        let seconds = self.leases.get(&id(body))?;
+        Some(json!({ "ID": body["ID"], "TTL": seconds.to_string() }))
     }
 
     fn transaction(&mut self, body: &Value) -> Value {
@@ -156,7 +156,7 @@ impl State {
         }
         let then = &body["success"][0];
         if let Some(put) = then.get("request_put") {
-            let lease = put["lease"].as_str().expect("text").parse().expect("a number");
+            let lease: i64 = put["lease"].as_str().expect("text").parse().expect("a number");
             assert!(self.leases.contains_key(&lease), "a lease that was granted");
             self.put(put["value"].as_str().expect("text"), lease);
             return json!({ "succeeded": true, "responses": [{ "response_put": {} }] });
