@@ -23,11 +23,13 @@ const CORE: [&str; 12] = [
     "unicode-ident",
 ];
 
-/// Features of the library, and packages that only they bring. The first is none.
-const BRINGS: [(&str, &[&str]); 7] = [
+/// Features of the library, and packages that only some of them bring. The first is none.
+const BRINGS: [(&str, &[&str]); 9] = [
     ("", &[]),
     ("config-file", &["strsim", "toml"]),
+    ("etcd", &["hyper"]),
     ("http", &["axum", "hyper"]),
+    ("kubernetes", &["hyper", "rustls", "tokio-rustls"]),
     ("tls", &["rustls", "tokio-rustls"]),
     ("sqlite", &["rusqlite"]),
     ("postgres", &["rustls", "tokio-postgres", "tokio-rustls"]),

@@ -76,6 +76,7 @@ pub mod fence;
 pub mod http;
 pub mod lease_store;
 pub mod log;
+mod private_file;
 mod report;
 pub mod service;
 pub mod status;

@@ -52,13 +52,9 @@ use self::priority::Preference;
 pub use self::protocols::{Runnable, StollerSection, warning};
 use self::protocols::{core, with_roles};
 pub use self::security::expiry::{CertificateUse, Expiry};
-#[cfg(any(feature = "postgres", feature = "redis"))]
-pub(crate) use self::security::read_private;
 pub use self::security::tls::Certificates;
 #[cfg(feature = "tls")]
 pub use self::security::tls::certified_name;
-#[cfg(feature = "postgres")]
-pub(crate) use self::security::tls::for_store;
 pub(crate) use self::security::tls::{ShownCertificate, explain};
 pub use self::security::{Credentials, SHORTEST_SECRET, Security};
 pub(crate) use self::security::{Current, Kind, Mode, Secret};

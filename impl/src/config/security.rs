@@ -6,7 +6,6 @@ pub(super) mod expiry;
 pub(crate) mod tls;
 
 use std::fmt;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -17,12 +16,10 @@ pub(crate) use self::credentials::{Current, Kind};
 use self::expiry::CertificateUse;
 use self::tls::Tls;
 use super::{Address, ClusterId, Error};
+use crate::private_file::{self, Unusable};
 
 /// The smallest length of a secret, in bytes.
 pub const SHORTEST_SECRET: usize = 32;
-
-/// The largest file with a secret, a key or certificates, in bytes.
-const LARGEST: u64 = 64 * 1024;
 
 /// The security of a cluster: the way in which its nodes know each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -194,54 +191,18 @@ impl fmt::Debug for Secret {
 }
 
 /// The content of a file that no other user can read.
-pub(crate) fn read_private(path: &Path) -> Result<Zeroizing<Vec<u8>>, Error> {
-    let (file, about) = open(path)?;
-    if let Some(mode) = open_to_others(&about) {
-        return Err(Error::Security {
-            problem: format!(
-                "{path} can be read by others (mode {mode:04o}): `chmod 600 {path}`, and think of \
-                 another secret",
-                path = path.display()
-            ),
-        });
-    }
-    // Room for all: a vector that grows leaves copies behind.
-    let room = usize::try_from(about.len().min(LARGEST)).unwrap_or_default() + 1;
-    let mut bytes = Zeroizing::new(Vec::with_capacity(room));
-    file.take(LARGEST).read_to_end(&mut bytes).map_err(|error| cannot_read(path, &error))?;
-    Ok(bytes)
+pub(super) fn read_private(path: &Path) -> Result<Zeroizing<Vec<u8>>, Error> {
+    private_file::read(path).map_err(|error| unusable(&error))
 }
 
-fn open(path: &Path) -> Result<(std::fs::File, std::fs::Metadata), Error> {
-    let open = std::fs::File::open(path).and_then(|file| Ok((file.metadata()?, file)));
-    open.map(|(about, file)| (file, about)).map_err(|error| cannot_read(path, &error))
-}
-
-fn cannot_read(path: &Path, error: &std::io::Error) -> Error {
-    let remedy = "name a file that can be read, or make one with `bellwether keys`";
-    Error::Security { problem: format!("cannot read {}: {error}; {remedy}", path.display()) }
-}
-
-#[cfg(unix)]
-fn open_to_others(about: &std::fs::Metadata) -> Option<u32> {
-    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
-    let mode = about.permissions().mode() & 0o7777;
-    let process = rustix::process::geteuid().as_raw();
-    (about.is_file() && mode & !permitted(about.uid(), process) & 0o077 != 0).then_some(mode)
-}
-
-/// What others than the owner may be permitted of a private file. To a process of another user,
-/// root can give a file only through its group, as Kubernetes does, or through a list of users, for
-/// which the permissions of the group stand, as systemd does for credentials. So the group may read
-/// then. A process keeps its own files to itself.
-#[cfg(unix)]
-fn permitted(owner: u32, process: u32) -> u32 {
-    if owner == 0 && process != 0 { 0o040 } else { 0 }
-}
-
-#[cfg(not(unix))]
-fn open_to_others(_: &std::fs::Metadata) -> Option<u32> {
-    None
+fn unusable(error: &Unusable) -> Error {
+    let problem = match error {
+        Unusable::Unreadable { .. } => {
+            format!("{error}; name a file that can be read, or make one with `bellwether keys`")
+        }
+        Unusable::Open { .. } => error.to_string(),
+    };
+    Error::Security { problem }
 }
 
 #[cfg(test)]
@@ -272,14 +233,6 @@ mod tests {
         }
         let error = Secret::read(Path::new("/no/such/file")).expect_err("none").to_string();
         assert!(error.contains("cannot read /no/such/file"), "{error}");
-    }
-
-    #[test]
-    fn root_may_give_a_file_to_the_group_of_another_user() {
-        assert_eq!(permitted(0, 1000), 0o040);
-        for (owner, process) in [(0, 0), (1000, 1000), (1001, 1000), (1000, 0)] {
-            assert_eq!(permitted(owner, process), 0);
-        }
     }
 
     #[test]

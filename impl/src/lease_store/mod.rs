@@ -31,22 +31,15 @@ pub mod kubernetes;
 pub mod postgres;
 #[cfg(feature = "redis")]
 pub mod redis;
+#[cfg(any(feature = "etcd", feature = "kubernetes", feature = "postgres", feature = "redis"))]
+mod secret;
 mod serve;
 #[cfg(any(feature = "postgres", feature = "redis"))]
 mod server;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
-#[cfg(any(feature = "postgres", feature = "redis", feature = "sqlite"))]
-mod values;
-
-#[cfg(feature = "postgres")]
-pub mod postgres;
-#[cfg(feature = "redis")]
-pub mod redis;
-#[cfg(any(feature = "postgres", feature = "redis"))]
-mod server;
-#[cfg(feature = "sqlite")]
-pub mod sqlite;
+#[cfg(feature = "tls")]
+mod tls;
 #[cfg(any(feature = "postgres", feature = "redis", feature = "sqlite"))]
 mod values;
 

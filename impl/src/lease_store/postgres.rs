@@ -28,7 +28,8 @@ use tokio_postgres::types::{FromSql, ToSql, Type};
 use tokio_postgres::{AsyncMessage, Client, Config, Connection, Error, NoTls, Row, Socket};
 
 use super::address::Files;
-use super::server::{self, Hearer, Teller, causes, unusable};
+use super::secret;
+use super::server::{self, Hearer, Teller, causes};
 use super::values::{self, INIT, milliseconds, node, number};
 use super::{Answer, Connect, LeaseStore, Record, Settings, StoreError, StoreResult};
 use crate::protocol::NodeId;
@@ -120,7 +121,7 @@ impl Postgres {
     async fn open(&self, settings: &Settings) -> StoreResult<Session> {
         let (limit, mut config) = (settings.limit, self.config.clone());
         if let Some(file) = &self.files.password {
-            config.password(server::password(file)?.as_bytes());
+            config.password(secret::password(file)?.as_bytes());
         }
         if config.get_application_name().is_none() {
             config.application_name("bellwether");
@@ -140,7 +141,7 @@ impl Postgres {
         let (client, driver) = match &self.files.ca {
             Some(ca) => {
                 let own = self.files.certificate.as_deref().zip(self.files.key.as_deref());
-                let tls = tls::Tls::read(ca, own).map_err(|error| unusable(&error))?;
+                let tls = tls::Tls::read(ca, own)?;
                 started(config.connect(tls).await, teller)?
             }
             None => started(config.connect(NoTls).await, teller)?,

@@ -22,6 +22,7 @@ use redis::{PushInfo, PushKind, RedisError, ServerErrorKind};
 use tokio::time::{Instant, sleep_until};
 
 use super::address::Files;
+use super::secret;
 use super::server::{self, Hearer, Teller, causes};
 use super::values::{self, damaged, milliseconds, node, number};
 use super::{Answer, Connect, LeaseStore, Record, Settings, StoreError, StoreResult};
@@ -107,7 +108,7 @@ impl Redis {
         let user = self.server.redis_settings().clone();
         let mut user = user.set_protocol(ProtocolVersion::RESP3).set_skip_set_lib_name();
         if let Some(file) = &self.files.password {
-            user = user.set_password(server::password(file)?.as_str());
+            user = user.set_password(secret::password(file)?.as_str());
         }
         let client = Client::open(self.server.clone().set_redis_settings(user));
         let client = client.map_err(|error| explain(&error))?;

@@ -1,33 +1,10 @@
-//! What the adapters of servers share: passwords from files, what a server tells, and the causes of
-//! errors.
+//! What the adapters of servers share: what a server tells, and the causes of errors.
 
 use std::error::Error;
-use std::path::Path;
 
 use tokio::sync::watch;
-use zeroize::Zeroizing;
 
 use super::{StoreError, StoreResult};
-use crate::config;
-
-/// What is wrong with a file that a connection needs.
-pub(super) fn unusable(error: &config::Error) -> StoreError {
-    let remedy = "the file is read again at the next connection".to_owned();
-    StoreError::Unfit { problem: error.to_string(), remedy }
-}
-
-/// Reads a password from a file that no other user can read: at each connection, so that one that
-/// was changed is taken.
-pub(super) fn password(file: &Path) -> StoreResult<Zeroizing<String>> {
-    let bytes = config::read_private(file).map_err(|error| unusable(&error))?;
-    // An editor ends the last line.
-    let text = str::from_utf8(&bytes).ok().map(|text| text.trim_end_matches(['\n', '\r']));
-    let text = text.filter(|text| !text.is_empty()).ok_or_else(|| StoreError::Unfit {
-        problem: format!("{} has no password: one line of UTF-8", file.display()),
-        remedy: "the file is read again at the next connection".to_owned(),
-    })?;
-    Ok(Zeroizing::new(text.to_owned()))
-}
 
 /// The text of an error with its causes, in one line.
 pub(super) fn causes(error: &dyn Error) -> String {
@@ -82,38 +59,10 @@ impl Hearer {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+mod tests {
     use std::io;
-    use std::os::unix::fs::PermissionsExt as _;
-
-    use tempfile::NamedTempFile;
 
     use super::*;
-
-    /// A file with a password that only this user can read.
-    pub(in crate::lease_store) fn file(text: &str) -> NamedTempFile {
-        let file = NamedTempFile::new().expect("a file");
-        std::fs::write(&file, text).expect("writable");
-        file
-    }
-
-    #[test]
-    fn a_password_is_one_line_of_a_private_file() {
-        let read = |text| password(file(text).path()).map(|password| password.to_string());
-        assert_eq!(read("one two \n"), Ok("one two ".to_owned()));
-        assert_eq!(read("one"), Ok("one".to_owned()));
-        assert!(matches!(read("\n"), Err(StoreError::Unfit { .. })));
-
-        let open = file("Tr0ub4dor");
-        let mode = std::fs::Permissions::from_mode(0o644);
-        std::fs::set_permissions(&open, mode).expect("ours");
-        let Err(error) = password(open.path()) else { panic!("others can read it") };
-        let text = error.to_string();
-        assert!(text.contains("can be read by others") && !text.contains("Tr0ub4dor"), "{text}");
-
-        let Err(error) = password(Path::new("/nonexistent/password")) else { panic!("no file") };
-        assert!(error.to_string().contains("/nonexistent/password"), "{error}");
-    }
 
     #[test]
     fn causes_are_told_once() {

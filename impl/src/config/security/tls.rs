@@ -1,10 +1,10 @@
 //! Certificates: that a node is the one that it says, and what to do if one cannot be used.
 //!
-//! No other module of the library decides what is verified, and how. Without the feature `tls`, the
-//! file `without_tls.rs` is in the place of this one.
+//! What nodes verify of each other. Without the feature `tls`, the file `without_tls.rs` is in the
+//! place of this one.
 
 use std::fmt;
-use std::io::{self, Read as _};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -18,8 +18,9 @@ use tokio::net::TcpStream;
 use tokio_rustls::{TlsAcceptor, TlsConnector, client, server};
 
 use super::expiry::{CertificateUse, Expiry};
-use super::{LARGEST, cannot_read, open, read_private};
+use super::{read_private, unusable};
 use crate::config::{ClusterId, Error};
+use crate::private_file;
 use crate::protocol::NodeId;
 
 /// What is spoken inside, as far as TLS is concerned.
@@ -243,27 +244,6 @@ pub(in crate::config) fn for_http(
     Ok(Certificates(Arc::new(server)))
 }
 
-/// What a client needs of a store that others run: the authorities, one of which must have signed
-/// the certificate of the server, and the certificate and key to show if the server asks for one.
-#[cfg(feature = "postgres")]
-pub(crate) fn for_store(
-    ca: &Path,
-    own: Option<(&Path, &Path)>,
-) -> Result<Arc<ClientConfig>, Error> {
-    let roots = authorities(ca, &certificates(ca)?)?;
-    let builder = ClientConfig::builder_with_provider(Arc::new(crypto::ring::default_provider()))
-        .with_protocol_versions(&[&version::TLS13])
-        .map_err(|error| wrong(ca, &error.to_string()))?
-        .with_root_certificates(roots);
-    let client = match own {
-        Some((certificate, key)) => builder
-            .with_client_auth_cert(certificates(certificate)?, private_key(key)?)
-            .map_err(|error| unfit(certificate, key, &error))?,
-        None => builder.with_no_client_auth(),
-    };
-    Ok(Arc::new(client))
-}
-
 fn wrong(path: &Path, problem: &str) -> Error {
     Error::Security { problem: format!("{}: {problem}", path.display()) }
 }
@@ -307,9 +287,7 @@ fn not_after(certificate: &CertificateDer<'_>) -> Option<SystemTime> {
 
 /// The certificates in a file; one at least.
 fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, Error> {
-    let (file, _) = open(path)?;
-    let mut text = Vec::new();
-    file.take(LARGEST).read_to_end(&mut text).map_err(|error| cannot_read(path, &error))?;
+    let text = private_file::read_public(path).map_err(|error| unusable(&error))?;
     let read: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&text).collect();
     read.ok()
         .filter(|certificates| !certificates.is_empty())

@@ -1,6 +1,6 @@
 use tokio::net::TcpListener;
 
-use super::server::tests::file;
+use super::secret::tests::file;
 use super::*;
 
 const LIMIT: Duration = Duration::from_millis(500);

@@ -14,15 +14,15 @@ use tokio_postgres::Socket;
 use tokio_postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect, TlsStream};
 use tokio_rustls::{TlsConnector, client};
 
-use crate::config;
+use crate::lease_store::{StoreResult, tls};
 
 /// What makes connections with TLS: the certificate of the server is verified, with its name.
 pub(super) struct Tls(Arc<ClientConfig>);
 
 impl Tls {
     /// Reads the files.
-    pub(super) fn read(ca: &Path, own: Option<(&Path, &Path)>) -> Result<Self, config::Error> {
-        config::for_store(ca, own).map(Self)
+    pub(super) fn read(ca: &Path, own: Option<(&Path, &Path)>) -> StoreResult<Self> {
+        Ok(Self(Arc::new(tls::client(ca, own)?)))
     }
 }
 

@@ -1,0 +1,204 @@
+//! That a server can say what it wants, and the client stays with what makes sense.
+
+#[cfg(feature = "tls")]
+mod encryption;
+pub(in crate::lease_store) mod server;
+
+use std::path::PathBuf;
+
+use serde_json::json;
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+
+use self::server::{Said, serve};
+use super::*;
+use crate::lease_store::address::Files;
+
+const LIMIT: Duration = Duration::from_secs(10);
+
+async fn client(address: &str) -> Client {
+    let server = Server::parse(address, None).expect("an address");
+    Client::connect(&server, LIMIT).await.expect("it listens")
+}
+
+/// A client of a server that says this, whatever is asked.
+async fn told(bytes: &[u8]) -> Client {
+    let bytes = bytes.to_vec();
+    client(&serve(move |_| Said::Raw(bytes.clone())).await).await
+}
+
+async fn get(client: &mut Client) -> StoreResult<Reply> {
+    client.ask(Method::GET, "/it", None).await
+}
+
+#[tokio::test]
+async fn questions_follow_each_other_on_one_connection() {
+    let address = serve(|asked| {
+        let authorization = asked.authorization.clone();
+        Said::Json(200, json!([asked.method, asked.path, authorization, asked.body]))
+    })
+    .await;
+    let mut client = client(&address).await;
+    assert_eq!(get(&mut client).await.expect("said").body, json!(["GET", "/it", null, null]));
+    client.authorize("Bearer hush").expect("a token");
+    let body = json!({ "a": [1, "ü"] });
+    let reply = client.ask(Method::PUT, "/x?y=1", Some(&body)).await.expect("said");
+    assert_eq!(reply.body, json!(["PUT", "/x?y=1", "Bearer hush", body]));
+    assert_eq!(reply.status, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn an_answer_that_makes_no_sense_is_none() {
+    let long = "1".repeat(LARGEST + 1);
+    let long = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{long}", long.len());
+    let head = "x".repeat(LARGEST_HEAD);
+    let head = format!("HTTP/1.1 200 OK\r\nX: {head}\r\nContent-Length: 1\r\n\r\n1");
+    let cases: [(&[u8], &str); 7] = [
+        (b"", ""),
+        (b"SSH-2.0-OpenSSH_9.2\r\n", ""),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n{}", ""),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{]", "no JSON"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", "no JSON"),
+        (long.as_bytes(), "more than 1048576 bytes"),
+        (head.as_bytes(), ""),
+    ];
+    for (bytes, part) in cases {
+        let mut client = told(bytes).await;
+        client.authorize("Bearer hush").expect("a token");
+        match get(&mut client).await {
+            Err(StoreError::Away(problem)) => {
+                assert!(problem.contains("http://127.0.0.1:"), "{problem}");
+                assert!(problem.contains(part) && !problem.contains("hush"), "{problem}");
+            }
+            other => panic!("{part}: {other:?}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_refusal_need_not_be_json() {
+    let bytes = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 5\r\n\r\nlater";
+    let reply = get(&mut told(bytes).await).await.expect("an answer");
+    assert_eq!(reply.body, Value::Null);
+    assert_eq!(reply.complaint(), "HTTP 503 Service Unavailable");
+    let body = json!({ "message": format!("no\n{}", "x".repeat(1_000)) });
+    let reply = Reply { status: StatusCode::FORBIDDEN, body };
+    let complaint = reply.complaint();
+    assert!(complaint.starts_with("HTTP 403, no x") && complaint.len() < 250, "{complaint}");
+}
+
+#[tokio::test]
+async fn no_server_is_away_and_a_token_is_one_line() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("it listens").to_string();
+    drop(listener);
+    let server = Server::parse(&address, None).expect("an address");
+    let error = Client::connect(&server, LIMIT).await.err().expect("no server");
+    assert!(matches!(&error, StoreError::Away(problem) if problem.contains(&address)), "{error}");
+
+    let mut client = told(b"").await;
+    let error = client.authorize("hush\nhush").expect_err("two lines").to_string();
+    assert!(error.contains("its file") && !error.contains("hush"), "{error}");
+}
+
+/// Lines that a test sends one by one.
+async fn followed() -> (UnboundedSender<Option<String>>, Lines) {
+    let (sender, receiver) = unbounded_channel();
+    let mut receiver = Some(receiver);
+    let address = serve(move |_| Said::Lines(receiver.take().expect("one question"))).await;
+    let client = client(&address).await;
+    match client.follow(Method::GET, "/it", None).await.expect("an answer") {
+        Ok(lines) => (sender, lines),
+        Err(reply) => panic!("refused: {reply:?}"),
+    }
+}
+
+#[tokio::test]
+async fn lines_come_one_by_one_however_they_are_cut() {
+    let (sender, mut lines) = followed().await;
+    for piece in ["{\"a\":1}\n{\"a\":", "2}\n\n", "3\n"] {
+        sender.send(Some(piece.to_owned())).expect("it listens");
+    }
+    for value in [json!({ "a": 1 }), json!({ "a": 2 }), json!(3)] {
+        assert_eq!(lines.next().await, Ok(Some(value)));
+    }
+    // What is given up in the middle is not lost.
+    let wait = tokio::time::timeout(Duration::from_millis(20), lines.next());
+    sender.send(Some("\"ha".to_owned())).expect("it listens");
+    assert!(wait.await.is_err(), "there is no whole line");
+    sender.send(Some("lf\"\n".to_owned())).expect("it listens");
+    assert_eq!(lines.next().await, Ok(Some(json!("half"))));
+    sender.send(None).expect("it listens");
+    assert_eq!(lines.next().await, Ok(None));
+}
+
+#[tokio::test]
+async fn lines_that_make_no_sense_are_the_end() {
+    for (piece, end, part) in [
+        ("{]\n".to_owned(), true, "a line that is no JSON"),
+        ("{\"a\":".to_owned(), true, "within a line"),
+        ("1".repeat(LARGEST + 1), true, "a line of more than"),
+        ("{\"a\":".to_owned(), false, ""),
+        (String::from("\n"), false, ""),
+    ] {
+        let (sender, mut lines) = followed().await;
+        sender.send(Some(piece)).expect("it listens");
+        if end {
+            sender.send(None).expect("it listens");
+        }
+        drop(sender);
+        match lines.next().await {
+            Err(StoreError::Away(problem)) => assert!(problem.contains(part), "{problem}"),
+            other => panic!("{part}: {other:?}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_refusal_of_lines_is_a_whole_answer() {
+    let address = serve(|_| Said::Json(410, json!({ "message": "too old" }))).await;
+    let refused = client(&address).await.follow(Method::GET, "/it", None).await;
+    let reply = refused.expect("an answer").err().expect("a refusal");
+    assert_eq!(reply.complaint(), "HTTP 410, too old");
+}
+
+#[test]
+fn servers_are_a_host_and_a_port() {
+    for (text, host, exposed) in [
+        ("127.0.0.1:2379", "127.0.0.1", false),
+        ("[::1]:2379", "::1", false),
+        ("localhost:1", "localhost", false),
+        ("db-1.example.org:65535", "db-1.example.org", true),
+        ("[fd00::1]:2379", "fd00::1", true),
+    ] {
+        let server = Server::parse(text, None).expect(text);
+        assert_eq!((server.host(), server.is_exposed()), (host, exposed));
+        assert_eq!(server.to_string(), format!("http://{text}"));
+    }
+    for text in ["", "db", ":1", "db:0", "db:65536", "db:+1", "::1:1", "[x]:1", "a b:1", "a/b:1"] {
+        assert!(
+            Server::parse(text, None).is_err_and(|error| error.contains("HOST:PORT")),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn certificates_come_in_pairs_with_their_authorities() {
+    let file = |name: &str| Some(PathBuf::from(name));
+    let problem = |files: &Files| Certificates::of(files, None).expect_err("refused");
+    assert!(problem(&Files::default()).contains("authorities"));
+    let ca = Files { ca: file("ca.pem"), ..Files::default() };
+    assert!(Certificates::of(&ca, None).is_ok());
+    assert!(Certificates::of(&Files::default(), file("ca.pem")).is_ok());
+    let alone = Files { certificate: file("own.pem"), ..ca.clone() };
+    assert!(problem(&alone).contains("needs its key"));
+    let alone = Files { key: file("own.key"), ..ca };
+    assert!(problem(&alone).contains("needs its certificate"));
+}
+
+#[test]
+fn times_are_rounded_up_to_seconds() {
+    for (milliseconds, seconds) in [(0, 1), (1, 1), (1_000, 1), (1_001, 2), (10_000, 10)] {
+        assert_eq!(whole_seconds(Duration::from_millis(milliseconds)), seconds);
+    }
+}

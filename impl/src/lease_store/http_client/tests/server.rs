@@ -1,0 +1,116 @@
+//! A server that says what a test wants: in good order, as bytes that are no HTTP, or as lines that
+//! end in the middle.
+
+use std::sync::{Arc, Mutex};
+
+use serde_json::Value;
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::mpsc::UnboundedReceiver;
+
+/// A question as it has arrived.
+#[derive(Clone, Debug)]
+pub(in crate::lease_store) struct Asked {
+    pub(in crate::lease_store) method: String,
+    pub(in crate::lease_store) path: String,
+    pub(in crate::lease_store) authorization: Option<String>,
+    /// `Null` if there is none.
+    pub(in crate::lease_store) body: Value,
+}
+
+/// What is answered.
+pub(in crate::lease_store) enum Said {
+    Json(u16, Value),
+    /// These bytes, and the end of the connection.
+    Raw(Vec<u8>),
+    /// An answer that goes on; `None` ends it in good order, and the end of the channel cuts it.
+    Lines(UnboundedReceiver<Option<String>>),
+}
+
+type Answer = Arc<Mutex<dyn FnMut(&Asked) -> Said + Send>>;
+
+/// Serves until the runtime ends, and returns the address.
+pub(in crate::lease_store) async fn serve(
+    answer: impl FnMut(&Asked) -> Said + Send + 'static,
+) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let address = listener.local_addr().expect("it listens").to_string();
+    let answer: Answer = Arc::new(Mutex::new(answer));
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            let answer = Arc::clone(&answer);
+            // An error is the end of the connection.
+            tokio::spawn(async move {
+                let _ = connection(stream, answer).await;
+            });
+        }
+    });
+    address
+}
+
+async fn connection(stream: TcpStream, answer: Answer) -> std::io::Result<()> {
+    let mut stream = BufReader::new(stream);
+    while let Some(asked) = question(&mut stream).await? {
+        let said = {
+            let mut answer = answer.lock().expect("the answer does not panic");
+            (*answer)(&asked)
+        };
+        match said {
+            Said::Json(status, value) => {
+                let body = value.to_string();
+                let head = format!(
+                    "HTTP/1.1 {status} Said\r\nContent-Type: application/json\r\n\
+                     Content-Length: {}\r\n\r\n",
+                    body.len()
+                );
+                stream.write_all((head + &body).as_bytes()).await?;
+            }
+            Said::Raw(bytes) => {
+                stream.write_all(&bytes).await?;
+                return stream.shutdown().await;
+            }
+            Said::Lines(mut lines) => {
+                let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+                stream.write_all(head.as_bytes()).await?;
+                loop {
+                    match lines.recv().await {
+                        Some(Some(line)) => {
+                            let chunk = format!("{:x}\r\n{line}\r\n", line.len());
+                            stream.write_all(chunk.as_bytes()).await?;
+                        }
+                        Some(None) => break stream.write_all(b"0\r\n\r\n").await?,
+                        None => return Ok(()),
+                    }
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+async fn question(stream: &mut BufReader<TcpStream>) -> std::io::Result<Option<Asked>> {
+    let mut line = String::new();
+    if stream.read_line(&mut line).await? == 0 {
+        return Ok(None);
+    }
+    let mut words = line.split_whitespace().map(str::to_owned);
+    let (method, path) = (words.next().expect("a method"), words.next().expect("a path"));
+    let (mut length, mut authorization) = (0, None);
+    loop {
+        let mut line = String::new();
+        stream.read_line(&mut line).await?;
+        let Some((name, value)) = line.trim_end().split_once(": ") else { break };
+        match name.to_ascii_lowercase().as_str() {
+            "content-length" => length = value.parse().expect("a number"),
+            "authorization" => authorization = Some(value.to_owned()),
+            _ => {}
+        }
+    }
+    let mut body = vec![0; length];
+    stream.read_exact(&mut body).await?;
+    let body = match length {
+        0 => Value::Null,
+        _ => serde_json::from_slice(&body).expect("JSON"),
+    };
+    Ok(Some(Asked { method, path, authorization, body }))
+}

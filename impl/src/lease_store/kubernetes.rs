@@ -1,0 +1,445 @@
+//! A lease in Kubernetes: the object `Lease`, which each change compares and sets by its version.
+//!
+//! Kubernetes writes down who has the lease, and knows no time: it never ends one. So each client
+//! *observes*. When an object has not changed for as long as it says that it lasts, by the client's
+//! own clock from when the client first saw it so, its holder has not renewed it for that time, and
+//! it can be taken. The times in the object are by the clocks of others, and two clocks may differ
+//! by any amount: nothing is decided by them.
+//!
+//! The token is the number of grants, `leaseTransitions`. It grows with each grant, also of the
+//! same holder, and is kept when the lease is given back.
+
+mod place;
+mod record;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::fmt::Display;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use hyper::{Method, StatusCode};
+use serde_json::Value;
+use tokio::time::{Instant, sleep, sleep_until, timeout};
+
+use self::place::{Place, Target, Token as AccountToken};
+use self::record::Record;
+use super::address::Files;
+use super::http_client::{Client, Lines, Reply, one_line, whole_seconds};
+use super::{Answer, Connect, LeaseStore, Settings, StoreError, StoreResult};
+use crate::protocol::NodeId;
+use crate::protocol::lease::Token;
+
+/// How often a client writes an object that changes under its hands.
+const ATTEMPTS: usize = 2;
+
+/// How long the API server tells of changes before it ends the answer, in seconds.
+const WATCHED: u64 = 240;
+
+/// After this time a watch that does not end is one whose connection was cut.
+const SILENT: Duration = Duration::from_secs(WATCHED + 60);
+
+/// How long to wait before a watch that has ended is opened again.
+const AGAIN: Duration = Duration::from_secs(1);
+
+/// The way to the API server of Kubernetes.
+#[derive(Debug)]
+pub struct Kubernetes {
+    place: Place,
+    /// What was seen of each object. It outlasts the connections: if each were to observe anew, no
+    /// node would ever take a lease from a server that often ends connections.
+    observed: Arc<Mutex<BTreeMap<String, Observed>>>,
+}
+
+/// Since when an object is known to be as it is.
+#[derive(Clone, Debug)]
+struct Observed {
+    version: String,
+    /// By a clock that stops while this machine sleeps. So it can only be late, and late is safe:
+    /// a lease is taken later.
+    since: Instant,
+}
+
+impl Kubernetes {
+    /// Parses `kubernetes`, `kubernetes:NAMESPACE/NAME`, and for a server that is not that of the
+    /// pod `kubernetes+https://HOST:PORT/NAMESPACE/NAME`, or `kubernetes+http://` without TLS.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the address or with the files that go with it.
+    pub fn parse(address: &str, files: &Files) -> Result<Self, String> {
+        Ok(Self { place: Place::parse(address, files)?, observed: Arc::default() })
+    }
+}
+
+impl Connect for Kubernetes {
+    fn connect<'a>(
+        &'a self,
+        settings: &'a Settings,
+    ) -> BoxFuture<'a, StoreResult<Box<dyn LeaseStore>>> {
+        Box::pin(async move {
+            let target = self.place.target(settings, |name| std::env::var(name).ok())?;
+            let client = Client::connect(&target.server, settings.limit).await?;
+            let connection = Connection {
+                client,
+                token: AccountToken::of(&target),
+                target,
+                limit: settings.limit,
+                keep: settings.keep,
+                observed: Arc::clone(&self.observed),
+                known: None,
+                expired: None,
+                watch: None,
+                is_compacted: false,
+            };
+            Ok(Box::new(connection) as Box<dyn LeaseStore>)
+        })
+    }
+
+    fn setup(&self, settings: &Settings) -> String {
+        let (namespace, name) = self.place.shown(settings);
+        format!(
+            "apiVersion: {api}\nkind: Lease\nmetadata:\n  namespace: {namespace}\n  \
+             name: {name}\nspec:\n  leaseTransitions: 0\n",
+            api = record::API
+        )
+    }
+
+    fn warning(&self) -> Option<&'static str> {
+        Some(
+            "Kubernetes does not end a lease, and nothing refuses the writes of an old holder: a \
+             node that is paused, or whose clock runs slow, may lead while another has taken the \
+             lease",
+        )
+    }
+}
+
+/// A connection to the API server.
+struct Connection {
+    client: Client,
+    token: AccountToken,
+    target: Target,
+    limit: Duration,
+    keep: Duration,
+    observed: Arc<Mutex<BTreeMap<String, Observed>>>,
+    /// The object as this connection has seen it last.
+    known: Option<Record>,
+    /// The version of which the caller has been told that its time is over.
+    expired: Option<String>,
+    watch: Option<Watch>,
+    /// Whether the server no longer has what came after the version that is known.
+    is_compacted: bool,
+}
+
+/// An answer that tells of changes.
+struct Watch {
+    lines: Lines,
+    /// Whether it tells what came after a version, and not first how the object is.
+    from_known: bool,
+    /// When it is taken for dead.
+    silent: Instant,
+}
+
+impl Connection {
+    async fn ask(
+        &mut self,
+        method: Method,
+        path: &str,
+        body: Option<&Value>,
+    ) -> StoreResult<Reply> {
+        self.token.show(&mut self.client)?;
+        self.client.ask(method, path, body).await
+    }
+
+    async fn get(&mut self) -> StoreResult<Record> {
+        let reply = self.ask(Method::GET, &self.target.path(), None).await?;
+        if reply.status.is_success() { self.learn(reply.body) } else { Err(self.refusal(&reply)) }
+    }
+
+    /// Writes the object if it still has the version that it names; `None` if it has another.
+    async fn put(&mut self, object: &Value) -> StoreResult<Option<Record>> {
+        let reply = self.ask(Method::PUT, &self.target.path(), Some(object)).await?;
+        match reply.status {
+            status if status.is_success() => self.learn(reply.body).map(Some),
+            StatusCode::CONFLICT => Ok(None),
+            _ => Err(self.refusal(&reply)),
+        }
+    }
+
+    /// Takes notice of the object as it is.
+    fn learn(&mut self, object: Value) -> StoreResult<Record> {
+        let record = Record::parse(object).map_err(|problem| self.client.away(&problem))?;
+        self.observe(&record);
+        self.known = Some(record.clone());
+        Ok(record)
+    }
+
+    /// Since when the object is as it is, as far as this client has seen.
+    ///
+    /// That is *after* the holder wrote it, and the holder counts from before it wrote. So the time
+    /// that it lasts is over for the holder when it is over here.
+    fn observe(&self, record: &Record) -> Instant {
+        let now = Instant::now();
+        let mut all = self.observed.lock().unwrap_or_else(PoisonError::into_inner);
+        let observed = all
+            .entry(self.target.path())
+            .or_insert_with(|| Observed { version: record.version.clone(), since: now });
+        if observed.version != record.version {
+            *observed = Observed { version: record.version.clone(), since: now };
+        }
+        observed.since
+    }
+
+    /// When the object can be taken, if it does not change before.
+    fn end(&self, record: &Record) -> Option<Instant> {
+        let lasts = record.lasts.unwrap_or(self.keep);
+        self.observe(record).checked_add(lasts)
+    }
+
+    fn is_over(&self, record: &Record) -> bool {
+        self.end(record).is_some_and(|end| Instant::now() >= end)
+    }
+
+    async fn take(&mut self, client: NodeId) -> StoreResult<Answer> {
+        for _ in 0..ATTEMPTS {
+            let record = self.get().await?;
+            let is_mine = record.holder() == Some(client);
+            if !is_mine && !record.is_free() && !self.is_over(&record) {
+                return Ok(Answer::Refused(record.holder()));
+            }
+            let Some(object) = record.granted(client, whole_seconds(self.keep)) else {
+                return Err(self.unfit(
+                    &"the grants can be counted no further",
+                    "give the lease another name: with this one, tokens would start again",
+                ));
+            };
+            if let Some(record) = self.put(&object).await? {
+                return Ok(Answer::Granted(record.token()));
+            }
+        }
+        Ok(Answer::Refused(None))
+    }
+
+    async fn extend(&mut self, client: NodeId, token: Token) -> StoreResult<Answer> {
+        let mut remembered = self.known.take_if(|record| record.is(client, token));
+        for _ in 0..ATTEMPTS {
+            let record = match remembered.take() {
+                Some(record) => record,
+                None => self.get().await?,
+            };
+            if !record.is(client, token) {
+                let other = record.holder().filter(|holder| *holder != client);
+                return Ok(Answer::Refused(other));
+            }
+            let object = record.renewed(whole_seconds(self.keep));
+            if self.put(&object).await?.is_some() {
+                return Ok(Answer::Granted(token));
+            }
+        }
+        // Another program writes to the object, and the client has the lease all the same.
+        Err(self.client.away(&"the Lease changes all the time"))
+    }
+
+    async fn give_back(&mut self, client: NodeId, token: Token) -> StoreResult<()> {
+        for _ in 0..ATTEMPTS {
+            let record = self.get().await?;
+            if !record.is(client, token) || self.put(&record.released()).await?.is_some() {
+                return Ok(());
+            }
+        }
+        Err(self.client.away(&"the Lease changes all the time"))
+    }
+
+    async fn look(&mut self) -> StoreResult<super::Record> {
+        let record = self.get().await?;
+        let (now, end) = (Instant::now(), self.end(&record));
+        // No less than what is left for the holder: it was written before it was seen.
+        let left = end.map(|end| end.saturating_duration_since(now));
+        let holder = record.holder().filter(|_| left.is_none_or(|left| !left.is_zero()));
+        let left = left.filter(|_| holder.is_some());
+        Ok(super::Record { holder, token: record.token(), left })
+    }
+
+    async fn make(&mut self) -> StoreResult<()> {
+        let object = record::fresh(&self.target.namespace, &self.target.name);
+        let reply = self.ask(Method::POST, &self.target.all(), Some(&object)).await?;
+        match reply.status {
+            // It is there.
+            StatusCode::CONFLICT => Ok(()),
+            status if status.is_success() => Ok(()),
+            StatusCode::NOT_FOUND => Err(self.unfit(
+                &format!("there is no namespace {}: {}", self.target.namespace, reply.complaint()),
+                "make the namespace first",
+            )),
+            _ => Err(self.refusal(&reply)),
+        }
+    }
+
+    /// Waits until the lease has another holder, is free, or can be taken. A renewal by its holder
+    /// is observed, and is no news.
+    ///
+    /// It asks on a connection of its own: its answer goes on, and a question that is given up in
+    /// the middle would end the connection for the next.
+    async fn wait(&mut self) -> StoreResult<()> {
+        loop {
+            let (told, end) = self.next_end();
+            let Some(watch) = &mut self.watch else {
+                self.open().await?;
+                continue;
+            };
+            let event = tokio::select! {
+                event = watch.lines.next() => event?,
+                () = sleep_until(watch.silent) => {
+                    return Err(watch.lines.away(&"the watch is silent"));
+                }
+                () = until(end) => {
+                    self.expired = told;
+                    return Ok(());
+                }
+            };
+            match event {
+                Some(event) => {
+                    if self.hear(&event)? {
+                        return Ok(());
+                    }
+                }
+                // The server ends each watch after a while.
+                None => {
+                    self.watch = None;
+                    sleep(AGAIN).await;
+                }
+            }
+        }
+    }
+
+    /// The version that is known, and when the lease can be taken if it stays; no time if it is
+    /// free, or if the caller has been told.
+    fn next_end(&self) -> (Option<String>, Option<Instant>) {
+        let Some(known) = &self.known else { return (None, None) };
+        let version = Some(known.version.clone());
+        let is_told = known.is_free() || self.expired == version;
+        let end = if is_told { None } else { self.end(known) };
+        (version, end)
+    }
+
+    /// Opens a watch from the version that is known. If none is, or if the server no longer has
+    /// what came after it, the watch begins with the object as it is.
+    async fn open(&mut self) -> StoreResult<()> {
+        let (target, limit) = (self.target.clone(), self.limit);
+        let known = self.known.as_ref().filter(|_| !self.is_compacted);
+        let version = known.map(|known| known.version.clone());
+        let path = target.watch(version.as_deref(), WATCHED);
+        let opened = timeout(limit, async move {
+            let mut client = Client::connect(&target.server, limit).await?;
+            AccountToken::of(&target).show(&mut client)?;
+            client.follow(Method::GET, &path, None).await
+        });
+        let Ok(opened) = opened.await else { return Err(self.client.away(&"no answer in time")) };
+        match opened? {
+            Ok(lines) => {
+                let silent = Instant::now() + SILENT;
+                self.watch = Some(Watch { lines, silent, from_known: version.is_some() });
+                self.is_compacted = false;
+                Ok(())
+            }
+            Err(reply) if reply.status == StatusCode::GONE && version.is_some() => {
+                self.is_compacted = true;
+                Ok(())
+            }
+            Err(reply) => Err(self.refusal(&reply)),
+        }
+    }
+
+    /// Takes notice of an event. Returns whether it is news for the caller.
+    fn hear(&mut self, event: &Value) -> StoreResult<bool> {
+        let object = &event["object"];
+        match event["type"].as_str() {
+            Some("ADDED" | "MODIFIED") => {
+                if object["metadata"]["name"].as_str() != Some(self.target.name.as_str()) {
+                    return Err(self.client.away(&"an event of another object"));
+                }
+                let before = self.known.take();
+                let record = self.learn(object.clone())?;
+                Ok(before.is_none_or(|before| !before.is_same_grant(&record)))
+            }
+            Some("DELETED") => {
+                (self.known, self.watch) = (None, None);
+                Ok(true)
+            }
+            Some("BOOKMARK") => Ok(false),
+            Some("ERROR") => {
+                let from_known = self.watch.take().is_some_and(|watch| watch.from_known);
+                if from_known && object["code"].as_u64() == Some(410) {
+                    self.is_compacted = true;
+                    return Ok(false);
+                }
+                let said = object["message"].as_str().unwrap_or("no reason given");
+                Err(self.client.away(&format!("the watch was ended: {}", one_line(said))))
+            }
+            _ => Err(self.client.away(&"an event of no known type")),
+        }
+    }
+
+    /// What it means that the API server refuses.
+    fn refusal(&self, reply: &Reply) -> StoreError {
+        let (said, path) = (reply.complaint(), self.target.path());
+        match reply.status {
+            StatusCode::FORBIDDEN => self.unfit(
+                &said,
+                "bind a Role to the account with the verbs get, update and watch on the resource \
+                 leases of the group coordination.k8s.io, and create for `store init`",
+            ),
+            StatusCode::NOT_FOUND => self
+                .unfit(&format!("there is no {path}: {said}"), "`bellwether store init` makes it"),
+            StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY => self
+                .unfit(&said, "look whether another program uses this Lease for what is no lease"),
+            // Among these: a token that is too old, which is read anew with the next connection.
+            _ => self.client.away(&said),
+        }
+    }
+
+    fn unfit(&self, problem: &dyn Display, remedy: &str) -> StoreError {
+        let problem = format!("{}: {problem}", self.target.server);
+        StoreError::Unfit { problem, remedy: remedy.to_owned() }
+    }
+}
+
+/// Waits until a moment, if there is one.
+async fn until(end: Option<Instant>) {
+    match end {
+        Some(end) => sleep_until(end).await,
+        None => std::future::pending().await,
+    }
+}
+
+impl LeaseStore for Connection {
+    fn acquire(&mut self, client: NodeId) -> BoxFuture<'_, StoreResult<Answer>> {
+        Box::pin(self.take(client))
+    }
+
+    fn renew(&mut self, client: NodeId, token: Token) -> BoxFuture<'_, StoreResult<Answer>> {
+        Box::pin(self.extend(client, token))
+    }
+
+    fn release(&mut self, client: NodeId, token: Token) -> BoxFuture<'_, StoreResult<()>> {
+        Box::pin(self.give_back(client, token))
+    }
+
+    fn read(&mut self) -> BoxFuture<'_, StoreResult<super::Record>> {
+        Box::pin(self.look())
+    }
+
+    fn init(&mut self) -> BoxFuture<'_, StoreResult<()>> {
+        Box::pin(self.make())
+    }
+
+    fn watches(&self) -> bool {
+        true
+    }
+
+    fn changed(&mut self) -> BoxFuture<'_, StoreResult<()>> {
+        Box::pin(self.wait())
+    }
+}

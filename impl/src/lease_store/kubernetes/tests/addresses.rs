@@ -1,0 +1,98 @@
+//! How the store is named, and what is found by that.
+
+use super::*;
+
+fn problem(address: &str, files: &Files) -> String {
+    Kubernetes::parse(address, files).expect_err(address)
+}
+
+/// The place that an address names, for a lease of this name.
+fn target(address: &str, files: &Files, lease: &str) -> StoreResult<Target> {
+    let way = Kubernetes::parse(address, files).expect(address);
+    let settings = Settings { name: lease.to_owned(), ..settings() };
+    way.place.target(&settings, |name| match name {
+        "KUBERNETES_SERVICE_HOST" => Some("10.96.0.1".to_owned()),
+        "KUBERNETES_SERVICE_PORT" => Some("443".to_owned()),
+        other => panic!("{other} is not asked for"),
+    })
+}
+
+#[test]
+fn a_lease_has_an_object_of_its_own() {
+    for (address, lease, path) in [
+        ("kubernetes:shop/leader", "orders", "/namespaces/shop/leases/leader"),
+        ("kubernetes:shop/leader", "orders/eu", "/namespaces/shop/leases/leader.eu"),
+        ("kubernetes+http://127.0.0.1:8001/a-1/b.c", "o", "/namespaces/a-1/leases/b.c"),
+    ] {
+        let target = target(address, &Files::default(), lease).expect(address);
+        assert_eq!(target.path(), format!("/apis/coordination.k8s.io/v1{path}"));
+    }
+    let files = Files { ca: Some("ca.pem".into()), ..Files::default() };
+    let target = target("kubernetes+https://[fd00::1]:6443/a/b", &files, "o").expect("an address");
+    assert_eq!(target.server.to_string(), "https://[fd00::1]:6443");
+}
+
+#[test]
+fn in_a_pod_kubernetes_says_where_it_is() {
+    let target = target("kubernetes:shop/leader", &Files::default(), "o").expect("a pod");
+    assert_eq!(target.server.to_string(), "https://10.96.0.1:443");
+    assert!(format!("{target:?}").contains("/var/run/secrets/kubernetes.io/serviceaccount/ca.crt"));
+
+    let way = Kubernetes::parse("kubernetes:shop/leader", &Files::default()).expect("an address");
+    let of = |host: &'static str| {
+        let variable =
+            move |name: &str| Some(if name.ends_with("HOST") { host } else { "443" }.to_owned());
+        way.place.target(&settings(), variable).expect("a pod").server.to_string()
+    };
+    assert_eq!(of("fd00::1"), "https://[fd00::1]:443");
+    let error = way.place.target(&settings(), |_| None).expect_err("no pod").to_string();
+    assert!(error.contains("KUBERNETES_SERVICE_HOST") && error.contains("kubernetes+https"));
+}
+
+#[test]
+fn a_name_that_kubernetes_does_not_take_is_refused() {
+    for lease in ["Orders", "a_b", "-a", "a."] {
+        let error = target("kubernetes", &Files::default(), lease).expect_err(lease).to_string();
+        assert!(error.contains(lease) && error.contains("kubernetes:NAMESPACE/NAME"), "{error}");
+    }
+}
+
+#[test]
+fn what_is_no_address_is_refused_with_the_remedy() {
+    let none = Files::default();
+    for address in [
+        "kubernetes:",
+        "kubernetes:shop",
+        "kubernetes:shop/",
+        "kubernetes:Shop/a",
+        "kubernetes:shop/a/b",
+        "kubernetes://shop/a",
+        "kubernetes+http://127.0.0.1:1",
+        "kubernetes+http://127.0.0.1/shop/a",
+        "kubernetes+ftp://127.0.0.1:1/shop/a",
+        "kubernetess",
+    ] {
+        let text = problem(address, &none);
+        assert!(text.contains("NAMESPACE") || text.contains("HOST:PORT") || text.contains("small"));
+    }
+    let far = "kubernetes+http://10.0.0.1:8001/shop/a";
+    let token = Files { token: Some("token".into()), ..Files::default() };
+    assert!(problem(far, &token).contains("for all to read"));
+    assert!(Kubernetes::parse(far, &none).is_ok());
+    let ca = Files { ca: Some("ca.pem".into()), ..Files::default() };
+    assert!(problem(far, &ca).contains("kubernetes+https"));
+    let password = Files { password: Some("x".into()), ..Files::default() };
+    assert!(problem("kubernetes", &password).contains("no password"));
+    assert!(problem("kubernetes+https://a:1/shop/a", &none).contains("authorities"));
+}
+
+#[test]
+fn a_person_can_make_the_object() {
+    let way = Kubernetes::parse("kubernetes:shop/leader", &Files::default()).expect("an address");
+    let text = way.setup(&settings());
+    assert!(text.contains("  namespace: shop\n  name: leader\n"), "{text}");
+    let way = Kubernetes::parse("kubernetes", &Files::default()).expect("an address");
+    let text = way.setup(&settings());
+    assert!(text.contains("  namespace: NAMESPACE\n  name: orders\n"), "{text}");
+    assert!(way.warning().is_some_and(|text| text.contains("paused")));
+}

@@ -1,0 +1,69 @@
+//! Passwords and tokens from files. They are read for each connection, so that one that was changed
+//! is taken.
+
+use std::path::Path;
+
+use zeroize::Zeroizing;
+
+use super::{StoreError, StoreResult};
+use crate::private_file::{self, Unusable};
+
+/// Reads a password from a file that no other user can read.
+pub(super) fn password(file: &Path) -> StoreResult<Zeroizing<String>> {
+    text(file, private_file::read(file))
+}
+
+/// Reads a token. The files of service accounts in a pod can be read by all of its processes.
+#[cfg(feature = "kubernetes")]
+pub(super) fn token(file: &Path) -> StoreResult<Zeroizing<String>> {
+    text(file, private_file::read_public(file))
+}
+
+fn text(file: &Path, read: Result<Zeroizing<Vec<u8>>, Unusable>) -> StoreResult<Zeroizing<String>> {
+    let unfit = |problem: String| StoreError::Unfit {
+        problem,
+        remedy: "the file is read again at the next connection".to_owned(),
+    };
+    let bytes = read.map_err(|error| unfit(error.to_string()))?;
+    // An editor ends the last line.
+    let text = str::from_utf8(&bytes).ok().map(|text| text.trim_end_matches(['\n', '\r']));
+    let text = text.filter(|text| !text.is_empty());
+    let nothing = || unfit(format!("{} has no password or token: one line", file.display()));
+    Ok(Zeroizing::new(text.ok_or_else(nothing)?.to_owned()))
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use tempfile::NamedTempFile;
+
+    use super::*;
+
+    /// A file with a password that only this user can read.
+    pub(in crate::lease_store) fn file(text: &str) -> NamedTempFile {
+        let file = NamedTempFile::new().expect("a file");
+        std::fs::write(&file, text).expect("writable");
+        file
+    }
+
+    #[test]
+    fn a_password_is_one_line_of_a_private_file() {
+        let read = |text| password(file(text).path()).map(|password| password.to_string());
+        assert_eq!(read(" one two \n"), Ok(" one two ".to_owned()));
+        assert_eq!(read("one"), Ok("one".to_owned()));
+        assert!(matches!(read("\n"), Err(StoreError::Unfit { .. })));
+
+        let open = file("Tr0ub4dor");
+        let mode = std::fs::Permissions::from_mode(0o644);
+        std::fs::set_permissions(&open, mode).expect("ours");
+        let Err(error) = password(open.path()) else { panic!("others can read it") };
+        let text = error.to_string();
+        assert!(text.contains("can be read by others") && !text.contains("Tr0ub4dor"), "{text}");
+        #[cfg(feature = "kubernetes")]
+        assert_eq!(token(open.path()).map(|token| token.to_string()), Ok("Tr0ub4dor".to_owned()));
+
+        let Err(error) = password(Path::new("/nonexistent/password")) else { panic!("no file") };
+        assert!(error.to_string().contains("cannot read /nonexistent/password"), "{error}");
+    }
+}
