@@ -8,3 +8,4 @@ mod persistence;
 mod processes;
 mod rivals;
 mod standing;
+mod stores;

@@ -61,7 +61,7 @@ impl Relay {
 
 impl Drop for Relay {
     fn drop(&mut self) {
-        // The connections end as well: no gate is left that could open.
+        // What has come through until now goes on until one of the two ends it.
         self.task.abort();
     }
 }
