@@ -26,6 +26,8 @@ fn say(text: &str) {
 /// Whether a store can be tried here. If it cannot, that is said.
 fn here(store: Store) -> bool {
     let missing = store.missing();
-    missing.iter().for_each(|why| say(why));
+    if let Some(why) = &missing {
+        say(why);
+    }
     missing.is_none()
 }
