@@ -111,7 +111,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         let report = match (what.store(), what) {
             (Some(store), _) => soak(args, store)?,
             (None, What::Rates) => rates::rates(&args.nodes, args.time, args.kills, args.pace)?,
-            (None, _) => lost::lost(durations(args.pace))?,
+            // So that the old lease lasts long enough to be seen beside the new one.
+            (None, _) => lost::lost(durations(args.pace * 2.0))?,
         };
         if args.json {
             say(format_args!("{report:#}"));
@@ -141,8 +142,8 @@ fn print(report: &Value) {
             say(format_args!("\nEnded before {} faults were struck: {why}.", report["asked_for"]));
         }
         say(format_args!(
-            "\n{store}: {} faults in {} s, {} tokens, {} writes accepted, {} of old tokens refused; \
-             {} answers of nodes.",
+            "\n{store}: {} faults in {} s, {} tokens, {} writes accepted, {} of old tokens \
+             refused; {} answers of nodes.",
             report["faults"],
             report["seconds"],
             report["tokens"],

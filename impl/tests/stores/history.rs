@@ -54,12 +54,15 @@ impl fmt::Display for Operation {
     }
 }
 
-/// How long a lease lasts: `keep`, or up to `early` less, or up to `late` more.
+/// What a store promises.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Terms {
+    /// How long a lease lasts, or up to `early` less, or up to `late` more.
     pub(super) keep: Moment,
     pub(super) early: Moment,
     pub(super) late: Moment,
+    /// A store that has no holder may say 0 for the newest token. The next is higher nevertheless.
+    pub(super) forgets: bool,
 }
 
 /// Says why no order of these operations is one of a register.
@@ -113,7 +116,7 @@ impl Search {
                 continue;
             }
             let operation = self.operations[position];
-            for step in register.steps(&operation) {
+            for step in register.steps(&operation, self.terms) {
                 let next = step.taken(&register.moments, &operation, self.terms);
                 if next.is_some_and(|next| self.finds(done | bit, next)) {
                     return true;
@@ -184,14 +187,14 @@ impl Register {
     }
 
     /// The ways in which an operation can take effect now.
-    fn steps(&self, operation: &Operation) -> Vec<Step> {
+    fn steps(&self, operation: &Operation, terms: Terms) -> Vec<Step> {
         let said = operation.answer.map(|(_, said)| said);
         let client = operation.client;
         match operation.call {
             Call::Acquire => self.acquire(client, said),
             Call::Renew(token) => self.renew(client, token, said),
             Call::Release(token) => self.release(client, token),
-            Call::Read => self.read(said),
+            Call::Read => self.read(said, terms),
         }
     }
 
@@ -259,12 +262,13 @@ impl Register {
         steps
     }
 
-    fn read(&self, said: Option<Said>) -> Vec<Step> {
+    fn read(&self, said: Option<Said>, terms: Terms) -> Vec<Step> {
         let Some(Said::Record { holder, token }) = said else { return Vec::new() };
-        if !self.can_be(token) {
+        let forgotten = terms.forgets && (holder, token) == (None, 0);
+        if !forgotten && !self.can_be(token) {
             return Vec::new();
         }
-        let known = self.with(token);
+        let known = if forgotten { *self } else { self.with(token) };
         match (self.holder, holder) {
             (None, None) => vec![Step { when: When::Any, writes: false, after: known }],
             (Some(_), None) => vec![known.ended()],

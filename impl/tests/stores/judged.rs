@@ -2,7 +2,7 @@
 
 use super::history::{Call, Moment, Operation, Said, Terms, judge};
 
-const TERMS: Terms = Terms { keep: 1_000, early: 10, late: 100 };
+const TERMS: Terms = Terms { keep: 1_000, early: 10, late: 100, forgets: false };
 
 const FREE: Said = Said::Refused(None);
 
@@ -95,6 +95,12 @@ fn a_token_that_repeats_is_refused() {
     wrong(&[acquired(1, 0, 2), acquired(2, 1_200, 1)]);
     wrong(&[acquired(1, 0, 1), released(1, 20, 1), read(2, 40, None, 0)]);
     wrong(&[acquired(1, 0, 1), asked(1, Call::Renew(1), 20, 30, Said::Granted(2))]);
+    let forgotten = [acquired(1, 0, 5), released(1, 20, 5), read(2, 40, None, 0)];
+    let terms = Terms { forgets: true, ..TERMS };
+    wrong(&forgotten);
+    assert_eq!(judge(&forgotten, terms), Ok(()));
+    assert!(judge(&[&forgotten[..], &[acquired(2, 60, 5)]].concat(), terms).is_err());
+    assert!(judge(&[acquired(1, 0, 5), read(2, 40, Some(1), 0)], terms).is_err());
 }
 
 #[test]

@@ -29,7 +29,8 @@ pub(super) fn durations(pace: f64) -> Durations {
 }
 
 impl Stand {
-    /// So many nodes, which write to a resource while they lead. A file needs no relay.
+    /// So many nodes, which write to a resource while they lead. A file needs no relay. Nodes that
+    /// find the store at several addresses say so in their logs, and talk nevertheless.
     pub(super) fn start(
         store: Store,
         nodes: u16,
