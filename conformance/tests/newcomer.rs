@@ -124,6 +124,19 @@ const BLOCKS: &[(&str, &str, How)] = &[
     ("docs/soak.md", "cargo bench -p bellwether --bench cluster -- forked-lists", Not(LONG)),
     ("docs/soak.md", "cargo build --release -p bellwether-conformance", Not(LONG)),
     ("docs/soak.md", "BELLWETHER_ROUNDS=50", Not(LONG)),
+    ("docs/stores-tests.md", "cargo test -p bellwether --features", Not(TEST)),
+    ("docs/stores-tests.md", "BELLWETHER_CASES=10000", Not(LONG)),
+    (
+        "docs/stores-tests.md",
+        "cargo bench -p bellwether --features sqlite,postgres,redis,etcd --bench cluster -- stores -",
+        Not(LONG),
+    ),
+    ("docs/stores-tests.md", "cargo bench -p bellwether --features redis", Not(LONG)),
+    (
+        "docs/stores-tests.md",
+        "cargo bench -p bellwether --features sqlite,postgres,redis,etcd --bench cluster -- stores r",
+        Not(LONG),
+    ),
     ("docs/suite.md", "target/release/bellwether-conformance suite", Runs),
     (
         "docs/suite.md",

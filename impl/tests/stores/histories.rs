@@ -79,8 +79,8 @@ fn redis_is_a_register() {
     at_a_server(Store::Redis, Plan::new(60, 5, 100, 8));
 }
 
-/// Its leases last whole seconds, and it looks for those that are over twice a second. A key that is
-/// gone has no revision.
+/// Its leases last whole seconds, and it looks for those that are over twice a second. A key that
+/// is gone has no revision.
 #[test]
 fn etcd_is_a_register() {
     at_a_server(Store::Etcd, Plan { forgets: true, ..Plan::new(1_000, 2_500, 32, 32) });

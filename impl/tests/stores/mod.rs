@@ -12,6 +12,7 @@ mod relay;
 mod restarts;
 #[allow(dead_code, reason = "some of it is for the soak")]
 mod servers;
+mod told;
 
 use std::io::Write as _;
 

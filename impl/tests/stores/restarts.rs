@@ -67,7 +67,8 @@ fn lasts(store: Store) {
     assert_eq!(renewed, Answer::Granted(token));
 }
 
-async fn connected(server: &Server) -> Box<dyn LeaseStore> {
+/// A connection to a server, about one lease.
+pub(super) async fn connected(server: &Server) -> Box<dyn LeaseStore> {
     let settings =
         Settings { name: "restarts".to_owned(), keep: Duration::from_secs(60), limit: LIMIT };
     let connect = connector(&server.address(), &Files::default()).expect("a good address");
