@@ -200,7 +200,7 @@ async fn history(
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         random.set_stream(number * 8 + stream);
         let client = Client {
-            id: if stream % 2 == 0 { 1 } else { 2 },
+            id: if stream % 2 == 1 { 2 } else { 1 },
             way,
             settings: Arc::clone(&settings),
             plan,
