@@ -107,6 +107,15 @@ impl Search {
         if done & self.answered == self.answered {
             return true;
         }
+        // In this order, one of those that are left comes too late.
+        let first = register.moments.earliest();
+        let late = |(position, operation): (usize, &Operation)| {
+            let until = operation.answer.map(|(until, _)| until);
+            done & 1 << position == 0 && until.is_some_and(|until| until < first)
+        };
+        if self.operations.iter().enumerate().any(late) {
+            return false;
+        }
         if !self.seen.insert((done, register)) {
             return false;
         }
@@ -193,7 +202,7 @@ impl Register {
         match operation.call {
             Call::Acquire => self.acquire(client, said),
             Call::Renew(token) => self.renew(client, token, said),
-            Call::Release(token) => self.release(client, token),
+            Call::Release(token) => self.release(client, token, said),
             Call::Read => self.read(said, terms),
         }
     }
@@ -247,17 +256,22 @@ impl Register {
         steps
     }
 
-    fn release(&self, client: u16, token: u64) -> Vec<Step> {
+    fn release(&self, client: u16, token: u64, said: Option<Said>) -> Vec<Step> {
         let mut steps = Vec::new();
         let own = self.holder == Some(client) && self.can_be(token);
         if own {
             let after = Self { holder: None, over: false, ..self.with(token) };
             steps.push(Step { when: When::Any, writes: false, after });
-            // A store may do nothing about a lease that is over.
-            steps.push(self.ended());
         }
-        if !(own && self.exact) {
-            steps.push(Step { when: When::Any, writes: false, after: *self });
+        // One that was lost, and that does nothing, need not be placed.
+        if said == Some(Said::Released) {
+            if own {
+                // A store may do nothing about a lease that is over.
+                steps.push(self.ended());
+            }
+            if !(own && self.exact) {
+                steps.push(Step { when: When::Any, writes: false, after: *self });
+            }
         }
         steps
     }
@@ -294,6 +308,11 @@ impl Moments {
     const NEXT: usize = 3;
 
     const ALL: [usize; 4] = [Self::BEGINNING, Self::WRITTEN, Self::LAST, Self::NEXT];
+
+    /// The earliest moment of the last operation.
+    fn earliest(&self) -> Moment {
+        -self.0[Self::BEGINNING][Self::LAST]
+    }
 
     /// The moments after an operation, if there are any that fit.
     fn later(self, operation: &Operation, when: When, writes: bool, terms: Terms) -> Option<Self> {
