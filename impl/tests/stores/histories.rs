@@ -57,6 +57,11 @@ impl Plan {
         Self { keep, late, cases, at_once, forgets: false }
     }
 
+    /// Each history has a lease of its own.
+    fn settings(self, number: u64) -> Settings {
+        Settings { name: format!("histories/{number}"), keep: self.keep, limit: LIMIT }
+    }
+
     /// A clock that says milliseconds may be wrong by two, and one is read before it is written.
     fn terms(self) -> Terms {
         let Self { keep, late, forgets, .. } = self;
@@ -173,6 +178,9 @@ async fn histories(
     ways: impl Fn() -> [Way; CONNECTIONS],
 ) -> Result<Tally, String> {
     let seed = given("BELLWETHER_SEED").unwrap_or(1);
+    let (first, settings) = (ways(), plan.settings(0));
+    let mut store = connected(&*first[0].connect, &settings).await;
+    timeout(LIMIT, store.init()).await.expect("in time").expect("it is made");
     let (mut tally, mut running, mut number) = (Tally::default(), JoinSet::new(), 0);
     loop {
         while number < cases && running.len() < plan.at_once {
@@ -190,10 +198,7 @@ async fn history(
     number: u64,
     ways: [Way; CONNECTIONS],
 ) -> Result<Tally, String> {
-    let settings = Settings { name: format!("histories/{number}"), keep: plan.keep, limit: LIMIT };
-    let settings = Arc::new(settings);
-    let mut first = connected(&*ways[0].connect, &settings).await;
-    timeout(LIMIT, first.init()).await.expect("in time").expect("it is made");
+    let settings = Arc::new(plan.settings(number));
     let (known, start) = (Known::default(), Instant::now());
     let mut clients = JoinSet::new();
     for (stream, way) in (0..).zip(ways) {

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use clap::ValueEnum;
+use rusqlite::Connection;
 use rustix::process::Signal;
 use tempfile::TempDir;
 
@@ -46,24 +47,13 @@ impl Store {
 
     /// Why it cannot be tried here; nothing if it can.
     pub(crate) fn missing(self) -> Option<String> {
-        let built = match self {
-            Self::Sqlite => cfg!(feature = "sqlite"),
-            Self::Postgres => cfg!(feature = "postgres"),
-            Self::Redis => cfg!(feature = "redis"),
-            Self::Etcd => cfg!(feature = "etcd"),
-        };
-        let name = self.name();
         let installed = match self {
             Self::Sqlite => true,
             Self::Postgres => postgres("initdb").is_ok() && owner().is_ok(),
             Self::Redis => runs("redis-server"),
             Self::Etcd => runs("etcd"),
         };
-        match (built, installed) {
-            (true, true) => None,
-            (false, _) => Some(format!("skipped: this build is without the feature {name}")),
-            (true, false) => Some(format!("skipped: no server of {name} is installed")),
-        }
+        (!installed).then(|| format!("skipped: no server of {} is installed", self.name()))
     }
 }
 
@@ -104,7 +94,7 @@ pub(crate) struct Server {
     primary: Option<u16>,
     child: Option<Child>,
     /// What stands in the way of all that want to write to a file.
-    lock: Option<Lock>,
+    lock: Option<Connection>,
 }
 
 impl Server {
@@ -320,21 +310,10 @@ pub(crate) fn ask(port: u16, question: &str) -> io::Result<String> {
     Ok(said)
 }
 
-#[cfg(feature = "sqlite")]
-type Lock = rusqlite::Connection;
-
-#[cfg(feature = "sqlite")]
-fn lock(file: &Path) -> anyhow::Result<Lock> {
-    let connection = rusqlite::Connection::open(file)?;
+/// Begins to write, and does not end.
+fn lock(file: &Path) -> anyhow::Result<Connection> {
+    let connection = Connection::open(file)?;
     connection.busy_timeout(LIMIT)?;
     connection.execute_batch("BEGIN IMMEDIATE")?;
     Ok(connection)
-}
-
-#[cfg(not(feature = "sqlite"))]
-type Lock = ();
-
-#[cfg(not(feature = "sqlite"))]
-fn lock(_file: &Path) -> anyhow::Result<Lock> {
-    anyhow::bail!("this build is without the feature sqlite")
 }
