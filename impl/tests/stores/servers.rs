@@ -10,7 +10,6 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use clap::ValueEnum;
 use rusqlite::Connection;
 use rustix::process::Signal;
 use tempfile::TempDir;
@@ -27,7 +26,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(30);
 const USER: &str = "postgres";
 
 /// A store that people already run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Store {
     Sqlite,
     Postgres,
