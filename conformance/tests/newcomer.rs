@@ -129,6 +129,23 @@ const BLOCKS: &[(&str, &str, How)] = &[
     ("docs/soak.md", "cargo bench -p bellwether --bench cluster -- forked-lists", Not(LONG)),
     ("docs/soak.md", "cargo build --release -p bellwether-conformance", Not(LONG)),
     ("docs/soak.md", "BELLWETHER_ROUNDS=50", Not(LONG)),
+    ("docs/stores-tests.md", "cargo test -p bellwether --test main stores", Not(TEST)),
+    ("docs/stores-tests.md", "BELLWETHER_CASES=10000", Not(LONG)),
+    (
+        "docs/stores-tests.md",
+        "cargo bench -p bellwether --bench cluster -- stores --faults",
+        Not(LONG),
+    ),
+    (
+        "docs/stores-tests.md",
+        "cargo bench -p bellwether --bench cluster -- stores lost",
+        Not("it needs Redis"),
+    ),
+    (
+        "docs/stores-tests.md",
+        "cargo bench -p bellwether --bench cluster -- stores rates",
+        Not(LONG),
+    ),
     ("docs/suite.md", "target/release/bellwether-conformance suite", Runs),
     (
         "docs/suite.md",

@@ -9,3 +9,4 @@ mod persistence;
 mod processes;
 mod rivals;
 mod standing;
+mod stores;

@@ -133,6 +133,10 @@ impl Cluster {
         self.place(node).join("trace.ndjson")
     }
 
+    fn config(&self, node: u16) -> PathBuf {
+        self.place(node).join("node.toml")
+    }
+
     fn data(&self, node: u16) -> PathBuf {
         self.place(node).join("data")
     }
@@ -152,11 +156,22 @@ impl Cluster {
     }
 
     fn keys(&self, arguments: &[String]) -> anyhow::Result<()> {
+        self.tool("keys", arguments)
+    }
+
+    /// A command of the daemon that does something, and ends.
+    fn tool(&self, what: &str, arguments: &[String]) -> anyhow::Result<()> {
         let program = &self.setup.program;
-        let made = quiet(program).arg("keys").args(arguments).output();
+        let made = quiet(program).arg(what).args(arguments).output();
         let made = made.with_context(|| format!("cannot start {}", program.display()))?;
-        anyhow::ensure!(made.status.success(), "keys: {}", String::from_utf8_lossy(&made.stderr));
+        anyhow::ensure!(made.status.success(), "{what}: {}", String::from_utf8_lossy(&made.stderr));
         Ok(())
+    }
+
+    /// Makes what the store of a node needs.
+    pub(crate) fn init_store(&self, node: u16) -> anyhow::Result<()> {
+        let config = self.config(node).display().to_string();
+        self.tool("store", &["init".to_owned(), "--config".to_owned(), config])
     }
 
     /// Makes what the nodes prove themselves with, and returns the section that says so.
@@ -187,7 +202,7 @@ impl Cluster {
     /// start on.
     pub(crate) fn configure(&self, node: u16, members: &Members) -> anyhow::Result<()> {
         let text = self.configuration(node, members);
-        Ok(fs::write(self.place(node).join("node.toml"), text)?)
+        Ok(fs::write(self.config(node), text)?)
     }
 
     fn configuration(&self, node: u16, members: &Members) -> String {
@@ -210,7 +225,7 @@ impl Cluster {
     /// Starts a node, which writes to the resource while it leads.
     pub(crate) fn start(&mut self, node: u16) -> anyhow::Result<()> {
         anyhow::ensure!(!self.running.contains_key(&node), "node {node} runs already");
-        let config = self.place(node).join("node.toml");
+        let config = self.config(node);
         let log = File::options().create(true).append(true).open(self.log_path(node))?;
         let mut command = self.network.command(node, &self.setup.program);
         let what = if self.setup.resource.is_some() { "exec" } else { "run" };

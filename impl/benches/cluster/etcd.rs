@@ -161,12 +161,18 @@ impl Etcd {
         Ok(())
     }
 
+    /// SIGKILL to the client of a node, and to its command.
+    pub(crate) fn kill_client(&mut self, node: u16) {
+        if let Some(mut child) = self.clients.remove(&node) {
+            end(&mut child);
+        }
+    }
+
     /// SIGKILL to everything that a node has.
     pub(crate) fn kill(&mut self, node: u16) {
         // The client first: its command must not outlive it.
-        for mut child in
-            [self.clients.remove(&node), self.servers.remove(&node)].into_iter().flatten()
-        {
+        self.kill_client(node);
+        if let Some(mut child) = self.servers.remove(&node) {
             end(&mut child);
         }
     }

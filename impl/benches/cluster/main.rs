@@ -21,8 +21,13 @@ mod recorded;
 mod relay;
 mod report;
 mod resource;
+#[path = "../../tests/stores/servers.rs"]
+mod servers;
 mod slow;
 mod soak;
+#[path = "../../tests/stores/relay.rs"]
+mod store_relay;
+mod stores;
 mod test;
 mod wait;
 
@@ -53,6 +58,7 @@ enum Command {
     Quiescent(quiescent::Args),
     Groups(groups::Args),
     Recorded(recorded::Args),
+    Stores(stores::Args),
     /// Give two halves of a cluster two lists of members with one number, and look who leads
     ///
     /// Four nodes have one list. Then nodes 1 and 3 restart with 1, 2 and 3, and nodes 2 and 4 with
@@ -110,6 +116,10 @@ fn run(arguments: &[OsString]) -> anyhow::Result<ExitCode> {
         Command::Groups(args) => {
             wait::heed_signals()?;
             groups::run(&args)
+        }
+        Command::Stores(args) => {
+            wait::heed_signals()?;
+            stores::run(&args)
         }
         Command::Recorded(args) => {
             contain(arguments, false)?;

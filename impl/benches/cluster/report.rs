@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use std::time::Duration;
 
 use comfy_table::{CellAlignment, Table, presets};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// Prints a line of what was found. The exit status says it too, also if no process reads this.
 pub(crate) fn say(line: impl Display) {
@@ -29,6 +29,55 @@ pub(crate) fn quantile(times: &[Duration], part: f64) -> Duration {
     times.get(position).copied().unwrap_or_default()
 }
 
+/// What the faults of one kind have cost.
+#[derive(Debug, Default)]
+pub(crate) struct Cost {
+    /// From the fault to the first write of the next leader.
+    pub(crate) back: Vec<Duration>,
+    /// The longest time between two writes during each fault.
+    pub(crate) gaps: Vec<Duration>,
+}
+
+impl Cost {
+    /// A row of the report.
+    pub(crate) fn row(&self, fault: &str) -> Value {
+        let median = |times: &[Duration]| {
+            let mut times = times.to_vec();
+            times.sort();
+            (!times.is_empty()).then(|| milliseconds(quantile(&times, 0.5)))
+        };
+        json!({
+            "fault": fault,
+            "count": self.gaps.len(),
+            "back_median_ms": median(&self.back),
+            "back_longest_ms": self.back.iter().max().copied().map(milliseconds),
+            "gap_median_ms": median(&self.gaps),
+            "gap_longest_ms": self.gaps.iter().max().copied().map(milliseconds),
+        })
+    }
+}
+
+/// The heads of a table of these rows.
+pub(crate) const COSTS: [(&str, &str); 6] = [
+    ("fault", "fault"),
+    ("count", "count"),
+    ("leader back, ms", "back_median_ms"),
+    ("at most", "back_longest_ms"),
+    ("no write, ms", "gap_median_ms"),
+    ("at most", "gap_longest_ms"),
+];
+
+/// Prints what a report says was violated.
+pub(crate) fn say_violations(report: &Value) {
+    match report["violations"].as_array() {
+        Some(violations) if !violations.is_empty() => {
+            say("VIOLATED:");
+            violations.iter().for_each(|violation| say(format_args!("  {violation}")));
+        }
+        _ => say("Nothing was violated."),
+    }
+}
+
 /// A table in Markdown: for each head the key of what stands below it.
 pub(crate) fn table<'a>(
     heads: &[(&str, &str)],
@@ -48,7 +97,7 @@ pub(crate) fn table<'a>(
         }));
     }
     for (column, (_, key)) in table.column_iter_mut().zip(heads) {
-        if !matches!(*key, "cluster" | "killed" | "fault" | "protocol") {
+        if !matches!(*key, "cluster" | "killed" | "fault" | "protocol" | "store") {
             column.set_cell_alignment(CellAlignment::Right);
         }
     }

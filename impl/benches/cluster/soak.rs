@@ -19,7 +19,7 @@ use super::namespaces::{self, Namespaces};
 use super::network::{Network, Slow};
 use super::probe::Probe;
 use super::relay::Relays;
-use super::report::{milliseconds, note, quantile, say, table};
+use super::report::{COSTS, Cost, milliseconds, note, say, say_violations, table};
 use super::resource::Resource;
 use super::wait;
 
@@ -129,15 +129,6 @@ impl Args {
             Duration::ZERO
         }
     }
-}
-
-/// What the faults of one kind have cost.
-#[derive(Debug, Default)]
-struct Cost {
-    /// From the fault to the first write of the next leader.
-    back: Vec<Duration>,
-    /// The longest time between two writes during each fault.
-    gaps: Vec<Duration>,
 }
 
 /// A run.
@@ -352,20 +343,9 @@ impl Soak {
         violations.extend(overlaps);
         violations.extend(logged);
         let kind = |(kind, cost): (&Kind, &Cost)| {
-            let median = |times: &[Duration]| {
-                let mut times = times.to_vec();
-                times.sort();
-                (!times.is_empty()).then(|| milliseconds(quantile(&times, 0.5)))
-            };
-            json!({
-                "fault": kind.name(),
-                "count": cost.gaps.len(),
-                "back_median_ms": median(&cost.back),
-                "back_longest_ms": cost.back.iter().max().copied().map(milliseconds),
-                "gap_median_ms": median(&cost.gaps),
-                "gap_longest_ms": cost.gaps.iter().max().copied().map(milliseconds),
-                "bound_ms": milliseconds(self.bound(*kind)),
-            })
+            let mut row = cost.row(kind.name());
+            row["bound_ms"] = json!(milliseconds(self.bound(*kind)));
+            row
         };
         let report = json!({
             "faults": self.costs.values().map(|cost| cost.gaps.len()).sum::<usize>(),
@@ -408,15 +388,7 @@ fn rate(node: u16, drift: usize) -> f64 {
 }
 
 fn print(report: &Value) {
-    let heads = [
-        ("fault", "fault"),
-        ("count", "count"),
-        ("leader back, ms", "back_median_ms"),
-        ("at most", "back_longest_ms"),
-        ("no write, ms", "gap_median_ms"),
-        ("at most", "gap_longest_ms"),
-        ("bound", "bound_ms"),
-    ];
+    let heads = [&COSTS[..], &[("bound", "bound_ms")]].concat();
     say(table(&heads, report["kinds"].as_array().into_iter().flatten()).trim_end());
     if let Some(why) = report["ended_early"].as_str() {
         say(format_args!("\nEnded before {} faults were struck: {why}.", report["asked_for"]));
@@ -442,11 +414,5 @@ fn print(report: &Value) {
         ));
     }
     say(format_args!("In the end: {}.", report["members"].as_str().unwrap_or_default()));
-    match report["violations"].as_array() {
-        Some(violations) if !violations.is_empty() => {
-            say("VIOLATED:");
-            violations.iter().for_each(|violation| say(format_args!("  {violation}")));
-        }
-        _ => say("Nothing was violated."),
-    }
+    say_violations(report);
 }

@@ -11,7 +11,7 @@ use super::controls::{self, Control};
 use super::report::say;
 use super::soak::{self, Args, Choice};
 use super::{
-    alone, etcd, groups, members, namespaces, probe, recorded, relay, resource, slow, wait,
+    alone, etcd, groups, members, namespaces, probe, recorded, relay, resource, slow, stores, wait,
 };
 
 /// How many faults on each network.
@@ -19,7 +19,7 @@ const FAULTS: usize = 5;
 
 type Test = (&'static str, fn() -> anyhow::Result<()>);
 
-const TESTS: [Test; 14] = [
+const TESTS: [Test; 15] = [
     ("the_resource_notices_two_leaders", resource::test),
     ("two_leases_at_a_time_are_noticed", probe::test),
     ("two_commands_at_a_time_are_noticed", alone::test),
@@ -31,6 +31,7 @@ const TESTS: [Test; 14] = [
     ("the_model_accepts_what_a_few_clusters_did", recorded::test),
     ("a_few_faults_on_relays", on_relays),
     ("a_few_faults_on_relays_with_certificates", on_relays_with_certificates),
+    ("a_few_faults_with_a_store_that_is_a_file", stores::test),
     ("lists_with_one_number_have_one_leader", forked_lists),
     ("a_command_ends_with_its_node_and_its_keeper", killed_together),
     (IN_NAMESPACES, in_namespaces),
@@ -49,6 +50,7 @@ pub(crate) fn asked_for(arguments: &[OsString]) -> Option<Vec<&'static str>> {
         "quiescent",
         "groups",
         "recorded",
+        "stores",
         "forked-lists",
         "killed-together",
         "hammer",

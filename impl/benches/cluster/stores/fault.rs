@@ -1,0 +1,138 @@
+//! The faults of nodes, of their store, and of what is between them.
+
+use rustix::process::Signal;
+
+use super::stand::Stand;
+use crate::servers::Store;
+use crate::soak::LIMIT;
+use crate::store_relay::Gate;
+
+/// What can happen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Kind {
+    KillLeader,
+    KillFollower,
+    PauseLeader,
+    PauseDaemon,
+    HandOver,
+    CutLeader,
+    CutFollower,
+    CutAll,
+    WithholdLeader,
+    WithholdAll,
+    KillStore,
+    RestartStore,
+    StopStore,
+}
+
+impl Kind {
+    const ALL: [Self; 13] = [
+        Self::KillLeader,
+        Self::KillFollower,
+        Self::PauseLeader,
+        Self::PauseDaemon,
+        Self::HandOver,
+        Self::CutLeader,
+        Self::CutFollower,
+        Self::CutAll,
+        Self::WithholdLeader,
+        Self::WithholdAll,
+        Self::KillStore,
+        Self::RestartStore,
+        Self::StopStore,
+    ];
+
+    /// What can happen with this store. A file is never away, only taken by another.
+    pub(super) fn of(store: Store) -> Vec<Self> {
+        let all = Self::ALL.into_iter();
+        all.filter(|kind| store != Store::Sqlite || kind.needs_no_server()).collect()
+    }
+
+    fn needs_no_server(self) -> bool {
+        matches!(
+            self,
+            Self::KillLeader
+                | Self::KillFollower
+                | Self::PauseLeader
+                | Self::PauseDaemon
+                | Self::HandOver
+                | Self::StopStore
+        )
+    }
+
+    /// What happens, for people.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::KillLeader => "SIGKILL of the leader",
+            Self::KillFollower => "SIGKILL of a follower",
+            Self::PauseLeader => "SIGSTOP of the leader and its command, then SIGCONT",
+            Self::PauseDaemon => "SIGSTOP of the leader without its command, then SIGCONT",
+            Self::HandOver => "SIGTERM of the leader",
+            Self::CutLeader => "the leader cut from the store",
+            Self::CutFollower => "a follower cut from the store",
+            Self::CutAll => "all cut from the store",
+            Self::WithholdLeader => "answers to the leader withheld",
+            Self::WithholdAll => "answers to all withheld",
+            Self::KillStore => "SIGKILL of the store",
+            Self::RestartStore => "the store restarts",
+            Self::StopStore => "the store stopped",
+        }
+    }
+
+    /// Whether another node must lead before it is over. A leader whose answers are withheld may
+    /// have the lease on and on: the store hears it.
+    pub(super) fn deposes(self) -> bool {
+        matches!(
+            self,
+            Self::KillLeader
+                | Self::PauseLeader
+                | Self::PauseDaemon
+                | Self::HandOver
+                | Self::CutLeader
+        )
+    }
+
+    pub(super) fn strike(
+        self,
+        stand: &mut Stand,
+        leader: u16,
+        follower: u16,
+    ) -> anyhow::Result<()> {
+        let all = stand.cluster.up();
+        match self {
+            Self::KillLeader => stand.cluster.kill(leader)?,
+            Self::KillFollower => stand.cluster.kill(follower)?,
+            Self::PauseLeader => stand.cluster.signal(leader, Signal::STOP, true)?,
+            Self::PauseDaemon => stand.cluster.signal(leader, Signal::STOP, false)?,
+            Self::HandOver => stand.cluster.stop(leader, LIMIT)?,
+            Self::CutLeader => stand.gate(&[leader], Gate::Cut),
+            Self::CutFollower => stand.gate(&[follower], Gate::Cut),
+            Self::CutAll => stand.gate(&all, Gate::Cut),
+            Self::WithholdLeader => stand.gate(&[leader], Gate::Withheld),
+            Self::WithholdAll => stand.gate(&all, Gate::Withheld),
+            Self::KillStore => stand.server.kill(),
+            Self::RestartStore => stand.server.restart()?,
+            Self::StopStore => stand.server.stop()?,
+        }
+        Ok(())
+    }
+
+    /// Undoes it.
+    pub(super) fn heal(self, stand: &mut Stand, nodes: u16) -> anyhow::Result<()> {
+        let all: Vec<u16> = (1..=nodes).collect();
+        stand.gate(&all, Gate::Open);
+        match self {
+            Self::KillStore => stand.server.restart()?,
+            Self::StopStore => stand.server.cont(),
+            _ => {}
+        }
+        for node in all {
+            if stand.cluster.has_ended(node) {
+                stand.cluster.start(node)?;
+            } else {
+                stand.cluster.signal(node, Signal::CONT, true)?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,393 @@
+//! Random histories of two clients with two connections each, at each store: each history must be
+//! one that a register can have, whichever answers were lost.
+//!
+//! `BELLWETHER_CASES` says how many histories of each store, and `BELLWETHER_SEED` which.
+
+use std::ops::AddAssign;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use bellwether::NodeId;
+use bellwether::lease_store::{
+    Answer, Connect, Files, LeaseStore, Settings, StoreError, StoreResult, connector,
+};
+use bellwether::protocol::lease::Token;
+use rand::seq::IndexedRandom as _;
+use rand::{Rng as _, SeedableRng as _};
+use rand_chacha::ChaCha8Rng;
+use tokio::runtime::{Handle, Runtime};
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+
+use super::history::{Call, Moment, Operation, Said, Terms, judge};
+use super::pretended::{Mistake, Pretended};
+use super::relay::{Gate, Relay};
+use super::servers::{Server, Store};
+use super::{here, say};
+
+/// Longer than any question takes.
+const LIMIT: Duration = Duration::from_secs(20);
+
+/// How often a connection is asked for until the test fails.
+const ATTEMPTS: usize = 20;
+
+/// How many connections there are: each second one is of the same client.
+const CONNECTIONS: usize = 4;
+
+/// How many operations each connection has.
+const OPERATIONS: usize = 4;
+
+/// The histories of one store.
+#[derive(Clone, Copy, Debug)]
+struct Plan {
+    keep: Duration,
+    /// How much longer a lease may last.
+    late: Duration,
+    /// How many histories, unless the environment says so.
+    cases: u64,
+    /// How many of them take place at the same time.
+    at_once: usize,
+    /// Whether the store may say 0 for the newest token while no client has the lease.
+    forgets: bool,
+}
+
+impl Plan {
+    const fn new(keep: u64, late: u64, cases: u64, at_once: usize) -> Self {
+        let (keep, late) = (Duration::from_millis(keep), Duration::from_millis(late));
+        Self { keep, late, cases, at_once, forgets: false }
+    }
+
+    /// Each history has a lease of its own.
+    fn settings(self, number: u64) -> Settings {
+        Settings { name: format!("histories/{number}"), keep: self.keep, limit: LIMIT }
+    }
+
+    /// A clock that says milliseconds may be wrong by two, and one is read before it is written.
+    fn terms(self) -> Terms {
+        let Self { keep, late, forgets, .. } = self;
+        Terms { keep: micros(keep), early: 5_000, late: micros(late), forgets }
+    }
+}
+
+#[test]
+fn sqlite_is_a_register() {
+    at_a_server(Store::Sqlite, Plan::new(60, 5, 100, 4));
+}
+
+#[test]
+fn postgres_is_a_register() {
+    at_a_server(Store::Postgres, Plan::new(60, 5, 100, 8));
+}
+
+#[test]
+fn redis_is_a_register() {
+    at_a_server(Store::Redis, Plan::new(60, 5, 100, 8));
+}
+
+/// Its leases last whole seconds, and it looks for those that are over twice a second. A key that
+/// is gone has no revision.
+#[test]
+fn etcd_is_a_register() {
+    at_a_server(Store::Etcd, Plan { forgets: true, ..Plan::new(1_000, 2_500, 32, 32) });
+}
+
+/// Without that, the tests above could not fail.
+#[test]
+fn each_mistake_of_a_store_is_found() {
+    let plan = Plan::new(60, 5, 60, 16);
+    let runtime = Runtime::new().expect("a runtime");
+    let to = |mistake| {
+        move || {
+            let connect: Arc<dyn Connect> = Arc::new(Pretended::new(mistake));
+            [(); CONNECTIONS].map(|()| Way { connect: Arc::clone(&connect), relay: None })
+        }
+    };
+    let right = runtime.block_on(histories(plan, plan.cases, to(None)));
+    right.unwrap_or_else(|why| panic!("a store that is right: {why}"));
+    for mistake in Mistake::ALL {
+        let wrong = runtime.block_on(histories(plan, 2_000, to(Some(mistake))));
+        assert!(wrong.is_err(), "not found: {mistake:?}");
+    }
+}
+
+fn at_a_server(store: Store, plan: Plan) {
+    if !here(store) {
+        return;
+    }
+    let cases = given("BELLWETHER_CASES").unwrap_or(plan.cases);
+    let server = Server::start(store, super::free_port).expect("it starts");
+    let runtime = Runtime::new().expect("a runtime");
+    let ways = || {
+        [(); CONNECTIONS].map(|()| {
+            if store == Store::Sqlite {
+                return Way { connect: connect(&server.address()), relay: None };
+            }
+            let relay = Relay::start(&Handle::current(), server.port()).expect("a relay");
+            Way { connect: connect(&server.address_at(relay.port())), relay: Some(relay) }
+        })
+    };
+    let tally = runtime.block_on(histories(plan, cases, ways));
+    let tally = tally.unwrap_or_else(|why| panic!("{}: {why}", store.name()));
+    say(&format!("{}: {cases} histories, {tally:?}", store.name()));
+    let few = cases / 2;
+    assert!(tally.granted > few && tally.refused > few && tally.lost > few, "{tally:?}");
+}
+
+/// What a variable of the environment says.
+fn given(name: &str) -> Option<u64> {
+    std::env::var(name).ok().map(|text| text.parse().expect("a number"))
+}
+
+fn connect(address: &str) -> Arc<dyn Connect> {
+    connector(address, &Files::default()).unwrap_or_else(|why| panic!("{address}: {why}"))
+}
+
+fn micros(time: Duration) -> Moment {
+    Moment::try_from(time.as_micros()).expect("a short time")
+}
+
+/// A way to the store, and the relay that is on it.
+struct Way {
+    connect: Arc<dyn Connect>,
+    relay: Option<Relay>,
+}
+
+/// What has happened.
+#[derive(Clone, Copy, Debug, Default)]
+struct Tally {
+    granted: u64,
+    refused: u64,
+    lost: u64,
+}
+
+impl AddAssign for Tally {
+    fn add_assign(&mut self, other: Self) {
+        self.granted += other.granted;
+        self.refused += other.refused;
+        self.lost += other.lost;
+    }
+}
+
+/// The tokens that were seen, and which client had them.
+type Known = Arc<Mutex<Vec<(u16, u64)>>>;
+
+/// Says which history is none of a register, and what it was.
+async fn histories(
+    plan: Plan,
+    cases: u64,
+    ways: impl Fn() -> [Way; CONNECTIONS],
+) -> Result<Tally, String> {
+    let seed = given("BELLWETHER_SEED").unwrap_or(1);
+    let (first, settings) = (ways(), plan.settings(0));
+    let mut store = connected(&*first[0].connect, &settings).await;
+    timeout(LIMIT, store.init()).await.expect("in time").expect("it is made");
+    let (mut tally, mut running, mut number) = (Tally::default(), JoinSet::new(), 0);
+    loop {
+        while number < cases && running.len() < plan.at_once {
+            number += 1;
+            running.spawn(history(plan, seed, number, ways()));
+        }
+        let Some(ended) = running.join_next().await else { return Ok(tally) };
+        tally += ended.expect("a history comes to its end")?;
+    }
+}
+
+async fn history(
+    plan: Plan,
+    seed: u64,
+    number: u64,
+    ways: [Way; CONNECTIONS],
+) -> Result<Tally, String> {
+    let settings = Arc::new(plan.settings(number));
+    let (known, start) = (Known::default(), Instant::now());
+    let mut clients = JoinSet::new();
+    for (stream, way) in (0..).zip(ways) {
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        random.set_stream(number * 8 + stream);
+        let client = Client {
+            id: if stream % 2 == 1 { 2 } else { 1 },
+            way,
+            settings: Arc::clone(&settings),
+            plan,
+            random,
+            known: Arc::clone(&known),
+            start,
+            store: None,
+            history: Vec::new(),
+        };
+        clients.spawn(client.run());
+    }
+    let mut all: Vec<Operation> = Vec::new();
+    while let Some(ended) = clients.join_next().await {
+        all.extend(ended.expect("a client comes to its end"));
+    }
+    judge(&all, plan.terms()).map_err(|why| format!("history {number}, seed {seed}: {why}"))?;
+    let count = |is: fn(&Said) -> bool| {
+        let said = all.iter().filter_map(|operation| operation.answer);
+        said.filter(|(_, said)| is(said)).count() as u64
+    };
+    Ok(Tally {
+        granted: count(|said| matches!(said, Said::Granted(_))),
+        refused: count(|said| matches!(said, Said::Refused(_))),
+        lost: all.iter().filter(|operation| operation.answer.is_none()).count() as u64,
+    })
+}
+
+/// A connection. A store that is busy may refuse one for a moment.
+async fn connected(connect: &dyn Connect, settings: &Settings) -> Box<dyn LeaseStore> {
+    let mut last = String::new();
+    for _ in 0..ATTEMPTS {
+        match timeout(LIMIT, connect.connect(settings)).await {
+            Ok(Ok(store)) => return store,
+            Ok(Err(error)) => last = error.to_string(),
+            Err(_) => "too slow".clone_into(&mut last),
+        }
+        sleep(Duration::from_millis(20)).await;
+    }
+    panic!("no connection: {last}");
+}
+
+/// One connection of a client.
+struct Client {
+    id: u16,
+    way: Way,
+    settings: Arc<Settings>,
+    plan: Plan,
+    random: ChaCha8Rng,
+    known: Known,
+    start: Instant,
+    store: Option<Box<dyn LeaseStore>>,
+    history: Vec<Operation>,
+}
+
+/// What becomes of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    Heard,
+    /// The client does not wait for it.
+    Dropped,
+    /// It comes, and is not heard.
+    Ignored,
+    /// The relay does not let it through.
+    Withheld,
+}
+
+impl Client {
+    async fn run(mut self) -> Vec<Operation> {
+        for _ in 0..OPERATIONS {
+            let pause = self.pause();
+            sleep(pause).await;
+            self.operation().await;
+        }
+        self.history
+    }
+
+    /// None, a short one, or one in which a lease comes to its end.
+    fn pause(&mut self) -> Duration {
+        let Plan { keep, late, .. } = self.plan;
+        let part: f64 = self.random.random();
+        match self.random.random_range(0..4) {
+            0 => keep + late.mul_f64(part),
+            1 => keep.mul_f64(part / 4.0),
+            _ => Duration::ZERO,
+        }
+    }
+
+    fn now(&self) -> Moment {
+        micros(self.start.elapsed())
+    }
+
+    /// Asks one question. After an answer that was lost, there is another connection.
+    async fn operation(&mut self) {
+        let (call, fate) = (self.call(), self.fate());
+        let mut store = match self.store.take() {
+            Some(store) => store,
+            None => connected(&*self.way.connect, &self.settings).await,
+        };
+        let limit = match fate {
+            Fate::Heard | Fate::Ignored => LIMIT,
+            Fate::Dropped => Duration::from_micros(self.random.random_range(0..3_000)),
+            Fate::Withheld => Duration::from_millis(30),
+        };
+        self.gate(if fate == Fate::Withheld { Gate::Withheld } else { Gate::Open });
+        let (from, longest) = (self.now(), self.plan.keep + self.plan.late);
+        let asked = timeout(limit, ask(&mut *store, self.id, call, longest)).await;
+        let until = self.now();
+        self.gate(Gate::Open);
+        let answer = match asked {
+            Ok(Ok(said)) if fate != Fate::Ignored => {
+                self.store = Some(store);
+                self.learn(said);
+                Some((until, said))
+            }
+            Ok(Err(error @ StoreError::Unfit { .. })) => panic!("{call:?}: {error}"),
+            Ok(Ok(_) | Err(StoreError::Away(_))) | Err(_) => None,
+        };
+        self.history.push(Operation { client: self.id, call, from, answer });
+    }
+
+    fn gate(&self, gate: Gate) {
+        if let Some(relay) = &self.way.relay {
+            relay.set(gate);
+        }
+    }
+
+    fn fate(&mut self) -> Fate {
+        match self.random.random_range(0..10) {
+            0 => Fate::Dropped,
+            1 => Fate::Ignored,
+            2 if self.way.relay.is_some() => Fate::Withheld,
+            _ => Fate::Heard,
+        }
+    }
+
+    /// A client may know the token of a grant whose answer was lost, and that of another client.
+    fn call(&mut self) -> Call {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let own = known.iter().rev().find(|(client, _)| *client == self.id);
+        let any = if self.random.random_bool(0.75) { own } else { known.choose(&mut self.random) };
+        let drawn = self.random.random_range(0..10);
+        match (drawn, any) {
+            (0..3, Some((_, token))) => Call::Renew(*token),
+            (3..5, Some((_, token))) => Call::Release(*token),
+            (5..7, _) => Call::Read,
+            _ => Call::Acquire,
+        }
+    }
+
+    fn learn(&self, said: Said) {
+        let (client, token) = match said {
+            Said::Granted(token) => (self.id, token),
+            Said::Record { holder: Some(holder), token } => (holder, token),
+            Said::Record { .. } | Said::Refused(_) | Said::Released => return,
+        };
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).push((client, token));
+    }
+}
+
+/// Asks a store. What is left of a lease is no more than `longest`.
+async fn ask(
+    store: &mut dyn LeaseStore,
+    client: u16,
+    call: Call,
+    longest: Duration,
+) -> StoreResult<Said> {
+    let client = NodeId::new(client).expect("not zero");
+    let said = |answer| match answer {
+        Answer::Granted(token) => Said::Granted(token.get()),
+        Answer::Refused(holder) => Said::Refused(holder.map(NodeId::get)),
+    };
+    Ok(match call {
+        Call::Acquire => said(store.acquire(client).await?),
+        Call::Renew(token) => said(store.renew(client, Token::new(token)).await?),
+        Call::Release(token) => {
+            store.release(client, Token::new(token)).await?;
+            Said::Released
+        }
+        Call::Read => {
+            let record = store.read().await?;
+            assert!(record.left.is_none_or(|left| left <= longest), "{record:?}");
+            Said::Record { holder: record.holder.map(NodeId::get), token: record.token.get() }
+        }
+    })
+}

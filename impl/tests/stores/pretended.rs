@@ -1,0 +1,207 @@
+//! A store in the memory of the test, which can make a mistake: the histories must find each.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use bellwether::NodeId;
+use bellwether::lease_store::{
+    Answer, Connect, LeaseStore, Record, Settings, StoreError, StoreResult,
+};
+use bellwether::protocol::lease::Token;
+use futures::future::BoxFuture;
+use tokio::time::sleep;
+
+/// What a store can do wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mistake {
+    /// It reads, and writes later what follows from that.
+    TwoSteps,
+    /// Each lease that was given back has its token again.
+    TokenAgain,
+    /// It frees the lease whatever the token.
+    FreesAnothers,
+    /// It extends the lease whatever the token.
+    RenewsAnothers,
+    /// It extends the lease whatever the client, and the token.
+    RenewsForAll,
+    /// A lease lasts half as long.
+    EndsEarly,
+    /// No lease ends.
+    NeverEnds,
+    /// A refusal names a client that has had the lease before.
+    NamesAnother,
+}
+
+impl Mistake {
+    pub(super) const ALL: [Self; 8] = [
+        Self::TwoSteps,
+        Self::TokenAgain,
+        Self::FreesAnothers,
+        Self::RenewsAnothers,
+        Self::RenewsForAll,
+        Self::EndsEarly,
+        Self::NeverEnds,
+        Self::NamesAnother,
+    ];
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct State {
+    holder: Option<NodeId>,
+    before: Option<NodeId>,
+    token: u64,
+    written: Option<Instant>,
+}
+
+/// A way to a store that is right, or makes one mistake. A clone leads to the same store.
+#[derive(Clone, Debug)]
+pub(super) struct Pretended {
+    mistake: Option<Mistake>,
+    state: Arc<Mutex<State>>,
+}
+
+impl Pretended {
+    pub(super) fn new(mistake: Option<Mistake>) -> Self {
+        Self { mistake, state: Arc::default() }
+    }
+}
+
+impl Connect for Pretended {
+    fn connect<'a>(
+        &'a self,
+        settings: &'a Settings,
+    ) -> BoxFuture<'a, StoreResult<Box<dyn LeaseStore>>> {
+        let Self { mistake, state } = self.clone();
+        let store: Box<dyn LeaseStore> =
+            Box::new(Connection { mistake, state, keep: settings.keep });
+        Box::pin(async move { Ok(store) })
+    }
+
+    fn setup(&self, _settings: &Settings) -> String {
+        String::new()
+    }
+
+    fn warning(&self) -> Option<&'static str> {
+        None
+    }
+}
+
+struct Connection {
+    mistake: Option<Mistake>,
+    state: Arc<Mutex<State>>,
+    keep: Duration,
+}
+
+/// The way to the store, and the way back.
+async fn underway() {
+    sleep(Duration::from_millis(1)).await;
+}
+
+impl Connection {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn errs(&self, mistake: Mistake) -> bool {
+        self.mistake == Some(mistake)
+    }
+
+    /// Which client has the lease.
+    fn holder(&self, state: &State) -> Option<NodeId> {
+        let keep = if self.errs(Mistake::EndsEarly) { self.keep / 2 } else { self.keep };
+        let lasts = state.written.is_some_and(|written| written.elapsed() < keep);
+        state.holder.filter(|_| lasts || self.errs(Mistake::NeverEnds))
+    }
+
+    fn refused(&self, state: &State) -> Answer {
+        let holder = self.holder(state);
+        let wrong = state.before.filter(|_| self.errs(Mistake::NamesAnother));
+        Answer::Refused(wrong.or(holder))
+    }
+
+    fn granted(&self, state: &mut State, client: NodeId) -> Answer {
+        if state.holder != Some(client) {
+            state.before = state.holder;
+        }
+        state.token += 1;
+        state.holder = Some(client);
+        state.written = Some(Instant::now());
+        Answer::Granted(Token::new(state.token))
+    }
+}
+
+impl LeaseStore for Connection {
+    fn acquire(&mut self, client: NodeId) -> BoxFuture<'_, StoreResult<Answer>> {
+        Box::pin(async move {
+            underway().await;
+            let read = self.errs(Mistake::TwoSteps).then(|| *self.state());
+            if read.is_some() {
+                underway().await;
+            }
+            let answer = {
+                let mut state = self.state();
+                let read = read.unwrap_or(*state);
+                if self.holder(&read).is_none_or(|holder| holder == client) {
+                    self.granted(&mut state, client)
+                } else {
+                    self.refused(&read)
+                }
+            };
+            underway().await;
+            Ok(answer)
+        })
+    }
+
+    fn renew(&mut self, client: NodeId, token: Token) -> BoxFuture<'_, StoreResult<Answer>> {
+        Box::pin(async move {
+            underway().await;
+            let answer = {
+                let mut state = self.state();
+                let holder = self.holder(&state);
+                let own = holder == Some(client) || self.errs(Mistake::RenewsForAll);
+                let same = state.token == token.get()
+                    || self.errs(Mistake::RenewsAnothers)
+                    || self.errs(Mistake::RenewsForAll);
+                if holder.is_some() && own && same {
+                    state.written = Some(Instant::now());
+                    Answer::Granted(token)
+                } else {
+                    self.refused(&state)
+                }
+            };
+            underway().await;
+            Ok(answer)
+        })
+    }
+
+    fn release(&mut self, client: NodeId, token: Token) -> BoxFuture<'_, StoreResult<()>> {
+        Box::pin(async move {
+            underway().await;
+            {
+                let mut state = self.state();
+                let own = state.holder == Some(client) && state.token == token.get();
+                if own || self.errs(Mistake::FreesAnothers) {
+                    state.holder = None;
+                    state.token -= u64::from(own && self.errs(Mistake::TokenAgain));
+                }
+            }
+            underway().await;
+            Ok(())
+        })
+    }
+
+    fn read(&mut self) -> BoxFuture<'_, StoreResult<Record>> {
+        Box::pin(async move {
+            underway().await;
+            let state = *self.state();
+            let record =
+                Record { holder: self.holder(&state), token: Token::new(state.token), left: None };
+            underway().await;
+            Ok(record)
+        })
+    }
+
+    fn init(&mut self) -> BoxFuture<'_, StoreResult<()>> {
+        Box::pin(async { Ok::<(), StoreError>(()) })
+    }
+}
