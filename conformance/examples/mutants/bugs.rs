@@ -68,6 +68,7 @@ impl Bug {
         let mut edits = vec![[file.find, file.replace]];
         edits.extend(file.more);
         let mutant = Mutant {
+            list: "bugs".to_owned(),
             file: file.file,
             name: name.clone(),
             wrong: file.wrong,

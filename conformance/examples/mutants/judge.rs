@@ -54,7 +54,8 @@ impl Judge<'_> {
     fn judge_by_tests(&self, filter: &str) -> Result<Verdict> {
         let Ended { status, output } = self.scratch.tests(self.which, filter)?;
         Ok(match status {
-            None => Verdict::Broken(format!("{filter} does not end")),
+            // What it waits for never comes.
+            None => Verdict::Caught(format!("{filter} does not end")),
             Some(status) if status.success() => Verdict::Survived,
             Some(_) => Verdict::Caught(failed(&output)),
         })

@@ -36,7 +36,7 @@ use std::process::ExitCode;
 
 use bugs::{Bug, page};
 use run::Run;
-use set::{Set, root};
+use set::{Mutant, Set, root};
 
 /// Build the wrong programs, and see which of them are caught
 ///
@@ -48,7 +48,7 @@ struct Arguments {
     #[command(subcommand)]
     list: Option<List>,
 
-    /// Only those whose file or name contains one of these
+    /// Only those whose list, file or name contains one of these
     only: Vec<String>,
 
     /// Only what is done with the program without a mistake
@@ -90,7 +90,8 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
         return if *clusters { run_clusters(only, *update) } else { run_bugs(only, *update, *all) };
     }
     let mut set = Set::read()?;
-    set.mutants.retain(|mutant| is_wanted(&mutant.title(), &arguments.only));
+    let named = |mutant: &Mutant| format!("{} {}", mutant.list, mutant.title());
+    set.mutants.retain(|mutant| is_wanted(&named(mutant), &arguments.only));
     ensure!(!set.mutants.is_empty(), "no wrong program is called so");
     let mut run = Run::new(set, false)?;
     run.all(arguments.right)?;

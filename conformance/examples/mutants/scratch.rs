@@ -16,6 +16,9 @@ use crate::weave::{ROOT, WHICH, Woven, weave};
 /// No wrong program is given longer.
 const LIMIT: Duration = Duration::from_secs(300);
 
+/// The tests of one module take a few seconds.
+const LIMIT_OF_TESTS: Duration = Duration::from_secs(60);
+
 /// How many runs a simulation makes.
 const RUNS: &str = "4000";
 
@@ -234,7 +237,7 @@ impl Scratch {
     pub(crate) fn tests(&self, which: Which<'_>, filter: &str) -> Result<Ended> {
         let mut tests = Command::new(which.program);
         tests.args(["--quiet", filter]);
-        self.run(tests, which.number, LIMIT)
+        self.run(tests, which.number, LIMIT_OF_TESTS)
     }
 
     fn run(&self, mut command: Command, number: u32, limit: Duration) -> Result<Ended> {

@@ -21,6 +21,8 @@ pub(crate) struct Set {
 /// One wrong program.
 #[derive(Clone, Debug)]
 pub(crate) struct Mutant {
+    /// The list in which it stands: the name of a file of data without its end.
+    pub(crate) list: String,
     /// The file of source, from the root of the workspace.
     pub(crate) file: String,
     /// Its name, which no other has in this file.
@@ -117,7 +119,8 @@ impl Set {
                 worlds = toml::from_str(&text).with_context(|| name.to_string())?;
             } else {
                 let file: File = toml::from_str(&text).with_context(|| name.to_string())?;
-                mutants.extend(file.mutants().with_context(|| name.to_string())?);
+                let list = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+                mutants.extend(file.mutants(&list).with_context(|| name.to_string())?);
             }
         }
         Ok(Self { mutants, worlds })
@@ -190,7 +193,7 @@ impl fmt::Display for By {
 }
 
 impl File {
-    fn mutants(self) -> Result<Vec<Mutant>> {
+    fn mutants(self, list: &str) -> Result<Vec<Mutant>> {
         let mut mutants = Vec::new();
         for entry in self.mutant {
             let mut by = Vec::new();
@@ -216,6 +219,7 @@ impl File {
             edits.extend(entry.more);
             // Each of them must catch it alone.
             mutants.extend(by.into_iter().map(|by| Mutant {
+                list: list.to_owned(),
                 file: self.file.clone(),
                 name: entry.name.clone(),
                 wrong: entry.wrong.clone(),

@@ -182,6 +182,7 @@ impl Some {
 
     fn mutant(edits: &[[&str; 2]]) -> Mutant {
         Mutant {
+            list: "some".to_owned(),
             file: "impl/core/src/some.rs".to_owned(),
             name: "some".to_owned(),
             wrong: "It is wrong.".to_owned(),

@@ -8,7 +8,9 @@ use std::process::Child;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use bellwether::protocol::quorum::Timing;
+use bellwether::config::{Field, Runnable};
+use bellwether::protocol::Core;
+use bellwether::protocol::quorum::{Quorum, Timing};
 use clap::ValueEnum;
 use rustix::process::Signal;
 use serde_json::Value;
@@ -68,6 +70,41 @@ pub(crate) fn quorum_section(timing: &Timing, rate: f64) -> String {
         let _ = writeln!(section, "{name} = \"{}us\"", time.div_f64(rate).as_micros());
     }
     section
+}
+
+/// The section of a protocol at such a pace, and the longest of its durations. Where a node is the
+/// store, it is the last one.
+pub(crate) fn section(protocol: &str, pace: f64, nodes: u16) -> anyhow::Result<(String, Duration)> {
+    if protocol == Quorum::NAME {
+        let timing = Timing::DEFAULT;
+        return Ok((quorum_section(&timing, 1.0 / pace), timing.lease.mul_f64(pace)));
+    }
+    macro_rules! sections {
+        ($($core:ty),+ $(,)?) => {
+            match protocol {
+                $(<$core as Core>::NAME => Ok(section_of::<$core>(pace, nodes)),)+
+                _ => anyhow::bail!("no protocol is called {protocol}"),
+            }
+        };
+    }
+    bellwether::for_each_core!(sections)
+}
+
+fn section_of<C: Runnable>(pace: f64, nodes: u16) -> (String, Duration) {
+    let (mut section, mut text) = (C::Section::default(), format!("[{}]\n", C::NAME));
+    let mut longest = Duration::ZERO;
+    for (key, field) in C::fields(&mut section) {
+        let value = match field {
+            Field::Time(time) => {
+                longest = longest.max(time.mul_f64(pace));
+                format!("\"{}us\"", time.mul_f64(pace).as_micros())
+            }
+            Field::Store(_) => nodes.to_string(),
+            _ => continue,
+        };
+        let _ = writeln!(text, "{key} = {value}");
+    }
+    (text, longest)
 }
 
 /// Where the daemon of today is.

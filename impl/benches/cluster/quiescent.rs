@@ -6,11 +6,10 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use bellwether::config;
-use bellwether::protocol::quorum::Timing;
 use rustix::process::{Resource as Limited, Rlimit, getrlimit, setrlimit};
 use serde_json::{Value, json};
 
-use super::cluster::{Cluster, Security, Setup, daemon, quorum_section};
+use super::cluster::{Cluster, Security, Setup, daemon, section};
 use super::members::Members;
 use super::network::Loopback;
 use super::probe::agent;
@@ -99,31 +98,14 @@ pub(crate) fn allow_many_files() -> anyhow::Result<()> {
     Ok(setrlimit(Limited::Nofile, Rlimit { current: maximum, maximum })?)
 }
 
-/// A protocol, and its section at such a pace.
-pub(crate) fn section(protocol: &str, pace: f64) -> (&'static str, String) {
-    match protocol {
-        "bully" => ("bully", bully_section(pace)),
-        _ => ("quorum", quorum_section(&Timing::DEFAULT, 1.0 / pace)),
-    }
-}
-
-/// The section of the bully, at such a pace.
-fn bully_section(pace: f64) -> String {
-    let times = [("election", 300), ("coordinator", 900), ("watch", 500), ("heartbeat", 100)];
-    let time = |(name, usual): (&str, u64)| {
-        format!("{name} = \"{}us\"\n", Duration::from_millis(usual).mul_f64(pace).as_micros())
-    };
-    format!("[bully]\n{}", times.map(time).concat())
-}
-
 fn measure(args: &Args, nodes: u16, protocol: &str, traced: bool) -> anyhow::Result<Value> {
-    let (protocol, section) = section(protocol, args.pace);
+    let (section, _) = section(protocol, args.pace, nodes)?;
     let setup = Setup {
         program: daemon(),
         nodes,
         members: Members::of(1, 1..=nodes),
         section: Box::new(move |_| section.clone()),
-        protocol,
+        protocol: protocol.to_owned(),
         security: Security::Plain,
         resource: None,
         network_timeout: Duration::from_secs(1).mul_f64(args.pace.max(1.0)),

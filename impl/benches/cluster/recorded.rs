@@ -1,7 +1,6 @@
 //! `recorded`: short runs of real clusters under faults, whose traces the model judges.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
@@ -11,9 +10,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use bellwether::config::{self, Field, Runnable};
+use bellwether::config;
 use bellwether::protocol::quorum::Quorum;
-use bellwether::protocol::{Core, NAMES};
+use bellwether::protocol::{Core as _, NAMES};
 use clap::builder::PossibleValuesParser;
 use rand::seq::SliceRandom as _;
 use rand::{Rng as _, SeedableRng as _};
@@ -21,12 +20,12 @@ use rand_chacha::ChaCha8Rng;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use super::cluster::{Cluster, Security, Setup, daemon, quorum_section};
+use super::cluster::{Cluster, Security, Setup, daemon, section};
 use super::members::Members;
 use super::network::Way;
 use super::relay::Relays;
 use super::report::{note, say};
-use super::soak::{ENDED_EARLY, timing};
+use super::soak::ENDED_EARLY;
 use super::wait;
 
 /// The program that judges.
@@ -215,7 +214,7 @@ fn sum(name: &str, value: &Value, counts: &mut BTreeMap<String, u64>) {
 /// One run, from the start of its nodes to what the model says.
 fn one(args: &Args, judge: &Path, seed: u64) -> anyhow::Result<Shown> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
-    let (section, lease) = section(args)?;
+    let (section, lease) = section(&args.protocol, args.pace, args.nodes)?;
     let setup = Setup {
         program: args.program.clone().unwrap_or_else(daemon),
         nodes: args.nodes,
@@ -274,43 +273,6 @@ fn one(args: &Args, judge: &Path, seed: u64) -> anyhow::Result<Shown> {
         }
     }
     Ok(Shown { faults: struck.counts, judged: first["judged"].clone(), rejection })
-}
-
-/// The section of the protocol at this pace, and how long nodes wait for each other at most.
-fn section(args: &Args) -> anyhow::Result<(String, Duration)> {
-    if args.protocol == Quorum::NAME {
-        let timing = timing(args.pace);
-        return Ok((quorum_section(&timing, 1.0), timing.lease));
-    }
-    let (name, pace, nodes) = (args.protocol.as_str(), args.pace, args.nodes);
-    macro_rules! sections {
-        ($($core:ty),+ $(,)?) => {
-            match name {
-                $(<$core as Core>::NAME => Ok(section_of::<$core>(pace, nodes)),)+
-                _ => anyhow::bail!("no protocol is called {name}"),
-            }
-        };
-    }
-    bellwether::for_each_core!(sections)
-}
-
-/// The usual durations at this pace, and the longest of them. Where a node is the store, it is the
-/// last one.
-fn section_of<C: Runnable>(pace: f64, nodes: u16) -> (String, Duration) {
-    let (mut section, mut text) = (C::Section::default(), format!("[{}]\n", C::NAME));
-    let mut longest = Duration::ZERO;
-    for (key, field) in C::fields(&mut section) {
-        let value = match field {
-            Field::Time(time) => {
-                longest = longest.max(time.mul_f64(pace));
-                format!("\"{}us\"", time.mul_f64(pace).as_micros())
-            }
-            Field::Node(_) => nodes.to_string(),
-            _ => continue,
-        };
-        let _ = writeln!(text, "{key} = {value}");
-    }
-    (text, longest)
 }
 
 /// What the model says of these traces.

@@ -4,10 +4,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 
-use super::cluster::{Cluster, Security, Setup, daemon};
+use super::cluster::{Cluster, Security, Setup, daemon, section};
 use super::members::Members;
 use super::network::Network as _;
-use super::quiescent::{Said, most_followed, section};
+use super::quiescent::{Said, most_followed};
 use super::relay::Relays;
 use super::wait;
 
@@ -32,13 +32,13 @@ fn agrees(protocol: &str) -> anyhow::Result<()> {
     let nodes = 5;
     let mut network = Relays::start(nodes)?;
     anyhow::ensure!(network.delay(DELAY), "relays can delay");
-    let (protocol, section) = section(protocol, PACE);
+    let (section, _) = section(protocol, PACE, nodes)?;
     let setup = Setup {
         program: daemon(),
         nodes,
         members: Members::of(1, 1..=nodes),
         section: Box::new(move |_| section.clone()),
-        protocol,
+        protocol: protocol.to_owned(),
         security: Security::Tls,
         resource: None,
         network_timeout: Duration::from_secs(2),

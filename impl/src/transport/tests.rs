@@ -188,7 +188,9 @@ async fn a_heartbeat_is_kept_until_it_can_be_sent_and_goes_before_the_messages()
     let (refused, bad_frames) = (Arc::clone(&context.refused), Arc::clone(&context.bad_frames));
     let (peers, standings) = (Arc::clone(&context.peers), context.standings.clone());
     let lists = context.lists.clone();
-    let links = Links { peers, refused, bad_frames, gone: None, group: 0, standings, lists };
+    let services = [].into();
+    let links =
+        Links { peers, refused, bad_frames, gone: None, services, group: 0, standings, lists };
     links.send(Sent { to: id(2), id: 7, message: Message::Election });
     links.send(Sent { to: id(2), id: 8, message: Message::Ok });
     links.heartbeat();

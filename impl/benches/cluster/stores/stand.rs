@@ -57,7 +57,7 @@ impl Stand {
             nodes,
             members: Members::of(1, 1..=nodes),
             section: Box::new(move |node| section(&addresses[&node], &times)),
-            protocol: "lease",
+            protocol: "lease".to_owned(),
             security: Security::Plain,
             resource: Some(resource.clone()),
             network_timeout: Duration::from_secs(1),

@@ -77,7 +77,7 @@ mod tests {
         Source::read(&path, Overrides { settings, ..Overrides::default() }).expect("readable")
     }
 
-    fn config(lease: &str) -> Result<Config<Lease>, String> {
+    fn configured(lease: &str) -> Result<Config<Lease>, String> {
         let source = source(&format!("{TOP}[lease]\n{lease}"), &[]);
         source.config::<Lease>().map(|(config, _)| config).map_err(|error| error.to_string())
     }
@@ -85,13 +85,14 @@ mod tests {
     #[test]
     fn a_store_is_an_id_or_an_address_and_is_written_back() {
         for (written, read) in [("2", "2"), ("\"node:2\"", "2"), ("\"2\"", "2")] {
-            let config = config(&format!("store = {written}\n")).expect("a member");
+            let config = configured(&format!("store = {written}\n")).expect("a member");
             let store = NodeId::new(2).map(StoreAddress::Node);
             assert_eq!(config.section().store, store, "{written}");
             let text = config.to_toml(&Log::default());
             assert!(text.contains(&format!("\nstore = {read}\n")), "{text}");
         }
-        let config = config("store = 2\nstore_key_file = \"node-{node}.key\"\n").expect("valid");
+        let config =
+            configured("store = 2\nstore_key_file = \"node-{node}.key\"\n").expect("valid");
         let text = config.to_toml(&Log::default());
         assert!(text.contains("\nstore_key_file = \"node-{node}.key\"\n"), "{text}");
         for (wrong, said) in [
@@ -100,11 +101,11 @@ mod tests {
             ("\"mysql://db\"", "`mysql` is no store"),
             ("\"postgres://a:hush@db/x\"", "has a password in it"),
         ] {
-            let problem = config(&format!("store = {wrong}\n")).expect_err(wrong);
+            let problem = configured(&format!("store = {wrong}\n")).expect_err(wrong);
             assert!(problem.contains("line 8: `lease.store`: "), "{problem}");
             assert!(problem.contains(said) && !problem.contains("hush"), "{problem}");
         }
-        let empty = config("store = 2\nstore_ca_file = \"\"\n").expect_err("no path");
+        let empty = configured("store = 2\nstore_ca_file = \"\"\n").expect_err("no path");
         assert!(empty.contains("`lease.store_ca_file`: the path is empty"), "{empty}");
     }
 
@@ -118,7 +119,7 @@ mod tests {
     #[cfg(feature = "sqlite")]
     #[test]
     fn with_a_store_that_is_no_node_all_members_are_clients() {
-        let config = config("store = \"sqlite:orders.db\"\n").expect("valid");
+        let config = configured("store = \"sqlite:orders.db\"\n").expect("valid");
         let lease::Config::Client(client) = config.core() else { panic!("{:?}", config.core()) };
         assert_eq!(client.store, STORE);
         let text = config.to_toml(&Log::default());
@@ -133,7 +134,7 @@ mod tests {
     /// Where a file is may be another on each node, but not which store it is.
     #[test]
     fn nodes_tell_each_other_which_store_they_ask_and_no_paths() {
-        let digest = |lease: &str| config(lease).expect("valid").digests().settings;
+        let digest = |lease: &str| configured(lease).expect("valid").digests().settings;
         assert_eq!(digest("store = 2\n"), digest("store = 2\nstore_ca_file = \"ca.pem\"\n"));
         assert_eq!(digest("store = 2\n"), digest("store = \"node:2\"\n"));
         assert_ne!(digest("store = 2\n"), digest("store = 1\n"));

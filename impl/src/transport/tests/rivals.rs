@@ -10,7 +10,9 @@ fn told(address: SocketAddr) -> (Arc<Context<Message>>, Arc<Peer<Message>>) {
     let (refused, bad_frames) = (Arc::clone(&context.refused), Arc::clone(&context.bad_frames));
     let (peers, standings) = (Arc::clone(&context.peers), context.standings.clone());
     let lists = context.lists.clone();
-    let links = Links { peers, refused, bad_frames, gone: None, group: 0, standings, lists };
+    let services = [].into();
+    let links =
+        Links { peers, refused, bad_frames, gone: None, services, group: 0, standings, lists };
     links.tell_rival(id(2));
     links.tell_rival(id(2));
     // It is not a member.
