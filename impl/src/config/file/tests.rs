@@ -103,7 +103,8 @@ fn every_protocol_has_its_own_section_and_reads_back_as_itself() {
         let first = written(&text, Overrides::default()).expect("good");
         assert!(first.contains(&format!("protocol = \"{name}\"")), "{first}");
         assert!(first.contains(&format!("[{name}]")) && first.contains("\"x/2\""), "{first}");
-        for key in crate::config::keys(name) {
+        // A path has no default.
+        for key in crate::config::keys(name).into_iter().filter(|key| !key.ends_with("_file")) {
             assert!(first.contains(&format!("\n{key} = ")), "{key} in {first}");
         }
         assert_eq!(written(&first, Overrides::default()).expect("good"), first);

@@ -6,6 +6,7 @@ use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
 use rustls::{RootCertStore, ServerConfig, crypto, version};
+use std::os::unix::fs::PermissionsExt as _;
 use std::sync::Arc;
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -42,8 +43,12 @@ impl Authority {
         let about = CertificateParams::new([host.to_owned()]).expect("a good name");
         let certificate = about.signed_by(&key, &self.issuer).expect("a certificate").pem();
         let (own, secret) = (self.file(&format!("{host}.pem")), self.file(&format!("{host}.key")));
-        std::fs::write(&own, certificate).expect("writable");
-        std::fs::write(&secret, key.serialize_pem()).expect("writable");
+        for (path, text) in [(&own, certificate), (&secret, key.serialize_pem())] {
+            std::fs::write(path, text).expect("writable");
+            // Each of the two is given for the key in some test.
+            let private = std::fs::Permissions::from_mode(0o600);
+            std::fs::set_permissions(path, private).expect("ours");
+        }
         (own, secret)
     }
 
