@@ -294,6 +294,11 @@ fn cases_of_a_file_are_compared_where_a_program_implements_their_rules() {
     let told = String::from_utf8(output.stderr).expect("UTF-8");
     let says = "--recoveries has no effect: each case of a file has its own world";
     assert!(output.status.code() == Some(2) && told.contains(says), "{told}");
+    for (flag, name) in [("--out x", "--out"), ("--through driver", "--through")] {
+        let told = String::from_utf8(run(flag).stderr).expect("UTF-8");
+        let says = format!("{name} has no effect: each case of a file is compared as 'lockstep'");
+        assert!(told.contains(&says) && !told.contains("write it there"), "{told}");
+    }
     refused(&["suite", "bully", "--junit", "x"], "--junit has no effect: no file of cases is run");
 }
 

@@ -9,6 +9,7 @@ use bellwether_model::machine;
 use bellwether_model::property;
 use bellwether_model::protocol::{Belief, Id, Local, Options, Protocol, TimerRow, Variant, View};
 use bellwether_model::report::story;
+use bellwether_model::round::{Group, Starters, round};
 use bellwether_model::trace::{Event, Trace, TraceError};
 use bellwether_model::world::{
     Action, Delay, Durations, Scenario, Start, State, Timed, Timing, World,
@@ -199,6 +200,21 @@ fn a_group_that_agrees_on_the_process_that_it_prefers_is_stable() {
     let world = World::new(Nearest, Scenario::calm(3)).expect("possible");
     let report = searched(&world, &["follower-bound", "stabilises"], &Search::default());
     assert_eq!(report.verdict(), Verdict::Holds);
+}
+
+/// The process of the highest rank is the one of the lowest id here. If it is down, the next claims
+/// to lead. If the last of the ranking, 3, restarts and claims, so does 2, which is nearer; both
+/// are astray, as 1 still leads.
+#[test]
+fn a_calm_election_goes_by_the_rank() {
+    let start = Start::Cold;
+    let scenario = Scenario { start, ..Scenario::calm(3).with_crashes(1, 0) };
+    let world = World::new(Nearest, scenario).expect("possible");
+    let found = round(&world, "astray", Starters::Some(Group::None), 1).expect("an election");
+    assert_eq!((found.actions[0], found.count), (Action::Crash(ONE), 0));
+    let world = World::new(Nearest, Scenario::calm(3).with_crashes(1, 1)).expect("possible");
+    let found = round(&world, "astray", Starters::Some(Group::Restarted), 0).expect("an election");
+    assert_eq!((found.actions[0], found.count), (Action::Crash(Id::at(2)), 2));
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod bounded;
 mod bounds;
 mod caveats;
 mod certificate;
+mod chance;
 mod choosing;
 mod claims;
 mod cli;

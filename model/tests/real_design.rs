@@ -7,8 +7,11 @@ mod design;
 
 use Verdict::{Holds, HoldsWithin, Violated};
 use bellwether_docs_runner::{Block, blocks, is_shown, words};
-use bellwether_model::check::{Decision, Report, Verdict, check, holds_within};
+use bellwether_model::check::{Decision, Options, Report, Verdict, check, holds_within};
+use bellwether_model::property::TIMEOUTS_ACCURATE;
 use bellwether_model::report::story;
+use bellwether_model::tune::{self, Question};
+use bellwether_model::world::{Delay, Durations, Scenario, Timed};
 use bellwether_tool::cli::{QuestionArgs, Tool, with_durations};
 use clap::{Args, Command, FromArgMatches};
 use std::fmt::Write;
@@ -98,4 +101,31 @@ fn every_piece_of_code_on_the_page_stands_in_the_example() {
         assert!(example.contains(text), "not in the example:\n{text}");
     }
     assert!(blocks.len() >= 6, "only {} pieces of code", blocks.len());
+}
+
+/// The section on time-outs: with the one as it stands there, the other is the shortest, also the
+/// one that only sets processes apart.
+#[test]
+fn tune_finds_each_duration_of_the_page() {
+    let ballot = design::REGISTRY.find("ballot").expect("known");
+    let rules = || ballot.rules(None, &[]).expect("the default ones");
+    assert_eq!(tune::time_outs(&*rules()), ["t-election"]);
+    assert_eq!(tune::staggers(&*rules(), 3), ["t-stagger"]);
+    assert_eq!(tune::staggers(&*rules(), 1), [""; 0], "there is none to be apart from");
+    for (sought, ticks, other) in
+        [("t-election", 5, ("t-stagger", 3)), ("t-stagger", 3, ("t-election", 5))]
+    {
+        let given = Durations::of([("t-heartbeat", 3), other]).expect("two");
+        let question = Question {
+            rules: rules(),
+            scenario: Scenario::calm(3).with_crashes(1, 0),
+            given: Timed::of(Delay::AtMost(1), given),
+            sought: vec![sought],
+            property: TIMEOUTS_ACCURATE.to_owned(),
+            most: 8,
+            options: Options::default(),
+        };
+        let row = question.row((1, 0), &mut |_, _, _| {}).expect("possible");
+        assert_eq!((sought, row.ticks(sought)), (sought, Some(ticks)));
+    }
 }

@@ -27,7 +27,7 @@ pub enum Starters {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Group {
-    /// The lowest process that is up.
+    /// The lowest process that is up: the one of the lowest [rank](crate::protocol::Options::rank).
     Lowest,
     /// The highest process that is up.
     Highest,
@@ -68,7 +68,7 @@ pub struct Round {
 }
 
 /// Returns how many of `metric` the elections cost that `starters` start, when the `crashed`
-/// highest processes are down.
+/// highest processes are down: those that the protocol prefers.
 ///
 /// # Errors
 /// If nothing of that name is counted, or the election cannot happen so.
@@ -78,7 +78,8 @@ pub fn round(
     starters: Starters,
     crashed: usize,
 ) -> Result<Round, String> {
-    let live: Vec<Id> = world.ids().take(world.scenario().nodes.saturating_sub(crashed)).collect();
+    let ranking = world.ranking();
+    let live = &ranking[..ranking.len().saturating_sub(crashed)];
     let one = |starters: &[Id]| calm(world, metric, &Begins::Noticed(starters), crashed);
     let sum = |all: Vec<Vec<Id>>| {
         let each = all.iter().map(|starters| one(starters).map(|round| round.count));
@@ -92,7 +93,7 @@ pub fn round(
         }
         Starters::Some(Group::Lowest) => one(&live[..live.len().min(1)]),
         Starters::Some(Group::Highest) => one(&live[live.len().saturating_sub(1)..]),
-        Starters::Some(Group::All) => one(&live),
+        Starters::Some(Group::All) => one(live),
         Starters::Some(Group::None) => calm(world, metric, &Begins::Cold, crashed),
         Starters::Some(Group::Restarted) => {
             let lowest = *live.first().ok_or("no process is up")?;
@@ -103,8 +104,8 @@ pub fn round(
             calm(world, metric, &Begins::Returned(highest), crashed)
         }
         Starters::Some(Group::Each) => sum(live.iter().map(|&id| vec![id]).collect()),
-        Starters::Some(Group::Pairs) => sum(sets(&live, 2)),
-        Starters::Some(Group::Triples) => sum(sets(&live, 3)),
+        Starters::Some(Group::Pairs) => sum(sets(live, 2)),
+        Starters::Some(Group::Triples) => sum(sets(live, 3)),
     }
 }
 
@@ -127,7 +128,7 @@ fn calm(world: &World, metric: &str, begins: &Begins<'_>, crashed: usize) -> Res
             walk.count += counted(world, metric, &before, None, &outcome)?;
         }
     }
-    for id in world.ids().rev().take(crashed) {
+    for &id in world.ranking().iter().rev().take(crashed) {
         walk.take(Action::Crash(id))?;
     }
     match *begins {

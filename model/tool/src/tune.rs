@@ -13,10 +13,10 @@ pub use form::{Fit, Form};
 
 use bellwether_engine::check::{self, CheckError, Counterexample, Event, Limits, Options};
 use bellwether_engine::check::{Phase, Progress, Reason, Report, Verdict};
-use bellwether_engine::machine::Machine;
+use bellwether_engine::machine::{Machine, TimerRules};
 use bellwether_engine::property::Property;
 use bellwether_engine::property::{self, PERIODS_ACCURATE, PropertyError, TIMEOUTS_ACCURATE};
-use bellwether_engine::protocol::{Duration, Wait};
+use bellwether_engine::protocol::{Duration, Id, Wait};
 use bellwether_engine::world::World;
 use bellwether_engine::world::{Delay, Durations, MAX_TICKS, Scenario, Timed, Timing, WorldError};
 use std::sync::Arc;
@@ -94,6 +94,21 @@ pub fn time_outs(rules: &dyn Machine) -> Vec<&'static str> {
     let durations = rules.protocol().durations().into_iter();
     let time_outs = durations.filter(|&duration| waits.contains(&Wait::Fixed(duration)));
     time_outs.map(|duration| duration.name).collect()
+}
+
+/// Returns the durations that only set time-outs apart, in the protocol's order: they are added for
+/// some of so many processes that elect, and no time-out takes one of them alone.
+#[must_use]
+pub fn staggers(rules: &dyn Machine, nodes: usize) -> Vec<&'static str> {
+    let time_outs = time_outs(rules);
+    let is_apart = |timer: &&TimerRules| {
+        let fixed = matches!(timer.wait, Some(Wait::Fixed(_))) && !timer.periodic;
+        fixed && Id::all(nodes).any(|id| rules.stagger(timer.timer, id, nodes) > 0)
+    };
+    let apart = rules.timers().iter().filter(is_apart).filter_map(|timer| timer.stagger);
+    let apart: Vec<&str> = apart.map(|duration| duration.name).collect();
+    let names = rules.protocol().durations().into_iter().map(|duration| duration.name);
+    names.filter(|name| apart.contains(name) && !time_outs.contains(name)).collect()
 }
 
 impl Question {

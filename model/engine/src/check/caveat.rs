@@ -68,8 +68,7 @@ impl Caveat {
                 "there may be a shorter execution (--engine exact finds a shortest one)"
             }
             Caveat::Chance => {
-                "time-outs of random length do more than be fair: this execution may have the \
-                 probability 0"
+                "chance does more than be fair: this execution may have the probability 0"
             }
             Caveat::DriftingClocks => {
                 "each arming of a timer has a clock of its own speed, and durations are rounded \
@@ -199,7 +198,7 @@ fn hashes(engine: Engine) -> bool {
     matches!(engine, Engine::Bfs | Engine::Dfs)
 }
 
-/// Whether by these rules some time-outs are of random length.
+/// Whether by these rules time-outs have a random length, or outcomes are chosen at random.
 fn draws(world: &World) -> bool {
     world.machine().timers().iter().any(|rules| rules.random && rules.armed)
 }

@@ -315,6 +315,11 @@ impl World {
         (self.machine.rank(id), id)
     }
 
+    /// The processes that elect, those that the protocol prefers last.
+    pub(crate) fn ranking(&self) -> &[Id] {
+        &self.ranking
+    }
+
     /// The process that the protocol prefers of those that elect and are up.
     pub(crate) fn highest_up(&self, state: &State) -> Option<Id> {
         self.ranking.iter().rev().copied().find(|&id| state.up(id))

@@ -18,20 +18,42 @@ pub(super) fn asks(flag: &str) -> bool {
 
 /// Tells what is wrong, from the whole to its causes, and returns the exit status.
 pub(super) fn told(parts: &[String]) -> ExitCode {
-    let is_told = as_json() && text::print_json(&object(parts), asks("--ascii")).is_ok();
+    let object = || object(parts, &typed());
+    let is_told = as_json() && text::print_json(&object(), asks("--ascii")).is_ok();
     if !is_told {
         complain(&parts.join(": "));
     }
     ExitCode::from(USAGE)
 }
 
+/// What was typed, and could be taken for two halves of a message: a path may have a semicolon.
+fn typed() -> Vec<String> {
+    let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
+    // A message has a word with its flag in front, or without.
+    let values = |word: String| {
+        let value = word.split_once('=').map(|(_, value)| value.to_owned());
+        [Some(word), value].into_iter().flatten()
+    };
+    words.flat_map(values).filter(|word| word.contains("; ")).collect()
+}
+
+/// What is wrong, and what is to be done, at the first semicolon that is no part of what was typed.
+fn halves<'t>(text: &'t str, typed: &[String]) -> Option<(&'t str, &'t str)> {
+    let is_typed = |at: usize| {
+        let mut places = typed.iter().flat_map(|word| text.match_indices(word.as_str()));
+        places.any(|(from, word)| (from..from + word.len()).contains(&at))
+    };
+    let end = text.match_indices("; ").map(|(at, _)| at).find(|&at| !is_typed(at))?;
+    Some((&text[..end], &text[end + 2..]))
+}
+
 /// The object. What is to be done stands behind a semicolon in the first line of a message; the
 /// next lines show what was typed. If several messages have some, those after the first keep it.
-fn object(parts: &[String]) -> Value {
+fn object(parts: &[String], typed: &[String]) -> Value {
     let mut help = None;
     let mut wrong = Vec::new();
     for part in parts {
-        wrong.push(match part.split_once("; ") {
+        wrong.push(match halves(part, typed) {
             Some((wrong, what)) if help.is_none() && !wrong.contains('\n') => {
                 help = Some(what);
                 wrong
@@ -55,20 +77,31 @@ mod tests {
     #[test]
     fn what_is_wrong_why_and_what_to_do_are_apart() {
         let parts = ["cannot write a; give --out a file", "no room"].map(str::to_owned);
-        let told = object(&parts);
+        let told = object(&parts, &[]);
         let error = json!({
             "message": "cannot write a", "causes": ["no room"], "help": "give --out a file",
         });
         assert_eq!(told, json!({ "error": error, "status": 2 }));
-        let told = object(&["it is wrong".to_owned()]);
+        let told = object(&["it is wrong".to_owned()], &[]);
         assert_eq!(told["error"], json!({ "message": "it is wrong", "causes": [], "help": null }));
     }
 
     #[test]
     fn nothing_that_was_typed_is_taken_for_help_and_no_help_is_lost() {
         let typed = "';' has no meaning in an expression\n  a; b\n   ^".to_owned();
-        let told = object(&[typed.clone(), "no; do".to_owned(), "none; try".to_owned()]);
+        let told = object(&[typed.clone(), "no; do".to_owned(), "none; try".to_owned()], &[]);
         let error = json!({ "message": typed, "causes": ["no", "none; try"], "help": "do" });
         assert_eq!(told["error"], error);
+    }
+
+    #[test]
+    fn a_path_that_was_typed_is_in_one_half() {
+        let parts = ["cannot open a; b: no; name c; d".to_owned(), "e; f".to_owned()];
+        let told = object(&parts, &["a; b".to_owned()]);
+        let error =
+            json!({ "message": "cannot open a; b: no", "causes": ["e; f"], "help": "name c; d" });
+        assert_eq!(told["error"], error);
+        let told = object(&parts, &[]);
+        assert_eq!(told["error"]["message"], "cannot open a", "it was not typed");
     }
 }

@@ -1,6 +1,6 @@
 //! The command line: one file for each subcommand. Some need a package that no other does, and are
 //! there only with a feature. Which those are is said in this file alone; besides,
-//! [`shown::browse`] shows no command that is not there.
+//! [`shown::browse`] shows no command that is not there, and `trace` no address.
 
 mod bounds;
 mod brief;

@@ -91,6 +91,7 @@ pub(super) fn run(tool: Tool, args: &TraceArgs) -> anyhow::Result<Exit> {
     if !args.show.is_empty() {
         args.can_show()?;
     }
+    is_served(args.format, cfg!(feature = "explore"))?;
     let name = args.file.display();
     let saves =
         format!("'{} check PROTOCOL --out DIR' saves traces as DIR/NAME.ndjson", tool.called());
@@ -144,6 +145,17 @@ pub(super) fn run(tool: Tool, args: &TraceArgs) -> anyhow::Result<Exit> {
     })
 }
 
+/// Refuses an address at which a program without the Explorer shows nothing.
+fn is_served(format: Format, has_explorer: bool) -> anyhow::Result<()> {
+    if format == Format::Link && !has_explorer {
+        return Err(anyhow!(
+            "this program was built without the Explorer, so nothing would be at the address; use \
+             --format html, or build it with the feature 'explore' of bellwether-tool"
+        ));
+    }
+    Ok(())
+}
+
 /// Every state, in the format of Apalache.
 fn states(tool: Tool, trace: &Trace) -> anyhow::Result<String> {
     let world = trace.world_of(tool.registry.find(&trace.header.protocol)?)?;
@@ -195,4 +207,17 @@ fn refused(
 pub fn unreadable(name: &impl Display, wrong: TraceError, saves: &str) -> anyhow::Error {
     let wrong = anyhow::Error::from(wrong);
     anyhow!("{name}: {wrong:#}; correct the file, or use another: {saves}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Format, is_served};
+
+    #[test]
+    fn an_address_that_nothing_serves_is_refused_with_the_name_of_the_feature() {
+        let refused = is_served(Format::Link, false).expect_err("there is no Explorer");
+        assert!(refused.to_string().contains("the feature 'explore'"), "{refused}");
+        assert!(is_served(Format::Link, true).is_ok());
+        assert!(is_served(Format::Html, false).is_ok(), "a page needs no server");
+    }
 }

@@ -124,7 +124,7 @@ fn nothing_to_find(called: &str, rules: &dyn Machine) -> String {
     if protocol.durations().is_empty() {
         return nothing_timed(called, name);
     }
-    let check = checked(called, rules, &[]);
+    let check = checked(called, rules, (&[], &[]));
     format!(
         "by these rules {name} has no time-out that could be too short, only failure detectors and \
          what repeats, so there is nothing to find; \
@@ -132,14 +132,21 @@ fn nothing_to_find(called: &str, rules: &dyn Machine) -> String {
     )
 }
 
-/// The command that asks what durations do, with those that are given.
-fn checked(called: &str, rules: &dyn Machine, given: &[(&'static str, u8)]) -> String {
+/// The command that asks what durations do, with those that are given, and with what sets time-outs
+/// apart.
+fn checked(
+    called: &str,
+    rules: &dyn Machine,
+    (given, apart): (&[(&'static str, u8)], &[&str]),
+) -> String {
     let waits = rules.waits();
+    let is_taken =
+        |name: &str| waits.iter().any(|wait| wait.duration() == name) || apart.contains(&name);
     let mut command =
         format!("{called} check {} --timing timed --delay TICKS", rules.protocol().name());
     for one in rules.protocol().durations() {
         let ticks = given.iter().find(|(name, _)| *name == one.name);
-        if waits.iter().any(|wait| wait.duration() == one.name) {
+        if is_taken(one.name) {
             let ticks = ticks.map_or("TICKS".to_owned(), |(_, ticks)| ticks.to_string());
             command += &format!(" --{} {ticks}", one.name);
         }
@@ -276,12 +283,14 @@ impl TuneArgs {
         if time_outs.is_empty() {
             return Err(anyhow!(nothing_to_find(called, rules)));
         }
+        let apart = &*tune::staggers(rules, self.world.nodes);
+        let all = [time_outs, apart].concat();
         let given = &self.world.timed.durations.usual;
         let set = |name: &str| given.iter().any(|&(known, _)| known == name);
         let mut sought = Vec::new();
         for name in &self.find {
-            let known = time_outs.iter().copied().find(|known| known == name).ok_or_else(|| {
-                let known = instead_of(name, time_outs);
+            let known = all.iter().copied().find(|known| known == name).ok_or_else(|| {
+                let known = instead_of(name, &all);
                 anyhow!("--find {name}: no time-out takes it by these rules; {known}")
             })?;
             if set(known) {
@@ -299,7 +308,7 @@ impl TuneArgs {
                 "every time-out is set, so there is nothing to find; leave out the one to look \
                  for: --{}; or ask with '{}' whether these are long enough",
                 time_outs.join(", --"),
-                checked(called, rules, given)
+                checked(called, rules, (given, apart))
             ));
         }
         Ok(sought)

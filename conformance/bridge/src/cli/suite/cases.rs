@@ -25,6 +25,10 @@ const NOT_TAKEN: [&str; 3] = ["variant", "threads", "symmetry"];
 /// The names of the fields of the flags that say something of a file.
 const OF_A_FILE: [&str; 6] = ["protocol", "json", "junit", "markdown", "ascii", "quiet"];
 
+/// Those that say something only of executions of a protocol, through which a program is driven.
+const OF_EXECUTIONS: [&str; 7] =
+    ["no_run", "through", "program", "seconds", "out", "limit", "verbose"];
+
 pub(super) fn run(
     known: Known,
     file: &Path,
@@ -63,8 +67,14 @@ fn refuse_others(flags: &ArgMatches) -> Result<(), UsageError> {
         let is_given = flags.value_source(id) == Some(ValueSource::CommandLine);
         is_given && !OF_A_FILE.contains(&id)
     });
-    let Some(long) = given.and_then(Arg::get_long) else { return Ok(()) };
-    let why = "each case of a file has its own world; write it there, or leave it out";
+    let Some(given) = given else { return Ok(()) };
+    let Some(long) = given.get_long() else { return Ok(()) };
+    let why = if OF_EXECUTIONS.contains(&given.get_id().as_str()) {
+        "each case of a file is compared as 'lockstep' does it, and no executions are found; name \
+         a protocol instead of the file, or leave it out"
+    } else {
+        "each case of a file has its own world; write it there, or leave it out"
+    };
     Err(UsageError::no_effect(format!("--{long}"), why))
 }
 
