@@ -64,6 +64,11 @@ impl<M> Outside<M> {
         !self.state().up || self.outbox.is_done()
     }
 
+    /// Whether it answers.
+    pub(super) fn is_up(&self) -> bool {
+        self.state().up
+    }
+
     /// Why it does not answer; `None` if it does, or was not asked yet.
     pub(super) fn problem(&self) -> Option<String> {
         let state = self.state();
@@ -85,9 +90,14 @@ pub(super) async fn maintain<M: Copy>(
 ) {
     let backoff = Backoff::new(outside.lifetime, seed);
     let limiter = LogLimiter::default();
-    let mut talk = Talk { node, outside, inbox, backoff, limiter, asked: None };
+    let mut talk = Talk { node, outside, inbox, backoff, limiter, asked: None, answers: None };
     while !talk.inbox.is_closed() {
         if let Err(error) = talk.run().await {
+            // A session that answers once and fails, again and again, is no reason to hurry.
+            let lasted = talk.answers.take().map(|since| since.elapsed());
+            if lasted.is_some_and(|lasted| lasted >= Backoff::LONGEST) {
+                talk.backoff.reset();
+            }
             talk.fail(error);
             tokio::time::sleep(talk.backoff.next()).await;
         }
@@ -103,6 +113,8 @@ struct Talk<M> {
     limiter: LogLimiter,
     /// The question that has no answer yet, and when it was taken out of the outbox.
     asked: Option<(Instant, M)>,
+    /// Since when the session answers.
+    answers: Option<Instant>,
 }
 
 impl<M: Copy> Talk<M> {
@@ -144,7 +156,7 @@ impl<M: Copy> Talk<M> {
 
     /// The service answers.
     fn succeed(&mut self) {
-        self.backoff.reset();
+        self.answers.get_or_insert_with(Instant::now);
         let mut state = self.outside.state();
         if state.up {
             return;
