@@ -137,6 +137,14 @@ async fn a_server_that_does_not_answer_is_away_and_no_password_is_told() {
     }
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn what_was_given_up_is_sent_no_longer() {
+    let (short, long) = (Duration::from_micros(1), Duration::from_secs(2));
+    assert_eq!(tcp(long).user_timeout(), Some(long));
+    assert_eq!(tcp(short).user_timeout(), Some(Duration::from_millis(1)), "0 is no limit");
+}
+
 #[test]
 fn the_document_shows_the_script() {
     let page = include_str!("../../../../docs/stores.md");
