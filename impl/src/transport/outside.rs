@@ -25,7 +25,8 @@ use crate::service::{Service, ServiceError};
 #[derive(Debug)]
 pub(super) struct Outside<M> {
     service: Arc<dyn Service<M>>,
-    outbox: Outbox<M>,
+    /// The messages, each with the moment at which it was sent.
+    outbox: Outbox<(Instant, M)>,
     lifetime: Duration,
     state: Mutex<State>,
 }
@@ -56,7 +57,7 @@ impl<M> Outside<M> {
 
     /// Has it asked as soon as there is a connection, unless the message is too old by then.
     pub(super) fn push(&self, message: M) {
-        self.outbox.push(message);
+        self.outbox.push((Instant::now(), message));
     }
 
     /// Whether it has got all that it can get now.
@@ -111,7 +112,7 @@ struct Talk<M> {
     inbox: Sender<Arrival<M>>,
     backoff: Backoff,
     limiter: LogLimiter,
-    /// The question that has no answer yet, and when it was taken out of the outbox.
+    /// The question that has no answer yet, and when it was sent.
     asked: Option<(Instant, M)>,
     /// Since when the session answers.
     answers: Option<Instant>,
@@ -136,7 +137,7 @@ impl<M: Copy> Talk<M> {
             self.succeed();
             tokio::select! {
                 biased;
-                message = outside.outbox.next() => self.asked = Some((Instant::now(), message)),
+                asked = outside.outbox.next() => self.asked = Some(asked),
                 changed = session.changed() => {
                     changed?;
                     let news = within(limit, session.look()).await?;

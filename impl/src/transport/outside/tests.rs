@@ -330,6 +330,24 @@ async fn a_store_that_cannot_do_it_is_a_problem_with_its_remedy() {
     assert_eq!(client.outside.problem(), None);
 }
 
+/// What it would be granted later is over for the client when the answer arrives.
+#[tokio::test(start_paused = true)]
+async fn a_question_grows_old_from_when_it_was_sent() {
+    let memory = Memory::new(false);
+    memory.table().away = true;
+    let client = Client::of(&memory, 1);
+    client.outside.push(Message::Acquire(request(1)));
+    sleep(HOLD - LIMIT).await;
+    memory.table().unfit = true;
+    memory.table().away = false;
+    sleep(LIMIT + Duration::from_millis(100)).await;
+    let asked = memory.table().times("acquire");
+    assert!(asked > 0, "it is asked as soon as the store is there");
+    sleep(HOLD / 2).await;
+    assert_eq!(memory.table().times("acquire"), asked);
+    assert_eq!(client.outside.problem(), None);
+}
+
 /// It answers what it is asked, and does not tell of changes.
 #[tokio::test(start_paused = true)]
 async fn a_connection_that_ends_at_once_is_made_less_and_less_often() {
