@@ -231,6 +231,8 @@ pub struct Measurements {
     pub frozen: Duration,
     /// The monitor that judges the node; `None` if it has none.
     pub monitor: Option<MonitorMeasurements>,
+    /// Whether the store of the lease answers that is no member; `None` if the node asks none.
+    pub store_connected: Option<bool>,
 }
 
 /// The measurements of the link to another member: of the connections in both directions.

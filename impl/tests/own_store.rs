@@ -229,6 +229,7 @@ async fn a_leader_whose_store_is_away_says_so_and_leads_no_longer_than_its_lease
     timeout(DURATIONS.hold * 2, lost).await.expect("its lease ends");
     let problem = first.status().problem.expect("a problem");
     assert_eq!(problem, "the store of the program of the lease own: it is away");
+    assert_eq!(first.measurements().store_connected, Some(false));
     store.table().away = false;
     let next = &nodes[leader(&nodes).await];
     let wait = async {
@@ -237,6 +238,7 @@ async fn a_leader_whose_store_is_away_says_so_and_leads_no_longer_than_its_lease
         }
     };
     timeout(LIMIT, wait).await.expect("the store answers again");
+    assert_eq!(next.measurements().store_connected, Some(true));
 }
 
 #[test]

@@ -157,7 +157,9 @@ async fn read(stores: &LeaseStores, lease: &Settings) -> StoreResult<Record> {
 }
 
 async fn open(stores: &LeaseStores, lease: &Settings) -> StoreResult<Box<dyn LeaseStore>> {
-    within(stores.connect.connect(lease)).await
+    // A node that waits for longer has lost its lease; a person has time.
+    let lease = Settings { limit: LIMIT, ..lease.clone() };
+    within(stores.connect.connect(&lease)).await
 }
 
 async fn within<T>(what: BoxFuture<'_, StoreResult<T>>) -> StoreResult<T> {
@@ -181,10 +183,45 @@ fn block_on<T>(what: impl Future<Output = StoreResult<T>>) -> Result<T, Failure>
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use bellwether::NodeId;
+    use bellwether::lease_store::Connect;
     use bellwether::protocol::lease::Token;
 
     use super::*;
+
+    /// A store that is away, and says how long it might have taken.
+    #[derive(Debug)]
+    struct Away;
+
+    impl Connect for Away {
+        fn connect<'a>(
+            &'a self,
+            settings: &'a Settings,
+        ) -> BoxFuture<'a, StoreResult<Box<dyn LeaseStore>>> {
+            let limit = format_duration(settings.limit).to_string();
+            Box::pin(async move { Err(StoreError::Away(limit)) })
+        }
+
+        fn setup(&self, _: &Settings) -> String {
+            String::new()
+        }
+
+        fn warning(&self) -> Option<&'static str> {
+            None
+        }
+    }
+
+    #[test]
+    fn a_person_has_more_time_than_a_node() {
+        let (name, address) = ("orders".to_owned(), "away".to_owned());
+        let lease = Settings { name, keep: LIMIT, limit: LIMIT / 100 };
+        let stores = LeaseStores { address, connect: Arc::new(Away), leases: Vec::new() };
+        let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
+        let error = runtime.block_on(open(&stores, &lease)).err().expect("it is away");
+        assert_eq!(error, StoreError::Away("10s".to_owned()));
+    }
 
     #[test]
     fn a_record_is_one_line() {

@@ -1,5 +1,5 @@
-//! What is measured of a node beside its status: its links, the time that its storage takes, and
-//! for how long it does not run.
+//! What is measured of a node beside its status: its links, whether its store answers, the time
+//! that its storage takes, and for how long it does not run.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,10 +9,13 @@ use super::monitor::Counts;
 use crate::report::{LinkMeasurements, Measurements, StorageMeasurements};
 use crate::transport::Links;
 
+/// The links to the other members, and whether the store that the node asks answers.
+type Network = (Vec<LinkMeasurements>, Option<bool>);
+
 /// Where a handle reads what is measured. A clone is the same.
 #[derive(Clone)]
 pub(super) struct Gauges {
-    links: Arc<dyn Fn() -> Vec<LinkMeasurements> + Send + Sync>,
+    network: Arc<dyn Fn() -> Network + Send + Sync>,
     syncs: Arc<SyncTimes>,
     frozen_until: Arc<Mutex<Option<Instant>>>,
     /// Whether the node does not run because of maintenance.
@@ -24,7 +27,7 @@ impl Gauges {
     /// Of a node with these links, and a storage whose times are these.
     pub(super) fn new<M: Send + Sync + 'static>(links: Links<M>, syncs: Arc<SyncTimes>) -> Self {
         Self {
-            links: Arc::new(move || links.measurements()),
+            network: Arc::new(move || (links.measurements(), links.service_answers())),
             syncs,
             frozen_until: Arc::default(),
             maintained: Arc::default(),
@@ -56,9 +59,9 @@ impl Gauges {
 
     /// What is measured at this moment.
     pub(super) fn read(&self) -> Measurements {
-        let (links, storage) = ((self.links)(), self.syncs.read());
+        let ((links, store_connected), storage) = ((self.network)(), self.syncs.read());
         let monitor = self.monitor.as_ref().map(|monitor| monitor.read());
-        Measurements { links, storage, frozen: self.frozen(), monitor }
+        Measurements { links, storage, frozen: self.frozen(), monitor, store_connected }
     }
 }
 
@@ -171,6 +174,7 @@ mod tests {
         let links = Links::<()>::new(std::iter::empty(), MS, ManualClock::new());
         let gauges = Gauges::new(links, Arc::default());
         assert_eq!(gauges.read().frozen, Duration::ZERO);
+        assert_eq!(gauges.read().store_connected, None, "it asks none");
         let until = Instant::now().checked_add(60_000 * MS);
         assert_eq!(gauges.freeze(until), None);
         let left = gauges.read().frozen;

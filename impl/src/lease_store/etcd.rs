@@ -375,8 +375,9 @@ impl Connection {
             StatusCode::NOT_FOUND if reply.body.is_null() => {
                 unfit(&format!("there is no /v3: {said}"), "use etcd 3.4 or later")
             }
-            _ if said.contains("user name is empty") || said.contains("authentication failed") => {
-                unfit(&said, account)
+            _ if said.contains("user name is empty") => unfit(&said, account),
+            _ if said.contains("authentication failed") => {
+                unfit(&said, "correct the user in the address, or the file with the password")
             }
             _ if said.contains("authentication is not enabled") => {
                 unfit(&said, "leave the user and the password file out")

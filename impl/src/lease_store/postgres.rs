@@ -22,7 +22,7 @@ use futures::future::BoxFuture;
 use sha2::{Digest as _, Sha256};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::task::JoinHandle;
-use tokio_postgres::config::{SslMode, TargetSessionAttrs};
+use tokio_postgres::config::{LoadBalanceHosts, SslMode, TargetSessionAttrs};
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::{FromSql, ToSql, Type};
 use tokio_postgres::{AsyncMessage, Client, Config, Connection, Error, NoTls, Row, Socket};
@@ -128,8 +128,13 @@ impl Postgres {
         }
         // The system counts these in whole seconds, and refuses 0.
         let probe = limit.max(Duration::from_secs(1));
+        // A host that is cut off must leave time for another. One that is stopped takes all of it:
+        // the next connection may then begin elsewhere.
+        let hosts = config.get_hosts().len().max(config.get_hostaddrs().len());
+        let share = u32::try_from(hosts).unwrap_or(u32::MAX).saturating_add(1);
         config
-            .connect_timeout(limit)
+            .connect_timeout(limit / share)
+            .load_balance_hosts(LoadBalanceHosts::Random)
             .tcp_user_timeout(limit)
             .keepalives(true)
             .keepalives_idle(probe)
@@ -360,10 +365,16 @@ impl LeaseStore for Session {
             }
             match self.client.batch_execute(TABLE).await {
                 // Another process has made it at the same time.
-                Err(error) if error.code() == Some(&SqlState::UNIQUE_VIOLATION) => Ok(()),
-                other => other.map_err(|error| explain(&error)),
+                Err(error) if error.code() == Some(&SqlState::UNIQUE_VIOLATION) => {}
+                other => other.map_err(|error| explain(&error))?,
             }
+            // If it was there, this user may not read it all the same.
+            self.recorded().await.map(|_| ())
         })
+    }
+
+    fn watches(&self) -> bool {
+        true
     }
 
     fn changed(&mut self) -> BoxFuture<'_, StoreResult<()>> {

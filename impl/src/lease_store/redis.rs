@@ -17,6 +17,7 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use redis::aio::{MultiplexedConnection, SendError};
+use redis::io::tcp::TcpSettings;
 use redis::{AsyncConnectionConfig, Client, ConnectionInfo, ErrorKind, ProtocolVersion};
 use redis::{PushInfo, PushKind, RedisError, ServerErrorKind};
 use tokio::time::{Instant, sleep_until};
@@ -110,7 +111,8 @@ impl Redis {
         if let Some(file) = &self.files.password {
             user = user.set_password(secret::password(file)?.as_str());
         }
-        let client = Client::open(self.server.clone().set_redis_settings(user));
+        let server = self.server.clone().set_redis_settings(user);
+        let client = Client::open(server.set_tcp_settings(tcp(settings.limit)));
         let client = client.map_err(|error| explain(&error))?;
         let (teller, hearer) = server::news();
         let told = move |push: PushInfo| -> Result<(), SendError> {
@@ -153,6 +155,20 @@ impl Connect for Redis {
     fn warning(&self) -> Option<&'static str> {
         Some(WARNING)
     }
+}
+
+/// Without this the kernel goes on sending the question of a connection that was given up, and
+/// delivers it when the network heals.
+#[cfg(target_os = "linux")]
+fn tcp(limit: Duration) -> TcpSettings {
+    // 0 is no limit.
+    let limit = limit.max(Duration::from_millis(1));
+    TcpSettings::default().set_nodelay(true).set_user_timeout(limit)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn tcp(_: Duration) -> TcpSettings {
+    TcpSettings::default().set_nodelay(true)
 }
 
 /// The key of the lease and that of the token.
@@ -289,6 +305,10 @@ impl LeaseStore for Session {
     /// There is nothing to make. What is wrong with the server or the user shows all the same.
     fn init(&mut self) -> BoxFuture<'_, StoreResult<()>> {
         Box::pin(async move { self.run(READ, &[]).await.map(|_| ()) })
+    }
+
+    fn watches(&self) -> bool {
+        true
     }
 
     fn changed(&mut self) -> BoxFuture<'_, StoreResult<()>> {

@@ -19,6 +19,7 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension as _, TransactionBehavior};
 use thiserror::Error;
+use tokio::sync::Semaphore;
 
 use super::address::Files;
 use super::values::{self, INIT, damaged, milliseconds, node, number};
@@ -57,10 +58,15 @@ const BOOT: &str = "/proc/sys/kernel/random/boot_id";
 /// The longest wait for a lock. What waits longer has no limit that means anything.
 const LONGEST_WAIT: Duration = Duration::from_secs(60 * 60);
 
+/// How many threads work with the file at a time, with those whose questions were given up. A disk
+/// that does not answer must not take all that the process has.
+const THREADS: usize = 4;
+
 /// A file of SQLite that keeps the lease.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Sqlite {
     file: PathBuf,
+    threads: Arc<Semaphore>,
 }
 
 impl Sqlite {
@@ -79,7 +85,7 @@ impl Sqlite {
             let problem = "a file of SQLite is opened without a password, a token or a certificate";
             return Err(format!("{problem}: leave these out"));
         }
-        Ok(Self { file: file.into() })
+        Ok(Self { file: file.into(), threads: Arc::new(Semaphore::new(THREADS)) })
     }
 }
 
@@ -91,6 +97,7 @@ impl Connect for Sqlite {
         Box::pin(async move {
             let lease = Lease {
                 file: self.file.clone(),
+                threads: Arc::clone(&self.threads),
                 name: settings.name.clone(),
                 keep: milliseconds(settings.keep),
                 limit: settings.limit.min(LONGEST_WAIT),
@@ -143,6 +150,7 @@ enum Trouble {
 /// What is asked about.
 struct Lease {
     file: PathBuf,
+    threads: Arc<Semaphore>,
     name: String,
     keep: i64,
     limit: Duration,
@@ -289,8 +297,12 @@ impl Session {
         T: Send + 'static,
         W: FnOnce(&mut Connection, &Lease) -> Result<T, Trouble> + Send + 'static,
     {
-        let (kept, lease) = (self.connection.take(), Arc::clone(&self.lease));
+        let lease = Arc::clone(&self.lease);
+        let place = Arc::clone(&lease.threads).acquire_owned().await;
+        let place = place.map_err(|error| StoreError::Away(error.to_string()))?;
+        let kept = self.connection.take();
         let task = tokio::task::spawn_blocking(move || {
+            let _place = place;
             let worked = || -> Result<(Connection, T), Trouble> {
                 let mut connection = match kept {
                     Some(connection) => connection,

@@ -253,6 +253,11 @@ impl<M> Links<M> {
         self.services.get(usize::from(self.group))
     }
 
+    /// Whether the service that the group asks answers; `None` if the group asks none.
+    pub(crate) fn service_answers(&self) -> Option<bool> {
+        self.service().map(|service| service.is_up())
+    }
+
     /// Why the service that the group asks does not answer, if that is so.
     pub(crate) fn service_problem(&self) -> Option<String> {
         self.service()?.problem()

@@ -25,7 +25,8 @@ use crate::service::{Service, ServiceError};
 #[derive(Debug)]
 pub(super) struct Outside<M> {
     service: Arc<dyn Service<M>>,
-    outbox: Outbox<M>,
+    /// The messages, each with the moment at which it was sent.
+    outbox: Outbox<(Instant, M)>,
     lifetime: Duration,
     state: Mutex<State>,
 }
@@ -56,12 +57,17 @@ impl<M> Outside<M> {
 
     /// Has it asked as soon as there is a connection, unless the message is too old by then.
     pub(super) fn push(&self, message: M) {
-        self.outbox.push(message);
+        self.outbox.push((Instant::now(), message));
     }
 
     /// Whether it has got all that it can get now.
     pub(super) fn is_flushed(&self) -> bool {
         !self.state().up || self.outbox.is_done()
+    }
+
+    /// Whether it answers.
+    pub(super) fn is_up(&self) -> bool {
+        self.state().up
     }
 
     /// Why it does not answer; `None` if it does, or was not asked yet.
@@ -85,9 +91,14 @@ pub(super) async fn maintain<M: Copy>(
 ) {
     let backoff = Backoff::new(outside.lifetime, seed);
     let limiter = LogLimiter::default();
-    let mut talk = Talk { node, outside, inbox, backoff, limiter, asked: None };
+    let mut talk = Talk { node, outside, inbox, backoff, limiter, asked: None, answers: None };
     while !talk.inbox.is_closed() {
         if let Err(error) = talk.run().await {
+            // A session that answers once and fails, again and again, is no reason to hurry.
+            let lasted = talk.answers.take().map(|since| since.elapsed());
+            if lasted.is_some_and(|lasted| lasted >= Backoff::LONGEST) {
+                talk.backoff.reset();
+            }
             talk.fail(error);
             tokio::time::sleep(talk.backoff.next()).await;
         }
@@ -101,8 +112,10 @@ struct Talk<M> {
     inbox: Sender<Arrival<M>>,
     backoff: Backoff,
     limiter: LogLimiter,
-    /// The question that has no answer yet, and when it was taken out of the outbox.
+    /// The question that has no answer yet, and when it was sent.
     asked: Option<(Instant, M)>,
+    /// Since when the session answers.
+    answers: Option<Instant>,
 }
 
 impl<M: Copy> Talk<M> {
@@ -124,7 +137,7 @@ impl<M: Copy> Talk<M> {
             self.succeed();
             tokio::select! {
                 biased;
-                message = outside.outbox.next() => self.asked = Some((Instant::now(), message)),
+                asked = outside.outbox.next() => self.asked = Some(asked),
                 changed = session.changed() => {
                     changed?;
                     let news = within(limit, session.look()).await?;
@@ -144,7 +157,7 @@ impl<M: Copy> Talk<M> {
 
     /// The service answers.
     fn succeed(&mut self) {
-        self.backoff.reset();
+        self.answers.get_or_insert_with(Instant::now);
         let mut state = self.outside.state();
         if state.up {
             return;

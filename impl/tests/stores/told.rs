@@ -43,6 +43,7 @@ fn tells(store: Store) {
         let mut asks = connected(&server).await;
         asks.init().await.expect("it is made");
         let mut waits = connected(&server).await;
+        assert!(waits.watches(), "nodes that wait need not ask");
         let granted = asks.acquire(one).await.expect("an answer");
         let Answer::Granted(token) = granted else { panic!("{granted:?}") };
         let refused = waits.acquire(two).await.expect("an answer");

@@ -37,6 +37,8 @@ impl Collected {
         for other in handles.map(Seen::of) {
             seen.leads |= other.leads;
             seen.healthy &= other.healthy;
+            let answers = seen.measured.store_connected.zip(other.measured.store_connected);
+            seen.measured.store_connected = answers.map(|(all, one)| all && one);
             let (all, one) = (&mut seen.status, other.status);
             all.seq += one.seq;
             all.problem = all.problem.take().or(one.problem);

@@ -31,6 +31,11 @@ pub(super) const MEASURED: &[Metric] = &[
         LinkValue(|link| link.round_trip.map(|time| time.as_secs_f64())),
     ),
     Metric(
+        "bellwether_store_connected",
+        "1 if the store of the lease answers, which is no member",
+        Measured(|node| node.store_connected.map(flag)),
+    ),
+    Metric(
         "bellwether_storage_syncs",
         "Writes to the storage that were made durable",
         MeasuredCount(|node| node.storage.map(|storage| storage.syncs)),

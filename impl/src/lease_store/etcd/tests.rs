@@ -194,7 +194,7 @@ async fn a_refusal_names_what_helps() {
         (403, said("etcdserver: permission denied"), "readwrite bellwether/orders"),
         (404, Value::Null, "etcd 3.4"),
         (400, said("etcdserver: user name is empty"), "etcd://USER@HOST:PORT"),
-        (400, said("etcdserver: authentication failed, invalid user ID"), "the password"),
+        (400, said("etcdserver: authentication failed, invalid user ID"), "correct the user"),
         (412, said("etcdserver: authentication is not enabled"), "leave the user"),
     ] {
         let (fake, mut one) = ready().await;

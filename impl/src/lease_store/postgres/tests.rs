@@ -1,4 +1,9 @@
-use tokio::net::TcpListener;
+use std::io;
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
+use tokio::time::timeout;
 
 use super::secret::tests::file;
 use super::*;
@@ -136,6 +141,104 @@ async fn a_server_that_does_not_answer_is_away_and_no_password_is_told() {
     std::fs::write(&password, "").expect("writable");
     let unfit = store.connect(&settings).await.err().expect("no password");
     assert!(matches!(unfit, StoreError::Unfit { .. }), "it is read at each connection: {unfit}");
+}
+
+/// What a server says of its one column of text.
+const COLUMN: &[u8] = b"\0\x01it\0\0\0\0\0\0\0\0\0\0\x19\xff\xff\xff\xff\xff\xff\0\0";
+
+/// A server that lets all in, does what it is told, and may answer no question. It tells of a
+/// change as soon as a client listens. It ends with the set.
+async fn pretended(tasks: &mut JoinSet<()>) -> u16 {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    tasks.spawn(async move {
+        let mut talks = JoinSet::new();
+        while let Ok((stream, _)) = listener.accept().await {
+            talks.spawn(talk(stream));
+        }
+    });
+    port
+}
+
+async fn talk(mut stream: TcpStream) -> io::Result<()> {
+    said(&mut stream).await?;
+    let ready = message(b'Z', b"I");
+    stream.write_all(&[message(b'R', &[0; 4]), ready.clone()].concat()).await?;
+    loop {
+        let tag = stream.read_u8().await?;
+        let said = said(&mut stream).await?;
+        let mut answer = match tag {
+            b'Q' if said.starts_with("SHOW") => {
+                let row = message(b'D', b"\0\x01\0\0\0\x03off");
+                [message(b'T', COLUMN), row, message(b'C', b"SHOW\0")].concat()
+            }
+            b'Q' => message(b'C', b"SET\0"),
+            b'S' => message(b'E', b"SERROR\0C42501\0Mpermission denied\0\0"),
+            _ => continue,
+        };
+        answer.extend_from_slice(&ready);
+        if said.contains("LISTEN") {
+            answer.extend(message(b'A', b"\0\0\0\x01bellwether\0\0"));
+        }
+        stream.write_all(&answer).await?;
+    }
+}
+
+async fn said(stream: &mut TcpStream) -> io::Result<String> {
+    let length = stream.read_u32().await?;
+    let mut body = vec![0; usize::try_from(length).expect("it fits") - 4];
+    stream.read_exact(&mut body).await?;
+    Ok(String::from_utf8_lossy(&body).into_owned())
+}
+
+fn message(tag: u8, body: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(body.len() + 4).expect("it is short").to_be_bytes();
+    [&[tag][..], &length, body].concat()
+}
+
+#[tokio::test]
+async fn clients_are_told_of_changes() {
+    let mut tasks = JoinSet::new();
+    let port = pretended(&mut tasks).await;
+    let way = parse(&format!("postgres://bellwether@127.0.0.1:{port}/orders"));
+    let way = way.expect("an address");
+    let mut store = way.connect(&settings()).await.expect("it lets all in");
+    assert!(store.watches(), "nodes that wait need not ask");
+    let told = timeout(20 * LIMIT, store.changed()).await;
+    assert_eq!(told.expect("in time"), Ok(()));
+}
+
+/// The table is there, so it is not made; but it is of no use to this user.
+#[tokio::test]
+async fn a_table_that_this_user_may_not_read_is_not_ready() {
+    let mut tasks = JoinSet::new();
+    let port = pretended(&mut tasks).await;
+    let way = parse(&format!("postgres://bellwether@127.0.0.1:{port}/orders"));
+    let way = way.expect("an address");
+    let mut store = way.connect(&settings()).await.expect("it lets all in");
+    let Err(StoreError::Unfit { problem, remedy }) = store.init().await else {
+        panic!("it may not read")
+    };
+    assert!(problem.contains("permission denied") && remedy.contains("DBA"), "{problem}; {remedy}");
+}
+
+/// One of them is stopped: it accepts, and says nothing.
+#[tokio::test]
+async fn of_several_hosts_each_gets_its_turn() {
+    let mut tasks = JoinSet::new();
+    let there = pretended(&mut tasks).await;
+    let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a port");
+    let stopped = listener.local_addr().expect("an address").port();
+    let hosts = format!("127.0.0.1:{stopped},127.0.0.1:{there}");
+    let way = parse(&format!("postgres://bellwether@{hosts}/orders")).expect("an address");
+    // Each has an equal chance.
+    for _ in 0..40 {
+        if let Ok(connected) = timeout(LIMIT / 2, way.connect(&settings())).await {
+            assert!(connected.is_ok(), "{:?}", connected.err());
+            return;
+        }
+    }
+    panic!("the other host is never asked");
 }
 
 #[test]

@@ -1,4 +1,8 @@
+use std::io;
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
+use tokio::time::timeout;
 
 use super::secret::tests::file;
 use super::*;
@@ -135,6 +139,51 @@ async fn a_server_that_does_not_answer_is_away_and_no_password_is_told() {
     for error in [hung_up, gone] {
         assert!(matches!(&error, StoreError::Away(why) if !why.contains("Tr0ub4dor")), "{error}");
     }
+}
+
+/// A server that lets one in, and tells of a change as soon as it is subscribed to.
+async fn talk(listener: TcpListener) -> io::Result<()> {
+    let (mut stream, _) = listener.accept().await?;
+    let [channel, _] = keys("orders/a");
+    let channel = format!("${}\r\n{channel}\r\n", channel.len());
+    let subscribed = format!(">3\r\n$9\r\nsubscribe\r\n{channel}:1\r\n");
+    let told = format!(">3\r\n$7\r\nmessage\r\n{channel}$8\r\nreleased\r\n");
+    let mut buffer = [0; 1024];
+    loop {
+        let length = stream.read(&mut buffer).await?;
+        let asked = String::from_utf8_lossy(&buffer[..length]);
+        if asked.contains("HELLO") {
+            stream.write_all(b"%1\r\n$5\r\nproto\r\n:3\r\n").await?;
+        } else if asked.contains("SUBSCRIBE") {
+            stream.write_all(format!("{subscribed}{told}").as_bytes()).await?;
+        } else {
+            return Ok(());
+        }
+    }
+}
+
+#[tokio::test]
+async fn clients_are_told_of_changes() {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    let server = tokio::spawn(talk(listener));
+    let way = parse(&format!("redis://127.0.0.1:{port}")).expect("an address");
+    let long = Duration::from_secs(20);
+    let patient = Settings { limit: long, ..settings() };
+    let mut store = way.connect(&patient).await.expect("it lets one in");
+    assert!(store.watches(), "nodes that wait need not ask");
+    let told = timeout(long, store.changed()).await;
+    assert_eq!(told.expect("in time"), Ok(()));
+    drop(store);
+    assert!(timeout(long, server).await.is_ok(), "the connection ends with the store");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_was_given_up_is_sent_no_longer() {
+    let (short, long) = (Duration::from_micros(1), Duration::from_secs(2));
+    assert_eq!(tcp(long).user_timeout(), Some(long));
+    assert_eq!(tcp(short).user_timeout(), Some(Duration::from_millis(1)), "0 is no limit");
 }
 
 #[test]

@@ -185,6 +185,27 @@ async fn a_question_that_is_dropped_is_asked_again() {
     }
 }
 
+#[tokio::test]
+async fn questions_that_were_given_up_take_few_threads() {
+    let (_folder, file) = folder();
+    let [_, _] = two(&file, LONG).await;
+    let (way, mut stores) = (at(&file), Vec::new());
+    for _ in 0..2 * THREADS {
+        stores.push(way.connect(&settings(LONG)).await.expect("a connection"));
+    }
+    let locking = Connection::open(&file).expect("a database");
+    locking.execute_batch("BEGIN IMMEDIATE").expect("a lock");
+    for store in &mut stores {
+        let asked = tokio::time::timeout(SHORT, store.acquire(client(1))).await;
+        assert!(asked.is_err(), "it is locked: {asked:?}");
+    }
+    locking.execute_batch("ROLLBACK").expect("no lock");
+    let most = u32::try_from(THREADS).expect("few");
+    drop(way.threads.acquire_many(most).await.expect("all end"));
+    let record = stores[0].read().await.expect("a record");
+    assert_eq!(record.token, Token::new(u64::from(most)), "the others were never asked");
+}
+
 /// Which problem a store has that is asked for the lease, and what helps.
 async fn unfit(file: &Path) -> (String, String) {
     let asked = match at(file).connect(&settings(LONG)).await {

@@ -30,6 +30,8 @@ struct Table {
     away: bool,
     /// Nothing can be written.
     unfit: bool,
+    /// It is asked for changes in vain: that ends the connection.
+    deaf: bool,
     /// So many answers are lost, each after it was written.
     lost: usize,
 }
@@ -178,6 +180,9 @@ impl LeaseStore for Connection {
         if !self.memory.watches {
             return pending().boxed();
         }
+        if self.memory.table().deaf {
+            return async { Err(StoreError::Away("no watch".to_owned())) }.boxed();
+        }
         async move {
             let gone = |_| StoreError::Away("gone".to_owned());
             self.news.changed().await.map_err(gone)
@@ -322,6 +327,47 @@ async fn a_store_that_cannot_do_it_is_a_problem_with_its_remedy() {
     assert!((5..=20).contains(&asked), "asked {asked} times, as often as the back-off lets it");
     memory.table().unfit = false;
     while client.next().await == Message::Available {}
+    assert_eq!(client.outside.problem(), None);
+}
+
+/// What it would be granted later is over for the client when the answer arrives.
+#[tokio::test(start_paused = true)]
+async fn a_question_grows_old_from_when_it_was_sent() {
+    let memory = Memory::new(false);
+    memory.table().away = true;
+    let client = Client::of(&memory, 1);
+    client.outside.push(Message::Acquire(request(1)));
+    sleep(HOLD - LIMIT).await;
+    memory.table().unfit = true;
+    memory.table().away = false;
+    sleep(LIMIT + Duration::from_millis(100)).await;
+    let asked = memory.table().times("acquire");
+    assert!(asked > 0, "it is asked as soon as the store is there");
+    sleep(HOLD / 2).await;
+    assert_eq!(memory.table().times("acquire"), asked);
+    assert_eq!(client.outside.problem(), None);
+}
+
+/// It answers what it is asked, and does not tell of changes.
+#[tokio::test(start_paused = true)]
+async fn a_connection_that_ends_at_once_is_made_less_and_less_often() {
+    let memory = Memory::new(true);
+    memory.table().deaf = true;
+    let mut client = Client::of(&memory, 1);
+    sleep(HOLD).await;
+    let connections = memory.table().times("connect");
+    assert!((6..=30).contains(&connections), "{connections} in ten seconds");
+    let problem = client.outside.problem().expect("no watch");
+    assert!(problem.ends_with("no watch") && !client.outside.is_up(), "{problem}");
+    client.outside.push(Message::Acquire(request(1)));
+    let mut heard = client.next().await;
+    while heard == Message::Available {
+        heard = client.next().await;
+    }
+    assert_eq!(heard, Message::Granted(request(1), Token::new(1)));
+    memory.table().deaf = false;
+    sleep(2 * Backoff::LONGEST).await;
+    assert!(client.outside.is_up());
     assert_eq!(client.outside.problem(), None);
 }
 
