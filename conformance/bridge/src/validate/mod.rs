@@ -18,9 +18,10 @@
 //! - an epoch has one leader, and no node goes back to an earlier one.
 //!
 //! A loss is what was sent and never arrives; a crash is another start. Times decide nothing but
-//! whether a lease was over, and when it will be, each by the clock of one node. What cannot be judged is counted. Of a
-//! node without a log, what it sends is believed; that it arrives once and in order is judged. Of a
-//! service that is no node, what it answers is believed as far as the specification's could have.
+//! whether a lease was over, and when it will be, each by the clock of one node. What cannot be
+//! judged is counted. Of a node without a log, what it sends is believed; that it arrives once and
+//! in order is judged. Of a service that is no node, what it answers is believed as far as the
+//! specification's could have.
 
 mod answers;
 mod growing;

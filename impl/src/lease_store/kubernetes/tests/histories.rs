@@ -22,6 +22,9 @@ const LATER: Duration = Duration::from_millis(300);
 const TERMS: Terms =
     Terms { keep: 1_000_000, early: 5_000, late: 1_000_000_000, forgets: false, observed: true };
 
+/// Longer than any question takes.
+const LIMIT: Duration = Duration::from_secs(20);
+
 /// All of them take place at the same time.
 const CASES: u64 = 48;
 
@@ -76,10 +79,9 @@ impl Client {
             Some(store) => store,
             None => self.way.connect(&lasting()).await.expect("it listens"),
         };
-        let patient = Duration::from_secs(20);
         let limit = match fate {
             0 => Duration::from_micros(self.random.random_range(0..3_000)),
-            _ => patient,
+            _ => LIMIT,
         };
         let from = self.now();
         let asked = timeout(limit, ask(&mut *store, node(self.id), call)).await;
