@@ -135,17 +135,18 @@ fn within(time: Duration, is_so: impl Fn() -> bool) -> bool {
     true
 }
 
+/// Four addresses that nothing listens on. All at once, or two would be the same.
+fn free_ports() -> [SocketAddr; 4] {
+    let free = [(); 4].map(|()| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port"));
+    free.each_ref().map(|port| port.local_addr().expect("an address"))
+}
+
 /// Two nodes, each with the judge as its monitor. What the judge of the first is given is false
 /// from some moment on; whether that is told within a second.
 fn is_told_within_a_second(program: &Path) -> bool {
     let folder = tempfile::tempdir().expect("a folder");
     let of = |name: &str| folder.path().join(name).display().to_string();
-    // All at once, or two would be the same.
-    let free: Vec<TcpListener> =
-        (0..4).map(|_| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port")).collect();
-    let ports: Vec<SocketAddr> =
-        free.iter().map(|port| port.local_addr().expect("an address")).collect();
-    drop(free);
+    let ports = free_ports();
     let (script, wrong) = (of("falsifies"), of("wrong"));
     fs::write(&script, FALSIFIES).expect("ours");
     let monitors = [
@@ -183,4 +184,56 @@ fn a_node_that_conforms_is_not_told_of_and_one_that_differs_is_within_a_second()
     let Some(program) = daemon() else { return };
     // On a machine that does much else at the time, it is tried again.
     assert!((0..8).any(|_| is_told_within_a_second(&program)), "no difference is told in time");
+}
+
+/// Two nodes whose lease is in a file, each with the judge as its monitor. The first leader is
+/// killed, and the other leads. Afterwards the judge reads what both have written.
+#[test]
+fn nodes_whose_store_is_outside_of_the_cluster_conform() {
+    let Some(program) = daemon() else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let of = |name: &str| folder.path().join(name).display().to_string();
+    let ports = free_ports();
+    let configs = [1, 2].map(|node: usize| {
+        let config = folder.path().join(format!("{node}.toml"));
+        let text = format!(
+            "cluster = 'judged'\nprotocol = 'lease'\nnode = {node}\n[members]\n1 = '{}'\n\
+             2 = '{}'\n[storage]\ndirectory = '{}'\n[lease]\nstore = 'sqlite:{}'\nhold = '1s'\n\
+             keep = '1500ms'\nrenew = '200ms'\nretry = '200ms'\n[log]\ntrace = '{}'\n\
+             monitor = ['{OWN}', 'validate', '--follow', '--json', '-']\n",
+            ports[0],
+            ports[1],
+            of(&format!("data-{node}")),
+            of("lease.db"),
+            of(&format!("{node}.ndjson")),
+        );
+        fs::write(&config, text).expect("ours");
+        config
+    });
+    let made = Command::new(&program).args(["store", "init", "--config"]).arg(&configs[0]).output();
+    let made = made.expect("it runs");
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    let mut nodes = [0, 1].map(|at| Some(Judged::start(&program, &configs[at], ports[at + 2])));
+    let trace = |at: usize| of(&format!("{}.ndjson", at + 1));
+    let leads =
+        |at: usize| fs::read_to_string(trace(at)).is_ok_and(|text| text.contains("\"leads\":true"));
+    let logs = |nodes: &[Option<Judged>; 2]| {
+        nodes.iter().flatten().map(Judged::log).collect::<Vec<_>>().concat()
+    };
+    let long = Duration::from_secs(30);
+    assert!(within(long, || leads(0) || leads(1)), "no node leads\n{}", logs(&nodes));
+    let first = usize::from(!leads(0));
+    nodes[first] = None;
+    let next = 1 - first;
+    assert!(within(long, || leads(next)), "no node leads again\n{}", logs(&nodes));
+    let other = nodes[next].as_ref().expect("it runs");
+    assert!(within(long, || other.measured("judged") > 5), "nothing is judged\n{}", other.log());
+    assert_eq!(other.measured("differences"), 0, "{}", other.log());
+    assert!(!other.log().contains("the monitor has ended"), "{}", other.log());
+    drop(nodes);
+    let judged = Command::new(OWN).arg("validate").args([trace(0), trace(1)]).output();
+    let judged = judged.expect("it runs");
+    let said = String::from_utf8_lossy(&judged.stdout);
+    assert!(judged.status.success(), "{said}{}", String::from_utf8_lossy(&judged.stderr));
+    assert!(said.contains("messages of a service without a log"), "{said}");
 }

@@ -19,6 +19,7 @@ mod files;
 mod follow;
 mod group;
 mod lists;
+mod outside;
 mod smaller;
 
 /// So that every line counts.

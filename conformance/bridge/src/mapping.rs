@@ -13,7 +13,7 @@ mod counters;
 mod facts;
 mod orders;
 
-pub use counters::{Counters, IdsIn, NameNode, Rename};
+pub use counters::{Counters, Exchange, IdsIn, NameNode, Rename, RequestNumber};
 pub use facts::{ExpectedFacts, ProcessView, Waits};
 pub use orders::{GoesOn, Harmless, Order, Reaction};
 

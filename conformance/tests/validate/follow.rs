@@ -1,6 +1,6 @@
 //! Logs that grow while they are judged: what is not allowed is told at once.
 
-use super::{Faults, quorums};
+use super::{Faults, outside, quorums};
 use bellwether_docs_runner::object_of;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
@@ -197,6 +197,20 @@ fn what_follows_from_a_difference_is_not_told_again_and_the_next_start_is_judged
     let ended = follower.event("ended", LONG).expect("it ends");
     assert_eq!(ended["differences"], 2);
     assert_eq!(follower.end().code(), Some(1));
+}
+
+#[test]
+fn the_log_of_a_client_of_a_store_outside_of_the_cluster_is_no_false_alarm() {
+    let log = outside::logs(&[1, 2, 3, 65_535], 1).swap_remove(1);
+    let mut follower = Follower::new(&[PathBuf::from("-")]);
+    let mut input = follower.child.stdin.take().expect("piped");
+    input.write_all(log.as_bytes()).expect("it reads");
+    let judged = follower.judges(log.lines().count() as u64);
+    assert!(judged["believed"].as_u64() > Some(0), "{judged}");
+    drop(input);
+    let ended = follower.event("ended", LONG).expect("it ends");
+    assert_eq!((&ended["verdict"], &ended["judged"]["members"]), (&"accepted".into(), &4.into()));
+    assert_eq!(follower.end().code(), Some(0));
 }
 
 #[test]

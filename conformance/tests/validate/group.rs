@@ -189,6 +189,7 @@ impl<C: Core> Group<C> {
             node: machine.id,
             incarnation: machine.incarnation,
             members,
+            services: Vec::new(),
             config_epoch: None,
             settings: None,
             vocabulary: None,

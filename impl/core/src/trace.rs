@@ -64,6 +64,10 @@ pub struct Start {
     pub incarnation: u64,
     /// All members of the cluster, in ascending order.
     pub members: Vec<NodeId>,
+    /// What answers the node in place of another node, and is none: the ids of services, in
+    /// ascending order, each higher than that of any member. They write no trace.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub services: Vec<NodeId>,
     /// The number of this list of members, one higher with each change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config_epoch: Option<u64>,

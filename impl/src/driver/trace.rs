@@ -244,6 +244,8 @@ pub(super) fn told(view: &ProgramView) -> Deed {
 /// The first line.
 fn start<C: Runnable>(config: &Config<C>, hello: &Hello) -> Start {
     let settings = hello.digests.settings.iter().map(|byte| format!("{byte:02x}"));
+    // If they cannot be asked, taking part says what is wrong.
+    let services = config.services().unwrap_or_default();
     Start {
         format: FORMAT,
         protocol: C::NAME.to_owned(),
@@ -252,6 +254,7 @@ fn start<C: Runnable>(config: &Config<C>, hello: &Hello) -> Start {
         node: hello.node,
         incarnation: hello.incarnation,
         members: config.addresses().map(|(id, _)| id).collect(),
+        services: services.iter().map(|service| service.id()).collect(),
         config_epoch: Some(config.config_epoch()),
         settings: Some(settings.collect()),
         vocabulary: None,

@@ -22,7 +22,12 @@ fn said(output: &Output) -> String {
 fn a_lease_in_a_file_is_made_and_shown_and_goes_to_another_node() {
     let place = tempfile::tempdir().expect("a directory");
     let file = place.path().join("orders.db");
-    let section = format!("[lease]\nstore = \"sqlite:{}\"\n{DURATIONS}", file.display());
+    let traces = place.path().join("{node}.ndjson");
+    let section = format!(
+        "[lease]\nstore = \"sqlite:{}\"\n{DURATIONS}[log]\ntrace = \"{}\"\n",
+        file.display(),
+        traces.display()
+    );
     let mut cluster = Cluster::running(3, "lease", &section);
     let none = store(&cluster, "show", &[]);
     assert_eq!(none.status.code(), Some(1), "{}", said(&none));
@@ -62,6 +67,9 @@ fn a_lease_in_a_file_is_made_and_shown_and_goes_to_another_node() {
     assert_eq!(lease["holder"], second, "{after}");
     assert!(lease["token"].as_u64() > before["leases"][0]["token"].as_u64(), "{after}");
     assert_eq!(cluster.status(second).expect("it runs")["epoch"], lease["token"], "{after}");
+    let trace = std::fs::read_to_string(place.path().join("1.ndjson")).expect("text");
+    let start = trace.lines().next().expect("a start");
+    assert!(start.contains("\"members\":[1,2,3],\"services\":[65535]"), "{start}");
 }
 
 #[test]

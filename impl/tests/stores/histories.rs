@@ -65,7 +65,7 @@ impl Plan {
     /// A clock that says milliseconds may be wrong by two, and one is read before it is written.
     fn terms(self) -> Terms {
         let Self { keep, late, forgets, .. } = self;
-        Terms { keep: micros(keep), early: 5_000, late: micros(late), forgets }
+        Terms { keep: micros(keep), early: 5_000, late: micros(late), forgets, observed: false }
     }
 }
 

@@ -63,6 +63,9 @@ pub(super) struct Terms {
     pub(super) late: Moment,
     /// A store that has no holder may say 0 for the newest token. The next is higher nevertheless.
     pub(super) forgets: bool,
+    /// The store ends no lease: each connection observes, by its own clock, that one is over. What
+    /// one has seen, another need not see.
+    pub(super) observed: bool,
 }
 
 /// Says why no order of these operations is one of a register.
@@ -173,7 +176,8 @@ impl Step {
         // When a lease was written that no client has any more says nothing.
         let writes = self.writes || self.after.holder.is_none();
         let moments = moments.later(operation, self.when, writes, terms)?;
-        Some(Register { moments, ..self.after })
+        let over = self.after.over && !terms.observed;
+        Some(Register { over, moments, ..self.after })
     }
 }
 

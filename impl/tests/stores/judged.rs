@@ -2,7 +2,7 @@
 
 use super::history::{Call, Moment, Operation, Said, Terms, judge};
 
-const TERMS: Terms = Terms { keep: 1_000, early: 10, late: 100, forgets: false };
+const TERMS: Terms = Terms { keep: 1_000, early: 10, late: 100, forgets: false, observed: false };
 
 const FREE: Said = Said::Refused(None);
 
@@ -85,6 +85,19 @@ fn a_lease_lasts_as_long_as_it_should() {
     // The write was so late that it is refused, and so early that it is over: not both.
     let slow = asked(1, Call::Acquire, 0, 200, Said::Granted(1));
     wrong(&[slow, read(2, 1_020, None, 1), refused(2, 1_300, 1)]);
+}
+
+#[test]
+fn what_one_has_observed_another_need_not_see() {
+    let terms = Terms { late: 1_000_000, observed: true, ..TERMS };
+    let two = [acquired(1, 0, 1), read(2, 1_500, None, 1), read(1, 1_600, Some(1), 1)];
+    assert_eq!(judge(&two, terms), Ok(()));
+    assert!(judge(&two, Terms { observed: false, ..terms }).is_err());
+    assert!(judge(&[acquired(1, 0, 1), read(2, 500, None, 1)], terms).is_err());
+    assert!(judge(&[acquired(1, 0, 1), acquired(2, 500, 2)], terms).is_err());
+    assert!(
+        judge(&[acquired(1, 0, 1), acquired(2, 1_500, 2), renewed(1, 1_600, 1)], terms).is_err()
+    );
 }
 
 #[test]

@@ -44,6 +44,22 @@ pub struct Counters<M: Mapping + ?Sized> {
     /// The function that returns the process that a node is after it has led, if what it shows then
     /// says all of it: its leader, its stable storage and its timers. `None` if it does not.
     pub after_leading: AfterLeading<M>,
+    /// The function that says what a message between a node and a service says of requests and
+    /// grants; `None` if it says nothing of them. To be given where a service may be no node.
+    pub exchange: fn(ProgramMessage<M>) -> Option<Exchange>,
+}
+
+/// The number of a request, of which a node has no other: how often it had started, and which
+/// request since then it is. A later one has a higher number.
+pub type RequestNumber = (u64, u64);
+
+/// What a message between a node and a service that grants epochs says, by its numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exchange {
+    /// The node asks to keep this epoch, or, if there is none, for a new one.
+    Request(RequestNumber, Option<u64>),
+    /// The service answers that request: it grants this epoch, or refuses.
+    Answer(RequestNumber, Option<u64>),
 }
 
 /// A function that gives a node another id.
@@ -80,5 +96,6 @@ impl<M: Mapping + ?Sized> Counters<M> {
         members: MAX_SEARCHED,
         is_settled: |_, _| true,
         after_leading: |_, _, _| None,
+        exchange: |_| None,
     };
 }

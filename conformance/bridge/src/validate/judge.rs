@@ -23,7 +23,7 @@ use bellwether_core::protocol::{NodeId, Request, Role};
 use bellwether_core::trace::{After, Deed, Happened, Out, Received, Sent, Step};
 use bellwether_engine::protocol::{Effect, Id, Protocol as Specification, Timers};
 use bellwether_engine::trace::plain;
-use checks::Armed;
+use checks::{Armed, Due};
 use rustc_hash::FxHashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -80,6 +80,8 @@ pub(super) struct Judge<'a, M: Mapping, V: Vocabulary<M>> {
     numbers: Numbers,
     pub(super) kept: Kept<V::Durable>,
     timers: FxHashMap<String, Option<SpecTimer<M>>>,
+    /// When those that are armed are due, as far as the log says.
+    due: Due,
     /// The number of its list of members, if that is known.
     config_epoch: Option<u64>,
     /// What may be on its stable storage, the default in front.
@@ -124,6 +126,7 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Judge<'a, M, V> {
             numbers: Numbers::new::<M>(),
             kept: Kept::new(None),
             timers: FxHashMap::default(),
+            due: Due::default(),
             config_epoch: None,
             stables: vec![Stable::<M>::default()],
             incarnations: 0,
@@ -148,6 +151,7 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Judge<'a, M, V> {
         self.doubt = Some(DROPPED);
         self.kept.known = false;
         self.booted = true;
+        self.due = Due::default();
     }
 
     /// The node has done what the specification does not allow, so it is not judged until it starts
@@ -206,6 +210,7 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Judge<'a, M, V> {
         };
         (self.view.role, self.view.leader) = (step.after.role, step.after.leader);
         self.note(before, step);
+        self.due = self.due(&step.after);
         if self.may_resume(before, &step.after) {
             self.resume(&step.after);
         }

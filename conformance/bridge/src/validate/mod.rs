@@ -18,9 +18,12 @@
 //! - an epoch has one leader, and no node goes back to an earlier one.
 //!
 //! A loss is what was sent and never arrives; a crash is another start. Times decide nothing but
-//! whether a lease was over, each by the clock of one node. What cannot be judged is counted. Of a
-//! node without a log, what it sends is believed; that it arrives once and in order is judged.
+//! whether a lease was over, and when it will be, each by the clock of one node. What cannot be
+//! judged is counted. Of a node without a log, what it sends is believed; that it arrives once and
+//! in order is judged. Of a service that is no node, what it answers is believed as far as the
+//! specification's could have.
 
+mod answers;
 mod growing;
 mod judge;
 mod kept;
@@ -212,7 +215,7 @@ fn groups<'a, M: Mapping>(
 }
 
 /// Whether a log with this start can be judged; if not, why.
-type CanJudge = fn(&Start) -> Result<(), String>;
+type CanJudge = fn(&mut Start) -> Result<(), String>;
 
 /// The logs after their first lines, in the order of their nodes. They have one vocabulary.
 fn begin_all(
@@ -250,19 +253,29 @@ fn begin_all(
 /// The log after its first line, as soon as that is there.
 fn begin(log: Log, can_judge: CanJudge, watch: &mut dyn Watch) -> Result<(Lines, Start), Error> {
     let mut lines = Lines::new(log);
-    let start = loop {
+    let mut start = loop {
         match lines.start().map_err(Error::Log)? {
             Poll::Ready(start) => break start,
             Poll::Pending if watch.goes_on(&Summary::default(), true) => {}
             Poll::Pending => return Err(Error::NothingJudged),
         }
     };
-    can_judge(&start).map_err(|why| Error::Log(lines.wrong(why)))?;
+    can_judge(&mut start).map_err(|why| Error::Log(lines.wrong(why)))?;
     Ok((lines, start))
 }
 
-/// Whether a log is of this protocol, and of a group that can be judged.
-fn of_protocol<M: Mapping>(start: &Start) -> Result<(), String> {
+/// Whether a log is of this protocol, and of a group that can be judged. If it is, the services are
+/// among the members from here on, as the specification has them: they are the highest.
+fn of_protocol<M: Mapping>(start: &mut Start) -> Result<(), String> {
+    let services = M::Spec::OPTIONS.services.count;
+    if start.services.len() > services {
+        let listed = listed(&start.services);
+        return Err(format!("the services are {listed}: the specification has {services}"));
+    }
+    if start.services.contains(&start.node) {
+        return Err(format!("node {} is a service, and writes no log", start.node));
+    }
+    start.members.extend(&start.services);
     is_of(start, M::Spec::NAME, M::COUNTERS.ids.is_some(), M::COUNTERS.members)
 }
 

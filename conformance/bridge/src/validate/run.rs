@@ -2,9 +2,11 @@
 
 mod blocked;
 mod diagram;
+mod outside;
 mod reading;
 mod report;
 
+use super::answers::Answers;
 use super::judge::{Differs, Judge};
 use super::letters::{Letter, Letters, MISSING, Origin};
 use super::lines::Lines;
@@ -38,6 +40,8 @@ struct Source<'a, M: Mapping, V: Vocabulary<M>> {
     /// What the specification calls the members of its list.
     names: Names,
     start: Start,
+    /// What services that are no nodes have answered it.
+    answers: Answers,
     /// The number of the next line.
     n: u64,
     next: Option<Line<V::Durable, V::Message>>,
@@ -119,6 +123,7 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Run<'a, M, V> {
                 names,
                 kept_of: start.incarnation,
                 start,
+                answers: Answers::default(),
                 n: 1,
                 next: None,
                 waits_since: None,
@@ -225,6 +230,7 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Run<'a, M, V> {
             Entry::Start(start) => self.start(at, start).map_err(Stop::Malformed),
             Entry::Dropped(count) => {
                 source.judge.drop_lines();
+                source.answers.drop_lines();
                 self.letters.drop_lines(source.at);
                 self.count("lines that were dropped", count);
                 Ok(())
@@ -243,9 +249,9 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Run<'a, M, V> {
         }
     }
 
-    fn start(&mut self, at: usize, start: Start) -> Result<(), Malformed> {
+    fn start(&mut self, at: usize, mut start: Start) -> Result<(), Malformed> {
         let source = &mut self.sources[at];
-        super::of_protocol::<M>(&start)
+        super::of_protocol::<M>(&mut start)
             .and_then(|()| starts_again(&source.start, &source.incarnations, &start))
             .map_err(|why| source.lines.wrong(why))?;
         let is_in_another = start.members != source.start.members;
@@ -258,6 +264,7 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Run<'a, M, V> {
             };
             source.judge.regroup(group, id);
         }
+        source.answers.start();
         source.incarnations.push(start.incarnation);
         source.judge.begin(start.config_epoch);
         self.letters.start(source.at, start.incarnation);
@@ -279,6 +286,7 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Run<'a, M, V> {
         let named = names.step::<M, V>(step);
         let judged = judge.step(&named);
         let sent = self.send(at, step)?;
+        self.ask(at, step);
         self.remember(at, &named, letter, sent);
         if let Err(differs) = judged {
             let words = self.happened(at, &step.happened);
@@ -298,7 +306,10 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Run<'a, M, V> {
                 *self.summary.steps.entry(kind).or_default() += 1;
             }
         }
-        self.lead(at, step)
+        match (step.after.epoch, step.after.leader) {
+            (Some(epoch), Some(leader)) => self.lead(at, step, (epoch, leader)),
+            _ => Ok(()),
+        }
     }
 
     /// What arrives was sent, if a log can say so.
@@ -307,8 +318,13 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Run<'a, M, V> {
         at: usize,
         step: &Step<V::Durable, V::Message>,
     ) -> Result<Option<Letter<V::Message>>, Stop> {
-        let Happened::Receive(Received { message, .. }) = &step.happened else { return Ok(None) };
+        let Happened::Receive(Received { from, message, .. }) = &step.happened else {
+            return Ok(None);
+        };
         self.summary.received += 1;
+        if self.is_outside(at, *from) {
+            return self.hear(at, step, *message).map(|()| None);
+        }
         let Some((from, incarnation, id)) = self.numbered(&step.happened) else {
             self.summary.believed += 1;
             self.count("messages that arrive without a number, or from no member", 1);
@@ -402,10 +418,12 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Run<'a, M, V> {
     }
 
     /// An epoch has one leader.
-    fn lead(&mut self, at: usize, step: &Step<V::Durable, V::Message>) -> Result<(), Stop> {
-        let (Some(epoch), Some(leader)) = (step.after.epoch, step.after.leader) else {
-            return Ok(());
-        };
+    fn lead(
+        &mut self,
+        at: usize,
+        step: &Step<V::Durable, V::Message>,
+        (epoch, leader): (u64, NodeId),
+    ) -> Result<(), Stop> {
         if let Some(known) = self.leaders.get(&epoch) {
             if known.node == leader {
                 return Ok(());

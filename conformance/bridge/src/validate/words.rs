@@ -2,7 +2,7 @@
 //! program in another language writes.
 
 use crate::mapping::{
-    Durable, Mapping, NameNode, ProgramMessage, Rename, SpecMessage, SpecTimer, Stable,
+    Durable, Exchange, Mapping, NameNode, ProgramMessage, Rename, SpecMessage, SpecTimer, Stable,
 };
 use crate::program::Program;
 use bellwether_engine::protocol::Protocol as Specification;
@@ -29,6 +29,9 @@ pub(super) trait Vocabulary<M: Mapping> {
         sent: bool,
         rename: Rename<'_>,
     ) -> SpecMessage<M>;
+
+    /// What a message between a node and a service says of requests and grants.
+    fn exchange(mapping: &M, message: Self::Message) -> Option<Exchange>;
 
     /// What is durable as the specification has it, which may be one of these, or in words.
     fn stable(
@@ -71,6 +74,10 @@ impl<M: Mapping> Vocabulary<M> for OfProgram {
         rename: Rename<'_>,
     ) -> SpecMessage<M> {
         mapping.to_model((M::COUNTERS.in_message)(message, sent, rename))
+    }
+
+    fn exchange(_: &M, message: ProgramMessage<M>) -> Option<Exchange> {
+        (M::COUNTERS.exchange)(message)
     }
 
     fn stable(
@@ -126,6 +133,10 @@ impl<M: Mapping> Vocabulary<M> for OfModel {
 
     fn message(_: &M, message: SpecMessage<M>, _: bool, _: Rename<'_>) -> SpecMessage<M> {
         message
+    }
+
+    fn exchange(mapping: &M, message: SpecMessage<M>) -> Option<Exchange> {
+        mapping.to_program(message).and_then(M::COUNTERS.exchange)
     }
 
     fn stable(

@@ -1,7 +1,7 @@
 //! Tokens and the numbers of requests, which grow for as long as nodes run.
 
 use super::{LeaseMapping, program, spec};
-use crate::mapping::{Counters, IdsIn};
+use crate::mapping::{Counters, Exchange, IdsIn, RequestNumber};
 use bellwether_model::protocol::MAX_NODES;
 
 /// Tokens, by which processes ask which is higher, and which is the next.
@@ -38,6 +38,7 @@ pub(super) const fn counters<const ASKED: bool>() -> Counters<LeaseMapping<ASKED
             ..IdsIn::NONE
         }),
         members: MAX_NODES,
+        exchange,
         ..Counters::NONE
     }
 }
@@ -59,6 +60,19 @@ fn in_message(
         P::Write(with) => P::Write(token(with, rename)),
         P::Release(with) => P::Release(token(with, rename)),
         P::Available => P::Available,
+    }
+}
+
+/// What a client asks of the store, and what it is answered. The token is the epoch.
+fn exchange(message: program::Message) -> Option<Exchange> {
+    use program::Message as P;
+    let number = |of: program::Request| -> RequestNumber { (of.started.into(), of.number.into()) };
+    match message {
+        P::Acquire(of) => Some(Exchange::Request(number(of), None)),
+        P::Renew(of, with) => Some(Exchange::Request(number(of), Some(with.get()))),
+        P::Granted(of, with) => Some(Exchange::Answer(number(of), Some(with.get()))),
+        P::Refused(of, _) => Some(Exchange::Answer(number(of), None)),
+        P::Write(_) | P::Release(_) | P::Available => None,
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod addresses;
 mod api;
+mod histories;
 mod watches;
 
 use serde_json::json;

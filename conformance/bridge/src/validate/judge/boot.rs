@@ -29,6 +29,7 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Judge<'a, M, V> {
         self.killed = !self.ended && !self.whole;
         self.ended = false;
         self.fit = true;
+        self.due = super::Due::default();
         self.rules = M::LOG_RULES;
         self.owed = None;
         self.doubt = None;

@@ -7,7 +7,7 @@ use crate::mapping::{Mapping, ProcessView, SpecEvent, Stable, compared, process_
 use crate::node::NodeView;
 use bellwether_core::protocol::Role;
 use bellwether_core::trace::{After, Out, Step};
-use bellwether_engine::protocol::{Id, Protocol as Specification, Timers};
+use bellwether_engine::protocol::{Effect, Id, MAX_TIMERS, Protocol as Specification, Timers};
 use bellwether_engine::trace::plain;
 
 impl<M: Mapping, V: Vocabulary<M>> Judge<'_, M, V> {
@@ -108,6 +108,7 @@ impl<M: Mapping, V: Vocabulary<M>> Judge<'_, M, V> {
         let expected = Expected::nothing(&view);
         compare::belief(mapping, id, &view, &expected, &mut found);
         self.facts(&view, &step.after, &mut found);
+        self.lasts(&view, &step.after, run, &mut found);
         if let Armed::Told(armed) = armed {
             let model = compared(mapping, view.timers);
             compare::armed::<M::Spec>(id, model, armed, &mut found);
@@ -155,6 +156,51 @@ impl<M: Mapping, V: Vocabulary<M>> Judge<'_, M, V> {
             let (model, program) = (due.to_string(), lease.until.to_string());
             found.push(Difference::different(id, "end of the lease", model, program));
         }
+    }
+
+    /// A lease that counts from when it was asked for ends when that is due. No other step moves its
+    /// end.
+    fn lasts(
+        &self,
+        view: &NodeView<M::Spec>,
+        after: &After,
+        run: &ExpectedRun<M>,
+        found: &mut Vec<Difference>,
+    ) {
+        let (id, nodes) = (self.id, self.group.size);
+        let of = ProcessView { id, nodes, process: &view.process, stable: &view.stable };
+        let facts = self.group.mapping.facts(&of);
+        let Some(lease) = facts.and_then(|facts| facts.lease).filter(|_| V::REASONS) else {
+            return;
+        };
+        let (place, mut due) = (Timers::place::<M::Spec>, self.due);
+        for effect in &run.effects {
+            match *effect {
+                Effect::Arm(timer) | Effect::Cancel(timer) => due[place(timer)] = None,
+                Effect::ArmSince { timer, since } => {
+                    due[place(timer)] = due[place(since)].take();
+                }
+                Effect::Persist(_) | Effect::Send { .. } => {}
+            }
+        }
+        let at = place(lease);
+        if let (Some(model), Some(program)) = (due[at], self.due(after)[at])
+            && model != program
+        {
+            let (model, program) = (model.to_string(), program.to_string());
+            found.push(Difference::different(id, "end of the lease", model, program));
+        }
+    }
+
+    /// When the timers are due that are armed after a step, as far as the log says.
+    pub(super) fn due(&self, after: &After) -> Due {
+        let mut due = Due::default();
+        for (name, at) in after.armed.iter().flatten() {
+            if let Some(timer) = self.named(name) {
+                due[Timers::place::<M::Spec>(timer)] = Some(*at);
+            }
+        }
+        due
     }
 
     /// What is written. A program may write again what reads as the same, such as a duration.
@@ -236,6 +282,9 @@ fn epochs(id: Id, before: Option<u64>, after: &After, found: &mut Vec<Difference
         }
     }
 }
+
+/// When each of the specification's timers is due, in its order; `None` if that is not known.
+pub(super) type Due = [Option<u64>; MAX_TIMERS];
 
 /// What a log says of the timers that are armed.
 #[derive(Clone, Copy, Debug)]

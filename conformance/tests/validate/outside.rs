@@ -1,0 +1,346 @@
+//! Clients of a store that is no node and writes no log: what it answers is believed as far as the
+//! store of the specification could have given it.
+
+use super::group::{Faults, Group, Random};
+use super::{WHOLE, accepted, bullies, edits, is_refused, judge, validate};
+use bellwether_conformance::mapping::bully::BullyMapping;
+use bellwether_conformance::mapping::lease::LeaseMapping;
+use bellwether_conformance::validate::Log;
+use bellwether_core::protocol::{Members, NodeId, lease};
+use serde_json::{Value, json};
+use std::io::Cursor;
+
+const LEASE: LeaseMapping = LeaseMapping::new();
+/// The id of such a store.
+const STORE: u16 = 65_535;
+/// How long a client counts a lease, by its clock.
+const HOLD: u64 = 10_000;
+
+/// The logs of the clients of such a store, which is the last of these.
+pub(crate) fn logs(ids: &[u16], seed: u64) -> Vec<String> {
+    let members = Members::new(ids.iter().copied().filter_map(NodeId::new)).expect("2 to 255 ids");
+    let configs = members.iter().map(|id| LeaseMapping::<false>::config(id, &members)).collect();
+    let faults = if seed.is_multiple_of(2) { Faults::SOME } else { Faults::NONE };
+    let group = Group::<lease::Lease>::new(configs, None, seed, faults);
+    let mut logs = group.in_which_lives(ids.len() - 1).logs(500);
+    logs.pop();
+    logs.iter().map(|log| log.lines().map(outside).collect()).collect()
+}
+
+/// A line as it is if the highest member is a store that is no node.
+fn outside(line: &str) -> String {
+    let mut line: Value = serde_json::from_str(line).expect("JSON");
+    if let Some(start) = line.get_mut("start") {
+        let store = start["members"].as_array_mut().and_then(Vec::pop);
+        start["services"] = json!([store]);
+    } else if let Some(step) = line.get_mut("step")
+        && let Some(received) = step.get_mut("receive").and_then(Value::as_object_mut)
+    {
+        received.insert("incarnation".to_owned(), json!(0));
+        received.remove("id");
+    }
+    format!("{line}\n")
+}
+
+#[test]
+fn clients_of_a_store_outside_of_the_cluster_are_judged() {
+    let (mut judged, mut epochs, mut answers) = (0, 0, 0);
+    for seed in 0..40 {
+        let ids = if seed < 20 { [1, 2, 3, STORE] } else { [2, 5, 900, STORE] };
+        let summary = accepted(&LEASE, &logs(&ids, seed), WHOLE).summary;
+        assert_eq!((summary.members, summary.logs), (4, 3));
+        let not: Vec<_> = summary.not_judged.into_iter().collect();
+        let [(what, count)] = not[..] else { panic!("{not:?}") };
+        assert!(what.contains("their order among different nodes"), "{what}");
+        assert_eq!((count, summary.believed), (summary.received, summary.received));
+        judged += summary.steps.values().sum::<u64>();
+        (epochs, answers) = (epochs + summary.epochs, answers + count);
+    }
+    assert!(judged > 4_000, "only {judged} steps");
+    assert!(epochs > 40 && answers > 1_000, "{epochs} epochs, {answers} answers");
+}
+
+#[test]
+fn the_log_of_one_client_is_judged() {
+    for seed in 0..10 {
+        for log in logs(&[1, 2, 3, STORE], seed) {
+            accepted(&LEASE, &[log], WHOLE);
+        }
+    }
+}
+
+#[test]
+fn nearly_every_change_of_a_client_s_log_is_refused() {
+    let (mut refused, mut survived) = (0, 0);
+    for seed in 0..20 {
+        let logs = logs(&[1, 2, 3, STORE], seed);
+        for kind in edits::KINDS {
+            let Some(changed) = edits::change(&logs, kind, &mut Random(seed)) else { continue };
+            match is_refused(&LEASE, &changed) {
+                true => refused += 1,
+                false => survived += 1,
+            }
+        }
+    }
+    assert!(refused > 100 && survived * 50 <= refused, "{refused} refused, {survived} not");
+}
+
+/// A client that writes what it does, right or wrong.
+struct Client {
+    node: u16,
+    lines: Vec<Value>,
+    /// How many messages and requests it has sent, and when the last request is due.
+    sent: u64,
+    request: u64,
+    due: u64,
+    /// Its role, what it takes for the leader, its token, and when it renews.
+    role: &'static str,
+    leader: Option<u16>,
+    token: u64,
+    renews: u64,
+}
+
+impl Client {
+    /// It has started, and asked.
+    fn new(node: u16) -> Self {
+        let (role, lines) = ("not_started", Vec::new());
+        let (leader, token, renews) = (None, 0, 0);
+        let mut client =
+            Client { node, lines, sent: 0, request: 0, due: 0, role, leader, token, renews };
+        client.write(
+            0,
+            "start",
+            &json!({
+                "format": 1, "protocol": "lease", "cluster": "orders", "node": node,
+                "incarnation": 1, "members": [1, 2], "services": [STORE],
+            }),
+        );
+        let out = vec![json!({"persist": {"started": 1}}), client.acquires(0)];
+        let asks = json!([["Asked", client.due]]);
+        client.step(0, ("boot", Value::Null), out, ("candidate", None, "booted"), &asks);
+        client
+    }
+
+    fn write(&mut self, at: u64, what: &str, entry: &Value) {
+        self.lines.push(json!({"n": self.lines.len(), "at": at, what: entry}));
+    }
+
+    /// A step after which it is this.
+    fn step(
+        &mut self,
+        at: u64,
+        (what, happened): (&str, Value),
+        mut out: Vec<Value>,
+        (role, leader, reason): (&'static str, Option<u16>, &str),
+        armed: &Value,
+    ) {
+        if (role, leader) != (self.role, self.leader) {
+            let change = json!({"from": self.role, "to": role, "leader": leader, "reason": reason});
+            out.push(json!({"role": change}));
+        }
+        (self.role, self.leader) = (role, leader);
+        let mut after = json!({"role": role, "leader": leader, "armed": armed});
+        if role == "leader" {
+            after["epoch"] = json!(self.token);
+            after["lease"] = json!({"epoch": self.token, "until": armed[0][1]});
+        }
+        self.write(at, "step", &json!({what: happened, "out": out, "after": after}));
+    }
+
+    fn sends(&mut self, message: &Value) -> Value {
+        self.sent += 1;
+        json!({"send": {"to": STORE, "id": self.sent, "message": message}})
+    }
+
+    fn number(&self) -> Value {
+        json!({"started": 1, "number": self.request})
+    }
+
+    fn acquires(&mut self, at: u64) -> Value {
+        (self.request, self.due) = (self.request + 1, at + HOLD);
+        let number = self.number();
+        self.sends(&json!({"Acquire": number}))
+    }
+
+    /// It leads with this token after it has received something.
+    fn leads(&mut self, at: u64, message: &Value, token: u64) {
+        if self.role != "leader" {
+            self.renews = at + 2_000;
+        }
+        self.token = token;
+        let received = json!({"from": STORE, "incarnation": 0, "message": message});
+        let leads = ("leader", Some(self.node), "granted");
+        let armed = json!([["Lease", self.due], ["Renew", self.renews]]);
+        self.step(at, ("receive", received), Vec::new(), leads, &armed);
+    }
+
+    fn granted(&mut self, at: u64, token: u64) {
+        let message = json!({"Granted": [self.number(), token]});
+        self.leads(at, &message, token);
+    }
+
+    fn refused(&mut self, at: u64, holder: u16) {
+        let message = json!({"Refused": [self.number(), holder]});
+        let received = json!({"from": STORE, "incarnation": 0, "message": message});
+        let follows = ("follower", Some(holder), "refused");
+        let armed = json!([["Retry", at + 3_000]]);
+        self.step(at, ("receive", received), Vec::new(), follows, &armed);
+    }
+
+    fn retries(&mut self, at: u64) {
+        let out = vec![self.acquires(at)];
+        let armed = json!([["Asked", self.due]]);
+        let same = (self.role, self.leader, "");
+        self.step(at, ("expire", json!("Retry")), out, same, &armed);
+    }
+
+    /// It works, and renews its lease.
+    fn works(&mut self, at: u64) {
+        let until = self.due;
+        (self.request, self.due, self.renews) = (self.request + 1, at + HOLD, at + 2_000);
+        let number = self.number();
+        let out = vec![
+            self.sends(&json!({"Write": self.token})),
+            self.sends(&json!({"Renew": [number, self.token]})),
+        ];
+        let armed = json!([["Lease", until], ["Asked", self.due], ["Renew", self.renews]]);
+        self.step(at, ("expire", json!("Renew")), out, ("leader", self.leader, ""), &armed);
+    }
+
+    /// Its lease ends, and it asks again.
+    fn ends(&mut self, at: u64) {
+        let out = vec![self.acquires(at)];
+        let armed = json!([["Asked", self.due]]);
+        let waits = ("candidate", None, "lease_expired");
+        self.step(at, ("expire", json!("Lease")), out, waits, &armed);
+    }
+
+    fn log(&self) -> String {
+        self.lines.iter().map(|line| format!("{line}\n")).collect()
+    }
+}
+
+/// The first client: it is granted 7, renews it once, loses it, and is granted 9.
+fn first() -> Client {
+    let mut client = Client::new(1);
+    client.granted(100, 7);
+    client.works(2_100);
+    client.granted(2_200, 7);
+    client.ends(12_101);
+    client.granted(20_000, 9);
+    client
+}
+
+/// The second one: it is refused, asks again, and is granted this.
+fn second(token: u64) -> Client {
+    let mut client = Client::new(2);
+    client.refused(100, 1);
+    client.retries(3_100);
+    client.granted(12_500, token);
+    client
+}
+
+/// The second client, to which this happens after it has started.
+fn after(acts: impl FnOnce(&mut Client)) -> Client {
+    let mut client = Client::new(2);
+    acts(&mut client);
+    client
+}
+
+#[test]
+fn what_a_store_can_have_answered_is_accepted() {
+    let summary = accepted(&LEASE, &[first().log(), second(8).log()], WHOLE).summary;
+    assert_eq!((summary.epochs, summary.believed), (3, 5));
+}
+
+#[test]
+fn what_no_store_can_have_answered_is_rejected_with_its_line() {
+    let wrong = [
+        ("another node has had the token", second(7), 5, "leader of epoch 7"),
+        (
+            "it leads, and was granted nothing",
+            after(|client| {
+                let refusal = json!({"Refused": [client.number(), null]});
+                client.leads(100, &refusal, 8);
+            }),
+            3,
+            "role",
+        ),
+        (
+            "its lease counts from the answer",
+            after(|client| {
+                client.due += 100;
+                client.granted(100, 8);
+            }),
+            3,
+            "end of the lease",
+        ),
+        (
+            "the token is lower than before",
+            after(|client| {
+                client.granted(100, 8);
+                client.ends(10_001);
+                client.granted(10_100, 6);
+            }),
+            5,
+            "epoch granted",
+        ),
+        (
+            "the token is the same for a new request",
+            after(|client| {
+                client.granted(100, 8);
+                client.ends(10_001);
+                client.granted(10_100, 8);
+            }),
+            5,
+            "epoch granted",
+        ),
+        (
+            "a renewal has another token",
+            after(|client| {
+                client.granted(100, 8);
+                client.works(2_100);
+                client.granted(2_200, 10);
+            }),
+            5,
+            "epoch granted",
+        ),
+        (
+            "a request is answered twice",
+            after(|client| {
+                client.granted(100, 8);
+                client.granted(200, 8);
+            }),
+            4,
+            "request answered",
+        ),
+        (
+            "what was not asked is answered",
+            after(|client| {
+                client.request += 1;
+                client.granted(100, 8);
+            }),
+            3,
+            "request answered",
+        ),
+    ];
+    for (why, client, line, what) in wrong {
+        let outcome = judge(&LEASE, &[first().log(), client.log()], WHOLE);
+        let rejection = outcome.rejection.unwrap_or_else(|| panic!("{why}: accepted"));
+        let place = rejection.line.as_ref().map(|at| (at.log.as_str(), at.line));
+        assert_eq!(place, Some(("log 2", line)), "{why}: {}", rejection.report(false));
+        let found: Vec<_> = rejection.differences.iter().map(|found| &found.what).collect();
+        assert!(found.iter().any(|found| *found == what), "{why}: {found:?}");
+    }
+}
+
+#[test]
+fn a_service_that_the_specification_does_not_have_is_refused() {
+    let with = |log: &String| {
+        let log = log.replacen("\"members\":", "\"services\":[65535],\"members\":", 1);
+        Log { name: "log".to_owned(), text: Box::new(Cursor::new(log.into_bytes())) }
+    };
+    let logs = bullies(1, Faults::NONE, 50).iter().map(with).collect();
+    let error = validate(&BullyMapping, logs, WHOLE).expect_err("refused");
+    assert!(error.to_string().contains("the specification has 0"), "{error}");
+}
