@@ -15,10 +15,10 @@ pub(super) fn may_time_out(rules: &Lease, view: &View<'_, Lease>, me: Id, timer:
         Timer::Grant => lease_is_over(rules, view, me),
         // Its operator waits for no process, and nor does a replica.
         Timer::Request | Timer::Replicate => true,
-        // What it has seen is the newest, and will stay so.
+        // What it has seen is the newest, and will stay so: no answer on its way has another.
         Timer::Observed => view.services().all(|store| {
             let newest = view.process(store).version == view.process(me).version;
-            newest && !asks(view, me) && lease_is_over(rules, view, store)
+            newest && lease_is_over(rules, view, store)
         }),
         // What was sent under the lease has arrived.
         Timer::LockDelay => !view.in_flight(|_, _, m| matches!(m, Message::Write(_))),
