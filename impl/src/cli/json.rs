@@ -5,28 +5,14 @@ use serde_json::{Value, json};
 
 use super::{Failure, log, print};
 
-/// The version of what is printed as JSON. It is raised when a key goes, or means something else;
-/// a key that is new does not change it.
-const VERSION: u32 = 1;
-
-/// An object with the version in front of its own keys.
-#[derive(Serialize)]
-struct Versioned<'o, T> {
-    version: u32,
-    #[serde(flatten)]
-    object: &'o T,
-}
-
 /// The line that is printed of an object.
 pub(super) fn line(object: &impl Serialize) -> Result<String, Failure> {
-    let text = serde_json::to_string(&Versioned { version: VERSION, object });
-    Ok(text.map_err(Failure::runtime)? + "\n")
+    bellwether_cli::json::line(object).map_err(Failure::runtime)
 }
 
 /// Whether the command line asks for JSON. It need not be one that can be read.
 pub(super) fn is_asked() -> bool {
-    let words = std::env::args_os().skip(1);
-    words.take_while(|word| word != "--").any(|word| word == "--json")
+    bellwether_cli::asks("--json")
 }
 
 /// What is wrong, as an object. What is to be done stands in a message behind a semicolon.
@@ -65,6 +51,5 @@ mod tests {
         });
         assert_eq!(serde_json::from_str::<Value>(&told).expect("JSON"), expected);
         assert_eq!(failure("wrong", &[], 2)["error"]["help"], Value::Null);
-        assert!(line(&[1]).is_err(), "a list has no version");
     }
 }

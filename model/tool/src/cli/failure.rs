@@ -2,18 +2,13 @@
 //! with `--json`, for programs on standard output, where they read.
 
 use super::{USAGE, complain, text};
+use bellwether_cli::asks;
 use serde_json::{Value, json};
 use std::process::ExitCode;
 
 /// Whether the command line asks for JSON. It need not be one that can be read.
 pub(super) fn as_json() -> bool {
     asks("--json")
-}
-
-/// Whether the command line has this flag; behind `--` there are none.
-pub(super) fn asks(flag: &str) -> bool {
-    let words = std::env::args_os().skip(1);
-    words.take_while(|word| word != "--").any(|word| word == flag)
 }
 
 /// Tells what is wrong, from the whole to its causes, and returns the exit status.

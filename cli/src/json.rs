@@ -1,0 +1,36 @@
+//! What the programs print as JSON: objects with a version.
+
+use serde::Serialize;
+
+/// The version of what is printed as JSON. It is raised when a key goes, or means something else;
+/// a key that is new does not change it.
+pub const VERSION: u32 = 1;
+
+/// An object with the version in front of its own keys.
+#[derive(Serialize)]
+struct Versioned<'o, T> {
+    version: u32,
+    #[serde(flatten)]
+    object: &'o T,
+}
+
+/// Returns the line that is printed of an object, with its [version](VERSION).
+///
+/// # Errors
+/// If it is not an object.
+pub fn line(object: &impl Serialize) -> serde_json::Result<String> {
+    Ok(serde_json::to_string(&Versioned { version: VERSION, object })? + "\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::line;
+    use serde_json::json;
+
+    #[test]
+    fn only_an_object_has_a_version() {
+        let told = line(&json!({ "status": 3 })).expect("an object");
+        assert_eq!(told, "{\"version\":1,\"status\":3}\n");
+        assert!(line(&[1]).is_err(), "a list has no version");
+    }
+}
