@@ -35,7 +35,7 @@ mod tests {
 
     #[test]
     fn of_an_error_only_what_is_wrong_is_left() {
-        let command = Command::new("go").arg(Arg::new("far").long("far").num_args(0));
+        let command = Command::new("go").arg(Arg::new("far").long("far"));
         let error = command.try_get_matches_from(["go", "--fat"]).expect_err("there is none");
         assert!(error.to_string().contains("Usage"), "{error}");
         assert_eq!(first_words(&error), "unexpected argument '--fat' found");
