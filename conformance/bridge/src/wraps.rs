@@ -2,8 +2,8 @@
 //!
 //! Something around a program, such as a driver, a mistake or large numbers, reads as what is
 //! inside but in a few respects. [`Wraps`] has a method for each of these. All else is taken by the
-//! mapping of what is inside, and that is said here, once: clippy finds a method of [`Mapping`] that
-//! is not.
+//! mapping of what is inside. That is said here alone, and clippy finds a method of [`Mapping`] of
+//! which it is not said.
 
 use crate::mapping::{
     Asked, Counters, Durable, EnvironmentEvent, ExpectedFacts, Harmless, Mapping, OnInvalid, Order,
