@@ -27,6 +27,6 @@ pub mod processes;
 pub use bellwether_bridge::{
     Difference, Divergence, Error, Kind, Malformed, Program, cli, divergence, large_group,
     lockstep, long_run, node, pair, probe, program, reconfigured, reduce, replay, report, suite,
-    validate,
+    validate, wraps,
 };
 pub use mapping::Mapping;

@@ -1,10 +1,13 @@
 //! The member against its specification: every transition of bounded worlds.
 
 use bellwether_conformance::lockstep::Summary;
+use bellwether_conformance::mapping::Mapping;
 use bellwether_conformance::mapping::member::MemberMapping;
+use bellwether_core::protocol::{Members, NodeId};
 use bellwether_model::world::{Faults, Scenario, Start, Timing};
 
 use crate::compared;
+use crate::wrapper::{Hooks, WrongMapping};
 
 fn conforms(scenario: Scenario) -> Summary {
     compared::conforms(&MemberMapping, scenario)
@@ -50,4 +53,21 @@ fn timers_that_may_always_expire() {
         capacity: Some(1),
         ..Scenario::calm(2).with_crashes(1, 1)
     });
+}
+
+/// The right program: nothing departs from it.
+#[derive(Clone, Copy, Debug)]
+struct NoMistake;
+
+impl Hooks<MemberMapping> for NoMistake {}
+
+/// The timers that lead it there are no part of its script.
+#[test]
+fn a_member_with_something_around_it_is_led_into_the_same_group() {
+    let ids = [1, 2].map(|id| NodeId::new(id).expect("not zero"));
+    let members = Members::new(ids).expect("valid");
+    let around = WrongMapping::new(MemberMapping, NoMistake);
+    let timers = ids.map(|id| MemberMapping.settling_timers(id, &members));
+    assert_eq!(ids.map(|id| around.settling_timers(id, &members)), timers);
+    assert!(timers[0].is_empty() && timers[1].len() > 1, "{timers:?}");
 }

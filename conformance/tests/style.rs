@@ -113,8 +113,17 @@ fn a_word_is_found_only_as_a_word() {
 
 /// The files of the project with this ending: their paths from the root, and what they say.
 pub(crate) fn files(ending: &str) -> Vec<(String, String)> {
-    const FOLDERS: [&str; 8] =
-        ["model", "impl", "conformance", "browser", "docs-runner", "examples", "fuzz", "docs"];
+    const FOLDERS: [&str; 9] = [
+        "model",
+        "impl",
+        "cli",
+        "conformance",
+        "browser",
+        "docs-runner",
+        "examples",
+        "fuzz",
+        "docs",
+    ];
     let root = root();
     let mut found = Vec::new();
     let mut left: Vec<PathBuf> = FOLDERS.map(|folder| root.join(folder)).to_vec();

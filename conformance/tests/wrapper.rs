@@ -6,12 +6,11 @@
 
 use bellwether_conformance::mapping::{
     Durable, ExpectedFacts, Mapping, OnInvalid, Order, Process, ProcessView, ProgramInput,
-    ProgramMessage, ProgramOutput, ProgramTimer, SpecEvent, SpecMessage, SpecTimer, Stable, Step,
+    ProgramMessage, ProgramOutput, ProgramTimer, SpecTimer,
 };
 use bellwether_conformance::program::{BrokenPromise, Facts, Limits, Program, Refusal, Remembered};
-use bellwether_core::protocol::{
-    Epoch, Input, Members, NodeId, Output, Request, Role, Status, Time,
-};
+use bellwether_conformance::wraps::Wraps;
+use bellwether_core::protocol::{Epoch, Input, Members, NodeId, Output, Role, Status, Time};
 use bellwether_model::protocol::Timers;
 use std::collections::VecDeque;
 use std::fmt;
@@ -330,16 +329,17 @@ impl<M: Mapping> WrongMapping<M> {
     }
 }
 
-impl<M: Mapping, const SERVES: bool> Mapping for WrongMapping<M, SERVES> {
-    type Spec = M::Spec;
+impl<M: Mapping, const SERVES: bool> Wraps for WrongMapping<M, SERVES> {
+    type Inner = M;
     type Program = WrongProgram<M, SERVES>;
-    type Memory = (M::Memory, String);
+    type Memory = String;
 
-    const RULES: M::Spec = M::RULES;
-    const LARGEST_EPOCH: u64 = M::LARGEST_EPOCH;
+    fn inner(&self) -> &M {
+        &self.0
+    }
 
-    fn own_rules(&self) -> M::Spec {
-        self.0.own_rules()
+    fn inside(program: &WrongProgram<M, SERVES>) -> &M::Program {
+        &program.node.core
     }
 
     fn program(
@@ -355,58 +355,12 @@ impl<M: Mapping, const SERVES: bool> Mapping for WrongMapping<M, SERVES> {
         Ok(WrongProgram { node, hooks: (*self.1).copy() })
     }
 
-    fn settle(&self, id: NodeId, members: &Members) -> Vec<(Duration, ProgramInput<M>)> {
-        self.0.settle(id, members)
-    }
-
-    fn to_program(&self, message: SpecMessage<M>) -> Option<ProgramMessage<M>> {
-        self.0.to_program(message)
-    }
-
-    fn to_model(&self, message: ProgramMessage<M>) -> SpecMessage<M> {
-        self.0.to_model(message)
-    }
-
-    fn message_sent(
-        &self,
-        program: &WrongProgram<M, SERVES>,
-        message: ProgramMessage<M>,
-    ) -> SpecMessage<M> {
-        self.0.message_sent(&program.node.core, message)
-    }
-
-    fn reaches(&self, program: &WrongProgram<M, SERVES>, message: SpecMessage<M>) -> bool {
-        self.0.reaches(&program.node.core, message)
-    }
-
-    fn timer(&self, timer: ProgramTimer<M>) -> SpecTimer<M> {
-        self.0.timer(timer)
+    fn memory(&self, program: &WrongProgram<M, SERVES>) -> String {
+        program.hooks.memory()
     }
 
     fn period(&self, id: NodeId, members: &Members, timer: SpecTimer<M>) -> Option<Duration> {
         self.1.period(self.0.period(id, members, timer))
-    }
-
-    fn own_period(
-        &self,
-        program: &WrongProgram<M, SERVES>,
-        id: NodeId,
-        members: &Members,
-        timer: SpecTimer<M>,
-    ) -> Option<Duration> {
-        self.0.own_period(&program.node.core, id, members, timer)
-    }
-
-    fn checked_first(&self) -> &'static [SpecTimer<M>] {
-        self.0.checked_first()
-    }
-
-    fn detects(&self, timer: SpecTimer<M>) -> Option<NodeId> {
-        self.0.detects(timer)
-    }
-
-    fn asks(&self, timer: SpecTimer<M>) -> Option<Request> {
-        self.0.asks(timer)
     }
 
     fn orders(&self, of: &ProcessView<'_, M::Spec>, armed: Timers) -> Vec<Order<M::Spec>> {
@@ -425,43 +379,11 @@ impl<M: Mapping, const SERVES: bool> Mapping for WrongMapping<M, SERVES> {
         self.0.limits(id, members).filter(|_| self.1.compares_facts())
     }
 
-    fn stable(&self, durable: &Durable<M>) -> Stable<M> {
-        self.0.stable(durable)
-    }
-
-    fn memory(&self, program: &WrongProgram<M, SERVES>) -> (M::Memory, String) {
-        (self.0.memory(&program.node.core), program.hooks.memory())
-    }
-
     fn ignored_fields(&self) -> &'static [(&'static str, &'static str)] {
         self.1.ignored_fields(self.0.ignored_fields())
     }
 
-    fn messages(&self) -> Vec<SpecMessage<M>> {
-        self.0.messages()
-    }
-
-    fn messages_among(&self, nodes: usize) -> Vec<SpecMessage<M>> {
-        self.0.messages_among(nodes)
-    }
-
-    fn uncovered(&self) -> &'static [(&'static str, &'static str)] {
-        self.0.uncovered()
-    }
-
     fn invalid_messages(&self, members: &Members) -> Vec<(ProgramMessage<M>, OnInvalid<M::Spec>)> {
         if self.1.probes_invalid_messages() { self.0.invalid_messages(members) } else { Vec::new() }
-    }
-
-    fn reason(&self, step: &Step<'_, M::Spec>) -> Option<&'static str> {
-        self.0.reason(step)
-    }
-
-    fn ignores(&self, step: &Step<'_, M::Spec>) -> Option<&'static str> {
-        self.0.ignores(step)
-    }
-
-    fn rules(&self, happening: &SpecEvent<M::Spec>) -> &'static [&'static str] {
-        self.0.rules(happening)
     }
 }

@@ -14,6 +14,9 @@
 //! - [`processes`] is what is asked of real processes, to show what they can of a suite;
 //! - [`validate`] judges the logs of nodes that ran.
 //!
+//! What is around a program, such as a driver, has a mapping that is the program's but in a few
+//! respects: [`wraps`].
+//!
 //! A difference is a [`Divergence`]: an output is missing, an output is unexpected, or the state is
 //! different. One report tells of it wherever it was found, and [`reduce`] makes the execution as
 //! small as it can be. A run that compared nothing is an error, not a success.
@@ -39,6 +42,7 @@ pub mod replay;
 pub mod report;
 pub mod suite;
 pub mod validate;
+pub mod wraps;
 
 mod compare;
 mod error;

@@ -7,17 +7,15 @@
 use crate::error::Error;
 use crate::lockstep::{Outcome, walk};
 use crate::mapping::{
-    Asked, Durable, EnvironmentEvent, ExpectedFacts, Harmless, Mapping, OnInvalid, Order, Process,
-    ProcessView, ProgramInput, ProgramMessage, ProgramTimer, SpecEvent, SpecMessage, SpecTimer,
-    Stable, Step,
+    Durable, EnvironmentEvent, ExpectedFacts, Harmless, Mapping, OnInvalid, Process, ProcessView,
+    ProgramMessage, SpecTimer, Stable,
 };
-use crate::program::{Limits, Refusal};
+use crate::program::Refusal;
 use crate::reduce::reduce;
-use bellwether_core::protocol::{Input, Members, NodeId, Request, Role};
+use crate::wraps::Wraps;
+use bellwether_core::protocol::{Members, NodeId};
 use bellwether_engine::check;
-use bellwether_engine::protocol::{Id, Timers};
 use bellwether_engine::world::{Scenario, World};
-use std::time::Duration;
 
 /// The world in which nodes with large numbers are compared.
 const WORLD: Scenario = Scenario::calm(2).with_crashes(1, 1);
@@ -64,19 +62,24 @@ fn raised<M: Mapping>(message: ProgramMessage<M>) -> ProgramMessage<M> {
     (M::COUNTERS.in_message)(message, false, raise)
 }
 
-impl<M: Mapping> Mapping for LongRun<'_, M> {
-    type Spec = M::Spec;
+impl<M: Mapping> Wraps for LongRun<'_, M> {
+    type Inner = M;
     type Program = M::Program;
-    type Memory = M::Memory;
+    type Memory = ();
 
-    const RULES: M::Spec = M::RULES;
+    /// They are larger already.
+    const FROM: &'static [u64] = &[];
     const LARGEST_EPOCH: u64 = match M::COUNTERS.epochs {
         Some(kind) if kind < M::FROM.len() => M::LARGEST_EPOCH.saturating_add(M::FROM[kind]),
         _ => M::LARGEST_EPOCH,
     };
 
-    fn own_rules(&self) -> M::Spec {
-        self.0.own_rules()
+    fn inner(&self) -> &M {
+        self.0
+    }
+
+    fn inside(program: &M::Program) -> &M::Program {
+        program
     }
 
     fn program(
@@ -89,78 +92,26 @@ impl<M: Mapping> Mapping for LongRun<'_, M> {
         self.0.program(id, members, durable.or(began.as_ref()))
     }
 
-    fn settle(&self, id: NodeId, members: &Members) -> Vec<(Duration, ProgramInput<M>)> {
-        let mut script = self.0.settle(id, members);
-        for (_, input) in &mut script {
-            if let Input::Receive { message, .. } = input {
-                *message = raised::<M>(*message);
-            }
-        }
-        script
+    fn memory(&self, _: &M::Program) {}
+
+    fn given(&self, message: ProgramMessage<M>) -> ProgramMessage<M> {
+        raised::<M>(message)
     }
 
-    fn to_program(&self, message: SpecMessage<M>) -> Option<ProgramMessage<M>> {
-        self.0.to_program(message).map(raised::<M>)
-    }
-
-    fn to_model(&self, message: ProgramMessage<M>) -> SpecMessage<M> {
-        self.0.to_model(lowered::<M>(message, false))
-    }
-
-    fn message_sent(&self, program: &M::Program, message: ProgramMessage<M>) -> SpecMessage<M> {
-        self.0.message_sent(program, lowered::<M>(message, true))
-    }
-
-    fn reaches(&self, program: &M::Program, message: SpecMessage<M>) -> bool {
-        self.0.reaches(program, message)
-    }
-
-    fn timer(&self, timer: ProgramTimer<M>) -> SpecTimer<M> {
-        self.0.timer(timer)
-    }
-
-    fn period(&self, id: NodeId, members: &Members, timer: SpecTimer<M>) -> Option<Duration> {
-        self.0.period(id, members, timer)
-    }
-
-    fn checked_first(&self) -> &'static [SpecTimer<M>] {
-        self.0.checked_first()
-    }
-
-    fn detects(&self, timer: SpecTimer<M>) -> Option<NodeId> {
-        self.0.detects(timer)
-    }
-
-    fn asks(&self, timer: SpecTimer<M>) -> Option<Request> {
-        self.0.asks(timer)
-    }
-
-    fn when_asked(&self, request: Request, process: &Process<M>, armed: Timers) -> Asked<M::Spec> {
-        self.0.when_asked(request, process, armed)
+    fn read(&self, message: ProgramMessage<M>, sent: bool) -> ProgramMessage<M> {
+        lowered::<M>(message, sent)
     }
 
     fn environment_event(&self, timer: SpecTimer<M>) -> Option<EnvironmentEvent<M::Program>> {
         self.0.environment_event(timer)
     }
 
-    fn orders(&self, of: &ProcessView<'_, M::Spec>, armed: Timers) -> Vec<Order<M::Spec>> {
-        self.0.orders(of, armed)
-    }
-
     fn harmless(&self) -> Vec<Harmless<M::Program>> {
         self.0.harmless()
     }
 
-    fn settling_timers(&self, id: NodeId, members: &Members) -> &'static [SpecTimer<M>] {
-        self.0.settling_timers(id, members)
-    }
-
     fn process(&self, program: &M::Program) -> Process<M> {
         self.0.rebase(program, self.0.process(program))
-    }
-
-    fn believes(&self, id: Id, process: &Process<M>) -> Option<(Role, Option<Id>)> {
-        self.0.believes(id, process)
     }
 
     fn facts(&self, of: &ProcessView<'_, M::Spec>) -> Option<ExpectedFacts<M::Spec>> {
@@ -171,33 +122,9 @@ impl<M: Mapping> Mapping for LongRun<'_, M> {
         Some(ExpectedFacts { epoch, prepares, ..facts })
     }
 
-    fn limits(&self, id: NodeId, members: &Members) -> Option<Limits> {
-        self.0.limits(id, members)
-    }
-
     fn stable(&self, durable: &Durable<M>) -> Stable<M> {
         let lower = &mut |kind, number: u64| number.saturating_sub(from::<M>(kind));
         self.0.stable(&(M::COUNTERS.in_durable)(durable, lower))
-    }
-
-    fn memory(&self, program: &M::Program) -> M::Memory {
-        self.0.memory(program)
-    }
-
-    fn ignored_fields(&self) -> &'static [(&'static str, &'static str)] {
-        self.0.ignored_fields()
-    }
-
-    fn messages(&self) -> Vec<SpecMessage<M>> {
-        self.0.messages()
-    }
-
-    fn messages_among(&self, nodes: usize) -> Vec<SpecMessage<M>> {
-        self.0.messages_among(nodes)
-    }
-
-    fn uncovered(&self) -> &'static [(&'static str, &'static str)] {
-        self.0.uncovered()
     }
 
     /// A message that is like one of the model's is like the one as which it reads here.
@@ -209,17 +136,5 @@ impl<M: Mapping> Mapping for LongRun<'_, M> {
             }
         }
         all
-    }
-
-    fn reason(&self, step: &Step<'_, M::Spec>) -> Option<&'static str> {
-        self.0.reason(step)
-    }
-
-    fn ignores(&self, step: &Step<'_, M::Spec>) -> Option<&'static str> {
-        self.0.ignores(step)
-    }
-
-    fn rules(&self, happening: &SpecEvent<M::Spec>) -> &'static [&'static str] {
-        self.0.rules(happening)
     }
 }

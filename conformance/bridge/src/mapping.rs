@@ -155,7 +155,7 @@ pub trait Mapping {
         id: NodeId,
         members: &Members,
         durable: &Durable<Self>,
-    ) -> Result<Restart<Self>, Refusal> {
+    ) -> Result<Restart<Self::Program>, Refusal> {
         let _ = with;
         Ok(Restart { program: self.program(id, members, Some(durable))?, written: None })
     }
@@ -354,12 +354,12 @@ pub trait Mapping {
 }
 
 /// A node that starts again with other durations than before.
-pub struct Restart<M: Mapping + ?Sized> {
+pub struct Restart<P: Program> {
     /// The node, which has not booted.
-    pub program: M::Program,
+    pub program: P,
     /// What it must make durable as it boots, before all else, beyond what the specification has
     /// written. It reads as the same stable state as before.
-    pub written: Option<Durable<M>>,
+    pub written: Option<P::Durable>,
 }
 
 /// What a request is to a process of the model.

@@ -8,17 +8,16 @@
 use crate::error::Error;
 use crate::lockstep::{Outcome, walk};
 use crate::mapping::{
-    Durable, ExpectedFacts, Mapping, OnInvalid, Process, ProcessView, ProgramInput, ProgramMessage,
-    ProgramOutput, ProgramTimer, Restart, SpecEvent, SpecMessage, SpecTimer, Stable, Step,
+    Durable, Mapping, Order, ProcessView, ProgramInput, ProgramMessage, ProgramOutput,
+    ProgramTimer, Restart, SpecTimer,
 };
 use crate::node::MOST_OUTPUTS;
-use crate::program::{BrokenPromise, Facts, Program, Refusal, Remembered};
+use crate::program::{BrokenPromise, Facts, Limits, Program, Refusal, Remembered};
 use crate::reduce::reduce;
-use bellwether_core::protocol::{
-    Epoch, Input, Members, NodeId, Output, Request, Role, Status, Time,
-};
+use crate::wraps::Wraps;
+use bellwether_core::protocol::{Epoch, Input, Members, NodeId, Output, Status, Time};
 use bellwether_engine::check;
-use bellwether_engine::protocol::Id;
+use bellwether_engine::protocol::Timers;
 use bellwether_engine::world::{Scenario, World};
 use std::collections::VecDeque;
 use std::iter;
@@ -179,18 +178,19 @@ impl<M: Mapping> Program for Again<M> {
     }
 }
 
-impl<M: Mapping> Mapping for Reconfigured<'_, M> {
-    type Spec = M::Spec;
+impl<M: Mapping> Wraps for Reconfigured<'_, M> {
+    type Inner = M;
     type Program = Again<M>;
     /// What is durable, and what a node knows of it, is not the same by all durations, though it
     /// reads as the same.
-    type Memory = (M::Memory, String);
+    type Memory = String;
 
-    const RULES: M::Spec = M::RULES;
-    const LARGEST_EPOCH: u64 = M::LARGEST_EPOCH;
+    fn inner(&self) -> &M {
+        self.0
+    }
 
-    fn own_rules(&self) -> M::Spec {
-        self.0.own_rules()
+    fn inside(program: &Again<M>) -> &M::Program {
+        &program.program
     }
 
     fn program(
@@ -207,32 +207,8 @@ impl<M: Mapping> Mapping for Reconfigured<'_, M> {
         Ok(Again { program, kept, due: written, outputs, broken: None })
     }
 
-    fn settle(&self, id: NodeId, members: &Members) -> Vec<(Duration, ProgramInput<M>)> {
-        self.0.settle(id, members)
-    }
-
-    fn to_program(&self, message: SpecMessage<M>) -> Option<ProgramMessage<M>> {
-        self.0.to_program(message)
-    }
-
-    fn to_model(&self, message: ProgramMessage<M>) -> SpecMessage<M> {
-        self.0.to_model(message)
-    }
-
-    fn message_sent(&self, program: &Again<M>, message: ProgramMessage<M>) -> SpecMessage<M> {
-        self.0.message_sent(&program.program, message)
-    }
-
-    fn reaches(&self, program: &Again<M>, message: SpecMessage<M>) -> bool {
-        self.0.reaches(&program.program, message)
-    }
-
-    fn timer(&self, timer: ProgramTimer<M>) -> SpecTimer<M> {
-        self.0.timer(timer)
-    }
-
-    fn period(&self, id: NodeId, members: &Members, timer: SpecTimer<M>) -> Option<Duration> {
-        self.0.period(id, members, timer)
+    fn memory(&self, program: &Again<M>) -> String {
+        format!("{:?} {:?}", program.kept, program.program.remembers())
     }
 
     fn own_period(
@@ -246,72 +222,11 @@ impl<M: Mapping> Mapping for Reconfigured<'_, M> {
         self.0.period_again(self.1, id, members, timer)
     }
 
-    fn checked_first(&self) -> &'static [SpecTimer<M>] {
-        self.0.checked_first()
+    fn orders(&self, _: &ProcessView<'_, M::Spec>, _: Timers) -> Vec<Order<M::Spec>> {
+        Vec::new()
     }
 
-    fn detects(&self, timer: SpecTimer<M>) -> Option<NodeId> {
-        self.0.detects(timer)
-    }
-
-    fn asks(&self, timer: SpecTimer<M>) -> Option<Request> {
-        self.0.asks(timer)
-    }
-
-    fn settling_timers(&self, id: NodeId, members: &Members) -> &'static [SpecTimer<M>] {
-        self.0.settling_timers(id, members)
-    }
-
-    fn process(&self, program: &Again<M>) -> Process<M> {
-        self.0.process(&program.program)
-    }
-
-    fn believes(&self, id: Id, process: &Process<M>) -> Option<(Role, Option<Id>)> {
-        self.0.believes(id, process)
-    }
-
-    fn facts(&self, of: &ProcessView<'_, M::Spec>) -> Option<ExpectedFacts<M::Spec>> {
-        self.0.facts(of)
-    }
-
-    fn stable(&self, durable: &Durable<M>) -> Stable<M> {
-        self.0.stable(durable)
-    }
-
-    fn memory(&self, program: &Again<M>) -> (M::Memory, String) {
-        let kept = format!("{:?} {:?}", program.kept, program.program.remembers());
-        (self.0.memory(&program.program), kept)
-    }
-
-    fn ignored_fields(&self) -> &'static [(&'static str, &'static str)] {
-        self.0.ignored_fields()
-    }
-
-    fn messages(&self) -> Vec<SpecMessage<M>> {
-        self.0.messages()
-    }
-
-    fn messages_among(&self, nodes: usize) -> Vec<SpecMessage<M>> {
-        self.0.messages_among(nodes)
-    }
-
-    fn uncovered(&self) -> &'static [(&'static str, &'static str)] {
-        self.0.uncovered()
-    }
-
-    fn invalid_messages(&self, members: &Members) -> Vec<(ProgramMessage<M>, OnInvalid<M::Spec>)> {
-        self.0.invalid_messages(members)
-    }
-
-    fn reason(&self, step: &Step<'_, M::Spec>) -> Option<&'static str> {
-        self.0.reason(step)
-    }
-
-    fn ignores(&self, step: &Step<'_, M::Spec>) -> Option<&'static str> {
-        self.0.ignores(step)
-    }
-
-    fn rules(&self, happening: &SpecEvent<M::Spec>) -> &'static [&'static str] {
-        self.0.rules(happening)
+    fn limits(&self, _: NodeId, _: &Members) -> Option<Limits> {
+        None
     }
 }

@@ -27,14 +27,11 @@ pub use node::DrivenNode;
 
 use crate::mapping::bully::BullyMapping;
 use crate::mapping::quorum::{Preemptive, QuorumMapping, Recommended};
-use crate::mapping::{
-    ExpectedFacts, Mapping, Mappings, OnInvalid, Process, ProcessView, Runs, SpecEvent,
-    SpecMessage, SpecTimer, Stable, Step,
-};
-use bellwether_bridge::program::{Limits, Refusal};
-use bellwether_core::protocol::{Core, Input, Members, Node, NodeId, Request, Role};
-use bellwether_model::protocol::Id;
-use std::time::Duration;
+use crate::mapping::{Mapping, Mappings, Order, ProcessView, Runs};
+use bellwether_bridge::program::Refusal;
+use bellwether_bridge::wraps::Wraps;
+use bellwether_core::protocol::{Core, Members, Node, NodeId};
+use bellwether_model::protocol::Timers;
 
 /// The mappings of the protocols that are compared through the driver.
 pub static DRIVEN: Mappings<dyn Runs> = Mappings(&[
@@ -47,21 +44,21 @@ pub static DRIVEN: Mappings<dyn Runs> = Mappings(&[
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Driven<M>(pub M);
 
-impl<M, C> Mapping for Driven<M>
+impl<M, C> Wraps for Driven<M>
 where
     C: Core,
     M: Mapping<Program = Node<C>>,
 {
-    type Spec = M::Spec;
+    type Inner = M;
     type Program = DrivenNode<C>;
-    type Memory = M::Memory;
+    type Memory = ();
 
-    const RULES: M::Spec = M::RULES;
-    const LOG_RULES: M::Spec = M::LOG_RULES;
-    const LARGEST_EPOCH: u64 = M::LARGEST_EPOCH;
+    fn inner(&self) -> &M {
+        &self.0
+    }
 
-    fn own_rules(&self) -> M::Spec {
-        self.0.own_rules()
+    fn inside(program: &DrivenNode<C>) -> &Node<C> {
+        program.node()
     }
 
     fn program(
@@ -75,99 +72,10 @@ where
         Ok(DrivenNode::new(node, durable.cloned(), others))
     }
 
-    fn settle(&self, id: NodeId, members: &Members) -> Vec<(Duration, Input<C::Message>)> {
-        self.0.settle(id, members)
-    }
+    fn memory(&self, _: &DrivenNode<C>) {}
 
-    fn to_program(&self, message: SpecMessage<M>) -> Option<C::Message> {
-        self.0.to_program(message)
-    }
-
-    fn to_model(&self, message: C::Message) -> SpecMessage<M> {
-        self.0.to_model(message)
-    }
-
-    fn message_sent(&self, program: &DrivenNode<C>, message: C::Message) -> SpecMessage<M> {
-        self.0.message_sent(program.node(), message)
-    }
-
-    fn reaches(&self, program: &DrivenNode<C>, message: SpecMessage<M>) -> bool {
-        self.0.reaches(program.node(), message)
-    }
-
-    fn timer(&self, timer: C::Timer) -> SpecTimer<M> {
-        self.0.timer(timer)
-    }
-
-    fn period(&self, id: NodeId, members: &Members, timer: SpecTimer<M>) -> Option<Duration> {
-        self.0.period(id, members, timer)
-    }
-
-    fn checked_first(&self) -> &'static [SpecTimer<M>] {
-        self.0.checked_first()
-    }
-
-    fn detects(&self, timer: SpecTimer<M>) -> Option<NodeId> {
-        self.0.detects(timer)
-    }
-
-    fn asks(&self, timer: SpecTimer<M>) -> Option<Request> {
-        self.0.asks(timer)
-    }
-
-    fn process(&self, program: &DrivenNode<C>) -> Process<M> {
-        self.0.process(program.node())
-    }
-
-    fn believes(&self, id: Id, process: &Process<M>) -> Option<(Role, Option<Id>)> {
-        self.0.believes(id, process)
-    }
-
-    fn stable(&self, durable: &C::Durable) -> Stable<M> {
-        self.0.stable(durable)
-    }
-
-    fn memory(&self, program: &DrivenNode<C>) -> M::Memory {
-        self.0.memory(program.node())
-    }
-
-    fn ignored_fields(&self) -> &'static [(&'static str, &'static str)] {
-        self.0.ignored_fields()
-    }
-
-    fn messages(&self) -> Vec<SpecMessage<M>> {
-        self.0.messages()
-    }
-
-    fn messages_among(&self, nodes: usize) -> Vec<SpecMessage<M>> {
-        self.0.messages_among(nodes)
-    }
-
-    fn uncovered(&self) -> &'static [(&'static str, &'static str)] {
-        self.0.uncovered()
-    }
-
-    fn invalid_messages(&self, members: &Members) -> Vec<(C::Message, OnInvalid<M::Spec>)> {
-        self.0.invalid_messages(members)
-    }
-
-    fn reason(&self, step: &Step<'_, M::Spec>) -> Option<&'static str> {
-        self.0.reason(step)
-    }
-
-    fn ignores(&self, step: &Step<'_, M::Spec>) -> Option<&'static str> {
-        self.0.ignores(step)
-    }
-
-    fn facts(&self, of: &ProcessView<'_, M::Spec>) -> Option<ExpectedFacts<M::Spec>> {
-        self.0.facts(of)
-    }
-
-    fn limits(&self, id: NodeId, members: &Members) -> Option<Limits> {
-        self.0.limits(id, members)
-    }
-
-    fn rules(&self, happening: &SpecEvent<M::Spec>) -> &'static [&'static str] {
-        self.0.rules(happening)
+    /// What a person asks for has a way of its own through the driver.
+    fn orders(&self, _: &ProcessView<'_, M::Spec>, _: Timers) -> Vec<Order<M::Spec>> {
+        Vec::new()
     }
 }

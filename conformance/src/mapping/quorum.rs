@@ -279,7 +279,7 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
         id: NodeId,
         members: &Members,
         durable: &program::Durable,
-    ) -> Result<Restart<Self>, Refusal> {
+    ) -> Result<Restart<Self::Program>, Refusal> {
         restarts::restart(with, Self::config(id, members), durable)
     }
 

@@ -225,6 +225,13 @@ fn leader_does_not_step_down() {
     caught(Mistake::LeaderStays, Kind::Different, "different role of 2: follower in the model");
 }
 
+/// Nothing else is wrong: its state is right, and it tells no change.
+#[test]
+fn a_candidate_that_waits_tells_that_it_competes() {
+    let about = "different role of 1: waiting in the model, candidate in";
+    caught(Mistake::CompetesInsteadOfWaiting, Kind::Different, about);
+}
+
 #[test]
 fn tells_an_event_before_it_sends() {
     caught(Mistake::EventFirst, Kind::Different, "different order of effects");

@@ -35,6 +35,7 @@ pub(crate) enum Mistake {
     NeverWakes,
     WakesTwice,
     LeaderStays,
+    CompetesInsteadOfWaiting,
     EventFirst,
     NoEvents,
     BootsTwice,
@@ -144,7 +145,12 @@ impl Hooks<BullyMapping> for Wrong {
     }
 
     fn status(&self, right: Status) -> Status {
-        self.believes.unwrap_or(right)
+        match right.role {
+            Role::Waiting if self.is(Mistake::CompetesInsteadOfWaiting) => {
+                Status { role: Role::Candidate, ..right }
+            }
+            _ => self.believes.unwrap_or(right),
+        }
     }
 
     fn armed(&self, node: &Wrapping) -> Vec<(Timer, Time)> {
@@ -265,6 +271,9 @@ impl Wrong {
             }
             Mistake::NeverWakes => outputs.retain(|o| !matches!(o, Output::WakeAt(_))),
             Mistake::NoEvents => outputs.retain(|o| !matches!(o, Output::Event(_))),
+            Mistake::CompetesInsteadOfWaiting if role == Role::Waiting => {
+                outputs.retain(|o| !matches!(o, Output::Event(_)));
+            }
             Mistake::OkLast if outputs.front().is_some_and(is_ok) => node.send_first_last(),
             Mistake::EventFirst => {
                 outputs.make_contiguous().sort_by_key(|o| !matches!(o, Output::Event(_)));

@@ -3,11 +3,11 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+use bellwether_cli::{brief, first_words};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Command, CommandFactory, FromArgMatches};
 
-use super::brief::brief;
 use super::{CONFIGURATION, Cli, complaint, environment, is_read, json, log};
 
 /// What was asked, and which flags and variables of the environment have a part in it.
@@ -76,13 +76,6 @@ pub(crate) fn read() -> Result<Line, ExitCode> {
     let Some(empty) = line.given.iter().find(is_set_to_nothing) else { return Ok(line) };
     json::complain(is_empty(&empty.from), &[], CONFIGURATION);
     Err(ExitCode::from(CONFIGURATION))
-}
-
-/// What clap says is wrong, without its label, the usage and what help there is.
-fn first_words(error: &clap::Error) -> String {
-    let text = error.to_string();
-    let text = text.trim_start_matches("error: ");
-    text.split("\n\n").next().unwrap_or_default().trim_end().to_owned()
 }
 
 /// A value such as `-1` is a wrong number, and not a flag.

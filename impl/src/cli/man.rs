@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::anyhow;
+use bellwether_cli::pages;
 use clap::CommandFactory;
 
-use super::pages::pages;
 use super::{Cli, Failure, print};
 
 /// Print the manual page, or write those of all commands

@@ -1,6 +1,5 @@
 //! The command line: one file for each subcommand; what they share is here.
 
-mod brief;
 mod check_config;
 mod client;
 mod complaint;
@@ -22,7 +21,6 @@ mod log;
 mod man;
 mod members;
 mod overrides;
-mod pages;
 mod part;
 mod ready;
 mod reload;

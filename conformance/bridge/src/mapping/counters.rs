@@ -6,6 +6,7 @@
 //! be called by smaller names that keep that.
 
 use super::{Durable, Mapping, Process, ProgramMessage, Stable};
+use crate::program::Program;
 use bellwether_core::protocol::NodeId;
 use bellwether_engine::protocol::{Id, MAX_SEARCHED, Timers};
 
@@ -98,4 +99,31 @@ impl<M: Mapping + ?Sized> Counters<M> {
         after_leading: |_, _, _| None,
         exchange: |_| None,
     };
+
+    /// Returns the same for another mapping of the same specification, whose program sends and
+    /// keeps the same.
+    #[must_use]
+    pub const fn of<N>(self) -> Counters<N>
+    where
+        N: Mapping<Spec = M::Spec> + ?Sized,
+        N::Program: Program<Durable = Durable<M>, Message = ProgramMessage<M>>,
+    {
+        let ids = match self.ids {
+            Some(IdsIn { message, durable }) => Some(IdsIn { message, durable }),
+            None => None,
+        };
+        Counters {
+            kinds: self.kinds,
+            epochs: self.epochs,
+            most: self.most,
+            in_message: self.in_message,
+            in_durable: self.in_durable,
+            lower: self.lower,
+            ids,
+            members: self.members,
+            is_settled: self.is_settled,
+            after_leading: self.after_leading,
+            exchange: self.exchange,
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! The durations of a node that starts again, and had others before.
 
-use super::{QuorumMapping, Variant, program, spec};
+use super::{program, spec};
 use crate::mapping::Restart;
 use bellwether_bridge::program::Refusal;
 use bellwether_core::protocol::Node;
@@ -15,11 +15,11 @@ pub(super) const TIMES: [(Duration, Duration); 2] = [
 
 /// A node of this configuration, but that its promises and leases are others. Longer promises are
 /// durable before any is given.
-pub(super) fn restart<V: Variant>(
+pub(super) fn restart(
     with: usize,
     config: program::Config,
     durable: &program::Durable,
-) -> Result<Restart<QuorumMapping<V>>, Refusal> {
+) -> Result<Restart<Node<program::Quorum>>, Refusal> {
     let ((promise, lease), before) = (TIMES[with], config.timing);
     let timing = program::Timing { promise, lease, ..before };
     let node = Node::new(program::Config { timing, ..config }, Some(durable.clone()), 0)?;

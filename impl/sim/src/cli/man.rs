@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use bellwether_cli::pages;
 use clap::Command;
 
 use super::HOLDS;
 use super::exit::Exit;
-use super::pages::pages;
 use super::signals::Stop;
 
 /// Print the manual page, or write those of all commands

@@ -1,11 +1,9 @@
 //! The command line: one file for each subcommand.
 
-mod brief;
 mod exit;
 mod failover;
 mod json;
 mod man;
-mod pages;
 mod replay;
 mod run;
 mod signals;
@@ -14,9 +12,9 @@ use std::io::{self, IsTerminal as _};
 use std::process::ExitCode;
 
 use anyhow::anyhow;
+use bellwether_cli::{brief, first_words};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use self::brief::brief;
 use self::exit::{Exit, complain};
 use self::signals::Stop;
 
@@ -82,13 +80,6 @@ pub fn main() -> ExitCode {
             ExitCode::from(USAGE)
         }
     }
-}
-
-/// What clap says is wrong, without its label, the usage and what help there is.
-fn first_words(error: &clap::Error) -> String {
-    let text = error.to_string();
-    let text = text.trim_start_matches("error: ");
-    text.split("\n\n").next().unwrap_or_default().trim_end().to_owned()
 }
 
 /// A bar on standard error if that is a terminal.

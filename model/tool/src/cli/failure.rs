@@ -2,18 +2,14 @@
 //! with `--json`, for programs on standard output, where they read.
 
 use super::{USAGE, complain, text};
+use bellwether_cli::asks;
+use bellwether_cli::json::{halves, typed};
 use serde_json::{Value, json};
 use std::process::ExitCode;
 
 /// Whether the command line asks for JSON. It need not be one that can be read.
 pub(super) fn as_json() -> bool {
     asks("--json")
-}
-
-/// Whether the command line has this flag; behind `--` there are none.
-pub(super) fn asks(flag: &str) -> bool {
-    let words = std::env::args_os().skip(1);
-    words.take_while(|word| word != "--").any(|word| word == flag)
 }
 
 /// Tells what is wrong, from the whole to its causes, and returns the exit status.
@@ -26,27 +22,6 @@ pub(super) fn told(parts: &[String]) -> ExitCode {
     ExitCode::from(USAGE)
 }
 
-/// What was typed, and could be taken for two halves of a message: a path may have a semicolon.
-fn typed() -> Vec<String> {
-    let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
-    // A message has a word with its flag in front, or without.
-    let values = |word: String| {
-        let value = word.split_once('=').map(|(_, value)| value.to_owned());
-        [Some(word), value].into_iter().flatten()
-    };
-    words.flat_map(values).filter(|word| word.contains("; ")).collect()
-}
-
-/// What is wrong, and what is to be done, at the first semicolon that is no part of what was typed.
-fn halves<'t>(text: &'t str, typed: &[String]) -> Option<(&'t str, &'t str)> {
-    let is_typed = |at: usize| {
-        let mut places = typed.iter().flat_map(|word| text.match_indices(word.as_str()));
-        places.any(|(from, word)| (from..from + word.len()).contains(&at))
-    };
-    let end = text.match_indices("; ").map(|(at, _)| at).find(|&at| !is_typed(at))?;
-    Some((&text[..end], &text[end + 2..]))
-}
-
 /// The object. What is to be done stands behind a semicolon in the first line of a message; the
 /// next lines show what was typed. If several messages have some, those after the first keep it.
 fn object(parts: &[String], typed: &[String]) -> Value {
@@ -54,7 +29,7 @@ fn object(parts: &[String], typed: &[String]) -> Value {
     let mut wrong = Vec::new();
     for part in parts {
         wrong.push(match halves(part, typed) {
-            Some((wrong, what)) if help.is_none() && !wrong.contains('\n') => {
+            (wrong, Some(what)) if help.is_none() && !wrong.contains('\n') => {
                 help = Some(what);
                 wrong
             }

@@ -1,9 +1,9 @@
 //! Help in groups. What every world has is the same for all protocols; variants, rules, properties
 //! and durations are one protocol's, and `COMMAND PROTOCOL --help` shows them.
 
-use super::brief::{self, brief};
 use super::world_args::without_clock;
 use super::{Exit, HOLDS, Tool, complaint, failure, text};
+use bellwether_cli::{MORE, brief, first_words};
 use bellwether_engine::machine::AnyProtocol;
 use bellwether_engine::property::Property;
 use bellwether_engine::protocol::{Rule, Values};
@@ -62,12 +62,6 @@ pub fn parse(command: &Command, called: &str, tells: &Tells<'_>) -> Result<ArgMa
 }
 
 /// What clap says is wrong, without its label, the usage and what help there is.
-fn first_words(error: &clap::Error) -> String {
-    let text = error.to_string();
-    let text = text.trim_start_matches("error: ");
-    text.split("\n\n").next().unwrap_or_default().trim_end().to_owned()
-}
-
 fn printed(error: &clap::Error) -> ExitCode {
     let status = u8::try_from(error.exit_code()).unwrap_or(super::USAGE);
     Exit::with(status).told(error.print()).code()
@@ -148,7 +142,7 @@ fn shaped(mut of: Command, about: Option<&About>, usage: Option<String>, long: b
     let examples = of.get_after_long_help().map(ToString::to_string).unwrap_or_default();
     let after = match about {
         Some(about) if long => about.text.clone(),
-        Some(_) => format!("{}; also the variants, rules and properties", brief::MORE),
+        Some(_) => format!("{}; also the variants, rules and properties", MORE),
         None if !long => return of,
         None => {
             let has_clock =

@@ -1,8 +1,8 @@
 //! `man`: the manual, one page for each command.
 
-use super::pages::pages;
 use super::{Exit, HOLDS, shown};
 use anyhow::Context;
+use bellwether_cli::pages;
 use clap::{Args, Command};
 use std::fs;
 use std::io::{self, Write};

@@ -3,7 +3,6 @@
 //! [`shown::browse`] shows no command that is not there, and `trace` no address.
 
 mod bounds;
-mod brief;
 mod called;
 mod check;
 mod complaint;
@@ -18,8 +17,6 @@ mod limit_args;
 mod list;
 #[cfg(feature = "shell")]
 mod man;
-#[cfg(feature = "shell")]
-mod pages;
 mod progress;
 mod protocol_args;
 mod question;
@@ -299,7 +296,7 @@ pub fn fail(message: &str) -> ExitCode {
 
 /// Prints what is wrong, if that can be: no status depends on who reads it.
 fn complain(message: &str) {
-    let as_ascii = failure::asks("--ascii");
+    let as_ascii = bellwether_cli::asks("--ascii");
     let message = if as_ascii { ascii::text(message) } else { message.to_owned() };
     let _ = writeln!(anstream::stderr(), "{ERROR}error:{ERROR:#} {message}");
 }

@@ -1,6 +1,7 @@
 //! What is printed: as wide as the terminal, and in ASCII if that is asked.
 
 use crate::report::ascii::{self, Ascii};
+use bellwether_cli::json;
 use serde::Serialize;
 use std::io::{self, Write};
 use terminal_size::{Width, terminal_size_of};
@@ -21,25 +22,14 @@ pub fn stdout(ascii: bool) -> Box<dyn Write> {
     if ascii { Box::new(Ascii(out)) } else { Box::new(out) }
 }
 
-/// The version of what is printed as JSON. It is raised when a key goes, or means something else;
-/// a key that is new does not change it.
-pub const JSON_VERSION: u32 = 1;
-
-/// An object with the version in front of its own keys.
-#[derive(Serialize)]
-struct Versioned<'o, T> {
-    version: u32,
-    #[serde(flatten)]
-    object: &'o T,
-}
-
-/// Prints one JSON object on one line, with its [version](JSON_VERSION).
+/// Prints one JSON object on one line, with its [version](json::VERSION).
 ///
 /// # Errors
 /// If it cannot be printed, or is not an object.
 pub fn print_json(object: &impl Serialize, ascii: bool) -> anyhow::Result<()> {
-    let json = serde_json::to_string(&Versioned { version: JSON_VERSION, object })?;
-    writeln!(io::stdout(), "{}", if ascii { ascii::json(&json) } else { json })?;
+    let line = json::line(object)?;
+    let line = if ascii { ascii::json(&line) } else { line };
+    io::stdout().write_all(line.as_bytes())?;
     Ok(())
 }
 

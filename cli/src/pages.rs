@@ -1,15 +1,17 @@
 //! The pages of the manual: what clap says of a command, and then its examples and exit statuses.
 
-use std::io;
-
 use clap::Command;
 use clap_mangen::Man;
+use std::io;
 
 /// What begins the part of a help that lists exit statuses.
 const STATUS: &str = "Exit status:";
 
-/// The pages of a program and of all commands below it, each with the name of its file.
-pub(super) fn pages(program: Command) -> io::Result<Vec<(String, String)>> {
+/// Returns the pages of a program and of all commands below it, each with the name of its file.
+///
+/// # Errors
+/// If a page cannot be written.
+pub fn pages(program: Command) -> io::Result<Vec<(String, String)>> {
     let mut program = whole(program);
     // So that each page names its command as it is typed.
     program.build();
@@ -119,4 +121,32 @@ fn source(text: &str) -> String {
     }
     let is_laid_out = text.lines().any(|line| line.starts_with(' '));
     if is_laid_out { format!(".nf\n{lines}.fi\n") } else { lines }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::pages;
+    use clap::{Arg, Command};
+
+    #[test]
+    fn each_page_has_what_is_said_of_its_command_and_the_usual_exit_statuses() {
+        let seldom = Arg::new("seldom").long("seldom").help("Rarely").hide_short_help(true);
+        let after = "Examples:\n  all go --seldom\n\n.odd\n\nIt goes. Exit status: 5 it went.";
+        let own = Command::new("go").about("Go").arg(seldom).after_help(after);
+        let other = Command::new("stay").about("Stay").subcommand(Command::new("here"));
+        let all = Command::new("all").about("All").after_help("Exit status: 0 it was done.");
+        let pages = pages(all.subcommands([own, other])).expect("they are made");
+        let names: Vec<&str> = pages.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["all.1", "all-go.1", "all-stay.1", "all-stay-here.1"]);
+        let (own, here) = (&pages[1].1, &pages[3].1);
+        for part in [
+            "Rarely",
+            "\n.SH \"EXAMPLES\"\n.nf\n  all go \\-\\-seldom\n.fi\n",
+            "\n.SH \"NOTES\"\n\\&.odd\n.PP\nIt goes.\n",
+            "\n.SH \"EXIT STATUS\"\n5 it went.\n",
+        ] {
+            assert!(own.contains(part), "{part} is not in\n{own}");
+        }
+        assert!(here.ends_with(".SH \"EXIT STATUS\"\n0 it was done.\n"), "{here}");
+    }
 }

@@ -3,7 +3,7 @@
 use clap::{Arg, Command};
 
 /// The last line of `-h`.
-pub(super) const MORE: &str = "--help tells all: every option, and more of each";
+pub const MORE: &str = "--help tells all: every option, and more of each";
 
 /// The number of characters that a help may have to be left as it is.
 const SHORT: usize = 60;
@@ -11,9 +11,11 @@ const SHORT: usize = 60;
 /// The number of examples in `-h`.
 const EXAMPLES: usize = 3;
 
-/// The same command, whose `-h` is short, and so is that of the commands below it. What is left out
-/// is in `--help`. Flags that are seldom given are marked where they stand (`hide_short_help`).
-pub(super) fn brief(command: Command) -> Command {
+/// Returns the same command, whose `-h` is short, and so is that of the commands below it. What is
+/// left out is in `--help`. Flags that are seldom given are marked where they stand
+/// (`hide_short_help`).
+#[must_use]
+pub fn brief(command: Command) -> Command {
     let whole = command.get_after_long_help().or_else(|| command.get_after_help());
     let whole = whole.map(ToString::to_string).unwrap_or_default();
     let short = format!("{}{MORE}", few(&whole).unwrap_or_default());
