@@ -129,6 +129,9 @@ const BLOCKS: &[(&str, &str, How)] = &[
     ("docs/soak.md", "cargo bench -p bellwether --bench cluster -- forked-lists", Not(LONG)),
     ("docs/soak.md", "cargo build --release -p bellwether-conformance", Not(LONG)),
     ("docs/soak.md", "BELLWETHER_ROUNDS=50", Not(LONG)),
+    ("docs/stores.md", "redis-cli ACL SETUSER", Not("it needs Redis")),
+    ("docs/stores.md", "etcdctl role add", Not("it needs etcd")),
+    ("docs/stores.md", "printf 'mod(", Not("it needs etcd")),
     ("docs/stores-tests.md", "cargo test -p bellwether --test main stores", Not(TEST)),
     ("docs/stores-tests.md", "BELLWETHER_CASES=10000", Not(LONG)),
     (

@@ -154,12 +154,10 @@ pub(crate) fn page(bugs: &[Bug]) -> String {
             .as_deref()
             .map_or("-".to_owned(), |told| format!("`{}`", cell(first_line(told))));
         let Bug { name, title, happened, .. } = bug;
-        page += &format!(
-            "| [{name}](../conformance/bugs/{name}/bug.toml) | **{}.** {} | {} | {begins} | {cluster} |\n",
-            cell(title),
-            cell(happened),
-            sources.join("; "),
-        );
+        let link = format!("[{name}](../conformance/bugs/{name}/bug.toml)");
+        let (title, happened, sources) = (cell(title), cell(happened), sources.join("; "));
+        page +=
+            &format!("| {link} | **{title}.** {happened} | {sources} | {begins} | {cluster} |\n");
     }
     page
 }

@@ -34,6 +34,10 @@ const LINES: &[(&str, i32)] = &[
     // With a warning, which no process need read.
     ("check-config orders.toml --node 1 --protocol bully", 0),
     ("check-config nothing.toml", 2),
+    ("store show --config nothing.toml --node 1", 2),
+    // Its protocol has no store.
+    ("store show --config orders.toml --node 1", 2),
+    ("store init --config orders.toml --node 1 --print", 2),
     ("keys secret /proc/nothing", 1),
     ("keys frobnicate", 2),
     ("completions bash", 0),

@@ -158,8 +158,8 @@ impl<M: Mapping, V: Vocabulary<M>> Judge<'_, M, V> {
         }
     }
 
-    /// A lease that counts from when it was asked for ends when that is due. No other step moves its
-    /// end.
+    /// A lease that counts from when it was asked for ends when that is due. No other step moves
+    /// its end.
     fn lasts(
         &self,
         view: &NodeView<M::Spec>,
@@ -183,8 +183,17 @@ impl<M: Mapping, V: Vocabulary<M>> Judge<'_, M, V> {
                 Effect::Persist(_) | Effect::Send { .. } => {}
             }
         }
-        let at = place(lease);
-        if let (Some(model), Some(program)) = (due[at], self.due(after)[at])
+        let (at, told) = (place(lease), self.due(after));
+        let others = due.iter().zip(&told).enumerate().filter(|&(other, _)| other != at);
+        let is_moved = |(model, program): (&Option<u64>, &Option<u64>)| match (model, program) {
+            (Some(model), Some(program)) => model != program,
+            _ => false,
+        };
+        // Timers that nothing has moved say that the clock was set between the two lines.
+        if others.map(|(_, both)| both).any(is_moved) {
+            return;
+        }
+        if let (Some(model), Some(program)) = (due[at], told[at])
             && model != program
         {
             let (model, program) = (model.to_string(), program.to_string());
