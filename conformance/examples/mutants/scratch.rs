@@ -60,7 +60,7 @@ pub(crate) struct Tools {
 
 /// A program that cannot be built.
 pub(crate) struct Failure {
-    /// Where the errors are: the file, and the byte in it. The first places say most.
+    /// Where the errors are: the file, and the byte in it.
     places: Vec<(String, usize)>,
     /// What the compiler says.
     pub(crate) text: String,
