@@ -224,8 +224,8 @@ fn each_bug_says_what_happened_and_where_that_is_told() {
     }
 }
 
-/// What three nodes meet is chance: a bug that they do not meet is no failure, and neither is another
-/// report. The right program must pass there too.
+/// What three nodes meet is chance: a bug that they do not meet is no failure, and neither is
+/// another report. The right program must pass there too.
 #[test]
 fn a_cluster_need_not_meet_a_bug() {
     let clusters: Vec<Mutant> = bugs().iter().filter_map(Bug::in_a_cluster).collect();
