@@ -77,8 +77,8 @@ fn a_pause_makes_two_leaders_of_each_lease_and_of_no_session() {
     assert_eq!(found("postgres-advisory"), [Holds, Holds]);
 }
 
-/// The libraries of etcd, Consul and Curator count from the answer, so the store has to keep a lease
-/// for longer than its client counts it; so has what a client of Kubernetes waits for.
+/// The libraries of etcd, Consul and Curator count from the answer, so the store has to keep a
+/// lease for longer than its client counts it; so has what a client of Kubernetes waits for.
 #[test]
 fn a_client_that_is_cut_off_stops_before_another_leads_if_it_counts_for_less() {
     let found = |name: &str, grant| {

@@ -53,7 +53,12 @@ pub(crate) struct Args {
     runs: usize,
 
     /// The protocol
-    #[arg(long, value_name = "NAME", default_value = Quorum::NAME, value_parser = PossibleValuesParser::new(NAMES.iter().copied()))]
+    #[arg(
+        long,
+        value_name = "NAME",
+        default_value = Quorum::NAME,
+        value_parser = PossibleValuesParser::new(NAMES.iter().copied())
+    )]
     protocol: String,
 
     /// The daemon of which the clusters are made; without it, that of today

@@ -10,8 +10,8 @@
 //! The processes that elect are *clients*: each asks one store, the only service, for the lease,
 //! and the client that holds it renews it and does its work, which is to write to a resource. The
 //! store has one record: to whom the lease is granted, until when, and a token that grows with each
-//! grant. The resource stands in the same service; what it knows of grants is a rule. So is what the
-//! store can do: a variant for each of the stores that people run says what its manual says.
+//! grant. The resource stands in the same service; what it knows of grants is a rule. So is what
+//! the store can do: a variant for each of the stores that people run says what its manual says.
 
 use bellwether_engine::protocol::{
     Belief, Elects, Id, Ids, Judge, Local, Options, Property, Protocol, Rule, Services, TimerRow,

@@ -74,8 +74,8 @@ impl Lease {
         }
     }
 
-    /// "Give me the lease": it is granted if it is free, or the asker's already. For some time after
-    /// it has expired it is not, and no process has it.
+    /// "Give me the lease": it is granted if it is free, or the asker's already. For some time
+    /// after it has expired it is not, and no process has it.
     fn on_acquire(&self, p: &mut Local<'_, Self>, from: Id, number: Number) {
         if p.timers().contains::<Lease>(Timer::LockDelay) {
             return p.send(from, Message::Refused(number, None));

@@ -1,9 +1,9 @@
 //! Tokens, versions and numbers of requests: they grow for ever, and only their order matters.
 //!
-//! Of tokens, processes ask which is higher, and the next one is higher than all. Of versions of the
-//! record they ask which are the same, and the next one is another than all. Of a client's requests
-//! they ask which is the latest. So each is called by its place among those of its kind that a
-//! process still has.
+//! Of tokens, processes ask which is higher, and the next one is higher than all. Of versions of
+//! the record they ask which are the same, and the next one is another than all. Of a client's
+//! requests they ask which is the latest. So each is called by its place among those of its kind
+//! that a process still has.
 
 use super::{Lease, Message, Number, StoreFault, Term, Token, Version};
 use bellwether_engine::protocol::{Envelope, Everything, Id, WithinBounds};

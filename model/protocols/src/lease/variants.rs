@@ -63,14 +63,14 @@ pub(super) const ALL: &[Variant<Lease>] = &[
     },
     Variant {
         name: "etcd",
-        source: "etcd, clientv3: a key under a lease, and writes in a transaction that compares its \
-                 create revision",
+        source: "etcd, clientv3: a key under a lease, and writes in a transaction that compares \
+                 its create revision",
         rules: Lease { count: Count::FromReceipt, ..Lease::RECOMMENDED },
     },
     Variant {
         name: "consul",
-        source: "Consul, Sessions: a key that a session has acquired, a lock-delay, and a sequencer \
-                 that what is written to checks",
+        source: "Consul, Sessions: a key that a session has acquired, a lock-delay, and a \
+                 sequencer that what is written to checks",
         rules: Lease { count: Count::FromReceipt, lock_delay: true, ..Lease::RECOMMENDED },
     },
     Variant {

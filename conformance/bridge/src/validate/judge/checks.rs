@@ -158,8 +158,8 @@ impl<M: Mapping, V: Vocabulary<M>> Judge<'_, M, V> {
         }
     }
 
-    /// A lease that counts from when it was asked for ends when that is due. No other step moves its
-    /// end.
+    /// A lease that counts from when it was asked for ends when that is due. No other step moves
+    /// its end.
     fn lasts(
         &self,
         view: &NodeView<M::Spec>,
