@@ -81,7 +81,8 @@ impl Bug {
         Ok(Self { name, title, happened, sources, mutant })
     }
 
-    /// The same in a cluster that runs; `None` if no daemon runs its protocol.
+    /// The same in a cluster that runs; `None` if no daemon runs its protocol. It may survive:
+    /// three nodes meet by chance what it needs.
     pub(crate) fn in_a_cluster(&self) -> Option<Mutant> {
         let protocol = self.mutant.by.commands().first()?.split_whitespace().nth(1)?;
         // What is around every core is tried around this one.
@@ -89,7 +90,8 @@ impl Bug {
         let by = By::Clusters(vec![protocol.to_owned()]);
         let report = self.mutant.report.as_ref().map(|path| path.with_file_name(CLUSTER));
         let runs = !protocol.ends_with("-commit");
-        runs.then(|| Mutant { by, report, ..self.mutant.clone() })
+        let survives = Some("Three nodes meet by chance what it needs.".to_owned());
+        runs.then(|| Mutant { by, survives, report, ..self.mutant.clone() })
     }
 
     /// How the traces of a cluster that runs it are rejected; `None` if none was.
@@ -173,8 +175,8 @@ of one file. The link of its name leads to the change and to the commands that m
 The last column is of clusters that run: `-- bugs --clusters --update` starts each wrong daemon six
 times, as three nodes that are killed, stopped and cut from each other, and
 [`validate`](conformance.md) judges their traces. It has the step at which a trace was rejected
-first, and what differs first there. A dash says that no trace was rejected, or that no daemon runs
-the protocol: three nodes meet by chance what a bug needs, and some need more.
+first, and what differs first there. A dash says that no trace was rejected so far, or that no
+daemon runs the protocol: three nodes meet by chance what a bug needs, and some need more.
 ";
 
 /// A text as it stands in a cell of a table.

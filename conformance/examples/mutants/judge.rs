@@ -109,7 +109,8 @@ impl Judge<'_> {
         Ok(Verdict::Survived)
     }
 
-    /// The first of the runs whose traces are rejected.
+    /// The first of the runs whose traces are rejected. A wrong daemon may keep runs from their
+    /// end; the right one may not.
     fn judge_by_clusters(&self, protocols: &[String]) -> Result<Verdict> {
         let tools = self.tools.context("nothing starts clusters")?;
         for protocol in protocols {
@@ -122,6 +123,10 @@ impl Judge<'_> {
             if let Some(rejected) = found["rejected"].as_array().and_then(|all| all.first()) {
                 let told = of_difference(&rejected["report"]);
                 return Ok(Verdict::Reported(format!("$ clusters of {protocol}\n\n{told}\n")));
+            }
+            let ended_early = &found["ended_early"];
+            if self.which.number == 0 && !ended_early.is_null() {
+                return Ok(Verdict::Broken(format!("clusters of {protocol}: {ended_early}")));
             }
         }
         Ok(Verdict::Survived)

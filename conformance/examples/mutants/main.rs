@@ -42,6 +42,7 @@ use set::{Mutant, Set, root};
 ///
 /// Exit status: 0 each is caught but those that are listed as survivors, 1 one is not, a listed
 /// survivor is caught, or the right program is taken for wrong, 2 one cannot be built or judged.
+/// With `bugs --clusters`, none needs to be caught.
 #[derive(Parser)]
 #[command(args_conflicts_with_subcommands = true)]
 struct Arguments {
@@ -79,8 +80,8 @@ enum List {
         #[arg(long)]
         clusters: bool,
 
-        /// Write all reports anew
-        #[arg(long, requires = "update")]
+        /// Write all reports anew; those of clusters always are
+        #[arg(long, requires = "update", conflicts_with = "clusters")]
         all: bool,
     },
 }
@@ -114,7 +115,7 @@ fn run_bugs(only: &[String], update: bool, all: bool) -> Result<ExitCode> {
     Ok(run.summarize())
 }
 
-/// The catalogue of bugs, in clusters. None must be met there.
+/// The catalogue of bugs, in clusters. Those that are not met there are no failure.
 fn run_clusters(only: &[String], update: bool) -> Result<ExitCode> {
     let bugs = Bug::read_all()?;
     let wanted = bugs.iter().filter(|bug| is_wanted(&bug.name, only));

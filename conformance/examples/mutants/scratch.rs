@@ -25,8 +25,10 @@ const RUNS: &str = "4000";
 /// No right model has so many states in its checks, and a wrong one may have no end.
 const STATES: &str = "1000000";
 
-/// The clusters in which a wrong daemon is looked for.
-const CLUSTERS: &[&str] = &["--runs", "6", "--nodes", "3", "--faults", "8", "--at-once", "3"];
+/// The clusters in which a wrong daemon is looked for. They end before what starts them is killed,
+/// which would leave its daemons behind.
+const CLUSTERS: &[&str] =
+    &["--runs", "6", "--nodes", "3", "--faults", "8", "--at-once", "3", "--time-limit", "4m"];
 
 /// The copy.
 pub(crate) struct Scratch {
@@ -60,7 +62,7 @@ pub(crate) struct Tools {
 
 /// A program that cannot be built.
 pub(crate) struct Failure {
-    /// Where the errors are: the file, and the byte in it. The first places say most.
+    /// Where the errors are: the file, and the byte in it.
     places: Vec<(String, usize)>,
     /// What the compiler says.
     pub(crate) text: String,

@@ -224,6 +224,21 @@ fn each_bug_says_what_happened_and_where_that_is_told() {
     }
 }
 
+/// What three nodes meet is chance: a bug that they do not meet is no failure, and neither is
+/// another report. The right program must pass there too.
+#[test]
+fn a_cluster_need_not_meet_a_bug() {
+    let clusters: Vec<Mutant> = bugs().iter().filter_map(Bug::in_a_cluster).collect();
+    assert!(clusters.len() >= LEAST_BUGS, "only {}", clusters.len());
+    for mutant in &clusters {
+        let title = mutant.title();
+        assert!(mutant.survives.is_some() && mutant.keeps("another each time"), "{title}");
+        assert_eq!(mutant.by.each().len(), 1, "{title}: one protocol for the right program");
+    }
+    let bug = bugs().swap_remove(0).mutant;
+    assert!(bug.survives.is_none() && !bug.keeps("another each time"), "{}", bug.name);
+}
+
 #[test]
 fn each_bug_has_its_report() {
     let bugs = bugs();

@@ -10,7 +10,7 @@ use quote::ToTokens as _;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use syn::spanned::Spanned as _;
-use syn::visit::{self, Visit};
+use syn::visit::Visit;
 use syn::{Block, ImplItemFn, ItemFn, Signature, TraitItemFn};
 
 use crate::set::Mutant;
@@ -157,7 +157,6 @@ impl<'a> Visit<'a> for Functions {
         if let Some(body) = &function.default {
             self.add(&function.sig, body);
         }
-        visit::visit_trait_item_fn(self, function);
     }
 }
 

@@ -74,11 +74,11 @@ impl Runnable for Lease {
     const TWO_LEADERS: Option<&'static str> = Some(
         "a holder that is paused, or whose clock is slower than \
         `hold` and `keep` allow for, believes that it leads after its lease was granted to \
-        another; the store of this release forgets its grants when it restarts, and counts \
+        another; a store that is a member forgets its grants when it restarts, and counts \
         epochs anew",
     );
 
-    /// A store that is no node remembers what it has granted.
+    /// What a store that is no node may lose is its own [warning](Service::warning).
     fn two_leaders(section: &LeaseSection) -> Option<&'static str> {
         if section.is_node() {
             return Self::TWO_LEADERS;

@@ -6,7 +6,7 @@
 //! there. Here is what stands in that node's place. A [`LeaseStore`] is the port; each adapter is a
 //! module with the name of its store.
 //!
-//! What every adapter promises, and what `docs/protocols/lease.md` says of each:
+//! What every adapter promises; `docs/stores.md` says of each how, and where it cannot:
 //!
 //! - *acquire* is one step in the store: the lease is granted if it is free, has expired, or is the
 //!   asker's already, and each grant has a higher token than all before, also after the record was

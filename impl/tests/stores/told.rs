@@ -1,4 +1,5 @@
-//! A store that tells its clients of changes tells of a lease that was given back, and of its end.
+//! A store that tells its clients of changes tells of a lease that was given back, and a connection
+//! to a server that is gone ends.
 
 use std::time::Duration;
 

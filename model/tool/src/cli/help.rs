@@ -61,7 +61,7 @@ pub fn parse(command: &Command, called: &str, tells: &Tells<'_>) -> Result<ArgMa
     })
 }
 
-/// What clap says is wrong, without its label, the usage and what help there is.
+/// Prints what clap says, help or an error, and returns the status that goes with it.
 fn printed(error: &clap::Error) -> ExitCode {
     let status = u8::try_from(error.exit_code()).unwrap_or(super::USAGE);
     Exit::with(status).told(error.print()).code()
@@ -142,7 +142,7 @@ fn shaped(mut of: Command, about: Option<&About>, usage: Option<String>, long: b
     let examples = of.get_after_long_help().map(ToString::to_string).unwrap_or_default();
     let after = match about {
         Some(about) if long => about.text.clone(),
-        Some(_) => format!("{}; also the variants, rules and properties", MORE),
+        Some(_) => format!("{MORE}; also the variants, rules and properties"),
         None if !long => return of,
         None => {
             let has_clock =
