@@ -2,7 +2,7 @@
 
 use bellwether_conformance::mapping::quorum::{AnyQuorum, Preemptive, Recommended};
 use bellwether_conformance::mapping::{Asked, Mapping};
-use bellwether_core::protocol::{Members, NodeId};
+use bellwether_core::protocol::{Members, NodeId, Request};
 use bellwether_model::protocol::{Timers, quorum as spec};
 
 /// What nodes are asked by logs, and what they have kept of a long run, the variant says.
@@ -12,11 +12,14 @@ fn what_no_walk_asks_for_is_taken_by_the_variant_too() {
     let [lowest, highest] = [1, 2].map(|id| NodeId::new(id).expect("not zero"));
     let leader = spec::Process { role: spec::Role::Leader, ..spec::Process::default() };
     let asked = any.when_asked(Request::Transfer(lowest), &leader, Timers::NONE);
-    let asks = |asked: Asked<Spec>| match asked {
+    let asks = |asked: Asked<spec::Quorum>| match asked {
         Asked::Expiry(rules, timer) => Some((rules, timer)),
         Asked::Unknown | Asked::Nothing => None,
     };
-    assert_eq!(asks(asked), Some((AnyQuorum::LOG_RULES, spec::Timer::Request)));
+    assert_eq!(asks(asked), Some((any.log_rules(), spec::Timer::Request)));
+    let preemptive = AnyQuorum::of::<Preemptive>();
+    assert_eq!(preemptive.log_rules(), preemptive.own_rules());
+    assert_ne!(preemptive.log_rules(), any.log_rules());
     let follower = spec::Process::default();
     let asked = any.when_asked(Request::Transfer(lowest), &follower, Timers::NONE);
     assert!(matches!(asked, Asked::Nothing), "{asked:?}");
