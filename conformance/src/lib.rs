@@ -25,7 +25,7 @@ pub mod mapping;
 pub mod processes;
 
 pub use bellwether_bridge::{
-    Difference, Divergence, Error, Kind, Malformed, Program, cli, divergence, large_group,
+    Difference, Divergence, Error, Kind, Malformed, Program, cli, divergence, further, large_group,
     lockstep, long_run, node, pair, probe, program, reconfigured, reduce, replay, report, suite,
     validate, wraps,
 };

@@ -6,7 +6,7 @@ use crate::wrapper::{Hooks, Wrapped, WrongMapping};
 use assert_cmd::Command;
 use bellwether_conformance::driven::{Driven, DrivenNode};
 use bellwether_conformance::mapping::bully::BullyMapping;
-use bellwether_conformance::mapping::quorum::{QuorumMapping, Recommended};
+use bellwether_conformance::mapping::quorum::{AnyQuorum, Recommended};
 use bellwether_conformance::mapping::{Mapping, ProgramInput, ProgramOutput};
 use bellwether_conformance::program::Program;
 use bellwether_conformance::replay::replay;
@@ -37,7 +37,7 @@ fn takes_all<M: Mapping + Sync>(mapping: &M, scenario: Scenario) {
 #[test]
 fn every_transition_of_three_nodes_with_a_crash_and_a_recovery() {
     takes_all(&Driven(BullyMapping), CRASH_AND_RECOVERY);
-    takes_all(&Driven(QuorumMapping::<Recommended>::new()), CRASH_AND_RECOVERY);
+    takes_all(&Driven(AnyQuorum::of::<Recommended>()), CRASH_AND_RECOVERY);
 }
 
 #[test]
@@ -47,9 +47,8 @@ fn a_group_that_has_just_started() {
 
 #[test]
 fn a_trace_is_replayed_through_the_driver() {
-    let mapping = QuorumMapping::<Recommended>::new();
-    let world =
-        World::new(QuorumMapping::<Recommended>::RULES, Scenario::calm(3).with_crashes(1, 0));
+    let mapping = AnyQuorum::of::<Recommended>();
+    let world = World::new(AnyQuorum::RULES, Scenario::calm(3).with_crashes(1, 0));
     let world = world.expect("possible");
     let suite = find(&mapping, &world, 1, &Limits::NONE, &mut |_| {}).expect("comparable");
     let trace = suite.trace(suite.len() - 1);
@@ -135,7 +134,7 @@ impl<M: Mapping> Hooks<M> for Mistake {
 
 #[test]
 fn what_others_see_of_a_driver_is_compared() {
-    let quorum = || Driven(QuorumMapping::<Recommended>::new());
+    let quorum = || Driven(AnyQuorum::of::<Recommended>());
     for mistake in [
         Mistake::SendsFirst,
         Mistake::TellsFirst,

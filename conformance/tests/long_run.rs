@@ -5,7 +5,7 @@ use bellwether_conformance::long_run::LongRun;
 use bellwether_conformance::mapping::Mapping;
 use bellwether_conformance::mapping::invitation::InvitationMapping;
 use bellwether_conformance::mapping::lease::LeaseMapping;
-use bellwether_conformance::mapping::quorum::{Preemptive, QuorumMapping, Recommended};
+use bellwether_conformance::mapping::quorum::{AnyQuorum, Preemptive, Recommended};
 use bellwether_conformance::mapping::stoller::StollerMapping;
 use bellwether_core::protocol::quorum::{self, Epoch, Quorum};
 use bellwether_core::protocol::stoller::{self, Elid, Stoller};
@@ -13,7 +13,6 @@ use bellwether_core::protocol::{Input, Node, Output, Time};
 use bellwether_model::check::Limits;
 use bellwether_model::world::Scenario;
 
-use crate::any_quorum::AnyQuorum;
 use crate::compared;
 use crate::wrapper::{Hooks, Wrapped, WrongMapping};
 
@@ -36,8 +35,8 @@ fn large_numbers_make_no_difference() {
     conforms(&InvitationMapping);
     conforms(&StollerMapping);
     conforms(&LeaseMapping::new());
-    conforms(&QuorumMapping::<Recommended>::new());
-    conforms(&QuorumMapping::<Preemptive>::new());
+    conforms(&AnyQuorum::of::<Recommended>());
+    conforms(&AnyQuorum::of::<Preemptive>());
 }
 
 /// What a number of 64 bits is that was kept in 32.
@@ -100,8 +99,8 @@ fn a_number_that_is_cut_off_shows_in_a_long_run_alone() {
     let long = WrongMapping::new(LongRun(&StollerMapping), Narrow);
     compared::caught(&long, WORLD, Kind::Missing, "HALT(");
 
-    const QUORUM: QuorumMapping<Recommended> = QuorumMapping::new();
-    let short = WrongMapping::new(AnyQuorum::of::<Recommended>(), NarrowClaim);
+    const QUORUM: AnyQuorum = AnyQuorum::of::<Recommended>();
+    let short = WrongMapping::new(QUORUM, NarrowClaim);
     assert_eq!(compared::first_difference(&short, WORLD), None);
     let long = WrongMapping::new(LongRun(&QUORUM), NarrowClaim);
     compared::caught(&long, WORLD, Kind::Missing, "CLAIM(");

@@ -10,6 +10,7 @@ mod coverage;
 #[cfg(feature = "driver")]
 mod driven;
 mod features;
+mod further;
 mod garcia_molina;
 mod lease;
 mod lease_terms;

@@ -2,19 +2,18 @@
 
 use bellwether_conformance::lockstep::Summary;
 use bellwether_conformance::mapping::quorum::{
-    AtOnce, Declines, Joins, Observed, Overlooks, Preemptive, Promotes, Recommended, Resigns,
-    StepsAside, StepsDown, Transfers, Variant, Witnessed,
+    AnyQuorum, AtOnce, Declines, Joins, Observed, Overlooks, Preemptive, Promotes, Recommended,
+    Resigns, StepsAside, StepsDown, Transfers, Variant, Witnessed,
 };
 use bellwether_model::world::{Faults, Scenario};
 
-use crate::any_quorum::AnyQuorum;
 use crate::compared;
 
 /// The program conforms in this world; every transition of the model was taken, and no timer,
 /// message or rule was left unmet, but for the second round that a leader waits for: while a
 /// majority answers, there is none.
 #[track_caller]
-fn conforms<V: Variant + 'static>(scenario: Scenario) -> Summary {
+fn conforms<V: Variant>(scenario: Scenario) -> Summary {
     let summary = compared::conforms(&AnyQuorum::of::<V>(), scenario);
     let missing = summary.coverage.missing.iter().filter(|&name| name != "timer later");
     assert_eq!(missing.collect::<Vec<_>>(), [""; 0], "{scenario}");

@@ -11,15 +11,13 @@ use bellwether_conformance::mapping::garcia_molina::GarciaMolinaMapping;
 use bellwether_conformance::mapping::invitation::InvitationMapping;
 use bellwether_conformance::mapping::lease::LeaseMapping;
 use bellwether_conformance::mapping::list_ring::ListRingMapping;
-use bellwether_conformance::mapping::quorum::{AtOnce, Preemptive, QuorumMapping, Recommended};
+use bellwether_conformance::mapping::quorum::{AnyQuorum, AtOnce, Preemptive, Recommended};
 use bellwether_conformance::mapping::stoller::StollerMapping;
 use bellwether_conformance::pair::Pair;
 use bellwether_conformance::replay::replay;
 use bellwether_model::trace::Trace;
 use bellwether_model::world::{Action, Faults, Network, Scenario, Start, Timing, World};
 use proptest::prelude::*;
-
-use crate::any_quorum::AnyQuorum;
 
 fn scenario(most: usize) -> impl Strategy<Value = Scenario> {
     let network = prop_oneof![Just(Network::Fifo), Just(Network::Unordered), Just(Network::Set)];
@@ -101,8 +99,8 @@ proptest! {
         follows(&ListRingMapping, scenario, &choices)?;
         follows(&StollerMapping, scenario, &choices)?;
         follows(&LeaseMapping::new(), scenario, &choices)?;
-        follows(&QuorumMapping::<Recommended>::new(), scenario, &choices)?;
-        follows(&QuorumMapping::<Preemptive>::new(), scenario, &choices)?;
+        follows(&AnyQuorum::of::<Recommended>(), scenario, &choices)?;
+        follows(&AnyQuorum::of::<Preemptive>(), scenario, &choices)?;
         follows(&AnyQuorum::of::<AtOnce>(), scenario, &choices)?;
     }
 }

@@ -2,7 +2,7 @@
 
 use bellwether_conformance::divergence::Kind;
 use bellwether_conformance::mapping::Mapping;
-use bellwether_conformance::mapping::quorum::{QuorumMapping, Recommended};
+use bellwether_conformance::mapping::quorum::{AnyQuorum, Recommended};
 use bellwether_conformance::reconfigured::Reconfigured;
 use bellwether_core::protocol::quorum::Durable;
 use bellwether_model::check::Limits;
@@ -14,9 +14,7 @@ use crate::wrapper::{Hooks, WrongMapping};
 
 const WORLD: Scenario = Scenario::calm(2).with_crashes(1, 1);
 
-type Recommendation = QuorumMapping<Recommended>;
-
-const QUORUM: Recommendation = QuorumMapping::new();
+const QUORUM: AnyQuorum = AnyQuorum::of::<Recommended>();
 
 /// The numbers of the shorter durations, and of the longer ones.
 const SHORTER: usize = 0;
@@ -24,7 +22,7 @@ const LONGER: usize = 1;
 
 #[test]
 fn a_node_that_starts_again_counts_the_longest_promise() {
-    assert_eq!(Recommendation::RESTARTS, 2);
+    assert_eq!(AnyQuorum::RESTARTS, 2);
     let once = compared::walk(&QUORUM, WORLD, &Limits::NONE);
     for with in [SHORTER, LONGER] {
         let again = compared::walk(&Reconfigured(&QUORUM, with), WORLD, &Limits::NONE);
@@ -36,7 +34,7 @@ fn a_node_that_starts_again_counts_the_longest_promise() {
 #[derive(Clone, Copy, Debug)]
 struct Remembers(Duration);
 
-impl Hooks<Reconfigured<'_, Recommendation>> for Remembers {
+impl Hooks<Reconfigured<'_, AnyQuorum>> for Remembers {
     fn kept(&self, right: Option<Durable>) -> Option<Durable> {
         right.map(|kept| Durable { promise: Some(self.0), ..kept })
     }

@@ -4,7 +4,7 @@ use bellwether_conformance::mapping::Mapping;
 use bellwether_conformance::mapping::bully::BullyMapping;
 use bellwether_conformance::mapping::chang_roberts::ChangRobertsMapping;
 use bellwether_conformance::mapping::member::MemberMapping;
-use bellwether_conformance::mapping::quorum::{QuorumMapping, Recommended};
+use bellwether_conformance::mapping::quorum::{AnyQuorum, Recommended};
 use bellwether_conformance::replay::replay;
 use bellwether_conformance::suite::{Suite, find, run};
 use bellwether_model::check::{Limits, Reason};
@@ -94,7 +94,7 @@ fn covers<M: Mapping + Sync>(mapping: &M, scenario: Scenario) {
 #[test]
 fn three_nodes_with_a_crash_and_a_recovery() {
     covers(&BullyMapping, CRASH_AND_RECOVERY);
-    covers(&QuorumMapping::<Recommended>::new(), CRASH_AND_RECOVERY);
+    covers(&AnyQuorum::of::<Recommended>(), CRASH_AND_RECOVERY);
     covers(&ChangRobertsMapping, CRASH_AND_RECOVERY);
 }
 

@@ -3,7 +3,7 @@
 use bellwether_conformance::mapping::bully::BullyMapping;
 use bellwether_conformance::mapping::chang_roberts::ChangRobertsMapping;
 use bellwether_conformance::mapping::lease::LeaseMapping;
-use bellwether_conformance::mapping::quorum::{QuorumMapping, Recommended};
+use bellwether_conformance::mapping::quorum::{AnyQuorum, QuorumMapping, Recommended};
 use bellwether_conformance::mapping::{Mapping, ring};
 use bellwether_conformance::report::MOST_LINES;
 use bellwether_conformance::validate::{Log, Options, Outcome, validate};
@@ -90,7 +90,7 @@ fn accepted<M: Mapping>(mapping: &M, logs: &[String], options: Options) -> Outco
     outcome
 }
 
-const QUORUM: QuorumMapping<Recommended> = QuorumMapping::new();
+const QUORUM: AnyQuorum = AnyQuorum::of::<Recommended>();
 
 #[test]
 fn two_hundred_honest_runs_are_accepted() {

@@ -4,14 +4,13 @@
 use bellwether_conformance::divergence::Kind;
 use bellwether_conformance::mapping::bully::BullyMapping;
 use bellwether_conformance::mapping::lease::LeaseMapping;
-use bellwether_conformance::mapping::quorum::{Recommended, Transfers};
+use bellwether_conformance::mapping::quorum::{AnyQuorum, Recommended, Transfers};
 use bellwether_conformance::mapping::{Mapping, ProgramTimer};
 use bellwether_conformance::program::{Facts, Limits, Program as _};
 use bellwether_core::protocol::{Epoch, Lease, NodeId, Role, Time};
 use bellwether_model::world::Scenario;
 use std::time::Duration;
 
-use crate::any_quorum::AnyQuorum;
 use crate::compared;
 use crate::wrapper::{Hooks, Wrapped, WrongMapping};
 

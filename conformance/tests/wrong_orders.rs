@@ -3,13 +3,12 @@
 use bellwether_conformance::divergence::Kind;
 use bellwether_conformance::mapping::Mapping;
 use bellwether_conformance::mapping::bully::BullyMapping;
-use bellwether_conformance::mapping::quorum::Recommended;
+use bellwether_conformance::mapping::quorum::{AnyQuorum, Recommended};
 use bellwether_core::protocol::bully::{self, Bully};
 use bellwether_core::protocol::quorum::{self, Epoch, Quorum, Timer};
 use bellwether_core::protocol::{Input, Node, NodeId, Request, Time};
 use bellwether_model::world::Scenario;
 
-use crate::any_quorum::AnyQuorum;
 use crate::compared;
 use crate::wrapper::{Hooks, Wrapped, WrongMapping};
 

@@ -102,6 +102,22 @@ pub(crate) fn compare<M: Mapping>(
     expected: &Expected<M::Spec>,
     told: &[ExpectedReport],
 ) -> Vec<Difference> {
+    let mut found = without_facts(group, before, outputs, after, expected, told);
+    if found.is_empty() {
+        facts::facts(group, after, expected, &mut found);
+    }
+    found
+}
+
+/// The same without what the node tells the outside besides.
+pub(crate) fn without_facts<M: Mapping>(
+    group: &Group<'_, M>,
+    before: &Node<M>,
+    outputs: &[ProgramOutput<M>],
+    after: &Node<M>,
+    expected: &Expected<M::Spec>,
+    told: &[ExpectedReport],
+) -> Vec<Difference> {
     let mut found = Vec::new();
     let sent = outputs.iter().filter_map(|output| match output {
         Output::Send { to, message } => Some((*to, after.message_sent(group, *message))),
@@ -139,9 +155,6 @@ pub(crate) fn compare<M: Mapping>(
         Output::WakeAt(_) => 3,
     });
     order(after.id, ranks, &mut found);
-    if found.is_empty() {
-        facts::facts(group, after, expected, &mut found);
-    }
     found
 }
 

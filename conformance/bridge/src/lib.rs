@@ -9,6 +9,7 @@
 //! - [`long_run`](long_run::long_run) walks a small world with numbers that are large;
 //! - [`reconfigured`](reconfigured::reconfigured) walks one whose nodes start again with other
 //!   durations;
+//! - [`further`](further::further) walks those in which other rules of the program decide;
 //! - [`replay`] drives the program through one saved execution of the model;
 //! - [`suite`] finds executions that together take every transition, and drives it through each;
 //! - [`processes`] is what is asked of real processes, to show what they can of a suite;
@@ -26,6 +27,7 @@
 pub mod cli;
 pub mod coverage;
 pub mod divergence;
+pub mod further;
 pub mod large_group;
 pub mod lockstep;
 pub mod long_run;

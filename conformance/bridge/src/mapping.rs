@@ -12,10 +12,12 @@ use std::time::Duration;
 mod counters;
 mod facts;
 mod orders;
+mod starts;
 
 pub use counters::{Counters, Exchange, IdsIn, NameNode, Rename, RequestNumber};
 pub use facts::{ExpectedFacts, ProcessView, Waits};
 pub use orders::{GoesOn, Harmless, Order, Reaction};
+pub use starts::{Further, Restart, Start};
 
 /// The message that nodes of the program send to each other.
 pub type ProgramMessage<M> = <<M as Mapping>::Program as Program>::Message;
@@ -85,6 +87,19 @@ pub trait Mapping {
     /// type is the mapping of several programs, whose rules are known at run time.
     fn own_rules(&self) -> Self::Spec {
         Self::RULES
+    }
+
+    /// Returns the rules by which logs are judged at first: see [`Mapping::LOG_RULES`].
+    fn log_rules(&self) -> Self::Spec {
+        Self::LOG_RULES
+    }
+
+    /// Returns the [further](crate::further) worlds in which the program is walked.
+    fn further(&self) -> Vec<Further<Self>>
+    where
+        Self: Sized,
+    {
+        Vec::new()
     }
 
     /// Returns a node that has not booted, with what it kept through its last crash. The highest
@@ -172,6 +187,18 @@ pub trait Mapping {
         self.period(id, members, timer)
     }
 
+    /// Returns how a node that has kept this starts again with other members than those of its
+    /// world, or must not, for probing. To be given where what it may be given depends on that.
+    fn starts(
+        &self,
+        id: NodeId,
+        members: &Members,
+        durable: &Durable<Self>,
+    ) -> Vec<Start<Self::Program, Self::Spec>> {
+        let _ = (id, members, durable);
+        Vec::new()
+    }
+
     /// Returns how long the specification's `timer` takes on this node; `None` if as long as on
     /// every node with its id, as [`Mapping::period`] says.
     fn own_period(
@@ -220,7 +247,7 @@ pub trait Mapping {
         let _ = (process, armed);
         let mut timers = Self::Spec::TIMERS.iter().map(|row| row.timer);
         match timers.find(|timer| self.asks(*timer) == Some(request)) {
-            Some(timer) => Asked::Expiry(Self::LOG_RULES, timer),
+            Some(timer) => Asked::Expiry(self.log_rules(), timer),
             None => Asked::Unknown,
         }
     }
@@ -351,15 +378,6 @@ pub trait Mapping {
         let _ = happening;
         &[]
     }
-}
-
-/// A node that starts again with other durations than before.
-pub struct Restart<P: Program> {
-    /// The node, which has not booted.
-    pub program: P,
-    /// What it must make durable as it boots, before all else, beyond what the specification has
-    /// written. It reads as the same stable state as before.
-    pub written: Option<P::Durable>,
 }
 
 /// What a request is to a process of the model.

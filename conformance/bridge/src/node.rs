@@ -257,6 +257,18 @@ impl<M: Mapping> Node<M> {
         group.mapping.message_sent(&self.core, message)
     }
 
+    /// What it has made durable last.
+    pub(crate) fn durable(&self) -> Option<&Durable<M>> {
+        self.durable.as_ref()
+    }
+
+    /// The node that has this program after a crash, with what it has made durable.
+    pub(crate) fn after_crash(&self, group: &Group<'_, M>, core: M::Program) -> Self {
+        let (id, now, durable) = (self.id, self.now + MOMENT, self.durable.clone());
+        let (view, deadlines) = group.observe(&core, durable.as_ref());
+        Node { id, core, now, wake: None, durable, view, deadlines }
+    }
+
     /// The node, as the outside sees it.
     pub(crate) fn program(&self) -> &M::Program {
         &self.core

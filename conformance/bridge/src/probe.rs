@@ -15,6 +15,7 @@
 //! - a second boot, a message under its own name, one from a stranger: nothing follows;
 //! - each request, twice: that it leads no longer, that it stays away, that its machine is fit or
 //!   not, and what [shows nowhere](Mapping::harmless);
+//! - where [other members](Mapping::starts) may come or go: a start with them, or a refusal;
 //! - before it has booted: everything above, and nothing follows; then it boots, and is asked
 //!   everything again.
 //!
@@ -35,6 +36,7 @@ use bellwether_engine::trace::{label, plain};
 use std::time::Duration;
 
 mod orders;
+mod starts;
 
 /// Later than anything that a node waits for.
 const LATE: Duration = Duration::from_secs(3600);
@@ -98,6 +100,7 @@ impl<M: Mapping> Probe<'_, '_, '_, M> {
         self.expiries()?;
         self.suspicions()?;
         self.orders()?;
+        self.starts()?;
         if self.node.view.up {
             self.quiet("a second boot", self.node.next_moment(), Input::Boot, &[])
         } else {

@@ -2,6 +2,7 @@
 //! them.
 
 use crate::error::Error;
+use crate::further::further;
 use crate::lockstep::{Outcome, lockstep};
 use crate::long_run::long_run;
 use crate::mapping::Mapping;
@@ -45,8 +46,8 @@ pub trait Runs: Sync {
 pub trait AnyMapping: Runs {
     /// Walks the world of these rules in `scenario` and counts it with the model alone: see
     /// [`lockstep`]. A divergence is [reduced](reduce). After a whole walk without one, a
-    /// [long run](long_run) is looked at, and nodes that start again with [other
-    /// durations](reconfigured).
+    /// [long run](long_run) is looked at, nodes that start again with [other
+    /// durations](reconfigured), and, if the number of states has no limit, [further] worlds.
     ///
     /// # Errors
     /// If nothing can be compared.
@@ -149,7 +150,10 @@ impl<M: Mapping + Sync> AnyMapping for M {
             .summary
             .recount(&world, limits, &mut |p| on_progress("counting the model alone", p))?;
         let conforms = outcome.divergence.is_none() && outcome.large_group.wrong.is_none();
-        for walk in [long_run::<M>, reconfigured::<M>] {
+        // With a number of states, the beginning of one world is asked for, and not of others.
+        let walks = [long_run::<M>, reconfigured::<M>, further::<M>];
+        let walks = if limits.states.is_some() { &walks[..2] } else { &walks[..] };
+        for walk in walks {
             let whole = outcome.divergence.is_none() && outcome.summary.cut_short.is_none();
             // The number of states is limited in the world that is asked for, and in no other.
             let time = limits.time.map(|limit| limit.saturating_sub(started.elapsed()));

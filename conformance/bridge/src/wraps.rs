@@ -6,9 +6,9 @@
 //! which it is not said.
 
 use crate::mapping::{
-    Asked, Counters, Durable, EnvironmentEvent, ExpectedFacts, Harmless, Mapping, OnInvalid, Order,
-    Process, ProcessView, ProgramInput, ProgramMessage, ProgramTimer, Restart, SpecEvent,
-    SpecMessage, SpecTimer, Stable, Step,
+    Asked, Counters, Durable, EnvironmentEvent, ExpectedFacts, Further, Harmless, Mapping,
+    OnInvalid, Order, Process, ProcessView, ProgramInput, ProgramMessage, ProgramTimer, Restart,
+    SpecEvent, SpecMessage, SpecTimer, Stable, Start, Step,
 };
 use crate::program::{Limits, Program, Refusal};
 use bellwether_core::protocol::{Input, Members, NodeId, Request, Role};
@@ -23,7 +23,8 @@ type Spec<W> = <<W as Wraps>::Inner as Mapping>::Spec;
 ///
 /// By default, that is in nothing but what cannot be forwarded: an [event](EnvironmentEvent) that
 /// happens to what is inside, and what is [harmless](Harmless). A node does not start again with
-/// [other durations](Mapping::RESTARTS).
+/// [other durations](Mapping::RESTARTS) or [other members](Mapping::starts), nor is it walked in a
+/// [further](Mapping::further) world.
 pub trait Wraps {
     /// The mapping of what is inside.
     type Inner: Mapping;
@@ -171,6 +172,14 @@ impl<W: Wraps> Mapping for W {
         self.inner().own_rules()
     }
 
+    fn log_rules(&self) -> Spec<W> {
+        self.inner().log_rules()
+    }
+
+    fn further(&self) -> Vec<Further<W>> {
+        Vec::new()
+    }
+
     fn program(
         &self,
         id: NodeId,
@@ -242,6 +251,15 @@ impl<W: Wraps> Mapping for W {
         timer: SpecTimer<W::Inner>,
     ) -> Option<Duration> {
         self.inner().period_again(with, id, members, timer)
+    }
+
+    fn starts(
+        &self,
+        _: NodeId,
+        _: &Members,
+        _: &Durable<W::Inner>,
+    ) -> Vec<Start<W::Program, Spec<W>>> {
+        Vec::new()
     }
 
     fn own_period(

@@ -26,7 +26,7 @@ mod promises;
 pub use node::DrivenNode;
 
 use crate::mapping::bully::BullyMapping;
-use crate::mapping::quorum::{Preemptive, QuorumMapping, Recommended};
+use crate::mapping::quorum::{AnyQuorum, Preemptive, Recommended};
 use crate::mapping::{Mapping, Mappings, Order, ProcessView, Runs};
 use bellwether_bridge::program::Refusal;
 use bellwether_bridge::wraps::Wraps;
@@ -36,8 +36,8 @@ use bellwether_model::protocol::Timers;
 /// The mappings of the protocols that are compared through the driver.
 pub static DRIVEN: Mappings<dyn Runs> = Mappings(&[
     &Driven(BullyMapping),
-    &Driven(QuorumMapping::<Recommended>::new()),
-    &Driven(QuorumMapping::<Preemptive>::new()),
+    &Driven(AnyQuorum::of::<Recommended>()),
+    &Driven(AnyQuorum::of::<Preemptive>()),
 ]);
 
 /// The mapping of a node, for the driver around it.

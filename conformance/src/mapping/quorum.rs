@@ -2,7 +2,7 @@
 //! against the same core, which is configured for it.
 
 use super::{
-    Asked, Counters, ExpectedFacts, Mapping, Order, ProcessView, Restart, SpecEvent, Step,
+    Asked, Counters, ExpectedFacts, Mapping, Order, ProcessView, Restart, SpecEvent, Start, Step,
 };
 use super::{node_id, process_id};
 use bellwether_bridge::program::{Limits, Refusal};
@@ -12,19 +12,22 @@ use bellwether_model::protocol::{Id, Ids, Timers, quorum as spec};
 use std::marker::PhantomData;
 use std::time::Duration;
 
+mod any;
 mod coverage;
 mod facts;
+mod lists;
 mod numbers;
 mod orders;
 mod restarts;
 mod values;
 mod variants;
 
+pub use any::AnyQuorum;
 use values::{epoch, ids, list, of_the_list, small, waits_for};
 use variants::AWAY;
 pub use variants::{
-    AtOnce, Declines, Joins, Observed, Overlooks, Preemptive, Promotes, Recommended, Resigns,
-    StepsAside, StepsDown, Transfers, Variant, Witnessed,
+    AtOnce, Declines, Joins, LetIn, Observed, Overlooks, Preemptive, Promotes, Recommended,
+    Resigns, StepsAside, StepsDown, Transfers, Variant, Witnessed,
 };
 
 /// How a node of the quorum bully reads as a process of [`spec::Quorum`].
@@ -294,6 +297,15 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
         again.or_else(|| self.period(id, members, timer))
     }
 
+    fn starts(
+        &self,
+        id: NodeId,
+        members: &Members,
+        durable: &program::Durable,
+    ) -> Vec<Start<Self::Program, spec::Quorum>> {
+        lists::starts::<V>(id, members, self.stable(durable), durable)
+    }
+
     fn checked_first(&self) -> &'static [spec::Timer] {
         &[spec::Timer::Lease]
     }
@@ -348,24 +360,7 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
     fn memory(&self, _: &Node<program::Quorum>) {}
 
     fn messages(&self) -> Vec<spec::Letter> {
-        use spec::Message::{Ack, Canvass, Challenge, Claim, Coordinator, Entrust, Grant, Invite};
-        use spec::Message::{Outrank, Refuse, Support, Yield};
-        let of_epoch = |epoch| {
-            let rounds = [1, 2].map(|round| [Coordinator(epoch, round), Ack(epoch, round)]);
-            let holders = [None, Some(Id::at(0)), Some(Id::at(1))];
-            let questions = [Canvass(epoch), Support(epoch), Outrank(epoch), Claim(epoch)];
-            let refusals = holders.map(|holder| Refuse(epoch, holder));
-            let yields = holders.map(|next| Yield(epoch, next));
-            let claims = [Grant(epoch), Challenge(epoch), Entrust(epoch)];
-            let invitations = [Invite(epoch)];
-            let invitations = if V::HANDS_OVER { &invitations[..] } else { &[] };
-            [&questions[..], &claims, invitations, rounds.as_flattened(), &refusals, &yields]
-                .concat()
-        };
-        let all: Vec<_> = (0..4).flat_map(of_epoch).map(of_the_list).collect();
-        let next = all.iter().map(|&letter| spec::Letter { list: 1, ..letter });
-        let next: Vec<_> = next.filter(|_| Self::CHANGES).collect();
-        [all, next].concat()
+        values::messages::<V>()
     }
 
     fn reason(&self, step: &Step<'_, spec::Quorum>) -> Option<&'static str> {

@@ -12,14 +12,13 @@ use bellwether_conformance::mapping::garcia_molina::GarciaMolinaMapping;
 use bellwether_conformance::mapping::invitation::InvitationMapping;
 use bellwether_conformance::mapping::lease::LeaseMapping;
 use bellwether_conformance::mapping::list_ring::ListRingMapping;
-use bellwether_conformance::mapping::quorum::Recommended;
+use bellwether_conformance::mapping::quorum::{AnyQuorum, Recommended};
 use bellwether_conformance::mapping::stoller::StollerMapping;
 use bellwether_model::check::{Limits, Reason};
 use bellwether_model::protocol::Protocol;
 use bellwether_model::world::{Scenario, World};
 use wrong::{Mistake, Wrong};
 
-use crate::any_quorum::AnyQuorum;
 use crate::compared;
 use crate::wrapper::WrongMapping;
 

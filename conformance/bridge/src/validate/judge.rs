@@ -120,7 +120,7 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Judge<'a, M, V> {
         Judge {
             group,
             id,
-            rules: M::LOG_RULES,
+            rules: group.mapping.log_rules(),
             view: down(),
             doubt: None,
             numbers: Numbers::new::<M>(),

@@ -1,9 +1,9 @@
 //! How single values of the program read as those of the model.
 
-use super::{program, spec};
+use super::{QuorumMapping, Variant, program, spec};
 use crate::mapping::process_id;
 use bellwether_core::protocol::{Members, NodeId};
-use bellwether_model::protocol::Ids;
+use bellwether_model::protocol::{Id, Ids};
 use std::collections::BTreeSet;
 
 /// The list with this config epoch.
@@ -32,4 +32,25 @@ pub(super) fn small(round: u64) -> spec::Round {
 /// that does not come does so before it could count.
 pub(super) fn waits_for(invited: program::Invitation) -> u8 {
     invited.rounds.map_or(1, |rounds| u8::try_from(rounds).unwrap_or(u8::MAX))
+}
+
+/// Every message, for probing; of the first two lists, if there are more than one.
+pub(super) fn messages<V: Variant>() -> Vec<spec::Letter> {
+    use spec::Message::{Ack, Canvass, Challenge, Claim, Coordinator, Entrust, Grant, Invite};
+    use spec::Message::{Outrank, Refuse, Support, Yield};
+    let of_epoch = |epoch| {
+        let rounds = [1, 2].map(|round| [Coordinator(epoch, round), Ack(epoch, round)]);
+        let holders = [None, Some(Id::at(0)), Some(Id::at(1))];
+        let questions = [Canvass(epoch), Support(epoch), Outrank(epoch), Claim(epoch)];
+        let refusals = holders.map(|holder| Refuse(epoch, holder));
+        let yields = holders.map(|next| Yield(epoch, next));
+        let claims = [Grant(epoch), Challenge(epoch), Entrust(epoch)];
+        let invitations = [Invite(epoch)];
+        let invitations = if V::HANDS_OVER { &invitations[..] } else { &[] };
+        [&questions[..], &claims, invitations, rounds.as_flattened(), &refusals, &yields].concat()
+    };
+    let all: Vec<_> = (0..4).flat_map(of_epoch).map(of_the_list).collect();
+    let next = all.iter().map(|&letter| spec::Letter { list: 1, ..letter });
+    let next: Vec<_> = next.filter(|_| QuorumMapping::<V>::CHANGES).collect();
+    [all, next].concat()
 }

@@ -1,7 +1,8 @@
 //! What the program is configured for and asked in each comparison, and the rules of the
 //! specification that this stands for.
 
-use crate::mapping::{Asked, process_id};
+use super::{AnyQuorum, lists};
+use crate::mapping::{Asked, Further, process_id};
 use bellwether_core::protocol::quorum as program;
 use bellwether_core::protocol::{NodeId, Request};
 use bellwether_model::protocol::{Id, Timers, quorum as spec};
@@ -9,7 +10,7 @@ use std::fmt::Debug;
 use std::time::Duration;
 
 /// What the program is configured for and asked, and the rules that this stands for.
-pub trait Variant: Copy + Debug + Default {
+pub trait Variant: Copy + Debug + Default + Sync + 'static {
     /// The rules of the specification.
     const RULES: spec::Quorum;
     /// The rules by which logs are judged. Some process can be next in every group that runs: a
@@ -22,6 +23,11 @@ pub trait Variant: Copy + Debug + Default {
     /// Whether a process can be next.
     const HANDS_OVER: bool = Self::RULES.transfer.is_some()
         || !matches!(Self::RULES.preemption, spec::Preemption::Never);
+
+    /// The further worlds in which the program is walked, by the rules of other variants.
+    fn further() -> Vec<Further<AnyQuorum>> {
+        Vec::new()
+    }
 }
 
 /// What a request is to a process. In the specification something is asked of a leader, and once at
@@ -107,6 +113,10 @@ pub struct Promotes;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Joins;
 
+/// The same, where one of those that there are observes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LetIn;
+
 const RECOMMENDED: spec::Quorum = spec::Quorum::RECOMMENDED;
 const LOWEST: Option<NodeId> = NodeId::new(1);
 
@@ -116,6 +126,10 @@ pub(super) const AWAY: Duration = Duration::from_secs(7);
 impl Variant for Recommended {
     const RULES: spec::Quorum = RECOMMENDED;
     const LOG_RULES: spec::Quorum = spec::Quorum { transfer: Some(Id::at(0)), ..RECOMMENDED };
+
+    fn further() -> Vec<Further<AnyQuorum>> {
+        lists::worlds()
+    }
 }
 
 impl Variant for Preemptive {
@@ -184,4 +198,8 @@ impl Variant for Promotes {
 
 impl Variant for Joins {
     const RULES: spec::Quorum = spec::Quorum { lists: spec::Lists::LowestJoins, ..RECOMMENDED };
+}
+
+impl Variant for LetIn {
+    const RULES: spec::Quorum = spec::Quorum { observer: Some(Id::at(2)), ..Joins::RULES };
 }

@@ -30,7 +30,7 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Judge<'a, M, V> {
         self.ended = false;
         self.fit = true;
         self.due = super::Due::default();
-        self.rules = M::LOG_RULES;
+        self.rules = self.group.mapping.log_rules();
         self.owed = None;
         self.doubt = None;
         self.told = super::Told::default();
