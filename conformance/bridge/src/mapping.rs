@@ -12,10 +12,12 @@ use std::time::Duration;
 mod counters;
 mod facts;
 mod orders;
+mod services;
 
 pub use counters::{Counters, Exchange, IdsIn, NameNode, Rename, RequestNumber};
 pub use facts::{ExpectedFacts, ProcessView, Waits};
 pub use orders::{GoesOn, Harmless, Order, Reaction};
+pub(crate) use services::{log_rules, unlike};
 
 /// The message that nodes of the program send to each other.
 pub type ProgramMessage<M> = <<M as Mapping>::Program as Program>::Message;
@@ -85,6 +87,19 @@ pub trait Mapping {
     /// type is the mapping of several programs, whose rules are known at run time.
     fn own_rules(&self) -> Self::Spec {
         Self::RULES
+    }
+
+    /// Returns the rules nearest to these by which the program can be compared. To be given where
+    /// it does the same by several, as where only [services](Mapping::unplayed_services) differ.
+    fn nearest_rules(&self, rules: &Self::Spec) -> Self::Spec {
+        let _ = rules;
+        self.own_rules()
+    }
+
+    /// Returns why no node stands beside a [service](bellwether_engine::protocol::Services): the
+    /// specification plays them, and they are compared with nothing. `None` if nodes play them.
+    fn unplayed_services(&self) -> Option<&'static str> {
+        None
     }
 
     /// Returns a node that has not booted, with what it kept through its last crash. The highest
@@ -220,7 +235,7 @@ pub trait Mapping {
         let _ = (process, armed);
         let mut timers = Self::Spec::TIMERS.iter().map(|row| row.timer);
         match timers.find(|timer| self.asks(*timer) == Some(request)) {
-            Some(timer) => Asked::Expiry(Self::LOG_RULES, timer),
+            Some(timer) => Asked::Expiry(log_rules(self), timer),
             None => Asked::Unknown,
         }
     }

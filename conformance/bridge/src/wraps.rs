@@ -171,6 +171,14 @@ impl<W: Wraps> Mapping for W {
         self.inner().own_rules()
     }
 
+    fn nearest_rules(&self, rules: &Spec<W>) -> Spec<W> {
+        self.inner().nearest_rules(rules)
+    }
+
+    fn unplayed_services(&self) -> Option<&'static str> {
+        self.inner().unplayed_services()
+    }
+
     fn program(
         &self,
         id: NodeId,

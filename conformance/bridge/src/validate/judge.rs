@@ -15,7 +15,7 @@ use crate::divergence::{Difference, Guard, values};
 use crate::follows::ExpectedRun;
 use crate::guards::{self, Case, was};
 use crate::mapping::{
-    Asked, Mapping, Process, SpecEvent, SpecMessage, SpecTimer, Stable, process_id,
+    Asked, Mapping, Process, SpecEvent, SpecMessage, SpecTimer, Stable, log_rules, process_id,
 };
 use crate::node::{Group, NodeView};
 use crate::program::Program as _;
@@ -120,7 +120,7 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Judge<'a, M, V> {
         Judge {
             group,
             id,
-            rules: M::LOG_RULES,
+            rules: log_rules(group.mapping),
             view: down(),
             doubt: None,
             numbers: Numbers::new::<M>(),

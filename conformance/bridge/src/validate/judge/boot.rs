@@ -5,7 +5,7 @@ use super::{
     Vocabulary, down,
 };
 use crate::compare::fields;
-use crate::mapping::{Mapping, SpecEvent, Stable};
+use crate::mapping::{Mapping, SpecEvent, Stable, log_rules};
 use crate::validate::kept::{Begins, Kept};
 use bellwether_engine::protocol::{Id, Protocol as Specification};
 use bellwether_engine::trace::plain;
@@ -30,7 +30,7 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Judge<'a, M, V> {
         self.ended = false;
         self.fit = true;
         self.due = super::Due::default();
-        self.rules = M::LOG_RULES;
+        self.rules = log_rules(self.group.mapping);
         self.owed = None;
         self.doubt = None;
         self.told = super::Told::default();
