@@ -32,8 +32,8 @@ pub struct LargeGroup {
     pub wrong: Option<String>,
 }
 
-/// Starts the largest group that the program allows, if its nodes play all of a group. The ids of its members are as far apart as
-/// they can be.
+/// Starts the largest group that the program allows, if its nodes play all of a group. The ids of
+/// its members are as far apart as they can be.
 #[must_use]
 pub fn large_group<M: Mapping>(mapping: &M) -> LargeGroup {
     if mapping.unplayed_services().is_some() {
