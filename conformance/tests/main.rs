@@ -12,6 +12,7 @@ mod driven;
 mod features;
 mod garcia_molina;
 mod lease;
+mod lease_stores;
 mod lease_terms;
 mod listed;
 mod lockstep;
