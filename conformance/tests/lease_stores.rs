@@ -149,27 +149,31 @@ fn a_world_of_rules_that_the_client_does_not_follow_is_refused() {
     assert!(words.contains("has count=from-receipt, and the program count=before"), "{words}");
 }
 
-fn bellwether(arguments: &[&str]) -> Command {
-    let mut command = Command::cargo_bin("bellwether-conformance").expect("built");
-    command.env("NO_COLOR", "1").args(["lockstep", "lease", "--nodes", "2"]).args(arguments);
-    command
+fn bellwether(command: &str, arguments: &[&str]) -> Command {
+    let mut program = Command::cargo_bin("bellwether-conformance").expect("built");
+    program.env("NO_COLOR", "1").args([command, "lease", "--nodes", "2"]).args(arguments);
+    program
 }
 
 #[test]
 fn the_report_says_what_is_compared_with_nothing() {
     let says = |what: &'static str| predicate::str::contains(what);
-    bellwether(&["--variant", "redis-setnx", "--recoveries", "1"]).assert().code(0).stdout(
-        says("lease, redis-setnx: model and program")
-            .and(says("(the store is the specification's)"))
-            .and(says("never rule fence: the store is the specification's"))
-            .and(says("every transition of what it plays was taken in both")),
-    );
+    bellwether("lockstep", &["--variant", "redis-setnx", "--recoveries", "1"])
+        .assert()
+        .code(0)
+        .stdout(
+            says("lease, redis-setnx: model and program")
+                .and(says("(the store is the specification's)"))
+                .and(says("never rule fence: the store is the specification's"))
+                .and(says("every transition of what it plays was taken in both")),
+        );
     // By its rules the store of the program is like that of SQLite.
-    bellwether(&["--variant", "sqlite"])
+    bellwether("lockstep", &["--variant", "sqlite"])
         .assert()
         .code(0)
         .stdout(says("lease, recommended").and(says("specification's").not()));
-    let printed = bellwether(&["--variant", "postgres-row", "--json"]).output().expect("ran");
+    let printed =
+        bellwether("lockstep", &["--variant", "postgres-row", "--json"]).output().expect("ran");
     let object = object_of("bellwether-conformance-lockstep", &printed.stdout);
     assert_eq!(object["compared"]["unplayed"]["why"], "the store is the specification's");
     assert_eq!(object["variant"], "postgres-row");
@@ -182,5 +186,22 @@ fn a_refusal_names_the_rule() {
          postgres-row, redis-setnx, redlock; 'etcd' has count=from-receipt, and the program \
          count=before-sending",
     );
-    bellwether(&["--variant", "etcd"]).assert().code(2).stdout("").stderr(says);
+    bellwether("lockstep", &["--variant", "etcd"]).assert().code(2).stdout("").stderr(says);
+}
+
+/// Real processes have a store of the program, which these rules are not of.
+#[test]
+fn no_processes_are_judged_by_the_rules_of_another_store() {
+    let arguments = ["--variant", "postgres-row", "--through", "processes"];
+    let says =
+        predicate::str::contains("no process is a service: the store is the specification's");
+    bellwether("suite", &arguments).assert().code(2).stdout("").stderr(says);
+}
+
+/// Few executions take every transition of a client, too.
+#[test]
+fn a_suite_conforms() {
+    let says = predicate::str::contains("The program conforms to each execution");
+    let arguments = ["--variant", "redis-setnx", "--crashes", "1"];
+    bellwether("suite", &arguments).assert().code(0).stdout(says);
 }

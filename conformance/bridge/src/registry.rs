@@ -47,6 +47,9 @@ pub trait Runs: Sync {
 
 /// A mapping whose type is forgotten, as the command line knows it.
 pub trait AnyMapping: Runs {
+    /// Returns why the program plays no service: see [`Mapping::unplayed_services`].
+    fn without_services(&self) -> Option<&'static str>;
+
     /// Walks the world of these rules in `scenario` and counts it with the model alone: see
     /// [`lockstep`]. A divergence is [reduced](reduce). After a whole walk without one, a
     /// [long run](long_run) is looked at, and nodes that start again with [other
@@ -154,6 +157,10 @@ impl<M: Mapping + Sync> Runs for M {
 }
 
 impl<M: Mapping + Sync> AnyMapping for M {
+    fn without_services(&self) -> Option<&'static str> {
+        self.unplayed_services()
+    }
+
     fn lockstep(
         &self,
         scenario: Scenario,
