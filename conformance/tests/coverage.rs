@@ -73,7 +73,16 @@ fn all_that_there_is_happens_on_the_way() {
             // Nothing is asked of a leader.
             ("quorum", _) => vec!["message invite"],
             // No holder is asked to give its lease back.
-            ("lease", _) => vec!["message available", "message release", "rule release"],
+            ("lease", "recommended") => {
+                vec!["message available", "message release", "rule release"]
+            }
+            // Nor is what arrives at the store compared, which the specification plays.
+            ("lease", store) => {
+                let claims = ["redis-setnx", "redlock"].contains(&store);
+                let asks = if claims { "message claim" } else { "message acquire" };
+                let others = ["message available", "message release", "message renew"];
+                [&others[..], &["message write", asks]].concat()
+            }
             // Nothing is prepared in two phases.
             ("two-phase-commit", _) => {
                 vec!["message precommit", "message preabort"]

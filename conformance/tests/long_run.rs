@@ -4,7 +4,7 @@ use bellwether_conformance::divergence::Kind;
 use bellwether_conformance::long_run::LongRun;
 use bellwether_conformance::mapping::Mapping;
 use bellwether_conformance::mapping::invitation::InvitationMapping;
-use bellwether_conformance::mapping::lease::LeaseMapping;
+use bellwether_conformance::mapping::lease::{LeaseMapping, stores};
 use bellwether_conformance::mapping::quorum::{AnyQuorum, Preemptive, Recommended};
 use bellwether_conformance::mapping::stoller::StollerMapping;
 use bellwether_core::protocol::quorum::{self, Epoch, Quorum};
@@ -35,6 +35,7 @@ fn large_numbers_make_no_difference() {
     conforms(&InvitationMapping);
     conforms(&StollerMapping);
     conforms(&LeaseMapping::new());
+    conforms(&stores::REDIS_SETNX);
     conforms(&AnyQuorum::of::<Recommended>());
     conforms(&AnyQuorum::of::<Preemptive>());
 }

@@ -13,6 +13,7 @@ mod features;
 mod further;
 mod garcia_molina;
 mod lease;
+mod lease_stores;
 mod lease_terms;
 mod listed;
 mod lockstep;

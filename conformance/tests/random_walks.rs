@@ -9,7 +9,7 @@ use bellwether_conformance::mapping::bully::BullyMapping;
 use bellwether_conformance::mapping::chang_roberts::ChangRobertsMapping;
 use bellwether_conformance::mapping::garcia_molina::GarciaMolinaMapping;
 use bellwether_conformance::mapping::invitation::InvitationMapping;
-use bellwether_conformance::mapping::lease::LeaseMapping;
+use bellwether_conformance::mapping::lease::{LeaseMapping, stores};
 use bellwether_conformance::mapping::list_ring::ListRingMapping;
 use bellwether_conformance::mapping::quorum::{AnyQuorum, AtOnce, Preemptive, Recommended};
 use bellwether_conformance::mapping::stoller::StollerMapping;
@@ -99,6 +99,8 @@ proptest! {
         follows(&ListRingMapping, scenario, &choices)?;
         follows(&StollerMapping, scenario, &choices)?;
         follows(&LeaseMapping::new(), scenario, &choices)?;
+        follows(&stores::POSTGRES_ROW, scenario, &choices)?;
+        follows(&stores::REDIS_SETNX, scenario, &choices)?;
         follows(&AnyQuorum::of::<Recommended>(), scenario, &choices)?;
         follows(&AnyQuorum::of::<Preemptive>(), scenario, &choices)?;
         follows(&AnyQuorum::of::<AtOnce>(), scenario, &choices)?;

@@ -20,7 +20,7 @@ pub enum Error {
         known: String,
     },
     /// The command line has no mapping to the rules of this variant.
-    #[error("the program of protocol '{protocol}' does not implement '{name}', but: {known}")]
+    #[error("the program of protocol '{protocol}' does not implement '{name}', but: {known}{why}")]
     NoVariant {
         /// The name of the protocol.
         protocol: String,
@@ -28,6 +28,9 @@ pub enum Error {
         name: String,
         /// The names that there are, in words.
         known: String,
+        /// The rules that are others than those of the program, in words with a semicolon in front;
+        /// empty if the specification has no such variant.
+        why: String,
     },
     /// The program implements another protocol than that of the world.
     #[error("the program implements protocol '{implemented}', not '{asked}'")]
@@ -39,7 +42,7 @@ pub enum Error {
     },
     /// The program implements other rules than those of the world.
     #[error(
-        "the program implements '{implemented}' of protocol '{protocol}', not '{asked}'; \
+        "the program implements '{implemented}' of protocol '{protocol}', not '{asked}'{why}; \
          record the trace with the rules that the program has, or compare without it"
     )]
     Rules {
@@ -49,6 +52,8 @@ pub enum Error {
         implemented: String,
         /// The rules of the world.
         asked: String,
+        /// Those that are others than the program's, in words with a semicolon in front.
+        why: String,
     },
     /// The mapping does not say how long a timer takes.
     #[error("the mapping gives the timer '{timer}' no period, so no arming of it can be compared")]
@@ -160,6 +165,13 @@ pub enum Error {
         /// The number of states that the model alone has.
         states: u64,
     },
+}
+
+impl Error {
+    /// What is told of rules that the program does not follow; nothing if it follows all of them.
+    pub(crate) fn why(name: &str, unlike: Option<&str>) -> String {
+        unlike.map(|unlike| format!("; '{name}' has {unlike}")).unwrap_or_default()
+    }
 }
 
 impl From<CertificateError> for Error {

@@ -24,7 +24,7 @@ const MOST: u64 = 1_000_000;
 /// The result of starting a group as large as the program allows.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct LargeGroup {
-    /// The number of members of the group; 0 if the program refuses each of the sizes.
+    /// The number of members of the group; 0 if there is none.
     pub size: u16,
     /// The number of inputs that its nodes have handled.
     pub inputs: u64,
@@ -32,10 +32,13 @@ pub struct LargeGroup {
     pub wrong: Option<String>,
 }
 
-/// Starts the largest group that the program allows. The ids of its members are as far apart as
-/// they can be.
+/// Starts the largest group that the program allows, if its nodes play all of a group. The ids of
+/// its members are as far apart as they can be.
 #[must_use]
 pub fn large_group<M: Mapping>(mapping: &M) -> LargeGroup {
+    if mapping.unplayed_services().is_some() {
+        return LargeGroup::default();
+    }
     for size in SIZES {
         let apart = (u16::MAX - 1) / size;
         let ids = (1..=size).filter_map(|number| NodeId::new(number * apart));

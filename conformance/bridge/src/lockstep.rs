@@ -76,6 +76,8 @@ pub struct Summary {
     pub depth: usize,
     /// The time that the walk took, in seconds.
     pub seconds: f64,
+    /// The services, if the specification plays them.
+    pub unplayed: Option<Unplayed>,
     /// The reason why the walk ended before everything was compared and counted again, if it did.
     pub cut_short: Option<Reason>,
     /// The transitions of distinct states of the model within the bounds.
@@ -84,6 +86,15 @@ pub struct Summary {
     /// Whether the walk reached its end: it was neither cut short nor stopped by a difference.
     #[serde(skip)]
     whole: bool,
+}
+
+/// Services that [the specification plays](Mapping::unplayed_services).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Unplayed {
+    /// The reason why no node stands beside them.
+    pub why: &'static str,
+    /// The number of their transitions, which were compared with nothing.
+    pub transitions: u64,
 }
 
 impl Summary {
@@ -176,7 +187,8 @@ pub(crate) fn walk<M: Mapping>(
             return Ok(Outcome { summary, divergence: Some(Box::new(divergence)), large_group });
         }
     };
-    let fresh = world.ids().map(|id| group.fresh(id)).collect::<Result<Vec<_>, _>>()?;
+    let played = world.ids().take(group.played);
+    let fresh = played.map(|id| group.fresh(id)).collect::<Result<Vec<_>, _>>()?;
     let mut walk = Walk::new(world, group);
     let mut beside = [0; MAX_SEARCHED];
     for (place, node) in beside.iter_mut().zip(nodes) {
@@ -229,6 +241,8 @@ struct Walk<'a, M: Mapping> {
     /// What the first probe found that was answered wrongly.
     probe_found: Option<Box<Divergence>>,
     kinds: [u64; KINDS.len()],
+    /// How many transitions of services were compared with nothing.
+    unplayed: u64,
     outputs: Vec<ProgramOutput<M>>,
     summary: Summary,
 }
@@ -278,6 +292,7 @@ impl<'a, M: Mapping> Walk<'a, M> {
             origins: Vec::new(),
             probe_found: None,
             kinds: [0; KINDS.len()],
+            unplayed: 0,
             outputs: Vec::new(),
             summary: Summary::default(),
         }
@@ -355,19 +370,23 @@ impl<'a, M: Mapping> Walk<'a, M> {
         outcome: &Step,
         origin: Origin,
     ) -> Result<[NodeRef; MAX_SEARCHED], NodeDivergence> {
-        if let Some((id, happening)) = happening(action) {
-            self.tally.count(&happening, false);
-            let before = self.pool.get(nodes[id.index()]);
-            let expected = step::after(outcome, id);
-            let after = step::step(&self.group, before, happening, &expected, &mut self.outputs)?;
-            let (node, hidden) = self.pool.intern(&self.group, after, origin);
-            if !hidden.is_empty() {
-                let other = self.pool.met(node as usize).origin;
-                return Err(NodeDivergence { differences: hidden, other: Some(other) });
+        match happening(action) {
+            None => {}
+            Some((id, _)) if !self.group.plays(id) => self.unplayed += 1,
+            Some((id, happening)) => {
+                self.tally.count(&happening, false);
+                let (group, before) = (&self.group, self.pool.get(nodes[id.index()]));
+                let expected = step::after(outcome, id);
+                let after = step::step(group, before, happening, &expected, &mut self.outputs)?;
+                let (node, hidden) = self.pool.intern(group, after, origin);
+                if !hidden.is_empty() {
+                    let other = self.pool.met(node as usize).origin;
+                    return Err(NodeDivergence { differences: hidden, other: Some(other) });
+                }
+                nodes[id.index()] = node;
             }
-            nodes[id.index()] = node;
         }
-        for (id, &node) in self.world.ids().zip(&nodes) {
+        for (id, &node) in self.world.ids().take(self.group.played).zip(&nodes) {
             let node = self.pool.get(node);
             if !step::stands(self.group.mapping, &node.view, id, &outcome.state) {
                 let mut found = Vec::new();
@@ -444,12 +463,15 @@ impl<'a, M: Mapping> Walk<'a, M> {
     }
 
     fn summary(self) -> Summary {
+        let transitions = self.unplayed;
+        let why = self.group.mapping.unplayed_services();
         Summary {
             pairs: self.pairs.len() as u64,
             states: self.states.len() as u64,
             nodes: self.pool.len() as u64,
             transitions: self.kinds.iter().sum(),
             kinds: counted(self.kinds),
+            unplayed: why.map(|why| Unplayed { why, transitions }),
             coverage: self.tally.coverage(),
             ..self.summary
         }

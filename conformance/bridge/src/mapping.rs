@@ -12,12 +12,16 @@ use std::time::Duration;
 mod counters;
 mod facts;
 mod orders;
+mod services;
 mod starts;
+mod timers;
 
 pub use counters::{Counters, Exchange, IdsIn, NameNode, Rename, RequestNumber};
 pub use facts::{ExpectedFacts, ProcessView, Waits};
 pub use orders::{GoesOn, Harmless, Order, Reaction};
+pub(crate) use services::unlike;
 pub use starts::{Further, Restart, Start};
+pub(crate) use timers::{armed, compared, is_from_outside, timers};
 
 /// The message that nodes of the program send to each other.
 pub type ProgramMessage<M> = <<M as Mapping>::Program as Program>::Message;
@@ -89,9 +93,13 @@ pub trait Mapping {
         Self::RULES
     }
 
-    /// Returns the rules by which logs are judged at first: see [`Mapping::LOG_RULES`].
+    /// Returns the rules by which logs are judged until a node is asked for something: see
+    /// [`Mapping::LOG_RULES`].
     fn log_rules(&self) -> Self::Spec {
-        Self::LOG_RULES
+        match self.unplayed_services() {
+            Some(_) => self.own_rules(),
+            None => Self::LOG_RULES,
+        }
     }
 
     /// Returns the [further](crate::further) worlds in which the program is walked.
@@ -100,6 +108,19 @@ pub trait Mapping {
         Self: Sized,
     {
         Vec::new()
+    }
+
+    /// Returns the rules nearest to these by which the program can be compared. To be given where
+    /// it does the same by several, as where only [services](Mapping::unplayed_services) differ.
+    fn nearest_rules(&self, rules: &Self::Spec) -> Self::Spec {
+        let _ = rules;
+        self.own_rules()
+    }
+
+    /// Returns why no node stands beside a [service](bellwether_engine::protocol::Services): the
+    /// specification plays them, and they are compared with nothing. `None` if nodes play them.
+    fn unplayed_services(&self) -> Option<&'static str> {
+        None
     }
 
     /// Returns a node that has not booted, with what it kept through its last crash. The highest
@@ -457,29 +478,4 @@ pub fn node_id(id: Id) -> NodeId {
 pub fn process_id(node: NodeId) -> Option<Id> {
     let index = usize::from(node.get()) - 1;
     (index < MAX_NODES).then(|| Id::at(index))
-}
-
-/// The program's timers that are armed, as the model's, with their deadlines.
-pub(crate) fn armed<M: Mapping + ?Sized>(
-    mapping: &M,
-    program: &M::Program,
-) -> impl Iterator<Item = (SpecTimer<M>, Time)> {
-    program.armed().map(|(timer, deadline)| (mapping.timer(timer), deadline))
-}
-
-/// Whether the specification's `timer` stands for something that is [asked](Mapping::asks) of a
-/// node, or [happens](Mapping::environment_event) to it.
-pub(crate) fn is_from_outside<M: Mapping + ?Sized>(mapping: &M, timer: SpecTimer<M>) -> bool {
-    mapping.asks(timer).is_some() || mapping.environment_event(timer).is_some()
-}
-
-/// These timers but for those that stand for something [from outside](is_from_outside).
-pub(crate) fn compared<M: Mapping + ?Sized>(mapping: &M, timers: Timers) -> Timers {
-    let outside = M::Spec::TIMERS.iter().filter(|row| is_from_outside(mapping, row.timer));
-    outside.fold(timers, |timers, row| timers.without::<M::Spec>(row.timer))
-}
-
-/// The set of these timers.
-pub(crate) fn timers<P: Specification>(armed: impl Iterator<Item = P::Timer>) -> Timers {
-    armed.fold(Timers::NONE, Timers::with::<P>)
 }

@@ -64,6 +64,9 @@ pub struct Group<'a, M: Mapping> {
     pub members: Members,
     /// The number of members, with services.
     pub size: usize,
+    /// The number of members that nodes stand beside: all, or all but the
+    /// [services](Mapping::unplayed_services).
+    pub(crate) played: usize,
     /// The [periods](Mapping::period) of each node's timers, in the specification's order.
     pub(crate) periods: Vec<[Option<Duration>; MAX_TIMERS]>,
     /// The [limits](Mapping::limits) of each node, if the mapping says them.
@@ -141,13 +144,19 @@ impl<'a, M: Mapping> Group<'a, M> {
     /// period of another.
     pub fn new(mapping: &'a M, nodes: usize) -> Result<Self, Error> {
         let size = nodes + M::Spec::OPTIONS.services.count;
+        let played = if mapping.unplayed_services().is_some() { nodes } else { size };
         let members = Members::new(Id::all(size).map(node_id)).map_err(|error| {
             Error::Configuration { node: node_id(Id::at(0)), source: error.into() }
         })?;
         let periods = Id::all(size).map(|id| periods(mapping, node_id(id), &members));
         let periods = periods.collect::<Result<_, Error>>()?;
         let limits = Id::all(size).map(|id| mapping.limits(node_id(id), &members)).collect();
-        Ok(Group { mapping, members, size, periods, limits })
+        Ok(Group { mapping, members, size, played, periods, limits })
+    }
+
+    /// Whether a node stands beside this process.
+    pub(crate) fn plays(&self, id: Id) -> bool {
+        id.index() < self.played
     }
 
     /// Returns a node that has not booted.
@@ -223,6 +232,8 @@ fn periods<M: Mapping>(
         let Some(period) = periods[at] else {
             let ours = mapping.detects(row.timer).is_none()
                 && !mapping::is_from_outside(mapping, row.timer);
+            // It may be a timer of services that the specification plays.
+            let ours = ours && mapping.unplayed_services().is_none();
             if (row.armed)(&mapping.own_rules()) && ours {
                 return Err(Error::NoPeriod { timer: plain(&row.timer) });
             }

@@ -7,7 +7,7 @@
 
 use crate::divergence::{Divergence, happening};
 use crate::error::Error;
-use crate::mapping::Mapping;
+use crate::mapping::{Mapping, unlike};
 use crate::node::{Group, Node};
 use crate::settle::beginning;
 use crate::step::{after, bystander, step};
@@ -19,6 +19,7 @@ pub struct Pair<'a, M: Mapping> {
     group: Group<'a, M>,
     world: &'a World,
     state: State,
+    /// Of each process that the program plays, in their order.
     nodes: Vec<Node<M>>,
     /// The nodes at the beginning.
     begun: Vec<Node<M>>,
@@ -74,7 +75,9 @@ impl<'a, M: Mapping> Pair<'a, M> {
         let outcome = self.world.apply(&self.state, action);
         self.actions.push(*action);
         let mut found = Vec::new();
-        if let Some((id, happening)) = happening(action) {
+        if let Some((id, happening)) = happening(action)
+            && self.group.plays(id)
+        {
             let before = &self.nodes[id.index()];
             match step(&self.group, before, happening, &after(&outcome, id), &mut Vec::new()) {
                 Ok(node) => self.nodes[id.index()] = node,
@@ -107,11 +110,10 @@ pub(crate) fn implements<M: Mapping>(mapping: &M, world: &World) -> Result<(), E
     if protocol != M::Spec::NAME {
         return Err(Error::OtherProtocol { implemented: M::Spec::NAME, asked: protocol });
     }
-    Err(Error::Rules {
-        protocol,
-        implemented: variant_name(&own),
-        asked: world.machine().variant_name(),
-    })
+    let asked = world.machine().variant_name();
+    let unlike = world.rules().and_then(|rules: &M::Spec| unlike(mapping, rules));
+    let why = Error::why(&asked, unlike.as_deref());
+    Err(Error::Rules { protocol, implemented: variant_name(&own), asked, why })
 }
 
 /// The group that stands beside the processes of `world`.

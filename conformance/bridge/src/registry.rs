@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::further::further;
 use crate::lockstep::{Outcome, lockstep};
 use crate::long_run::long_run;
-use crate::mapping::Mapping;
+use crate::mapping::{Mapping, unlike};
 use crate::reconfigured::reconfigured;
 use crate::reduce::reduce;
 use crate::replay::{Replayed, replay};
@@ -28,6 +28,10 @@ pub trait Runs: Sync {
     /// Returns the protocol, and the rules that its program implements.
     fn description(&self) -> Description;
 
+    /// Returns what a variant of the specification is to the program; `None` if it has no variant
+    /// of this name.
+    fn variant(&self, name: &str) -> Option<Named>;
+
     /// Drives the program through every execution of a suite: see [`suite::run`]. A divergence is
     /// [reduced](reduce).
     ///
@@ -44,6 +48,9 @@ pub trait Runs: Sync {
 
 /// A mapping whose type is forgotten, as the command line knows it.
 pub trait AnyMapping: Runs {
+    /// Returns why the program plays no service: see [`Mapping::unplayed_services`].
+    fn without_services(&self) -> Option<&'static str>;
+
     /// Walks the world of these rules in `scenario` and counts it with the model alone: see
     /// [`lockstep`]. A divergence is [reduced](reduce). After a whole walk without one, a
     /// [long run](long_run) is looked at, nodes that start again with [other
@@ -108,6 +115,16 @@ pub struct Description {
     pub rules: serde_json::Value,
 }
 
+/// What a variant of a specification is to a program.
+#[derive(Clone, Debug)]
+pub struct Named {
+    /// The name of the first variant that has the same rules.
+    pub same_as: String,
+    /// The rules that the program does not follow, and its own in their place, in words. `None` if
+    /// there is none: then it can be compared by these rules.
+    pub unlike: Option<String>,
+}
+
 impl<M: Mapping + Sync> Runs for M {
     fn name(&self) -> &'static str {
         M::Spec::NAME
@@ -120,6 +137,11 @@ impl<M: Mapping + Sync> Runs for M {
             variant: variant_name(&self.own_rules()),
             rules: serde_json::json!(self.own_rules()),
         }
+    }
+
+    fn variant(&self, name: &str) -> Option<Named> {
+        let rules = &M::Spec::VARIANTS.iter().find(|variant| variant.name == name)?.rules;
+        Some(Named { same_as: variant_name(rules), unlike: unlike(self, rules) })
     }
 
     fn run(
@@ -136,6 +158,10 @@ impl<M: Mapping + Sync> Runs for M {
 }
 
 impl<M: Mapping + Sync> AnyMapping for M {
+    fn without_services(&self) -> Option<&'static str> {
+        self.unplayed_services()
+    }
+
     fn lockstep(
         &self,
         scenario: Scenario,
@@ -222,7 +248,8 @@ impl<T: Runs + ?Sized> Mappings<T> {
     }
 
     /// Returns the mapping of the protocol called `name`, or of the first if none is named; and of
-    /// several, that to the rules of this variant, or the first.
+    /// several, that to the rules of this variant, or the first. Variants with the same rules are
+    /// the same here.
     ///
     /// # Errors
     /// [`Error::Protocol`] or [`Error::NoVariant`] if there is none.
@@ -235,12 +262,23 @@ impl<T: Runs + ?Sized> Mappings<T> {
             return Err(Error::Protocol { name: name.to_owned(), known });
         }
         let variants: Vec<_> = of_it.clone().map(|mapping| mapping.description().variant).collect();
-        let wanted = |(_, own): &(_, &String)| variant.is_none_or(|variant| *own == variant);
+        let named = variant.and_then(|name| of_it.peek()?.variant(name));
+        let same_as = named.as_ref().map(|named| named.same_as.as_str()).or(variant);
+        let wanted = |(_, own): &(_, &String)| same_as.is_none_or(|name| *own == name);
         let found = of_it.zip(&variants).find(wanted).map(|(mapping, _)| mapping);
-        found.ok_or_else(|| Error::NoVariant {
-            protocol: name.to_owned(),
-            name: variant.unwrap_or_default().to_owned(),
-            known: variants.join(", "),
-        })
+        found
+            .ok_or_else(|| no_variant(name, variant.unwrap_or_default(), &variants, named.as_ref()))
     }
+}
+
+/// That the program does not implement the variant of this name, but these.
+pub(crate) fn no_variant(
+    protocol: &str,
+    name: &str,
+    known: &[String],
+    named: Option<&Named>,
+) -> Error {
+    let why = Error::why(name, named.and_then(|named| named.unlike.as_deref()));
+    let (protocol, known) = (protocol.to_owned(), known.join(", "));
+    Error::NoVariant { protocol, name: name.to_owned(), known, why }
 }

@@ -15,7 +15,8 @@ use bellwether_engine::trace::{label, plain};
 use bellwether_engine::world::{Start, World};
 use std::time::Duration;
 
-/// The nodes at the beginning of a world, or the first that is not what its process is.
+/// The nodes at the beginning of a world, one for each process that the program plays, in their
+/// order; or the first that is not what its process is.
 type Beginning<M> = Result<Vec<Node<M>>, Unsettled>;
 
 /// A script says when a timer is due; each input before it may have come some nanoseconds later.
@@ -28,7 +29,7 @@ pub(crate) fn beginning<M: Mapping>(
 ) -> Result<Beginning<M>, Error> {
     let initial = world.initial();
     let mut nodes = Vec::with_capacity(group.size);
-    for id in world.ids() {
+    for id in world.ids().take(group.played) {
         let mut lines = Vec::new();
         let fresh = group.fresh(id)?;
         let begun = match world.scenario().start {

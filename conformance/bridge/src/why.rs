@@ -29,7 +29,7 @@ fn last_step<M: Mapping>(mapping: &M, divergence: &mut Divergence) -> Option<()>
     let (last, before) = actions.split_last()?;
     let (id, happening) = happening::<M::Spec>(last)?;
     let mut pair = Pair::begin(mapping, &world).ok()?.ok()?;
-    let mut met = vec![pair.nodes()[id.index()].view];
+    let mut met = vec![pair.nodes().get(id.index())?.view];
     for action in before {
         pair.step(action).ok()?;
         let view = pair.nodes()[id.index()].view;

@@ -180,6 +180,14 @@ impl<W: Wraps> Mapping for W {
         Vec::new()
     }
 
+    fn nearest_rules(&self, rules: &Spec<W>) -> Spec<W> {
+        self.inner().nearest_rules(rules)
+    }
+
+    fn unplayed_services(&self) -> Option<&'static str> {
+        self.inner().unplayed_services()
+    }
+
     fn program(
         &self,
         id: NodeId,

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use crate::bugs;
 use crate::found::Found;
 use crate::scratch::{Ended, Scratch, Tools, Which};
-use crate::set::By;
+use crate::set::{By, protocol};
 
 /// The exit statuses of the bridge that say something about the program.
 const CONFORMS: i32 = 0;
@@ -28,7 +28,7 @@ pub(crate) enum Verdict {
 /// What judges one program.
 pub(crate) struct Judge<'a> {
     pub(crate) scratch: &'a Scratch,
-    /// The flags of each world, for each protocol.
+    /// The flags of each world, for each list.
     pub(crate) worlds: &'a BTreeMap<String, Vec<String>>,
     /// What each check finds of the right models.
     pub(crate) found: &'a BTreeMap<String, Found>,
@@ -43,7 +43,7 @@ impl Judge<'_> {
         match by {
             By::Tests(filter) => self.judge_by_tests(filter),
             By::Simulation(codes) => self.judge_by_simulations(codes),
-            By::Lockstep(protocols) => self.judge_by_walks(protocols),
+            By::Lockstep(lists) => self.judge_by_walks(lists),
             By::Check(commands) => self.judge_by_checks(commands),
             By::Bridge(commands) => self.judge_by_commands(commands),
             By::Suite(protocols) => self.judge_by_suites(protocols),
@@ -75,9 +75,10 @@ impl Judge<'_> {
         Ok(Verdict::Survived)
     }
 
-    fn judge_by_walks(&self, protocols: &[String]) -> Result<Verdict> {
-        for protocol in protocols {
-            for world in &self.worlds[protocol] {
+    fn judge_by_walks(&self, lists: &[String]) -> Result<Verdict> {
+        for list in lists {
+            for world in &self.worlds[list] {
+                let protocol = protocol(list);
                 let ended = self.lockstep(protocol, world)?;
                 match ended.status.and_then(|status| status.code()) {
                     Some(CONFORMS) => {}

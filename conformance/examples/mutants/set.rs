@@ -14,7 +14,7 @@ use crate::scratch::Program;
 pub(crate) struct Set {
     /// In the order of the files' names, and of each file.
     pub(crate) mutants: Vec<Mutant>,
-    /// The flags of each world, for each protocol.
+    /// The flags of each world, for each list.
     pub(crate) worlds: BTreeMap<String, Vec<String>>,
 }
 
@@ -42,7 +42,7 @@ pub(crate) struct Mutant {
 /// What must catch a wrong program.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum By {
-    /// The walk of one of these protocols.
+    /// The walk of one of these lists of worlds.
     Lockstep(Vec<String>),
     /// The tests of the production source whose names contain this.
     Tests(String),
@@ -96,6 +96,11 @@ struct Entry {
 /// The packages of production source, each with the folder of its source.
 pub(crate) const PACKAGES: [(&str, &str); 2] =
     [("bellwether-core", "impl/core/src"), ("bellwether", "impl/src")];
+
+/// The protocol of a list of worlds: the first word of its name.
+pub(crate) fn protocol(list: &str) -> &str {
+    list.split(' ').next().unwrap_or(list)
+}
 
 /// The root of the workspace.
 pub(crate) fn root() -> PathBuf {

@@ -2,7 +2,7 @@
 
 use crate::bugs::{Bug, UPDATE, page, report};
 use crate::found::Found;
-use crate::set::{By, Mutant, PACKAGES, Set, root};
+use crate::set::{By, Mutant, PACKAGES, Set, protocol, root};
 use bellwether_conformance::mapping::MAPPINGS;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -18,10 +18,10 @@ const RATE: f64 = 0.95;
 
 /// What only the tests of the set ask.
 impl By {
-    /// The protocols of whose walks one must differ; none if only tests can see the mistake.
-    fn protocols(&self) -> &[String] {
+    /// The lists of worlds of which one must differ; none if only tests can see the mistake.
+    fn lists(&self) -> &[String] {
         match self {
-            Self::Lockstep(protocols) => protocols,
+            Self::Lockstep(lists) => lists,
             _ => &[],
         }
     }
@@ -37,8 +37,8 @@ impl By {
     /// The protocols of which it sees the program or the model. A commit runs the bully.
     fn seen(&self) -> BTreeSet<&str> {
         let named: Vec<&str> = match self {
-            Self::Lockstep(protocols) | Self::Suite(protocols) => {
-                protocols.iter().map(String::as_str).collect()
+            Self::Lockstep(lists) | Self::Suite(lists) => {
+                lists.iter().map(|list| protocol(list)).collect()
             }
             Self::Check(commands) | Self::Bridge(commands) => {
                 commands.iter().filter_map(|command| command.split_whitespace().nth(1)).collect()
@@ -105,13 +105,13 @@ fn no_core_has_few_nor_have_driver_and_transport() {
 #[test]
 fn every_protocol_has_its_worlds() {
     let set = set();
-    let named = set.mutants.iter().flat_map(|mutant| mutant.by.protocols());
-    for protocol in named {
-        assert!(set.worlds.get(protocol).is_some_and(|worlds| !worlds.is_empty()), "{protocol}");
+    let named = set.mutants.iter().flat_map(|mutant| mutant.by.lists());
+    for list in named {
+        assert!(set.worlds.get(list).is_some_and(|worlds| !worlds.is_empty()), "{list}");
     }
     let driven = set.mutants.iter().flat_map(|mutant| mutant.by.suites());
-    for protocol in set.worlds.keys().chain(driven) {
-        assert!(MAPPINGS.names().contains(&protocol.as_str()), "{protocol} has no mapping");
+    for list in set.worlds.keys().chain(driven) {
+        assert!(MAPPINGS.names().contains(&protocol(list)), "{list} has no mapping");
     }
 }
 

@@ -1,4 +1,4 @@
-//! The lease: the recommended rules against the client core, and the store that it relies on.
+//! The lease: the client core against the rules that it follows, and the store that it relies on.
 
 use super::{Counters, ExpectedFacts, Mapping, OnInvalid, Order, ProcessView, Reaction, SpecEvent};
 use super::{Step, node_id, process_id};
@@ -9,6 +9,7 @@ use bellwether_model::protocol::{Id, Timers, lease as spec};
 use std::time::Duration;
 
 mod numbers;
+pub mod stores;
 
 /// How a node of the lease reads as a process of [`spec::Lease`].
 ///
@@ -25,14 +26,32 @@ mod numbers;
 /// often it has started is durable.
 ///
 /// With `ASKED`, the first holder is asked to lead no longer, once and at any moment.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct LeaseMapping<const ASKED: bool = false>;
+///
+/// The program has a store of its own, by the recommended rules. By [others](stores) the
+/// specification plays the store, and a request for the lease reads as the one that it knows:
+/// ACQUIRE, or CLAIM where the store grants only what is free.
+#[derive(Clone, Copy, Debug)]
+pub struct LeaseMapping<const ASKED: bool = false> {
+    rules: spec::Lease,
+}
+
+impl Default for LeaseMapping<false> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
 
 impl LeaseMapping<false> {
     /// The mapping of the recommended rules, for a registry.
     #[must_use]
     pub const fn new() -> Self {
-        Self
+        Self::on(spec::Lease::RECOMMENDED)
+    }
+
+    /// The mapping of these rules. Those of clients must be the recommended ones.
+    #[must_use]
+    pub const fn on(rules: spec::Lease) -> Self {
+        Self { rules }
     }
 }
 
@@ -40,7 +59,7 @@ impl LeaseMapping<true> {
     /// The mapping of the rules by which the first holder is asked to lead no longer.
     #[must_use]
     pub const fn asked() -> Self {
-        Self
+        Self { rules: spec::Lease { asked: true, ..spec::Lease::RECOMMENDED } }
     }
 }
 
@@ -59,6 +78,16 @@ impl<const ASKED: bool> LeaseMapping<ASKED> {
             return program::Config::Store(program::StoreConfig { id, clients, durations });
         }
         program::Config::Client(program::ClientConfig { id, store, durations })
+    }
+
+    /// A client's request for the lease.
+    fn request(&self, number: spec::Number) -> spec::Message {
+        match self.rules.acquire {
+            spec::Acquire::SetIfAbsent => spec::Message::Claim(number),
+            spec::Acquire::CompareAndSet | spec::Acquire::ReadThenWrite => {
+                spec::Message::Acquire(number)
+            }
+        }
     }
 
     /// The process that a node stands for.
@@ -99,6 +128,18 @@ impl<const ASKED: bool> Mapping for LeaseMapping<ASKED> {
     const LARGEST_EPOCH: u64 = u8::MAX as u64;
     const FROM: &'static [u64] = numbers::FROM;
 
+    fn own_rules(&self) -> spec::Lease {
+        self.rules
+    }
+
+    fn nearest_rules(&self, rules: &spec::Lease) -> spec::Lease {
+        stores::nearest(rules)
+    }
+
+    fn unplayed_services(&self) -> Option<&'static str> {
+        (!stores::is_a_node(&self.rules)).then_some(stores::WHY)
+    }
+
     fn program(
         &self,
         id: NodeId,
@@ -132,7 +173,11 @@ impl<const ASKED: bool> Mapping for LeaseMapping<ASKED> {
         };
         let token = |token: spec::Token| program::Token::new(token.0.into());
         Some(match message {
-            spec::Message::Acquire(number) => program::Message::Acquire(request(number)),
+            spec::Message::Acquire(number) | spec::Message::Claim(number)
+                if message == self.request(number) =>
+            {
+                program::Message::Acquire(request(number))
+            }
             spec::Message::Renew(number, of) => program::Message::Renew(request(number), token(of)),
             spec::Message::Granted(number, of) => {
                 program::Message::Granted(request(number), token(of))
@@ -144,7 +189,8 @@ impl<const ASKED: bool> Mapping for LeaseMapping<ASKED> {
             spec::Message::Release(of) => program::Message::Release(token(of)),
             spec::Message::Available => program::Message::Available,
             // Other variants' ways to acquire.
-            spec::Message::Read(_)
+            spec::Message::Acquire(_)
+            | spec::Message::Read(_)
             | spec::Message::Free(_)
             | spec::Message::Set(_)
             | spec::Message::Claim(_)
@@ -159,7 +205,7 @@ impl<const ASKED: bool> Mapping for LeaseMapping<ASKED> {
             request: small(request.number),
         };
         match message {
-            program::Message::Acquire(request) => spec::Message::Acquire(number(request)),
+            program::Message::Acquire(request) => self.request(number(request)),
             program::Message::Renew(request, of) => {
                 spec::Message::Renew(number(request), token(of))
             }
@@ -267,11 +313,7 @@ impl<const ASKED: bool> Mapping for LeaseMapping<ASKED> {
     }
 
     fn uncovered(&self) -> &'static [(&'static str, &'static str)] {
-        type Never = (&'static str, &'static str);
-        const STORE: Never =
-            ("rule store", "it says which faults the store has, and by these rules it has none");
-        const NOT_ASKED: Never = ("rule asked", "by these rules nothing is asked");
-        if ASKED { &[STORE] } else { &[STORE, NOT_ASKED] }
+        stores::uncovered(&self.rules)
     }
 
     fn invalid_messages(&self, _: &Members) -> Vec<(program::Message, OnInvalid<spec::Lease>)> {
@@ -338,6 +380,9 @@ impl<const ASKED: bool> Mapping for LeaseMapping<ASKED> {
     }
 
     fn rules(&self, happening: &SpecEvent<spec::Lease>) -> &'static [&'static str] {
+        if !stores::is_a_node(&self.rules) {
+            return stores::of_clients(happening);
+        }
         match happening {
             SpecEvent::Boot | SpecEvent::Crash => &[],
             SpecEvent::Receive { message, .. } => match message {

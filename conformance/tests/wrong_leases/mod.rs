@@ -2,6 +2,7 @@
 //!
 //! One that is counted from the wrong moment, or for too long, is in [`crate::wrong_durations`].
 
+mod clients;
 mod wrong;
 
 use bellwether_conformance::divergence::Kind;

@@ -2,7 +2,7 @@
 
 use super::{BOLD, CONFORMS, CUT_SHORT, DIVERGES, ERROR, GOOD, save, told, writable};
 use crate::coverage::MetCount;
-use crate::lockstep::{Outcome, Summary};
+use crate::lockstep::{Outcome, Summary, Unplayed};
 use crate::registry::{AnyMapping, Description, Mappings};
 use bellwether_engine::check::Event;
 use bellwether_engine::world::{Scenario, Symmetry};
@@ -187,9 +187,10 @@ impl LockstepArgs {
                  lead there. One with more faults, another start or --timing asynchronous may."
             )?;
         } else {
+            let of = if summary.unplayed.is_some() { " of what it plays" } else { "" };
             writeln!(
                 out,
-                "\n{GOOD}The program conforms:{GOOD:#} every transition was taken in both, and \
+                "\n{GOOD}The program conforms:{GOOD:#} every transition{of} was taken in both, and \
                  the model alone counts the same."
             )?;
         }
@@ -207,6 +208,9 @@ fn figures(out: &mut impl Write, summary: &Summary) -> std::io::Result<()> {
         summary.seconds
     )?;
     writeln!(out, "  by action:          {}", kinds.collect::<Vec<_>>().join(", "))?;
+    if let Some(Unplayed { why, transitions }) = summary.unplayed {
+        writeln!(out, "  compared with nothing: {} ({why})", HumanCount(transitions))?;
+    }
     if summary.outside > 0 {
         let outside = HumanCount(summary.outside);
         writeln!(out, "  compared, and not followed (beyond the bounds): {outside}")?;

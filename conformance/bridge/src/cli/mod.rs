@@ -11,7 +11,7 @@ use crate::divergence::Divergence;
 use crate::error::Error;
 use crate::mapping::Mapping;
 use crate::processes::Processes;
-use crate::registry::{Description, Mappings, Runs};
+use crate::registry::{Description, Mappings, Runs, no_variant};
 use anyhow::Context;
 use bellwether_engine::machine::Registry;
 use bellwether_engine::trace::Trace;
@@ -215,8 +215,8 @@ fn walk_one<M: Mapping + Default + Sync>(flags: &ArgMatches) -> anyhow::Result<E
         }
         .into()),
         (_, Some(name)) if name != known.variant => {
-            let (protocol, name) = (known.protocol.to_owned(), name.to_owned());
-            Err(Error::NoVariant { protocol, name, known: known.variant }.into())
+            let named = mapping.variant(name);
+            Err(no_variant(known.protocol, name, &[known.variant], named.as_ref()).into())
         }
         _ => args.walk(&mapping),
     }

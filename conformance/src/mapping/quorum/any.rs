@@ -83,6 +83,8 @@ macro_rules! taken_by_the_variant {
 taken_by_the_variant! {
     fn own_rules() -> Spec;
     fn log_rules() -> Spec;
+    fn nearest_rules(rules: &Spec) -> Spec;
+    fn unplayed_services() -> Option<&'static str>;
     fn program(
         id: NodeId, members: &Members, durable: Option<&program::Durable>
     ) -> Result<Program, Refusal>;

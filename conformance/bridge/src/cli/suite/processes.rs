@@ -7,7 +7,7 @@ use crate::processes::{Done, Processes, Request};
 use crate::registry::AnyMapping;
 use crate::suite::Met;
 use crate::validate::{Log, Options, Outcome};
-use anyhow::{Context, ensure};
+use anyhow::{Context, bail, ensure};
 use bellwether_engine::check::{Event, Limits, Phase, Progress};
 use bellwether_engine::world::Scenario;
 use bellwether_tool::cli::{Exit, text};
@@ -94,6 +94,10 @@ pub(super) fn run(
     runs: Processes,
     args: &SuiteArgs,
 ) -> anyhow::Result<Exit> {
+    if let Some(why) = mapping.without_services() {
+        let variant = mapping.description().variant;
+        bail!("by '{variant}' no process is a service: {why}; leave out --through, or --variant");
+    }
     let scenario = scenario(&args.world)?;
     let folder = Folder::new(args.out.as_deref())?;
     let (threads, limits) = (args.limits.threads(), args.limits.limits());
