@@ -133,6 +133,7 @@ const BLOCKS: &[(&str, &str, How)] = &[
     ("docs/stores.md", "etcdctl role add", Not("it needs etcd")),
     ("docs/stores.md", "printf 'mod(", Not("it needs etcd")),
     ("docs/stores-tests.md", "cargo test -p bellwether --test main stores", Not(TEST)),
+    ("docs/stores-tests.md", "cargo test -p bellwether --lib kubernetes", Not(TEST)),
     ("docs/stores-tests.md", "BELLWETHER_CASES=10000", Not(LONG)),
     (
         "docs/stores-tests.md",

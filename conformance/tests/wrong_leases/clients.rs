@@ -1,7 +1,7 @@
 //! Clients with one mistake each, beside stores that the specification plays.
 
 use bellwether_conformance::mapping::lease::{LeaseMapping, stores};
-use bellwether_core::protocol::lease::{Durable, Lease, Message, Request, Timer, Token};
+use bellwether_core::protocol::lease::{Durable, Lease, Message, Request, Token};
 use bellwether_core::protocol::{Input, Node, NodeId, Output, Role, Time};
 use bellwether_model::protocol::lease as spec;
 use bellwether_model::world::Scenario;
