@@ -19,6 +19,9 @@ use std::time::Duration;
 /// The specification of what is inside.
 type Spec<W> = <<W as Wraps>::Inner as Mapping>::Spec;
 
+/// A message that no correct node sends, and what a node does on it.
+type Invalid<W> = (ProgramMessage<<W as Wraps>::Inner>, OnInvalid<Spec<W>>);
+
 /// The mapping of something around a program: in what it departs from that of what is inside.
 ///
 /// By default, that is in nothing but what cannot be forwarded: an [event](EnvironmentEvent) that
@@ -147,10 +150,7 @@ pub trait Wraps {
     }
 
     /// See [`Mapping::invalid_messages`].
-    fn invalid_messages(
-        &self,
-        members: &Members,
-    ) -> Vec<(ProgramMessage<Self::Inner>, OnInvalid<Spec<Self>>)> {
+    fn invalid_messages(&self, members: &Members) -> Vec<Invalid<Self>> {
         self.inner().invalid_messages(members)
     }
 }

@@ -253,9 +253,12 @@ fn what_a_store_can_have_answered_is_accepted() {
     assert_eq!((summary.epochs, summary.believed), (3, 5));
 }
 
-#[test]
-fn what_no_store_can_have_answered_is_rejected_with_its_line() {
-    let wrong = [
+/// A second client that no store can have answered so: why, its log, the line that is wrong, and
+/// what differs there.
+type Wrong = (&'static str, Client, u64, &'static str);
+
+fn wrong_clients() -> Vec<Wrong> {
+    vec![
         ("another node has had the token", second(7), 5, "leader of epoch 7"),
         (
             "it leads, and was granted nothing",
@@ -323,8 +326,12 @@ fn what_no_store_can_have_answered_is_rejected_with_its_line() {
             3,
             "request answered",
         ),
-    ];
-    for (why, client, line, what) in wrong {
+    ]
+}
+
+#[test]
+fn what_no_store_can_have_answered_is_rejected_with_its_line() {
+    for (why, client, line, what) in wrong_clients() {
         let outcome = judge(&LEASE, &[first().log(), client.log()], WHOLE);
         let rejection = outcome.rejection.unwrap_or_else(|| panic!("{why}: accepted"));
         let place = rejection.line.as_ref().map(|at| (at.log.as_str(), at.line));

@@ -34,6 +34,9 @@ impl Default for LeaseSection {
     }
 }
 
+/// A way to a store, and what is to be told there.
+type Connector = (Arc<dyn Connect>, Settings);
+
 impl LeaseSection {
     /// Returns the way to the store, and what it is told of the lease with this name; `None` if it
     /// is a member. In the paths of files, `{node}` is the id of the node.
@@ -41,11 +44,7 @@ impl LeaseSection {
     /// # Errors
     ///
     /// [`Error::Store`] when the address or the name makes no sense, or the adapter was left out.
-    pub fn connector(
-        &self,
-        node: NodeId,
-        name: &str,
-    ) -> Result<Option<(Arc<dyn Connect>, Settings)>, Error> {
+    pub fn connector(&self, node: NodeId, name: &str) -> Result<Option<Connector>, Error> {
         let Some(store) = &self.store else { return Ok(None) };
         let wrong = |problem: String| Error::Store { problem: format!("store: {problem}") };
         let connect = store.connector(&self.files.of(node)).map_err(wrong)?;

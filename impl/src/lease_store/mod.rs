@@ -38,7 +38,7 @@ mod serve;
 mod server;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
-#[cfg(feature = "tls")]
+#[cfg(all(feature = "tls", any(feature = "etcd", feature = "kubernetes", feature = "postgres")))]
 mod tls;
 #[cfg(any(feature = "postgres", feature = "redis", feature = "sqlite"))]
 mod values;
