@@ -9,6 +9,7 @@ use super::{StoreError, StoreResult};
 use crate::private_file::{self, Unusable};
 
 /// Reads a password from a file that no other user can read.
+#[cfg(any(feature = "etcd", feature = "postgres", feature = "redis"))]
 pub(super) fn password(file: &Path) -> StoreResult<Zeroizing<String>> {
     text(file, private_file::read(file))
 }
@@ -32,7 +33,7 @@ fn text(file: &Path, read: Result<Zeroizing<Vec<u8>>, Unusable>) -> StoreResult<
     Ok(Zeroizing::new(text.ok_or_else(nothing)?.to_owned()))
 }
 
-#[cfg(test)]
+#[cfg(all(test, any(feature = "postgres", feature = "redis")))]
 pub(super) mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 
