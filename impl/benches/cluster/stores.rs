@@ -266,9 +266,16 @@ impl Soak {
                 let latest = self.stand.leader();
                 latest.0 > token && latest.1 != leader
             };
-            wait::until(&what, LIMIT, writes)?;
-            let first = self.stand.resource.latest().map_or(at, |latest| latest.first);
-            back = Some(first.duration_since(at));
+            // A node that stands still inside its transaction keeps the others out of the file.
+            let late = || store == Store::Sqlite && at.elapsed() > self.times.keep * 3;
+            let locked = || late() && self.stand.server.is_locked();
+            wait::until(&what, LIMIT, || writes() || locked())?;
+            if writes() {
+                let first = self.stand.resource.latest().map_or(at, |latest| latest.first);
+                back = Some(first.duration_since(at));
+            } else {
+                note(format_args!("the node that is stopped keeps the file locked"));
+            }
         }
         // Shorter than a lease, or longer.
         let part: f64 = self.random.random();

@@ -147,6 +147,13 @@ impl Server {
         self.ports[0]
     }
 
+    /// Whether a process keeps the file of SQLite locked for longer than any question takes.
+    pub(crate) fn is_locked(&self) -> bool {
+        let Ok(file) = Connection::open(self.data()) else { return false };
+        let _ = file.busy_timeout(Duration::from_secs(1));
+        file.execute_batch("BEGIN IMMEDIATE; ROLLBACK").is_err()
+    }
+
     /// SIGKILL to all of its processes.
     pub(crate) fn kill(&mut self) {
         if let Some(mut child) = self.child.take() {
