@@ -50,7 +50,7 @@ const LINES: &[(&str, i32)] = &[
 ];
 
 /// Commands that find nothing, and cannot fail but for how they are called.
-const NO_VERDICT: [&str; 4] = ["demo", "check-config", "completions", "help"];
+const NO_VERDICT: [&str; 5] = ["store", "demo", "check-config", "completions", "help"];
 
 const ORDERS: &str = "cluster = \"orders\"\n[members]\n1 = \"127.0.0.1:1\"\n2 = \"127.0.0.1:2\"\n\
                       3 = \"127.0.0.1:3\"\n[storage]\ndirectory = \"data\"\n";

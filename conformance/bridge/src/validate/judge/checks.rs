@@ -174,23 +174,22 @@ impl<M: Mapping, V: Vocabulary<M>> Judge<'_, M, V> {
             return;
         };
         let (place, mut due) = (Timers::place::<M::Spec>, self.due);
+        let (at, told, mut is_renewed) = (place(lease), self.due(after), false);
         for effect in &run.effects {
             match *effect {
                 Effect::Arm(timer) | Effect::Cancel(timer) => due[place(timer)] = None,
                 Effect::ArmSince { timer, since } => {
                     due[place(timer)] = due[place(since)].take();
+                    is_renewed |= place(timer) == at;
                 }
                 Effect::Persist(_) | Effect::Send { .. } => {}
             }
         }
-        let (at, told) = (place(lease), self.due(after));
+        // What the step leaves alone has moved only if the clock was set between the two lines.
         let others = due.iter().zip(&told).enumerate().filter(|&(other, _)| other != at);
-        let is_moved = |(model, program): (&Option<u64>, &Option<u64>)| match (model, program) {
-            (Some(model), Some(program)) => model != program,
-            _ => false,
-        };
-        // Timers that nothing has moved say that the clock was set between the two lines.
-        if others.map(|(_, both)| both).any(is_moved) {
+        let mut left_alone = others.filter_map(|(_, both)| (*both.0).zip(*both.1)).peekable();
+        let is_witnessed = left_alone.peek().is_some();
+        if left_alone.any(|(model, program)| model != program) || !(is_renewed || is_witnessed) {
             return;
         }
         if let (Some(model), Some(program)) = (due[at], told[at])
