@@ -174,13 +174,13 @@ impl<M: Mapping, V: Vocabulary<M>> Judge<'_, M, V> {
             return;
         };
         let (place, mut due) = (Timers::place::<M::Spec>, self.due);
-        let (at, told, mut is_renewed) = (place(lease), self.due(after), false);
+        let (at, told, mut renewed) = (place(lease), self.due(after), None);
         for effect in &run.effects {
             match *effect {
                 Effect::Arm(timer) | Effect::Cancel(timer) => due[place(timer)] = None,
                 Effect::ArmSince { timer, since } => {
                     due[place(timer)] = due[place(since)].take();
-                    is_renewed |= place(timer) == at;
+                    renewed = renewed.or((place(timer) == at).then_some(place(since)));
                 }
                 Effect::Persist(_) | Effect::Send { .. } => {}
             }
@@ -189,7 +189,12 @@ impl<M: Mapping, V: Vocabulary<M>> Judge<'_, M, V> {
         let others = due.iter().zip(&told).enumerate().filter(|&(other, _)| other != at);
         let mut left_alone = others.filter_map(|(_, both)| (*both.0).zip(*both.1)).peekable();
         let is_witnessed = left_alone.peek().is_some();
-        if left_alone.any(|(model, program)| model != program) || !(is_renewed || is_witnessed) {
+        // What is asked for now ends no sooner than what was asked for before.
+        let again = renewed.and_then(|since| told[since]).zip(due[at]);
+        if left_alone.any(|(model, program)| model != program)
+            || again.is_some_and(|(again, before)| again < before)
+            || !(renewed.is_some() || is_witnessed)
+        {
             return;
         }
         if let (Some(model), Some(program)) = (due[at], told[at])
