@@ -144,6 +144,8 @@ pub(crate) fn page(bugs: &[Bug]) -> String {
         "{INTRODUCTION}\n| bug | what happened | source | the report begins | in a cluster |\n"
     );
     page += "|---|---|---|---|---|\n";
+    let are_run = bugs.iter().any(|bug| bug.told_of_a_cluster().is_some());
+    let none = if are_run { "-" } else { "not run yet" };
     for bug in bugs {
         let sources: Vec<String> =
             bug.sources.iter().map(|[name, address]| format!("[{name}]({address})")).collect();
@@ -154,7 +156,7 @@ pub(crate) fn page(bugs: &[Bug]) -> String {
         let cluster = bug.told_of_a_cluster();
         let cluster = cluster
             .as_deref()
-            .map_or("-".to_owned(), |told| format!("`{}`", cell(first_line(told))));
+            .map_or(none.to_owned(), |told| format!("`{}`", cell(first_line(told))));
         let Bug { name, title, happened, .. } = bug;
         let link = format!("[{name}](../conformance/bugs/{name}/bug.toml)");
         let (title, happened, sources) = (cell(title), cell(happened), sources.join("; "));
@@ -176,7 +178,8 @@ The last column is of clusters that run: `-- bugs --clusters --update` starts ea
 times, as three nodes that are killed, stopped and cut from each other, and
 [`validate`](conformance.md) judges their traces. It has the step at which a trace was rejected
 first, and what differs first there. A dash says that no trace was rejected so far, or that no
-daemon runs the protocol: three nodes meet by chance what a bug needs, and some need more.
+daemon runs the protocol: three nodes meet by chance what a bug needs, and some need more. Where all
+rows say *not run yet*, no cluster has been started so.
 ";
 
 /// A text as it stands in a cell of a table.
