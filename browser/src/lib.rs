@@ -4,6 +4,7 @@
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -31,11 +32,26 @@ fn browser() -> Option<PathBuf> {
     found
 }
 
+/// Reads messages, each ended by a zero byte, in a thread of its own: a browser that says nothing
+/// must not hold up a test.
+fn messages(output: ChildStdout) -> Receiver<Vec<u8>> {
+    let (send, messages) = channel();
+    std::thread::spawn(move || {
+        for message in BufReader::new(output).split(0) {
+            if message.is_err() || message.is_ok_and(|message| send.send(message).is_err()) {
+                return;
+            }
+        }
+    });
+    messages
+}
+
 /// One page in a browser, which ends when this is dropped.
 pub struct Page {
     browser: Child,
     input: ChildStdin,
-    output: BufReader<ChildStdout>,
+    /// What the browser says, message by message, until it ends.
+    messages: Receiver<Vec<u8>>,
     session: Value,
     sent: u64,
     _profile: TempDir,
@@ -58,9 +74,9 @@ impl Page {
             .spawn()
             .expect("the browser starts");
         let input = browser.stdin.take().expect("piped");
-        let output = BufReader::new(browser.stdout.take().expect("piped"));
+        let messages = messages(browser.stdout.take().expect("piped"));
         let (session, sent) = (Value::Null, 0);
-        let mut page = Self { browser, input, output, session, sent, _profile: profile };
+        let mut page = Self { browser, input, messages, session, sent, _profile: profile };
         let target = page.ask("Target.createTarget", &json!({ "url": url }));
         let attach = json!({ "targetId": target["targetId"], "flatten": true });
         page.session = page.ask("Target.attachToTarget", &attach)["sessionId"].clone();
@@ -78,9 +94,8 @@ impl Page {
         bytes.push(0);
         self.input.write_all(&bytes).expect("the browser listens");
         loop {
-            let mut bytes = Vec::new();
-            self.output.read_until(0, &mut bytes).expect("the browser answers");
-            assert_eq!(bytes.pop(), Some(0), "the browser has ended");
+            let message = self.messages.recv_timeout(LIMIT);
+            let bytes = message.unwrap_or_else(|error| panic!("{method}: no answer: {error}"));
             let answer: Value = serde_json::from_slice(&bytes).expect("an answer");
             if answer["id"] == self.sent {
                 assert!(answer.get("error").is_none(), "{method}: {answer}");
@@ -135,9 +150,11 @@ impl Page {
         BASE64_STANDARD.decode(data).expect("base64")
     }
 
-    /// Waits until this expression is true in the page, which may not be loaded yet.
+    /// Waits until the page is there with all its scripts, and this expression is true in it.
     pub fn wait_for(&mut self, expression: &str) {
-        let asked = format!("(() => {{ try {{ return {expression} }} catch {{}} }})()");
+        let loaded = "document.readyState !== 'loading'";
+        let asked =
+            format!("(() => {{ try {{ return {loaded} && ({expression}) }} catch {{}} }})()");
         let deadline = Instant::now() + LIMIT;
         while self.value(&asked) != true {
             let text = self.value("document.body?.innerText");

@@ -19,6 +19,12 @@ fn but(node: u16) -> Vec<u16> {
     (1..=NODES).filter(|&other| other != node).collect()
 }
 
+/// Asks the page, which answers at once or never.
+fn agent() -> ureq::Agent {
+    let config = ureq::Agent::config_builder().http_status_as_error(false);
+    config.timeout_global(Some(Duration::from_secs(30))).build().into()
+}
+
 struct Demo {
     program: Child,
     url: String,
@@ -51,13 +57,13 @@ impl Demo {
     }
 
     fn get(&self, path: &str) -> String {
-        let mut answer = ureq::get(format!("{}{path}", self.url)).call().expect("an answer");
+        let mut answer = agent().get(format!("{}{path}", self.url)).call().expect("an answer");
+        assert_eq!(answer.status(), 200, "{path}");
         answer.body_mut().read_to_string().expect("text")
     }
 
     fn act(&self, secret: &str, what: &str) -> u16 {
-        let agent: ureq::Agent =
-            ureq::Agent::config_builder().http_status_as_error(false).build().into();
+        let agent = agent();
         let request = agent.post(format!("{}/act?{what}", self.url)).header("x-demo", secret);
         request.send_empty().expect("an answer").status().as_u16()
     }
@@ -173,8 +179,7 @@ fn a_person_breaks_the_cluster_and_nothing_is_left_of_it() {
     let mut demo = Demo::start();
     let secret = demo.secret();
     let of_a_foreign_page = |host: &str| {
-        let agent: ureq::Agent =
-            ureq::Agent::config_builder().http_status_as_error(false).build().into();
+        let agent = agent();
         let asked = agent.get(format!("{}/", demo.url)).header("host", host).call();
         asked.expect("an answer").status().as_u16()
     };

@@ -42,17 +42,30 @@ struct Process {
     paused: bool,
 }
 
-/// A port that is free now.
-fn free() -> anyhow::Result<SocketAddr> {
-    Ok(std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?)
+/// A port that was free, and that nobody else gets until this is dropped.
+struct Reserved(std::net::TcpListener);
+
+impl Reserved {
+    fn new() -> std::io::Result<Self> {
+        std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map(Self)
+    }
+
+    fn address(&self) -> std::io::Result<SocketAddr> {
+        self.0.local_addr()
+    }
 }
 
 impl Nodes {
     /// Starts nodes `1..=count` with all that they keep in `folder`.
     pub(super) async fn start(count: u16, folder: &Path) -> anyhow::Result<Self> {
+        // A relay that got the port of its own target would be its own other side, and each of its
+        // connections would bring another one.
+        let mut reserved = BTreeMap::new();
         let mut ports = BTreeMap::new();
         for node in 1..=count {
-            ports.insert(node, (free()?, free()?));
+            let (listen, http) = (Reserved::new()?, Reserved::new()?);
+            ports.insert(node, (listen.address()?, http.address()?));
+            reserved.insert(node, [listen, http]);
         }
         let mut nodes = BTreeMap::new();
         let mut proxies = BTreeMap::new();
@@ -79,6 +92,7 @@ impl Nodes {
         }
         let all = Self { nodes, proxies };
         for node in 1..=count {
+            drop(reserved.remove(&node));
             all.act("start", node, None)?;
         }
         Ok(all)

@@ -4,10 +4,14 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
-use tokio::io::copy_bidirectional;
+use tokio::io::copy;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
+
+/// How long to wait before the next connection is accepted if this one could not be.
+const FULL: Duration = Duration::from_millis(100);
 
 /// One relay. A clone is the same.
 #[derive(Clone, Default)]
@@ -23,13 +27,18 @@ impl Proxy {
     /// Relays each connection to `target`, until this future is dropped.
     pub(super) async fn run(self, listener: TcpListener, target: SocketAddr) {
         loop {
-            if let Ok((stream, _)) = listener.accept().await {
-                tokio::spawn(self.clone().relay(stream, target));
+            match listener.accept().await {
+                Ok((stream, _)) => {
+                    tokio::spawn(self.clone().relay(stream, target));
+                }
+                // There is no room for another connection: wait until one ends.
+                Err(_) => tokio::time::sleep(FULL).await,
             }
         }
     }
 
-    /// A connection ends when the relay is cut, and there is none while it is.
+    /// A connection ends with either side of it and when the relay is cut, and there is none while
+    /// it is. A side that stands still takes no room for the connections that the other gave up.
     async fn relay(self, mut from: TcpStream, target: SocketAddr) {
         let cut = self.0.changed.notified();
         if self.is_cut() {
@@ -37,7 +46,12 @@ impl Proxy {
         }
         let both = async {
             let mut to = TcpStream::connect(target).await?;
-            copy_bidirectional(&mut from, &mut to).await
+            let (mut from_reads, mut from_writes) = from.split();
+            let (mut to_reads, mut to_writes) = to.split();
+            tokio::select! {
+                copied = copy(&mut from_reads, &mut to_writes) => copied,
+                copied = copy(&mut to_reads, &mut from_writes) => copied,
+            }
         };
         tokio::select! {
             () = cut => {}
@@ -82,5 +96,29 @@ mod tests {
         assert!(matches!(next.read(&mut [0]).await, Ok(0) | Err(_)), "it is closed");
         proxy.set_cut(false);
         pass().await;
+    }
+
+    #[tokio::test]
+    async fn a_connection_ends_with_one_side_though_the_other_stands_still() {
+        let target = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = listener.local_addr().expect("an address");
+        tokio::spawn(Proxy::default().run(listener, target.local_addr().expect("an address")));
+        let mut near = TcpStream::connect(address).await.expect("it listens");
+        near.write_all(b"x").await.expect("sent");
+        let (mut far, _) = target.accept().await.expect("a connection");
+        assert_eq!(far.read_u8().await.expect("it arrives"), b'x');
+        drop(near);
+        assert_eq!(far.read(&mut [0]).await.expect("the end"), 0);
+        // The relay has left this side as well: what is written to it is refused at last.
+        let mut refused = false;
+        for _ in 0..100 {
+            refused = far.write_all(b"y").await.is_err();
+            if refused {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        assert!(refused, "the relay keeps a connection that one side has left");
     }
 }
