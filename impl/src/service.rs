@@ -40,8 +40,8 @@ pub trait Service<M>: fmt::Debug + Send + Sync {
     /// Returns what the operator must know of it, as a sentence for the log at the start.
     fn warning(&self) -> Option<String>;
 
-    /// Returns what is wrong with it although it answers, with what helps, as a sentence for the log
-    /// and the status: never with a password.
+    /// Returns what is wrong with it although it answers, with what helps, as a sentence for the
+    /// log and the status: never with a password.
     fn complaint(&self) -> Option<String>;
 
     /// Connects to it.

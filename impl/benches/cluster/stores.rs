@@ -38,9 +38,10 @@ const NODES: u16 = 3;
 /// fence; every node is asked a hundred times a second whether its lease lasts. Nodes are killed,
 /// stopped, cut from the store; the store is killed, restarted, stopped; its answers are withheld.
 /// Ends with status 1 if anything was violated, or no store could be tried, and with 3 if it was
-/// ended before all faults were struck. With `lost`, a Redis fails over to a replica that lacks the last grant: two leaders are
-/// expected, and not to find them is what ends with status 1. With `rates`, nothing is struck but
-/// the leader: what do the nodes ask of the store, and how soon does another lead?
+/// ended before all faults were struck. With `lost`, a Redis fails over to a replica that lacks the
+/// last grant: two leaders are expected, and not to find them is what ends with status 1. With
+/// `rates`, nothing is struck but the leader: what do the nodes ask of the store, and how soon does
+/// another lead?
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Args {
     /// The stores, or what else is to be done
@@ -150,8 +151,8 @@ fn left_out(asked: usize, skipped: &[&str]) -> anyhow::Result<Option<String>> {
     let names = skipped.join(", ");
     anyhow::ensure!(
         skipped.len() < asked,
-        "nothing was run, for no server is installed of: {names}; install one, or name a store that \
-         is here, such as sqlite"
+        "nothing was run, for no server is installed of: {names}; install one, or name a store \
+         that is here, such as sqlite"
     );
     Ok((!skipped.is_empty()).then(|| format!("Skipped, for no server is installed: {names}")))
 }
