@@ -55,9 +55,9 @@ pub struct StatusReport {
     /// The milliseconds since its role, its leader or the epoch became another one.
     pub in_role_ms: u64,
     /// The problem of the node as a whole: it leads, and no other member listens to it; its storage
-    /// does not answer; the store of its lease cannot be asked; it has had no leader for longer
-    /// than three elections take, and why; or it is not fit to lead, or the cluster is in
-    /// maintenance.
+    /// does not answer; the store of its lease cannot be asked, or answers too late; it has had no
+    /// leader for longer than three elections take, and why; or it is not fit to lead, or the
+    /// cluster is in maintenance.
     pub problem: Option<String>,
     /// The other members.
     pub members: Vec<MemberReport>,

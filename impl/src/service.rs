@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use thiserror::Error;
+use tokio::time::Instant;
 
 use crate::protocol::NodeId;
 
@@ -39,6 +40,10 @@ pub trait Service<M>: fmt::Debug + Send + Sync {
     /// Returns what the operator must know of it, as a sentence for the log at the start.
     fn warning(&self) -> Option<String>;
 
+    /// Returns what is wrong with it although it answers, with what helps, as a sentence for the
+    /// log and the status: never with a password.
+    fn complaint(&self) -> Option<String>;
+
     /// Connects to it.
     fn connect(&self) -> BoxFuture<'_, Result<Box<dyn Session<M>>, ServiceError>>;
 }
@@ -46,8 +51,12 @@ pub trait Service<M>: fmt::Debug + Send + Sync {
 /// A connection to a service. After an error, or when a future was dropped that is not one of
 /// [`Session::changed`], it is not used again.
 pub trait Session<M>: Send {
-    /// Answers a message; some have no answer.
-    fn answer(&mut self, message: M) -> BoxFuture<'_, Result<Option<M>, ServiceError>>;
+    /// Answers a message that the node has sent at this moment; some have no answer.
+    fn answer(
+        &mut self,
+        message: M,
+        sent: Instant,
+    ) -> BoxFuture<'_, Result<Option<M>, ServiceError>>;
 
     /// Looks how things are with the service, and returns what the node should know of it.
     fn look(&mut self) -> BoxFuture<'_, Result<Option<M>, ServiceError>>;

@@ -4,9 +4,13 @@
 use super::lease::{AMO, CUT, FRESH, GRANT, PAUSE, clocks, variant, verdict};
 use Verdict::{Holds, Violated};
 use bellwether_model::check::{Engine, Options, Verdict, check};
+use bellwether_model::machine;
 use bellwether_model::property;
-use bellwether_model::protocol::lease::{Acquire, Compares, Fence, Lease, Reads, StoreFault, Term};
-use bellwether_model::world::{Drift, Faults, Network, Scenario, Start, World};
+use bellwether_model::protocol::Id;
+use bellwether_model::protocol::lease::{
+    Acquire, Compares, Fence, Lease, Reads, StoreFault, Term, Timer,
+};
+use bellwether_model::world::{Action, Drift, Faults, Network, Scenario, Start, World};
 
 const STORES: [&str; 9] = [
     "kubernetes",
@@ -211,6 +215,43 @@ fn a_fence_that_asks_a_replica_knows_of_a_grant_too_late() {
     let found = [Lease::RECOMMENDED, replica]
         .map(|rules| verdict(rules, with(timed(rules, 8, 10, &[]), PAUSE), FRESH));
     assert_eq!(found, [Holds, Violated]);
+}
+
+/// Each renewal is a write of the record that is observed, and comes before the replica has the
+/// last. A replication that is under way goes on, and takes the newest along.
+#[test]
+fn a_replica_is_never_further_behind_than_its_lag() {
+    const LAG: u8 = 3;
+    let rules = Lease { reads: Reads::Replica, ..variant("kubernetes") };
+    let often = timed(rules, 8, 10, &[("t-renew", 1), ("t-lag", LAG)]);
+    let world = World::new(rules, often).expect("possible").concrete();
+    let (store, replicate) = (Id::at(2), machine::Timer::of::<Lease>(Timer::Replicate));
+    // The replica has what was written as late as it may: when nothing else can happen.
+    let order = |action: &&Action| match action {
+        Action::Expire { timer, .. } if *timer == replicate => 2,
+        Action::Tick => 1,
+        _ => 0,
+    };
+    let mut state = world.initial();
+    let (mut ticks, mut behind, mut longest) = (0, 0, 0);
+    for _ in 0..1_000 {
+        let actions = world.actions(&state);
+        let action = actions.iter().min_by_key(order).expect("time goes on");
+        state = world.apply(&state, action).state;
+        let record = state.process_of::<Lease>(store);
+        let passed = u8::from(matches!(action, Action::Tick));
+        (ticks, behind) = (ticks + passed, behind + passed);
+        if record.replica.version == record.version {
+            behind = 0;
+        }
+        longest = longest.max(behind);
+        if ticks == 50 {
+            break;
+        }
+    }
+    let record = state.process_of::<Lease>(store);
+    assert!(ticks == 50 && record.version.0 > 30, "{record:?} after {ticks} ticks");
+    assert_eq!(longest, LAG);
 }
 
 /// `DEL` frees whatever is there: if it comes twice, or late, the lease of the next client.

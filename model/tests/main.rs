@@ -58,6 +58,7 @@ mod swarm;
 mod timed;
 mod trace;
 mod tune;
+mod unused;
 mod verdicts;
 mod vrrp;
 

@@ -37,10 +37,11 @@ const NODES: u16 = 3;
 /// PostgreSQL, Redis, etcd. While one leads, a command of its own hammers a resource behind a
 /// fence; every node is asked a hundred times a second whether its lease lasts. Nodes are killed,
 /// stopped, cut from the store; the store is killed, restarted, stopped; its answers are withheld.
-/// Ends with status 1 if anything was violated, and with 3 if it was ended before all faults were
-/// struck. With `lost`, a Redis fails over to a replica that lacks the last grant: two leaders are
-/// expected, and not to find them is what ends with status 1. With `rates`, nothing is struck but
-/// the leader: what do the nodes ask of the store, and how soon does another lead?
+/// Ends with status 1 if anything was violated, or no store could be tried, and with 3 if it was
+/// ended before all faults were struck. With `lost`, a Redis fails over to a replica that lacks the
+/// last grant: two leaders are expected, and not to find them is what ends with status 1. With
+/// `rates`, nothing is struck but the leader: what do the nodes ask of the store, and how soon does
+/// another lead?
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Args {
     /// The stores, or what else is to be done
@@ -98,14 +99,26 @@ impl What {
             Self::Lost | Self::Rates => None,
         }
     }
+
+    /// What it is called if the server that it needs is not installed, and why it is left out;
+    /// nothing if it can be done.
+    fn missing(self) -> Option<(&'static str, String)> {
+        let (name, needed) = match (self, self.store()) {
+            (Self::Lost, _) => ("lost (redis)", Store::Redis),
+            (_, Some(store)) => (store.name(), store),
+            (_, None) => return None,
+        };
+        needed.missing().map(|why| (name, why))
+    }
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let mut code = ExitCode::SUCCESS;
+    let mut skipped = Vec::new();
     for what in &args.what {
-        let needed = what.store().or((*what == What::Lost).then_some(Store::Redis));
-        if let Some(why) = needed.and_then(Store::missing) {
+        if let Some((name, why)) = what.missing() {
             note(why);
+            skipped.push(name);
             continue;
         }
         let report = match (what.store(), what) {
@@ -127,7 +140,21 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             code = ExitCode::from(ENDED_EARLY);
         }
     }
+    if let Some(line) = left_out(args.what.len(), &skipped)? {
+        note(line);
+    }
     Ok(code)
+}
+
+/// What is said at the end if these were skipped of so many; an error if all were.
+fn left_out(asked: usize, skipped: &[&str]) -> anyhow::Result<Option<String>> {
+    let names = skipped.join(", ");
+    anyhow::ensure!(
+        skipped.len() < asked,
+        "nothing was run, for no server is installed of: {names}; install one, or name a store \
+         that is here, such as sqlite"
+    );
+    Ok((!skipped.is_empty()).then(|| format!("Skipped, for no server is installed: {names}")))
 }
 
 fn print(report: &Value) {
@@ -298,6 +325,21 @@ fn warning(stand: &Stand) -> anyhow::Result<Option<&'static str>> {
     let logged = || stand.cluster.log(1).contains(said.trim_matches('"'));
     wait::until(&format!("node 1 says: {warning}"), LIMIT, logged)?;
     Ok(Some(warning))
+}
+
+/// A run of nothing is no success.
+pub(crate) fn test_of_what_is_left_out() -> anyhow::Result<()> {
+    anyhow::ensure!(left_out(2, &[])?.is_none(), "all were run");
+    let some = left_out(3, &["redis", "etcd"])?.unwrap_or_default();
+    anyhow::ensure!(some.ends_with(": redis, etcd"), "{some}");
+    let Err(none) = left_out(2, &["redis", "lost (redis)"]) else {
+        anyhow::bail!("nothing was run, and that is a success");
+    };
+    let none = none.to_string();
+    anyhow::ensure!(none.contains("nothing was run") && none.contains("redis, lost"), "{none}");
+    anyhow::ensure!(What::Sqlite.missing().is_none(), "a file needs no server");
+    anyhow::ensure!(What::Rates.missing().is_none(), "it leaves out stores itself");
+    Ok(())
 }
 
 /// A few faults with a file, which needs no server.

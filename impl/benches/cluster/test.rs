@@ -19,13 +19,14 @@ const FAULTS: usize = 5;
 
 type Test = (&'static str, fn() -> anyhow::Result<()>);
 
-const TESTS: [Test; 15] = [
+const TESTS: [Test; 16] = [
     ("the_resource_notices_two_leaders", resource::test),
     ("two_leases_at_a_time_are_noticed", probe::test),
     ("two_commands_at_a_time_are_noticed", alone::test),
     ("lists_of_members_change_one_at_a_time", members::test),
     ("relays_make_some_round_trips_slow", relay::test),
     ("the_keys_of_etcd_are_written_in_base_64", etcd::test),
+    ("a_soak_of_no_store_is_an_error", stores::test_of_what_is_left_out),
     ("nodes_agree_over_links_that_are_slow", slow::test),
     ("a_killed_daemon_is_replaced_in_each_group", groups::test),
     ("the_model_accepts_what_a_few_clusters_did", recorded::test),

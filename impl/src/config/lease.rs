@@ -97,7 +97,8 @@ impl Runnable for Lease {
             return Ok(None);
         };
         let address = section.store.as_ref().map(ToString::to_string).unwrap_or_default();
-        Ok(Some(Arc::new(StoreService::new(node, address, connect, settings))))
+        let renew = section.durations.renew;
+        Ok(Some(Arc::new(StoreService::new(node, address, connect, settings, renew))))
     }
 
     fn fields(section: &mut LeaseSection) -> Fields<'_> {

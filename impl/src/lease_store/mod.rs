@@ -27,6 +27,7 @@ pub mod etcd;
 mod http_client;
 #[cfg(feature = "kubernetes")]
 pub mod kubernetes;
+mod lateness;
 #[cfg(feature = "postgres")]
 pub mod postgres;
 #[cfg(feature = "redis")]

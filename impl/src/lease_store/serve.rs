@@ -4,7 +4,7 @@
 //! Where the store tells its clients of changes, a client that was refused asks nothing more while
 //! another has the lease: its questions are answered from the record that was read last, until the
 //! store tells of a change, or until what was left of the lease then has run out. A holder's
-//! renewal always asks the store.
+//! renewal always asks the store. How long the answer to it takes is [measured](super::lateness).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,6 +13,7 @@ use futures::FutureExt as _;
 use futures::future::{BoxFuture, pending};
 use tokio::time::{Instant, sleep_until};
 
+use super::lateness::Lateness;
 use super::{Answer, Connect, LeaseStore, Record, Settings, StoreError, StoreResult};
 use crate::protocol::NodeId;
 use crate::protocol::lease::{Message, Request, Token};
@@ -36,18 +37,21 @@ pub struct StoreService {
     address: String,
     connect: Arc<dyn Connect>,
     settings: Settings,
+    lateness: Arc<Lateness>,
 }
 
 impl StoreService {
-    /// Returns the store that this client asks, with its address as it is shown.
+    /// Returns the store that this client asks, with its address as it is shown. While the client
+    /// holds the lease, it renews it every `renew`.
     #[must_use]
     pub fn new(
         client: NodeId,
         address: String,
         connect: Arc<dyn Connect>,
         settings: Settings,
+        renew: Duration,
     ) -> Self {
-        Self { client, address, connect, settings }
+        Self { client, address, connect, settings, lateness: Arc::new(Lateness::new(renew)) }
     }
 }
 
@@ -78,10 +82,16 @@ impl Service<Message> for StoreService {
         Some(format!("TWO NODES CAN LEAD AT THE SAME TIME with {}: {warning}", self.name()))
     }
 
+    fn complaint(&self) -> Option<String> {
+        self.lateness.complaint()
+    }
+
     fn connect(&self) -> BoxFuture<'_, Result<Box<dyn Session<Message>>, ServiceError>> {
         async move {
             let store = self.connect.connect(&self.settings).await?;
-            let talk = Talk { store, client: self.client, known: None };
+            let (client, since) = (self.client, Instant::now());
+            let lateness = Arc::clone(&self.lateness);
+            let talk = Talk { store, client, since, known: None, lateness };
             Ok(Box::new(talk) as Box<dyn Session<Message>>)
         }
         .boxed()
@@ -92,7 +102,10 @@ impl Service<Message> for StoreService {
 struct Talk {
     store: Box<dyn LeaseStore>,
     client: NodeId,
+    /// Since when there is the connection.
+    since: Instant,
     known: Option<Known>,
+    lateness: Arc<Lateness>,
 }
 
 /// Another client has the lease: so the store said, which tells of changes.
@@ -109,10 +122,15 @@ impl Talk {
         self.known.filter(|known| Instant::now() < known.until).map(|known| known.holder)
     }
 
-    /// Reads the record, and takes note of it.
+    /// Reads the record, and takes note of it. A client that follows has no lease that could end
+    /// because the store was late before.
     async fn read(&mut self) -> StoreResult<Record> {
+        let asked = Instant::now();
         let record = self.store.read().await?;
         let holder = record.holder.filter(|&holder| holder != self.client);
+        if holder.is_some() {
+            self.lateness.answered(asked.elapsed());
+        }
         let left = record.left.filter(|_| self.store.watches());
         let until = left.and_then(|left| Instant::now().checked_add(left.max(SHORTEST)));
         self.known = holder.zip(until).map(|(holder, until)| Known { holder, until });
@@ -134,13 +152,15 @@ impl Talk {
         }
     }
 
-    async fn respond(&mut self, message: Message) -> StoreResult<Option<Message>> {
+    async fn respond(&mut self, message: Message, sent: Instant) -> StoreResult<Option<Message>> {
         let client = self.client;
         Ok(match message {
             Message::Acquire(request) => Some(match self.holder() {
                 Some(holder) => Message::Refused(request, Some(holder)),
                 None => {
+                    let asked = Instant::now();
                     let answer = self.store.acquire(client).await?;
+                    self.lateness.answered(asked.elapsed());
                     self.told(request, answer).await?
                 }
             }),
@@ -154,7 +174,12 @@ impl Talk {
             }
             Message::Renew(request, token) => {
                 let answer = self.store.renew(client, token).await?;
-                Some(self.told(request, answer).await?)
+                let told = self.told(request, answer).await?;
+                // What was sent before has waited for the connection, which is another problem.
+                if sent >= self.since {
+                    self.lateness.renewed(sent.elapsed());
+                }
+                Some(told)
             }
             Message::Release(token) => {
                 self.known = None;
@@ -171,8 +196,12 @@ impl Talk {
 }
 
 impl Session<Message> for Talk {
-    fn answer(&mut self, message: Message) -> BoxFuture<'_, Result<Option<Message>, ServiceError>> {
-        async move { Ok(self.respond(message).await?) }.boxed()
+    fn answer(
+        &mut self,
+        message: Message,
+        sent: Instant,
+    ) -> BoxFuture<'_, Result<Option<Message>, ServiceError>> {
+        async move { Ok(self.respond(message, sent).await?) }.boxed()
     }
 
     /// That the lease is free is worth telling: a client asks at once that waits to ask again.

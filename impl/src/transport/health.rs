@@ -264,7 +264,7 @@ impl<M> Peer<M> {
 
 impl<M> Links<M> {
     /// What the links say about the loss of this leader: that to it; if it is this node, those that
-    /// are down. Where a service says which node leads, it is that if it does not answer.
+    /// are down. Where a service says which node leads, it is what is wrong with that, if anything.
     pub(crate) fn explain_loss(&self, leader: NodeId) -> String {
         if let Some(problem) = self.service_problem() {
             return problem;

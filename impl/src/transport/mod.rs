@@ -258,7 +258,7 @@ impl<M> Links<M> {
         self.service().map(|service| service.is_up())
     }
 
-    /// Why the service that the group asks does not answer, if that is so.
+    /// What is wrong with the service that the group asks, if anything is.
     pub(crate) fn service_problem(&self) -> Option<String> {
         self.service()?.problem()
     }

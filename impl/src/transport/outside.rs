@@ -3,7 +3,8 @@
 //!
 //! A question that was not answered when the connection failed is asked once more on the next one,
 //! while it is not too old: what the service has decides then, and not what was probably done. Each
-//! time that the service is lost, and each time that it answers again, is one line in the log.
+//! time that the service is lost, and each time that it answers again, is one line in the log. So
+//! is each time that something is wrong with its answers, and each time that this is over.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -70,11 +71,11 @@ impl<M> Outside<M> {
         self.state().up
     }
 
-    /// Why it does not answer; `None` if it does, or was not asked yet.
+    /// Why it does not answer, or what is wrong with its answers; `None` if it was not asked yet.
     pub(super) fn problem(&self) -> Option<String> {
-        let state = self.state();
-        let (_, error) = state.down.as_ref()?;
-        Some(format!("{}: {error}", self.service.name()))
+        let error = self.state().down.as_ref().map(|(_, error)| error.to_string());
+        let problem = error.or_else(|| self.service.complaint())?;
+        Some(format!("{}: {problem}", self.service.name()))
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -91,7 +92,8 @@ pub(super) async fn maintain<M: Copy>(
 ) {
     let backoff = Backoff::new(outside.lifetime, seed);
     let limiter = LogLimiter::default();
-    let mut talk = Talk { node, outside, inbox, backoff, limiter, asked: None, answers: None };
+    let (asked, answers, complains) = (None, None, false);
+    let mut talk = Talk { node, outside, inbox, backoff, limiter, asked, answers, complains };
     while !talk.inbox.is_closed() {
         if let Err(error) = talk.run().await {
             // A session that answers once and fails, again and again, is no reason to hurry.
@@ -116,6 +118,8 @@ struct Talk<M> {
     asked: Option<(Instant, M)>,
     /// Since when the session answers.
     answers: Option<Instant>,
+    /// Whether it was said that something is wrong with the answers.
+    complains: bool,
 }
 
 impl<M: Copy> Talk<M> {
@@ -129,12 +133,13 @@ impl<M: Copy> Talk<M> {
         self.deliver(news).await;
         while !self.inbox.is_closed() {
             let fresh = self.asked.filter(|(since, _)| since.elapsed() <= outside.lifetime);
-            if let Some((_, message)) = fresh {
-                let answer = within(limit, session.answer(message)).await?;
+            if let Some((sent, message)) = fresh {
+                let answer = within(limit, session.answer(message, sent)).await?;
                 self.deliver(answer).await;
             }
             self.asked = None;
             self.succeed();
+            self.complain();
             tokio::select! {
                 biased;
                 asked = outside.outbox.next() => self.asked = Some(asked),
@@ -171,6 +176,24 @@ impl<M: Copy> Talk<M> {
             tracing::info!(node, down_ms, "{service} can be asked again");
         } else {
             tracing::debug!(node, down_ms, "{service} can be asked again");
+        }
+    }
+
+    /// Says what is wrong with the answers when that begins, and when it is over.
+    fn complain(&mut self) {
+        let complaint = self.outside.service.complaint();
+        if complaint.is_some() == self.complains {
+            return;
+        }
+        self.complains = complaint.is_some();
+        let (node, service) = (self.node.get(), self.outside.service.name());
+        match complaint {
+            Some(text) if self.admits("complaint") => tracing::warn!(node, "{service}: {text}"),
+            Some(text) => tracing::debug!(node, "{service}: {text}"),
+            None if self.admits("no complaint") => {
+                tracing::info!(node, "{service} answers as it should again");
+            }
+            None => tracing::debug!(node, "{service} answers as it should again"),
         }
     }
 

@@ -181,6 +181,7 @@ impl Protocol for Lease {
         within_bounds: Some(symmetry::WITHIN),
         // A client's, not the store's.
         own: &["count", "acquire", "answers", "renewal", "expiry", "release"],
+        unused: Self::unused,
         ..Options::NONE
     };
 

@@ -15,9 +15,12 @@ use crate::lease_store::{
 };
 use crate::protocol::lease::{Message, Request, Token};
 
+mod late;
+
 const HOLD: Duration = Duration::from_secs(10);
 const KEEP: Duration = Duration::from_secs(15);
 const LIMIT: Duration = Duration::from_secs(2);
+const RENEW: Duration = Duration::from_millis(500);
 
 /// What all connections share.
 #[derive(Debug, Default)]
@@ -34,6 +37,8 @@ struct Table {
     deaf: bool,
     /// So many answers are lost, each after it was written.
     lost: usize,
+    /// Each answer takes so long.
+    slow: Duration,
 }
 
 impl Table {
@@ -99,7 +104,14 @@ impl Memory {
             table.lost -= 1;
             return pending().boxed();
         }
-        async move { Ok(answer) }.boxed()
+        let slow = table.slow;
+        async move {
+            if slow > Duration::ZERO {
+                sleep(slow).await;
+            }
+            Ok(answer)
+        }
+        .boxed()
     }
 }
 
@@ -210,8 +222,9 @@ impl Client {
     fn of(memory: &Memory, number: u16) -> Self {
         let settings = Settings { name: "orders".to_owned(), keep: KEEP, limit: LIMIT };
         let address = "memory".to_owned();
+        let connect = Arc::new(memory.clone());
         let service: Arc<dyn Service<Message>> =
-            Arc::new(StoreService::new(id(number), address, Arc::new(memory.clone()), settings));
+            Arc::new(StoreService::new(id(number), address, connect, settings, RENEW));
         let outside = Arc::new(Outside::new(service, HOLD, Arc::new(ManualClock::new())));
         let (inbox, arrivals) = mpsc::channel(64);
         let mut task = JoinSet::new();

@@ -14,7 +14,7 @@ pub use value::{Message, Process, Shape, Stable, Timer};
 
 use crate::protocol::{
     Duration, Effects as TypedEffects, Elects, Envelope, Id, Ids, Misfit, Protocol, RuleError,
-    Seen, Timers, Wait,
+    Seen, Timers, Unused, Wait,
 };
 use serde_json::Value;
 use smallvec::SmallVec;
@@ -224,6 +224,9 @@ pub trait Machine: Debug + Send + Sync {
 
     /// Returns whether what a process knows and stores is within the bound.
     fn within(&self, process: Process, stable: Stable) -> bool;
+
+    /// Returns what the rules of process `id` never [use](crate::protocol::Options::unused).
+    fn unused(&self, id: Id) -> Unused;
 
     /// Returns the volatile state of a crashed process.
     fn crashed(&self) -> Process;

@@ -5,7 +5,7 @@ use super::{AnyProtocol, Effect, Effects, Entry, Event, Local, Machine, Message,
 use super::{Process, Shape, Stable, Timer, TimerRules, typed_effects};
 use crate::protocol::{
     self, Effect as TypedEffect, Effects as TypedEffects, Elects, Envelope, Everything, Group, Id,
-    Ids, Misfit, Protocol, RuleError, TimerRow, View,
+    Ids, Misfit, Protocol, RuleError, TimerRow, Unused, View,
 };
 use serde_json::Value;
 use smallvec::SmallVec;
@@ -191,6 +191,10 @@ impl<P: Protocol> Machine for Typed<P> {
             (bound.within)(self.group.usual(), process.get::<P>(), stable.get::<P>())
         };
         P::OPTIONS.within_bounds.is_none_or(within)
+    }
+
+    fn unused(&self, id: Id) -> Unused {
+        (P::OPTIONS.unused)(self.group.rules(id))
     }
 
     fn crashed(&self) -> Process {

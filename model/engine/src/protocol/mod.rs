@@ -21,7 +21,7 @@ pub use group::{Group, read_ids, split_ids};
 pub use id::{Id, Ids, MAX_NODES, MAX_SEARCHED};
 pub use local::{Effect, Effects, Local, MAX_TIMERS, Timers};
 pub use options::{
-    BeginsElection, Canonicalize, Elects, Everything, Options, Services, WithinBounds,
+    BeginsElection, Canonicalize, Elects, Everything, Options, Services, Unused, WithinBounds,
 };
 pub use rules::{Misfit, Rule, RuleDocs, RuleRow, RuleValues, Values, ValuesRow};
 pub use timer::{Duration, NoNews, Stagger, TimerRow, Wait, durations, enough, row};

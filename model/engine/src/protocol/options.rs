@@ -46,6 +46,18 @@ pub struct Options<P: Protocol> {
     /// an election. If nothing else is said, one starts when the process gives up what it believed
     /// of the leadership and believes nothing.
     pub begins_election: BeginsElection<P>,
+    /// The function that names what a process has a place for, and these rules never use: it keeps
+    /// its default, and is not shown.
+    pub unused: fn(&P) -> Unused,
+}
+
+/// The names of fields that some rules never use.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Unused {
+    /// The fields of the volatile state.
+    pub process: Vec<&'static str>,
+    /// The fields of what is on stable storage.
+    pub stable: Vec<&'static str>,
 }
 
 /// A bound on what one process has.
@@ -78,6 +90,7 @@ impl<P: Protocol> Options<P> {
         not_promised: &[],
         agrees_within: None,
         begins_election: gives_up::<P>,
+        unused: |_| Unused::default(),
     };
 }
 

@@ -1,6 +1,6 @@
 //! The rules in which the texts and programs differ, as data.
 
-use bellwether_engine::protocol::RuleDocs;
+use bellwether_engine::protocol::{RuleDocs, Unused};
 use serde::{Deserialize, Serialize};
 
 /// The rules in which the variants of leader election by lease differ.
@@ -177,5 +177,27 @@ impl Lease {
     /// Whether the store ends its grants by itself: after a time, or when a connection is lost.
     pub(super) fn store_ends(&self) -> bool {
         matches!(self.term, Term::Expires | Term::Session)
+    }
+
+    /// Whether the store, or what takes over from it, finds its record after a crash.
+    fn store_keeps(&self) -> bool {
+        let keeps = [StoreFault::CrashesAndKeeps, StoreFault::FailsOverAndLosesTheLast];
+        keeps.contains(&self.store)
+    }
+
+    /// What only other rules use.
+    pub(super) fn unused(&self) -> Unused {
+        let (observed, keeps) = (self.term == Term::Observed, self.store_keeps());
+        let process = [("version", observed), ("replica", self.reads == Reads::Replica)];
+        let stable = [
+            ("holder", keeps),
+            ("token", keeps),
+            ("version", keeps && observed),
+            ("written", self.store != StoreFault::Lives),
+        ];
+        let names = |all: &[(&'static str, bool)]| {
+            all.iter().filter(|(_, used)| !used).map(|(name, _)| *name).collect()
+        };
+        Unused { process: names(&process), stable: names(&stable) }
     }
 }

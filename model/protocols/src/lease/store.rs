@@ -203,7 +203,8 @@ impl Lease {
         }
     }
 
-    /// The record has been written.
+    /// The record has been written. The replica has it with what it lacks already: a replication
+    /// that is under way goes on, or one that is written often would never end.
     fn keep(&self, p: &mut Local<'_, Self>) {
         if self.term == Term::Observed {
             p.state.version = p.state.version.next();
@@ -211,7 +212,7 @@ impl Lease {
         if self.store == StoreFault::CrashesAndKeeps {
             persist(p);
         }
-        if self.replicates() {
+        if self.replicates() && !p.timers().contains::<Lease>(Timer::Replicate) {
             p.arm(Timer::Replicate);
         }
     }

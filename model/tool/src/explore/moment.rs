@@ -41,9 +41,10 @@ pub struct Process {
     pub role: String,
     /// The leader of the process, if it has one: itself if it leads.
     pub leader: Option<Id>,
-    /// The variables: what the process knows and loses in a crash; nothing if it is down.
+    /// The variables: what the process knows and loses in a crash, but for what its rules never
+    /// use; nothing if it is down.
     pub variables: Option<Value>,
-    /// The stable storage of the process; nothing if the protocol stores nothing.
+    /// The stable storage of the process, likewise; nothing if the protocol stores nothing.
     pub stable: Value,
     /// The timers that the process has armed.
     pub timers: Vec<Timer>,
@@ -123,7 +124,7 @@ pub(super) fn moment(
     let mut enabled = Vec::new();
     world.enabled(state, &mut enabled);
     Moment {
-        processes: ids().map(|id| process(state, id)).collect(),
+        processes: ids().map(|id| process(world, state, id)).collect(),
         in_flight: flying
             .map(|(at, e)| Message {
                 from: e.from,
@@ -140,7 +141,8 @@ pub(super) fn moment(
     }
 }
 
-fn process(state: &State, id: Id) -> Process {
+fn process(world: &World, state: &State, id: Id) -> Process {
+    let unused = world.machine().unused(id);
     let Lifeline { up, paused, role, leader, .. } = Lifeline::of(state, id);
     let timer = |timer: bellwether_engine::machine::Timer| Timer {
         name: timer.plain().to_owned(),
@@ -153,10 +155,17 @@ fn process(state: &State, id: Id) -> Process {
         paused,
         role,
         leader,
-        variables: up.then(|| value(&state.process(id))),
-        stable: value(&state.stable(id)),
+        variables: up.then(|| without(&unused.process, state.process(id).json())),
+        stable: without(&unused.stable, state.stable(id).json()),
         timers: state.armed(id).map(timer).collect(),
     }
+}
+
+/// A value without the fields of these names.
+fn without(unused: &[&str], value: &Value) -> Value {
+    let Value::Object(fields) = value else { return value.clone() };
+    let used = fields.iter().filter(|(name, _)| !unused.contains(&name.as_str()));
+    used.map(|(name, of)| (name.clone(), of.clone())).collect()
 }
 
 fn answer(world: &World, state: &State, condition: &Condition) -> Answer {

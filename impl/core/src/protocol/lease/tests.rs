@@ -125,6 +125,23 @@ fn the_answer_to_an_earlier_request_counts_for_nothing() {
     assert_eq!(one.hears(1_030, STORE, granted(1, 2, 8)), "", "it has had that answer");
 }
 
+/// The store extends the lease each time, and each answer comes after the next renewal was sent.
+#[test]
+fn renewals_that_are_answered_after_the_next_one_extend_nothing() {
+    let mut one = Story(client(1, 0));
+    one.at(0, Input::Boot);
+    one.hears(10, STORE, granted(1, 1, 7));
+    one.at(210, Input::Wake);
+    for (at, number) in [(410, 2), (610, 3), (810, 4)] {
+        assert!(one.at(at, Input::Wake).contains(&format!("Renew 1.{} of 7", number + 1)));
+        assert_eq!(one.hears(at + 12, STORE, granted(1, number, 7)), "");
+    }
+    assert_eq!(
+        one.at(1_000, Input::Wake),
+        "Acquire 1.6 to 9, leader becomes candidate: the lease has expired, wake at 2000"
+    );
+}
+
 #[test]
 fn a_client_that_starts_again_has_requests_that_it_never_had() {
     let mut again = Story(client(1, 4));
