@@ -1,6 +1,6 @@
 use std::io;
 
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 use tokio::time::timeout;
 
@@ -182,8 +182,7 @@ async fn a_server_that_does_not_answer_is_away_and_no_password_is_told() {
 }
 
 /// A server that lets one in, and tells of a change as soon as it is subscribed to.
-async fn talk(listener: TcpListener) -> io::Result<()> {
-    let (mut stream, _) = listener.accept().await?;
+pub(super) async fn talk(mut stream: impl AsyncRead + AsyncWrite + Unpin) -> io::Result<()> {
     let [channel, _] = keys("orders/a");
     let channel = format!("${}\r\n{channel}\r\n", channel.len());
     let subscribed = format!(">3\r\n$9\r\nsubscribe\r\n{channel}:1\r\n");
@@ -199,6 +198,7 @@ async fn talk(listener: TcpListener) -> io::Result<()> {
         } else {
             return Ok(());
         }
+        stream.flush().await?;
     }
 }
 
@@ -206,7 +206,7 @@ async fn talk(listener: TcpListener) -> io::Result<()> {
 async fn clients_are_told_of_changes() {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a port");
     let port = listener.local_addr().expect("an address").port();
-    let server = tokio::spawn(talk(listener));
+    let server = tokio::spawn(async move { talk(listener.accept().await?.0).await });
     let way = parse(&format!("redis://127.0.0.1:{port}")).expect("an address");
     let long = Duration::from_secs(20);
     let patient = Settings { limit: long, ..settings() };

@@ -1,14 +1,19 @@
-//! That a stream with TLS is prepared as one in clear, and that a server without TLS is given up.
+//! That a connection with TLS is as good as one in clear, and that a server without TLS is given up.
 
 use std::path::Path;
 
-use tempfile::NamedTempFile;
+use rcgen::{CertifiedKey, KeyPair};
+use rustls::pki_types::PrivateKeyDer;
+use rustls::pki_types::pem::PemObject as _;
+use rustls::{ServerConfig, crypto, version};
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpListener;
+use tokio_rustls::TlsAcceptor;
 
 use super::*;
 use crate::lease_store::address::Files;
 use crate::lease_store::redis::Redis;
+use crate::lease_store::redis::tests::talk;
 use crate::lease_store::secret::tests::file;
 use crate::lease_store::{Connect as _, Settings};
 
@@ -16,13 +21,24 @@ use crate::lease_store::{Connect as _, Settings};
 const LONG: Duration = Duration::from_secs(20);
 
 fn settings(limit: Duration) -> Settings {
-    Settings { name: "orders".to_owned(), keep: Duration::from_secs(10), limit }
+    Settings { name: "orders/a".to_owned(), keep: Duration::from_secs(10), limit }
 }
 
-/// The certificate of an authority that has signed nothing.
-fn authority() -> NamedTempFile {
-    let own = rcgen::generate_simple_self_signed(["authority".to_owned()]).expect("a certificate");
-    file(&own.cert.pem())
+/// The certificate of a server, which is its own authority.
+fn certified() -> CertifiedKey<KeyPair> {
+    rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).expect("a certificate")
+}
+
+/// Accepts clients of a server that has this certificate.
+fn acceptor(own: &CertifiedKey<KeyPair>) -> TlsAcceptor {
+    let key = PrivateKeyDer::from_pem_slice(own.signing_key.serialize_pem().as_bytes());
+    let config = ServerConfig::builder_with_provider(Arc::new(crypto::ring::default_provider()))
+        .with_protocol_versions(&[&version::TLS13])
+        .expect("TLS 1.3")
+        .with_no_client_auth()
+        .with_single_cert(vec![own.cert.der().clone()], key.expect("a key"))
+        .expect("a pair");
+    TlsAcceptor::from(Arc::new(config))
 }
 
 fn way(port: u16, ca: &Path) -> Redis {
@@ -60,11 +76,41 @@ async fn a_stream_with_tls_has_the_same_settings() {
     }
 }
 
+/// The crate has no task for a stream that it has not opened.
+#[tokio::test]
+async fn a_connection_with_tls_tells_of_changes_and_ends_with_its_session() {
+    let ((listener, port), own) = (listener().await, certified());
+    let (acceptor, ca) = (acceptor(&own), file(&own.cert.pem()));
+    let server = tokio::spawn(async move {
+        let (stream, _) = listener.accept().await?;
+        talk(acceptor.accept(stream).await?).await
+    });
+    let mut store = way(port, ca.path()).connect(&settings(LONG)).await.expect("it lets one in");
+    let told = timeout(LONG, store.changed()).await;
+    assert_eq!(told.expect("in time"), Ok(()));
+    drop(store);
+    assert!(timeout(LONG, server).await.is_ok(), "the socket is open without its session");
+}
+
+#[tokio::test]
+async fn a_server_with_a_certificate_of_another_authority_is_away() {
+    let ((listener, port), own) = (listener().await, certified());
+    let (acceptor, ca) = (acceptor(&own), file(&certified().cert.pem()));
+    let (way, settings) = (way(port, ca.path()), settings(LONG));
+    let server = async {
+        let (stream, _) = listener.accept().await.expect("a client");
+        acceptor.accept(stream).await.is_ok()
+    };
+    let (connected, believed) = tokio::join!(way.connect(&settings), server);
+    let Some(StoreError::Away(why)) = connected.err() else { panic!("it is not believed") };
+    assert!(why.starts_with("Redis: TLS: invalid peer certificate") && !believed, "{why}");
+}
+
 /// It accepts, and says nothing: the handshake has the limit as well.
 #[tokio::test]
 async fn a_handshake_that_does_not_end_is_given_up() {
-    let ((_listener, port), authority) = (listener().await, authority());
-    let (way, settings) = (way(port, authority.path()), settings(Duration::from_millis(200)));
+    let ((_listener, port), ca) = (listener().await, file(&certified().cert.pem()));
+    let (way, settings) = (way(port, ca.path()), settings(Duration::from_millis(200)));
     let error = timeout(LONG, way.connect(&settings)).await.expect("in time").err();
     let Some(StoreError::Away(why)) = &error else { panic!("{error:?}") };
     assert!(why.starts_with("Redis: ") && why.contains("timed out"), "{why}");
@@ -72,8 +118,8 @@ async fn a_handshake_that_does_not_end_is_given_up() {
 
 #[tokio::test]
 async fn a_server_that_speaks_no_tls_is_away() {
-    let ((listener, port), authority) = (listener().await, authority());
-    let (way, settings) = (way(port, authority.path()), settings(LONG));
+    let ((listener, port), ca) = (listener().await, file(&certified().cert.pem()));
+    let (way, settings) = (way(port, ca.path()), settings(LONG));
     let server = async {
         let (mut stream, _) = listener.accept().await.expect("a client");
         // The end would be read sooner than what was said, were the stream dropped.
