@@ -2,6 +2,7 @@
 //! and with TLS on a stream that is made here. The TLS of that crate would bring further packages,
 //! and would trust the authorities of the system.
 
+use std::error::Error;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -66,7 +67,7 @@ impl Tls {
     ) -> StoreResult<Opened> {
         let (ca, own) = self.certificates.paths();
         let connector = TlsConnector::from(Arc::new(tls::client(ca, own)?));
-        let away = |what: &str, error: &io::Error| {
+        let away = |what: &str, error: &dyn Error| {
             StoreError::Away(format!("Redis: {what}{}", causes(error)))
         };
         let stream = self.reach(server.tcp_settings()).await.map_err(|error| away("", &error))?;
@@ -74,7 +75,14 @@ impl Tls {
         let stream = stream.map_err(|error| away("TLS: ", &error))?;
         let user = server.redis_settings();
         let opened = MultiplexedConnection::new_with_config(user, stream, config).await;
-        let (connection, driver) = opened.map_err(|error| explain(&error))?;
+        // Only now a server of TLS 1.3 refuses a client, and it may hang up before its reason is
+        // read.
+        let (connection, driver) = opened.map_err(|error| {
+            if own.is_none() && error.is_io_error() {
+                return away("the server may ask for a certificate, and none is named: ", &error);
+            }
+            explain(&error)
+        })?;
         let mut task = JoinSet::new();
         task.spawn(driver);
         Ok((connection, task))
