@@ -1,5 +1,5 @@
-//! The files with which a store and this side prove themselves to each other, where the address says
-//! that the connection is encrypted.
+//! The files with which a store and this side prove themselves to each other, where the address
+//! says that the connection is encrypted.
 
 use std::path::{Path, PathBuf};
 

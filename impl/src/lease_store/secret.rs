@@ -1,5 +1,5 @@
-//! Passwords and tokens from files, and to whom they may be sent. They are read for each connection,
-//! so that one that was changed is taken.
+//! Passwords and tokens from files, and to whom they may be sent. They are read for each
+//! connection, so that one that was changed is taken.
 
 use std::path::Path;
 

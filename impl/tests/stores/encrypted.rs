@@ -1,5 +1,5 @@
-//! Redis by TLS: a server that has no other port, and asks each client for a certificate and for the
-//! password.
+//! Redis by TLS: a server that has no other port, and asks each client for a certificate and for
+//! the password.
 
 use std::fs::{self, File};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
@@ -124,7 +124,8 @@ impl Drop for Server {
 }
 
 /// Whether a server of Redis that was built with TLS is installed. If it is not, that is said. The
-/// server reads its options in order, and ends at the first that it refuses: no port has this number.
+/// server reads its options in order, and ends at the first that it refuses: no port has this
+/// number.
 fn speaks_tls() -> bool {
     if !here(Store::Redis) {
         return false;

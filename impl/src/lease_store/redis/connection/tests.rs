@@ -1,4 +1,4 @@
-//! That a connection with TLS is as good as one in clear, and that a server without TLS is given up.
+//! That a connection with TLS is as good as one in clear, and that a server without it is given up.
 
 use std::path::Path;
 
