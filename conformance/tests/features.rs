@@ -33,7 +33,7 @@ const BRINGS: [(&str, &[&str]); 9] = [
     ("tls", &["rustls", "tokio-rustls"]),
     ("sqlite", &["rusqlite"]),
     ("postgres", &["rustls", "tokio-postgres", "tokio-rustls"]),
-    ("redis", &["redis"]),
+    ("redis", &["redis", "rustls", "tokio-rustls"]),
 ];
 
 /// The packages that a build of these has, each with its features.

@@ -21,7 +21,8 @@ use zeroize::Zeroizing;
 
 use self::gateway::{Kept, LeaseId, News};
 use super::address::Files;
-use super::http_client::{Certificates, Client, Lines, Reply, Server, one_line, whole_seconds};
+use super::certificates::Certificates;
+use super::http_client::{Client, Lines, Reply, Server, one_line, whole_seconds};
 use super::{Answer, Connect, LeaseStore, Record, Settings, StoreError, StoreResult, secret};
 use crate::protocol::NodeId;
 use crate::protocol::lease::Token;

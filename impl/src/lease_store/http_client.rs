@@ -26,7 +26,8 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
-pub(super) use self::server::{Certificates, Server};
+pub(super) use self::server::Server;
+use self::tls::Tls;
 use super::{StoreError, StoreResult};
 
 /// The largest answer, and the longest line of an answer that goes on, in bytes.
@@ -69,7 +70,7 @@ impl Client {
     /// Connects. Bytes that stay without an answer for `limit` are sent no longer.
     pub(super) async fn connect(server: &Server, limit: Duration) -> StoreResult<Self> {
         let away = |error: &dyn Display| StoreError::Away(format!("{server}: {error}"));
-        let tls = server.certificates().map(Certificates::load).transpose()?;
+        let tls = server.certificates().map(Tls::load).transpose()?;
         let stream = TcpStream::connect(server.address()).await.map_err(|error| away(&error))?;
         let prepared = stream.set_nodelay(true).and_then(|()| end_unanswered(&stream, limit));
         if let Err(error) = prepared {

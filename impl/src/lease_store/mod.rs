@@ -21,6 +21,8 @@
 //! the port. A [`StoreAddress`] is what a configuration says of a store, and chooses the adapter.
 
 mod address;
+#[cfg(any(feature = "etcd", feature = "kubernetes", feature = "redis"))]
+mod certificates;
 #[cfg(feature = "etcd")]
 pub mod etcd;
 #[cfg(any(feature = "etcd", feature = "kubernetes"))]
@@ -39,7 +41,10 @@ mod serve;
 mod server;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
-#[cfg(all(feature = "tls", any(feature = "etcd", feature = "kubernetes", feature = "postgres")))]
+#[cfg(all(
+    feature = "tls",
+    any(feature = "etcd", feature = "kubernetes", feature = "postgres", feature = "redis")
+))]
 mod tls;
 #[cfg(any(feature = "postgres", feature = "redis", feature = "sqlite"))]
 mod values;

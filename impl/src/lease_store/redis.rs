@@ -13,16 +13,21 @@
 //! What Redis has answered may still be lost: it writes to its disk later, if at all, and to its
 //! replicas later. Then two nodes have the lease, with one token, and no rule here prevents it.
 
+mod connection;
+
+use std::path::PathBuf;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
 use redis::aio::{MultiplexedConnection, SendError};
-use redis::io::tcp::TcpSettings;
-use redis::{AsyncConnectionConfig, Client, ConnectionInfo, ErrorKind, ProtocolVersion};
+use redis::{AsyncConnectionConfig, ConnectionAddr, ConnectionInfo, ErrorKind, ProtocolVersion};
 use redis::{PushInfo, PushKind, RedisError, ServerErrorKind};
+use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 
+use self::connection::Tls;
 use super::address::Files;
+use super::certificates::Certificates;
 use super::secret;
 use super::server::{self, Hearer, Teller, causes};
 use super::values::{self, damaged, milliseconds, node, number};
@@ -69,38 +74,57 @@ const RETURN: &str = "\
 return {done, redis.call('GET', KEYS[1]) or '', redis.call('PTTL', KEYS[1]),
   redis.call('GET', KEYS[2]) or '0'}";
 
-const FORM: &str = "expected `redis://HOST:PORT/DATABASE` or `redis+unix:///PATH`";
+const FORM: &str =
+    "expected `redis://HOST:PORT/DATABASE`, `rediss://` with TLS, or `redis+unix:///PATH`";
 
 /// A server of Redis that keeps the lease.
 #[derive(Clone, Debug)]
 pub struct Redis {
     server: ConnectionInfo,
-    files: Files,
+    /// `None` if what is said is not encrypted.
+    tls: Option<Tls>,
+    password: Option<PathBuf>,
 }
 
 impl Redis {
-    /// Reads an address of the form `redis://USER@HOST:PORT/DATABASE`, or `redis+unix:///PATH`.
+    /// Reads an address of the form `redis://USER@HOST:PORT/DATABASE`, `rediss://` with TLS, or
+    /// `redis+unix:///PATH`. With TLS, the server shows a certificate of one of the authorities.
     ///
     /// # Errors
     ///
-    /// What is wrong with the address, or that a server has no use for these files.
+    /// What is wrong with the address or with the files.
     pub fn parse(address: &str, files: &Files) -> Result<Self, String> {
-        if address.starts_with("rediss:") {
-            let instead = "give the address of a tunnel, or `redis+unix:///PATH`";
-            return Err(format!("no TLS to Redis is built in: {instead}"));
-        }
-        let is_url = ["redis://", "redis+unix://"].iter().any(|it| address.starts_with(it));
+        // The crate refuses this scheme, for it was built without TLS.
+        let inner = address.strip_prefix("rediss://").map(|rest| format!("redis://{rest}"));
+        let url = inner.as_deref().unwrap_or(address);
+        // `#insecure` would mean that any certificate is as good. Nothing else may stand there.
+        let is_url = ["redis://", "redis+unix://"].iter().any(|it| url.starts_with(it))
+            && !url.contains('#');
         // What is wrong in it is not repeated: it may be a part of a password.
-        let server =
-            is_url.then(|| address.parse::<ConnectionInfo>().ok()).flatten().ok_or(FORM)?;
+        let server = is_url.then(|| url.parse::<ConnectionInfo>().ok()).flatten().ok_or(FORM)?;
+        let (encrypted, password) = (inner.is_some(), files.password.clone());
+        let any = files.ca.is_some() || files.certificate.is_some() || files.key.is_some();
+        let exposed = matches!(
+            server.addr(), ConnectionAddr::Tcp(host, _) if !encrypted && secret::is_exposed(host)
+        );
         let problem = if server.redis_settings().password().is_some() {
             "the address is printed and logged: put the password into a file"
         } else if files.token.is_some() {
             "Redis has no use for a token"
-        } else if files.ca.is_some() || files.certificate.is_some() || files.key.is_some() {
-            "no TLS to Redis is built in: leave out the certificates"
+        } else if any && !encrypted {
+            "certificates are for TLS: write rediss:// in the address, or leave them out"
+        } else if password.is_some() && exposed {
+            "the password would go over a network for all to read: write rediss://, and name the \
+             authorities"
         } else {
-            return Ok(Self { server, files: files.clone() });
+            let tls = match server.addr() {
+                ConnectionAddr::Tcp(host, port) if encrypted => {
+                    let certificates = Certificates::of(files, None)?;
+                    Some(Tls::new(host, *port, certificates).ok_or(FORM)?)
+                }
+                _ => None,
+            };
+            return Ok(Self { server, tls, password });
         };
         Err(problem.to_owned())
     }
@@ -108,27 +132,22 @@ impl Redis {
     async fn open(&self, settings: &Settings) -> StoreResult<Session> {
         let user = self.server.redis_settings().clone();
         let mut user = user.set_protocol(ProtocolVersion::RESP3).set_skip_set_lib_name();
-        if let Some(file) = &self.files.password {
+        if let Some(file) = &self.password {
             user = user.set_password(secret::password(file)?.as_str());
         }
         let server = self.server.clone().set_redis_settings(user);
-        let client = Client::open(server.set_tcp_settings(tcp(settings.limit)));
-        let client = client.map_err(|error| explain(&error))?;
         let (teller, hearer) = server::news();
         let told = move |push: PushInfo| -> Result<(), SendError> {
             tell(&teller, &push.kind);
             Ok(())
         };
-        let config = AsyncConnectionConfig::new()
-            .set_connection_timeout(Some(settings.limit))
-            .set_response_timeout(Some(settings.limit))
-            .set_push_sender(told);
-        let connection = client.get_multiplexed_async_connection_with_config(&config).await;
-        let mut connection = connection.map_err(|error| explain(&error))?;
+        let config = AsyncConnectionConfig::new().set_push_sender(told);
+        let opened = connection::open(server, self.tls.as_ref(), config, settings.limit).await;
+        let (mut connection, task) = opened?;
         let [lease, token] = keys(&settings.name);
         connection.subscribe(&lease).await.map_err(|error| explain(&error))?;
         let keep = milliseconds(settings.keep).to_string();
-        Ok(Session { connection, hearer, lease, token, keep, expires: None })
+        Ok(Session { connection, _task: task, hearer, lease, token, keep, expires: None })
     }
 }
 
@@ -155,20 +174,6 @@ impl Connect for Redis {
     fn warning(&self) -> Option<&'static str> {
         Some(WARNING)
     }
-}
-
-/// Without this the kernel goes on sending the question of a connection that was given up, and
-/// delivers it when the network heals.
-#[cfg(target_os = "linux")]
-fn tcp(limit: Duration) -> TcpSettings {
-    // 0 is no limit.
-    let limit = limit.max(Duration::from_millis(1));
-    TcpSettings::default().set_nodelay(true).set_user_timeout(limit)
-}
-
-#[cfg(not(target_os = "linux"))]
-fn tcp(_: Duration) -> TcpSettings {
-    TcpSettings::default().set_nodelay(true)
 }
 
 /// The key of the lease and that of the token.
@@ -241,6 +246,8 @@ fn value(client: NodeId, token: Token) -> String {
 /// A connection.
 struct Session {
     connection: MultiplexedConnection,
+    /// What moves the bytes of a connection with TLS. It ends with the session.
+    _task: JoinSet<()>,
     hearer: Hearer,
     lease: String,
     token: String,

@@ -1,5 +1,5 @@
-//! Passwords and tokens from files. They are read for each connection, so that one that was changed
-//! is taken.
+//! Passwords and tokens from files, and to whom they may be sent. They are read for each
+//! connection, so that one that was changed is taken.
 
 use std::path::Path;
 
@@ -18,6 +18,16 @@ pub(super) fn password(file: &Path) -> StoreResult<Zeroizing<String>> {
 #[cfg(feature = "kubernetes")]
 pub(super) fn token(file: &Path) -> StoreResult<Zeroizing<String>> {
     text(file, private_file::read_public(file))
+}
+
+/// Returns whether what is said in clear to this host can be read in a network. A name other than
+/// `localhost` may be any machine's.
+#[cfg(any(feature = "etcd", feature = "kubernetes", feature = "redis"))]
+pub(super) fn is_exposed(host: &str) -> bool {
+    match host.parse::<std::net::IpAddr>() {
+        Ok(address) => !address.to_canonical().is_loopback(),
+        Err(_) => !host.eq_ignore_ascii_case("localhost"),
+    }
 }
 
 fn text(file: &Path, read: Result<Zeroizing<Vec<u8>>, Unusable>) -> StoreResult<Zeroizing<String>> {

@@ -1,5 +1,6 @@
 //! The stores that people already run: each adapter at a real server, which the test starts.
 
+mod encrypted;
 mod histories;
 mod history;
 mod judged;

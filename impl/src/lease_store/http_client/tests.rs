@@ -4,14 +4,11 @@
 mod encryption;
 pub(in crate::lease_store) mod server;
 
-use std::path::PathBuf;
-
 use serde_json::json;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 use self::server::{Said, serve};
 use super::*;
-use crate::lease_store::address::Files;
 
 const LIMIT: Duration = Duration::from_secs(10);
 
@@ -180,20 +177,6 @@ fn servers_are_a_host_and_a_port() {
             "{text}"
         );
     }
-}
-
-#[test]
-fn certificates_come_in_pairs_with_their_authorities() {
-    let file = |name: &str| Some(PathBuf::from(name));
-    let problem = |files: &Files| Certificates::of(files, None).expect_err("refused");
-    assert!(problem(&Files::default()).contains("authorities"));
-    let ca = Files { ca: file("ca.pem"), ..Files::default() };
-    assert!(Certificates::of(&ca, None).is_ok());
-    assert!(Certificates::of(&Files::default(), file("ca.pem")).is_ok());
-    let alone = Files { certificate: file("own.pem"), ..ca.clone() };
-    assert!(problem(&alone).contains("needs its key"));
-    let alone = Files { key: file("own.key"), ..ca };
-    assert!(problem(&alone).contains("needs its certificate"));
 }
 
 #[test]

@@ -3,13 +3,13 @@
 //! Without the feature `tls`, the file `without_tls.rs` is in the place of this one.
 
 use std::io;
-use std::path::Path;
 use std::sync::Arc;
 
 use rustls::pki_types::ServerName;
 use tokio::net::TcpStream;
 use tokio_rustls::{TlsConnector, client};
 
+use crate::lease_store::certificates::Certificates;
 use crate::lease_store::{StoreResult, tls};
 
 /// What a client needs to check the certificate of a server.
@@ -17,7 +17,8 @@ pub(super) struct Tls(TlsConnector);
 
 impl Tls {
     /// Reads the authorities, and the certificate that is shown with its key.
-    pub(super) fn load(ca: &Path, own: Option<(&Path, &Path)>) -> StoreResult<Self> {
+    pub(super) fn load(certificates: &Certificates) -> StoreResult<Self> {
+        let (ca, own) = certificates.paths();
         let mut config = tls::client(ca, own)?;
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
         Ok(Self(Arc::new(config).into()))

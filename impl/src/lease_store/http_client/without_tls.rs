@@ -3,17 +3,18 @@
 
 use std::convert::Infallible;
 use std::io;
-use std::path::Path;
 
 use tokio::net::TcpStream;
 
+use crate::lease_store::certificates::Certificates;
 use crate::lease_store::{StoreError, StoreResult};
 
 /// What a client needs to check the certificate of a server.
 pub(super) struct Tls(Infallible);
 
 impl Tls {
-    pub(super) fn load(ca: &Path, _: Option<(&Path, &Path)>) -> StoreResult<Self> {
+    pub(super) fn load(certificates: &Certificates) -> StoreResult<Self> {
+        let (ca, _) = certificates.paths();
         Err(StoreError::Unfit {
             problem: format!("{}: this program was built without TLS", ca.display()),
             remedy: "build it with the feature `tls` of the package bellwether".to_owned(),

@@ -8,7 +8,8 @@ use tokio::time::Instant;
 use zeroize::Zeroizing;
 
 use crate::lease_store::address::Files;
-use crate::lease_store::http_client::{Certificates, Client, Server};
+use crate::lease_store::certificates::Certificates;
+use crate::lease_store::http_client::{Client, Server};
 use crate::lease_store::secret;
 use crate::lease_store::{Settings, StoreError, StoreResult};
 

@@ -1,6 +1,6 @@
 use std::io;
 
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 use tokio::time::timeout;
 
@@ -26,7 +26,20 @@ fn an_address_is_a_url_without_a_password() {
     ] {
         assert_eq!(parse(right).map(|_| ()), Ok(()), "{right}");
     }
-    for wrong in ["redis://", "redis://db/orders", "valkey://db", "db:6379", "unix:///redis", ""] {
+    for wrong in [
+        "redis://",
+        "redis://db/orders",
+        "redis://db#insecure",
+        "rediss://",
+        "rediss:db",
+        "rediss://db/orders",
+        "rediss://db#insecure",
+        "rediss+unix:///run/redis.sock",
+        "valkey://db",
+        "db:6379",
+        "unix:///redis",
+        "",
+    ] {
         assert_eq!(parse(wrong).map(|_| ()), Err(FORM.to_owned()), "{wrong}");
     }
     for refused in [
@@ -34,7 +47,7 @@ fn an_address_is_a_url_without_a_password() {
         "redis://bellwether:Tr0ub4dor@db/0",
         "redis+unix:///run/redis.sock?pass=Tr0ub4dor",
         "redis://bellwether:Tr0ub4dor@db/orders",
-        "rediss://db",
+        "rediss://bellwether:Tr0ub4dor@db",
     ] {
         let Err(problem) = parse(refused) else { panic!("{refused}") };
         assert!(!problem.contains("Tr0ub4"), "{problem}");
@@ -42,17 +55,44 @@ fn an_address_is_a_url_without_a_password() {
 }
 
 #[test]
-fn files_that_nothing_reads_are_refused() {
-    let path = || Some("file".into());
-    let password = Files { password: path(), ..Files::default() };
-    assert!(Redis::parse("redis://db", &password).is_ok());
-    for files in [
-        Files { token: path(), ..Files::default() },
-        Files { ca: path(), ..Files::default() },
-        Files { certificate: path(), ..Files::default() },
-        Files { key: path(), ..Files::default() },
+fn the_files_are_those_that_the_address_has_use_for() {
+    let file = |name: &str| Some(PathBuf::from(name));
+    let none = Files::default();
+    let password = Files { password: file("p"), ..none.clone() };
+    let ca = Files { ca: file("ca.pem"), ..none.clone() };
+    let both = Files { ca: file("ca.pem"), ..password.clone() };
+    let own = Files { certificate: file("a.pem"), key: file("a.key"), ..both.clone() };
+    for (address, files, encrypted) in [
+        ("redis://bellwether@db", &none, false),
+        ("redis://127.0.0.1:6379", &password, false),
+        ("redis://bellwether@[::1]", &password, false),
+        ("redis://localhost", &password, false),
+        ("redis+unix:///run/redis.sock", &password, false),
+        ("rediss://db.example.org", &ca, true),
+        ("rediss://bellwether@[fd00::1]:6380/2", &both, true),
+        ("rediss://10.0.0.1", &own, true),
     ] {
-        assert!(Redis::parse("redis://db", &files).is_err(), "{files:?}");
+        let store = Redis::parse(address, files).expect(address);
+        assert_eq!(store.tls.is_some(), encrypted, "{address}");
+        assert_eq!(store.password, files.password, "{address}");
+    }
+    let token = Files { token: file("t"), ..ca.clone() };
+    let certificate = Files { certificate: file("a.pem"), ..none.clone() };
+    let key = Files { key: file("a.key"), ..none.clone() };
+    for (address, files, part) in [
+        ("rediss://db", &none, "name the file with the authorities"),
+        ("rediss://db", &password, "name the file with the authorities"),
+        ("rediss://db", &Files { key: None, ..own.clone() }, "needs its key"),
+        ("rediss://db", &Files { certificate: None, ..own.clone() }, "needs its certificate"),
+        ("rediss://db", &token, "no use for a token"),
+        ("redis://localhost", &ca, "write rediss://"),
+        ("redis://localhost", &certificate, "write rediss://"),
+        ("redis+unix:///run/redis.sock", &key, "write rediss://"),
+        ("redis://db", &password, "for all to read"),
+        ("redis://bellwether@10.0.0.1:6379/1", &password, "for all to read"),
+    ] {
+        let Err(problem) = Redis::parse(address, files) else { panic!("{address}, {files:?}") };
+        assert!(problem.contains(part), "{address}: {problem}");
     }
 }
 
@@ -142,8 +182,7 @@ async fn a_server_that_does_not_answer_is_away_and_no_password_is_told() {
 }
 
 /// A server that lets one in, and tells of a change as soon as it is subscribed to.
-async fn talk(listener: TcpListener) -> io::Result<()> {
-    let (mut stream, _) = listener.accept().await?;
+pub(super) async fn talk(mut stream: impl AsyncRead + AsyncWrite + Unpin) -> io::Result<()> {
     let [channel, _] = keys("orders/a");
     let channel = format!("${}\r\n{channel}\r\n", channel.len());
     let subscribed = format!(">3\r\n$9\r\nsubscribe\r\n{channel}:1\r\n");
@@ -159,6 +198,7 @@ async fn talk(listener: TcpListener) -> io::Result<()> {
         } else {
             return Ok(());
         }
+        stream.flush().await?;
     }
 }
 
@@ -166,7 +206,7 @@ async fn talk(listener: TcpListener) -> io::Result<()> {
 async fn clients_are_told_of_changes() {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a port");
     let port = listener.local_addr().expect("an address").port();
-    let server = tokio::spawn(talk(listener));
+    let server = tokio::spawn(async move { talk(listener.accept().await?.0).await });
     let way = parse(&format!("redis://127.0.0.1:{port}")).expect("an address");
     let long = Duration::from_secs(20);
     let patient = Settings { limit: long, ..settings() };
@@ -176,14 +216,6 @@ async fn clients_are_told_of_changes() {
     assert_eq!(told.expect("in time"), Ok(()));
     drop(store);
     assert!(timeout(long, server).await.is_ok(), "the connection ends with the store");
-}
-
-#[cfg(target_os = "linux")]
-#[test]
-fn what_was_given_up_is_sent_no_longer() {
-    let (short, long) = (Duration::from_micros(1), Duration::from_secs(2));
-    assert_eq!(tcp(long).user_timeout(), Some(long));
-    assert_eq!(tcp(short).user_timeout(), Some(Duration::from_millis(1)), "0 is no limit");
 }
 
 #[test]

@@ -1,0 +1,219 @@
+//! Redis by TLS: a server that has no other port, and asks each client for a certificate and for
+//! the password.
+
+use std::fs::{self, File};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use bellwether::NodeId;
+use bellwether::lease_store::{Answer, LeaseStore, StoreError, StoreResult};
+use bellwether::lease_store::{Files, Settings, connector};
+use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
+use tempfile::TempDir;
+use tokio::runtime::Runtime;
+use tokio::time::timeout;
+
+use super::process::end;
+use super::servers::Store;
+use super::{free_port, here, say};
+
+/// Nothing takes longer.
+const LIMIT: Duration = Duration::from_secs(20);
+
+/// How long between two looks.
+const LOOK_AGAIN: Duration = Duration::from_millis(30);
+
+/// The password that the server asks for.
+const PASSWORD: &str = "Tr0ub4dor";
+
+/// An authority, and a folder with what it has signed.
+struct Authority {
+    folder: TempDir,
+    issuer: Issuer<'static, KeyPair>,
+}
+
+impl Authority {
+    fn new(name: &str) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut about = CertificateParams::default();
+        about.distinguished_name.push(DnType::CommonName, name);
+        about.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let key = KeyPair::generate().expect("a key");
+        let certificate = about.self_signed(&key).expect("a certificate").pem();
+        fs::write(folder.path().join("ca.pem"), certificate).expect("writable");
+        Self { folder, issuer: Issuer::new(about, key) }
+    }
+
+    fn ca(&self) -> PathBuf {
+        self.folder.path().join("ca.pem")
+    }
+
+    /// Writes the certificate and the key of a host or a client into two files.
+    fn certify(&self, name: &str) -> (PathBuf, PathBuf) {
+        let key = KeyPair::generate().expect("a key");
+        let about = CertificateParams::new([name.to_owned()]).expect("a good name");
+        let certificate = about.signed_by(&key, &self.issuer).expect("a certificate").pem();
+        let own = self.folder.path().join(format!("{name}.pem"));
+        fs::write(&own, certificate).expect("writable");
+        (own, self.private(&format!("{name}.key"), &key.serialize_pem()))
+    }
+
+    /// Writes a file that no other user can read.
+    fn private(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.folder.path().join(name);
+        fs::write(&path, text).expect("writable");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).expect("ours");
+        path
+    }
+}
+
+/// A server with a certificate for `localhost`.
+struct Server {
+    folder: TempDir,
+    port: u16,
+    child: Child,
+}
+
+impl Server {
+    /// A server that accepts connections.
+    fn start(authority: &Authority) -> Self {
+        let folder = tempfile::Builder::new().prefix("bellwether-store-").tempdir();
+        let (folder, port) = (folder.expect("a folder"), free_port());
+        let (certificate, key) = authority.certify("localhost");
+        let log = File::create(folder.path().join("log")).expect("writable");
+        let mut command = Command::new("redis-server");
+        command.args(["--port", "0", "--tls-port", &port.to_string(), "--bind", "127.0.0.1"]);
+        command.arg("--tls-cert-file").arg(certificate).arg("--tls-key-file").arg(key);
+        command.arg("--tls-ca-cert-file").arg(authority.ca()).args(["--tls-auth-clients", "yes"]);
+        command.arg("--dir").arg(folder.path()).args(["--save", "", "--requirepass", PASSWORD]);
+        command.stdin(Stdio::null()).stdout(log.try_clone().expect("a file")).stderr(log);
+        let child = command.spawn().expect("it is installed");
+        let mut server = Self { folder, port, child };
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        let deadline = Instant::now() + LIMIT;
+        while TcpStream::connect_timeout(&address, LIMIT).is_err() {
+            let runs = matches!(server.child.try_wait(), Ok(None)) && Instant::now() < deadline;
+            assert!(runs, "it does not start: {}", server.log());
+            thread::sleep(LOOK_AGAIN);
+        }
+        server
+    }
+
+    fn log(&self) -> String {
+        fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
+    }
+
+    /// A connection to it, under this name of its host.
+    async fn connected(&self, host: &str, files: &Files) -> StoreResult<Box<dyn LeaseStore>> {
+        let (name, keep) = ("encrypted".to_owned(), Duration::from_secs(60));
+        let address = format!("rediss://{host}:{}/1", self.port);
+        let connect = connector(&address, files).expect("a good address");
+        let settings = Settings { name, keep, limit: LIMIT };
+        timeout(LIMIT, connect.connect(&settings)).await.expect("in time")
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        end(&mut self.child);
+    }
+}
+
+/// Whether a server of Redis that was built with TLS is installed. If it is not, that is said. The
+/// server reads its options in order, and ends at the first that it refuses: no port has this
+/// number.
+fn speaks_tls() -> bool {
+    if !here(Store::Redis) {
+        return false;
+    }
+    let mut command = Command::new("redis-server");
+    command.args(["--tls-port", "0", "--port", "70000"]).stdin(Stdio::null());
+    let ended = command.output().expect("it is installed");
+    let said = String::from_utf8_lossy(&[ended.stdout, ended.stderr].concat()).into_owned();
+    let speaks = !said.contains("tls-port");
+    if !speaks {
+        say("skipped: the server of redis was built without TLS");
+    }
+    speaks
+}
+
+/// What a client needs that the server lets in.
+fn files(authority: &Authority) -> Files {
+    let (certificate, key) = authority.certify("client");
+    Files {
+        password: Some(authority.private("password", PASSWORD)),
+        ca: Some(authority.ca()),
+        certificate: Some(certificate),
+        key: Some(key),
+        token: None,
+    }
+}
+
+#[test]
+fn redis_grants_a_lease_by_tls() {
+    if !speaks_tls() {
+        return;
+    }
+    let authority = Authority::new("authority");
+    let (server, files) = (Server::start(&authority), files(&authority));
+    let runtime = Runtime::new().expect("a runtime");
+    let (one, two) = (NodeId::new(1).expect("not zero"), NodeId::new(2).expect("not zero"));
+    let mut waits = runtime.block_on(async {
+        let mut asks = server.connected("localhost", &files).await.expect("it lets one in");
+        let mut waits = server.connected("localhost", &files).await.expect("it lets one in");
+        let granted = asks.acquire(one).await.expect("an answer");
+        let Answer::Granted(token) = granted else { panic!("{granted:?}") };
+        assert_eq!(asks.renew(one, token).await, Ok(Answer::Granted(token)));
+        let record = waits.read().await.expect("an answer");
+        assert_eq!((record.holder, record.token), (Some(one), token), "{record:?}");
+        assert_eq!(waits.acquire(two).await, Ok(Answer::Refused(Some(one))));
+        asks.release(one, token).await.expect("an answer");
+        let told = timeout(LIMIT, waits.changed()).await.expect("in time");
+        told.expect("the connection lasts");
+        let next = waits.acquire(two).await.expect("an answer");
+        assert!(matches!(next, Answer::Granted(higher) if higher > token), "{next:?}");
+        waits
+    });
+    drop(server);
+    let ends = async { while waits.changed().await.is_ok() {} };
+    runtime.block_on(async { timeout(LIMIT, ends).await }).expect("a server that is gone");
+}
+
+#[test]
+fn redis_by_tls_is_refused_with_the_cause() {
+    if !speaks_tls() {
+        return;
+    }
+    let (authority, other) = (Authority::new("authority"), Authority::new("another"));
+    let (server, good) = (Server::start(&authority), files(&authority));
+    let runtime = Runtime::new().expect("a runtime");
+    let refused = |host: &str, files: &Files| {
+        let connected = runtime.block_on(server.connected(host, files));
+        let error = connected.err().expect("it is refused");
+        assert!(!error.to_string().contains(PASSWORD), "{error}");
+        error
+    };
+    assert!(runtime.block_on(server.connected("localhost", &good)).is_ok(), "{}", server.log());
+
+    let strange = Files { ca: Some(other.ca()), ..good.clone() };
+    let anonymous = Files { certificate: None, key: None, ..good.clone() };
+    for (host, files, part) in [
+        ("localhost", &strange, "TLS: invalid peer certificate: UnknownIssuer"),
+        ("127.0.0.1", &good, "TLS: invalid peer certificate: certificate not valid for name"),
+        ("localhost", &anonymous, "the server may ask for a certificate, and none is named"),
+    ] {
+        let error = refused(host, files);
+        assert!(matches!(&error, StoreError::Away(why) if why.contains(part)), "{part}: {error}");
+    }
+
+    let wrong = Files { password: Some(other.private("password", "wrong")), ..good.clone() };
+    for files in [wrong, Files { password: None, ..good }] {
+        let error = refused("localhost", &files);
+        let remedy = "correct the user, or the file with the password";
+        assert!(matches!(&error, StoreError::Unfit { remedy: it, .. } if it == remedy), "{error}");
+    }
+}
