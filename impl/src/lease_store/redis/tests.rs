@@ -21,7 +21,7 @@ fn an_address_is_a_url_without_a_password() {
     for right in [
         "redis://db.example.org",
         "redis://127.0.0.1:6380/2",
-        "redis://bellwether@[::1]:6379",
+        "redis://[::1]:6379",
         "redis+unix:///run/redis/redis.sock?db=1",
     ] {
         assert_eq!(parse(right).map(|_| ()), Ok(()), "{right}");
@@ -30,6 +30,8 @@ fn an_address_is_a_url_without_a_password() {
         assert_eq!(parse(wrong).map(|_| ()), Err(FORM.to_owned()), "{wrong}");
     }
     for refused in [
+        "redis://bellwether@db",
+        "redis+unix:///run/redis.sock?user=bellwether",
         "redis://:Tr0ub4dor@db",
         "redis://bellwether:Tr0ub4dor@db/0",
         "redis+unix:///run/redis.sock?pass=Tr0ub4dor",
@@ -45,7 +47,9 @@ fn an_address_is_a_url_without_a_password() {
 fn files_that_nothing_reads_are_refused() {
     let path = || Some("file".into());
     let password = Files { password: path(), ..Files::default() };
-    assert!(Redis::parse("redis://db", &password).is_ok());
+    for address in ["redis://db", "redis://bellwether@db"] {
+        assert!(Redis::parse(address, &password).is_ok(), "{address}");
+    }
     for files in [
         Files { token: path(), ..Files::default() },
         Files { ca: path(), ..Files::default() },
@@ -98,6 +102,16 @@ fn what_a_new_connection_does_not_help_has_a_remedy() {
         ErrorKind::Server(ServerErrorKind::Moved),
     ] {
         assert!(matches!(told(kind), StoreError::Unfit { .. }), "{kind:?}");
+    }
+    let refused = (ErrorKind::Server(ServerErrorKind::ResponseError), "refused");
+    for said in [
+        "The user executing the script can't run this command or subcommand",
+        "ACL failure in script: User bellwether has no permissions to run the 'get' command",
+        "this user has no permissions to run the 'select' command",
+        "DB index is out of range",
+    ] {
+        let error = RedisError::from((refused.0, refused.1, said.to_owned()));
+        assert!(matches!(explain(&error), StoreError::Unfit { .. }), "{said}");
     }
     for kind in [
         ErrorKind::Io,
