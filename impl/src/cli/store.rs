@@ -110,7 +110,7 @@ fn init(store: &Stored) -> Result<ExitCode, Failure> {
     let stores = store.read()?;
     let (address, mut text, mut leases) = (&stores.address, String::new(), Vec::new());
     for lease in &stores.leases {
-        block_on(make(&stores, lease))?;
+        block_on(&stores, lease, make(&stores, lease))?;
         let name = &lease.name;
         text += &format!("the store {address} is ready for the lease {name}\n");
         leases.push(serde_json::json!({ "name": name }));
@@ -122,7 +122,7 @@ fn show(store: &Stored) -> Result<ExitCode, Failure> {
     let stores = store.read()?;
     let (mut text, mut leases) = (String::new(), Vec::new());
     for lease in &stores.leases {
-        let record = block_on(read(&stores, lease))?;
+        let record = block_on(&stores, lease, read(&stores, lease))?;
         text += &line(&lease.name, &record);
         leases.push(serde_json::json!({
             "name": lease.name,
@@ -169,15 +169,24 @@ async fn within<T>(what: BoxFuture<'_, StoreResult<T>>) -> StoreResult<T> {
     })
 }
 
-fn block_on<T>(what: impl Future<Output = StoreResult<T>>) -> Result<T, Failure> {
+/// Waits for the answer. What is wrong is told with the place, as a node does.
+fn block_on<T>(
+    stores: &LeaseStores,
+    lease: &Settings,
+    what: impl Future<Output = StoreResult<T>>,
+) -> Result<T, Failure> {
     let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build();
     let runtime = runtime.map_err(|error| Failure::runtime(anyhow!("cannot start: {error}")))?;
     let result = runtime.block_on(what);
     // A question that was given up may still block a thread.
     runtime.shutdown_background();
-    result.map_err(|error| match error {
-        StoreError::Away(_) => Failure::unreachable(anyhow!("the store does not answer: {error}")),
-        StoreError::Unfit { .. } => Failure::runtime(error),
+    result.map_err(|error| {
+        let (address, name) = (&stores.address, &lease.name);
+        let told = anyhow!("the store {address} of the lease {name}: {error}");
+        match error {
+            StoreError::Away(_) => Failure::unreachable(told),
+            StoreError::Unfit { .. } => Failure::runtime(told),
+        }
     })
 }
 

@@ -99,6 +99,25 @@ impl Etcd {
         }
         Ok(Self { servers, account, next: AtomicUsize::new(0) })
     }
+
+    /// Connects to the next server that can be reached. One that is cut off leaves time for the
+    /// others.
+    async fn reach(&self, limit: Duration) -> StoreResult<(Server, Client)> {
+        let share = limit / u32::try_from(self.servers.len()).unwrap_or(u32::MAX).max(1);
+        let mut away = Vec::new();
+        for _ in &self.servers {
+            let turn = self.next.fetch_add(1, Ordering::Relaxed) % self.servers.len();
+            let server = self.servers[turn].clone();
+            let connected = timeout(share, Client::connect(&server, limit)).await;
+            match connected {
+                Ok(Ok(client)) => return Ok((server, client)),
+                Ok(Err(StoreError::Away(problem))) => away.push(problem),
+                Ok(Err(error @ StoreError::Unfit { .. })) => return Err(error),
+                Err(_) => away.push(format!("{server}: no connection in time")),
+            }
+        }
+        Err(StoreError::Away(away.join("; ")))
+    }
 }
 
 impl Connect for Etcd {
@@ -107,9 +126,7 @@ impl Connect for Etcd {
         settings: &'a Settings,
     ) -> BoxFuture<'a, StoreResult<Box<dyn LeaseStore>>> {
         Box::pin(async move {
-            let turn = self.next.fetch_add(1, Ordering::Relaxed) % self.servers.len();
-            let server = self.servers[turn].clone();
-            let client = Client::connect(&server, settings.limit).await?;
+            let (server, client) = self.reach(settings.limit).await?;
             let mut connection = Connection {
                 client,
                 server,

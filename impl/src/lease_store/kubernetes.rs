@@ -269,6 +269,11 @@ impl Connection {
             // It is there.
             StatusCode::CONFLICT => Ok(()),
             status if status.is_success() => Ok(()),
+            // An account that may make none can use one that is there.
+            StatusCode::FORBIDDEN => match self.get().await {
+                Ok(_) => Ok(()),
+                Err(_) => Err(self.refusal(&reply)),
+            },
             StatusCode::NOT_FOUND => Err(self.unfit(
                 &format!("there is no namespace {}: {}", self.target.namespace, reply.complaint()),
                 "make the namespace first",
@@ -395,7 +400,10 @@ impl Connection {
                 .unfit(&format!("there is no {path}: {said}"), "`bellwether store init` makes it"),
             StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY => self
                 .unfit(&said, "look whether another program uses this Lease for what is no lease"),
-            // Among these: a token that is too old, which is read anew with the next connection.
+            // A token that is too old is read anew with the next connection.
+            StatusCode::UNAUTHORIZED => self.client.away(&format!(
+                "{said}: the token is missing, wrong or too old; `store_token_file` names its file"
+            )),
             _ => self.client.away(&said),
         }
     }

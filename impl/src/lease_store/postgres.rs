@@ -75,6 +75,15 @@ const READ: &str = "\
 SELECT holder, token, (EXTRACT(EPOCH FROM until - clock_timestamp()) * 1000)::bigint
 FROM bellwether_lease WHERE name = $1";
 
+/// Whether the user may do what a node does. To read is asked for by reading.
+const MAY_WRITE: &str = "\
+SELECT has_table_privilege('bellwether_lease', 'INSERT')
+    AND has_table_privilege('bellwether_lease', 'UPDATE')";
+
+const GRANT: &str = "let a DBA grant what docs/stores.md shows";
+
+const COMPARE: &str = "compare the table with the one in docs/stores.md";
+
 const FORM: &str = "expected `postgres://USER@HOST:PORT/DATABASE`, and parameters that are known";
 
 /// A database of PostgreSQL that keeps the lease.
@@ -234,7 +243,13 @@ fn text(error: &Error) -> String {
 
 fn explain(error: &Error) -> StoreError {
     let problem = text(error);
-    match error.code().and_then(remedy) {
+    // The server asks for a password, and the client has none.
+    let helps = if problem.ends_with("password missing") {
+        Some("name the file with the password: `store_password_file`")
+    } else {
+        error.code().and_then(remedy)
+    };
+    match helps {
         Some(remedy) => StoreError::Unfit { problem, remedy: remedy.to_owned() },
         None => StoreError::Away(problem),
     }
@@ -244,8 +259,12 @@ fn explain(error: &Error) -> StoreError {
 fn remedy(code: &SqlState) -> Option<&'static str> {
     let known = [
         (SqlState::UNDEFINED_TABLE, INIT),
-        (SqlState::UNDEFINED_COLUMN, "compare the table with the one in docs/stores.md"),
-        (SqlState::INSUFFICIENT_PRIVILEGE, "let a DBA grant what docs/stores.md shows"),
+        (SqlState::UNDEFINED_COLUMN, COMPARE),
+        (SqlState::UNDEFINED_FUNCTION, COMPARE),
+        (SqlState::DATATYPE_MISMATCH, COMPARE),
+        (SqlState::INVALID_COLUMN_REFERENCE, COMPARE),
+        (SqlState::INSUFFICIENT_PRIVILEGE, GRANT),
+        (SqlState::INVALID_SCHEMA_NAME, GRANT),
         (SqlState::INVALID_PASSWORD, "correct the user, or the file with the password"),
         (SqlState::INVALID_AUTHORIZATION_SPECIFICATION, "correct the user, or pg_hba.conf"),
         (SqlState::INVALID_CATALOG_NAME, "correct the address, or create the database"),
@@ -296,13 +315,30 @@ impl Session {
         Ok(Record { holder, token, left: left.map(values::left) })
     }
 
+    /// A table that another user has made may be of no use to this one.
+    async fn usable(&self) -> StoreResult<()> {
+        self.recorded().await?;
+        let row = self.row(MAY_WRITE, &[]).await?;
+        let may_write = row.as_ref().map(|row| column::<bool>(row, 0)).transpose()?;
+        if may_write == Some(true) {
+            return Ok(());
+        }
+        Err(StoreError::Unfit {
+            problem: "PostgreSQL: the user may not insert and update in bellwether_lease".into(),
+            remedy: GRANT.to_owned(),
+        })
+    }
+
     async fn refused(&self, client: NodeId) -> StoreResult<Answer> {
         Ok(values::refused(&self.recorded().await?, client))
     }
 }
 
 fn column<'a, T: FromSql<'a>>(row: &'a Row, index: usize) -> StoreResult<T> {
-    row.try_get(index).map_err(|error| explain(&error))
+    row.try_get(index).map_err(|_| StoreError::Unfit {
+        problem: format!("PostgreSQL: column {} of the answer has another type", index + 1),
+        remedy: COMPARE.to_owned(),
+    })
 }
 
 impl LeaseStore for Session {
@@ -359,17 +395,15 @@ impl LeaseStore for Session {
     /// A user who may not create tables may use one that is there.
     fn init(&mut self) -> BoxFuture<'_, StoreResult<()>> {
         Box::pin(async move {
-            match self.recorded().await {
-                Err(StoreError::Unfit { .. }) => {}
-                other => return other.map(|_| ()),
+            let read = self.client.query_typed_opt(READ, &[(&self.name, Type::TEXT)]).await;
+            if read.is_err_and(|error| error.code() == Some(&SqlState::UNDEFINED_TABLE)) {
+                match self.client.batch_execute(TABLE).await {
+                    // Another process has made it at the same time.
+                    Err(error) if error.code() == Some(&SqlState::UNIQUE_VIOLATION) => {}
+                    other => other.map_err(|error| explain(&error))?,
+                }
             }
-            match self.client.batch_execute(TABLE).await {
-                // Another process has made it at the same time.
-                Err(error) if error.code() == Some(&SqlState::UNIQUE_VIOLATION) => {}
-                other => other.map_err(|error| explain(&error))?,
-            }
-            // If it was there, this user may not read it all the same.
-            self.recorded().await.map(|_| ())
+            self.usable().await
         })
     }
 

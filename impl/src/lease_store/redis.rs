@@ -74,8 +74,10 @@ const RETURN: &str = "\
 return {done, redis.call('GET', KEYS[1]) or '', redis.call('PTTL', KEYS[1]),
   redis.call('GET', KEYS[2]) or '0'}";
 
-const FORM: &str =
-    "expected `redis://HOST:PORT/DATABASE`, `rediss://` with TLS, or `redis+unix:///PATH`";
+const PERMIT: &str = "permit the user what docs/stores.md shows";
+
+const FORM: &str = "expected `redis://USER@HOST:PORT/DATABASE`, the same with `rediss://` for TLS, \
+                    or `redis+unix:///PATH?db=DATABASE&user=USER`";
 
 /// A server of Redis that keeps the lease.
 #[derive(Clone, Debug)]
@@ -109,6 +111,9 @@ impl Redis {
         );
         let problem = if server.redis_settings().password().is_some() {
             "the address is printed and logged: put the password into a file"
+        } else if server.redis_settings().username().is_some() && files.password.is_none() {
+            // Without a password the server would not be told of the user, and take the default.
+            "the user of Redis needs a password file"
         } else if files.token.is_some() {
             "Redis has no use for a token"
         } else if any && !encrypted {
@@ -205,14 +210,23 @@ fn remedy(error: &RedisError) -> Option<&'static str> {
             Some("correct the user, or the file with the password")
         }
         (ErrorKind::RESP3NotSupported, _) | (_, Some("NOPROTO")) => Some("use Redis 6 or later"),
-        (ErrorKind::Server(ServerErrorKind::NoPerm), _) => {
-            Some("permit the user what docs/stores.md shows")
-        }
+        (ErrorKind::Server(ServerErrorKind::NoPerm), _) => Some(PERMIT),
         (ErrorKind::Server(ServerErrorKind::Moved | ServerErrorKind::Ask), _) => {
             Some("use a server that is no part of a cluster")
         }
         (_, Some("WRONGTYPE")) => Some("delete the keys of the lease: another program wrote them"),
-        _ => None,
+        // These have no code of their own.
+        _ => {
+            let said = error.detail().unwrap_or_default();
+            let parts = ["no permissions", "user executing the script", "ACL failure in script"];
+            if parts.iter().any(|part| said.contains(part)) {
+                Some(PERMIT)
+            } else if said.contains("DB index is out of range") {
+                Some("correct the number of the database in the address")
+            } else {
+                None
+            }
+        }
     }
 }
 

@@ -33,13 +33,16 @@ pub(super) fn is_exposed(host: &str) -> bool {
 fn text(file: &Path, read: Result<Zeroizing<Vec<u8>>, Unusable>) -> StoreResult<Zeroizing<String>> {
     let unfit = |problem: String| StoreError::Unfit {
         problem,
-        remedy: "the file is read again at the next connection".to_owned(),
+        remedy: "correct the file, or the key in [lease] that names it: it is read again at the \
+                 next connection"
+            .to_owned(),
     };
     let bytes = read.map_err(|error| unfit(error.to_string()))?;
     // An editor ends the last line.
     let text = str::from_utf8(&bytes).ok().map(|text| text.trim_end_matches(['\n', '\r']));
-    let text = text.filter(|text| !text.is_empty());
-    let nothing = || unfit(format!("{} has no password or token: one line", file.display()));
+    let text = text.filter(|text| !text.is_empty() && !text.contains('\n'));
+    let nothing =
+        || unfit(format!("{} is not one line with a password or a token", file.display()));
     Ok(Zeroizing::new(text.ok_or_else(nothing)?.to_owned()))
 }
 
@@ -63,7 +66,9 @@ pub(super) mod tests {
         let read = |text| password(file(text).path()).map(|password| password.to_string());
         assert_eq!(read(" one two \n"), Ok(" one two ".to_owned()));
         assert_eq!(read("one"), Ok("one".to_owned()));
-        assert!(matches!(read("\n"), Err(StoreError::Unfit { .. })));
+        for wrong in ["", "\n", "one\ntwo\n", "one\n\ntwo"] {
+            assert!(matches!(read(wrong), Err(StoreError::Unfit { .. })), "{wrong:?}");
+        }
 
         let open = file("Tr0ub4dor");
         let mode = std::fs::Permissions::from_mode(0o644);

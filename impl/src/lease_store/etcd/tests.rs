@@ -242,6 +242,23 @@ async fn the_next_connection_is_to_the_next_server() {
     assert_eq!((one.count("/v3/kv/range"), two.count("/v3/kv/range")), (2, 1));
 }
 
+/// A person who asks once gets an answer although a server is down.
+#[tokio::test]
+async fn a_server_that_is_down_is_passed_over() {
+    let fake = Fake::start().await;
+    let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0)).await.expect("a port");
+    let gone = listener.local_addr().expect("an address");
+    drop(listener);
+    let some = way(&format!("{gone},{}", fake.address));
+    for _ in 0..2 {
+        let mut store = some.connect(&settings()).await.expect("one listens");
+        store.read().await.expect("read");
+    }
+    let none = way(&format!("{gone},{gone}"));
+    let error = none.connect(&settings()).await.err().expect("no server").to_string();
+    assert_eq!(error.matches(&gone.to_string()).count(), 2, "{error}");
+}
+
 #[test]
 fn what_is_no_address_is_refused_with_the_remedy() {
     let file = |name: &str| Some(PathBuf::from(name));

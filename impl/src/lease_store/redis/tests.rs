@@ -21,7 +21,7 @@ fn an_address_is_a_url_without_a_password() {
     for right in [
         "redis://db.example.org",
         "redis://127.0.0.1:6380/2",
-        "redis://bellwether@[::1]:6379",
+        "redis://[::1]:6379",
         "redis+unix:///run/redis/redis.sock?db=1",
     ] {
         assert_eq!(parse(right).map(|_| ()), Ok(()), "{right}");
@@ -43,6 +43,8 @@ fn an_address_is_a_url_without_a_password() {
         assert_eq!(parse(wrong).map(|_| ()), Err(FORM.to_owned()), "{wrong}");
     }
     for refused in [
+        "redis://bellwether@db",
+        "redis+unix:///run/redis.sock?user=bellwether",
         "redis://:Tr0ub4dor@db",
         "redis://bellwether:Tr0ub4dor@db/0",
         "redis+unix:///run/redis.sock?pass=Tr0ub4dor",
@@ -63,7 +65,7 @@ fn the_files_are_those_that_the_address_has_use_for() {
     let both = Files { ca: file("ca.pem"), ..password.clone() };
     let own = Files { certificate: file("a.pem"), key: file("a.key"), ..both.clone() };
     for (address, files, encrypted) in [
-        ("redis://bellwether@db", &none, false),
+        ("redis://db", &none, false),
         ("redis://127.0.0.1:6379", &password, false),
         ("redis://bellwether@[::1]", &password, false),
         ("redis://localhost", &password, false),
@@ -138,6 +140,16 @@ fn what_a_new_connection_does_not_help_has_a_remedy() {
         ErrorKind::Server(ServerErrorKind::Moved),
     ] {
         assert!(matches!(told(kind), StoreError::Unfit { .. }), "{kind:?}");
+    }
+    let refused = (ErrorKind::Server(ServerErrorKind::ResponseError), "refused");
+    for said in [
+        "The user executing the script can't run this command or subcommand",
+        "ACL failure in script: User bellwether has no permissions to run the 'get' command",
+        "this user has no permissions to run the 'select' command",
+        "DB index is out of range",
+    ] {
+        let error = RedisError::from((refused.0, refused.1, said.to_owned()));
+        assert!(matches!(explain(&error), StoreError::Unfit { .. }), "{said}");
     }
     for kind in [
         ErrorKind::Io,
