@@ -46,7 +46,7 @@ impl LeaseSection {
     /// [`Error::Store`] when the address or the name makes no sense, or the adapter was left out.
     pub fn connector(&self, node: NodeId, name: &str) -> Result<Option<Connector>, Error> {
         let Some(store) = &self.store else { return Ok(None) };
-        let wrong = |problem: String| Error::Store { problem: format!("store: {problem}") };
+        let wrong = |problem: String| Error::Store { key: "store", problem };
         let connect = store.connector(&self.files.of(node)).map_err(wrong)?;
         let Some(connect) = connect else { return Ok(None) };
         if name.len() > LONGEST_NAME {
@@ -123,9 +123,9 @@ impl Runnable for Lease {
         match section.store {
             Some(StoreAddress::At(_) | StoreAddress::Own(_)) if members.contains(STORE) => {
                 let problem = format!(
-                    "store: a store that is no member has the id {STORE}: give that member another"
+                    "a store that is no member has the id {STORE}: give that member another"
                 );
-                Err(Error::Store { problem })
+                Err(Error::Store { key: "store", problem })
             }
             Some(StoreAddress::At(_) | StoreAddress::Own(_)) => Ok(client(STORE)),
             Some(StoreAddress::Node(store)) if store == id && members.contains(id) => {
