@@ -159,6 +159,16 @@ pub trait Connect: fmt::Debug + Send + Sync {
         settings: &'a Settings,
     ) -> BoxFuture<'a, StoreResult<Box<dyn LeaseStore>>>;
 
+    /// Looks whether what this process needs besides the files that it was given is here, such as
+    /// other files. The store is not asked.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Unfit`] with what is missing, and what helps.
+    fn check(&self) -> StoreResult<()> {
+        Ok(())
+    }
+
     /// What `init` does, as text for a person: statements of SQL, or the key.
     fn setup(&self, settings: &Settings) -> String;
 
