@@ -60,6 +60,10 @@ pub use self::serve::{STORE, StoreService};
 use crate::protocol::NodeId;
 use crate::protocol::lease::Token;
 
+/// What to ask where two sides do not understand each other, one of which may speak TLS.
+#[cfg(any(feature = "etcd", feature = "kubernetes", feature = "postgres", feature = "redis"))]
+const SPEAKS_TLS: &str = "does the server speak TLS at this port?";
+
 /// What a store answers to a client that asks for the lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
