@@ -48,7 +48,6 @@ pub(crate) fn read(path: &Path) -> Result<Zeroizing<Vec<u8>>, Unusable> {
 }
 
 /// Reads a file that others may know as well.
-#[cfg(feature = "tls")]
 pub(crate) fn read_public(path: &Path) -> Result<Zeroizing<Vec<u8>>, Unusable> {
     let (file, _) = open(path)?;
     let mut bytes = Zeroizing::new(Vec::with_capacity(16 * 1024));

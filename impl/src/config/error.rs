@@ -114,9 +114,11 @@ pub enum Error {
         members: Members,
     },
     /// The store of the lease cannot be had.
-    #[error("lease.{problem}")]
+    #[error("lease.{key}: {problem}")]
     Store {
-        /// The key, and its problem.
+        /// The key of the section.
+        key: &'static str,
+        /// The problem with its value, with the remedy.
         problem: String,
     },
     /// The text is not an address.

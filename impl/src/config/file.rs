@@ -346,7 +346,8 @@ impl Source {
             security: self.overrides.security.clone().or(file.security).resolve(node)?,
             http: self.overrides.http.clone().or(file.http).resolve(node),
             network: self.overrides.network.or(file.network),
-        })?;
+        })
+        .map_err(|error| self.at_its_place(error))?;
         Ok((config, file.log.resolve(log_levels.clone(), *log_format)))
     }
 

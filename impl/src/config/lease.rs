@@ -3,10 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use zeroize::Zeroizing;
+
 use super::Error;
 use super::fields::{Field, Fields};
 use super::protocols::{Runnable, explained};
 use crate::lease_store::{Connect, Files, STORE, Settings, StoreAddress, StoreService};
+use crate::private_file::{self, Unusable};
 use crate::protocol::lease::{self, Lease};
 use crate::protocol::{LeaseTerms, Members, NodeId};
 use crate::service::Service;
@@ -46,7 +49,7 @@ impl LeaseSection {
     /// [`Error::Store`] when the address or the name makes no sense, or the adapter was left out.
     pub fn connector(&self, node: NodeId, name: &str) -> Result<Option<Connector>, Error> {
         let Some(store) = &self.store else { return Ok(None) };
-        let wrong = |problem: String| Error::Store { problem: format!("store: {problem}") };
+        let wrong = |problem: String| Error::Store { key: "store", problem };
         let connect = store.connector(&self.files.of(node)).map_err(wrong)?;
         let Some(connect) = connect else { return Ok(None) };
         if name.len() > LONGEST_NAME {
@@ -61,10 +64,47 @@ impl LeaseSection {
         Ok(Some((connect, Settings { name: name.to_owned(), keep, limit })))
     }
 
+    /// Reads the files that a store outside of the cluster is shown; those of this node.
+    fn check_files(&self, node: NodeId) -> Result<(), Error> {
+        let Some(StoreAddress::At(place)) = &self.store else { return Ok(()) };
+        let files = self.files.of(node);
+        let private = [("store_password_file", &files.password), ("store_key_file", &files.key)];
+        let public = [
+            ("store_ca_file", &files.ca),
+            ("store_certificate_file", &files.certificate),
+            ("store_token_file", &files.token),
+        ];
+        for (key, file) in private {
+            if let Some(file) = file {
+                readable(key, private_file::read(file))?;
+            }
+        }
+        for (key, file) in public {
+            if let Some(file) = file {
+                readable(key, private_file::read_public(file))?;
+            }
+        }
+        let wrong = |problem: String| Error::Store { key: "store", problem };
+        let connect = place.connector(&files).map_err(wrong)?;
+        connect.check().map_err(|error| wrong(error.to_string()))
+    }
+
     /// Whether the store is a member, as far as it is known.
     fn is_node(&self) -> bool {
         matches!(self.store, None | Some(StoreAddress::Node(_)))
     }
+}
+
+/// What is wrong with the file that this key names, if it could not be read.
+fn readable(key: &'static str, read: Result<Zeroizing<Vec<u8>>, Unusable>) -> Result<(), Error> {
+    let problem = match read {
+        Ok(_) => return Ok(()),
+        Err(error @ Unusable::Unreadable { .. }) => {
+            format!("{error}; name a file that this process can read")
+        }
+        Err(error @ Unusable::Open { .. }) => error.to_string(),
+    };
+    Err(Error::Store { key, problem })
 }
 
 impl Runnable for Lease {
@@ -101,6 +141,10 @@ impl Runnable for Lease {
         Ok(Some(Arc::new(StoreService::new(node, address, connect, settings, renew))))
     }
 
+    fn check_files(section: &LeaseSection, node: NodeId) -> Result<(), Error> {
+        section.check_files(node)
+    }
+
     fn fields(section: &mut LeaseSection) -> Fields<'_> {
         let LeaseSection { store, files, durations } = section;
         vec![
@@ -123,9 +167,9 @@ impl Runnable for Lease {
         match section.store {
             Some(StoreAddress::At(_) | StoreAddress::Own(_)) if members.contains(STORE) => {
                 let problem = format!(
-                    "store: a store that is no member has the id {STORE}: give that member another"
+                    "a store that is no member has the id {STORE}: give that member another"
                 );
-                Err(Error::Store { problem })
+                Err(Error::Store { key: "store", problem })
             }
             Some(StoreAddress::At(_) | StoreAddress::Own(_)) => Ok(client(STORE)),
             Some(StoreAddress::Node(store)) if store == id && members.contains(id) => {

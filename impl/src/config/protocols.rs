@@ -63,6 +63,16 @@ pub trait Runnable: Core {
         Ok(None)
     }
 
+    /// Checks whether this node can read the files with which it proves itself to the service.
+    ///
+    /// # Errors
+    ///
+    /// An [`enum@Error`] when one cannot be used.
+    fn check_files(section: &Self::Section, node: NodeId) -> Result<(), Error> {
+        let _ = (section, node);
+        Ok(())
+    }
+
     /// Returns the keys of the section.
     fn fields(section: &mut Self::Section) -> Fields<'_>;
 

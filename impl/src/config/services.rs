@@ -18,6 +18,16 @@ impl<C: Runnable> Config<C> {
             .collect()
     }
 
+    /// Checks whether the files can be read with which the node proves itself to the service that
+    /// it asks. While the node runs, they are read for each connection.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Store`] with the first that cannot be used.
+    pub fn check_service_files(&self) -> Result<(), Error> {
+        C::check_files(&self.section, self.node)
+    }
+
     /// Returns what the node asks in place of another node, in words; none if it asks none.
     #[must_use]
     pub fn service_names(&self) -> Vec<String> {

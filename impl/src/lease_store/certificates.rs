@@ -19,7 +19,7 @@ impl Certificates {
     pub(super) fn of(files: &Files, ca: Option<PathBuf>) -> Result<Self, String> {
         let ca = files.ca.clone().or(ca).ok_or(
             "the store is spoken to by TLS: name the file with the authorities that have signed \
-             its certificate",
+             its certificate, by `store_ca_file`",
         )?;
         let own = match (files.certificate.clone(), files.key.clone()) {
             (Some(certificate), Some(key)) => Some((certificate, key)),

@@ -13,6 +13,7 @@ mod tls;
 use std::error::Error;
 use std::fmt::Display;
 use std::future::poll_fn;
+use std::io;
 use std::pin::Pin;
 use std::time::Duration;
 
@@ -28,7 +29,7 @@ use tokio::task::JoinSet;
 
 pub(super) use self::server::Server;
 use self::tls::Tls;
-use super::{StoreError, StoreResult};
+use super::{SPEAKS_TLS, StoreError, StoreResult};
 
 /// The largest answer, and the longest line of an answer that goes on, in bytes.
 const LARGEST: usize = 1024 * 1024;
@@ -46,6 +47,8 @@ pub(super) struct Client {
     server: String,
     host: HeaderValue,
     authorization: Option<HeaderValue>,
+    /// Whether it speaks in clear, and the server has not answered yet.
+    is_unheard: bool,
     /// What moves the bytes. It ends with the client.
     _connection: JoinSet<()>,
 }
@@ -103,7 +106,9 @@ impl Client {
             // The error is that of the question, too.
             let _ = connection.await;
         });
-        Ok(Self { sender, server: name, host, authorization: None, _connection: task })
+        let is_unheard = server.certificates().is_none();
+        let authorization = None;
+        Ok(Self { sender, server: name, host, authorization, is_unheard, _connection: task })
     }
 
     /// Shows this with each question from now on.
@@ -168,10 +173,13 @@ impl Client {
         let body = body.map(Value::to_string).unwrap_or_default();
         let request = request.body(body).map_err(|error| self.away(&error))?;
         let failed = |error: hyper::Error| {
-            StoreError::Away(format!("{}: {}", self.server, whole_cause(&error)))
+            let is_strange = self.is_unheard && is_foreign(&error);
+            let question = if is_strange { format!("; {SPEAKS_TLS}") } else { String::new() };
+            StoreError::Away(format!("{}: {}{question}", self.server, whole_cause(&error)))
         };
         self.sender.ready().await.map_err(failed)?;
         let answer = self.sender.send_request(request).await.map_err(failed)?;
+        self.is_unheard = false;
         Ok((answer.status(), answer.into_body()))
     }
 
@@ -254,6 +262,13 @@ async fn piece(body: &mut Incoming) -> Option<hyper::Result<Bytes>> {
     }
 }
 
+/// Whether a server has hung up, or has said what is no HTTP.
+fn is_foreign(error: &hyper::Error) -> bool {
+    let cause = error.source().and_then(|cause| cause.downcast_ref::<io::Error>());
+    let is_reset = cause.is_some_and(|cause| cause.kind() == io::ErrorKind::ConnectionReset);
+    is_reset || error.is_parse() || error.is_incomplete_message()
+}
+
 /// An error with all that has caused it.
 fn whole_cause(error: &hyper::Error) -> String {
     let mut text = error.to_string();
@@ -280,13 +295,13 @@ pub(super) fn whole_seconds(time: Duration) -> u64 {
 /// Without this the kernel goes on sending the question of a connection that was given up, for a
 /// quarter of an hour, and delivers it when the network heals.
 #[cfg(target_os = "linux")]
-fn end_unanswered(stream: &TcpStream, limit: Duration) -> std::io::Result<()> {
+fn end_unanswered(stream: &TcpStream, limit: Duration) -> io::Result<()> {
     let milliseconds = u32::try_from(limit.as_millis()).unwrap_or(u32::MAX).max(1);
     rustix::net::sockopt::set_tcp_user_timeout(stream, milliseconds)?;
     Ok(())
 }
 
 #[cfg(not(target_os = "linux"))]
-fn end_unanswered(_: &TcpStream, _: Duration) -> std::io::Result<()> {
+fn end_unanswered(_: &TcpStream, _: Duration) -> io::Result<()> {
     Ok(())
 }

@@ -16,6 +16,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -24,7 +25,7 @@ use hyper::{Method, StatusCode};
 use serde_json::Value;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
-use self::place::{Place, Target, Token as AccountToken};
+use self::place::{ACCOUNT, Place, Target, Token as AccountToken};
 use self::record::Record;
 use super::address::Files;
 use super::http_client::{Client, Lines, Reply, one_line, whole_seconds};
@@ -96,6 +97,10 @@ impl Connect for Kubernetes {
             };
             Ok(Box::new(connection) as Box<dyn LeaseStore>)
         })
+    }
+
+    fn check(&self) -> StoreResult<()> {
+        self.place.check(Path::new(ACCOUNT))
     }
 
     fn setup(&self, settings: &Settings) -> String {

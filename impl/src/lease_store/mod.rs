@@ -60,6 +60,10 @@ pub use self::serve::{STORE, StoreService};
 use crate::protocol::NodeId;
 use crate::protocol::lease::Token;
 
+/// What to ask where two sides do not understand each other, one of which may speak TLS.
+#[cfg(any(feature = "etcd", feature = "kubernetes", feature = "postgres", feature = "redis"))]
+const SPEAKS_TLS: &str = "does the server speak TLS at this port?";
+
 /// What a store answers to a client that asks for the lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
@@ -158,6 +162,16 @@ pub trait Connect: fmt::Debug + Send + Sync {
         &'a self,
         settings: &'a Settings,
     ) -> BoxFuture<'a, StoreResult<Box<dyn LeaseStore>>>;
+
+    /// Looks whether what this process needs besides the files that it was given is here, such as
+    /// other files. The store is not asked.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Unfit`] with what is missing, and what helps.
+    fn check(&self) -> StoreResult<()> {
+        Ok(())
+    }
 
     /// What `init` does, as text for a person: statements of SQL, or the key.
     fn setup(&self, settings: &Settings) -> String;

@@ -2,6 +2,7 @@
 //! this side shows one of its own if it has one.
 
 use std::fmt::Display;
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, RootCertStore, crypto, version};
 
-use super::{StoreError, StoreResult};
+use super::{SPEAKS_TLS, StoreError, StoreResult};
 use crate::private_file;
 
 /// What a client needs to check the certificate of a server: the file with the authorities, and the
@@ -19,6 +20,18 @@ pub(super) fn client(ca: &Path, own: Option<(&Path, &Path)>) -> StoreResult<Clie
         problem,
         remedy: "correct the files with the certificates for the store".to_owned(),
     })
+}
+
+/// What has ended a handshake, and a question if the other side may not speak TLS.
+pub(super) fn told(error: &io::Error) -> String {
+    let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
+    let is_foreign = match inner {
+        Some(inner) => matches!(inner, rustls::Error::InvalidMessage(_)),
+        None => {
+            matches!(error.kind(), io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset)
+        }
+    };
+    if is_foreign { format!("{error}; {SPEAKS_TLS}") } else { error.to_string() }
 }
 
 fn read(ca: &Path, own: Option<(&Path, &Path)>) -> Result<ClientConfig, String> {

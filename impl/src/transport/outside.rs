@@ -2,9 +2,11 @@
 //! fed from an outbox, and made again after a back-off.
 //!
 //! A question that was not answered when the connection failed is asked once more on the next one,
-//! while it is not too old: what the service has decides then, and not what was probably done. Each
-//! time that the service is lost, and each time that it answers again, is one line in the log. So
-//! is each time that something is wrong with its answers, and each time that this is over.
+//! while it is not too old: what the service has decides then, and not what was probably done. Such
+//! a service answers again once it has answered a question: one that can be looked at may have what
+//! keeps every question waiting. Each time that the service is lost, and each time that it answers
+//! again, is one line in the log. So is each time that something is wrong with its answers, and
+//! each time that this is over.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -34,9 +36,9 @@ pub(super) struct Outside<M> {
 
 #[derive(Debug, Default)]
 struct State {
-    /// It answers.
+    /// There is a session, which can be asked.
     up: bool,
-    /// Since when it does not, and why.
+    /// Since when it does not answer, and why.
     down: Option<(Instant, ServiceError)>,
 }
 
@@ -68,7 +70,8 @@ impl<M> Outside<M> {
 
     /// Whether it answers.
     pub(super) fn is_up(&self) -> bool {
-        self.state().up
+        let state = self.state();
+        state.up && state.down.is_none()
     }
 
     /// Why it does not answer, or what is wrong with its answers; `None` if it was not asked yet.
@@ -92,8 +95,8 @@ pub(super) async fn maintain<M: Copy>(
 ) {
     let backoff = Backoff::new(outside.lifetime, seed);
     let limiter = LogLimiter::default();
-    let (asked, answers, complains) = (None, None, false);
-    let mut talk = Talk { node, outside, inbox, backoff, limiter, asked, answers, complains };
+    let (asked, lost, answers, complains) = (None, false, None, false);
+    let mut talk = Talk { node, outside, inbox, backoff, limiter, asked, lost, answers, complains };
     while !talk.inbox.is_closed() {
         if let Err(error) = talk.run().await {
             // A session that answers once and fails, again and again, is no reason to hurry.
@@ -116,6 +119,8 @@ struct Talk<M> {
     limiter: LogLimiter,
     /// The question that has no answer yet, and when it was sent.
     asked: Option<(Instant, M)>,
+    /// Whether a question was lost, and none was answered after it.
+    lost: bool,
     /// Since when the session answers.
     answers: Option<Instant>,
     /// Whether it was said that something is wrong with the answers.
@@ -135,6 +140,8 @@ impl<M: Copy> Talk<M> {
             let fresh = self.asked.filter(|(since, _)| since.elapsed() <= outside.lifetime);
             if let Some((sent, message)) = fresh {
                 let answer = within(limit, session.answer(message, sent)).await?;
+                // What has no answer may not have reached the service.
+                self.lost &= answer.is_none();
                 self.deliver(answer).await;
             }
             self.asked = None;
@@ -160,14 +167,14 @@ impl<M: Copy> Talk<M> {
         let _ = self.inbox.send(Arrival { from, incarnation: 0, frame }).await;
     }
 
-    /// The service answers.
+    /// The session can be asked, and if no question is lost, the service answers.
     fn succeed(&mut self) {
         self.answers.get_or_insert_with(Instant::now);
         let mut state = self.outside.state();
-        if state.up {
+        state.up = true;
+        if self.lost {
             return;
         }
-        state.up = true;
         let Some((since, _)) = state.down.take() else { return };
         drop(state);
         let (node, service) = (self.node.get(), self.outside.service.name());
@@ -198,7 +205,8 @@ impl<M: Copy> Talk<M> {
     }
 
     /// The service does not answer, or not what it should.
-    fn fail(&self, error: ServiceError) {
+    fn fail(&mut self, error: ServiceError) {
+        self.lost |= self.asked.is_some();
         let mut state = self.outside.state();
         state.up = false;
         let since = state.down.as_ref().map(|(since, _)| *since);
@@ -208,9 +216,9 @@ impl<M: Copy> Talk<M> {
         drop(state);
         let (node, service) = (self.node.get(), self.outside.service.name());
         if is_news && self.admits(&text) {
-            tracing::warn!(node, error = text, "{service} cannot be asked: {text}");
+            tracing::warn!(node, "{service} cannot be asked: {text}");
         } else {
-            tracing::debug!(node, error = text, "{service} cannot be asked: {text}");
+            tracing::debug!(node, "{service} cannot be asked: {text}");
         }
     }
 

@@ -1,9 +1,12 @@
 //! `bellwether store`, and nodes whose lease is in a file of SQLite.
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
 use std::process::Output;
 
 use bellwether_docs_runner::object_of;
 
+use super::bad_input::refuses;
 use super::common::{Cluster, bellwether};
 
 const DURATIONS: &str = "hold = \"1s\"\nkeep = \"1500ms\"\nrenew = \"200ms\"\nretry = \"200ms\"\n";
@@ -89,6 +92,52 @@ fn the_configuration_says_which_store_it_is_and_asks_nothing() {
         assert!(text.contains(part), "{part} is not in\n{text}");
     }
     assert!(!text.contains("forgets its grants"), "{text}");
+}
+
+/// Later, when a file is replaced, a node says so and goes on.
+#[test]
+fn a_file_for_the_store_that_cannot_be_used_keeps_a_node_from_starting() {
+    let place = tempfile::tempdir().expect("a directory");
+    let section = format!(
+        "[lease]\nstore = \"postgres://bellwether@127.0.0.1:1/orders\"\n\
+         store_password_file = \"{}/password-{{node}}\"\n",
+        place.path().display()
+    );
+    let mut cluster = Cluster::running(3, "lease", &section);
+    let path = cluster.config();
+    let path = path.to_str().expect("plain text");
+    let refused = |parts: &[&str]| {
+        for line in [
+            &["run", "--config", path, "--node", "1"][..],
+            &["exec", "--config", path, "--node", "1", "--", "true"],
+            &["check-config", path, "--node", "1"],
+        ] {
+            refuses(line, 2, &[&["lease.store_password_file: "][..], parts].concat());
+        }
+    };
+    refused(&["cannot read ", "/password-1: ", "name a file that this process can read"]);
+    let mut elsewhere = bellwether();
+    elsewhere.args(["check-config", path, "--node", "1", "--elsewhere"]);
+    let elsewhere = elsewhere.output().expect("the program starts");
+    assert!(elsewhere.status.success(), "{}", said(&elsewhere));
+    assert!(said(&elsewhere).contains("warning: lease.store_password_file: cannot read "));
+
+    let file = place.path().join("password-1");
+    std::fs::write(&file, "hush\n").expect("ours");
+    let allow = |mode| std::fs::set_permissions(&file, Permissions::from_mode(mode)).expect("ours");
+    allow(0o644);
+    refused(&["can be read by others (mode 0644)", "chmod 600 "]);
+
+    allow(0o600);
+    cluster.start(1);
+    let told = |what: &str, part: &str| {
+        cluster.wait_for(1, what, |status| {
+            status["problem"].as_str().is_some_and(|problem| problem.contains(part))
+        });
+    };
+    told("cannot reach the store", "PostgreSQL: ");
+    std::fs::remove_file(&file).expect("it is there");
+    told("cannot read the file", "/password-1: ");
 }
 
 #[test]

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use super::values::Mistake;
 use super::{Sections, Source};
 use crate::config::{Error, LeaseSection};
-use crate::lease_store::{Connect, STORE, Settings};
+use crate::lease_store::{Connect, STORE, Settings, without_password};
 use crate::protocol::Core;
 use crate::protocol::lease::Lease;
 
@@ -26,10 +27,15 @@ impl Source {
     /// # Errors
     ///
     /// As [`Source::protocol`]; [`Error::Store`] when the protocol is another, or the store is a
-    /// node; [`Error::NoNode`] when the node must be known.
+    /// node, [`Error::Parse`] and [`Error::Setting`] where the store stands in the file or is set;
+    /// [`Error::NoNode`] when the node must be known.
     pub fn lease_store(&self) -> Result<LeaseStores, Error> {
+        self.store_of_leases().map_err(|error| self.at_its_place(error))
+    }
+
+    fn store_of_leases(&self) -> Result<LeaseStores, Error> {
         let protocol = self.protocol()?;
-        let wrong = |problem: String| Error::Store { problem: format!("store: {problem}") };
+        let wrong = |problem: String| Error::Store { key: "store", problem };
         if protocol != Lease::NAME {
             return Err(wrong(format!(
                 "the protocol is {protocol}, which has no store: set `protocol = \"lease\"`"
@@ -55,6 +61,26 @@ impl Source {
             ))
         })?;
         Ok(LeaseStores { address, connect, leases })
+    }
+
+    /// The same error; if it is about the store, with the place from which the value is.
+    pub(super) fn at_its_place(&self, error: Error) -> Error {
+        let Error::Store { key, problem } = &error else { return error };
+        let set = self.overrides.settings.iter().rfind(|(set, _)| set == key);
+        if let Some((_, value)) = set {
+            let value = without_password(value);
+            return Error::Setting { problem: format!("{key}={value}: {problem}") };
+        }
+        let path = format!("{}.{key}", Lease::NAME);
+        // It could be taken apart before.
+        let place = self.sections().ok().and_then(|sections| {
+            let section = sections.protocols.get(Lease::NAME)?;
+            Some(section.get(*key)?.span())
+        });
+        match place {
+            Some(place) => self.wrong(Mistake::here(place, format!("`{path}`: {problem}"))),
+            None => error,
+        }
     }
 }
 
@@ -116,6 +142,34 @@ mod tests {
         assert!(problem.starts_with("store=redis://:...@cache: the address"), "{problem}");
     }
 
+    /// Only the adapter of a store knows how its address is to be.
+    #[cfg(feature = "daemon")]
+    #[test]
+    fn what_an_adapter_refuses_has_the_place_of_the_address() {
+        for (lease, said) in [
+            ("store = \"sqlite::memory:\"", "no other process sees"),
+            ("store = \"redis://db/orders/x#y\"", "expected `redis://HOST:PORT/DATABASE`"),
+            ("store = \"rediss://db\"", "spoken to by TLS: name the file with the authorities"),
+            ("store = \"etcds://db:2379\"", "spoken to by TLS: name the file with the authorities"),
+            ("store = \"etcd://db\"", "`db` is no address of a server: write HOST:PORT"),
+            ("store = \"kubernetes:Shop/a\"", "is no namespace and name"),
+            ("store = \"postgres://db/x?sslmode=require\"", "TLS needs the file"),
+            ("store = \"postgres://db/x?unheard=hush\"", "expected `postgres://"),
+        ] {
+            // Behind another key, so that the place is that of the value.
+            let problem = configured(&format!("hold = \"10s\"\n{lease}\n")).expect_err(lease);
+            assert!(problem.contains("orders.toml: line 9: `lease.store`: "), "{problem}");
+            assert!(problem.contains(said) && !problem.contains("hush"), "{problem}");
+            let file = source(&format!("{TOP}[lease]\n{lease}\n"), &[]);
+            let asked = file.lease_store().expect_err(lease).to_string();
+            assert!(asked.contains("line 8: `lease.store`: ") && asked.contains(said), "{asked}");
+        }
+        let file = format!("{TOP}[lease]\nstore = 2\n");
+        let source = source(&file, &[("store", "sqlite:x"), ("store", "etcd://db")]);
+        let problem = source.config::<Lease>().expect_err("no port").to_string();
+        assert!(problem.starts_with("store=etcd://db: `db` is no address"), "{problem}");
+    }
+
     #[cfg(feature = "sqlite")]
     #[test]
     fn with_a_store_that_is_no_node_all_members_are_clients() {
@@ -146,7 +200,8 @@ mod tests {
         let text = TOP.replace("\n2 = ", "\n65535 = ");
         let source = source(&format!("{text}[lease]\nstore = \"sqlite:x\"\n"), &[]);
         let problem = source.config::<Lease>().expect_err("a member has it").to_string();
-        assert!(problem.contains("has the id 65535: give that member another"), "{problem}");
+        let said = "line 8: `lease.store`: a store that is no member has the id 65535: give that";
+        assert!(problem.contains(said), "{problem}");
     }
 
     #[cfg(feature = "sqlite")]
@@ -168,7 +223,7 @@ mod tests {
     fn what_has_no_store_of_its_own_is_told_so() {
         let problem = |text: &str| source(text, &[]).lease_store().expect_err("none").to_string();
         let node = problem(&format!("{TOP}[lease]\nstore = 2\n"));
-        assert!(node.starts_with("lease.store: it is node 2: this is for"), "{node}");
+        assert!(node.contains("line 8: `lease.store`: it is node 2: this is for"), "{node}");
         assert!(problem(TOP).starts_with("lease.store: it is not named"));
         let quorum = problem(&TOP.replace("\"lease\"", "\"quorum\""));
         assert!(quorum.starts_with("lease.store: the protocol is quorum"), "{quorum}");

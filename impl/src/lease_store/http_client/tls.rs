@@ -31,6 +31,7 @@ impl Tls {
         stream: TcpStream,
     ) -> io::Result<client::TlsStream<TcpStream>> {
         let name = ServerName::try_from(host.to_owned()).map_err(io::Error::other)?;
-        self.0.connect(name, stream).await
+        let connected = self.0.connect(name, stream).await;
+        connected.map_err(|error| io::Error::other(tls::told(&error)))
     }
 }

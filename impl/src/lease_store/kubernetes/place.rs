@@ -1,7 +1,7 @@
 //! Where the API server and the object are, and what shows that this program may ask.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -12,9 +12,10 @@ use crate::lease_store::certificates::Certificates;
 use crate::lease_store::http_client::{Client, Server};
 use crate::lease_store::secret;
 use crate::lease_store::{Settings, StoreError, StoreResult};
+use crate::private_file;
 
 /// Where Kubernetes puts what a pod needs to ask the API server.
-const ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
+pub(super) const ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 
 /// After this time a token is read again. Kubernetes writes a new one long before the old one
 /// expires.
@@ -73,6 +74,24 @@ impl Place {
             return Err(format!("the token would go over a network for all to read; {FORM}"));
         }
         Ok(Self { server: Some(server), object: Some(object_of(object)?), files })
+    }
+
+    /// Looks whether Kubernetes has put what is asked of it into this folder.
+    pub(super) fn check(&self, account: &Path) -> StoreResult<()> {
+        if self.server.is_some() {
+            return Ok(());
+        }
+        let Files { ca, certificate, token, .. } = &self.files;
+        let needed = [
+            ("ca.crt", ca.is_none()),
+            ("token", token.is_none() && certificate.is_none()),
+            ("namespace", self.object.is_none()),
+        ];
+        for (file, _) in needed.into_iter().filter(|&(_, is_needed)| is_needed) {
+            let read = private_file::read_public(&account.join(file));
+            read.map_err(|error| unfit(error.to_string(), FORM))?;
+        }
+        Ok(())
     }
 
     /// Finds the object of a lease. `variable` returns a variable of the environment.

@@ -50,7 +50,9 @@ impl TlsConnect<Socket> for Handshake {
 
     fn connect(self, stream: Socket) -> Self::Future {
         Box::pin(async move {
-            self.connector.connect(self.server, stream).await.map(|stream| Encrypted(stream.into()))
+            let connected = self.connector.connect(self.server, stream).await;
+            let stream = connected.map_err(|error| io::Error::other(tls::told(&error)))?;
+            Ok(Encrypted(stream.into()))
         })
     }
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use futures::future::select_ok;
 use redis::aio::MultiplexedConnection;
 use redis::io::tcp::TcpSettings;
-use redis::{AsyncConnectionConfig, Client, ConnectionInfo, RedisError};
+use redis::{AsyncConnectionConfig, Client, ConnectionAddr, ConnectionInfo, ErrorKind, RedisError};
 use rustls::pki_types::ServerName;
 use tokio::net::{TcpStream, lookup_host};
 use tokio::task::JoinSet;
@@ -20,7 +20,7 @@ use tokio_rustls::TlsConnector;
 use super::explain;
 use crate::lease_store::certificates::Certificates;
 use crate::lease_store::server::causes;
-use crate::lease_store::{StoreError, StoreResult, tls};
+use crate::lease_store::{SPEAKS_TLS, StoreError, StoreResult, tls};
 
 /// What it takes to speak to a server by TLS.
 #[derive(Clone, Debug)]
@@ -48,9 +48,22 @@ pub(super) async fn open(
         let late = || explain(&RedisError::from(io::Error::from(io::ErrorKind::TimedOut)));
         return timeout(limit, tls.open(&server, config)).await.map_err(|_| late())?;
     }
+    let by_network = matches!(server.addr(), ConnectionAddr::Tcp(..));
     let client = Client::open(server).map_err(|error| explain(&error))?;
     let connection = client.get_multiplexed_async_connection_with_config(&config).await;
-    Ok((connection.map_err(|error| explain(&error))?, JoinSet::new()))
+    let connection = connection.map_err(|error| match explain(&error) {
+        StoreError::Away(problem) if by_network && is_foreign(&error) => {
+            StoreError::Away(format!("{problem}; {SPEAKS_TLS}"))
+        }
+        other => other,
+    });
+    Ok((connection?, JoinSet::new()))
+}
+
+/// Whether a server has hung up, or has said what is no Redis.
+fn is_foreign(error: &RedisError) -> bool {
+    let hung_up = error.is_connection_dropped() && !error.is_connection_refusal();
+    hung_up || error.kind() == ErrorKind::Parse
 }
 
 impl Tls {
@@ -72,7 +85,8 @@ impl Tls {
         };
         let stream = self.reach(server.tcp_settings()).await.map_err(|error| away("", &error))?;
         let stream = connector.connect(self.host.clone(), stream).await;
-        let stream = stream.map_err(|error| away("TLS: ", &error))?;
+        let stream = stream
+            .map_err(|error| StoreError::Away(format!("Redis: TLS: {}", tls::told(&error))))?;
         let user = server.redis_settings();
         let opened = MultiplexedConnection::new_with_config(user, stream, config).await;
         // Only now a server of TLS 1.3 refuses a client, and it may hang up before its reason is

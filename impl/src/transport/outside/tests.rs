@@ -16,6 +16,7 @@ use crate::lease_store::{
 use crate::protocol::lease::{Message, Request, Token};
 
 mod late;
+mod lost;
 
 const HOLD: Duration = Duration::from_secs(10);
 const KEEP: Duration = Duration::from_secs(15);
@@ -33,6 +34,8 @@ struct Table {
     away: bool,
     /// Nothing can be written.
     unfit: bool,
+    /// What writes waits for ever.
+    locked: bool,
     /// It is asked for changes in vain: that ends the connection.
     deaf: bool,
     /// So many answers are lost, each after it was written.
@@ -94,6 +97,9 @@ impl Memory {
         if table.unfit && what != "read" {
             let (problem, remedy) = ("no permission".to_owned(), "ask the DBA".to_owned());
             return async move { Err(StoreError::Unfit { problem, remedy }) }.boxed();
+        }
+        if table.locked && what != "read" {
+            return pending().boxed();
         }
         let before = table.holder;
         let answer = step(&mut table);
@@ -358,7 +364,8 @@ async fn a_question_grows_old_from_when_it_was_sent() {
     assert!(asked > 0, "it is asked as soon as the store is there");
     sleep(HOLD / 2).await;
     assert_eq!(memory.table().times("acquire"), asked);
-    assert_eq!(client.outside.problem(), None);
+    let problem = client.outside.problem().expect("it was never answered");
+    assert!(problem.ends_with("no permission; ask the DBA"), "{problem}");
 }
 
 /// It answers what it is asked, and does not tell of changes.

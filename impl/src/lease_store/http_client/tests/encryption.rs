@@ -119,6 +119,31 @@ async fn a_server_is_believed_by_its_certificate() {
     }
 }
 
+/// What one side says makes no sense to the other.
+#[tokio::test]
+async fn a_port_with_tls_and_one_without_are_told_apart() {
+    let authority = Authority::new();
+    let encrypted = authority.serve("127.0.0.1").await;
+    let server = Server::parse(&encrypted, None).expect("an address");
+    let mut client = Client::connect(&server, LIMIT).await.expect("it listens");
+    let in_clear = client.ask(Method::GET, "/", None).await.expect_err("it speaks TLS");
+    assert!(in_clear.to_string().ends_with(SPEAKS_TLS), "{in_clear}");
+
+    let plain = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let address = plain.local_addr().expect("it listens").to_string();
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = plain.accept().await {
+            // What is left unread would end the connection before the answer is read.
+            let _ = stream.read(&mut [0; 4096]).await;
+            let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").await;
+        }
+    });
+    let files = Files { ca: Some(authority.file("ca.pem")), ..Files::default() };
+    let by_tls = ask(&address, &files).await.expect_err("it speaks in clear");
+    assert!(by_tls.to_string().ends_with(SPEAKS_TLS), "{by_tls}");
+    assert!(by_tls.to_string().contains(": TLS: "), "{by_tls}");
+}
+
 #[tokio::test]
 async fn files_that_cannot_be_used_are_named() {
     let authority = Authority::new();

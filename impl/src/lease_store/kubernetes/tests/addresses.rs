@@ -50,6 +50,34 @@ fn in_a_pod_kubernetes_says_where_it_is() {
 }
 
 #[test]
+fn what_kubernetes_puts_into_a_pod_must_be_there() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let check = |address: &str, files: &Files| {
+        let way = Kubernetes::parse(address, files).expect(address);
+        way.place.check(folder.path()).map_err(|error| error.to_string())
+    };
+    let (object, none) = ("kubernetes:shop/leader", Files::default());
+    for file in ["ca.crt", "token", "namespace"] {
+        let problem = check("kubernetes", &none).expect_err(file);
+        assert!(problem.starts_with("cannot read ") && problem.contains(file), "{problem}");
+        assert!(problem.contains("outside of a pod, kubernetes+https"), "{problem}");
+        std::fs::write(folder.path().join(file), "x").expect("ours");
+    }
+    assert_eq!(check("kubernetes", &none), Ok(()));
+    std::fs::remove_file(folder.path().join("namespace")).expect("it is there");
+    assert_eq!(check(object, &none), Ok(()), "the address has it");
+    std::fs::remove_file(folder.path().join("token")).expect("it is there");
+    assert!(check(object, &none).is_err_and(|problem| problem.contains("token")));
+    let file = |name: &str| Some(name.into());
+    let own = Files { token: file("token"), ca: file("ca.pem"), ..Files::default() };
+    assert_eq!(check(object, &own), Ok(()), "other files are in their place");
+    let by_certificate =
+        Files { certificate: file("own.pem"), key: file("own.key"), ..Files::default() };
+    assert_eq!(check(object, &by_certificate), Ok(()), "and no token is shown");
+    assert_eq!(check("kubernetes+http://127.0.0.1:1/shop/leader", &none), Ok(()));
+}
+
+#[test]
 fn a_name_that_kubernetes_does_not_take_is_refused() {
     for lease in ["Orders", "a_b", "-a", "a."] {
         let error = target("kubernetes", &Files::default(), lease).expect_err(lease).to_string();

@@ -128,7 +128,22 @@ async fn a_server_that_speaks_no_tls_is_away() {
     };
     let (connected, _stream) = tokio::join!(way.connect(&settings), server);
     let Some(StoreError::Away(why)) = connected.err() else { panic!("it speaks no TLS") };
-    assert!(why.starts_with("Redis: TLS: "), "{why}");
+    assert!(why.starts_with("Redis: TLS: ") && why.ends_with(SPEAKS_TLS), "{why}");
+}
+
+#[tokio::test]
+async fn a_server_that_speaks_tls_alone_is_away() {
+    let ((listener, port), acceptor) = (listener().await, acceptor(&certified()));
+    let address = format!("redis://127.0.0.1:{port}");
+    let way = Redis::parse(&address, &Files::default()).expect("an address");
+    let settings = settings(LONG);
+    let server = async {
+        let (stream, _) = listener.accept().await.expect("a client");
+        acceptor.accept(stream).await.is_ok()
+    };
+    let (connected, believed) = tokio::join!(way.connect(&settings), server);
+    let Some(StoreError::Away(why)) = connected.err() else { panic!("it speaks TLS") };
+    assert!(why.ends_with(SPEAKS_TLS) && !believed, "{why}");
 }
 
 #[tokio::test]
