@@ -148,7 +148,7 @@ mod tests {
     fn what_an_adapter_refuses_has_the_place_of_the_address() {
         for (lease, said) in [
             ("store = \"sqlite::memory:\"", "no other process sees"),
-            ("store = \"redis://db/orders/x#y\"", "expected `redis://HOST:PORT/DATABASE`"),
+            ("store = \"redis://db/orders/x#y\"", "expected `redis://USER@HOST:PORT/DATABASE`"),
             ("store = \"rediss://db\"", "spoken to by TLS: name the file with the authorities"),
             ("store = \"etcds://db:2379\"", "spoken to by TLS: name the file with the authorities"),
             ("store = \"etcd://db\"", "`db` is no address of a server: write HOST:PORT"),
