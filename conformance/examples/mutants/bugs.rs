@@ -178,8 +178,7 @@ The last column is of clusters that run: `-- bugs --clusters --update` starts ea
 times, as three nodes that are killed, stopped and cut from each other, and
 [`validate`](conformance.md) judges their traces. It has the step at which a trace was rejected
 first, and what differs first there. A dash says that no trace was rejected so far, or that no
-daemon runs the protocol: three nodes meet by chance what a bug needs, and some need more. Where all
-rows say *not run yet*, no cluster has been started so.
+daemon runs the protocol: three nodes meet by chance what a bug needs, and some need more.
 ";
 
 /// A text as it stands in a cell of a table.

@@ -15,8 +15,9 @@ use syn::{Block, ImplItemFn, ItemFn, Signature, TraitItemFn};
 
 use crate::set::Mutant;
 
-/// Says which of them runs: a number, or nothing for the right program.
-pub(crate) const WHICH: &str = "BELLWETHER_WRONG_PROGRAM";
+/// Says which of them runs: a number, or nothing for the right program. Those who start daemons
+/// take the variables of the daemon out of the environment, and this is none of them.
+pub(crate) const WHICH: &str = "WRONG_PROGRAM";
 
 /// What the root of a package has in addition: the number of the wrong program that runs.
 pub(crate) const ROOT: &str = r#"
@@ -25,7 +26,7 @@ pub(crate) const ROOT: &str = r#"
 #[allow(unreachable_pub)]
 pub fn wrong_program() -> u32 {
     static WHICH: std::sync::OnceLock<u32> = std::sync::OnceLock::new();
-    let read = || std::env::var("BELLWETHER_WRONG_PROGRAM").ok()?.parse().ok();
+    let read = || std::env::var("WRONG_PROGRAM").ok()?.parse().ok();
     *WHICH.get_or_init(|| read().unwrap_or(0))
 }
 "#;
