@@ -42,7 +42,7 @@ struct Process {
     paused: bool,
 }
 
-/// A port that was free, and that nobody else gets until this is dropped.
+/// A port that was free, and that no other process gets until this is dropped.
 struct Reserved(std::net::TcpListener);
 
 impl Reserved {
