@@ -76,9 +76,10 @@ async fn a_stream_with_tls_has_the_same_settings() {
     }
 }
 
-/// The crate has no task for a stream that it has not opened.
+/// The crate has no task for a stream that it has not opened. The socket is closed when the session
+/// is gone, be it because its task is ended or because that has nothing more to do.
 #[tokio::test]
-async fn a_connection_with_tls_tells_of_changes_and_ends_with_its_session() {
+async fn a_connection_with_tls_tells_of_changes_and_leaves_no_socket() {
     let ((listener, port), own) = (listener().await, certified());
     let (acceptor, ca) = (acceptor(&own), file(&own.cert.pem()));
     let server = tokio::spawn(async move {
