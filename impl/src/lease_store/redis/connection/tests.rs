@@ -147,6 +147,21 @@ async fn a_server_that_speaks_tls_alone_is_away() {
     assert!(why.ends_with(SPEAKS_TLS) && !believed, "{why}");
 }
 
+#[test]
+fn only_a_server_that_hangs_up_may_ask_for_a_certificate() {
+    let alert = rustls::Error::AlertReceived(rustls::AlertDescription::CertificateRequired);
+    for (error, may_ask) in [
+        (io::Error::new(io::ErrorKind::InvalidData, alert), true),
+        (io::ErrorKind::UnexpectedEof.into(), true),
+        (io::ErrorKind::ConnectionReset.into(), true),
+        (io::Error::new(io::ErrorKind::InvalidData, rustls::Error::DecryptError), false),
+        (io::ErrorKind::TimedOut.into(), false),
+    ] {
+        let text = error.to_string();
+        assert_eq!(is_turned_away(&RedisError::from(error)), may_ask, "{text}");
+    }
+}
+
 #[tokio::test]
 async fn a_file_that_cannot_be_read_is_named() {
     let (_listener, port) = listener().await;
