@@ -1,6 +1,7 @@
 //! What PostgreSQL refuses is told with what helps.
 
 use std::fmt::Debug;
+use std::fs;
 use std::io::Write as _;
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use bellwether::lease_store::{Answer, Files, LeaseStore, Record, Settings, Store
 use bellwether::lease_store::{StoreResult, connector};
 use tempfile::NamedTempFile;
 use tokio::runtime::Runtime;
-use tokio_postgres::NoTls;
+use tokio_postgres::{Client, NoTls};
 
 use super::servers::{Server, Store};
 use super::{free_port, here};
@@ -32,13 +33,27 @@ fn postgres() -> Option<(Server, Runtime)> {
     })
 }
 
-/// Does what a DBA does.
-async fn run(server: &Server, statements: &str) {
+/// A connection of a user who may do everything.
+async fn dba(server: &Server) -> Client {
     let connected = tokio_postgres::connect(&server.address(), NoTls).await;
     let (client, connection) = connected.expect("it lets one in");
-    let driver = tokio::spawn(connection);
-    client.batch_execute(statements).await.expect("good statements");
-    driver.abort();
+    // It ends with the client.
+    tokio::spawn(connection);
+    client
+}
+
+async fn run(server: &Server, statements: &str) {
+    dba(server).await.batch_execute(statements).await.expect("good statements");
+}
+
+/// Lets a user in with a password only, from the next start on.
+async fn ask_for_password(server: &Server, user: &str) {
+    let row = dba(server).await.query_one("SHOW hba_file", &[]).await.expect("an answer");
+    let path: String = row.get(0);
+    let others = fs::read_to_string(&path).expect("it is there");
+    // The first line that fits counts.
+    let lines = format!("host all {user} 127.0.0.1/32 scram-sha-256\n{others}");
+    fs::write(&path, lines).expect("writable");
 }
 
 /// A connection of this user, about the lease `refused`.
@@ -99,8 +114,10 @@ fn a_user_who_is_not_let_in_is_told_why() {
     let create = format!(
         "SET password_encryption = 'scram-sha-256'; CREATE ROLE asked LOGIN PASSWORD '{PASSWORD}'"
     );
-    runtime.block_on(run(&server, &create));
-    server.ask_for_password("asked").expect("it can be told");
+    runtime.block_on(async {
+        run(&server, &create).await;
+        ask_for_password(&server, "asked").await;
+    });
     server.restart().expect("it starts again");
 
     let (right, wrong) = (file(PASSWORD), file("wrong"));

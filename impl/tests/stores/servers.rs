@@ -143,15 +143,6 @@ impl Server {
         }
     }
 
-    /// Lets this user of PostgreSQL in with a password only, from the next start on. The first line
-    /// that fits counts.
-    pub(crate) fn ask_for_password(&self, user: &str) -> anyhow::Result<()> {
-        let path = self.data().join("pg_hba.conf");
-        let others = fs::read_to_string(&path)?;
-        fs::write(&path, format!("host all {user} 127.0.0.1/32 scram-sha-256\n{others}"))?;
-        Ok(())
-    }
-
     pub(crate) fn port(&self) -> u16 {
         self.ports[0]
     }
