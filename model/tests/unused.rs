@@ -1,7 +1,6 @@
 //! What is not shown of a process: its rules never use it.
 
 use bellwether_model::explore::moments;
-use bellwether_model::protocol::Protocol as _;
 use bellwether_model::protocol::lease::{Lease, Reads, StoreFault, Term};
 use bellwether_model::world::{Scenario, State, World};
 use serde_json::Value;
