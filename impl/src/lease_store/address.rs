@@ -61,6 +61,17 @@ impl Files {
         }
     }
 
+    /// Returns the files with the certificate that is shown and its key, if any are named.
+    #[cfg(any(feature = "etcd", feature = "kubernetes", feature = "postgres", feature = "redis"))]
+    pub(super) fn own(&self) -> Result<Option<(PathBuf, PathBuf)>, &'static str> {
+        match (self.certificate.clone(), self.key.clone()) {
+            (Some(certificate), Some(key)) => Ok(Some((certificate, key))),
+            (None, None) => Ok(None),
+            _ => Err("a certificate for the store needs its key, and a key its certificate: name \
+                      `store_certificate_file` and `store_key_file`, or neither"),
+        }
+    }
+
     /// Returns whether a path is another for each node.
     #[must_use]
     pub fn differ(&self) -> bool {

@@ -21,13 +21,7 @@ impl Certificates {
             "the store is spoken to by TLS: name the file with the authorities that have signed \
              its certificate, by `store_ca_file`",
         )?;
-        let own = match (files.certificate.clone(), files.key.clone()) {
-            (Some(certificate), Some(key)) => Some((certificate, key)),
-            (None, None) => None,
-            (Some(_), None) => return Err("the certificate for the store needs its key".to_owned()),
-            (None, Some(_)) => return Err("the key for the store needs its certificate".to_owned()),
-        };
-        Ok(Self { ca, own })
+        Ok(Self { ca, own: files.own()? })
     }
 
     /// The file with the authorities, and the files with the certificate that is shown and its key.
@@ -51,8 +45,9 @@ mod tests {
         assert_eq!(alone.paths(), (Path::new("ca.pem"), None));
         assert_eq!(Certificates::of(&Files::default(), file("ca.pem")), Ok(alone));
         let without_key = Files { certificate: file("own.pem"), ..ca.clone() };
-        assert!(problem(&without_key).contains("needs its key"));
+        let pair = "name `store_certificate_file` and `store_key_file`";
+        assert!(problem(&without_key).contains(pair));
         let without_certificate = Files { key: file("own.key"), ..ca };
-        assert!(problem(&without_certificate).contains("needs its certificate"));
+        assert!(problem(&without_certificate).contains(pair));
     }
 }

@@ -63,13 +63,15 @@ impl Etcd {
         let certificates = match scheme {
             "etcds" => Some(Certificates::of(files, None)?),
             "etcd" if any => {
-                return Err("certificates are for TLS: write etcds:// in the address".to_owned());
+                return Err("certificates are for TLS: write `etcds://` in the address".to_owned());
             }
             "etcd" => None,
             _ => return Err(FORM.to_owned()),
         };
         if files.token.is_some() {
-            return Err("etcd takes a user and a password, and no token".to_owned());
+            return Err("etcd takes a user and a password, and no token: leave out \
+                        `store_token_file`"
+                .to_owned());
         }
         let (user, servers) = match rest.rsplit_once('@') {
             Some((user, servers)) => (Some(user), servers),
@@ -85,7 +87,11 @@ impl Etcd {
                 return Err(format!("a password stands in a file, and not here; {FORM}"));
             }
             (Some(user), Some(password)) => Some(Account { user: user.to_owned(), password }),
-            (Some(_), None) => return Err("the user of etcd needs a password file".to_owned()),
+            (Some(_), None) => {
+                return Err("the user of etcd needs a password: name its file by \
+                            `store_password_file`"
+                    .to_owned());
+            }
             (None, Some(_)) => {
                 return Err(
                     "the password is that of a user: write etcd://USER@HOST:PORT".to_owned()
@@ -93,17 +99,19 @@ impl Etcd {
             }
         };
         if account.is_some() && servers.iter().any(Server::is_exposed) {
-            return Err("the password would go over a network for all to read: write etcds://, \
-                        and name the authorities"
+            return Err("the password would go over a network for all to read: write \
+                        `etcds://` and name `store_ca_file`, or go through a tunnel that begins at \
+                        localhost"
                 .to_owned());
         }
         Ok(Self { servers, account, next: AtomicUsize::new(0) })
     }
 
-    /// Connects to the next server that can be reached. One that is cut off leaves time for the
-    /// others.
+    /// Connects to the next server that can be reached. One that is cut off leaves half of the time
+    /// for the next: a smaller share may be too short for a handshake. Those that had no turn are
+    /// the first for the next connection.
     async fn reach(&self, limit: Duration) -> StoreResult<(Server, Client)> {
-        let share = limit / u32::try_from(self.servers.len()).unwrap_or(u32::MAX).max(1);
+        let share = if self.servers.len() > 1 { limit / 2 } else { limit };
         let mut away = Vec::new();
         for _ in &self.servers {
             let turn = self.next.fetch_add(1, Ordering::Relaxed) % self.servers.len();
@@ -398,7 +406,7 @@ impl Connection {
                 unfit(&said, "correct the user in the address, or the file with the password")
             }
             _ if said.contains("authentication is not enabled") => {
-                unfit(&said, "leave the user and the password file out")
+                unfit(&said, "leave out the user and `store_password_file`")
             }
             // Among these: a token that is too old. With a new connection there is a new one.
             _ => StoreError::Away(format!("{}: {said}", self.server)),

@@ -75,14 +75,18 @@ const READ: &str = "\
 SELECT holder, token, (EXTRACT(EPOCH FROM until - clock_timestamp()) * 1000)::bigint
 FROM bellwether_lease WHERE name = $1";
 
-/// Whether the user may do what a node does. To read is asked for by reading.
+/// Whether the user may do what a node does, by a grant on the table or on columns of it. To read
+/// is asked for by reading.
 const MAY_WRITE: &str = "\
-SELECT has_table_privilege('bellwether_lease', 'INSERT')
-    AND has_table_privilege('bellwether_lease', 'UPDATE')";
+SELECT has_any_column_privilege('bellwether_lease', 'INSERT')
+    AND has_any_column_privilege('bellwether_lease', 'UPDATE')";
 
 const GRANT: &str = "let a DBA grant what docs/stores.md shows";
 
 const COMPARE: &str = "compare the table with the one in docs/stores.md";
+
+/// Some that speak the protocol of PostgreSQL lack functions that are used here.
+const OTHER: &str = "use PostgreSQL itself, and compare the table with the one in docs/stores.md";
 
 const FORM: &str = "expected `postgres://USER@HOST:PORT/DATABASE`, and parameters that are known";
 
@@ -113,13 +117,15 @@ impl Postgres {
         let problem = if config.get_password().is_some() {
             "the address is printed and logged: put the password into a file"
         } else if files.token.is_some() {
-            "PostgreSQL has no use for a token"
-        } else if files.certificate.is_some() != files.key.is_some() {
-            "a certificate needs its key, and a key its certificate"
+            "PostgreSQL has no use for a token: leave out `store_token_file`"
+        } else if let Err(half) = files.own() {
+            half
         } else if !encrypted && (files.key.is_some() || mode == SslMode::Require) {
-            "TLS needs the file of the authorities that sign the certificate of the server"
+            "TLS needs the file of the authorities that sign the certificate of the server: name \
+             `store_ca_file`"
         } else if encrypted && mode == SslMode::Disable {
-            "`sslmode=disable` leaves no use for the file of the authorities"
+            "`sslmode=disable` leaves no use for the file of the authorities: leave out one of \
+             them, `sslmode` or `store_ca_file`"
         } else {
             config.ssl_mode(if encrypted { SslMode::Require } else { SslMode::Disable });
             return Ok(Self { config, files: files.clone() });
@@ -260,7 +266,7 @@ fn remedy(code: &SqlState) -> Option<&'static str> {
     let known = [
         (SqlState::UNDEFINED_TABLE, INIT),
         (SqlState::UNDEFINED_COLUMN, COMPARE),
-        (SqlState::UNDEFINED_FUNCTION, COMPARE),
+        (SqlState::UNDEFINED_FUNCTION, OTHER),
         (SqlState::DATATYPE_MISMATCH, COMPARE),
         (SqlState::INVALID_COLUMN_REFERENCE, COMPARE),
         (SqlState::INSUFFICIENT_PRIVILEGE, GRANT),

@@ -113,14 +113,14 @@ impl Redis {
             "the address is printed and logged: put the password into a file"
         } else if server.redis_settings().username().is_some() && files.password.is_none() {
             // Without a password the server would not be told of the user, and take the default.
-            "the user of Redis needs a password file"
+            "the user of Redis needs a password: name its file by `store_password_file`"
         } else if files.token.is_some() {
-            "Redis has no use for a token"
+            "Redis has no use for a token: leave out `store_token_file`"
         } else if any && !encrypted {
-            "certificates are for TLS: write rediss:// in the address, or leave them out"
+            "certificates are for TLS: write `rediss://` in the address, or leave them out"
         } else if password.is_some() && exposed {
-            "the password would go over a network for all to read: write rediss://, and name the \
-             authorities"
+            "the password would go over a network for all to read: write `rediss://` and name \
+             `store_ca_file`, or go through a tunnel that begins at localhost"
         } else {
             let tls = match server.addr() {
                 ConnectionAddr::Tcp(host, port) if encrypted => {

@@ -33,9 +33,7 @@ pub(super) fn is_exposed(host: &str) -> bool {
 fn text(file: &Path, read: Result<Zeroizing<Vec<u8>>, Unusable>) -> StoreResult<Zeroizing<String>> {
     let unfit = |problem: String| StoreError::Unfit {
         problem,
-        remedy: "correct the file, or the key in [lease] that names it: it is read again at the \
-                 next connection"
-            .to_owned(),
+        remedy: "correct the file: it is read again at the next connection".to_owned(),
     };
     let bytes = read.map_err(|error| unfit(error.to_string()))?;
     // An editor ends the last line.

@@ -204,7 +204,7 @@ fn redis_by_tls_is_refused_with_the_cause() {
     for (host, files, part) in [
         ("localhost", &strange, "TLS: invalid peer certificate: UnknownIssuer"),
         ("127.0.0.1", &good, "TLS: invalid peer certificate: certificate not valid for name"),
-        ("localhost", &anonymous, "the server may ask for a certificate, and none is named"),
+        ("localhost", &anonymous, "; if the server asks for a certificate, name"),
     ] {
         let error = refused(host, files);
         assert!(matches!(&error, StoreError::Away(why) if why.contains(part)), "{part}: {error}");

@@ -8,6 +8,7 @@ mod pretended;
 #[path = "../../benches/cluster/process.rs"]
 #[allow(dead_code, reason = "some of it is for the soak")]
 mod process;
+mod refused;
 #[allow(dead_code, reason = "some of it is for the soak")]
 mod relay;
 mod restarts;

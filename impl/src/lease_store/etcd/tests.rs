@@ -195,7 +195,7 @@ async fn a_refusal_names_what_helps() {
         (404, Value::Null, "etcd 3.4"),
         (400, said("etcdserver: user name is empty"), "etcd://USER@HOST:PORT"),
         (400, said("etcdserver: authentication failed, invalid user ID"), "correct the user"),
-        (412, said("etcdserver: authentication is not enabled"), "leave the user"),
+        (412, said("etcdserver: authentication is not enabled"), "leave out the user"),
     ] {
         let (fake, mut one) = ready().await;
         fake.state().instead = Some(("/v3/kv/range", status, body));
@@ -284,12 +284,12 @@ fn what_is_no_address_is_refused_with_the_remedy() {
         ("etcd://a:1/db", &none, "HOST:PORT"),
         ("etcds://a:1", &none, "authorities"),
         ("etcd://a:1", &ca, "etcds://"),
-        ("etcd://a:1", &token, "no token"),
+        ("etcd://a:1", &token, "leave out `store_token_file`"),
         ("etcd://a:1", &password, "etcd://USER@"),
-        ("etcd://shop@localhost:1", &none, "password file"),
+        ("etcd://shop@localhost:1", &none, "by `store_password_file`"),
         ("etcd://shop:hush@localhost:1", &password, "stands in a file"),
         ("etcd://@localhost:1", &password, "stands in a file"),
-        ("etcd://shop@10.0.0.1:1,localhost:1", &password, "for all to read"),
+        ("etcd://shop@10.0.0.1:1,localhost:1", &password, "and name `store_ca_file`"),
     ] {
         let problem = Etcd::parse(address, files).expect_err(address);
         assert!(problem.contains(part) && !problem.contains("hush"), "{address}: {problem}");

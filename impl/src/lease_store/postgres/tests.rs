@@ -106,6 +106,7 @@ fn what_a_new_connection_does_not_help_has_a_remedy() {
     for wrong_table in ["42703", "42P10", "42804"] {
         assert_eq!(remedy(&SqlState::from_code(wrong_table)), Some(COMPARE), "{wrong_table}");
     }
+    assert_eq!(remedy(&SqlState::from_code("42883")), Some(OTHER), "a function that is not there");
     assert_eq!(remedy(&SqlState::from_code("3F000")), Some(GRANT), "no schema may be used");
     for passes in ["57P01", "57014", "53300", "25006", "40001"] {
         assert_eq!(remedy(&SqlState::from_code(passes)), None, "{passes}");

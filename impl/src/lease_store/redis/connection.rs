@@ -2,7 +2,6 @@
 //! and with TLS on a stream that is made here. The TLS of that crate would bring further packages,
 //! and would trust the authorities of the system.
 
-use std::error::Error;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,6 +20,10 @@ use super::explain;
 use crate::lease_store::certificates::Certificates;
 use crate::lease_store::server::causes;
 use crate::lease_store::{SPEAKS_TLS, StoreError, StoreResult, tls};
+
+/// What may help if the server hangs up on a client that has shown no certificate.
+const ASKS: &str = "if the server asks for a certificate, name `store_certificate_file` and \
+                    `store_key_file`";
 
 /// What it takes to speak to a server by TLS.
 #[derive(Clone, Debug)]
@@ -66,6 +69,12 @@ fn is_foreign(error: &RedisError) -> bool {
     hung_up || error.kind() == ErrorKind::Parse
 }
 
+/// Whether a server has ended a connection on which the handshake was done, or has refused it by
+/// an alert of TLS. The crate keeps the alert for its text only.
+fn is_turned_away(error: &RedisError) -> bool {
+    error.is_connection_dropped() || error.to_string().contains("received fatal alert")
+}
+
 impl Tls {
     /// Returns what it takes to speak to this host; `None` if no certificate can be for it.
     pub(super) fn new(host: &str, port: u16, certificates: Certificates) -> Option<Self> {
@@ -80,10 +89,9 @@ impl Tls {
     ) -> StoreResult<Opened> {
         let (ca, own) = self.certificates.paths();
         let connector = TlsConnector::from(Arc::new(tls::client(ca, own)?));
-        let away = |what: &str, error: &dyn Error| {
-            StoreError::Away(format!("Redis: {what}{}", causes(error)))
-        };
-        let stream = self.reach(server.tcp_settings()).await.map_err(|error| away("", &error))?;
+        let stream = self.reach(server.tcp_settings()).await;
+        let stream =
+            stream.map_err(|error| StoreError::Away(format!("Redis: {}", causes(&error))))?;
         let stream = connector.connect(self.host.clone(), stream).await;
         let stream = stream
             .map_err(|error| StoreError::Away(format!("Redis: TLS: {}", tls::told(&error))))?;
@@ -91,11 +99,11 @@ impl Tls {
         let opened = MultiplexedConnection::new_with_config(user, stream, config).await;
         // Only now a server of TLS 1.3 refuses a client, and it may hang up before its reason is
         // read.
-        let (connection, driver) = opened.map_err(|error| {
-            if own.is_none() && error.is_io_error() {
-                return away("the server may ask for a certificate, and none is named: ", &error);
+        let (connection, driver) = opened.map_err(|error| match explain(&error) {
+            StoreError::Away(problem) if own.is_none() && is_turned_away(&error) => {
+                StoreError::Away(format!("{problem}; {ASKS}"))
             }
-            explain(&error)
+            other => other,
         })?;
         let mut task = JoinSet::new();
         task.spawn(driver);

@@ -78,19 +78,21 @@ fn the_files_are_those_that_the_address_has_use_for() {
         assert_eq!(store.tls.is_some(), encrypted, "{address}");
         assert_eq!(store.password, files.password, "{address}");
     }
+    let pair = "name `store_certificate_file` and `store_key_file`";
     let token = Files { token: file("t"), ..ca.clone() };
     let certificate = Files { certificate: file("a.pem"), ..none.clone() };
     let key = Files { key: file("a.key"), ..none.clone() };
     for (address, files, part) in [
         ("rediss://db", &none, "name the file with the authorities"),
         ("rediss://db", &password, "name the file with the authorities"),
-        ("rediss://db", &Files { key: None, ..own.clone() }, "needs its key"),
-        ("rediss://db", &Files { certificate: None, ..own.clone() }, "needs its certificate"),
-        ("rediss://db", &token, "no use for a token"),
-        ("redis://localhost", &ca, "write rediss://"),
-        ("redis://localhost", &certificate, "write rediss://"),
-        ("redis+unix:///run/redis.sock", &key, "write rediss://"),
-        ("redis://db", &password, "for all to read"),
+        ("rediss://db", &Files { key: None, ..own.clone() }, pair),
+        ("rediss://db", &Files { certificate: None, ..own.clone() }, pair),
+        ("rediss://db", &token, "leave out `store_token_file`"),
+        ("redis://localhost", &ca, "write `rediss://`"),
+        ("redis://localhost", &certificate, "write `rediss://`"),
+        ("redis+unix:///run/redis.sock", &key, "write `rediss://`"),
+        ("redis://bellwether@db", &none, "by `store_password_file`"),
+        ("redis://db", &password, "and name `store_ca_file`, or go through a tunnel"),
         ("redis://bellwether@10.0.0.1:6379/1", &password, "for all to read"),
     ] {
         let Err(problem) = Redis::parse(address, files) else { panic!("{address}, {files:?}") };

@@ -203,8 +203,8 @@ impl Lease {
         }
     }
 
-    /// The record has been written. The replica has it with what it lacks already: a replication
-    /// that is under way goes on, or one that is written often would never end.
+    /// The record has been written. A replication that is under way goes on and takes this write
+    /// along: begun anew with each write, it would never end.
     fn keep(&self, p: &mut Local<'_, Self>) {
         if self.term == Term::Observed {
             p.state.version = p.state.version.next();

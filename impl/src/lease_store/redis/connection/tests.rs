@@ -76,9 +76,10 @@ async fn a_stream_with_tls_has_the_same_settings() {
     }
 }
 
-/// The crate has no task for a stream that it has not opened.
+/// The crate has no task for a stream that it has not opened. The socket is closed when the session
+/// is gone, be it because its task is ended or because that has nothing more to do.
 #[tokio::test]
-async fn a_connection_with_tls_tells_of_changes_and_ends_with_its_session() {
+async fn a_connection_with_tls_tells_of_changes_and_leaves_no_socket() {
     let ((listener, port), own) = (listener().await, certified());
     let (acceptor, ca) = (acceptor(&own), file(&own.cert.pem()));
     let server = tokio::spawn(async move {
@@ -144,6 +145,21 @@ async fn a_server_that_speaks_tls_alone_is_away() {
     let (connected, believed) = tokio::join!(way.connect(&settings), server);
     let Some(StoreError::Away(why)) = connected.err() else { panic!("it speaks TLS") };
     assert!(why.ends_with(SPEAKS_TLS) && !believed, "{why}");
+}
+
+#[test]
+fn only_a_server_that_hangs_up_may_ask_for_a_certificate() {
+    let alert = rustls::Error::AlertReceived(rustls::AlertDescription::CertificateRequired);
+    for (error, may_ask) in [
+        (io::Error::new(io::ErrorKind::InvalidData, alert), true),
+        (io::ErrorKind::UnexpectedEof.into(), true),
+        (io::ErrorKind::ConnectionReset.into(), true),
+        (io::Error::new(io::ErrorKind::InvalidData, rustls::Error::DecryptError), false),
+        (io::ErrorKind::TimedOut.into(), false),
+    ] {
+        let text = error.to_string();
+        assert_eq!(is_turned_away(&RedisError::from(error)), may_ask, "{text}");
+    }
 }
 
 #[tokio::test]
