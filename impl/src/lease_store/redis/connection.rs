@@ -20,7 +20,7 @@ use tokio_rustls::TlsConnector;
 use super::explain;
 use crate::lease_store::certificates::Certificates;
 use crate::lease_store::server::causes;
-use crate::lease_store::{SPEAKS_TLS, StoreError, StoreResult, tls};
+use crate::lease_store::{StoreError, StoreResult, tls, with_tls_asked};
 
 /// What it takes to speak to a server by TLS.
 #[derive(Clone, Debug)]
@@ -53,7 +53,7 @@ pub(super) async fn open(
     let connection = client.get_multiplexed_async_connection_with_config(&config).await;
     let connection = connection.map_err(|error| match explain(&error) {
         StoreError::Away(problem) if by_network && is_foreign(&error) => {
-            StoreError::Away(format!("{problem}; {SPEAKS_TLS}"))
+            StoreError::Away(with_tls_asked(&problem))
         }
         other => other,
     });
