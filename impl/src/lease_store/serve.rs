@@ -5,7 +5,8 @@
 //! another has the lease: its questions are answered from the record that was read last, until the
 //! store tells of a change, or until what was left of the lease then has run out. That the record
 //! can be read does not show that the lease can be asked for, so the first time that a connection
-//! is asked for it, the store is. A holder's renewal always asks the store. How long the answer to it takes is [measured](super::lateness).
+//! is asked for it, the store is. A holder's renewal always asks the store. How long the answer to
+//! it takes is [measured](super::lateness).
 
 use std::sync::Arc;
 use std::time::Duration;
