@@ -26,6 +26,17 @@ pub enum ServiceError {
     Unfit(String),
 }
 
+/// What comes of a message that a node has sent to a service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome<M> {
+    /// The service answers this.
+    Answered(M),
+    /// The service has done it, and there is no answer to it.
+    Done,
+    /// The service was not asked: it has nothing to do with such a message.
+    Unasked,
+}
+
 /// A service that a node asks by the messages `M`, under an id that no member has.
 pub trait Service<M>: fmt::Debug + Send + Sync {
     /// Returns the id to which the core sends what is for the service.
@@ -51,12 +62,12 @@ pub trait Service<M>: fmt::Debug + Send + Sync {
 /// A connection to a service. After an error, or when a future was dropped that is not one of
 /// [`Session::changed`], it is not used again.
 pub trait Session<M>: Send {
-    /// Answers a message that the node has sent at this moment; some have no answer.
+    /// Answers a message that the node has sent at this moment.
     fn answer(
         &mut self,
         message: M,
         sent: Instant,
-    ) -> BoxFuture<'_, Result<Option<M>, ServiceError>>;
+    ) -> BoxFuture<'_, Result<Outcome<M>, ServiceError>>;
 
     /// Looks how things are with the service, and returns what the node should know of it.
     fn look(&mut self) -> BoxFuture<'_, Result<Option<M>, ServiceError>>;

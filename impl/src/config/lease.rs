@@ -64,9 +64,12 @@ impl LeaseSection {
         Ok(Some((connect, Settings { name: name.to_owned(), keep, limit })))
     }
 
-    /// Reads the files that a store outside of the cluster is shown; those of this node.
+    /// Reads the files that a store outside of the cluster is shown, those of this node, and has
+    /// the store look for what else it needs here.
     fn check_files(&self, node: NodeId) -> Result<(), Error> {
-        let Some(StoreAddress::At(place)) = &self.store else { return Ok(()) };
+        let Some(store @ (StoreAddress::At(_) | StoreAddress::Own(_))) = &self.store else {
+            return Ok(());
+        };
         let files = self.files.of(node);
         let private = [("store_password_file", &files.password), ("store_key_file", &files.key)];
         let public = [
@@ -85,8 +88,10 @@ impl LeaseSection {
             }
         }
         let wrong = |problem: String| Error::Store { key: "store", problem };
-        let connect = place.connector(&files).map_err(wrong)?;
-        connect.check().map_err(|error| wrong(error.to_string()))
+        match store.connector(&files).map_err(wrong)? {
+            Some(connect) => connect.check().map_err(|error| wrong(error.to_string())),
+            None => Ok(()),
+        }
     }
 
     /// Whether the store is a member, as far as it is known.
@@ -207,4 +212,56 @@ fn durations(config: &lease::Config) -> &lease::Durations {
     let (lease::Config::Client(lease::ClientConfig { durations, .. })
     | lease::Config::Store(lease::StoreConfig { durations, .. })) = config;
     durations
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::FutureExt as _;
+    use futures::future::{BoxFuture, ready};
+
+    use super::*;
+    use crate::lease_store::{LeaseStore, StoreError, StoreResult};
+
+    /// The store of a program that lacks something.
+    #[derive(Debug)]
+    struct Lacking(Option<&'static str>);
+
+    impl Connect for Lacking {
+        fn connect<'a>(
+            &'a self,
+            _: &'a Settings,
+        ) -> BoxFuture<'a, StoreResult<Box<dyn LeaseStore>>> {
+            ready(Err(StoreError::Away("no store".to_owned()))).boxed()
+        }
+
+        fn check(&self) -> StoreResult<()> {
+            let Some(problem) = self.0 else { return Ok(()) };
+            let (problem, remedy) = (problem.to_owned(), "make it".to_owned());
+            Err(StoreError::Unfit { problem, remedy })
+        }
+
+        fn setup(&self, _: &Settings) -> String {
+            String::new()
+        }
+
+        fn warning(&self) -> Option<&'static str> {
+            None
+        }
+    }
+
+    fn checked(store: Option<StoreAddress>) -> Result<(), String> {
+        let section = LeaseSection { store, ..LeaseSection::default() };
+        let node = NodeId::new(1).expect("not zero");
+        section.check_files(node).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_store_that_the_program_brings_is_asked_what_it_lacks() {
+        let own = |lacks| Some(StoreAddress::Own(Arc::new(Lacking(lacks))));
+        let problem = checked(own(Some("there is no socket"))).expect_err("it lacks something");
+        assert!(problem.ends_with("there is no socket; make it"), "{problem}");
+        assert_eq!(checked(own(None)), Ok(()));
+        assert_eq!(checked(Some(NodeId::new(3).expect("not zero").into())), Ok(()));
+        assert_eq!(checked(None), Ok(()));
+    }
 }

@@ -29,7 +29,7 @@ use tokio::task::JoinSet;
 
 pub(super) use self::server::Server;
 use self::tls::Tls;
-use super::{SPEAKS_TLS, StoreError, StoreResult};
+use super::{StoreError, StoreResult, with_tls_asked};
 
 /// The largest answer, and the longest line of an answer that goes on, in bytes.
 const LARGEST: usize = 1024 * 1024;
@@ -174,8 +174,8 @@ impl Client {
         let request = request.body(body).map_err(|error| self.away(&error))?;
         let failed = |error: hyper::Error| {
             let is_strange = self.is_unheard && is_foreign(&error);
-            let question = if is_strange { format!("; {SPEAKS_TLS}") } else { String::new() };
-            StoreError::Away(format!("{}: {}{question}", self.server, whole_cause(&error)))
+            let problem = format!("{}: {}", self.server, whole_cause(&error));
+            StoreError::Away(if is_strange { with_tls_asked(&problem) } else { problem })
         };
         self.sender.ready().await.map_err(failed)?;
         let answer = self.sender.send_request(request).await.map_err(failed)?;

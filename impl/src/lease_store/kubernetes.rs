@@ -100,7 +100,7 @@ impl Connect for Kubernetes {
     }
 
     fn check(&self) -> StoreResult<()> {
-        self.place.check(Path::new(ACCOUNT))
+        self.place.check(Path::new(ACCOUNT), |name| std::env::var(name).ok())
     }
 
     fn setup(&self, settings: &Settings) -> String {

@@ -1,6 +1,6 @@
 //! Whether a store answers in time. A holder renews its lease every `renew`, and heeds the answer
 //! to its latest renewal only. If each answer comes after the next renewal was sent, none counts:
-//! the lease ends although the store has extended it each time.
+//! the lease ends although the store has extended it each time. One late answer ends nothing.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -8,7 +8,7 @@ use std::time::Duration;
 use humantime::format_duration;
 
 /// How long the latest renewal took that was answered too late, as long as nothing was answered in
-/// time since then.
+/// time since then, and the client has not followed another or given its lease back.
 #[derive(Debug)]
 pub(super) struct Lateness {
     renew: Duration,
@@ -34,14 +34,20 @@ impl Lateness {
         }
     }
 
+    /// The client has no lease that could end.
+    pub(super) fn ended(&self) {
+        *self.late() = None;
+    }
+
     /// What is wrong, with what helps.
     pub(super) fn complaint(&self) -> Option<String> {
         let took = (*self.late())?;
         let took = Duration::from_millis(u64::try_from(took.as_millis()).unwrap_or(u64::MAX));
         let (took, renew) = (format_duration(took), format_duration(self.renew));
         Some(format!(
-            "it answers later than `lease.renew` (took {took}, `lease.renew` is {renew}), so no \
-             renewal counts and the lease ends; ask your DBA why, or raise `lease.renew`"
+            "it answers later than `lease.renew` (took {took}, `lease.renew` is {renew}): a \
+             renewal that is answered so late does not count, and if all are, the lease ends; find \
+             out why it is slow, or raise `lease.renew`, and `lease.hold` with it"
         ))
     }
 
@@ -73,7 +79,10 @@ mod tests {
         let complaint = lateness.complaint().expect("it is late");
         let told = "it answers later than `lease.renew` (took 812ms, `lease.renew` is 500ms)";
         assert!(complaint.starts_with(told), "{complaint}");
-        assert!(complaint.ends_with("raise `lease.renew`"), "{complaint}");
+        assert!(
+            complaint.ends_with("or raise `lease.renew`, and `lease.hold` with it"),
+            "{complaint}"
+        );
         lateness.renewed(ms(20));
         assert_eq!(lateness.complaint(), None);
     }
@@ -87,6 +96,14 @@ mod tests {
         lateness.answered(2 * RENEW);
         assert!(lateness.complaint().is_some());
         lateness.answered(ms(20));
+        assert_eq!(lateness.complaint(), None);
+    }
+
+    #[test]
+    fn a_lease_that_is_over_cannot_end_because_the_store_is_late() {
+        let lateness = Lateness::new(RENEW);
+        lateness.renewed(2 * RENEW);
+        lateness.ended();
         assert_eq!(lateness.complaint(), None);
     }
 }

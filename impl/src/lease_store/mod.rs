@@ -64,6 +64,12 @@ use crate::protocol::lease::Token;
 #[cfg(any(feature = "etcd", feature = "kubernetes", feature = "postgres", feature = "redis"))]
 const SPEAKS_TLS: &str = "does the server speak TLS at this port?";
 
+/// This problem, with the question whether the server speaks TLS.
+#[cfg(any(feature = "etcd", feature = "kubernetes", feature = "postgres", feature = "redis"))]
+fn with_tls_asked(problem: &dyn fmt::Display) -> String {
+    format!("{problem}; {SPEAKS_TLS}")
+}
+
 /// What a store answers to a client that asks for the lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {

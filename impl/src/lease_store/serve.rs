@@ -3,8 +3,10 @@
 //!
 //! Where the store tells its clients of changes, a client that was refused asks nothing more while
 //! another has the lease: its questions are answered from the record that was read last, until the
-//! store tells of a change, or until what was left of the lease then has run out. A holder's
-//! renewal always asks the store. How long the answer to it takes is [measured](super::lateness).
+//! store tells of a change, or until what was left of the lease then has run out. That the record
+//! can be read does not show that the lease can be asked for, so the first time that a connection
+//! is asked for it, the store is. A holder's renewal always asks the store. How long the answer to
+//! it takes is [measured](super::lateness).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +19,7 @@ use super::lateness::Lateness;
 use super::{Answer, Connect, LeaseStore, Record, Settings, StoreError, StoreResult};
 use crate::protocol::NodeId;
 use crate::protocol::lease::{Message, Request, Token};
-use crate::service::{Service, ServiceError, Session};
+use crate::service::{Outcome, Service, ServiceError, Session};
 
 /// The id under which the core knows a store that is no node: the highest. No member may have it
 /// then.
@@ -91,7 +93,8 @@ impl Service<Message> for StoreService {
             let store = self.connect.connect(&self.settings).await?;
             let (client, since) = (self.client, Instant::now());
             let lateness = Arc::clone(&self.lateness);
-            let talk = Talk { store, client, since, known: None, lateness };
+            let (known, has_asked) = (None, false);
+            let talk = Talk { store, client, since, known, has_asked, lateness };
             Ok(Box::new(talk) as Box<dyn Session<Message>>)
         }
         .boxed()
@@ -105,6 +108,8 @@ struct Talk {
     /// Since when there is the connection.
     since: Instant,
     known: Option<Known>,
+    /// Whether the store has answered here to a client that asked for the lease or renewed it.
+    has_asked: bool,
     lateness: Arc<Lateness>,
 }
 
@@ -122,28 +127,34 @@ impl Talk {
         self.known.filter(|known| Instant::now() < known.until).map(|known| known.holder)
     }
 
-    /// Reads the record, and takes note of it. A client that follows has no lease that could end
-    /// because the store was late before.
+    /// Reads the record, and takes note of it.
     async fn read(&mut self) -> StoreResult<Record> {
-        let asked = Instant::now();
         let record = self.store.read().await?;
-        let holder = record.holder.filter(|&holder| holder != self.client);
-        if holder.is_some() {
-            self.lateness.answered(asked.elapsed());
-        }
+        let holder = self.another(record.holder);
         let left = record.left.filter(|_| self.store.watches());
         let until = left.and_then(|left| Instant::now().checked_add(left.max(SHORTEST)));
         self.known = holder.zip(until).map(|(holder, until)| Known { holder, until });
         Ok(record)
     }
 
+    /// The holder, if it is another client. Then this one has no lease that could end because the
+    /// store was late before.
+    fn another(&self, holder: Option<NodeId>) -> Option<NodeId> {
+        let other = holder.filter(|&holder| holder != self.client);
+        if other.is_some() {
+            self.lateness.ended();
+        }
+        other
+    }
+
     /// What the client is told of an answer. How long another has the lease is worth a look if that
     /// spares questions.
     async fn told(&mut self, request: Request, answer: Answer) -> StoreResult<Message> {
-        self.known = None;
+        (self.known, self.has_asked) = (None, true);
         match answer {
             Answer::Granted(token) => Ok(Message::Granted(request, token)),
             Answer::Refused(holder) => {
+                self.another(holder);
                 if self.store.watches() {
                     self.read().await?;
                 }
@@ -152,45 +163,49 @@ impl Talk {
         }
     }
 
-    async fn respond(&mut self, message: Message, sent: Instant) -> StoreResult<Option<Message>> {
+    async fn respond(&mut self, message: Message, sent: Instant) -> StoreResult<Outcome<Message>> {
         let client = self.client;
         Ok(match message {
-            Message::Acquire(request) => Some(match self.holder() {
-                Some(holder) => Message::Refused(request, Some(holder)),
-                None => {
-                    let asked = Instant::now();
-                    let answer = self.store.acquire(client).await?;
-                    self.lateness.answered(asked.elapsed());
-                    self.told(request, answer).await?
-                }
-            }),
-            // No grant has this token. A client that may not lead asks so which node does.
+            Message::Acquire(request) => {
+                Outcome::Answered(match self.holder().filter(|_| self.has_asked) {
+                    Some(holder) => Message::Refused(request, Some(holder)),
+                    None => {
+                        let asked = Instant::now();
+                        let answer = self.store.acquire(client).await?;
+                        self.lateness.answered(asked.elapsed());
+                        self.told(request, answer).await?
+                    }
+                })
+            }
+            // No grant has this token. A client that may not lead asks so which node does, and a
+            // look at the record is all that it needs.
             Message::Renew(request, token) if token == Token::default() => {
                 let holder = match self.holder() {
                     Some(holder) => Some(holder),
                     None => self.read().await?.holder,
                 };
-                Some(Message::Refused(request, holder))
+                self.lateness.ended();
+                Outcome::Answered(Message::Refused(request, holder))
             }
             Message::Renew(request, token) => {
                 let answer = self.store.renew(client, token).await?;
-                let told = self.told(request, answer).await?;
                 // What was sent before has waited for the connection, which is another problem.
                 if sent >= self.since {
                     self.lateness.renewed(sent.elapsed());
                 }
-                Some(told)
+                Outcome::Answered(self.told(request, answer).await?)
             }
             Message::Release(token) => {
                 self.known = None;
                 self.store.release(client, token).await?;
-                None
+                self.lateness.ended();
+                Outcome::Done
             }
             // Writes go to what the lease protects, and the others to clients.
             Message::Write(_)
             | Message::Granted(..)
             | Message::Refused(..)
-            | Message::Available => None,
+            | Message::Available => Outcome::Unasked,
         })
     }
 }
@@ -200,7 +215,7 @@ impl Session<Message> for Talk {
         &mut self,
         message: Message,
         sent: Instant,
-    ) -> BoxFuture<'_, Result<Option<Message>, ServiceError>> {
+    ) -> BoxFuture<'_, Result<Outcome<Message>, ServiceError>> {
         async move { Ok(self.respond(message, sent).await?) }.boxed()
     }
 

@@ -10,7 +10,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, RootCertStore, crypto, version};
 
-use super::{SPEAKS_TLS, StoreError, StoreResult};
+use super::{StoreError, StoreResult, with_tls_asked};
 use crate::private_file;
 
 /// What a client needs to check the certificate of a server: the file with the authorities, and the
@@ -31,7 +31,7 @@ pub(super) fn told(error: &io::Error) -> String {
             matches!(error.kind(), io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset)
         }
     };
-    if is_foreign { format!("{error}; {SPEAKS_TLS}") } else { error.to_string() }
+    if is_foreign { with_tls_asked(error) } else { error.to_string() }
 }
 
 fn read(ca: &Path, own: Option<(&Path, &Path)>) -> Result<ClientConfig, String> {

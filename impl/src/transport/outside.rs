@@ -6,7 +6,8 @@
 //! a service answers again once it has answered a question: one that can be looked at may have what
 //! keeps every question waiting. Each time that the service is lost, and each time that it answers
 //! again, is one line in the log. So is each time that something is wrong with its answers, and
-//! each time that this is over.
+//! each time that this is over. A line for which there is no room is tried again, for as long as
+//! what it says is so.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -22,7 +23,7 @@ use super::limiter::{LogLimiter, Source};
 use super::outbox::Outbox;
 use crate::clock::Clock;
 use crate::protocol::NodeId;
-use crate::service::{Service, ServiceError};
+use crate::service::{Outcome, Service, ServiceError};
 
 /// A service, the messages for it, and what is wrong with it.
 #[derive(Debug)]
@@ -38,8 +39,18 @@ pub(super) struct Outside<M> {
 struct State {
     /// There is a session, which can be asked.
     up: bool,
-    /// Since when it does not answer, and why.
-    down: Option<(Instant, ServiceError)>,
+    /// That it does not answer.
+    down: Option<Down>,
+}
+
+/// A service that does not answer.
+#[derive(Debug)]
+struct Down {
+    since: Instant,
+    /// Why, as far as it is known last.
+    error: ServiceError,
+    /// Whether the log says so.
+    is_told: bool,
 }
 
 impl<M> Outside<M> {
@@ -74,9 +85,10 @@ impl<M> Outside<M> {
         state.up && state.down.is_none()
     }
 
-    /// Why it does not answer, or what is wrong with its answers; `None` if it was not asked yet.
+    /// Why it does not answer, or what is wrong with its answers; `None` if nothing is wrong, or it
+    /// was not asked yet.
     pub(super) fn problem(&self) -> Option<String> {
-        let error = self.state().down.as_ref().map(|(_, error)| error.to_string());
+        let error = self.state().down.as_ref().map(|down| down.error.to_string());
         let problem = error.or_else(|| self.service.complaint())?;
         Some(format!("{}: {problem}", self.service.name()))
     }
@@ -123,7 +135,8 @@ struct Talk<M> {
     lost: bool,
     /// Since when the session answers.
     answers: Option<Instant>,
-    /// Whether it was said that something is wrong with the answers.
+    /// Whether the log says, as the last line of that kind, that something is wrong with the
+    /// answers.
     complains: bool,
 }
 
@@ -139,10 +152,12 @@ impl<M: Copy> Talk<M> {
         while !self.inbox.is_closed() {
             let fresh = self.asked.filter(|(since, _)| since.elapsed() <= outside.lifetime);
             if let Some((sent, message)) = fresh {
-                let answer = within(limit, session.answer(message, sent)).await?;
-                // What has no answer may not have reached the service.
-                self.lost &= answer.is_none();
-                self.deliver(answer).await;
+                let outcome = within(limit, session.answer(message, sent)).await?;
+                // What the service was not asked says nothing of it.
+                self.lost &= matches!(outcome, Outcome::Unasked);
+                if let Outcome::Answered(answer) = outcome {
+                    self.deliver(Some(answer)).await;
+                }
             }
             self.asked = None;
             self.succeed();
@@ -175,31 +190,35 @@ impl<M: Copy> Talk<M> {
         if self.lost {
             return;
         }
-        let Some((since, _)) = state.down.take() else { return };
+        let Some(Down { since, .. }) = state.down.take() else { return };
         drop(state);
         let (node, service) = (self.node.get(), self.outside.service.name());
         let down_ms = u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX);
-        if self.admits("again") {
+        if self.admits(self.link(), "again") {
             tracing::info!(node, down_ms, "{service} can be asked again");
         } else {
             tracing::debug!(node, down_ms, "{service} can be asked again");
         }
     }
 
-    /// Says what is wrong with the answers when that begins, and when it is over.
+    /// Says what is wrong with the answers when that begins, and when it is over. If one of the two
+    /// were taken as said that is not in the log, the other would stay there as the last word.
     fn complain(&mut self) {
         let complaint = self.outside.service.complaint();
         if complaint.is_some() == self.complains {
             return;
         }
-        self.complains = complaint.is_some();
+        let line = if complaint.is_some() { "complaint" } else { "no complaint" };
+        // They leave the room for lines on the link to these.
+        let is_told = self.admits(Source::Member(self.outside.id()), line);
+        if is_told {
+            self.complains = complaint.is_some();
+        }
         let (node, service) = (self.node.get(), self.outside.service.name());
         match complaint {
-            Some(text) if self.admits("complaint") => tracing::warn!(node, "{service}: {text}"),
+            Some(text) if is_told => tracing::warn!(node, "{service}: {text}"),
             Some(text) => tracing::debug!(node, "{service}: {text}"),
-            None if self.admits("no complaint") => {
-                tracing::info!(node, "{service} answers as it should again");
-            }
+            None if is_told => tracing::info!(node, "{service} answers as it should again"),
             None => tracing::debug!(node, "{service} answers as it should again"),
         }
     }
@@ -209,22 +228,28 @@ impl<M: Copy> Talk<M> {
         self.lost |= self.asked.is_some();
         let mut state = self.outside.state();
         state.up = false;
-        let since = state.down.as_ref().map(|(since, _)| *since);
-        let is_news = state.down.as_ref().is_none_or(|(_, before)| *before != error);
+        let since = state.down.as_ref().map_or_else(Instant::now, |down| down.since);
+        let was_told = state.down.as_ref().is_some_and(|down| down.is_told && down.error == error);
         let text = error.to_string();
-        state.down = Some((since.unwrap_or_else(Instant::now), error));
+        let is_news = !was_told && self.admits(self.link(), &text);
+        state.down = Some(Down { since, error, is_told: was_told || is_news });
         drop(state);
         let (node, service) = (self.node.get(), self.outside.service.name());
-        if is_news && self.admits(&text) {
+        if is_news {
             tracing::warn!(node, "{service} cannot be asked: {text}");
         } else {
             tracing::debug!(node, "{service} cannot be asked: {text}");
         }
     }
 
+    /// What the lines are about that say whether it can be asked.
+    fn link(&self) -> Source {
+        Source::Link(self.outside.id())
+    }
+
     /// Whether a line is worth writing down.
-    fn admits(&self, text: &str) -> bool {
-        self.limiter.admit(Source::Link(self.outside.id()), text).is_some()
+    fn admits(&self, source: Source, text: &str) -> bool {
+        self.limiter.admit(source, text).is_some()
     }
 }
 

@@ -24,6 +24,13 @@ const TOKEN_AGE: Duration = Duration::from_secs(60);
 const FORM: &str = "write kubernetes, kubernetes:NAMESPACE/NAME, or, outside of a pod, \
                     kubernetes+https://HOST:PORT/NAMESPACE/NAME";
 
+/// What helps where Kubernetes says nothing of a server.
+const NO_POD: &str = "write kubernetes+https://HOST:PORT/NAMESPACE/NAME";
+
+/// What helps in a pod that has no account.
+const NO_ACCOUNT: &str = "Kubernetes puts it into a pod with `automountServiceAccountToken`; or \
+                          write kubernetes:NAMESPACE/NAME, and name files of your own";
+
 /// What the address and the files say.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Place {
@@ -76,11 +83,17 @@ impl Place {
         Ok(Self { server: Some(server), object: Some(object_of(object)?), files })
     }
 
-    /// Looks whether Kubernetes has put what is asked of it into this folder.
-    pub(super) fn check(&self, account: &Path) -> StoreResult<()> {
+    /// Looks whether Kubernetes has said where its server is, and has put what is asked of it into
+    /// this folder. `variable` returns a variable of the environment.
+    pub(super) fn check(
+        &self,
+        account: &Path,
+        variable: impl Fn(&str) -> Option<String>,
+    ) -> StoreResult<()> {
         if self.server.is_some() {
             return Ok(());
         }
+        in_cluster(variable)?;
         let Files { ca, certificate, token, .. } = &self.files;
         let needed = [
             ("ca.crt", ca.is_none()),
@@ -89,7 +102,7 @@ impl Place {
         ];
         for (file, _) in needed.into_iter().filter(|&(_, is_needed)| is_needed) {
             let read = private_file::read_public(&account.join(file));
-            read.map_err(|error| unfit(error.to_string(), FORM))?;
+            read.map_err(|error| unfit(error.to_string(), NO_ACCOUNT))?;
         }
         Ok(())
     }
@@ -123,7 +136,7 @@ impl Place {
                 let file = in_pod("namespace");
                 let read = fs::read_to_string(&file)
                     .map_err(|error| format!("cannot read {}: {error}", file.display()));
-                read.map_err(|problem| unfit(problem, FORM))?.trim().to_owned()
+                read.map_err(|problem| unfit(problem, NO_ACCOUNT))?.trim().to_owned()
             }
         };
         if !is_name(&namespace) {
@@ -212,7 +225,7 @@ fn in_cluster(variable: impl Fn(&str) -> Option<String>) -> StoreResult<String> 
         let problem = "this is no pod of Kubernetes: KUBERNETES_SERVICE_HOST and \
                        KUBERNETES_SERVICE_PORT are not set"
             .to_owned();
-        return Err(unfit(problem, FORM));
+        return Err(unfit(problem, NO_POD));
     };
     let v6 = host.contains(':') && !host.starts_with('[');
     Ok(if v6 { format!("[{host}]:{port}") } else { format!("{host}:{port}") })

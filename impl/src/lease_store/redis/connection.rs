@@ -19,7 +19,7 @@ use tokio_rustls::TlsConnector;
 use super::explain;
 use crate::lease_store::certificates::Certificates;
 use crate::lease_store::server::causes;
-use crate::lease_store::{SPEAKS_TLS, StoreError, StoreResult, tls};
+use crate::lease_store::{StoreError, StoreResult, tls, with_tls_asked};
 
 /// What may help if the server hangs up on a client that has shown no certificate.
 const ASKS: &str = "if the server asks for a certificate, name `store_certificate_file` and \
@@ -56,7 +56,7 @@ pub(super) async fn open(
     let connection = client.get_multiplexed_async_connection_with_config(&config).await;
     let connection = connection.map_err(|error| match explain(&error) {
         StoreError::Away(problem) if by_network && is_foreign(&error) => {
-            StoreError::Away(format!("{problem}; {SPEAKS_TLS}"))
+            StoreError::Away(with_tls_asked(&problem))
         }
         other => other,
     });

@@ -16,6 +16,7 @@ use crate::lease_store::{
 use crate::protocol::lease::{Message, Request, Token};
 
 mod late;
+mod log;
 mod lost;
 
 const HOLD: Duration = Duration::from_secs(10);
@@ -238,6 +239,15 @@ impl Client {
         Self { outside, arrivals, task }
     }
 
+    /// A client that has the lease.
+    async fn holder(memory: &Memory) -> Self {
+        let mut client = Self::of(memory, 1);
+        assert_eq!(client.next().await, Message::Available);
+        let granted = Message::Granted(request(1), Token::new(1));
+        assert_eq!(client.ask(Message::Acquire(request(1))).await, granted);
+        client
+    }
+
     /// The next message, and no other for longer than anything takes.
     async fn next(&mut self) -> Message {
         let arrival = timeout(2 * KEEP, self.arrivals.recv()).await.expect("in time");
@@ -391,20 +401,23 @@ async fn a_connection_that_ends_at_once_is_made_less_and_less_often() {
     assert_eq!(client.outside.problem(), None);
 }
 
-/// As long as another has the lease and the store says nothing, nothing is asked of it.
+/// As long as another has the lease and the store says nothing, it is asked for the lease once.
 #[tokio::test(start_paused = true)]
 async fn a_store_with_a_watch_gets_no_poll() {
     let memory = Memory::new(true);
     memory.set(Some(id(1)));
     let mut client = Client::of(&memory, 2);
+    let refused = |number| Message::Refused(request(number), Some(id(1)));
+    let asks = |number| Message::Renew(request(number), Token::default());
+    assert_eq!(client.ask(asks(1)).await, refused(1));
+    assert_eq!(client.ask(asks(2)).await, refused(2));
+    assert_eq!(memory.table().asked, ["connect", "read"], "it was looked at");
     for number in 1..=6 {
-        let refused = Message::Refused(request(number), Some(id(1)));
-        assert_eq!(client.ask(Message::Acquire(request(number))).await, refused);
-        let asks = Message::Renew(request(number), Token::default());
-        assert_eq!(client.ask(asks).await, refused);
+        assert_eq!(client.ask(Message::Acquire(request(number))).await, refused(number));
+        assert_eq!(client.ask(asks(number)).await, refused(number));
         advance(Duration::from_secs(2)).await;
     }
-    assert_eq!(memory.table().asked, ["connect", "read"]);
+    assert_eq!(memory.table().asked, ["connect", "read", "acquire", "read"]);
     let before = Instant::now();
     memory.set(None);
     assert_eq!(client.next().await, Message::Available);

@@ -15,6 +15,7 @@ use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 
 use super::*;
+use crate::lease_store::SPEAKS_TLS;
 use crate::lease_store::address::Files;
 use crate::lease_store::certificates::Certificates;
 

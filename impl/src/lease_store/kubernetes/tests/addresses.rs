@@ -10,11 +10,16 @@ fn problem(address: &str, files: &Files) -> String {
 fn target(address: &str, files: &Files, lease: &str) -> StoreResult<Target> {
     let way = Kubernetes::parse(address, files).expect(address);
     let settings = Settings { name: lease.to_owned(), ..settings() };
-    way.place.target(&settings, |name| match name {
+    way.place.target(&settings, in_pod)
+}
+
+/// The variables of a pod.
+fn in_pod(name: &str) -> Option<String> {
+    match name {
         "KUBERNETES_SERVICE_HOST" => Some("10.96.0.1".to_owned()),
         "KUBERNETES_SERVICE_PORT" => Some("443".to_owned()),
         other => panic!("{other} is not asked for"),
-    })
+    }
 }
 
 #[test]
@@ -54,13 +59,13 @@ fn what_kubernetes_puts_into_a_pod_must_be_there() {
     let folder = tempfile::tempdir().expect("a folder");
     let check = |address: &str, files: &Files| {
         let way = Kubernetes::parse(address, files).expect(address);
-        way.place.check(folder.path()).map_err(|error| error.to_string())
+        way.place.check(folder.path(), in_pod).map_err(|error| error.to_string())
     };
     let (object, none) = ("kubernetes:shop/leader", Files::default());
     for file in ["ca.crt", "token", "namespace"] {
         let problem = check("kubernetes", &none).expect_err(file);
         assert!(problem.starts_with("cannot read ") && problem.contains(file), "{problem}");
-        assert!(problem.contains("outside of a pod, kubernetes+https"), "{problem}");
+        assert!(problem.contains("`automountServiceAccountToken`"), "{problem}");
         std::fs::write(folder.path().join(file), "x").expect("ours");
     }
     assert_eq!(check("kubernetes", &none), Ok(()));
@@ -75,6 +80,26 @@ fn what_kubernetes_puts_into_a_pod_must_be_there() {
         Files { certificate: file("own.pem"), key: file("own.key"), ..Files::default() };
     assert_eq!(check(object, &by_certificate), Ok(()), "and no token is shown");
     assert_eq!(check("kubernetes+http://127.0.0.1:1/shop/leader", &none), Ok(()));
+}
+
+/// All files are there, and no connection could be made.
+#[test]
+fn outside_of_a_pod_the_address_must_name_the_server() {
+    let check = |address: &str, files: &Files| {
+        let way = Kubernetes::parse(address, files).expect(address);
+        let folder = Path::new("no folder");
+        way.place.check(folder, |_| None).map_err(|error| error.to_string())
+    };
+    let files =
+        Files { ca: Some("ca.pem".into()), token: Some("token".into()), ..Files::default() };
+    for (address, files) in [("kubernetes:shop/leader", &files), ("kubernetes", &Files::default())]
+    {
+        let problem = check(address, files).expect_err(address);
+        assert!(problem.starts_with("this is no pod of Kubernetes: KUBERNETES_"), "{problem}");
+        assert!(problem.ends_with("; write kubernetes+https://HOST:PORT/NAMESPACE/NAME"));
+        assert!(!problem.contains("write kubernetes,") && !problem.contains("kubernetes:NAME"));
+    }
+    assert_eq!(check("kubernetes+https://10.0.0.1:6443/shop/leader", &files), Ok(()));
 }
 
 #[test]

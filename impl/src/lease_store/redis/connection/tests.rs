@@ -15,7 +15,7 @@ use crate::lease_store::address::Files;
 use crate::lease_store::redis::Redis;
 use crate::lease_store::redis::tests::talk;
 use crate::lease_store::secret::tests::file;
-use crate::lease_store::{Connect as _, Settings};
+use crate::lease_store::{Connect as _, SPEAKS_TLS, Settings};
 
 /// No test takes longer.
 const LONG: Duration = Duration::from_secs(20);

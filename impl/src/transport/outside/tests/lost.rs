@@ -52,3 +52,40 @@ async fn a_session_that_fails_without_a_question_is_whole_again_after_a_look() {
     sleep(2 * Backoff::LONGEST).await;
     assert_eq!((client.outside.problem(), client.outside.is_up()), (None, true));
 }
+
+/// It may read, and that is not what a client needs.
+#[tokio::test(start_paused = true)]
+async fn what_is_known_of_the_holder_does_not_end_the_problem_of_a_question_that_was_lost() {
+    let memory = Memory::new(true);
+    memory.set(Some(id(1)));
+    memory.table().unfit = true;
+    let client = Client::of(&memory, 2);
+    for number in 1..=10 {
+        client.outside.push(Message::Acquire(request(number)));
+        sleep(RENEW).await;
+        let problem = client.outside.problem().expect("it can never lead");
+        assert!(problem.ends_with("no permission; ask the DBA"), "{problem}");
+        assert!(!client.outside.is_up());
+    }
+    let asked = memory.table().times("acquire");
+    assert!((3..=20).contains(&asked), "asked {asked} times, as often as the back-off lets it");
+    memory.table().unfit = false;
+    sleep(2 * Backoff::LONGEST).await;
+    assert_eq!((client.outside.problem(), client.outside.is_up()), (None, true));
+    assert!(memory.table().times("acquire") > asked);
+}
+
+/// There is no answer to it, and it was done.
+#[tokio::test(start_paused = true)]
+async fn a_lease_that_was_given_back_is_a_question_that_was_answered() {
+    let memory = Memory::new(true);
+    let mut client = Client::holder(&memory).await;
+    memory.table().unfit = true;
+    client.outside.push(Message::Release(Token::new(1)));
+    sleep(RENEW).await;
+    let problem = client.outside.problem().expect("it was lost");
+    assert!(problem.ends_with("no permission; ask the DBA"), "{problem}");
+    memory.table().unfit = false;
+    assert_eq!(client.next().await, Message::Available);
+    assert_eq!((client.outside.problem(), client.outside.is_up()), (None, true));
+}
