@@ -348,6 +348,40 @@ fn with_a_message_again(log: &str) -> Option<String> {
     Some(lines.iter().map(|line| format!("{line}\n")).collect())
 }
 
+/// Of a line that no node can have written nothing has happened, also not what stands first in it.
+#[test]
+fn what_a_line_with_shrinking_numbers_sends_first_was_not_sent() {
+    let mut tried = 0;
+    for seed in 0..20 {
+        let logs = bullies(seed, Faults::SOME, 60);
+        for (at, log) in logs.iter().enumerate() {
+            for (line, text) in log.lines().enumerate() {
+                let mut value: serde_json::Value = serde_json::from_str(text).expect("JSON");
+                let Some(out) = value["step"]["out"].as_array_mut() else { continue };
+                let mut sent: Vec<_> =
+                    out.iter_mut().filter_map(|out| out.get_mut("send")).collect();
+                let [first, last] = &mut sent[..] else { continue };
+                // The number of a message that this node sends later.
+                first["id"] = last["id"].as_u64().map(|id| id + 2).into();
+                let start: String = log.split_inclusive('\n').take(line).collect();
+                let mut shorter = logs.clone();
+                shorter[at] = start.clone();
+                let mut changed = logs.clone();
+                let rest: String = log.split_inclusive('\n').skip(line + 1).collect();
+                changed[at] = format!("{start}{value}\n{rest}");
+                let of = |logs: &[String]| judge(&BullyMapping, logs, Options::default());
+                let (shorter, changed) = (of(&shorter), of(&changed));
+                assert_eq!(changed.malformed[0].line, u64::try_from(line).expect("few") + 1);
+                assert!(changed.malformed[0].why.ends_with("they must grow"), "{changed:?}");
+                assert_eq!(changed.summary.steps, shorter.summary.steps, "{seed}: {value}");
+                assert_eq!(changed.rejection.is_some(), shorter.rejection.is_some());
+                tried += 1;
+            }
+        }
+    }
+    assert!(tried > 20, "{tried} lines send two messages");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 

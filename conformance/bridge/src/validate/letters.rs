@@ -152,26 +152,38 @@ impl<L: Copy> Letters<L> {
         }
     }
 
-    /// A node sends a message; its number if that does not grow.
+    /// The number that does not grow, of those of the messages that a node sends in one step, and
+    /// the one before it.
+    pub(super) fn shrinks(
+        &self,
+        from: usize,
+        ids: impl IntoIterator<Item = u64>,
+    ) -> Option<(u64, u64)> {
+        let mut last = self.senders[from].last().and_then(|sender| sender.last);
+        ids.into_iter().find_map(|id| {
+            let before = last.replace(id);
+            before.filter(|&before| before >= id).map(|before| (id, before))
+        })
+    }
+
+    /// A node sends a message, whose number [grows](Self::shrinks): how many messages there are with
+    /// it. `None` if the node has not started.
     pub(super) fn send(
         &mut self,
         from: usize,
         to: Option<usize>,
         (id, message): (u64, L),
         (after, line): (u64, u64),
-    ) -> Result<u32, u64> {
-        let Some(sender) = self.senders[from].last_mut() else { return Err(id) };
-        if let Some(last) = sender.last.filter(|&last| last >= id) {
-            return Err(last);
-        }
+    ) -> Option<u32> {
+        let sender = self.senders[from].last_mut()?;
         sender.last = Some(id);
         sender.silent = false;
         self.serial = self.serial.wrapping_add(1);
         let serial = self.serial;
-        let Some(to) = to.filter(|&to| self.logs[to]) else { return Ok(serial) };
+        let Some(to) = to.filter(|&to| self.logs[to]) else { return Some(serial) };
         if !self.reads[to] {
             self.lost += 1;
-            return Ok(serial);
+            return Some(serial);
         }
         let link = &mut sender.links[to];
         if link.letters.len() == MOST
@@ -181,7 +193,7 @@ impl<L: Copy> Letters<L> {
             link.forgotten = Some(letter.id);
         }
         link.letters.push_back(Letter { id, message, after, line, serial, received: false });
-        Ok(serial)
+        Some(serial)
     }
 
     /// Where a message comes from that arrives, as the sender's log says. Nothing changes.

@@ -280,12 +280,13 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Run<'a, M, V> {
 
     fn step(&mut self, at: usize, step: &Step<V::Durable, V::Message>) -> Result<(), Stop> {
         self.arrived = None;
+        self.grow(at, step)?;
         let letter = self.receive(at, step)?;
         let boots = matches!(step.happened, Happened::Boot(_));
         let Source { names, judge, .. } = &mut self.sources[at];
         let named = names.step::<M, V>(step);
         let judged = judge.step(&named);
-        let sent = self.send(at, step)?;
+        let sent = self.send(at, step);
         self.ask(at, step);
         self.remember(at, &named, letter, sent);
         if let Err(differs) = judged {
@@ -397,8 +398,25 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Run<'a, M, V> {
         Err(self.reject_step(at, step, found))
     }
 
+    /// The messages of a node have growing numbers. This is looked at first: of a line that cannot
+    /// be what a node has written, nothing has happened.
+    fn grow(&self, at: usize, step: &Step<V::Durable, V::Message>) -> Result<(), Stop> {
+        let Source { at: from, ref lines, .. } = self.sources[at];
+        let ids = step.out.iter().filter_map(|out| match out {
+            Out::Send(sent) => Some(sent.id),
+            _ => None,
+        });
+        match self.letters.shrinks(from, ids) {
+            None => Ok(()),
+            Some((id, last)) => {
+                let why = format!("message {id} after message {last}: they must grow");
+                Err(Stop::Malformed(lines.wrong(why)))
+            }
+        }
+    }
+
     /// What the node puts out is on its way; with the number of each message among all.
-    fn send(&mut self, at: usize, step: &Step<V::Durable, V::Message>) -> Result<Vec<u32>, Stop> {
+    fn send(&mut self, at: usize, step: &Step<V::Durable, V::Message>) -> Vec<u32> {
         let Source { at: from, ref lines, ref judge, .. } = self.sources[at];
         // The step is over for the node, and what it puts out comes behind all its states.
         let (line, after) = (lines.line(), judge.kept.count());
@@ -406,15 +424,9 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Run<'a, M, V> {
         for out in &step.out {
             let Out::Send(sent) = out else { continue };
             let to = self.places.binary_search(&sent.to).ok();
-            match self.letters.send(from, to, (sent.id, sent.message), (after, line)) {
-                Ok(serial) => serials.push(serial),
-                Err(last) => {
-                    let why = format!("message {} after message {last}: they must grow", sent.id);
-                    return Err(Stop::Malformed(lines.wrong(why)));
-                }
-            }
+            serials.extend(self.letters.send(from, to, (sent.id, sent.message), (after, line)));
         }
-        Ok(serials)
+        serials
     }
 
     /// An epoch has one leader.
