@@ -348,7 +348,7 @@ fn with_a_message_again(log: &str) -> Option<String> {
     Some(lines.iter().map(|line| format!("{line}\n")).collect())
 }
 
-/// Of a line that no node can have written nothing has happened, also not what stands first in it.
+/// Of a line that no node can have written no message was sent, also not the first.
 #[test]
 fn what_a_line_with_shrinking_numbers_sends_first_was_not_sent() {
     let mut tried = 0;

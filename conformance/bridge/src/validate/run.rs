@@ -280,12 +280,12 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Run<'a, M, V> {
 
     fn step(&mut self, at: usize, step: &Step<V::Durable, V::Message>) -> Result<(), Stop> {
         self.arrived = None;
-        self.grow(at, step)?;
         let letter = self.receive(at, step)?;
         let boots = matches!(step.happened, Happened::Boot(_));
         let Source { names, judge, .. } = &mut self.sources[at];
         let named = names.step::<M, V>(step);
         let judged = judge.step(&named);
+        self.grow(at, step)?;
         let sent = self.send(at, step);
         self.ask(at, step);
         self.remember(at, &named, letter, sent);
@@ -398,8 +398,8 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Run<'a, M, V> {
         Err(self.reject_step(at, step, found))
     }
 
-    /// The messages of a node have growing numbers. This is looked at first: of a line that cannot
-    /// be what a node has written, nothing has happened.
+    /// The messages of a node have growing numbers. This is looked at before the first is sent: of a
+    /// line that cannot be what a node has written, no other log may receive anything.
     fn grow(&self, at: usize, step: &Step<V::Durable, V::Message>) -> Result<(), Stop> {
         let Source { at: from, ref lines, .. } = self.sources[at];
         let ids = step.out.iter().filter_map(|out| match out {
