@@ -40,6 +40,7 @@ const BLOCKS: &[(&str, &str, How)] = &[
         "target/release/bellwether-conformance validate",
         Not("it needs logs of nodes; tests/validate.rs"),
     ),
+    ("docs/conformance.md", "cargo bench -p bellwether-conformance --bench logs", Not(LONG)),
     ("docs/daemon.md", "cargo build --release -p bellwether", Prints("taking part in elections")),
     (
         "docs/daemon.md",

@@ -166,8 +166,8 @@ impl<L: Copy> Letters<L> {
         })
     }
 
-    /// A node sends a message, whose number [grows](Self::shrinks): how many messages there are with
-    /// it. `None` if the node has not started.
+    /// A node sends a message, whose number [grows](Self::shrinks): how many messages there are
+    /// with it. `None` if the node has not started.
     pub(super) fn send(
         &mut self,
         from: usize,

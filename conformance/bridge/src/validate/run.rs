@@ -398,8 +398,8 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Run<'a, M, V> {
         Err(self.reject_step(at, step, found))
     }
 
-    /// The messages of a node have growing numbers. This is looked at before the first is sent: of a
-    /// line that cannot be what a node has written, no other log may receive anything.
+    /// The messages of a node have growing numbers. This is looked at before the first is sent: of
+    /// a line that cannot be what a node has written, no other log may receive anything.
     fn grow(&self, at: usize, step: &Step<V::Durable, V::Message>) -> Result<(), Stop> {
         let Source { at: from, ref lines, .. } = self.sources[at];
         let ids = step.out.iter().filter_map(|out| match out {
