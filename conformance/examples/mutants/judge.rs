@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use crate::bugs;
 use crate::found::Found;
-use crate::scratch::{CLUSTERS, Ended, Scratch, Tools, Which};
+use crate::scratch::{Ended, Scratch, Tools, Which};
 use crate::set::{By, protocol};
 
 /// The exit statuses of the bridge that say something about the program.
@@ -114,9 +114,8 @@ impl Judge<'_> {
     /// end; the right one may not.
     fn judge_by_clusters(&self, protocols: &[String]) -> Result<Verdict> {
         let tools = self.tools.context("nothing starts clusters")?;
-        let all = CLUSTERS.iter().flat_map(|set| protocols.iter().map(move |one| (*set, one)));
-        for (set, protocol) in all {
-            let Ended { output, .. } = self.scratch.clusters(self.which, tools, protocol, set)?;
+        for protocol in protocols {
+            let Ended { output, .. } = self.scratch.clusters(self.which, tools, protocol)?;
             let found: Option<Value> = output.find('{').and_then(|start| {
                 serde_json::Deserializer::from_str(&output[start..]).into_iter().next()?.ok()
             });

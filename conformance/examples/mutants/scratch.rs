@@ -29,13 +29,10 @@ const STATES: &str = "1000000";
 const CLUSTER: &str = "cluster";
 const JUDGE: &str = "bellwether-conformance";
 
-/// The clusters in which a wrong daemon is looked for: first small ones, and then larger ones if
-/// it is not found there. They end before what starts them is killed, which would leave its daemons
-/// behind.
-pub(crate) const CLUSTERS: [&[&str]; 2] = [
-    &["--runs", "6", "--nodes", "3", "--faults", "8", "--at-once", "3", "--time-limit", "4m"],
-    &["--runs", "24", "--nodes", "5", "--faults", "12", "--at-once", "4", "--time-limit", "4m"],
-];
+/// The clusters in which a wrong daemon is looked for. They end before what starts them is killed,
+/// which would leave its daemons behind.
+const CLUSTERS: &[&str] =
+    &["--runs", "6", "--nodes", "3", "--faults", "8", "--at-once", "3", "--time-limit", "4m"];
 
 /// The copy.
 pub(crate) struct Scratch {
@@ -214,10 +211,9 @@ impl Scratch {
         which: Which<'_>,
         tools: &Tools,
         protocol: &str,
-        clusters: &[&str],
     ) -> Result<Ended> {
         let mut cluster = Command::new(&tools.cluster);
-        cluster.args(["recorded", "--json", "--protocol", protocol]).args(clusters);
+        cluster.args(["recorded", "--json", "--protocol", protocol]).args(CLUSTERS);
         cluster.arg("--program").arg(which.program).arg("--judge").arg(&tools.judge);
         self.run(cluster, which.number, LIMIT)
     }
