@@ -6,8 +6,8 @@
 //! a service answers again once it has answered a question: one that can be looked at may have what
 //! keeps every question waiting. Each time that the service is lost, and each time that it answers
 //! again, is one line in the log. So is each time that something is wrong with its answers, and
-//! each time that this is over. A line for which there is no room is tried again, for as long as
-//! what it says is so.
+//! each time that this is over. If there is no room for a line on what is wrong, it is tried again
+//! for as long as that is so.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
