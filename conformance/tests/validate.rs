@@ -14,6 +14,7 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::io::Cursor;
 
+mod deadlines;
 mod edits;
 mod files;
 mod follow;

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use crate::bugs;
 use crate::found::Found;
-use crate::scratch::{Ended, Scratch, Tools, Which};
+use crate::scratch::{CLUSTERS, Ended, Scratch, Tools, Which};
 use crate::set::{By, protocol};
 
 /// The exit statuses of the bridge that say something about the program.
@@ -114,8 +114,10 @@ impl Judge<'_> {
     /// end; the right one may not.
     fn judge_by_clusters(&self, protocols: &[String]) -> Result<Verdict> {
         let tools = self.tools.context("nothing starts clusters")?;
-        for protocol in protocols {
-            let Ended { output, .. } = self.scratch.clusters(self.which, tools, protocol)?;
+        for of in CLUSTERS.iter().flat_map(|set| protocols.iter().map(move |name| (name, *set))) {
+            let protocol = of.0.as_str();
+            let Ended { output, .. } =
+                self.scratch.clusters(self.which, tools, (protocol, of.1))?;
             let found: Option<Value> = output.find('{').and_then(|start| {
                 serde_json::Deserializer::from_str(&output[start..]).into_iter().next()?.ok()
             });

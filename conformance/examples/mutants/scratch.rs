@@ -29,10 +29,13 @@ const STATES: &str = "1000000";
 const CLUSTER: &str = "cluster";
 const JUDGE: &str = "bellwether-conformance";
 
-/// The clusters in which a wrong daemon is looked for. They end before what starts them is killed,
-/// which would leave its daemons behind.
-const CLUSTERS: &[&str] =
-    &["--runs", "6", "--nodes", "3", "--faults", "8", "--at-once", "3", "--time-limit", "4m"];
+/// The clusters in which a wrong daemon is looked for, until it is found: with three nodes, and then
+/// with four, which can be cut in halves. They end before what starts them is killed, which would
+/// leave its daemons behind.
+pub(crate) const CLUSTERS: [&[&str]; 2] = [
+    &["--runs", "6", "--nodes", "3", "--faults", "8", "--at-once", "3", "--time-limit", "4m"],
+    &["--runs", "24", "--nodes", "4", "--faults", "16", "--at-once", "4", "--time-limit", "4m"],
+];
 
 /// The copy.
 pub(crate) struct Scratch {
@@ -210,10 +213,10 @@ impl Scratch {
         &self,
         which: Which<'_>,
         tools: &Tools,
-        protocol: &str,
+        (protocol, clusters): (&str, &[&str]),
     ) -> Result<Ended> {
         let mut cluster = Command::new(&tools.cluster);
-        cluster.args(["recorded", "--json", "--protocol", protocol]).args(CLUSTERS);
+        cluster.args(["recorded", "--json", "--protocol", protocol]).args(clusters);
         cluster.arg("--program").arg(which.program).arg("--judge").arg(&tools.judge);
         self.run(cluster, which.number, LIMIT)
     }

@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 
 use super::cluster::{Cluster, Security, Setup, daemon, section};
 use super::members::Members;
-use super::network::Way;
+use super::network::{Slow, Way};
 use super::relay::Relays;
 use super::report::{note, say};
 use super::soak::ENDED_EARLY;
@@ -43,8 +43,8 @@ const SHOWN: usize = 12;
 
 /// Let the model judge the traces of many short runs of real clusters, under faults
 ///
-/// In each run, nodes are killed and started again, stopped and continued, and links are cut in one
-/// way or in both. With `lease` the last node is the store, and is not killed: it would forget.
+/// In each run, nodes are killed and started again, stopped and continued, links are cut in one way
+/// or in both, and some messages are late. With `lease` the last node is the store, and is not killed: it would forget.
 /// Then `bellwether-conformance validate` judges the traces: as they are, and a second time in
 /// another order, with clocks that differ by up to 20 seconds and that step back. Both times it
 /// must accept them, and have judged the same. Ends with status 1 if not.
@@ -232,7 +232,7 @@ fn one(args: &Args, judge: &Path, seed: u64) -> anyhow::Result<Shown> {
     cluster.trace();
     (1..=args.nodes).try_for_each(|node| cluster.start(node))?;
     let store = (args.protocol == Lease::NAME).then_some(args.nodes);
-    let mut struck = Struck { store, ..Struck::default() };
+    let mut struck = Struck { store, lease, ..Struck::default() };
     wait::sleep(lease.mul_f64(random.random_range(0.5..3.0)))?;
     for _ in 0..args.faults {
         struck.strike_or_mend(&mut cluster, args.nodes, &mut random)?;
@@ -341,6 +341,8 @@ struct Struck {
     /// The node that is the store of the lease, if one is. It is not killed: it would forget what
     /// it has granted, and an epoch would have two leaders although every node is right.
     store: Option<u16>,
+    /// How long a lease lasts, or the longest time-out.
+    lease: Duration,
     down: BTreeSet<u16>,
     stopped: BTreeSet<u16>,
     cut: BTreeSet<Way>,
@@ -360,7 +362,7 @@ impl Struck {
         }
         let node = random.random_range(1..=nodes);
         let up = !self.down.contains(&node) && !self.stopped.contains(&node);
-        let what = match random.random_range(0..6) {
+        let what = match random.random_range(0..7) {
             0 | 1 if up && self.store != Some(node) => {
                 cluster.kill(node)?;
                 self.down.insert(node);
@@ -376,6 +378,11 @@ impl Struck {
                 self.cut.extend(others.flat_map(|other| [(node, other), (other, node)]));
                 cluster.network.cut(&self.cut)?;
                 "cut from all"
+            }
+            5 => {
+                let least = self.lease.mul_f64(random.random_range(0.1..1.5));
+                cluster.network.slow_trips(Slow { part: 0.3, least });
+                "messages late"
             }
             _ => {
                 let other = (node + random.random_range(1..nodes) - 1) % nodes + 1;
@@ -400,6 +407,7 @@ impl Struck {
             cluster.signal(node, Signal::CONT, false)?;
         }
         self.cut.clear();
+        cluster.network.slow_trips(Slow::default());
         cluster.network.cut(&self.cut)
     }
 }

@@ -5,6 +5,7 @@
 
 mod boot;
 mod checks;
+mod timers;
 
 use super::kept::Kept;
 use super::met::Tally;
@@ -23,9 +24,10 @@ use bellwether_core::protocol::{NodeId, Request, Role};
 use bellwether_core::trace::{After, Deed, Happened, Out, Received, Sent, Step};
 use bellwether_engine::protocol::{Effect, Id, Protocol as Specification, Timers};
 use bellwether_engine::trace::plain;
-use checks::{Armed, Due};
+use checks::Armed;
 use rustc_hash::FxHashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use timers::Deadlines;
 
 /// Why a node cannot be judged for a while.
 pub(super) type Doubt = &'static str;
@@ -80,8 +82,7 @@ pub(super) struct Judge<'a, M: Mapping, V: Vocabulary<M>> {
     numbers: Numbers,
     pub(super) kept: Kept<V::Durable>,
     timers: FxHashMap<String, Option<SpecTimer<M>>>,
-    /// When those that are armed are due, as far as the log says.
-    due: Due,
+    deadlines: Deadlines,
     /// The number of its list of members, if that is known.
     config_epoch: Option<u64>,
     /// What may be on its stable storage, the default in front.
@@ -126,7 +127,7 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Judge<'a, M, V> {
             numbers: Numbers::new::<M>(),
             kept: Kept::new(None),
             timers: FxHashMap::default(),
-            due: Due::default(),
+            deadlines: Deadlines::default(),
             config_epoch: None,
             stables: vec![Stable::<M>::default()],
             incarnations: 0,
@@ -151,7 +152,7 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Judge<'a, M, V> {
         self.doubt = Some(DROPPED);
         self.kept.known = false;
         self.booted = true;
-        self.due = Due::default();
+        self.deadlines = Deadlines::default();
     }
 
     /// The node has done what the specification does not allow, so it is not judged until it starts
@@ -189,9 +190,11 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Judge<'a, M, V> {
         self.kept.did(deed, leads).map_err(|words| wrong(words).into())
     }
 
-    /// The node takes a step. `Ok` with a doubt means that it was not judged.
-    pub(super) fn step(&mut self, step: &Step<V::Durable, V::Message>) -> Judged {
+    /// The node takes a step, at this time of its own clock. `Ok` with a doubt means that it was not
+    /// judged.
+    pub(super) fn step(&mut self, step: &Step<V::Durable, V::Message>, at: Option<u64>) -> Judged {
         self.checks(step)?;
+        self.deadlines.step(at);
         if let Happened::Boot(durable) = &step.happened {
             self.boot(durable.as_ref())?;
         } else if !self.booted {
@@ -210,7 +213,7 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Judge<'a, M, V> {
         };
         (self.view.role, self.view.leader) = (step.after.role, step.after.leader);
         self.note(before, step);
-        self.due = self.due(&step.after);
+        self.note_deadlines(&step.after);
         if self.may_resume(before, &step.after) {
             self.resume(&step.after);
         }
@@ -275,6 +278,7 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Judge<'a, M, V> {
             let acts = changes || !run.effects.is_empty();
             self.met.step(view, happening, (self.incarnations > 1, acts));
         }
+        self.note_times(&step.after, &run);
         self.view = run.view;
         let NodeView { process, stable, .. } = &mut self.view;
         self.numbers.settle::<M>(process, stable);

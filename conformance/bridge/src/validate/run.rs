@@ -245,7 +245,7 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Run<'a, M, V> {
                 let words = || format!("this was done for the node: {}", report::deed(&deed));
                 judged.map_err(|differs| self.stop(at, words(), *differs))
             }
-            Entry::Step(step) => self.step(at, &step),
+            Entry::Step(step) => self.step(at, &step, line.at),
         }
     }
 
@@ -278,13 +278,18 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Run<'a, M, V> {
         Ok(())
     }
 
-    fn step(&mut self, at: usize, step: &Step<V::Durable, V::Message>) -> Result<(), Stop> {
+    fn step(
+        &mut self,
+        at: usize,
+        step: &Step<V::Durable, V::Message>,
+        time: Option<u64>,
+    ) -> Result<(), Stop> {
         self.arrived = None;
         let letter = self.receive(at, step)?;
         let boots = matches!(step.happened, Happened::Boot(_));
         let Source { names, judge, .. } = &mut self.sources[at];
         let named = names.step::<M, V>(step);
-        let judged = judge.step(&named);
+        let judged = judge.step(&named, time);
         self.grow(at, step)?;
         let sent = self.send(at, step);
         self.ask(at, step);

@@ -29,7 +29,7 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Judge<'a, M, V> {
         self.killed = !self.ended && !self.whole;
         self.ended = false;
         self.fit = true;
-        self.due = super::Due::default();
+        self.deadlines = super::Deadlines::default();
         self.rules = self.group.mapping.log_rules();
         self.owed = None;
         self.doubt = None;

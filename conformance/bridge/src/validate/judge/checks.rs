@@ -7,7 +7,7 @@ use crate::mapping::{Mapping, ProcessView, SpecEvent, Stable, compared, process_
 use crate::node::NodeView;
 use bellwether_core::protocol::Role;
 use bellwether_core::trace::{After, Out, Step};
-use bellwether_engine::protocol::{Effect, Id, MAX_TIMERS, Protocol as Specification, Timers};
+use bellwether_engine::protocol::{Id, Protocol as Specification, Timers};
 use bellwether_engine::trace::plain;
 
 impl<M: Mapping, V: Vocabulary<M>> Judge<'_, M, V> {
@@ -109,6 +109,7 @@ impl<M: Mapping, V: Vocabulary<M>> Judge<'_, M, V> {
         compare::belief(mapping, id, &view, &expected, &mut found);
         self.facts(&view, &step.after, &mut found);
         self.lasts(&view, &step.after, run, &mut found);
+        self.deadlines(&step.after, run, &mut found);
         if let Armed::Told(armed) = armed {
             let model = compared(mapping, view.timers);
             compare::armed::<M::Spec>(id, model, armed, &mut found);
@@ -156,64 +157,6 @@ impl<M: Mapping, V: Vocabulary<M>> Judge<'_, M, V> {
             let (model, program) = (due.to_string(), lease.until.to_string());
             found.push(Difference::different(id, "end of the lease", model, program));
         }
-    }
-
-    /// A lease that counts from when it was asked for ends when that is due. No other step moves
-    /// its end.
-    fn lasts(
-        &self,
-        view: &NodeView<M::Spec>,
-        after: &After,
-        run: &ExpectedRun<M>,
-        found: &mut Vec<Difference>,
-    ) {
-        let (id, nodes) = (self.id, self.group.size);
-        let of = ProcessView { id, nodes, process: &view.process, stable: &view.stable };
-        let facts = self.group.mapping.facts(&of);
-        let Some(lease) = facts.and_then(|facts| facts.lease).filter(|_| V::REASONS) else {
-            return;
-        };
-        let (place, mut due) = (Timers::place::<M::Spec>, self.due);
-        let (at, told, mut renewed) = (place(lease), self.due(after), None);
-        for effect in &run.effects {
-            match *effect {
-                Effect::Arm(timer) | Effect::Cancel(timer) => due[place(timer)] = None,
-                Effect::ArmSince { timer, since } => {
-                    due[place(timer)] = due[place(since)].take();
-                    renewed = renewed.or((place(timer) == at).then_some(place(since)));
-                }
-                Effect::Persist(_) | Effect::Send { .. } => {}
-            }
-        }
-        // What the step leaves alone has moved only if the clock was set between the two lines.
-        let others = due.iter().zip(&told).enumerate().filter(|&(other, _)| other != at);
-        let mut left_alone = others.filter_map(|(_, both)| (*both.0).zip(*both.1)).peekable();
-        let is_witnessed = left_alone.peek().is_some();
-        // What is asked for now ends no sooner than what was asked for before.
-        let again = renewed.and_then(|since| told[since]).zip(due[at]);
-        if left_alone.any(|(model, program)| model != program)
-            || again.is_some_and(|(again, before)| again < before)
-            || !(renewed.is_some() || is_witnessed)
-        {
-            return;
-        }
-        if let (Some(model), Some(program)) = (due[at], told[at])
-            && model != program
-        {
-            let (model, program) = (model.to_string(), program.to_string());
-            found.push(Difference::different(id, "end of the lease", model, program));
-        }
-    }
-
-    /// When the timers are due that are armed after a step, as far as the log says.
-    pub(super) fn due(&self, after: &After) -> Due {
-        let mut due = Due::default();
-        for (name, at) in after.armed.iter().flatten() {
-            if let Some(timer) = self.named(name) {
-                due[Timers::place::<M::Spec>(timer)] = Some(*at);
-            }
-        }
-        due
     }
 
     /// What is written. A program may write again what reads as the same, such as a duration.
@@ -295,9 +238,6 @@ fn epochs(id: Id, before: Option<u64>, after: &After, found: &mut Vec<Difference
         }
     }
 }
-
-/// When each of the specification's timers is due, in its order; `None` if that is not known.
-pub(super) type Due = [Option<u64>; MAX_TIMERS];
 
 /// What a log says of the timers that are armed.
 #[derive(Clone, Copy, Debug)]
