@@ -175,11 +175,11 @@ of one file. The link of its name leads to the change and to the commands that m
 -- bugs --update` builds the wrong programs in a copy, and writes the reports and this page anew.
 
 The last column is of clusters that run: `-- bugs --clusters --update` starts each wrong daemon six
-times as three nodes, and if that shows nothing, 24 times as four. Nodes are killed, stopped and cut
-from each other, messages are late, and [`validate`](conformance.md) judges the traces. The column
-has the step at which a trace was rejected first, and what differs first there. A dash says that no
-trace was rejected so far, or that no daemon runs the protocol: nodes meet by chance what a bug
-needs, and some need more.
+times as three nodes, and if that shows nothing, twelve times as four. Nodes are killed, stopped and
+cut from each other, messages are late, and [`validate`](conformance.md) judges the traces. The
+column has the step at which a trace was rejected first, and what differs first there. A dash says
+that no trace was rejected so far, or that no daemon runs the protocol: nodes meet by chance what a
+bug needs, and some need more.
 ";
 
 /// A text as it stands in a cell of a table.

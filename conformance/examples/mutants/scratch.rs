@@ -34,7 +34,7 @@ const JUDGE: &str = "bellwether-conformance";
 /// leave its daemons behind.
 pub(crate) const CLUSTERS: [&[&str]; 2] = [
     &["--runs", "6", "--nodes", "3", "--faults", "8", "--at-once", "3", "--time-limit", "4m"],
-    &["--runs", "24", "--nodes", "4", "--faults", "16", "--at-once", "4", "--time-limit", "4m"],
+    &["--runs", "12", "--nodes", "4", "--faults", "12", "--at-once", "4", "--time-limit", "4m"],
 ];
 
 /// The copy.
@@ -59,6 +59,8 @@ pub(crate) enum Program {
     Daemon,
     /// The tests of this package of production source.
     Tests(&'static str),
+    /// The tests that start servers, and speak to these.
+    Servers,
 }
 
 /// What starts clusters, and what judges their traces.
@@ -171,6 +173,7 @@ impl Scratch {
             Program::Simulation => &["build", "-p", "bellwether-sim", "--bins"],
             Program::Daemon => &["build", "-p", "bellwether", "--bins"],
             Program::Tests(package) => &["test", "-p", package, "--lib", "--no-run"],
+            Program::Servers => &["test", "-p", "bellwether", "--test", "main", "--no-run"],
         };
         let mut cargo = cargo(what);
         cargo.current_dir(&self.folder).env("CARGO_TARGET_DIR", self.folder.join("target"));

@@ -93,9 +93,12 @@ struct Entry {
     survives: Option<String>,
 }
 
-/// The packages of production source, each with the folder of its source.
-pub(crate) const PACKAGES: [(&str, &str); 2] =
-    [("bellwether-core", "impl/core/src"), ("bellwether", "impl/src")];
+/// What has the tests of production source, each with the folder in which these are.
+pub(crate) const TESTS: [(Program, &str); 3] = [
+    (Program::Tests("bellwether-core"), "impl/core/src"),
+    (Program::Tests("bellwether"), "impl/src"),
+    (Program::Servers, "impl/tests"),
+];
 
 /// The protocol of a list of worlds: the first word of its name.
 pub(crate) fn protocol(list: &str) -> &str {
@@ -149,14 +152,14 @@ impl By {
         }
     }
 
-    /// The package that has these tests: the one in which the first of their modules is.
-    pub(crate) fn package(&self) -> Option<&'static str> {
+    /// The program that has these tests, and their folder: that of the first of their modules.
+    pub(crate) fn tested(&self) -> Option<(Program, &'static str)> {
         let module = self.tests()?.split("::").next()?;
-        let of = |source: &str| {
-            let folder = root().join(source);
+        let of = |folder: &str| {
+            let folder = root().join(folder);
             folder.join(module).is_dir() || folder.join(format!("{module}.rs")).is_file()
         };
-        PACKAGES.into_iter().find(|(_, source)| of(source)).map(|(package, _)| package)
+        TESTS.into_iter().find(|(_, folder)| of(folder))
     }
 
     /// The commands of the bridge of which one must find a difference.
@@ -247,7 +250,7 @@ impl Mutant {
             By::Simulation(_) => Program::Simulation,
             By::Clusters(_) => Program::Daemon,
             // A test of the set finds each of them.
-            By::Tests(_) => Program::Tests(self.by.package().unwrap_or("bellwether")),
+            By::Tests(_) => self.by.tested().map_or(Program::Servers, |(program, _)| program),
         }
     }
 
@@ -265,11 +268,12 @@ impl Mutant {
         if self.report.is_some() {
             return format!("bugs: {}", self.name);
         }
-        let of = |&(_, source): &(&str, &str)| self.file.strip_prefix(source)?.strip_prefix('/');
-        let file = PACKAGES.iter().find_map(of).unwrap_or(&self.file).trim_end_matches(".rs");
+        let of = |&(_, source): &(Program, &str)| self.file.strip_prefix(source)?.strip_prefix('/');
+        let file = TESTS.iter().find_map(of).unwrap_or(&self.file).trim_end_matches(".rs");
         let by = match &self.by {
             By::Simulation(_) => " (simulated)",
             By::Suite(_) => " (through the driver)",
+            By::Tests(_) if self.program() == Program::Servers => " (at a server)",
             // Most of these are caught by tests as well.
             By::Lockstep(_) if file.starts_with("member/") => " (in lockstep)",
             _ => "",

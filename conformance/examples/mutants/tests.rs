@@ -2,7 +2,7 @@
 
 use crate::bugs::{Bug, UPDATE, page, report};
 use crate::found::Found;
-use crate::set::{By, Mutant, PACKAGES, Set, protocol, root};
+use crate::set::{By, Mutant, Set, protocol, root};
 use bellwether_conformance::mapping::MAPPINGS;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -132,9 +132,7 @@ fn names_and_sentences_say_what_is_wrong() {
 fn the_tests_that_are_named_are_there() {
     for mutant in set().mutants {
         let Some(filter) = mutant.by.tests() else { continue };
-        let package = mutant.by.package();
-        let source = PACKAGES.into_iter().find(|(name, _)| package == Some(*name));
-        let Some((_, source)) = source else { panic!("{}: no package", mutant.title()) };
+        let Some((_, source)) = mutant.by.tested() else { panic!("{}: where?", mutant.title()) };
         let file = |path: &str| {
             let path = root().join(source).join(path.replace("::", "/") + ".rs");
             fs::read_to_string(path).ok()

@@ -5,7 +5,8 @@
 //! Gong, *Testing and verifying concurrent objects*, 1993). If its answer was lost, it has taken
 //! effect at any moment after its beginning, or never. Here the moments matter too, since a lease
 //! that is over is free: so each order is tried together with all moments that fit it. These are
-//! kept as the greatest differences between three of them, which is exact.
+//! kept as the greatest differences between three of them, which is exact. What a database writes
+//! can be seen when it is committed, and its clock was read before that: these are two moments.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -66,6 +67,9 @@ pub(super) struct Terms {
     /// The store ends no lease: each connection observes, by its own clock, that one is over. What
     /// one has seen, another need not see.
     pub(super) observed: bool,
+    /// What is written can be seen some time after the store has read its clock for it, and what is
+    /// read was so some time before: a transaction takes its time to be committed.
+    pub(super) commits: bool,
 }
 
 /// Says why no order of these operations is one of a register.
@@ -173,9 +177,10 @@ enum When {
 impl Step {
     /// What the register has then, if the moments allow it.
     fn taken(&self, moments: &Moments, operation: &Operation, terms: Terms) -> Option<Register> {
+        let moments = moments.later(operation, self.when, self.writes, terms)?;
         // When a lease was written that no client has any more says nothing.
-        let writes = self.writes || self.after.holder.is_none();
-        let moments = moments.later(operation, self.when, writes, terms)?;
+        let moments =
+            if self.after.holder.is_none() { moments.with_nothing_written() } else { moments };
         let over = self.after.over && !terms.observed;
         Some(Register { over, moments, ..self.after })
     }
@@ -310,8 +315,10 @@ impl Moments {
 
     /// The next operation, after the last one.
     const NEXT: usize = 3;
+    /// When the store has read its clock for that.
+    const CLOCK: usize = 4;
 
-    const ALL: [usize; 4] = [Self::BEGINNING, Self::WRITTEN, Self::LAST, Self::NEXT];
+    const ALL: [usize; 5] = [Self::BEGINNING, Self::WRITTEN, Self::LAST, Self::NEXT, Self::CLOCK];
 
     /// The earliest moment of the last operation.
     fn earliest(&self) -> Moment {
@@ -320,18 +327,26 @@ impl Moments {
 
     /// The moments after an operation, if there are any that fit.
     fn later(self, operation: &Operation, when: When, writes: bool, terms: Terms) -> Option<Self> {
-        let mut most = [[NEVER; 4]; 4];
+        let mut most = [[NEVER; 5]; 5];
         for (from, row) in self.0.iter().enumerate() {
             most[from][..3].copy_from_slice(row);
         }
-        most[Self::NEXT][Self::NEXT] = 0;
         most[Self::LAST][Self::NEXT] = 0;
-        most[Self::BEGINNING][Self::NEXT] = -operation.from;
-        most[Self::NEXT][Self::BEGINNING] = operation.answer.map_or(NEVER, |(until, _)| until);
+        for moment in [Self::NEXT, Self::CLOCK] {
+            most[moment][moment] = 0;
+            most[Self::BEGINNING][moment] = -operation.from;
+            most[moment][Self::BEGINNING] = operation.answer.map_or(NEVER, |(until, _)| until);
+        }
+        if writes || !terms.commits {
+            most[Self::CLOCK][Self::NEXT] = 0;
+        }
+        if !(writes && terms.commits) {
+            most[Self::NEXT][Self::CLOCK] = 0;
+        }
         match when {
             When::Any => {}
-            When::Lasts => most[Self::NEXT][Self::WRITTEN] = terms.keep + terms.late,
-            When::Over => most[Self::WRITTEN][Self::NEXT] = terms.early - terms.keep,
+            When::Lasts => most[Self::CLOCK][Self::WRITTEN] = terms.keep + terms.late,
+            When::Over => most[Self::WRITTEN][Self::CLOCK] = terms.early - terms.keep,
         }
         for by in Self::ALL {
             for from in Self::ALL {
@@ -344,8 +359,14 @@ impl Moments {
         if Self::ALL.iter().any(|&moment| most[moment][moment] < 0) {
             return None;
         }
-        let written = if writes { Self::NEXT } else { Self::WRITTEN };
+        let written = if writes { Self::CLOCK } else { Self::WRITTEN };
         let kept = [Self::BEGINNING, written, Self::NEXT];
         Some(Self(kept.map(|from| kept.map(|to| most[from][to]))))
+    }
+
+    /// The same, as if the last operation had written.
+    fn with_nothing_written(self) -> Self {
+        let kept = [Self::BEGINNING, Self::LAST, Self::LAST];
+        Self(kept.map(|from| kept.map(|to| self.0[from][to])))
     }
 }

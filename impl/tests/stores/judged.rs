@@ -2,7 +2,8 @@
 
 use super::history::{Call, Moment, Operation, Said, Terms, judge};
 
-const TERMS: Terms = Terms { keep: 1_000, early: 10, late: 100, forgets: false, observed: false };
+const TERMS: Terms =
+    Terms { keep: 1_000, early: 10, late: 100, forgets: false, observed: false, commits: false };
 
 const FREE: Said = Said::Refused(None);
 
@@ -27,7 +28,11 @@ fn released(client: u16, from: Moment, token: u64) -> Operation {
 }
 
 fn read(client: u16, from: Moment, holder: Option<u16>, token: u64) -> Operation {
-    asked(client, Call::Read, from, from + 10, Said::Record { holder, token })
+    asked(client, Call::Read, from, from + 10, record(holder, token))
+}
+
+fn record(holder: Option<u16>, token: u64) -> Said {
+    Said::Record { holder, token }
 }
 
 fn lost(client: u16, call: Call, from: Moment) -> Operation {
@@ -85,6 +90,22 @@ fn a_lease_lasts_as_long_as_it_should() {
     // The write was so late that it is refused, and so early that it is over: not both.
     let slow = asked(1, Call::Acquire, 0, 200, Said::Granted(1));
     wrong(&[slow, read(2, 1_020, None, 1), refused(2, 1_300, 1)]);
+}
+
+#[test]
+fn what_is_committed_late_was_written_before() {
+    let terms = Terms { commits: true, ..TERMS };
+    let slow = asked(1, Call::Acquire, 0, 800, Said::Granted(1));
+    let seen = |at| [slow, read(2, 700, None, 0), read(2, at, None, 1)];
+    assert_eq!(judge(&seen(1_020), terms), Ok(()));
+    assert!(judge(&seen(1_020), TERMS).is_err(), "it was granted after 700");
+    assert!(judge(&seen(950), terms).is_err(), "it was asked for at 0");
+    // The answer that it lasts was read from what another has changed since.
+    let both = [acquired(1, 0, 1), asked(2, Call::Read, 500, 1_500, record(Some(1), 1))];
+    let next = [both[0], both[1], acquired(2, 1_200, 2)];
+    assert_eq!(judge(&next, terms), Ok(()));
+    assert!(judge(&[both[0], acquired(2, 500, 2)], terms).is_err());
+    assert!(judge(&[both[0], read(2, 1_200, Some(1), 1)], terms).is_err());
 }
 
 #[test]

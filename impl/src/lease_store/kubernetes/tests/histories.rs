@@ -19,8 +19,14 @@ const SHORTEST: Duration = Duration::from_secs(1);
 const LATER: Duration = Duration::from_millis(300);
 
 /// A lease that no connection looks at is never over.
-const TERMS: Terms =
-    Terms { keep: 1_000_000, early: 5_000, late: 1_000_000_000, forgets: false, observed: true };
+const TERMS: Terms = Terms {
+    keep: 1_000_000,
+    early: 5_000,
+    late: 1_000_000_000,
+    forgets: false,
+    observed: true,
+    commits: false,
+};
 
 /// Longer than any question takes.
 const LIMIT: Duration = Duration::from_secs(20);
