@@ -6,7 +6,7 @@
 //! which timer expires, in which role. What can be chosen is what the network does, and when a
 //! process is killed and started again. It is chosen so that each kind comes about soon. For a
 //! while all goes well, so that a group agrees. Then a process is killed, messages are late while
-//! timers expire, and some are lost.
+//! timers expire, some are lost, and those of one process come after what the others have said.
 
 mod cluster;
 mod network;
@@ -23,6 +23,9 @@ const TICK: Duration = Duration::from_millis(1);
 
 /// How long a trace takes at most to be in its file.
 const WRITTEN: Duration = Duration::from_millis(200);
+
+/// In how many of 200 ticks a slow network lets a message through, at most.
+const MOST: u64 = 20;
 
 /// How long a stretch is, in ticks: in most protocols a few time-outs.
 const LONGEST: u64 = 2_500;
@@ -94,10 +97,11 @@ impl Run {
     }
 
     fn weather(&mut self) -> Weather {
-        match self.chance.below(4) {
+        match self.chance.below(6) {
             0 => Weather::Calm,
             1 => Weather::Still,
-            _ => Weather::Slow,
+            2 | 3 => Weather::Apart(self.chance.place(self.cluster.count())),
+            _ => Weather::Slow(1 + self.chance.below(MOST)),
         }
     }
 
@@ -111,9 +115,12 @@ impl Run {
             match weather {
                 Weather::Calm => self.done.delivered += self.network.deliver_all(),
                 Weather::Still => {}
-                Weather::Slow => match self.chance.below(200) {
+                Weather::Apart(at) => self.done.delivered += self.network.deliver_others(at),
+                Weather::Slow(often) => match self.chance.below(200) {
                     0 => self.done.lost += u64::from(self.network.lose(choice)),
-                    1..20 => self.done.delivered += u64::from(self.network.deliver(choice)),
+                    due if due <= often => {
+                        self.done.delivered += u64::from(self.network.deliver(choice));
+                    }
                     _ => {}
                 },
             }
@@ -140,8 +147,10 @@ enum Weather {
     Calm,
     /// It lets nothing through.
     Still,
-    /// It lets one message through now and then, and loses some.
-    Slow,
+    /// It lets everything through but what this node says or is to hear, which comes later.
+    Apart(usize),
+    /// It lets one message through now and then, in so many of 200 ticks, and loses some.
+    Slow(u64),
 }
 
 /// Numbers that look random, the same in each run: xorshift, by G. Marsaglia.

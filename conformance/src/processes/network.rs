@@ -80,6 +80,20 @@ impl Network {
         messages.len() as u64
     }
 
+    /// Lets all messages through that wait, but those from or to the node at this place. Returns how
+    /// many there were.
+    pub(super) fn deliver_others(&self, at: usize) -> u64 {
+        let is_of = |node: u16| usize::from(node) == at + 1;
+        let mut waiting = self.shared.waiting();
+        let all = std::mem::take(&mut waiting.messages);
+        let (kept, due): (Vec<_>, Vec<_>) =
+            all.into_iter().partition(|message| is_of(message.link.0) || is_of(message.link.1));
+        waiting.messages = kept;
+        drop(waiting);
+        due.iter().for_each(Message::deliver);
+        due.len() as u64
+    }
+
     /// Takes out the first message of one link; which one, is up to `choice`.
     fn take(&self, choice: usize) -> Option<Message> {
         let mut waiting = self.shared.waiting();
