@@ -205,6 +205,10 @@ fn told(output: &str) -> String {
 
 /// What a difference is about, in one line.
 fn of_difference(divergence: &Value) -> String {
+    // By other clocks, which must change nothing.
+    if let Some(rejected) = divergence.get("with_other_clocks") {
+        return format!("with other clocks: {}", of_difference(rejected));
+    }
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let first = &divergence["differences"][0];
     let probe = if divergence["probe"] == true { "probe: " } else { "" };

@@ -86,10 +86,21 @@ impl<M: Mapping, V: Vocabulary<M>> Judge<'_, M, V> {
         }
         if let (Some(model), Some(program)) = (due[at], told[at])
             && model != program
+            && (is_witnessed || renewed.is_some_and(|since| self.is_longer(since, model, program)))
         {
             let (model, program) = (model.to_string(), program.to_string());
             found.push(Difference::different(id, "end of the lease", model, program));
         }
+    }
+
+    /// Whether a lease that counts from when a timer was armed ends too late, however the clock was
+    /// set between the two lines: later than before by more than the clock shows, or as if it
+    /// counted from now.
+    fn is_longer(&self, since: usize, model: u64, program: u64) -> bool {
+        let Deadlines { before, now, took, .. } = self.deadlines;
+        let (Some(before), Some(now)) = (before, now) else { return false };
+        let passed = now.saturating_sub(before);
+        program > model && (program - model > passed || program.checked_sub(now) == took[since])
     }
 
     /// When the timers are due that are armed after a step, as far as the log says.
