@@ -294,7 +294,7 @@ fn package_root(file: &str) -> String {
 }
 
 /// What is in the workspace and in no package: some of it is read by tests.
-const BESIDES: [&str; 4] = ["Cargo.toml", "Cargo.lock", "docs", "packaging"];
+const BESIDES: [&str; 5] = ["Cargo.toml", "Cargo.lock", "docs", "monitoring", "packaging"];
 
 /// What the workspace consists of.
 fn parts() -> Result<BTreeSet<String>> {

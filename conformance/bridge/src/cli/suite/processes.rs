@@ -9,6 +9,7 @@ use crate::suite::Met;
 use crate::validate::{Log, Options, Outcome};
 use anyhow::{Context, bail, ensure};
 use bellwether_engine::check::{Event, Limits, Phase, Progress};
+use bellwether_engine::trace::DOWN;
 use bellwether_engine::world::Scenario;
 use bellwether_tool::cli::{Exit, text};
 use indicatif::HumanCount;
@@ -65,6 +66,7 @@ struct Missing {
 impl Missing {
     fn new(kind: Met) -> Self {
         let reason = match kind.action {
+            "deliver" if is_down(&kind) => "no log has what comes to a process that is down",
             "deliver" | "expire" => {
                 "it did not come about: timers run on a real clock; give more --seconds"
             }
@@ -76,8 +78,16 @@ impl Missing {
 
     /// Whether a log could show it.
     fn can_be_shown(&self) -> bool {
-        matches!(self.kind.action, "deliver" | "expire" | "crash" | "recover")
+        match self.kind.action {
+            "deliver" => !is_down(&self.kind),
+            "expire" | "crash" | "recover" => true,
+            _ => false,
+        }
     }
+}
+
+fn is_down(kind: &Met) -> bool {
+    kind.role == Some(DOWN)
 }
 
 /// What came of it.
