@@ -29,9 +29,9 @@ const STATES: &str = "1000000";
 const CLUSTER: &str = "cluster";
 const JUDGE: &str = "bellwether-conformance";
 
-/// The clusters in which a wrong daemon is looked for, until it is found: with three nodes, and then
-/// with four, which can be cut in halves. They end before what starts them is killed, which would
-/// leave its daemons behind.
+/// The clusters in which a wrong daemon is looked for, until it is found: with three nodes, and
+/// then with four, which can be cut in halves. They end before what starts them is killed, which
+/// would leave its daemons behind.
 pub(crate) const CLUSTERS: [&[&str]; 2] = [
     &["--runs", "6", "--nodes", "3", "--faults", "8", "--at-once", "3", "--time-limit", "4m"],
     &["--runs", "12", "--nodes", "4", "--faults", "12", "--at-once", "4", "--time-limit", "4m"],

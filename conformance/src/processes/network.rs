@@ -80,8 +80,8 @@ impl Network {
         messages.len() as u64
     }
 
-    /// Lets all messages through that wait, but those from or to the node at this place. Returns how
-    /// many there were.
+    /// Lets all messages through that wait, but those from or to the node at this place. Returns
+    /// how many there were.
     pub(super) fn deliver_others(&self, at: usize) -> u64 {
         let is_of = |node: u16| usize::from(node) == at + 1;
         let mut waiting = self.shared.waiting();

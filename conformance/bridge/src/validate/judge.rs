@@ -190,8 +190,8 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Judge<'a, M, V> {
         self.kept.did(deed, leads).map_err(|words| wrong(words).into())
     }
 
-    /// The node takes a step, at this time of its own clock. `Ok` with a doubt means that it was not
-    /// judged.
+    /// The node takes a step, at this time of its own clock. `Ok` with a doubt means that it was
+    /// not judged.
     pub(super) fn step(&mut self, step: &Step<V::Durable, V::Message>, at: Option<u64>) -> Judged {
         self.checks(step)?;
         self.deadlines.step(at);

@@ -114,8 +114,8 @@ impl<M: Mapping, V: Vocabulary<M>> Judge<'_, M, V> {
         due
     }
 
-    /// A timer that the step arms anew is due later than it was. One that it leaves alone is not due
-    /// as late as if it had been armed now.
+    /// A timer that the step arms anew is due later than it was. One that it leaves alone is not
+    /// due as late as if it had been armed now.
     pub(super) fn deadlines(
         &self,
         after: &After,
