@@ -43,11 +43,11 @@ const SHOWN: usize = 12;
 
 /// Let the model judge the traces of many short runs of real clusters, under faults
 ///
-/// In each run, nodes are killed and started again, stopped and continued, links are cut in one
-/// way or in both, and some messages are late. With `lease` the last node is the store, and is not killed: it would forget.
-/// Then `bellwether-conformance validate` judges the traces: as they are, and a second time in
-/// another order, with clocks that differ by up to 20 seconds and that step back. Both times it
-/// must accept them, and have judged the same. Ends with status 1 if not.
+/// In each run, nodes are killed and started again, stopped and continued, links are cut in one way
+/// or in both, and some messages are late. With `lease` the last node is the store, and is not
+/// killed: it would forget. Then `bellwether-conformance validate` judges the traces: as they are,
+/// and a second time in another order, with clocks that differ by up to 20 seconds and that step
+/// back. Both times it must accept them, and have judged the same. Ends with status 1 if not.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Args {
     /// How many runs
