@@ -97,10 +97,11 @@ impl<M: Mapping, V: Vocabulary<M>> Judge<'_, M, V> {
     /// set between the two lines: later than before by more than the clock shows, or as if it
     /// counted from now.
     fn is_longer(&self, since: usize, model: u64, program: u64) -> bool {
-        let Deadlines { before, now, took, .. } = self.deadlines;
-        let (Some(before), Some(now)) = (before, now) else { return false };
+        let Deadlines { before: Some(before), now: Some(now), .. } = self.deadlines else {
+            return false;
+        };
         let passed = now.saturating_sub(before);
-        program > model && (program - model > passed || program.checked_sub(now) == took[since])
+        program > model && (program - model > passed || self.counts_from_now(since, program))
     }
 
     /// When the timers are due that are armed after a step, as far as the log says.
@@ -122,25 +123,33 @@ impl<M: Mapping, V: Vocabulary<M>> Judge<'_, M, V> {
         run: &ExpectedRun<M>,
         found: &mut Vec<Difference>,
     ) {
-        let Deadlines { now: Some(now), due, took, .. } = self.deadlines else { return };
         if !V::REASONS || !self.deadlines.has_passed() {
             return;
         }
-        let (told, does) = (self.due(after), does(run));
+        let (due, told, does) = (self.deadlines.due, self.due(after), does(run));
         for (at, row) in M::Spec::TIMERS.iter().enumerate() {
             let (Some(old), Some(new)) = (due[at], told[at]) else { continue };
+            let is_kept = does[at] == Does::Arms && new == old;
+            let is_anew = does[at] == Does::Nothing && new != old && self.counts_from_now(at, new);
+            if !is_kept && !is_anew {
+                continue;
+            }
             let name = plain(&row.timer);
             let (anew, stays) = (format!("{name} is armed now"), format!("{name} stays armed"));
-            match does[at] {
-                Does::Arms if new == old => {
-                    found.push(Difference::missing(self.id, "timer", anew).but(stays));
-                }
-                Does::Nothing if new != old && new.checked_sub(now) == took[at] => {
-                    found.push(Difference::unexpected(self.id, "timer", anew).but(stays));
-                }
-                _ => {}
-            }
+            found.push(if is_kept {
+                Difference::missing(self.id, "timer", anew).but(stays)
+            } else {
+                Difference::unexpected(self.id, "timer", anew).but(stays)
+            });
         }
+    }
+
+    /// Whether this deadline is that of a timer which is armed now, and takes as long as it took
+    /// last.
+    fn counts_from_now(&self, timer: usize, due: u64) -> bool {
+        let Deadlines { now, took, .. } = self.deadlines;
+        let left = now.and_then(|now| due.checked_sub(now));
+        left.is_some() && left == took[timer]
     }
 
     /// Takes note of how long the timers take that a step arms.
