@@ -163,6 +163,7 @@ const BLOCKS: &[(&str, &str, How)] = &[
         RunsLong(0, "--max-states 100"),
     ),
     ("docs/survey.md", "cargo run --release -- survey", RunsLong(0, "--max-states 100")),
+    ("docs/traces.md", "cargo bench -p bellwether --bench cluster -- quiescent", Not(LONG)),
     ("docs/tutorial.md", "cargo run --release -- explore", Prints("Explorer: http://")),
     (
         "docs/tutorial.md",
