@@ -100,12 +100,13 @@ fn what_is_committed_late_was_written_before() {
     assert_eq!(judge(&seen(1_020), terms), Ok(()));
     assert!(judge(&seen(1_020), TERMS).is_err(), "it was granted after 700");
     assert!(judge(&seen(950), terms).is_err(), "it was asked for at 0");
-    // The answer that it lasts was read from what another has changed since.
-    let both = [acquired(1, 0, 1), asked(2, Call::Read, 500, 1_500, record(Some(1), 1))];
-    let next = [both[0], both[1], acquired(2, 1_200, 2)];
-    assert_eq!(judge(&next, terms), Ok(()));
-    assert!(judge(&[both[0], acquired(2, 500, 2)], terms).is_err());
-    assert!(judge(&[both[0], read(2, 1_200, Some(1), 1)], terms).is_err());
+    // It was read before it was renewed, and found to be over by the clock of a later moment.
+    let over = asked(2, Call::Read, 800, 1_500, record(None, 1));
+    let renews = [acquired(1, 0, 1), renewed(1, 900, 1), over];
+    assert_eq!(judge(&renews, terms), Ok(()));
+    assert!(judge(&renews, TERMS).is_err(), "it was renewed before it was over");
+    assert!(judge(&[acquired(1, 0, 1), acquired(2, 500, 2)], terms).is_err());
+    assert!(judge(&[acquired(1, 0, 1), read(2, 1_200, Some(1), 1)], terms).is_err());
 }
 
 #[test]
