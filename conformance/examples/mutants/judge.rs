@@ -114,10 +114,10 @@ impl Judge<'_> {
     /// end; the right one may not.
     fn judge_by_clusters(&self, protocols: &[String]) -> Result<Verdict> {
         let tools = self.tools.context("nothing starts clusters")?;
-        for of in CLUSTERS.iter().flat_map(|set| protocols.iter().map(move |name| (name, *set))) {
-            let protocol = of.0.as_str();
+        let each = |set: &'static [&str]| protocols.iter().map(move |protocol| (protocol, set));
+        for (protocol, clusters) in CLUSTERS.into_iter().flat_map(each) {
             let Ended { output, .. } =
-                self.scratch.clusters(self.which, tools, (protocol, of.1))?;
+                self.scratch.clusters(self.which, tools, (protocol, clusters))?;
             let found: Option<Value> = output.find('{').and_then(|start| {
                 serde_json::Deserializer::from_str(&output[start..]).into_iter().next()?.ok()
             });
