@@ -10,7 +10,11 @@ mod etcd;
 mod failover;
 mod fault;
 mod groups;
+#[path = "../../tests/stores/http_server.rs"]
+mod http_server;
 mod lateness;
+#[path = "../../tests/stores/lease_api.rs"]
+mod lease_api;
 mod members;
 mod namespaces;
 mod network;
@@ -25,6 +29,7 @@ mod resource;
 mod servers;
 mod slow;
 mod soak;
+mod stand_in;
 #[path = "../../tests/stores/relay.rs"]
 mod store_relay;
 mod stores;
@@ -80,6 +85,12 @@ enum Command {
         #[arg(long)]
         alone: Option<PathBuf>,
     },
+    /// Stands in for the API server of Kubernetes, with one Lease that is kept in a file
+    #[command(hide = true)]
+    StandIn {
+        port: u16,
+        file: PathBuf,
+    },
 }
 
 fn main() -> ExitCode {
@@ -103,6 +114,10 @@ fn run(arguments: &[OsString]) -> anyhow::Result<ExitCode> {
     match command {
         Command::Hammer { node, resource, etcd, alone } => {
             resource::hammer(node, &resource, etcd.as_deref(), alone.as_deref())?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Command::StandIn { port, file } => {
+            stand_in::serve(port, &file)?;
             Ok(ExitCode::SUCCESS)
         }
         Command::Failover(args) => {

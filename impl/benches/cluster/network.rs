@@ -123,7 +123,8 @@ pub(crate) fn quiet(program: &Path) -> Command {
 /// outgoing connection takes it before the node does.
 pub(crate) fn free_port() -> u16 {
     static NEXT: AtomicU16 = AtomicU16::new(0);
-    let start = u16::try_from(std::process::id() % 10_000).unwrap_or(0);
+    // Processes that are started one after the other begin far apart.
+    let start = u16::try_from(std::process::id().wrapping_mul(601) % 12_000).unwrap_or(0);
     loop {
         let offset = NEXT.fetch_add(1, Ordering::Relaxed);
         let port = 20_000 + (start + offset) % 12_000;

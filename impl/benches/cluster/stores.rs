@@ -28,13 +28,16 @@ use super::wait;
 use self::fault::Kind;
 use self::stand::{Stand, durations};
 
+/// What is done if nothing is named.
+const DEFAULT: [&str; 6] = ["sqlite", "postgres", "redis", "etcd", "kubernetes", "lost"];
+
 /// How many nodes share the store.
 const NODES: u16 = 3;
 
 /// Strike nodes and the store that they share, and check that they never have two leaders
 ///
 /// Three processes of the daemon have their lease in a server that is started for them: SQLite,
-/// PostgreSQL, Redis, etcd. While one leads, a command of its own hammers a resource behind a
+/// PostgreSQL, Redis, etcd; for Kubernetes, a stand-in that is no API server. While one leads, a command of its own hammers a resource behind a
 /// fence; every node is asked a hundred times a second whether its lease lasts. Nodes are killed,
 /// stopped, cut from the store; the store is killed, restarted, stopped; its answers are withheld.
 /// Ends with status 1 if anything was violated, or no store could be tried, and with 3 if it was
@@ -45,7 +48,7 @@ const NODES: u16 = 3;
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Args {
     /// The stores, or what else is to be done
-    #[arg(value_name = "WHAT", default_values = ["sqlite", "postgres", "redis", "etcd", "lost"])]
+    #[arg(value_name = "WHAT", default_values = DEFAULT)]
     what: Vec<What>,
 
     /// How many faults of each store
@@ -56,7 +59,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     seed: u64,
 
-    /// The times of the protocol, as a multiple of those of this soak; etcd needs whole seconds
+    /// The times of the protocol, as a multiple of those of this soak; etcd and Kubernetes need whole seconds
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0)]
     pace: f64,
 
@@ -84,6 +87,7 @@ enum What {
     Postgres,
     Redis,
     Etcd,
+    Kubernetes,
     Lost,
     Rates,
 }
@@ -96,6 +100,7 @@ impl What {
             Self::Postgres => Some(Store::Postgres),
             Self::Redis => Some(Store::Redis),
             Self::Etcd => Some(Store::Etcd),
+            Self::Kubernetes => Some(Store::Kubernetes),
             Self::Lost | Self::Rates => None,
         }
     }
@@ -164,6 +169,9 @@ fn print(report: &Value) {
         return;
     }
     if let Some(kinds) = report["kinds"].as_array() {
+        if store == Store::Kubernetes.name() {
+            say("The store was a stand-in for the API of Kubernetes, and no API server.");
+        }
         say(table(&COSTS, kinds).trim_end());
         if let Some(why) = report["ended_early"].as_str() {
             say(format_args!("\nEnded before {} faults were struck: {why}.", report["asked_for"]));
@@ -344,21 +352,26 @@ pub(crate) fn test_of_what_is_left_out() -> anyhow::Result<()> {
 
 /// A few faults with a file, which needs no server.
 pub(crate) fn test() -> anyhow::Result<()> {
-    if let Some(why) = Store::Sqlite.missing() {
-        note(why);
-        return Ok(());
-    }
+    a_few_faults(Store::Sqlite, 0.4)
+}
+
+/// A few faults with what stands in for Kubernetes, which is here.
+pub(crate) fn test_of_kubernetes() -> anyhow::Result<()> {
+    a_few_faults(Store::Kubernetes, 0.5)
+}
+
+fn a_few_faults(store: Store, pace: f64) -> anyhow::Result<()> {
     let args = Args {
         what: Vec::new(),
         faults: 6,
         seed: 1,
-        pace: 0.4,
+        pace,
         nodes: Vec::new(),
         time: Duration::ZERO,
         kills: 0,
         json: false,
     };
-    let report = soak(&args, Store::Sqlite)?;
+    let report = soak(&args, store)?;
     anyhow::ensure!(report["violations"] == json!([]), "{report:#}");
     anyhow::ensure!(report["faults"] == args.faults, "{report:#}");
     anyhow::ensure!(report["writes_accepted"].as_u64() > Some(100), "{report:#}");

@@ -19,7 +19,7 @@ const FAULTS: usize = 5;
 
 type Test = (&'static str, fn() -> anyhow::Result<()>);
 
-const TESTS: [Test; 16] = [
+const TESTS: [Test; 17] = [
     ("the_resource_notices_two_leaders", resource::test),
     ("two_leases_at_a_time_are_noticed", probe::test),
     ("two_commands_at_a_time_are_noticed", alone::test),
@@ -33,6 +33,7 @@ const TESTS: [Test; 16] = [
     ("a_few_faults_on_relays", on_relays),
     ("a_few_faults_on_relays_with_certificates", on_relays_with_certificates),
     ("a_few_faults_with_a_store_that_is_a_file", stores::test),
+    ("a_few_faults_with_a_store_that_only_compares", stores::test_of_kubernetes),
     ("lists_with_one_number_have_one_leader", forked_lists),
     ("a_command_ends_with_its_node_and_its_keeper", killed_together),
     (IN_NAMESPACES, in_namespaces),
@@ -55,6 +56,7 @@ pub(crate) fn asked_for(arguments: &[OsString]) -> Option<Vec<&'static str>> {
         "forked-lists",
         "killed-together",
         "hammer",
+        "stand-in",
         "help",
     ];
     let first = texts.first();

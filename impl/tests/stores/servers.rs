@@ -1,4 +1,6 @@
 //! The servers of the stores, in temporary folders and on free ports, gone when the test is.
+//!
+//! For Kubernetes another process of the soak stands in, which is no API server.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
@@ -32,6 +34,7 @@ pub(crate) enum Store {
     Postgres,
     Redis,
     Etcd,
+    Kubernetes,
 }
 
 impl Store {
@@ -41,13 +44,14 @@ impl Store {
             Self::Postgres => "postgres",
             Self::Redis => "redis",
             Self::Etcd => "etcd",
+            Self::Kubernetes => "kubernetes",
         }
     }
 
     /// Why it cannot be tried here; nothing if it can.
     pub(crate) fn missing(self) -> Option<String> {
         let installed = match self {
-            Self::Sqlite => true,
+            Self::Sqlite | Self::Kubernetes => true,
             Self::Postgres => postgres("initdb").is_ok() && owner().is_ok(),
             Self::Redis => runs("redis-server"),
             Self::Etcd => runs("etcd"),
@@ -140,6 +144,7 @@ impl Server {
             Store::Postgres => format!("postgres://{USER}@127.0.0.1:{port}/{USER}"),
             Store::Redis => format!("redis://127.0.0.1:{port}"),
             Store::Etcd => format!("etcd://127.0.0.1:{port}"),
+            Store::Kubernetes => format!("kubernetes+http://127.0.0.1:{port}/shop/orders"),
         }
     }
 
@@ -278,6 +283,11 @@ impl Server {
                 command.args(["--heartbeat-interval", "50", "--election-timeout", "500"]);
                 command
             }
+            Store::Kubernetes => {
+                let mut command = self.program(&std::env::current_exe()?)?;
+                command.args(["stand-in", &port.to_string()]).arg(data);
+                command
+            }
         })
     }
 
@@ -294,6 +304,10 @@ impl Server {
             Store::Etcd => {
                 let said = ask(port, "GET /health HTTP/1.0\r\n\r\n");
                 said.is_ok_and(|said| said.contains("\"true\""))
+            }
+            Store::Kubernetes => {
+                let said = ask(port, "GET /readyz HTTP/1.0\r\n\r\n");
+                said.is_ok_and(|said| said.ends_with("ok\n"))
             }
         }
     }

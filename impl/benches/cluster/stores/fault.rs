@@ -5,6 +5,7 @@ use rustix::process::Signal;
 use super::stand::Stand;
 use crate::servers::Store;
 use crate::soak::LIMIT;
+use crate::stand_in::Trouble;
 use crate::store_relay::Gate;
 
 /// What can happen.
@@ -23,10 +24,14 @@ pub(super) enum Kind {
     KillStore,
     RestartStore,
     StopStore,
+    Conflicts,
+    ConflictsAndKill,
+    CutWatches,
+    Forgotten,
 }
 
 impl Kind {
-    const ALL: [Self; 13] = [
+    const ALL: [Self; 17] = [
         Self::KillLeader,
         Self::KillFollower,
         Self::PauseLeader,
@@ -40,12 +45,31 @@ impl Kind {
         Self::KillStore,
         Self::RestartStore,
         Self::StopStore,
+        Self::Conflicts,
+        Self::ConflictsAndKill,
+        Self::CutWatches,
+        Self::Forgotten,
     ];
 
     /// What can happen with this store. A file is never away, only taken by another.
     pub(super) fn of(store: Store) -> Vec<Self> {
         let all = Self::ALL.into_iter();
-        all.filter(|kind| store != Store::Sqlite || kind.needs_no_server()).collect()
+        let can = |kind: &Self| match store {
+            Store::Sqlite => kind.needs_no_server(),
+            Store::Kubernetes => true,
+            _ => kind.trouble().is_none(),
+        };
+        all.filter(can).collect()
+    }
+
+    /// What happens at the API of Kubernetes.
+    fn trouble(self) -> Option<Trouble> {
+        match self {
+            Self::Conflicts | Self::ConflictsAndKill => Some(Trouble::Conflicts),
+            Self::CutWatches => Some(Trouble::Cut),
+            Self::Forgotten => Some(Trouble::Forgotten),
+            _ => None,
+        }
     }
 
     fn needs_no_server(self) -> bool {
@@ -76,6 +100,12 @@ impl Kind {
             Self::KillStore => "SIGKILL of the store",
             Self::RestartStore => "the store restarts",
             Self::StopStore => "the store stopped",
+            Self::Conflicts => "another program changes the object",
+            Self::ConflictsAndKill => {
+                "SIGKILL of the leader, and another program changes the object"
+            }
+            Self::CutWatches => "all watches cut",
+            Self::Forgotten => "all watches end, and what came before is forgotten",
         }
     }
 
@@ -89,6 +119,7 @@ impl Kind {
                 | Self::PauseDaemon
                 | Self::HandOver
                 | Self::CutLeader
+                | Self::ConflictsAndKill
         )
     }
 
@@ -99,8 +130,12 @@ impl Kind {
         follower: u16,
     ) -> anyhow::Result<()> {
         let all = stand.cluster.up();
+        if let Some(trouble) = self.trouble() {
+            trouble.begin(stand.server.port())?;
+        }
         match self {
-            Self::KillLeader => stand.cluster.kill(leader)?,
+            Self::Conflicts | Self::CutWatches | Self::Forgotten => {}
+            Self::KillLeader | Self::ConflictsAndKill => stand.cluster.kill(leader)?,
             Self::KillFollower => stand.cluster.kill(follower)?,
             Self::PauseLeader => stand.cluster.signal(leader, Signal::STOP, true)?,
             Self::PauseDaemon => stand.cluster.signal(leader, Signal::STOP, false)?,

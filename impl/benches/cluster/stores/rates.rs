@@ -27,6 +27,10 @@ pub(super) const HEADS: [(&str, &str); 6] = [
     ("longest, ms", "longest_ms"),
 ];
 
+/// All of them.
+const STORES: [Store; 5] =
+    [Store::Sqlite, Store::Postgres, Store::Redis, Store::Etcd, Store::Kubernetes];
+
 /// What the beginning has left is over then.
 const CALM: Duration = Duration::from_secs(5);
 
@@ -42,7 +46,7 @@ pub(super) fn rates(
 ) -> anyhow::Result<Value> {
     allow_many_files()?;
     let mut rows = Vec::new();
-    for store in [Store::Sqlite, Store::Postgres, Store::Redis, Store::Etcd] {
+    for store in STORES {
         if let Some(why) = store.missing() {
             note(why);
             continue;
@@ -126,7 +130,7 @@ fn row(store: &str, candidates: u16, rate: Option<f64>, mut times: Vec<Duration>
 }
 
 /// How many requests a store has had, as it counts them: transactions of PostgreSQL, pieces that
-/// Redis has read, messages of gRPC to etcd. Nothing counts those to a file.
+/// Redis has read, messages of gRPC to etcd, requests to what stands in for Kubernetes. Nothing counts those to a file.
 fn requests(store: Store, server: &Server) -> anyhow::Result<Option<f64>> {
     let port = server.port();
     let (said, name, separator) = match store {
@@ -142,6 +146,9 @@ fn requests(store: Store, server: &Server) -> anyhow::Result<Option<f64>> {
         Store::Etcd => {
             let said = ask(port, "GET /metrics HTTP/1.0\r\n\r\n")?;
             (said, "grpc_server_msg_received_total", ' ')
+        }
+        Store::Kubernetes => {
+            (ask(port, "GET /metrics HTTP/1.0\r\n\r\n")?, "apiserver_request_total", ' ')
         }
     };
     let lines = said.lines().filter(|line| line.starts_with(name));

@@ -22,7 +22,7 @@ pub(super) struct Stand {
     pub(super) runtime: Runtime,
 }
 
-/// The times, `pace` times as long as here. etcd counts leases in whole seconds.
+/// The times, `pace` times as long as here. etcd and Kubernetes count leases in whole seconds.
 pub(super) fn durations(pace: f64) -> Durations {
     let time = |milliseconds| Duration::from_millis(milliseconds).mul_f64(pace);
     Durations { hold: time(1_500), keep: time(2_000), renew: time(300), retry: time(300) }

@@ -2,15 +2,23 @@
 
 #[cfg(feature = "tls")]
 mod encryption;
+#[path = "../../../tests/stores/http_server.rs"]
 pub(in crate::lease_store) mod server;
 
 use serde_json::json;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
-use self::server::{Said, serve};
+use self::server::{Asked, Said, serve_at};
 use super::*;
 
 const LIMIT: Duration = Duration::from_secs(10);
+
+/// Serves at a free port until the runtime ends, and returns the address.
+pub(in crate::lease_store) async fn serve(
+    answer: impl FnMut(&Asked) -> Said + Send + 'static,
+) -> String {
+    serve_at(0, answer).await.expect("a free port")
+}
 
 async fn client(address: &str) -> Client {
     let server = Server::parse(address, None).expect("an address");

@@ -3,6 +3,8 @@
 mod addresses;
 mod api;
 mod histories;
+#[path = "../../../tests/stores/lease_api.rs"]
+mod lease_api;
 mod watches;
 
 use serde_json::json;
@@ -10,6 +12,7 @@ use tokio::time::advance;
 
 use self::api::{ALL, Api};
 use super::*;
+use crate::lease_store::http_client::tests::server as http_server;
 
 const KEEP: Duration = Duration::from_secs(10);
 const TICK: Duration = Duration::from_millis(1);
@@ -122,6 +125,30 @@ async fn the_times_and_the_names_of_others_decide_nothing() {
         advance(KEEP - TICK).await;
         assert_eq!(two.acquire(node(2)).await, refused(0));
     }
+}
+
+/// A program that changes it again and again keeps all from taking a lease that is over.
+#[tokio::test(start_paused = true)]
+async fn any_change_of_the_object_is_observed_anew() {
+    let (api, mut one) = ready().await;
+    let mut two = connect(&way(&api)).await;
+    assert_eq!(one.acquire(node(1)).await, granted(1));
+    let label = |round: u32| {
+        let mut object = api.state().object.clone().expect("a Lease");
+        object["metadata"]["labels"] = json!({ "round": round.to_string() });
+        api.state().change("MODIFIED", object);
+    };
+    for round in 0..3 {
+        label(round);
+        assert_eq!(two.acquire(node(2)).await, refused(1));
+        advance(KEEP - TICK).await;
+        assert_eq!(two.acquire(node(2)).await, refused(1));
+    }
+    advance(TICK).await;
+    assert_eq!(two.acquire(node(2)).await, granted(2));
+    two.release(node(2), Token::new(2)).await.expect("given back");
+    label(3);
+    assert_eq!(one.acquire(node(1)).await, granted(3), "free is free");
 }
 
 #[tokio::test(start_paused = true)]

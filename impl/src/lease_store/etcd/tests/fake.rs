@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use serde_json::{Value, json};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
-use crate::lease_store::http_client::tests::server::{Asked, Said, serve};
+use crate::lease_store::http_client::tests::serve;
+use crate::lease_store::http_client::tests::server::{Asked, Said};
 
 /// The pair of the key, as etcd shows it.
 #[derive(Clone)]

@@ -1,52 +1,29 @@
-//! An API server that has one Lease: it compares the version of each change, and tells of changes
-//! as Kubernetes does. It is no Kubernetes: what it does is what the documents of that say.
+//! A server with the [`LeaseApi`], for one test.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use serde_json::{Value, json};
-use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+use serde_json::Value;
 
-use crate::lease_store::http_client::tests::server::{Asked, Said, serve};
-
-/// Where it has the Lease.
-pub(super) const ALL: &str = "/apis/coordination.k8s.io/v1/namespaces/shop/leases";
-
-/// What a test does to the server, and sees of it.
-#[derive(Default)]
-pub(super) struct State {
-    version: u64,
-    pub(super) object: Option<Value>,
-    /// Each change: its version, and the event.
-    history: Vec<(u64, Value)>,
-    /// What came up to this version is no longer known.
-    forgotten: u64,
-    watchers: Vec<UnboundedSender<Option<String>>>,
-    /// Before how many of the next changes another program changes the object.
-    pub(super) conflicts: u32,
-    /// Whether it compares no versions, which is wrong.
-    pub(super) is_blind: bool,
-    /// What is answered in the place of all that was asked.
-    pub(super) instead: Option<(u16, Value)>,
-    /// The methods and the paths of the questions, and the tokens that were shown.
-    pub(super) asked: Vec<(String, Option<String>)>,
-}
+pub(super) use super::lease_api::ALL;
+use super::lease_api::LeaseApi;
+use crate::lease_store::http_client::tests::serve;
 
 #[derive(Clone)]
 pub(super) struct Api {
     pub(super) address: String,
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<LeaseApi>>,
 }
 
 impl Api {
     /// A server without a Lease.
     pub(super) async fn start() -> Self {
-        let state = Arc::new(Mutex::new(State::default()));
+        let state = Arc::new(Mutex::new(LeaseApi::default()));
         let served = Arc::clone(&state);
         let address = serve(move |asked| served.lock().expect("no panic").answer(asked)).await;
         Self { address, state }
     }
 
-    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+    pub(super) fn state(&self) -> MutexGuard<'_, LeaseApi> {
         self.state.lock().expect("no panic")
     }
 
@@ -63,57 +40,7 @@ impl Api {
     }
 }
 
-impl State {
-    fn answer(&mut self, asked: &Asked) -> Said {
-        let line = format!("{} {}", asked.method, asked.path);
-        self.asked.push((line, asked.authorization.clone()));
-        if let Some((status, body)) = &self.instead {
-            return Said::Json(*status, body.clone());
-        }
-        let path = asked.path.strip_prefix(ALL).expect("the leases of a namespace");
-        match (asked.method.as_str(), path) {
-            ("GET", "/orders") => match &self.object {
-                Some(object) => Said::Json(200, object.clone()),
-                None => refused(404, "leases \"orders\" not found"),
-            },
-            ("GET", watch) => self.watch(watch),
-            ("POST", "") if self.object.is_some() => refused(409, "it already exists"),
-            ("POST", "") => {
-                assert_eq!(asked.body["metadata"]["name"], "orders");
-                Said::Json(201, self.change("ADDED", asked.body.clone()))
-            }
-            ("PUT", "/orders") => self.put(&asked.body),
-            other => panic!("no API server is asked {other:?}"),
-        }
-    }
-
-    fn put(&mut self, new: &Value) -> Said {
-        if self.conflicts > 0 {
-            self.conflicts -= 1;
-            let mut object = self.object.clone().expect("a Lease");
-            object["metadata"]["annotations"] = json!({ "seen": self.version.to_string() });
-            self.change("MODIFIED", object);
-        }
-        let version = self.object.as_ref().map(|object| &object["metadata"]["resourceVersion"]);
-        if !self.is_blind && version != Some(&new["metadata"]["resourceVersion"]) {
-            return refused(409, "the object has been modified");
-        }
-        assert!(new["spec"]["leaseDurationSeconds"].as_u64().is_some_and(|seconds| seconds > 0));
-        assert!(new["spec"]["renewTime"].as_str().is_some_and(|time| time.len() == 27), "{new}");
-        Said::Json(200, self.change("MODIFIED", new.clone()))
-    }
-
-    /// Writes the object, and tells of it.
-    pub(super) fn change(&mut self, kind: &str, mut object: Value) -> Value {
-        self.version += 1;
-        object["metadata"]["resourceVersion"] = json!(self.version.to_string());
-        self.object = (kind != "DELETED").then(|| object.clone());
-        let event = json!({ "type": kind, "object": object });
-        self.history.push((self.version, event.clone()));
-        self.say(&event);
-        object
-    }
-
+impl LeaseApi {
     /// Changes a part of the object, as another program does.
     pub(super) fn edit(&mut self, spec: &Value) {
         let mut object = self.object.clone().expect("a Lease");
@@ -122,49 +49,4 @@ impl State {
         }
         self.change("MODIFIED", object);
     }
-
-    pub(super) fn say(&mut self, event: &Value) {
-        self.watchers.retain(|watcher| watcher.send(Some(format!("{event}\n"))).is_ok());
-    }
-
-    /// Ends each watch in good order, or cuts it.
-    pub(super) fn end_watches(&mut self, in_order: bool) {
-        for watcher in self.watchers.drain(..) {
-            let _ = in_order.then(|| watcher.send(None));
-        }
-    }
-
-    /// Forgets all changes until now.
-    pub(super) fn forget(&mut self) {
-        self.forgotten = self.version;
-        self.history.clear();
-    }
-
-    fn watch(&mut self, query: &str) -> Said {
-        assert!(query.contains("fieldSelector=metadata.name%3Dorders"), "{query}");
-        let from = query.split("resourceVersion=").nth(1);
-        let from: Option<u64> = from.map(|from| from.parse().expect("a version"));
-        let (sender, receiver) = unbounded_channel();
-        let say = |event: &Value| sender.send(Some(format!("{event}\n"))).expect("it is open");
-        match from {
-            Some(from) if from < self.forgotten => {
-                let status = json!({ "kind": "Status", "code": 410, "message": "too old" });
-                say(&json!({ "type": "ERROR", "object": status }));
-            }
-            Some(from) => {
-                let newer = self.history.iter().filter(|(version, _)| *version > from);
-                newer.for_each(|(_, event)| say(event));
-            }
-            None => {
-                let now = self.object.iter();
-                now.for_each(|object| say(&json!({ "type": "ADDED", "object": object })));
-            }
-        }
-        self.watchers.push(sender);
-        Said::Lines(receiver)
-    }
-}
-
-fn refused(status: u16, message: &str) -> Said {
-    Said::Json(status, json!({ "kind": "Status", "code": status, "message": message }))
 }
