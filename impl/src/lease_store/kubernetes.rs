@@ -1,10 +1,10 @@
 //! A lease in Kubernetes: the object `Lease`, which each change compares and sets by its version.
 //!
 //! Kubernetes writes down who has the lease, and knows no time: it never ends one. So each client
-//! *observes*. When an object has not changed for as long as it says that it lasts, by the client's
-//! own clock from when the client first saw it so, its holder has not renewed it for that time, and
-//! it can be taken. The times in the object are by the clocks of others, and two clocks may differ
-//! by any amount: nothing is decided by them.
+//! *observes*. When what an object says of its lease has not changed for as long as it says that it
+//! lasts, by the client's own clock from when the client first saw it so, its holder has not renewed
+//! it for that time, and it can be taken. The times in the object are by the clocks of others, and
+//! two clocks may differ by any amount: nothing is decided by them, but that they have changed.
 //!
 //! The token is the number of grants, `leaseTransitions`. It grows with each grant, also of the
 //! same holder, and is kept when the lease is given back.
@@ -54,10 +54,11 @@ pub struct Kubernetes {
     observed: Arc<Mutex<BTreeMap<String, Observed>>>,
 }
 
-/// Since when an object is known to be as it is.
+/// Since when an object is known to say of its lease what it says. Its version is no part of that:
+/// another program may change a label.
 #[derive(Clone, Debug)]
 struct Observed {
-    version: String,
+    spec: Value,
     /// By a clock that stops while this machine sleeps. So it can only be late, and late is safe:
     /// a lease is taken later.
     since: Instant,
@@ -181,7 +182,7 @@ impl Connection {
         Ok(record)
     }
 
-    /// Since when the object is as it is, as far as this client has seen.
+    /// Since when the lease is as it is, as far as this client has seen.
     ///
     /// That is *after* the holder wrote it, and the holder counts from before it wrote. So the time
     /// that it lasts is over for the holder when it is over here.
@@ -190,14 +191,14 @@ impl Connection {
         let mut all = self.observed.lock().unwrap_or_else(PoisonError::into_inner);
         let observed = all
             .entry(self.target.path())
-            .or_insert_with(|| Observed { version: record.version.clone(), since: now });
-        if observed.version != record.version {
-            *observed = Observed { version: record.version.clone(), since: now };
+            .or_insert_with(|| Observed { spec: record.spec().clone(), since: now });
+        if observed.spec != *record.spec() {
+            *observed = Observed { spec: record.spec().clone(), since: now };
         }
         observed.since
     }
 
-    /// When the object can be taken, if it does not change before.
+    /// When the lease can be taken, if it does not change before.
     fn end(&self, record: &Record) -> Option<Instant> {
         let lasts = record.lasts.unwrap_or(self.keep);
         self.observe(record).checked_add(lasts)

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use humantime::format_rfc3339_micros;
+use humantime::{format_rfc3339_micros, parse_rfc3339};
 use serde_json::{Value, json};
 
 use crate::protocol::NodeId;
@@ -87,8 +87,21 @@ impl Record {
     }
 
     /// The object with the same grant, from now on.
+    ///
+    /// Its time is later than the one before, also if the clock was set back: so no two renewals of
+    /// a grant are equal, and each is seen by those that observe.
     pub(super) fn renewed(&self, seconds: u64) -> Value {
-        self.with(&json!({ "leaseDurationSeconds": seconds, "renewTime": now() }))
+        let before = self.spec()["renewTime"].as_str().and_then(|time| parse_rfc3339(time).ok());
+        let time = match before.map(|before| before + Duration::from_micros(1)) {
+            Some(later) if later < end_of_time() => later.max(SystemTime::now()),
+            _ => SystemTime::now(),
+        };
+        self.with(&json!({ "leaseDurationSeconds": seconds, "renewTime": text(time) }))
+    }
+
+    /// What the object says of the lease. Two grants have two, and so have two renewals of one.
+    pub(super) fn spec(&self) -> &Value {
+        &self.object["spec"]
     }
 
     /// The object with no holder. The grants are still counted.
@@ -129,5 +142,14 @@ fn count(spec: &Value, field: &str) -> Result<Option<u64>, String> {
 
 /// For people who look at the object: no program decides by it.
 fn now() -> String {
-    format_rfc3339_micros(SystemTime::now()).to_string()
+    text(SystemTime::now())
+}
+
+fn text(time: SystemTime) -> String {
+    format_rfc3339_micros(time).to_string()
+}
+
+/// The first moment that cannot be written down: a year has four digits.
+fn end_of_time() -> SystemTime {
+    SystemTime::UNIX_EPOCH + Duration::from_secs(253_402_300_800)
 }
