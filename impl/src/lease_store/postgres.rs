@@ -22,7 +22,7 @@ use futures::future::BoxFuture;
 use sha2::{Digest as _, Sha256};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::task::JoinHandle;
-use tokio_postgres::config::{LoadBalanceHosts, SslMode, TargetSessionAttrs};
+use tokio_postgres::config::{Host, LoadBalanceHosts, SslMode, TargetSessionAttrs};
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::{FromSql, ToSql, Type};
 use tokio_postgres::{AsyncMessage, Client, Config, Connection, Error, NoTls, Row, Socket};
@@ -126,6 +126,9 @@ impl Postgres {
         } else if encrypted && mode == SslMode::Disable {
             "`sslmode=disable` leaves no use for the file of the authorities: leave out one of \
              them, `sslmode` or `store_ca_file`"
+        } else if !encrypted && files.password.is_some() && is_exposed(&config) {
+            "the password would go over a network for all to read: name `store_ca_file`, or go \
+             through a socket or a tunnel that begins at localhost"
         } else {
             config.ssl_mode(if encrypted { SslMode::Require } else { SslMode::Disable });
             return Ok(Self { config, files: files.clone() });
@@ -172,6 +175,18 @@ impl Postgres {
         let prepare = prepare(&session.channel, limit);
         session.client.batch_execute(&prepare).await.map_err(|error| explain(&error))?;
         Ok(session)
+    }
+}
+
+/// Whether what is said in clear to one of the servers can be read in a network. A server may ask
+/// for the password itself.
+fn is_exposed(config: &Config) -> bool {
+    let addresses = config.get_hostaddrs();
+    if addresses.is_empty() {
+        let exposed = |host: &Host| matches!(host, Host::Tcp(name) if secret::is_exposed(name));
+        config.get_hosts().iter().any(exposed)
+    } else {
+        addresses.iter().any(|address| secret::is_exposed(&address.to_string()))
     }
 }
 

@@ -22,7 +22,7 @@ pub(super) fn token(file: &Path) -> StoreResult<Zeroizing<String>> {
 
 /// Returns whether what is said in clear to this host can be read in a network. A name other than
 /// `localhost` may be any machine's.
-#[cfg(any(feature = "etcd", feature = "kubernetes", feature = "redis"))]
+#[cfg(any(feature = "etcd", feature = "kubernetes", feature = "postgres", feature = "redis"))]
 pub(super) fn is_exposed(host: &str) -> bool {
     match host.parse::<std::net::IpAddr>() {
         Ok(address) => !address.to_canonical().is_loopback(),

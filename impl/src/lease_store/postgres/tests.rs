@@ -80,6 +80,27 @@ fn tls_is_asked_for_with_all_files_or_not_at_all() {
 }
 
 #[test]
+fn a_password_goes_over_no_network_in_clear() {
+    let path = |name: &str| Some(name.into());
+    let plain = Files { password: path("password"), ..Files::default() };
+    let encrypted = Files { ca: path("ca.pem"), ..plain.clone() };
+    for (address, exposed) in [
+        ("postgres://a@db/orders", true),
+        ("postgres://a@10.0.0.7:5433/orders", true),
+        ("postgres://a@localhost,db/orders", true),
+        ("postgres://a@localhost/orders?hostaddr=10.0.0.7", true),
+        ("postgres://a@db/orders?hostaddr=127.0.0.1", false),
+        ("postgres://a@localhost,[::1]:5433,127.0.0.2/orders", false),
+        ("postgres://a@%2Frun%2Fpostgresql/orders", false),
+    ] {
+        let problem = Postgres::parse(address, &plain).err().unwrap_or_default();
+        assert_eq!(problem.contains("for all to read"), exposed, "{address}: {problem}");
+        assert!(Postgres::parse(address, &encrypted).is_ok(), "{address}");
+        assert!(parse(address).is_ok(), "{address}");
+    }
+}
+
+#[test]
 fn a_channel_is_an_identifier_for_every_name() {
     let longest = "n".repeat(64);
     let channels = ["orders/a", "orders/b", "x", longest.as_str()].map(channel);
