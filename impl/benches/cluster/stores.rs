@@ -37,14 +37,14 @@ const NODES: u16 = 3;
 /// Strike nodes and the store that they share, and check that they never have two leaders
 ///
 /// Three processes of the daemon have their lease in a server that is started for them: SQLite,
-/// PostgreSQL, Redis, etcd; for Kubernetes, a stand-in that is no API server. While one leads, a command of its own hammers a resource behind a
-/// fence; every node is asked a hundred times a second whether its lease lasts. Nodes are killed,
-/// stopped, cut from the store; the store is killed, restarted, stopped; its answers are withheld.
-/// Ends with status 1 if anything was violated, or no store could be tried, and with 3 if it was
-/// ended before all faults were struck. With `lost`, a Redis fails over to a replica that lacks the
-/// last grant: two leaders are expected, and not to find them is what ends with status 1. With
-/// `rates`, nothing is struck but the leader: what do the nodes ask of the store, and how soon does
-/// another lead?
+/// PostgreSQL, Redis, etcd; for Kubernetes, a stand-in that is no API server. While one leads, a
+/// command of its own hammers a resource behind a fence; every node is asked a hundred times a
+/// second whether its lease lasts. Nodes are killed, stopped, cut from the store; the store is
+/// killed, restarted, stopped; its answers are withheld. Ends with status 1 if anything was
+/// violated, or no store could be tried, and with 3 if it was ended before all faults were struck.
+/// With `lost`, a Redis fails over to a replica that lacks the last grant: two leaders are
+/// expected, and not to find them is what ends with status 1. With `rates`, nothing is struck but
+/// the leader: what do the nodes ask of the store, and how soon does another lead?
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Args {
     /// The stores, or what else is to be done
@@ -59,7 +59,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     seed: u64,
 
-    /// The times of the protocol, as a multiple of those of this soak; etcd and Kubernetes need whole seconds
+    /// The times of the protocol, as a multiple of those of this soak; etcd and Kubernetes need
+    /// whole seconds
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0)]
     pace: f64,
 

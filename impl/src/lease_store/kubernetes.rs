@@ -2,9 +2,10 @@
 //!
 //! Kubernetes writes down who has the lease, and knows no time: it never ends one. So each client
 //! *observes*. When what an object says of its lease has not changed for as long as it says that it
-//! lasts, by the client's own clock from when the client first saw it so, its holder has not renewed
-//! it for that time, and it can be taken. The times in the object are by the clocks of others, and
-//! two clocks may differ by any amount: nothing is decided by them, but that they have changed.
+//! lasts, by the client's own clock from when the client first saw it so, its holder has not
+//! renewed it for that time, and it can be taken. The times in the object are by the clocks of
+//! others, and two clocks may differ by any amount: what they say decides nothing, only that it has
+//! changed.
 //!
 //! The token is the number of grants, `leaseTransitions`. It grows with each grant, also of the
 //! same holder, and is kept when the lease is given back.

@@ -102,7 +102,9 @@ async fn question(stream: &mut BufReader<TcpStream>) -> io::Result<Option<Asked>
     let (mut length, mut authorization) = (0, None);
     loop {
         let mut line = String::new();
-        stream.read_line(&mut line).await?;
+        if stream.read_line(&mut line).await? == 0 {
+            return Ok(None);
+        }
         let Some((name, value)) = line.trim_end().split_once(": ") else { break };
         match name.to_ascii_lowercase().as_str() {
             "content-length" => length = value.parse().expect("a number"),

@@ -130,7 +130,8 @@ fn row(store: &str, candidates: u16, rate: Option<f64>, mut times: Vec<Duration>
 }
 
 /// How many requests a store has had, as it counts them: transactions of PostgreSQL, pieces that
-/// Redis has read, messages of gRPC to etcd, requests to what stands in for Kubernetes. Nothing counts those to a file.
+/// Redis has read, messages of gRPC to etcd, requests to what stands in for Kubernetes. Nothing
+/// counts those to a file.
 fn requests(store: Store, server: &Server) -> anyhow::Result<Option<f64>> {
     let port = server.port();
     let (said, name, separator) = match store {
