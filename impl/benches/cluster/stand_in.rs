@@ -6,10 +6,10 @@ use std::io;
 use std::path::Path;
 
 use anyhow::Context as _;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::http_server::{Asked, Said, serve_at};
-use super::lease_api::LeaseApi;
+use super::lease_api::{ALL, LeaseApi};
 use super::servers::ask;
 
 /// What can happen at an API server that runs.
@@ -46,7 +46,7 @@ impl Trouble {
             Self::Conflicts => api.conflicts = CONFLICTS,
             Self::Cut => api.end_watches(false),
             Self::Forgotten => {
-                api.forget();
+                api.forget_all();
                 api.end_watches(true);
             }
         }
@@ -84,12 +84,50 @@ impl LeaseApi {
         let mut api = Self { file: Some(file.to_owned()), ..Self::default() };
         match fs::read(file) {
             Ok(kept) => {
-                let (version, object): (u64, Option<Value>) = serde_json::from_slice(&kept)?;
-                (api.version, api.forgotten, api.object) = (version, version, object);
+                (api.version, api.object) = serde_json::from_slice(&kept)?;
+                api.forget_all();
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(error.into()),
         }
         Ok(api)
     }
+
+    /// Forgets what came after each version that a node knows. The versions are those of all
+    /// objects, and another object has been changed meanwhile.
+    fn forget_all(&mut self) {
+        self.version += 1;
+        self.forget();
+    }
+}
+
+/// A stand-in that starts again has the object, and tells those who go on from a version that they
+/// know that it has forgotten what came after it.
+pub(crate) fn test() -> anyhow::Result<()> {
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("data");
+    let ask = |api: &mut LeaseApi, method: &str, path: &str, body: Value| {
+        let (method, path) = (method.to_owned(), format!("{ALL}{path}"));
+        answer(api, &Asked { method, path, authorization: None, body })
+    };
+    let mut before = LeaseApi::kept_in(&file)?;
+    let object = json!({ "metadata": { "name": "orders" }, "spec": {} });
+    ask(&mut before, "POST", "", object);
+    let mut after = LeaseApi::kept_in(&file)?;
+    let Said::Json(200, kept) = ask(&mut after, "GET", "/orders", Value::Null) else {
+        anyhow::bail!("the object is gone");
+    };
+    let version = kept["metadata"]["resourceVersion"].as_str().unwrap_or_default();
+    let watch = format!("?watch=1&fieldSelector=metadata.name%3Dorders&resourceVersion={version}");
+    let is_told = |api: &mut LeaseApi| match ask(api, "GET", &watch, Value::Null) {
+        Said::Lines(mut lines) => {
+            lines.try_recv().is_ok_and(|line| line.is_some_and(|line| line.contains("410")))
+        }
+        _ => false,
+    };
+    anyhow::ensure!(!is_told(&mut before), "it has forgotten nothing");
+    anyhow::ensure!(is_told(&mut after), "a restart forgets all");
+    Trouble::Forgotten.happen(&mut before);
+    anyhow::ensure!(is_told(&mut before), "it was told to forget all");
+    Ok(())
 }

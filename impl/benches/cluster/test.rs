@@ -11,7 +11,8 @@ use super::controls::{self, Control};
 use super::report::say;
 use super::soak::{self, Args, Choice};
 use super::{
-    alone, etcd, groups, members, namespaces, probe, recorded, relay, resource, slow, stores, wait,
+    alone, etcd, groups, members, namespaces, probe, recorded, relay, resource, slow, stand_in,
+    stores, wait,
 };
 
 /// How many faults on each network.
@@ -19,7 +20,7 @@ const FAULTS: usize = 5;
 
 type Test = (&'static str, fn() -> anyhow::Result<()>);
 
-const TESTS: [Test; 17] = [
+const TESTS: [Test; 18] = [
     ("the_resource_notices_two_leaders", resource::test),
     ("two_leases_at_a_time_are_noticed", probe::test),
     ("two_commands_at_a_time_are_noticed", alone::test),
@@ -27,6 +28,7 @@ const TESTS: [Test; 17] = [
     ("relays_make_some_round_trips_slow", relay::test),
     ("the_keys_of_etcd_are_written_in_base_64", etcd::test),
     ("a_soak_of_no_store_is_an_error", stores::test_of_what_is_left_out),
+    ("a_stand_in_that_starts_again_has_forgotten_what_came_before", stand_in::test),
     ("nodes_agree_over_links_that_are_slow", slow::test),
     ("a_killed_daemon_is_replaced_in_each_group", groups::test),
     ("the_model_accepts_what_a_few_clusters_did", recorded::test),
