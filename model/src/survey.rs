@@ -140,6 +140,15 @@ fn cell(
     climb(protocol, world, settings, &mut |_| {}, &mut |rung, report| {
         let found = report.decisions.iter().map(|d| Finding::of(protocol, rung, &report, d));
         match &mut cell.findings {
+            Some(findings) if rung.is_further => {
+                let broken = report.decisions.iter().filter(|d| d.verdict == Verdict::Violated);
+                for name in broken.map(|decision| decision.property.name) {
+                    for finding in findings.iter_mut().filter(|f| f.property == name) {
+                        finding.verdict = Verdict::HoldsWithin;
+                        finding.within = vec![world.budget()];
+                    }
+                }
+            }
             Some(findings) => {
                 for found in found.filter(|found| !found.standing().is_unknown()) {
                     let before = findings.iter_mut().find(|f| f.property == found.property);
@@ -158,8 +167,8 @@ fn cell(
     Ok(cell)
 }
 
-/// Searches a world, and tells `found` of it; then narrower ones for what it did not decide. Now
-/// and then `tell` hears how far it is.
+/// Searches a world, and tells `found` of it; then narrower ones for what it did not decide, and
+/// one with another fault of its kind for what holds. Now and then `tell` hears how far it is.
 ///
 /// # Errors
 /// If a world cannot be, or the system gives no threads.
@@ -172,28 +181,28 @@ pub fn climb(
 ) -> Result<(), SurveyError> {
     let Some(scenario) = world.scenario(protocol)? else { return Ok(()) };
     let options = Options { limits: settings.limits, ..Options::default() };
-    // Asks these, and says which of them stay open.
+    // Asks for these, or for everything, and returns what stays open and what holds.
     let mut search = |rung: &Rung, open: Option<&[&'static str]>| {
         let world = World::of(protocol.rules(None, &[])?, rung.scenario)?;
         let mut asked = questions(&world)?;
         asked.retain(|property| open.is_none_or(|open| open.contains(&property.name)));
         if asked.is_empty() {
-            return Ok(open.unwrap_or_default().to_vec());
+            return Ok((open.unwrap_or_default().to_vec(), Vec::new()));
         }
         let report = check::check(&world, &asked, &options, tell)?;
-        let left = report.decisions.iter().filter(|decision| is_open(decision));
-        let left = left.map(|decision| decision.property.name).collect();
+        let named = |is: fn(&Decision) -> bool| {
+            let these = report.decisions.iter().filter(|&decision| is(decision));
+            these.map(|decision| decision.property.name).collect()
+        };
+        let found_so = (named(is_open), named(|decision| decision.verdict == Verdict::Holds));
         found(rung, report);
-        Ok::<Vec<&'static str>, SurveyError>(left)
+        Ok::<(Vec<&'static str>, Vec<_>), SurveyError>(found_so)
     };
-    let left = search(&Rung { scenario, bound: None }, None)?;
-    if left.is_empty() {
-        return Ok(());
-    }
+    let (left, holding) = search(&Rung { scenario, bound: None, is_further: false }, None)?;
     let Narrower { wider, narrower } = Surrounding::narrower(scenario, settings.most_early);
     let mut open = left.clone();
     for (at, rung) in wider.iter().enumerate() {
-        let rest = search(rung, Some(&left))?;
+        let (rest, _) = search(rung, Some(&left))?;
         if at == 0 {
             open.clone_from(&rest);
         }
@@ -205,8 +214,9 @@ pub fn climb(
         if open.is_empty() {
             break;
         }
-        open = search(rung, Some(&open))?;
+        (open, _) = search(rung, Some(&open))?;
     }
+    search(&world.further(scenario), Some(&holding))?;
     Ok(())
 }
 

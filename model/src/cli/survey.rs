@@ -11,8 +11,8 @@ use crate::check::{Limits, Reason, Verdict};
 use crate::protocol::REGISTRY;
 use crate::survey::matrix::Name;
 use crate::survey::{
-    Most, Row, Standing, Surrounding, SurveyOptions, climb, like::names, matrix, surroundings,
-    survey,
+    Most, Row, Rung, Standing, Surrounding, SurveyOptions, climb, like::names, matrix,
+    surroundings, survey,
 };
 use crate::words::instead_of;
 use anstyle::AnsiColor;
@@ -93,15 +93,16 @@ Examples:
 
 Without a limit, the search of a world stops after a quarter of a million states, or with --deep
 after five million. What is not decided by then is asked in narrower worlds: where time-outs expire
-at any moment, in one with one that is early, and then where links hold two messages, and one. The
-cell names these bounds. Exit status: 3 if the survey was interrupted, otherwise 0; with --show
-that of 'check', and with --like 3 if a question is not decided, otherwise 0.";
+at any moment, in one with one that is early, and then where links hold two messages, and one. A
+property that holds is asked again with one more fault of the world's kind. The cell names the
+bounds within which a property holds. Exit status: 3 if the survey was interrupted, otherwise 0;
+with --show that of 'check', and with --like 3 if a question is not decided, otherwise 0.";
 
 const LEGEND: &str = "\
 A cell counts the properties that are asked there: those that fail, that are unknown, that are \
-vacuous because their premise is never true, that hold within the bounds of a search which \
-executions exceed, that fail and were never promised, and that hold. Where a world is too large to \
-search, the bounds are those of a narrower one.";
+vacuous because their premise is never true, that hold within bounds, that fail and were never \
+promised, and that hold. The bounds are the budget of the column where one more fault of its kind \
+violates the property, and those of a narrower world where a world is too large to search.";
 
 /// How many states of a world are searched by default.
 const STATES: u64 = 250_000;
@@ -160,7 +161,7 @@ impl SurveyArgs {
 }
 
 fn described(world: &Surrounding) -> serde_json::Value {
-    json!({ "name": world.name, "meaning": world.meaning })
+    json!({ "name": world.name, "budget": world.budget(), "meaning": world.meaning })
 }
 
 fn print(
@@ -188,9 +189,9 @@ fn print_table(
     rows: &[Row],
     ascii: bool,
 ) -> anyhow::Result<()> {
-    let names = worlds.iter().map(|world| world.name);
-    let mut table =
-        Table::new(["protocol"].into_iter().chain(names).chain(["messages", "every n"]));
+    let names = worlds.iter().map(|world| format!("{} ({})", world.name, world.budget()));
+    let last = ["messages", "every n"].map(str::to_owned);
+    let mut table = Table::new(["protocol".to_owned()].into_iter().chain(names).chain(last));
     for row in rows {
         let cells = row.cells.iter().map(|cell| {
             let colour = match cell.standing() {
@@ -246,17 +247,21 @@ fn show(tool: Tool, args: &SurveyArgs, name: &str, world: &str) -> anyhow::Resul
     let mut searched = Vec::new();
     let settings = args.settings();
     climb(protocol, found, settings, &mut |event| bar.tell("", event), &mut |rung, report| {
-        searched.push((rung.scenario, report));
+        searched.push((rung.clone(), report));
     })?;
     bar.finish();
-    let exit = Exit::with(status(Verdict::all(searched.iter().map(|(_, r)| r.verdict()))));
+    let asked = searched.iter().filter(|(rung, _)| !rung.is_further);
+    let exit = Exit::with(status(Verdict::all(asked.map(|(_, report)| report.verdict()))));
     let mut out = text::stdout(args.ascii);
     let named = ProtocolArgs { protocol: name.to_owned(), variant: None, rules: Vec::new() };
     let mut tell = || {
-        writeln!(out, "{}: {}", found.name, found.meaning)?;
-        for (scenario, report) in &searched {
+        writeln!(out, "{} ({}): {}", found.name, found.budget(), found.meaning)?;
+        for (Rung { scenario, is_further, .. }, report) in &searched {
+            if *is_further {
+                writeln!(out, "What holds, with one more fault:")?;
+            }
             write!(out, "{} check {name} {}", tool.called(), WorldArgs::typed(scenario))?;
-            // A narrower world is asked for what is still open alone.
+            // Another world is asked for some properties only.
             for decision in report.decisions.iter().filter(|_| *scenario != whole) {
                 write!(out, " --property {}", decision.property.name)?;
             }

@@ -11,7 +11,7 @@ pub fn markdown(worlds: &[Surrounding], rows: &[Row]) -> String {
     let mut out = String::from("| protocol |");
     let mut line = String::from("|---|");
     for world in worlds {
-        let _ = write!(out, " {} |", world.name);
+        let _ = write!(out, " {}<br>{} |", world.name, world.budget());
         line += "---|";
     }
     let _ = write!(out, " messages | every n |\n{line}---|---|\n");
@@ -94,7 +94,7 @@ const COLUMN: usize = 148;
 const LAST: usize = 90;
 /// The column of what is proved for every number of processes.
 const PROVED: usize = 176;
-const HEAD: usize = 44;
+const HEAD: usize = 56;
 const LINE: usize = 16;
 const PAD: usize = 10;
 /// How many characters of a cell fit on a line.
@@ -122,12 +122,14 @@ pub fn svg(worlds: &[Surrounding], rows: &[Row]) -> String {
          <rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n"
     );
     for (at, world) in worlds.iter().enumerate() {
-        text(&mut out, (LEFT + at * COLUMN + COLUMN / 2, HEAD - 16), INK, world.name, true);
+        let middle = LEFT + at * COLUMN + COLUMN / 2;
+        text(&mut out, (middle, HEAD - 30), INK, world.name, true);
+        text(&mut out, (middle, HEAD - 14), PALE, &world.budget(), false);
     }
     let last = LEFT + worlds.len() * COLUMN + LAST / 2;
-    text(&mut out, (last, HEAD - 16), INK, "messages", true);
+    text(&mut out, (last, HEAD - 30), INK, "messages", true);
     let proved = LEFT + worlds.len() * COLUMN + LAST;
-    text(&mut out, (proved + PROVED / 2, HEAD - 16), INK, "every n", true);
+    text(&mut out, (proved + PROVED / 2, HEAD - 30), INK, "every n", true);
     let mut top = HEAD;
     for ((row, texts), &high) in rows.iter().zip(&texts).zip(&heights) {
         text(&mut out, (LEFT / 2, top + high / 2 + 4), INK, row.protocol, true);

@@ -5,13 +5,16 @@ use crate::world::{
     Delay, Drift, Durations, Faults, Heals, Network, Scenario, Slow, Timed, Timing, WorldError,
 };
 
-/// A world to search: one of the survey, or a narrower one whose executions are some of its own.
+/// A world to search: one of the survey, one with another fault, or a narrower one whose executions
+/// are some of its own.
 #[derive(Clone, Debug)]
 pub struct Rung {
     /// The world.
     pub scenario: Scenario,
-    /// What it bounds that the world of the survey does not, in words: what there is at most.
+    /// The bounds of a narrower world, in words; the world of the survey does not have them.
     pub bound: Option<String>,
+    /// Whether this world admits one fault more than the world of the survey.
+    pub is_further: bool,
 }
 
 /// A world, whatever the protocol.
@@ -22,10 +25,26 @@ pub struct Surrounding {
     /// What it is, in half a sentence.
     pub meaning: &'static str,
     scenario: Scenario,
+    further: Faults,
     timed: bool,
 }
 
 impl Surrounding {
+    /// Returns the budgets of the faults, in words.
+    #[must_use]
+    pub fn budget(&self) -> String {
+        let suspicions = self.scenario.timing == Timing::Asynchronous;
+        let suspicions = if suspicions { ", any suspicion" } else { "" };
+        format!("{}{suspicions}", self.scenario.faults)
+    }
+
+    /// Returns the same world with one more fault of its kind.
+    #[must_use]
+    pub const fn further(&self, scenario: Scenario) -> Rung {
+        let scenario = Scenario { faults: self.further, ..scenario };
+        Rung { scenario, bound: None, is_further: true }
+    }
+
     /// The scenario of this world for a protocol; `None` if it is a timed world and the protocol
     /// does not say how long [is enough](AnyProtocol::enough).
     ///
@@ -66,12 +85,13 @@ impl Surrounding {
         if whole.timing == Timing::Asynchronous {
             wider.extend((1..=most_early).map(|suspicions| {
                 let faults = Faults { suspicions, ..whole.faults };
-                let s = if suspicions == 1 { "" } else { "s" };
-                let bound = Some(format!("{suspicions} early time-out{s}"));
-                Rung { scenario: Scenario { timing: Timing::Perfect, faults, ..whole }, bound }
+                let bound = Some(Faults { suspicions, ..Faults::NONE }.to_string());
+                let scenario = Scenario { timing: Timing::Perfect, faults, ..whole };
+                Rung { scenario, bound, is_further: false }
             }));
         }
-        let least = wider.first().cloned().unwrap_or(Rung { scenario: whole, bound: None });
+        let whole = Rung { scenario: whole, bound: None, is_further: false };
+        let least = wider.first().cloned().unwrap_or(whole);
         let holds_fewer = |&most: &usize| least.scenario.capacity.is_none_or(|now| most < now);
         let fewer = CAPACITIES.into_iter().filter(holds_fewer).map(|most| {
             let scenario = Scenario { capacity: Some(most), ..least.scenario };
@@ -104,35 +124,48 @@ const SOON: u8 = 20;
 pub fn surroundings(nodes: usize) -> Vec<Surrounding> {
     let calm = Scenario::calm(nodes);
     let with = |faults| Scenario { faults, ..calm };
-    let world = |name, meaning, scenario| Surrounding { name, meaning, scenario, timed: false };
+    let world = |name, meaning, scenario, further| Surrounding {
+        name,
+        meaning,
+        scenario,
+        further,
+        timed: false,
+    };
     let crash = Faults { crashes: 1, ..Faults::NONE };
+    let crashes = Faults { crashes: 2, ..Faults::NONE };
     let cut = Faults { cuts: 1, ..Faults::NONE };
+    let suspicion = Faults { suspicions: 1, ..Faults::NONE };
     vec![
-        world("crash-stop", "a process crashes for good", with(crash)),
+        world("crash-stop", "a process crashes for good", with(crash), crashes),
         world(
             "crash-recovery",
             "a process crashes, and one recovers",
             with(Faults { recoveries: 1, ..crash }),
+            Faults { recoveries: 2, ..crashes },
         ),
         world(
             "lost-message",
             "a process crashes, and a message is lost",
             with(Faults { losses: 1.into(), ..crash }),
+            Faults { losses: 2.into(), ..crash },
         ),
         world(
             "false-suspicion",
-            "a time-out expires although what it waits for could still come",
-            with(Faults { suspicions: 1, ..Faults::NONE }),
+            "a time-out expires although what it waits for could still come; no process crashes",
+            with(suspicion),
+            Faults { suspicions: 2, ..suspicion },
         ),
         world(
             "cut-link",
-            "the link between two processes is cut, and heals in the end",
+            "the link between two processes is cut, and heals in the end; no process crashes",
             Scenario { heals: Heals::Must, capacity: Some(2), ..with(cut) },
+            Faults { cuts: 2, ..cut },
         ),
         world(
             "asynchronous",
             "a process crashes, time-outs expire at any moment, messages overtake each other",
             Scenario { timing: Timing::Asynchronous, network: Network::Set, ..with(crash) },
+            crashes,
         ),
         Surrounding {
             timed: true,
@@ -142,6 +175,7 @@ pub fn surroundings(nodes: usize) -> Vec<Surrounding> {
                  enough, and all are to agree within 20 ticks, or as many as the protocol \
                  says",
                 with(crash),
+                crashes,
             )
         },
     ]

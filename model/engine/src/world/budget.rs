@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 /// A bound on how often something may happen in one execution; written as a number, or as
 /// `unbounded`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(from = "Written", into = "Written")]
 pub enum Budget {
     /// The budget of at most this number of times.
