@@ -3,6 +3,7 @@
 mod detector;
 mod listing;
 mod log;
+mod paths;
 mod protocols;
 mod settings;
 mod store;
@@ -43,7 +44,8 @@ const NEEDED: &str = "write `cluster = \"NAME\"` at the top, the same on every n
                       section [members] with a line `ID = \"HOST:PORT\"` for each node, this one \
                       included";
 
-/// The settings of flags and environment; they count more than the file.
+/// The settings of flags and environment; they count more than the file. A relative path begins in
+/// the working directory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Overrides {
     /// The protocol to run.
@@ -82,6 +84,8 @@ pub struct Overrides {
 #[derive(Clone, Debug)]
 pub struct Source {
     path: PathBuf,
+    /// The folder of the file, in which the relative paths in it begin.
+    folder: String,
     text: String,
     overrides: Overrides,
 }
@@ -204,8 +208,8 @@ struct Sections<'t> {
 }
 
 impl<C: Runnable> Config<C> {
-    /// Reads the file at `path`; what `overrides` says counts more. It needs the feature
-    /// `config-file`.
+    /// Reads the file at `path`; what `overrides` says counts more. A relative path in the file
+    /// begins in its folder. It needs the feature `config-file`.
     ///
     /// # Errors
     ///
@@ -221,17 +225,22 @@ impl Source {
     /// # Errors
     ///
     /// [`Error::Read`] when it cannot be read, [`Error::Parse`] when it is too large.
-    pub fn read(path: &Path, overrides: Overrides) -> Result<Self, Error> {
+    pub fn read(path: &Path, mut overrides: Overrides) -> Result<Self, Error> {
         let path = path.to_owned();
         let mut text = String::new();
-        let open = std::fs::File::open(&path);
-        let length = open.and_then(|file| file.take(LARGEST + 1).read_to_string(&mut text));
-        match length {
-            Ok(length) if length as u64 > LARGEST => {
+        let read = std::fs::File::open(&path).and_then(|file| {
+            let length = file.take(LARGEST + 1).read_to_string(&mut text)?;
+            Ok((length, paths::folder(&path)?))
+        });
+        match read {
+            Ok((length, _)) if length as u64 > LARGEST => {
                 let problem = format!("larger than {LARGEST} bytes: this is no configuration");
                 Err(Error::Parse { path, problem })
             }
-            Ok(_) => Ok(Self { path, text, overrides }),
+            Ok((_, folder)) => {
+                paths::of_overrides(&mut overrides);
+                Ok(Self { path, folder, text, overrides })
+            }
             Err(cause) => Err(Error::Read { path, cause }),
         }
     }
@@ -392,6 +401,7 @@ impl Source {
             return Err(Mistake::here(key.span(), problem));
         }
         values::check(&root, "", &[&listing::TOP[..], NAMES].concat())?;
+        paths::of_file(&mut root, &self.folder);
         let mut protocols = BTreeMap::new();
         for &name in NAMES {
             if let Some(table) = take_table(&mut root, name)? {

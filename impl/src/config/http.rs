@@ -100,7 +100,7 @@ impl Http {
         let address = self.exposed()?;
         Some(format!(
             "HTTP IS NOT ENCRYPTED: a process that listens to the network of {address} learns the \
-             token; set `certificate_file` and `key_file` under [http]: docs/http.md#encryption"
+             token; set `certificate_file` and `key_file` under [http]: see `bellwether help keys`"
         ))
     }
 

@@ -131,8 +131,8 @@ pub fn warning<C: Runnable>(section: &C::Section) -> Option<String> {
     let (protocol, when) = (C::NAME, C::two_leaders(section)?);
     Some(format!(
         "TWO NODES CAN LEAD AT THE SAME TIME with the protocol {protocol}: {when}. Use it only \
-         where that is a nuisance and not a loss; read docs/protocols/{protocol}.md, and the \
-         survey of all protocols: README.md#every-election-in-one-table"
+         where that is a nuisance and not a loss; with `quorum`, the default, no two nodes lead \
+         while the clocks keep to `quorum.drift_ppm`"
     ))
 }
 

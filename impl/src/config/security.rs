@@ -143,7 +143,7 @@ impl Security {
         Some(format!(
             "NOTHING IS PROTECTED: any process that reaches {address} can decide which node \
              leads; use `mode = \"tls\"` or `mode = \"secret\"` under [security]: \
-             docs/daemon.md#security"
+             see `bellwether help keys`"
         ))
     }
 }

@@ -289,8 +289,10 @@ fn log_start<C: Runnable>(config: &Config<C>, incarnation: u64, address: SocketA
     let (node, protocol) = (config.node().get(), C::NAME);
     let config_epoch = config.config_epoch();
     let groups = Some(config.groups().len()).filter(|&groups| groups > 0);
+    let directory = config.directory().ok().flatten().map(|path| path.display().to_string());
     tracing::info!(
-        node, protocol, incarnation, config_epoch, groups, %address, "taking part in elections"
+        node, protocol, incarnation, config_epoch, groups, directory, %address,
+        "taking part in elections"
     );
     let warnings = config::warning::<C>(config.section()).into_iter();
     let warnings = warnings.chain(config.service_warning()).chain(config.security_warning());

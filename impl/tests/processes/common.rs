@@ -157,11 +157,7 @@ impl Cluster {
     pub(crate) fn running(size: u16, protocol: &str, sections: &str) -> Self {
         let ports: BTreeMap<u16, u16> = (1..=size).map(|node| (node, free_port())).collect();
         let directory = tempfile::tempdir().expect("a directory");
-        let data = directory.path().join("{protocol}-{node}");
-        let sections = format!(
-            "[storage]\ndirectory = \"{}\"\n{sections}",
-            data.to_str().expect("plain text")
-        );
+        let sections = format!("[storage]\ndirectory = \"{{protocol}}-{{node}}\"\n{sections}");
         let protocol = protocol.to_owned();
         let cluster = Self { directory, protocol, sections, ports, running: BTreeMap::new() };
         std::fs::write(cluster.config(), cluster.text("test")).expect("writable");

@@ -46,6 +46,21 @@ fn a_protocol_that_must_remember_says_where_to_tell_it() {
     cluster.refuses(2, &[], 2, &parts);
 }
 
+/// The nodes are started in another folder than that of the configuration.
+#[test]
+fn a_relative_directory_is_that_beside_the_configuration() {
+    let mut cluster = saved();
+    cluster.start(2);
+    cluster.wait_for_leader(2);
+    let data = cluster.data(2);
+    let data = data.to_str().expect("plain text");
+    logs(&cluster, "2", &["taking part in elections", data]);
+    cluster.take(2).kill();
+    let text = fs::read_to_string(cluster.config()).expect("ours");
+    fs::write(cluster.config(), text.replace("{protocol}-{node}", "stoller-2")).expect("ours");
+    cluster.refuses(1, &[], 1, &[data, "belongs to node `2`, and this is node `1`"]);
+}
+
 #[test]
 fn two_processes_on_one_directory_are_refused() {
     let mut cluster = cluster();

@@ -80,10 +80,9 @@ impl Nodes {
             }
             let folder = folder.join(node.to_string());
             std::fs::create_dir_all(&folder)?;
-            let data = toml::Value::from(folder.join("data").to_string_lossy().into_owned());
             let text = format!(
                 "cluster = \"demo\"\nnode = {node}\n[members]\n{members}\
-                 [storage]\ndirectory = {data}\n[http]\nlisten = \"{http}\"\n"
+                 [storage]\ndirectory = \"data\"\n[http]\nlisten = \"{http}\"\n"
             );
             std::fs::write(folder.join("node.toml"), text)?;
             let status = Arc::default();

@@ -118,9 +118,9 @@ mod tests {
             assert!(text.contains(&format!("\nstore = {read}\n")), "{text}");
         }
         let config =
-            configured("store = 2\nstore_key_file = \"node-{node}.key\"\n").expect("valid");
+            configured("store = 2\nstore_key_file = \"/node-{node}.key\"\n").expect("valid");
         let text = config.to_toml(&Log::default());
-        assert!(text.contains("\nstore_key_file = \"node-{node}.key\"\n"), "{text}");
+        assert!(text.contains("\nstore_key_file = \"/node-{node}.key\"\n"), "{text}");
         for (wrong, said) in [
             ("true", "boolean is no store"),
             ("0", "not a node id"),
@@ -173,14 +173,14 @@ mod tests {
     #[cfg(feature = "sqlite")]
     #[test]
     fn with_a_store_that_is_no_node_all_members_are_clients() {
-        let config = configured("store = \"sqlite:orders.db\"\n").expect("valid");
+        let config = configured("store = \"sqlite:/orders.db\"\n").expect("valid");
         let lease::Config::Client(client) = config.core() else { panic!("{:?}", config.core()) };
         assert_eq!(client.store, STORE);
         let text = config.to_toml(&Log::default());
-        assert!(text.contains("\nstore = \"sqlite:orders.db\"\n"), "{text}");
+        assert!(text.contains("\nstore = \"sqlite:/orders.db\"\n"), "{text}");
         assert_eq!(
             config.service_names(),
-            ["the store sqlite:orders.db of the lease orders".to_owned()]
+            ["the store sqlite:/orders.db of the lease orders".to_owned()]
         );
         assert!(config.directory().is_err(), "a client must remember how often it started");
     }
@@ -208,9 +208,9 @@ mod tests {
     #[test]
     fn the_store_can_be_asked_without_a_node() {
         let without = TOP.replace("node = 1\n", "");
-        let lease = "[lease]\nstore = \"sqlite:orders.db\"\nkeep = \"20s\"\n";
+        let lease = "[lease]\nstore = \"sqlite:/orders.db\"\nkeep = \"20s\"\n";
         let store = source(&format!("{without}{lease}"), &[]).lease_store().expect("valid");
-        assert_eq!((store.address.as_str(), store.leases.len()), ("sqlite:orders.db", 1));
+        assert_eq!((store.address.as_str(), store.leases.len()), ("sqlite:/orders.db", 1));
         let lease::Durations { hold, .. } = lease::Durations::DEFAULT;
         let keep = std::time::Duration::from_secs(20);
         let settings = Settings { name: "orders".to_owned(), keep, limit: hold / 4 };

@@ -102,7 +102,7 @@ fn every_protocol_has_its_own_section_and_reads_back_as_itself() {
             format!("protocol = \"{name}\"\n{GOOD}{store}[storage]\ndirectory = \"x/{{node}}\"");
         let first = written(&text, Overrides::default()).expect("good");
         assert!(first.contains(&format!("protocol = \"{name}\"")), "{first}");
-        assert!(first.contains(&format!("[{name}]")) && first.contains("\"x/2\""), "{first}");
+        assert!(first.contains(&format!("[{name}]")) && first.contains("/x/2\""), "{first}");
         // A path has no default.
         for key in crate::config::keys(name).into_iter().filter(|key| !key.ends_with("_file")) {
             assert!(first.contains(&format!("\n{key} = ")), "{key} in {first}");
@@ -113,12 +113,12 @@ fn every_protocol_has_its_own_section_and_reads_back_as_itself() {
 
 #[test]
 fn a_trace_has_the_names_of_node_and_protocol_and_reads_back_as_itself() {
-    let text = format!("{GOOD}[log]\ntrace = \"t/{{protocol}}-{{node}}\"\n");
+    let text = format!("{GOOD}[log]\ntrace = \"/t/{{protocol}}-{{node}}\"\n");
     let first = written(&text, Overrides::default()).expect("good");
-    assert!(first.ends_with("\nformat = \"text\"\ntrace = \"t/quorum-2\"\n"), "{first}");
+    assert!(first.ends_with("\nformat = \"text\"\ntrace = \"/t/quorum-2\"\n"), "{first}");
     assert_eq!(written(&first, Overrides::default()).expect("good"), first);
-    let flag = Overrides { trace: Some("other".to_owned()), ..Overrides::default() };
-    assert!(written(&text, flag).expect("good").ends_with("\ntrace = \"other\"\n"));
+    let flag = Overrides { trace: Some("/other".to_owned()), ..Overrides::default() };
+    assert!(written(&text, flag).expect("good").ends_with("\ntrace = \"/other\"\n"));
     assert!(!written(GOOD, Overrides::default()).expect("good").contains("\ntrace = "));
 }
 

@@ -96,7 +96,7 @@ impl Expiry {
             1 => format!("expires in a day, at {end}"),
             days => format!("expires in {days} days, at {end}"),
         };
-        Some(format!("{self} {what}: renew it: docs/daemon.md#certificates"))
+        Some(format!("{self} {what}: renew it (`bellwether help keys`), and send SIGHUP"))
     }
 
     /// Whether there is more to be said of it now than there was at an earlier moment.
