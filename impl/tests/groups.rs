@@ -223,7 +223,7 @@ async fn all_groups_share_one_directory_that_no_node_without_groups_can_use() {
         .filter(|name| !["probe", "maintenance"].contains(&name.as_str()))
         .collect();
     files.sort();
-    assert_eq!(files, ["lock", "state.0", "state.1"], "however many groups there are");
+    assert_eq!(files, ["lock", "state.0", "state.1", "used"], "however many groups there are");
 
     // One is gone, and there again later: it goes on where it was.
     let node = alone(&["a", "c"]).await.expect("its own");

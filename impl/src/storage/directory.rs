@@ -7,12 +7,15 @@
 //! - One slot is damaged: the other counts. Either the damage is a write that did not finish, and
 //!   then the save was never acknowledged, or the slot was damaged later, and then the other has
 //!   what was acknowledged last. The next save writes the damaged slot first.
-//! - The first slot is damaged and the second is not there: the very first save did not finish.
-//!   Nothing was ever acknowledged, so the node starts as if it was new.
-//! - Neither slot is whole otherwise: what was acknowledged is lost, and the node must not start.
+//! - Neither slot is whole, and the directory has no mark: the first save did not finish. A save
+//!   writes the mark when both slots are on disk, and before it is acknowledged. So nothing was
+//!   ever acknowledged, and the node starts as if it was new.
+//! - Neither slot is whole, and the directory has the mark: what was acknowledged is lost, and the
+//!   node must not start.
 //!
 //! What is assumed: a write to one file does not damage the other, and what the system reports as
-//! synced is on disk. A directory that was emptied, or replaced by an older copy, is not noticed.
+//! synced is on disk. The storage does not notice that a whole directory was emptied, the mark
+//! included, or replaced by an older copy.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Read};
@@ -34,6 +37,14 @@ const LOCK: &str = "lock";
 
 /// The file that is written to find out whether anything can be.
 const PROBE: &str = "probe";
+
+/// The file that says that a save was acknowledged in this directory.
+const MARK: &str = "used";
+
+const MARK_TEXT: &str = "\
+A Bellwether node has saved its state in this directory, in state.0 and state.1. The node does not
+start without one of them: it would have forgotten what it has promised to others.
+";
 
 /// The storage of one node in a directory of its own.
 #[derive(Debug)]
@@ -116,6 +127,19 @@ impl<D> Directory<D> {
         files::sync(&path, &file)?;
         if new { sync_directory(&self.path) } else { Ok(()) }
     }
+
+    /// Writes the mark if it is not there, and returns when it is on disk.
+    fn mark(&self) -> Result<(), StorageError> {
+        let path = self.path.join(MARK);
+        if path.exists() {
+            return Ok(());
+        }
+        let write = || {
+            files::sync(&path, &files::write(&path, MARK_TEXT.as_bytes())?)?;
+            sync_directory(&self.path)
+        };
+        write().map_err(|cause| StorageError::Write { path: path.clone(), cause })
+    }
 }
 
 impl<D: Serialize + DeserializeOwned + 'static> Storage<D> for Directory<D> {
@@ -133,8 +157,7 @@ impl<D: Serialize + DeserializeOwned + 'static> Storage<D> for Directory<D> {
                 self.warn(0, damage);
                 (1, newer, bytes)
             }
-            // Nothing was ever acknowledged: see the head of this file.
-            (Content::Damaged(_), Content::Damaged(Damage::Missing)) => {
+            (Content::Damaged(_), Content::Damaged(_)) if !self.path.join(MARK).exists() => {
                 (self.sequence, self.first) = (Some(0), 0);
                 return Ok(None);
             }
@@ -146,6 +169,10 @@ impl<D: Serialize + DeserializeOwned + 'static> Storage<D> for Directory<D> {
         let path = self.slot(number);
         let state = state.ok_or(StorageError::Unintelligible { path })?;
         (self.sequence, self.first) = (Some(sequence), 1 - number);
+        if !self.path.join(MARK).exists() {
+            // The first save did not finish. The node may act on what it did write.
+            self.save(&state)?;
+        }
         Ok(Some(state))
     }
 
@@ -162,7 +189,7 @@ impl<D: Serialize + DeserializeOwned + 'static> Storage<D> for Directory<D> {
                 .map_err(|cause| StorageError::Write { path: self.slot(number), cause })?;
             (self.sequence, self.first) = (Some(sequence), 1 - number);
         }
-        Ok(())
+        self.mark()
     }
 
     fn probe(&mut self) -> Result<(), StorageError> {

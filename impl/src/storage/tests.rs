@@ -112,6 +112,7 @@ fn the_first_save_of_all_may_stop_anywhere() {
         let expected = (written == bytes.len()).then_some(9);
         assert_eq!(load(directory.path()).expect("nothing was lost"), expected, "{written}");
         let zeros = vec![0; written];
+        let directory = tempfile::tempdir().expect("a directory");
         fs::write(directory.path().join("state.0"), zeros).expect("ours");
         assert_eq!(load(directory.path()).expect("nothing was lost"), None, "{written} zeros");
     }
@@ -141,6 +142,8 @@ fn a_storage_without_a_whole_slot_is_refused() {
         (Some(20), Some(20), ["slot 0: truncated", "slot 1: truncated"]),
         (None, Some(20), ["slot 0: missing", "slot 1: truncated"]),
         (Some(0), Some(5), ["slot 0: truncated", "slot 1: truncated"]),
+        (Some(20), None, ["slot 0: truncated", "slot 1: missing"]),
+        (None, None, ["slot 0: missing", "slot 1: missing"]),
     ] {
         let directory = saved([1, 2]);
         for (slot, length) in [("state.0", first), ("state.1", second)] {

@@ -168,12 +168,21 @@ fn cut_everywhere<D: State>(old: Option<&D>, new: &D) -> usize {
                 (path, contents)
             };
             let loose: Vec<_> = loose.into_iter().map(may_be).collect();
+            let second = folder.path().join(SLOTS[1]);
+            let had_second = second.exists();
             let at = format!("step {steps} of the save of {new:?} after {old:?}, {damaged:?}");
             tried += with_each(&loose, &|| {
                 let found = open::<D>(folder.path()).load();
                 let found = found.unwrap_or_else(|error| panic!("{at}: {error}"));
                 let right = found.as_ref() == Some(new) || (!saved && found.as_ref() == old);
                 assert!(right, "{at}: {found:?}");
+                if old.is_none() && !saved {
+                    // The load has finished the first save, and this one is read with other bytes.
+                    put(&folder.path().join("used"), None);
+                    if !had_second {
+                        put(&second, None);
+                    }
+                }
             });
             if saved {
                 each_copy_alone_will_do(folder.path(), new);
