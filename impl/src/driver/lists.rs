@@ -18,6 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use tokio::sync::{Mutex, watch};
 use tokio::time::{sleep, timeout};
@@ -103,8 +104,15 @@ fn listed(nodes: &[NodeId]) -> String {
     format!("node {}", nodes.join(", "))
 }
 
-/// Where the next list is kept, and the one that was there.
-type Opened = (Kept<KnownList>, Option<KnownList>);
+/// The lists that survive restarts. A list that is only proposed replaces none that was decided.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct DurableLists {
+    decided: Option<MemberList>,
+    proposed: Option<KnownList>,
+}
+
+/// Where the lists are kept, and those that were there.
+type Opened = (Kept<DurableLists>, DurableLists);
 
 /// Says what is wrong with a list for a node with the same configuration otherwise.
 #[derive(Clone)]
@@ -139,8 +147,9 @@ pub(super) struct OwnLists {
     lists: Lists,
     standings: Standings,
     credentials: Current,
-    /// Where the next list is kept.
-    kept: Kept<KnownList>,
+    /// The list that the node runs with, if a request has changed it.
+    decided: Option<MemberList>,
+    kept: Kept<DurableLists>,
     /// Held while one is.
     turn: Arc<Mutex<()>>,
     /// The number of the list of which the log says that it cannot be used here.
@@ -159,10 +168,10 @@ pub(super) fn newest<C: Runnable>(
     let path = config.directory().ok().flatten();
     let path = path.filter(|_| C::CHANGES_MEMBERS && config.groups().is_empty());
     let Some(path) = path else { return Ok((config, None)) };
-    let (kept, known) = Kept::<KnownList>::open(path, DIRECTORY, config.owner())?;
+    let (kept, known) = Kept::<DurableLists>::open(path, DIRECTORY, config.owner())?;
+    let known = known.unwrap_or_default();
     let (own, node) = (config.list(), config.node());
-    let decided = known.as_ref().filter(|known| known.decided).map(|known| &known.list);
-    let config = match decided {
+    let config = match &known.decided {
         Some(list) if list.config_epoch > own.config_epoch => {
             let config_epoch = list.config_epoch;
             let config = config.with_list(list.clone())?;
@@ -197,15 +206,16 @@ impl OwnLists {
         let credentials = credentials.clone();
         let running = config.list();
         let (kept, known) = kept.unwrap_or_default();
-        let is_running = |known: &&KnownList| known.list.config_epoch == running.config_epoch;
-        let decided = known.as_ref().filter(is_running).map(|_| running.clone());
-        let next = known.filter(|known| known.list.config_epoch > running.config_epoch);
+        let is_running = |list: &MemberList| list.config_epoch == running.config_epoch;
+        let decided = known.decided.filter(is_running).map(|_| running.clone());
+        let is_next = |known: &KnownList| known.list.config_epoch > running.config_epoch;
+        let next = known.proposed.filter(is_next);
         standings.change(|own| {
             let first = || running.mark(Proposal::default());
             own.keeps = next.as_ref().map_or_else(first, KnownList::mark);
             own.decided = running.config_epoch;
         });
-        lists.begin(decided, next);
+        lists.begin(decided.clone(), next);
         Self {
             node: config.node(),
             running: Arc::new(running),
@@ -213,6 +223,7 @@ impl OwnLists {
             lists,
             standings,
             credentials,
+            decided,
             kept,
             turn: Arc::default(),
             unusable: Arc::default(),
@@ -236,8 +247,14 @@ impl OwnLists {
         {
             return Err(format!("list {} is known already", next.list.config_epoch));
         }
-        self.kept.save(known.clone()).await?;
         let decided = known.decided;
+        self.kept
+            .save(if decided {
+                DurableLists { decided: Some(known.list.clone()), proposed: None }
+            } else {
+                DurableLists { decided: self.decided.clone(), proposed: Some(known.clone()) }
+            })
+            .await?;
         self.lists.set_next(known);
         self.standings.change(|own| {
             own.keeps = mark;

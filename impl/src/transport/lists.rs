@@ -57,7 +57,7 @@ impl Lists {
     }
 
     /// The list with this number, if the node has it.
-    pub(super) fn numbered(&self, number: u64) -> Option<KnownList> {
+    pub(crate) fn numbered(&self, number: u64) -> Option<KnownList> {
         let state = self.state();
         let proposal = Proposal::default();
         let decided = |list| KnownList { list, proposal, decided: true };

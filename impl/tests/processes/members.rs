@@ -80,6 +80,27 @@ fn members_are_added_and_removed_through_the_leader_and_the_processes_go_on() {
     refuses(&["members", "remove", "x", "--http", "127.0.0.1:1"], 2, &["x"]);
 }
 
+/// The file of the node has the first list, which is older than the one that was decided.
+#[test]
+fn a_node_that_restarts_while_a_second_change_is_pending_starts_with_the_decided_list() {
+    let mut roles = Roles::new(3, "");
+    (1..=3).for_each(|node| roles.start(node));
+    let (first, _) = roles.leader();
+    let place = |node: u16| format!("{node}=127.0.0.1:{}", free_port());
+    assert_eq!(members(&roles, first, &["add-observer", &place(4)]).0, Some(0));
+    let second = leader(&roles, 2);
+    let paused = second % 3 + 1;
+    roles.running[&paused].send("-STOP");
+    let (status, said) = members(&roles, second, &["add-observer", &place(5)]);
+    assert!(status != Some(0) && said.contains("has not made it durable"), "{status:?}: {said}");
+    let mut process = roles.running.remove(&second).expect("it runs");
+    process.ask_to_end();
+    assert!(process.ended().success(), "{}", roles.cluster.log_of(&second.to_string()));
+    roles.start(second);
+    roles.running[&paused].send("-CONT");
+    leader(&roles, 3);
+}
+
 /// Nodes under `exec`: their command is ended before they start anew, and started again.
 #[test]
 fn a_command_ends_before_its_node_starts_anew() {

@@ -3,7 +3,6 @@
 use super::*;
 use crate::clock::tests::ManualClock;
 use crate::protocol::quorum::Message;
-use crate::storage::Owner;
 
 /// Of a node that can do nothing with its lists.
 impl Default for OwnLists {
@@ -16,6 +15,7 @@ impl Default for OwnLists {
             lists: Lists::default(),
             standings: Standings::default(),
             credentials: Current::new(config::Credentials::none()),
+            decided: None,
             kept: Kept::default(),
             turn: Arc::default(),
             unusable: Arc::default(),
@@ -29,20 +29,51 @@ fn id(number: u16) -> NodeId {
     NodeId::new(number).expect("not zero")
 }
 
-/// Node 1 of three, which leads and has proposed that node 4 joins.
-async fn proposed(directory: &std::path::Path) -> (OwnLists, KnownList) {
+/// Node 1 of a file with three, started in this directory.
+fn started(directory: &std::path::Path) -> OwnLists {
     let members = [(1, "127.0.0.1:7001"), (2, "127.0.0.1:7002"), (3, "127.0.0.1:7003")];
-    let config = Config::new("lists", 1, members).expect("valid");
-    let owner: Owner = config.owner();
-    let opened = Kept::<KnownList>::open(directory, DIRECTORY, owner).expect("usable");
+    let config = Config::new("lists", 1, members).expect("valid").with_directory(directory);
+    let (config, opened) = newest(config).expect("usable");
     let links = Links::<Message>::new(std::iter::empty(), LOOK, ManualClock::new());
     let credentials = Current::new(config::Credentials::none());
-    let own = OwnLists::new(&config, Some(opened), &links, &credentials);
-    let change = MemberChange::Add(id(4), "127.0.0.1:7004".parse().expect("an address"));
-    let list = config.list().changed(&change).expect("it makes sense");
-    let known = KnownList { list, proposal: Proposal::default(), decided: false };
+    OwnLists::new(&config, opened, &links, &credentials)
+}
+
+/// The node keeps the list in which this node joins, as a leader proposes or decides it.
+async fn keeps(own: &OwnLists, joins: u16, decided: bool) -> KnownList {
+    let address = format!("127.0.0.1:{}", 7000 + joins).parse().expect("an address");
+    let change = MemberChange::Add(id(joins), address);
+    let list = own.running.changed(&change).expect("it makes sense");
+    let known = KnownList { list, proposal: Proposal::default(), decided };
     own.keep(known.clone()).await.expect("durable");
+    known
+}
+
+/// Node 1 of three, which leads and has proposed that node 4 joins.
+async fn proposed(directory: &std::path::Path) -> (OwnLists, KnownList) {
+    let own = started(directory);
+    let known = keeps(&own, 4, false).await;
     (own, known)
+}
+
+/// The file of the node still has the first list, which is older than what was decided.
+#[tokio::test]
+async fn a_node_that_restarts_while_a_second_change_is_pending_starts_with_the_decided_list() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let (own, _) = proposed(directory.path()).await;
+    own.close().await;
+    let own = started(directory.path());
+    assert_eq!(own.running.config_epoch, 1, "a proposed list is not in force");
+    let second = keeps(&own, 4, true).await;
+    own.close().await;
+    let own = started(directory.path());
+    assert_eq!(*own.running, second.list);
+    let third = keeps(&own, 5, false).await;
+    own.close().await;
+    let own = started(directory.path());
+    assert_eq!(*own.running, second.list);
+    assert_eq!(own.lists.next(), Some(third));
+    assert_eq!(own.lists.numbered(2).map(|known| known.list), Some(second.list));
 }
 
 #[tokio::test]
