@@ -9,11 +9,7 @@
 //! let election = Election::join(config).await?;
 //! let mut leadership = election.leadership();
 //! while let Some(now) = leadership.changed().await {
-//!     match now.leader {
-//!         Some(_) if now.is_self() => println!("this node leads"),
-//!         Some(leader) => println!("node {leader} leads"),
-//!         None => println!("no leader"),
-//!     }
+//!     println!("{}", if now.is_self() { "this node leads" } else { "this node waits" });
 //! }
 //! election.leave().await?;
 //! # Ok(())
@@ -68,6 +64,7 @@
 //! - `http`, with the feature of that name: the same for load balancers, Prometheus and people;
 //! - [`log`]: a log that is never in the way.
 
+mod causes;
 mod clock;
 pub mod config;
 pub mod driver;

@@ -5,6 +5,7 @@ use std::time::Duration;
 use thiserror::Error;
 use tokio::time::timeout;
 
+pub use crate::causes::causes;
 use crate::config::{Address, Credentials};
 pub use crate::report::{
     CertificateReport, Counters, GroupReport, GroupsReport, Link, LinkMeasurements, Measurements,
@@ -26,6 +27,15 @@ pub enum QueryError {
         address: Address,
         /// The error that the system reports.
         cause: std::io::Error,
+    },
+    /// The process at the address ends the connection and says nothing.
+    #[error(
+        "{address} closed the connection before it answered: the node is starting or stopping, or \
+         no bellwether node listens there; ask again"
+    )]
+    Closed {
+        /// The address.
+        address: Address,
     },
     /// A process is reached at the address, but does not answer.
     #[error("no answer from {address} within {limit:?}; is it a bellwether node?")]
@@ -130,13 +140,30 @@ async fn answer(
     let there = Resolver::new(address.clone());
     match timeout(limit, ask(&there, credentials, question)).await {
         Ok(Ok(reply)) => Ok(reply),
-        Ok(Err(failure @ Failure::HungUp)) => {
-            Err(nonsense(format!("{failure}; is it a bellwether node?")))
-        }
+        Ok(Err(Failure::HungUp)) => Err(QueryError::Closed { address: address.clone() }),
         Ok(Err(Failure::Io(cause))) => {
             Err(QueryError::Unreachable { address: address.clone(), cause })
         }
         Ok(Err(failure)) => Err(nonsense(failure.to_string())),
         Err(_) => Err(QueryError::Silent { address: address.clone(), limit }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_node_that_closes_the_connection_before_it_answers_is_not_one_that_is_away() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = listener.local_addr().expect("an address").to_string();
+        let address: Address = address.parse().expect("an address");
+        let hangs_up = async { drop(listener.accept().await) };
+        let (none, limit) = (Credentials::none(), Duration::from_secs(20));
+        let (told, ()) = tokio::join!(query_any(&address, &none, limit), hangs_up);
+        let error = told.expect_err("no answer");
+        assert!(matches!(error, QueryError::Closed { .. }), "{error}");
     }
 }

@@ -9,6 +9,7 @@ use std::time::Duration;
 use anyhow::anyhow;
 use bellwether::NodeId;
 use bellwether::config::{self, Address, GroupName, HttpSettings, Overrides, Source, Token};
+use bellwether::status::causes;
 use serde_json::Value;
 use ureq::tls::{Certificate, ClientCert, PemItem, PrivateKey, RootCerts, TlsConfig, parse_pem};
 
@@ -214,8 +215,12 @@ impl Client {
     }
 
     fn unreachable(&self, error: &ureq::Error) -> Failure {
+        let problem = match error {
+            ureq::Error::Io(error) => causes(error),
+            other => other.to_string(),
+        };
         Failure::unreachable(anyhow!(
-            "no node answers by HTTP at {}: {error}; is it running, with `listen` under [http]?",
+            "no node answers by HTTP at {}: {problem}; is it running, with `listen` under [http]?",
             self.address
         ))
     }

@@ -3,10 +3,14 @@
 
 use bellwether::JoinError;
 use bellwether::config::Error;
+use bellwether::status::QueryError;
 use bellwether::storage::StorageError;
 
 /// What an error says, with the remedy.
 pub(super) fn told(error: &anyhow::Error) -> String {
+    if let Some(QueryError::Closed { .. }) = error.downcast_ref() {
+        return format!("{error}, or use --wait");
+    }
     let joining = error.downcast_ref::<JoinError>();
     let configuration = match joining {
         Some(JoinError::Config(error)) => Some(error),

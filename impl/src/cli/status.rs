@@ -16,12 +16,16 @@ use bellwether::status::{
     query_group,
 };
 use humantime::{format_duration, format_rfc3339_seconds};
+use tokio::time::{sleep, timeout};
 
 use super::overrides::SecurityArgs;
 use super::{Failure, UNREACHABLE, found, json, put};
 
 /// How long between two questions.
 const AGAIN: Duration = Duration::from_secs(1);
+
+/// How long between two questions while no leader is known.
+const SOON: Duration = Duration::from_millis(100);
 
 /// Ask a running node how it is
 ///
@@ -37,7 +41,7 @@ Examples:
   bellwether status --config orders.toml --node 3 --watch
   bellwether status --config orders.toml --node 3 --group shard-17
   bellwether status --config orders.toml --node 3 --leading >/dev/null && ./report
-  until bellwether status --address 10.0.0.3:7000 >/dev/null; do sleep 1; done")]
+  bellwether status --address 10.0.0.3:7000 --wait 30s")]
 pub(crate) struct Args {
     /// The configuration file in which the node's address stands
     #[arg(long, value_name = "FILE", env = "BELLWETHER_CONFIG")]
@@ -72,6 +76,12 @@ pub(crate) struct Args {
     #[arg(long)]
     watch: bool,
 
+    /// Ask again until the node knows a leader, for at most this long; of every group if it was
+    /// asked for all, and with --leading until it leads; a node that cannot be reached is asked
+    /// again, too
+    #[arg(long, value_name = "TIME", conflicts_with = "watch", value_parser = some_time)]
+    wait: Option<Duration>,
+
     /// How long to wait for the answer
     #[arg(long, value_name = "TIME", default_value = "2s", value_parser = config::duration)]
     timeout: Duration,
@@ -85,9 +95,40 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
     if args.watch {
         return watch(args, ask);
     }
-    let report = ask().map_err(Failure::unreachable)?;
-    let succeeds = if args.leading { leads(&report) } else { is_led(&report) };
-    found(u8::from(!succeeds), &text(args, &report)?)
+    let answer = match args.wait {
+        Some(time) => runtime.block_on(wait(args, &address, &credentials, time)),
+        None => ask(),
+    };
+    let report = answer.map_err(Failure::unreachable)?;
+    found(u8::from(!succeeds(args, &report)), &text(args, &report)?)
+}
+
+fn some_time(text: &str) -> Result<Duration, String> {
+    match config::duration(text)? {
+        Duration::ZERO => Err("give a longer time, as in 10s".to_owned()),
+        time => Ok(time),
+    }
+}
+
+/// Asks again until an answer succeeds. Returns that, or the last one within this time.
+async fn wait(
+    args: &Args,
+    address: &Address,
+    credentials: &Credentials,
+    time: Duration,
+) -> Result<Told, QueryError> {
+    let mut last = Err(QueryError::Silent { address: address.clone(), limit: time });
+    let asks = async {
+        loop {
+            last = ask(args, address, credentials).await;
+            if last.as_ref().is_ok_and(|told| succeeds(args, told)) {
+                return;
+            }
+            sleep(SOON).await;
+        }
+    };
+    let _ = timeout(time, asks).await;
+    last
 }
 
 /// Asks again and again, until the output is not read any more. On a terminal each answer takes the
@@ -123,6 +164,10 @@ async fn ask(
         }
         None => query_any(address, credentials, args.timeout).await,
     }
+}
+
+fn succeeds(args: &Args, told: &Told) -> bool {
+    if args.leading { leads(told) } else { is_led(told) }
 }
 
 /// Whether the node knows a leader; of every group, if it was asked for all.

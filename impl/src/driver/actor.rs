@@ -269,7 +269,7 @@ impl<C: Core, K: Clock> Actor<C, K> {
                 peer,
                 reason,
                 "node {peer} led at the same time as this one: what both have done as leaders may \
-                 have to be reconciled; see docs/daemon.md"
+                 have to be reconciled"
             );
         }
         let Some(reason) = view.reason() else { return };

@@ -19,6 +19,7 @@ use tokio::time::timeout;
 
 use super::Options;
 use super::control::Certified;
+use crate::causes::causes;
 use crate::config::{self, Certificates};
 use crate::transport::pending::{PendingConnections, PendingSlot};
 
@@ -83,7 +84,7 @@ async fn encrypted(stream: TcpStream, router: Router, certificates: Option<Certi
     let (stream, certified) = match timeout(HEAD, certificates.accept(stream)).await {
         Ok(Ok(accepted)) => accepted,
         Ok(Err(error)) => {
-            let problem = config::explain(&error).unwrap_or_else(|| error.to_string());
+            let problem = config::explain(&error).unwrap_or_else(|| causes(&error));
             return tracing::debug!("a connection for HTTP was refused: {problem}");
         }
         Err(_) => return,

@@ -30,6 +30,7 @@ use tokio::task::JoinSet;
 pub(super) use self::server::Server;
 use self::tls::Tls;
 use super::{StoreError, StoreResult, with_tls_asked};
+use crate::causes::causes;
 
 /// The largest answer, and the longest line of an answer that goes on, in bytes.
 const LARGEST: usize = 1024 * 1024;
@@ -100,7 +101,7 @@ impl Client {
         let (sender, connection) = builder
             .handshake(TokioIo::new(stream))
             .await
-            .map_err(|error| StoreError::Away(format!("{name}: {}", whole_cause(&error))))?;
+            .map_err(|error| StoreError::Away(format!("{name}: {}", causes(&error))))?;
         let mut task = JoinSet::new();
         task.spawn(async move {
             // The error is that of the question, too.
@@ -174,7 +175,7 @@ impl Client {
         let request = request.body(body).map_err(|error| self.away(&error))?;
         let failed = |error: hyper::Error| {
             let is_strange = self.is_unheard && is_foreign(&error);
-            let problem = format!("{}: {}", self.server, whole_cause(&error));
+            let problem = format!("{}: {}", self.server, causes(&error));
             StoreError::Away(if is_strange { with_tls_asked(&problem) } else { problem })
         };
         self.sender.ready().await.map_err(failed)?;
@@ -186,7 +187,7 @@ impl Client {
     async fn read(&mut self, status: StatusCode, mut body: Incoming) -> StoreResult<Reply> {
         let mut bytes = Vec::new();
         while let Some(more) = piece(&mut body).await {
-            let more = more.map_err(|error| self.away(&whole_cause(&error)))?;
+            let more = more.map_err(|error| self.away(&causes(&error)))?;
             if bytes.len() + more.len() > LARGEST {
                 return Err(self.away(&format!("an answer of more than {LARGEST} bytes")));
             }
@@ -234,7 +235,7 @@ impl Lines {
                     return Err(self.away(&format!("a line of more than {LARGEST} bytes")));
                 }
                 Some(Ok(more)) => self.buffer.extend_from_slice(&more),
-                Some(Err(error)) => return Err(self.away(&whole_cause(&error))),
+                Some(Err(error)) => return Err(self.away(&causes(&error))),
                 None if self.buffer.trim_ascii().is_empty() => return Ok(None),
                 None => return Err(self.away(&"the answer ends within a line")),
             }
@@ -267,17 +268,6 @@ fn is_foreign(error: &hyper::Error) -> bool {
     let cause = error.source().and_then(|cause| cause.downcast_ref::<io::Error>());
     let is_reset = cause.is_some_and(|cause| cause.kind() == io::ErrorKind::ConnectionReset);
     is_reset || error.is_parse() || error.is_incomplete_message()
-}
-
-/// An error with all that has caused it.
-fn whole_cause(error: &hyper::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text = format!("{text}: {error}");
-        cause = error.source();
-    }
-    text
 }
 
 /// What a server says as one line that is not too long.

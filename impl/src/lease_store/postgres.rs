@@ -29,9 +29,10 @@ use tokio_postgres::{AsyncMessage, Client, Config, Connection, Error, NoTls, Row
 
 use super::address::Files;
 use super::secret;
-use super::server::{self, Hearer, Teller, causes};
+use super::server::{self, Hearer, Teller};
 use super::values::{self, INIT, milliseconds, node, number};
 use super::{Answer, Connect, LeaseStore, Record, Settings, StoreError, StoreResult};
+use crate::causes::causes;
 use crate::protocol::NodeId;
 use crate::protocol::lease::Token;
 
@@ -81,12 +82,14 @@ const MAY_WRITE: &str = "\
 SELECT has_any_column_privilege('bellwether_lease', 'INSERT')
     AND has_any_column_privilege('bellwether_lease', 'UPDATE')";
 
-const GRANT: &str = "let a DBA grant what docs/stores.md shows";
+const GRANT: &str =
+    "let a DBA run what `bellwether store init --print` prints, and grant USAGE on the schema";
 
-const COMPARE: &str = "compare the table with the one in docs/stores.md";
+const COMPARE: &str = "compare the table with the one that `bellwether store init --print` prints";
 
 /// Some that speak the protocol of PostgreSQL lack functions that are used here.
-const OTHER: &str = "use PostgreSQL itself, and compare the table with the one in docs/stores.md";
+const OTHER: &str = "use PostgreSQL itself, and compare the table with the one that `bellwether \
+                     store init --print` prints";
 
 const FORM: &str = "expected `postgres://USER@HOST:PORT/DATABASE`, and parameters that are known";
 

@@ -29,9 +29,10 @@ use self::connection::Tls;
 use super::address::Files;
 use super::certificates::Certificates;
 use super::secret;
-use super::server::{self, Hearer, Teller, causes};
+use super::server::{self, Hearer, Teller};
 use super::values::{self, damaged, milliseconds, node, number};
 use super::{Answer, Connect, LeaseStore, Record, Settings, StoreError, StoreResult};
+use crate::causes::causes;
 use crate::protocol::NodeId;
 use crate::protocol::lease::Token;
 
@@ -74,7 +75,11 @@ const RETURN: &str = "\
 return {done, redis.call('GET', KEYS[1]) or '', redis.call('PTTL', KEYS[1]),
   redis.call('GET', KEYS[2]) or '0'}";
 
-const PERMIT: &str = "permit the user what docs/stores.md shows";
+/// The commands that a user of the server must be allowed.
+const COMMANDS: &str =
+    "+hello +auth +select +eval +subscribe +get +set +incr +del +pexpire +pttl +publish";
+
+const PERMIT: &str = "permit the user what `bellwether store init --print` prints";
 
 const FORM: &str = "expected `redis://USER@HOST:PORT/DATABASE`, the same with `rediss://` for TLS, \
                     or `redis+unix:///PATH?db=DATABASE&user=USER`";
@@ -172,7 +177,8 @@ impl Connect for Redis {
         format!(
             "# Nothing has to be made. The keys, once a node has asked for the lease:\n\
              # {lease}  HOLDER TOKEN, with an expiry\n\
-             # {token}  the newest token, without one"
+             # {token}  the newest token, without one\n\
+             # Where the server has users: ACL SETUSER USER ~bellwether:* &bellwether:* {COMMANDS}"
         )
     }
 

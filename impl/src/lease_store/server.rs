@@ -1,26 +1,8 @@
-//! What the adapters of servers share: what a server tells, and the causes of errors.
-
-use std::error::Error;
+//! What the adapters of servers share: what a server tells.
 
 use tokio::sync::watch;
 
 use super::{StoreError, StoreResult};
-
-/// The text of an error with its causes, in one line.
-pub(super) fn causes(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut next = error.source();
-    while let Some(cause) = next {
-        let cause_text = cause.to_string();
-        // Some errors show their cause themselves.
-        if !text.ends_with(&cause_text) {
-            text.push_str(": ");
-            text.push_str(&cause_text);
-        }
-        next = cause.source();
-    }
-    text.replace('\n', "; ")
-}
 
 /// What the task of a connection tells: that the server has told of a change, or why it has ended.
 pub(super) struct Teller(watch::Sender<Option<String>>);
@@ -60,17 +42,7 @@ impl Hearer {
 
 #[cfg(test)]
 mod tests {
-    use std::io;
-
     use super::*;
-
-    #[test]
-    fn causes_are_told_once() {
-        let inner = io::Error::other("it is raining\nin the hall");
-        assert_eq!(causes(&inner), "it is raining; in the hall");
-        let outer = StoreError::Away("no way".to_owned());
-        assert_eq!(causes(&outer), "no way");
-    }
 
     #[tokio::test]
     async fn changes_are_heard_once_and_the_end_with_its_reason() {

@@ -11,6 +11,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, RootCertStore, crypto, version};
 
 use super::{StoreError, StoreResult, with_tls_asked};
+use crate::causes::causes;
 use crate::private_file;
 
 /// What a client needs to check the certificate of a server: the file with the authorities, and the
@@ -31,7 +32,8 @@ pub(super) fn told(error: &io::Error) -> String {
             matches!(error.kind(), io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset)
         }
     };
-    if is_foreign { with_tls_asked(error) } else { error.to_string() }
+    let said = causes(error);
+    if is_foreign { with_tls_asked(&said) } else { said }
 }
 
 fn read(ca: &Path, own: Option<(&Path, &Path)>) -> Result<ClientConfig, String> {

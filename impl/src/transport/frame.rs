@@ -313,9 +313,7 @@ pub(crate) enum Refusal {
     )]
     Duplicate(NodeId),
     /// A lease of one of the two could outlast a promise of the other.
-    #[error(
-        "it has {0}: a lease could outlast a promise; change them in the order of docs/daemon.md"
-    )]
+    #[error("it has {0}: promises must outlast leases; raise promises first, and cut them last")]
     Leases(LeaseTerms),
     /// The two have different groups.
     #[error("it has other groups than this node: list the same [groups] on every node")]

@@ -4,6 +4,8 @@
 //! that was called then proves that it knows the secret, and after it the caller. Neither says more
 //! than its greeting before the other has proved itself.
 
+use std::io::ErrorKind;
+
 use bytes::Bytes;
 use thiserror::Error;
 use tokio::net::TcpStream;
@@ -21,7 +23,7 @@ const TLS: u8 = 22;
 #[derive(Debug, Error)]
 pub(crate) enum Failure {
     /// The other side ended the connection.
-    #[error("it hung up")]
+    #[error("it hung up before it answered, as a node does that starts or stops")]
     HungUp,
     /// The system says so.
     #[error("{0}")]
@@ -189,7 +191,7 @@ pub(crate) async fn accept(
     let mut channel = Channel::new(stream, frame::MAX_OPENING);
     let heard = receive(&mut channel).await.map_err(|failure| match failure {
         // An announced length that no greeting has.
-        Failure::Io(error) if error.kind() == std::io::ErrorKind::InvalidData => {
+        Failure::Io(error) if error.kind() == ErrorKind::InvalidData => {
             FrameError::NotBellwether.into()
         }
         other => other,
@@ -229,9 +231,15 @@ fn encrypts(version: u16) -> Result<(), Failure> {
     if version < frame::NOISE { Err(Failure::Old { theirs: version }) } else { Ok(()) }
 }
 
-/// What an error says about certificates, if it is one about them.
+/// What an error says about certificates, if it is one about them, or that the other side ended the
+/// connection.
 fn told(error: std::io::Error) -> Failure {
-    config::explain(&error).map_or(Failure::Io(error), Failure::Certificate)
+    match error.kind() {
+        ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset | ErrorKind::BrokenPipe => {
+            Failure::HungUp
+        }
+        _ => config::explain(&error).map_or(Failure::Io(error), Failure::Certificate),
+    }
 }
 
 async fn send(channel: &mut Channel, frame: Bytes) -> Result<(), Failure> {

@@ -17,6 +17,7 @@ use tokio::time::Instant;
 use super::limiter::Source;
 use super::peer::Peer;
 use super::{Context, Links};
+use crate::causes::causes;
 use crate::protocol::NodeId;
 use crate::report::LinkMeasurements;
 
@@ -56,10 +57,10 @@ impl fmt::Display for Cause {
             Self::HungUp => {
                 f.write_str("it hung up: its process has ended, or has closed the connection")
             }
-            Self::Io(error) => match meaning(error.kind()) {
-                Some(meaning) => write!(f, "{error}: {meaning}"),
-                None => write!(f, "{error}"),
-            },
+            Self::Io(error) => {
+                f.write_str(&causes(error))?;
+                meaning(error.kind()).map_or(Ok(()), |meaning| write!(f, ": {meaning}"))
+            }
             Self::Silent(time) => {
                 let time = format_duration(*time);
                 write!(f, "nothing was heard for {time}: it is paused, cut off or slow")

@@ -295,8 +295,8 @@ fn warning(hello: &Hello, refusal: &Refusal, other: Option<u64>) -> String {
 pub(super) fn lease_mismatch(node: NodeId, own: &LeaseTerms, theirs: Option<LeaseTerms>) -> String {
     match theirs {
         Some(theirs) => format!(
-            "node {node} has {theirs}, this one {own}: a lease could outlast a promise; see \
-             docs/daemon.md"
+            "node {node} has {theirs}, this one {own}: promises must outlast leases; raise them \
+             first, cut them last"
         ),
         None => format!(
             "node {node} has other settings, and its release does not say how long its leases \

@@ -105,6 +105,10 @@ const LINES: &[&str] = &[
     "status --config orders.toml --node 1 --timeout now",
     "status --address nonsense",
     "status --address 127.0.0.1:1",
+    "status --address 127.0.0.1:1 --wait 300ms",
+    "status --address 127.0.0.1:1 --wait 0s",
+    "status --address 127.0.0.1:1 --wait long",
+    "status --address 127.0.0.1:1 --wait 1s --watch",
     "BELLWETHER_NODE=x status --config orders.toml",
     "history",
     "exec --config orders.toml --node 1",
@@ -148,6 +152,7 @@ fn every_bad_line_is_told_what_is_wrong_and_what_to_do() {
     let mut told = String::new();
     for line in LINES {
         let (status, message) = refused(bellwether().current_dir(folder.path()), line);
+        let message = message.replace(&format!("{}/", folder.path().display()), "");
         assert!((1..=3).contains(&status), "{line}: {status}: {message}");
         let _ = writeln!(told, "$ {line}\n{message}\n[exit status {status}]\n");
     }

@@ -1,6 +1,9 @@
 //! Real processes that run the bully lose their leaders, and find new ones.
 
-use super::common::Cluster;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use super::common::{Cluster, bellwether};
 
 #[test]
 fn five_processes_agree_through_kills_and_restarts() {
@@ -89,4 +92,31 @@ fn the_exit_status_of_status_tells_whether_there_is_a_leader() {
     let _one = cluster.run("slow", 1, &slow);
     cluster.wait_for(1, "is a candidate", |status| status["role"] == "candidate");
     assert_eq!(cluster.ask(1, &[]).status.code(), Some(1));
+}
+
+#[test]
+fn status_waits_until_a_node_that_is_not_there_yet_knows_a_leader() {
+    let mut cluster = Cluster::running(3, "quorum", "");
+    let mut status = bellwether();
+    status.arg("status").arg("--config").arg(cluster.config());
+    status.args(["--node", "1", "--wait", "30s"]).stdout(Stdio::piped());
+    let waits = status.spawn().expect("the program starts");
+    // Long enough to be refused several times.
+    std::thread::sleep(Duration::from_millis(500));
+    (1..=3).for_each(|node| cluster.start(node));
+    let answer = waits.wait_with_output().expect("it is our child");
+    let text = String::from_utf8_lossy(&answer.stdout);
+    assert_eq!(answer.status.code(), Some(0), "{text}");
+    assert!(text.contains("leader    ") && !text.contains("none is known"), "{text}");
+}
+
+#[test]
+fn status_that_waits_in_vain_ends_as_one_that_does_not_wait() {
+    let cluster = Cluster::new(2);
+    let at_once = cluster.ask(1, &[]);
+    let started = Instant::now();
+    let waited = cluster.ask(1, &["--wait", "300ms"]);
+    assert!(started.elapsed() >= Duration::from_millis(300));
+    assert_eq!(waited.status.code(), Some(3));
+    assert_eq!((waited.stdout, waited.stderr), (at_once.stdout, at_once.stderr));
 }

@@ -146,6 +146,15 @@ impl Person<'_> {
         self.page.wait_for(&format!("new Set({said}).size == 1 && !{said}.includes('–')"));
     }
 
+    /// Makes the picture of the README, if pictures are to be made.
+    fn picture(&mut self) {
+        if std::env::var_os("UPDATE_PICTURES").is_some() {
+            let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/images/demo.png");
+            self.page.resize(1000, 760);
+            std::fs::write(file, self.page.picture()).expect("it can be written");
+        }
+    }
+
     fn breaks_everything(&mut self) {
         let buttons = "document.querySelectorAll('#links button').length";
         self.page.wait_for(&format!("{buttons} == {}", NODES * (NODES - 1) / 2));
@@ -154,6 +163,7 @@ impl Person<'_> {
         self.sees(first, "gone");
         let second = self.leader();
         assert_ne!(second, first, "another one leads");
+        self.picture();
         self.press(first, 0, "Start");
         self.sees(first, "follower");
 

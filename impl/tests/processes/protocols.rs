@@ -17,21 +17,13 @@ fn elects_through_a_kill_and_a_restart(protocol: &str, sections: &str) {
     warns_once_and_shows_the_protocol(&cluster, 1, protocol);
 }
 
-/// A protocol that can have two leaders says so at the start, once, and what to read. The node has
+/// A protocol that can have two leaders says so at the start, once, and which cannot. The node has
 /// started once.
 fn warns_once_and_shows_the_protocol(cluster: &Cluster, node: u16, protocol: &str) {
     let log = cluster.log_of(&node.to_string());
     let warnings: Vec<_> = log.lines().filter(|line| line.contains("TWO NODES CAN LEAD")).collect();
     assert_eq!(warnings.len(), 1, "{log}");
-    let page = format!("docs/protocols/{protocol}.md");
-    assert!(warnings[0].contains("WARN") && warnings[0].contains(&page), "{log}");
-    let (survey, heading) =
-        ("README.md#every-election-in-one-table", "## Every election in one table");
-    assert!(warnings[0].contains(survey), "{log}");
-    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
-    assert!(std::path::Path::new(root).join(&page).is_file(), "{page} can be read");
-    let readme = std::fs::read_to_string(format!("{root}/README.md")).expect("it can be read");
-    assert!(readme.contains(heading), "the survey is there");
+    assert!(warnings[0].contains("WARN") && warnings[0].contains("`quorum`"), "{log}");
     let status = cluster.status(node).expect("it runs");
     assert_eq!(status["protocol"], protocol);
 }

@@ -89,6 +89,7 @@ fn a_node_without_a_leader_is_told_by_the_status_whoever_reads_it() {
         ("status --config bellwether.toml --node 1", 1),
         ("status --config bellwether.toml --node 1 --json", 1),
         ("status --config bellwether.toml --node 1 --leading", 1),
+        ("status --config bellwether.toml --node 1 --wait 300ms", 1),
     ];
     keep_their_status(cluster.directory.path(), &lines);
 }

@@ -156,7 +156,7 @@ fn a_table_that_is_another_is_to_be_compared() {
                 Ok(()) => store.acquire(node()).await.map(drop),
                 error => error,
             };
-            refused(&used, wrong, "compare the table with the one in docs/stores.md");
+            refused(&used, wrong, "compare the table with the one that");
         });
     }
 }

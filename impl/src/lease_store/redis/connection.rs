@@ -17,8 +17,8 @@ use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 
 use super::explain;
+use crate::causes::causes;
 use crate::lease_store::certificates::Certificates;
-use crate::lease_store::server::causes;
 use crate::lease_store::{StoreError, StoreResult, tls, with_tls_asked};
 
 /// What may help if the server hangs up on a client that has shown no certificate.

@@ -233,7 +233,8 @@ async fn clients_are_told_of_changes() {
 }
 
 #[test]
-fn the_document_shows_the_script() {
+fn the_document_shows_the_script_and_what_a_user_must_be_allowed() {
     let page = include_str!("../../../../docs/stores.md");
     assert!(page.contains(&format!("{ACQUIRE}\n{RETURN}")));
+    assert!(page.contains(COMMANDS));
 }

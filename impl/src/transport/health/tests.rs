@@ -101,6 +101,9 @@ fn each_cause_says_what_it_means() {
         assert_eq!(cause.is_end(), ends, "{cause}");
     }
     assert_eq!(io(ErrorKind::OutOfMemory).to_string(), "out of memory");
+    let manual = io::Error::new(ErrorKind::UnexpectedEof, "see https://docs.rs/rustls");
+    let ended = "the other side closed the connection: its process has ended";
+    assert_eq!(Cause::Io(manual).to_string(), ended);
 }
 
 #[tokio::test(start_paused = true)]

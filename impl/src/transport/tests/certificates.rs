@@ -155,6 +155,22 @@ async fn another_node_at_the_address_of_a_peer_is_not_spoken_to() {
     assert!(problem.to_string().contains("that of another node or cluster"), "{problem}");
 }
 
+/// It ends TLS without a word, as the process of a node does that is killed.
+#[tokio::test]
+async fn a_node_that_ends_the_connection_after_the_handshake_of_tls_has_hung_up() {
+    let authority = Authority::new("ours");
+    let (one, two) = (authority.credentials("orders", 1), authority.credentials("orders", 2));
+    let (listener, address) = bind().await;
+    let ends = async {
+        let (stream, _) = listener.accept().await.expect("a call");
+        let Kind::Tls(tls) = &one.kind else { panic!("it has certificates") };
+        drop(tls.accept(stream).await.expect("a certificate of ours"));
+    };
+    let (said, ()) = tokio::join!(say(address, &two, Opening::Hello(hello(2))), ends);
+    let failure = said.err().expect("no answer");
+    assert!(matches!(failure, handshake::Failure::HungUp), "{failure}");
+}
+
 #[test]
 fn the_name_of_a_cluster_must_fit_into_a_certificate() {
     for (cluster, good) in [
