@@ -14,11 +14,8 @@ const TEST: &str = "it is a test, which runs beside this one";
 
 /// Each block: its page, how its first line begins, and what is done with it.
 const BLOCKS: &[(&str, &str, How)] = &[
-    (
-        "README.md",
-        "cargo build --release --workspace",
-        Until("target/release/bellwether status --config impl/examples/cluster.toml --node 1"),
-    ),
+    ("README.md", "cargo build --release -p bellwether", Prints("Their page: http://")),
+    ("README.md", "export BELLWETHER_CONFIG", Runs),
     (
         "docs/adding-a-protocol.md",
         "cargo run --release -p own-protocol",
@@ -165,14 +162,12 @@ const BLOCKS: &[(&str, &str, How)] = &[
     ("docs/survey.md", "cargo run --release -- survey", RunsLong(0, "--max-states 100")),
     ("docs/traces.md", "cargo bench -p bellwether --bench cluster -- quiescent", Not(LONG)),
     ("docs/tutorial.md", "cargo run --release -- explore", Prints("Explorer: http://")),
+    ("docs/tutorial.md", "cargo build --release -p bellwether", Runs),
     (
         "docs/tutorial.md",
-        "cargo build --release --workspace",
-        Until(
-            "target/release/bellwether status --config examples/job-runner/cluster.toml --node 1",
-        ),
+        "kill -9 %3",
+        Not("it goes on with the block above; the README's does the same"),
     ),
-    ("docs/tutorial.md", "kill -9 %3", Not("it kills a node of the block above; tests/processes")),
     ("docs/tutorial.md", "cargo run --release -p bellwether-conformance -- lockstep", Runs),
 ];
 

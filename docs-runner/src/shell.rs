@@ -62,6 +62,12 @@ if [ "$1" = explore ]; then set -- "$@" --address 127.0.0.1:0; fi
 exec "target/release/$program" "$@"
 "#;
 
+/// What stands in for the daemon: its demonstration serves the page on a free port.
+const DAEMON: &str = r#"#!/usr/bin/env bash
+if [ "${1:-}" = demo ]; then set -- "$@" --page 127.0.0.1:PORT; fi
+exec PROGRAM "$@"
+"#;
+
 /// The variable with the flags that end a search early.
 const LIMITED: &str = "BELLWETHER_LIMITED";
 
@@ -109,15 +115,22 @@ impl Checkout {
             fs::create_dir_all(at(made)).expect("it can be made");
         }
         symlink(at("target/release"), at("target/debug")).expect("a link");
-        let searching = ["bellwether-model", "bellwether-conformance"];
-        let others = ["bellwether", "bellwether-dataflow", "bellwether-sim", "job-runner"];
-        for name in others.iter().chain(&searching) {
+        let daemon = DAEMON.replace("PORT", &free_port().to_string());
+        let stand_ins = [
+            ("bellwether", Some(daemon.as_str())),
+            ("bellwether-model", Some(SEARCHES)),
+            ("bellwether-conformance", Some(SEARCHES)),
+            ("bellwether-dataflow", None),
+            ("bellwether-sim", None),
+            ("job-runner", None),
+        ];
+        for (name, stand_in) in stand_ins {
             let program = built.join(name);
             assert!(program.exists(), "run `cargo build --workspace` first: there is no {name}");
             let place = at("target/release").join(name);
-            if searching.contains(name) {
+            if let Some(stand_in) = stand_in {
                 let quoted = format!("'{}'", program.display());
-                write_program(&place, &SEARCHES.replace("PROGRAM", &quoted));
+                write_program(&place, &stand_in.replace("PROGRAM", &quoted));
             } else {
                 symlink(program, &place).expect("a link");
             }
