@@ -64,8 +64,8 @@ fn within(some: Faults, all: Faults) -> bool {
     pairs.into_iter().all(|((_, some), (_, all))| some <= all)
 }
 
-/// The survey finds each violation that the README or the gallery shows in one of its worlds. If the
-/// violation needs one more fault of a world's kind, no cell of that world says *holds*.
+/// The survey finds each violation that the README or the gallery shows in a world of the survey.
+/// If the violation needs one more fault of a world's kind, no cell of that world says *holds*.
 #[test]
 fn the_survey_the_readme_and_the_gallery_agree() {
     let readme = fs::read_to_string(root().join("README.md")).expect("the README can be read");
