@@ -63,11 +63,9 @@ pub struct StatusReport {
     pub members: Vec<MemberReport>,
     /// The counters of what has gone wrong so far.
     pub counters: Counters,
-    /// The certificates that the node uses, those that expire first: at most 16. Old versions of
-    /// the wire format end before this field.
+    /// The certificates that the node uses, those that expire first: at most 16.
     pub certificates: Vec<CertificateReport>,
     /// The members that vote and never lead, ascending; the node itself is among them if it is one.
-    /// Old versions of the wire format end before this field.
     pub witnesses: Vec<NodeId>,
     /// The priority of the node: a leader hands over to a member with a higher one.
     pub priority: u8,

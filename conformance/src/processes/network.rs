@@ -11,8 +11,8 @@ use std::thread;
 /// The side that calls says two frames before the first message: its greeting, and who it is.
 const BEFORE: usize = 2;
 
-/// The first byte of a frame that has a message: alone, for a group, or with a number.
-const MESSAGES: [u8; 3] = [0, 7, 8];
+/// The first byte of a frame that has a message: without a number, or with one.
+const MESSAGES: [u8; 2] = [0, 6];
 
 /// The largest frame that is relayed, in bytes: more than any is.
 const LARGEST: usize = 1 << 20;

@@ -24,8 +24,7 @@ impl Digests {
     pub(super) fn new(members: &Members, settings: &str, detection: &str) -> Self {
         let mut ids: Vec<_> = members.iter().map(NodeId::get).collect();
         let (observers, witnesses) = (members.observers(), members.witnesses());
-        // No node has the id 0: it stands before each list that follows. Without witnesses, the
-        // digest is that of a release that has none.
+        // No node has the id 0: it stands before each list that follows.
         if members.observers().next().is_some() || !witnesses.is_empty() {
             ids.push(0);
             ids.extend(observers.map(NodeId::get));

@@ -345,10 +345,10 @@ fn event_of<M>(Arrival { from, incarnation, frame }: Arrival<M>) -> Event<M> {
         Event::Received(Received { from, incarnation: Some(incarnation), id, message })
     };
     match frame {
-        Frame::Message(message) | Frame::Grouped(_, message) => received(None, message),
+        Frame::Message(message) => received(None, message),
         Frame::Numbered(_, id, message) => received(Some(id), message),
         Frame::Heartbeat => Event::Heartbeat { from, incarnation },
         Frame::Rival => Event::ToldOfRival { from },
-        Frame::Quiet | Frame::Ping(_) | Frame::Pong(_) | Frame::Standing(_) => Event::Wake,
+        Frame::Ping(_) | Frame::Pong(_) | Frame::Standing(_) => Event::Wake,
     }
 }

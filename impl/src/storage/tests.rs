@@ -10,8 +10,6 @@ use std::fs;
 use std::path::Path;
 
 use super::*;
-use crate::protocol::Epoch;
-use crate::protocol::quorum::{Durable, List};
 use tempfile::TempDir;
 
 fn owner(node: u16) -> Owner {
@@ -215,19 +213,6 @@ fn a_state_of_another_type_is_not_guessed_at() {
     drop(storage);
     let error = load(directory.path()).expect_err("no number");
     tells(&error, &directory.path().join("state.0"), &["run the release that wrote it"]);
-}
-
-/// What a voter of an earlier release has written ends before the promise.
-#[test]
-fn what_a_voter_has_written_without_a_promise_is_read() {
-    let directory = tempfile::tempdir().expect("a directory");
-    let (epoch, granted_to, list) = (Epoch::new(1), NodeId::new(3), None::<List>);
-    let mut before = Directory::open(directory.path(), owner(2)).expect("usable");
-    before.save(&(epoch, granted_to, list)).expect("writable");
-    drop(before);
-    let mut now = Directory::<Durable>::open(directory.path(), owner(2)).expect("usable");
-    let read = Durable { epoch, granted_to, list: None, promise: None, before: None };
-    assert_eq!(now.load().expect("readable"), Some(read));
 }
 
 #[test]

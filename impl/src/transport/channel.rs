@@ -6,7 +6,7 @@ use thiserror::Error;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::codec::{Framed, LengthDelimitedCodec};
 
-use super::frame::{self, VERSIONS};
+use super::frame;
 use super::seal::{Seal, sealed};
 
 /// What carries bytes in both directions.
@@ -18,8 +18,6 @@ impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
 pub(crate) struct Channel {
     framed: Framed<Box<dyn Stream>, LengthDelimitedCodec>,
     seal: Option<Seal>,
-    /// The version that both sides talk.
-    version: u16,
     /// How many bytes a frame that is read may have.
     longest: usize,
 }
@@ -38,23 +36,12 @@ pub(crate) enum Broken {
 impl Channel {
     /// A connection on which frames of at most `longest` bytes are read.
     pub(crate) fn new(stream: Box<dyn Stream>, longest: usize) -> Self {
-        let (framed, version) = (Framed::new(stream, frame::codec(longest)), VERSIONS.newest);
-        Self { framed, seal: None, version, longest }
+        Self { framed: Framed::new(stream, frame::codec(longest)), seal: None, longest }
     }
 
     /// From now on every frame is sealed.
     pub(crate) fn protect(&mut self, seal: Seal) {
         self.seal = Some(seal);
-    }
-
-    /// Both sides have greeted, and talk this version.
-    pub(crate) fn talk(&mut self, version: u16) {
-        self.version = version;
-    }
-
-    /// The version that both sides talk.
-    pub(crate) fn version(&self) -> u16 {
-        self.version
     }
 
     /// From now on frames of up to so many bytes are read.

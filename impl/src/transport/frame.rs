@@ -1,11 +1,10 @@
 //! What travels on a connection, and how it is read from bytes that any process may have sent.
 //!
 //! A connection is a sequence of frames, each a length (four bytes, big endian) and that many
-//! bytes. The first one in each direction is a [`Greeting`]: a magic number, and the newest and the
-//! oldest version that the side speaks. They will never move, so that any two versions can tell
-//! each other apart. Both talk the newest version that both know: what is sent, and what is read,
-//! is of that one. The rest, and every later frame, is
-//! [postcard](https://postcard.jamesmunns.com/wire-format).
+//! bytes. The first one in each direction is a [`Greeting`]: a magic number, the version that the
+//! side speaks, how it proves itself, and a nonce. The first two will never move, so that any two
+//! versions can tell each other apart. A side refuses another version than its own. Every later
+//! frame is [postcard](https://postcard.jamesmunns.com/wire-format).
 //!
 //! After the greetings the side that has called sends an [`Opening`] and gets one [`Reply`]. After
 //! a pair of `Hello`s the caller sends [`Frame`]s and the other side is silent; after any other
@@ -13,7 +12,7 @@
 //! frame after the greetings and the caller the second, so that each proves itself, and every frame
 //! after these is [sealed](super::seal).
 
-use std::borrow::Cow;
+use std::time::Duration;
 
 use bytes::Bytes;
 use serde::de::DeserializeOwned;
@@ -37,61 +36,19 @@ pub(crate) const MAX_MESSAGE: usize = 256;
 /// The largest frame that is read from a side that is not known yet, in bytes.
 pub(crate) const MAX_OPENING: usize = 512;
 
-/// The versions of everything in this file that this release speaks. A change of what a frame
-/// looks like adds a version, and keeps the one before it: nodes are upgraded one after another.
-/// Version 5 is the first that says the config epoch, and understands none before it. Version 6
-/// says how long leases last. Version 7 encrypts with a secret; without, it is version 6. Version 8
-/// has [pings](Frame::Ping) and tells [rivals](Frame::Rival). Version 9 tells the [standing of a
-/// node](Frame::Standing) and its [lists of members](Opening::ListRequest), has groups, and has
-/// another status. Version 10 [numbers](Frame::Numbered) the messages.
-pub(crate) const VERSIONS: Versions = Versions { newest: 10, oldest: 5 };
-
-/// The first version in which a [`Hello`] has `leases`.
-const LEASES: u16 = 6;
-
-/// The first version that is spoken with a secret: those before it had another handshake then.
-pub(crate) const NOISE: u16 = 7;
-
-/// The first version with the status of this release: it has grown in the middle, and one before it
-/// is not understood.
-pub(crate) const STATUS: u16 = 9;
-
-/// The first version in which there are pings: a side that speaks one before is sent none.
-pub(crate) const PINGS: u16 = 8;
-
-/// The first version in which rivals are told: a side that speaks one before is not.
-pub(crate) const RIVALS: u16 = 8;
-
-/// The first version in which a [`Hello`] has `groups`. Nodes with groups talk only with nodes that
-/// have the same, so a side that speaks one before is sent no message of a further group.
-pub(crate) const GROUPS: u16 = 9;
-/// The first version in which nodes tell their standing: a side that speaks one before is not told.
-pub(crate) const STANDINGS: u16 = 9;
-
-/// The first version in which messages have numbers: a side that speaks one before is sent none.
-pub(crate) const NUMBERS: u16 = 10;
+/// The version of everything in this file. A change of what a frame looks like makes another one,
+/// and a node talks only with nodes that speak the same.
+pub(crate) const VERSION: u16 = 1;
 
 const MAGIC: [u8; 4] = *b"BLWR";
 
-/// A range of versions, both ends included.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Versions {
-    pub(crate) newest: u16,
-    pub(crate) oldest: u16,
-}
-
-impl Versions {
-    /// The newest version in both ranges.
-    pub(crate) fn common(self, other: Self) -> Option<u16> {
-        let newest = self.newest.min(other.newest);
-        (newest >= self.oldest.max(other.oldest)).then_some(newest)
-    }
-}
+/// How long the leases and promises of a node last that has none.
+const NO_LEASES: LeaseTerms =
+    LeaseTerms { lease: Duration::ZERO, promise: Duration::ZERO, drift_ppm: 0 };
 
 /// The first frame in each direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Greeting {
-    pub(crate) versions: Versions,
     /// How the side proves itself.
     pub(crate) mode: Mode,
     /// Different in each connection.
@@ -101,32 +58,29 @@ pub(crate) struct Greeting {
 impl Greeting {
     /// A greeting with a fresh nonce.
     pub(crate) fn new(mode: Mode) -> Self {
-        Self { versions: VERSIONS, mode, nonce: rand::random() }
+        Self { mode, nonce: rand::random() }
     }
 
     pub(crate) fn encode(&self) -> Bytes {
-        let Versions { newest, oldest } = self.versions;
-        let header = [&MAGIC[..], &newest.to_be_bytes(), &oldest.to_be_bytes()].concat();
-        [&header[..], &[self.mode.number()], &self.nonce].concat().into()
+        let header = [&MAGIC[..], &VERSION.to_be_bytes(), &[self.mode.number()]].concat();
+        [&header[..], &self.nonce].concat().into()
     }
 
-    /// Reads a greeting of a side with which this one has a version in common, and which that is. A
-    /// later version may say more in it.
-    pub(crate) fn decode(bytes: &[u8]) -> Result<(Self, u16), FrameError> {
+    /// Reads a greeting of a side that speaks the version of this one.
+    pub(crate) fn decode(bytes: &[u8]) -> Result<Self, FrameError> {
         let (magic, rest) = bytes.split_first_chunk().ok_or(FrameError::NotBellwether)?;
         if *magic != MAGIC {
             return Err(FrameError::NotBellwether);
         }
-        let (newest, rest) = rest.split_first_chunk().ok_or(FrameError::NotBellwether)?;
-        let newest = u16::from_be_bytes(*newest);
-        // Versions before 4 have something else here, and need not be asked.
-        let (oldest, rest) = rest.split_first_chunk().unwrap_or((&[0; 2], &[]));
-        let versions = Versions { newest, oldest: u16::from_be_bytes(*oldest) };
-        let version = VERSIONS.common(versions).ok_or(FrameError::Version { theirs: newest })?;
-        let (mode, rest) = rest.split_first().ok_or(FrameError::Malformed)?;
+        let (version, rest) = rest.split_first_chunk().ok_or(FrameError::NotBellwether)?;
+        let theirs = u16::from_be_bytes(*version);
+        if theirs != VERSION {
+            return Err(FrameError::Version { theirs });
+        }
+        let (mode, nonce) = rest.split_first().ok_or(FrameError::Malformed)?;
         let mode = Mode::numbered(*mode).ok_or(FrameError::Malformed)?;
-        let (nonce, _) = rest.split_first_chunk().ok_or(FrameError::Malformed)?;
-        Ok((Self { versions, mode, nonce: *nonce }, version))
+        let nonce: [u8; 32] = nonce.try_into().map_err(|_| FrameError::Malformed)?;
+        Ok(Self { mode, nonce })
     }
 }
 
@@ -165,12 +119,11 @@ pub(crate) enum Reply {
 /// Every later frame of the side that calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Frame<M> {
-    /// A message of the protocol.
+    /// A message of the protocol without a number, as a service has that answers in place of a
+    /// node.
     Message(M),
     /// "I am up." For the failure detector; no core sees it.
     Heartbeat,
-    /// "I have nothing to say." For the connection, which would be taken for dead.
-    Quiet,
     /// "Answer this." For the [time there and back](super::round_trip); and "I am here", too.
     Ping(u8),
     /// The answer to the ping with this number, on the connection in the other direction.
@@ -179,48 +132,28 @@ pub(crate) enum Frame<M> {
     Rival,
     /// What the node says of itself beside its protocol; no core sees it.
     Standing(Standing),
-    /// A message of the protocol, for the group with this number, big endian. That of the first
-    /// group, 0, is a [`Frame::Message`]: a node without groups has no other.
-    Grouped([u8; 2], M),
     /// A message of the protocol, for the group with this number, big endian, and with a number of
     /// its own: no two messages of a group and a run of the node have the same. For the
-    /// [trace](crate::trace) of the node that gets it; no core sees the number.
+    /// [trace](crate::trace) of the node that gets it; no core sees the number. A node without
+    /// groups has the first group alone, 0.
     Numbered([u8; 2], u64, M),
 }
 
 impl<M> Frame<M> {
-    /// A message for the group with this number.
-    pub(crate) fn message(group: u16, message: M) -> Self {
-        match group {
-            0 => Self::Message(message),
-            group => Self::Grouped(group.to_be_bytes(), message),
-        }
-    }
-
     /// The message with the number `id`, for the group with this number.
     pub(crate) fn numbered(group: u16, id: u64, message: M) -> Self {
         Self::Numbered(group.to_be_bytes(), id, message)
     }
 
-    /// The same, without what this version does not say.
-    pub(crate) fn said_in(self, version: u16) -> Self {
-        match self {
-            Self::Numbered(group, _, message) if version < NUMBERS => {
-                Self::message(u16::from_be_bytes(group), message)
-            }
-            frame => frame,
-        }
-    }
-
     /// Whether it is a message of the protocol.
     pub(crate) fn is_message(&self) -> bool {
-        matches!(self, Self::Message(_) | Self::Grouped(..) | Self::Numbered(..))
+        matches!(self, Self::Message(_) | Self::Numbered(..))
     }
 
     /// The number of the group that it is for.
     pub(crate) fn group(&self) -> u16 {
         match self {
-            Self::Grouped(group, _) | Self::Numbered(group, ..) => u16::from_be_bytes(*group),
+            Self::Numbered(group, ..) => u16::from_be_bytes(*group),
             _ => 0,
         }
     }
@@ -242,30 +175,22 @@ pub(crate) struct Hello {
     pub(crate) config_epoch: u64,
     /// What must be the same on every node.
     pub(crate) digests: Digests,
-    /// How long its leases and promises last; none if it has none, or did not say so. Version 5
-    /// ends before it.
+    /// How long its leases and promises last; none if it has none.
     pub(crate) leases: Option<LeaseTerms>,
-    /// A digest of the names of its groups; none if it has none. The last field: version 8 ends
-    /// before it.
+    /// A digest of the names of its groups; none if it has none.
     pub(crate) groups: Option<Digest>,
 }
 
 impl Hello {
-    /// Whether no lease of either node can outlast a promise of the other. One that does not say
-    /// how long its leases are must have the same settings.
-    pub(crate) fn fits(&self, other: &Self) -> bool {
-        match (self.leases, other.leases) {
-            (Some(own), Some(theirs)) => own.fit(&theirs),
-            (None, None) => true,
-            _ => self.digests.settings == other.digests.settings,
-        }
+    /// How long its leases and promises last.
+    pub(crate) fn terms(&self) -> LeaseTerms {
+        self.leases.unwrap_or(NO_LEASES)
     }
 
-    /// The same, without what this version does not say.
-    fn said_in(&self, version: u16) -> Self {
-        let leases = self.leases.filter(|_| version >= LEASES);
-        let groups = self.groups.filter(|_| version >= GROUPS);
-        Self { leases, groups, ..self.clone() }
+    /// Whether no lease of either node can outlast a promise of the other. A node without leases
+    /// asks nothing of the other.
+    pub(crate) fn fits(&self, other: &Self) -> bool {
+        self.leases.is_none_or(|own| own.fit(&other.terms()))
     }
 }
 
@@ -331,9 +256,9 @@ pub(crate) enum FrameError {
     NotBellwether,
     /// The other side is another release.
     #[error(
-        "it speaks version {theirs} of the wire format, this node {} to {}: upgrade one",
-        VERSIONS.oldest,
-        VERSIONS.newest
+        "it speaks version {theirs} of the wire format, and this node version {}: run the same \
+         release on every node",
+        VERSION
     )]
     Version {
         /// The version in its header.
@@ -363,66 +288,26 @@ fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, FrameError> {
 }
 
 impl Opening {
-    /// The bytes of it in this version.
-    pub(crate) fn encode(&self, version: u16) -> Result<Bytes, FrameError> {
-        match self {
-            Self::Hello(hello) => Ok(cut(&encode(&Self::Hello(hello.said_in(version)))?, version)),
-            _ => encode(self),
-        }
+    /// The bytes of it.
+    pub(crate) fn encode(&self) -> Result<Bytes, FrameError> {
+        encode(self)
     }
 
-    /// Reads one in this version.
-    pub(crate) fn decode(bytes: &[u8], version: u16) -> Result<Self, FrameError> {
-        decode(&completed(bytes, version))
+    /// Reads one.
+    pub(crate) fn decode(bytes: &[u8]) -> Result<Self, FrameError> {
+        decode(bytes)
     }
 }
 
 impl Reply {
-    /// The bytes of it in this version. Version 5 has no words for leases that do not fit, and none
-    /// before 9 for groups, and for a status that it does not understand: each is told in those
-    /// that it has for another protocol.
-    pub(crate) fn encode(&self, version: u16) -> Result<Bytes, FrameError> {
-        match self {
-            Self::Hello(hello) => Ok(cut(&encode(&Self::Hello(hello.said_in(version)))?, version)),
-            Self::Refused(Refusal::Leases(own)) if version < LEASES => {
-                encode(&Self::Refused(Refusal::Protocol(format!("another: with {own}"))))
-            }
-            Self::Refused(Refusal::Groups | Refusal::UnknownGroup(_)) | Self::Groups(_)
-                if version < GROUPS =>
-            {
-                let groups = "another: with groups; upgrade this side".to_owned();
-                encode(&Self::Refused(Refusal::Protocol(groups)))
-            }
-            Self::Status(_) if version < STATUS => {
-                let release = "another: ask with its own release".to_owned();
-                encode(&Self::Refused(Refusal::Protocol(release)))
-            }
-            _ => encode(self),
-        }
+    /// The bytes of it.
+    pub(crate) fn encode(&self) -> Result<Bytes, FrameError> {
+        encode(self)
     }
 
-    /// Reads one in this version.
-    pub(crate) fn decode(bytes: &[u8], version: u16) -> Result<Self, FrameError> {
-        decode(&completed(bytes, version))
-    }
-}
-
-/// How many of the last bytes of a `Hello` are not there in this version. Each says that it lacks
-/// one of the last fields: `leases` and `groups`.
-fn missing(version: u16) -> usize {
-    usize::from(version < LEASES) + usize::from(version < GROUPS)
-}
-
-/// A `Hello` without the bytes that are not there in this version.
-fn cut(frame: &Bytes, version: u16) -> Bytes {
-    frame.slice(..frame.len() - missing(version))
-}
-
-/// What was [`cut`], as a whole again. `Hello` is the first kind of opening and of reply.
-fn completed(bytes: &[u8], version: u16) -> Cow<'_, [u8]> {
-    match (bytes, missing(version)) {
-        ([0, ..], missing @ 1..) => [bytes, &[0; 2][..missing]].concat().into(),
-        _ => bytes.into(),
+    /// Reads one.
+    pub(crate) fn decode(bytes: &[u8]) -> Result<Self, FrameError> {
+        decode(bytes)
     }
 }
 

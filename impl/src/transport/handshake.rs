@@ -1,4 +1,4 @@
-//! The first frames of a connection: which version is spoken, and that both belong together.
+//! The first frames of a connection: that both speak one version, and belong together.
 //!
 //! With certificates, all of it is inside TLS. Each side greets. With a shared secret, the side
 //! that was called then proves that it knows the secret, and after it the caller. Neither says more
@@ -54,36 +54,6 @@ pub(crate) enum Failure {
     /// One does not accept the certificate of the other.
     #[error("{0}")]
     Certificate(String),
-    /// It is of a release that does not encrypt with a secret.
-    #[error(
-        "it speaks version {theirs} of the wire format, and with a secret nodes speak version {} \
-         or later: upgrade it",
-        frame::NOISE
-    )]
-    Old {
-        /// The newest version that it speaks.
-        theirs: u16,
-    },
-    /// It is of a release whose status this one does not understand.
-    #[error(
-        "it speaks version {theirs} of the wire format, and a status is understood from version {} \
-         on: ask it with its own release, or upgrade it",
-        frame::STATUS
-    )]
-    OldStatus {
-        /// The version that both speak.
-        theirs: u16,
-    },
-    /// It is of a release that has no groups.
-    #[error(
-        "it speaks version {theirs} of the wire format, and there are groups from version {} on: \
-         upgrade it",
-        frame::GROUPS
-    )]
-    NoGroups {
-        /// The version that both speak.
-        theirs: u16,
-    },
     /// The two know different secrets.
     #[error("it does not know the secret of this node: give every node the same secret")]
     Secret,
@@ -115,11 +85,9 @@ pub(crate) async fn call(
     let said = own.encode();
     send(&mut channel, said.clone()).await?;
     let heard = receive(&mut channel).await?;
-    let (theirs, version) = Greeting::decode(&heard)?;
-    channel.talk(version);
+    let theirs = Greeting::decode(&heard)?;
     same_mode(own.mode, theirs.mode)?;
     if let Kind::Secret(secret, second) = &credentials.kind {
-        encrypts(version)?;
         let proof = receive(&mut channel).await?;
         // The other side may have its new secret already, or not yet. What it has proved to know is
         // what both use.
@@ -135,18 +103,10 @@ pub(crate) async fn call(
 
 /// Says what the caller wants, and returns the answer.
 pub(crate) async fn ask(channel: &mut Channel, opening: &Opening) -> Result<Reply, Failure> {
-    let theirs = channel.version();
-    let is_new = matches!(opening, Opening::StatusRequest | Opening::ListRequest(_));
-    if is_new && theirs < frame::STATUS {
-        return Err(Failure::OldStatus { theirs });
-    }
-    if matches!(opening, Opening::GroupStatusRequest(_)) && theirs < frame::GROUPS {
-        return Err(Failure::NoGroups { theirs });
-    }
-    send(channel, opening.encode(channel.version())?).await?;
+    send(channel, opening.encode()?).await?;
     // The other side is known, or need not be.
     channel.expect(sealed(frame::MAX_FRAME));
-    Ok(Reply::decode(&receive(channel).await?, channel.version())?)
+    Ok(Reply::decode(&receive(channel).await?)?)
 }
 
 /// Who has called, as far as that is proved.
@@ -200,35 +160,28 @@ pub(crate) async fn accept(
     let said = own.encode();
     let theirs = Greeting::decode(&heard);
     if !matches!(theirs, Err(FrameError::NotBellwether | FrameError::Malformed)) {
-        // Every version can read from it which ones this node speaks.
+        // Every version can read from it which one this node speaks.
         send(&mut channel, said.clone()).await?;
     }
-    let (theirs, version) = theirs?;
-    channel.talk(version);
+    let theirs = theirs?;
     if own.mode == Mode::Tls && !encrypted {
         // Whatever it says.
         return Err(Failure::Unencrypted);
     }
     same_mode(own.mode, theirs.mode)?;
     if let Kind::Secret(secret, _) = &credentials.kind {
-        encrypts(version)?;
         let (offer, own) = Offer::new(secret, [&heard, &said]);
         send(&mut channel, own).await?;
         let proof = receive(&mut channel).await?;
         channel.protect(offer.accept(&proof).ok_or(Failure::Secret)?);
     }
-    let opening = Opening::decode(&receive(&mut channel).await?, version)?;
+    let opening = Opening::decode(&receive(&mut channel).await?)?;
     channel.expect(sealed(frame::MAX_MESSAGE));
     Ok(Some((channel, caller, opening)))
 }
 
 fn same_mode(own: Mode, theirs: Mode) -> Result<(), Failure> {
     if own == theirs { Ok(()) } else { Err(Failure::Mode { theirs, own }) }
-}
-
-/// Whether nodes with a secret encrypt in this version, which both speak.
-fn encrypts(version: u16) -> Result<(), Failure> {
-    if version < frame::NOISE { Err(Failure::Old { theirs: version }) } else { Ok(()) }
 }
 
 /// What an error says about certificates, if it is one about them, or that the other side ended the

@@ -66,13 +66,13 @@ mod tests {
     fn a_frame_goes_to_its_group_and_to_none_that_there_is_not() {
         let (inboxes, arrivals) = Inboxes::<u8>::new(300);
         for group in [0, 1, 255, 256, 299] {
-            let bytes = frame::encode_frame(&Frame::message(group, 7_u8)).expect("fits");
+            let bytes = frame::encode_frame(&Frame::numbered(group, 1, 7_u8)).expect("fits");
             let (frame, inbox) = inboxes.read(&bytes).expect("there is such a group");
             assert_eq!((frame.group(), frame.is_message()), (group, true));
             let all = (0..300).filter(|&number: &usize| inboxes.0[number].same_channel(inbox));
             assert_eq!(all.collect::<Vec<_>>(), [usize::from(group)]);
         }
-        let bytes = frame::encode_frame(&Frame::message(300, 7_u8)).expect("fits");
+        let bytes = frame::encode_frame(&Frame::numbered(300, 1, 7_u8)).expect("fits");
         let error = inboxes.read(&bytes).expect_err("there are 300");
         assert_eq!(error, "a message for group number 300, and there are 300");
         drop(arrivals);

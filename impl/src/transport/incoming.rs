@@ -269,7 +269,7 @@ fn warning(hello: &Hello, refusal: &Refusal, other: Option<u64>) -> String {
         Refusal::Members => {
             format!("node {node} has other members: list the same [members] on every node")
         }
-        Refusal::Leases(own) => lease_mismatch(*node, own, hello.leases),
+        Refusal::Leases(own) => lease_mismatch(*node, own, &hello.terms()),
         Refusal::Groups => group_mismatch(*node, hello.groups.is_some()),
         Refusal::UnknownGroup(name) => {
             format!("node {node} asks for a group `{name}`: name one of those under [groups]")
@@ -292,17 +292,11 @@ fn warning(hello: &Hello, refusal: &Refusal, other: Option<u64>) -> String {
 }
 
 /// Why a node talks to no other whose leases do not fit its promises, or the reverse.
-pub(super) fn lease_mismatch(node: NodeId, own: &LeaseTerms, theirs: Option<LeaseTerms>) -> String {
-    match theirs {
-        Some(theirs) => format!(
-            "node {node} has {theirs}, this one {own}: promises must outlast leases; raise them \
-             first, cut them last"
-        ),
-        None => format!(
-            "node {node} has other settings, and its release does not say how long its leases \
-             are: upgrade it, or give it the same"
-        ),
-    }
+pub(super) fn lease_mismatch(node: NodeId, own: &LeaseTerms, theirs: &LeaseTerms) -> String {
+    format!(
+        "node {node} has {theirs}, this one {own}: promises must outlast leases; raise them first, \
+         cut them last"
+    )
 }
 
 /// Why a node talks to no other that has other groups.
@@ -312,8 +306,7 @@ pub(super) fn group_mismatch(node: NodeId, has_groups: bool) -> String {
             format!("node {node} has other groups: list the same [groups] on every node")
         }
         false => format!(
-            "node {node} has no groups, or this one has none: list the same [groups] on every \
-             node, and run a release on each that has groups"
+            "node {node} has no groups, or this one has none: list the same [groups] on every node"
         ),
     }
 }
@@ -351,11 +344,10 @@ async fn read_frames<M: DeserializeOwned>(
         };
         context.log_heal(peer, peer.health.heard());
         match frame {
-            Frame::Message(_) | Frame::Grouped(..) | Frame::Numbered(..) => {
+            Frame::Message(_) | Frame::Numbered(..) => {
                 Peer::<M>::count(&peer.received);
             }
             Frame::Heartbeat | Frame::Rival => {}
-            Frame::Quiet => continue,
             Frame::Ping(number) => {
                 peer.round_trip.asked(number);
                 continue;
@@ -379,7 +371,7 @@ async fn read_frames<M: DeserializeOwned>(
 
 /// Sends a reply; false if the other side cannot be told.
 async fn answer<M>(context: &Context<M>, channel: &mut Channel, reply: &Reply) -> bool {
-    let Ok(bytes) = reply.encode(channel.version()) else {
+    let Ok(bytes) = reply.encode() else {
         tracing::error!(node = context.hello.node.get(), "a reply is too large to be sent");
         return false;
     };

@@ -1,8 +1,8 @@
 //! Messages between nodes, over TCP. Carries them; does not know what they mean.
 //!
 //! Every node keeps one connection to every other and speaks on it; it hears on those that others
-//! opened. A connection says nothing before both sides have shaken hands: they have a version in
-//! common, have [proved](handshake) that they belong together, and are of the same cluster and
+//! opened. A connection says nothing before both sides have shaken hands: they speak the same
+//! version, have [proved](handshake) that they belong together, and are of the same cluster and
 //! protocol, with the id that was expected, and no lease of one could outlast a promise of the
 //! other. What is wrong with a connection ends that connection, with one line in the log that names
 //! the remedy, and nothing else.

@@ -104,7 +104,7 @@ async fn dial<M>(
         }
         Reply::Hello(hello) if hello.node == peer.id => match context.hello.leases {
             Some(own) if !context.hello.fits(&hello) => {
-                Err(Problem::Wrong(incoming::lease_mismatch(peer.id, &own, hello.leases)))
+                Err(Problem::Wrong(incoming::lease_mismatch(peer.id, &own, &hello.terms())))
             }
             _ => Ok((channel, difference(context, &hello))),
         },
@@ -166,8 +166,6 @@ async fn send_queued<M: Serialize + Copy>(
     mut to: Channel,
 ) -> Cause {
     let Limits { step, quiet, .. } = context.terms.limits;
-    let pings = to.version() >= frame::PINGS;
-    let tells = to.version() >= frame::STANDINGS;
     let mut standing = context.standings.changes();
     let mut next_ping = Instant::now();
     loop {
@@ -180,19 +178,13 @@ async fn send_queued<M: Serialize + Copy>(
             // The process at the other end has vanished, and another has its place.
             () = peer.renewed.notified() => return Cause::Replaced,
             frame = peer.outbox.next() => frame,
-            () = peer.rival.notified() => match to.version() >= frame::RIVALS {
-                true => Frame::Rival,
-                false => continue,
-            },
-            Ok(()) = standing.changed(), if tells => {
-                Frame::Standing(*standing.borrow_and_update())
-            }
-            number = peer.round_trip.owed(), if pings => Frame::Pong(number),
-            () = sleep_until(next_ping), if pings => {
+            () = peer.rival.notified() => Frame::Rival,
+            Ok(()) = standing.changed() => Frame::Standing(*standing.borrow_and_update()),
+            number = peer.round_trip.owed() => Frame::Pong(number),
+            () = sleep_until(next_ping) => {
                 next_ping = Instant::now() + quiet;
                 Frame::Ping(peer.round_trip.ping())
             }
-            () = tokio::time::sleep(quiet) => Frame::Quiet,
         };
         match timeout(step, send(context, peer, &mut to, frame)).await {
             Ok(Ok(messages)) => {
@@ -227,7 +219,7 @@ async fn send<M: Serialize + Copy>(
     let (mut messages, mut next) = (0, Some(frame));
     while let Some(frame) = next.take() {
         let is_message = frame.is_message();
-        match frame::encode_frame(&frame.said_in(to.version())) {
+        match frame::encode_frame(&frame) {
             Ok(bytes) => {
                 to.feed(bytes).await?;
                 messages += u64::from(is_message);

@@ -1,5 +1,5 @@
 //! What the kernel is asked to do with a connection: send at once, and notice dead peers early.
-//! Probes of the kernel's own are not needed. A node that has nothing to say says so, the side that
+//! Probes of the kernel's own are not needed. A node that has nothing to say pings, the side that
 //! hears nothing ends the connection, and the side that is not answered does so, too.
 
 use std::time::Duration;

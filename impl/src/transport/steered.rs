@@ -45,12 +45,9 @@ impl<M> Links<M> {
 fn message_of<M>(frame: Frame<M>) -> Option<(u64, M)> {
     match frame {
         Frame::Numbered(_, number, message) => Some((number, message)),
-        Frame::Message(message) | Frame::Grouped(_, message) => Some((0, message)),
-        Frame::Heartbeat
-        | Frame::Quiet
-        | Frame::Ping(_)
-        | Frame::Pong(_)
-        | Frame::Rival
-        | Frame::Standing(_) => None,
+        Frame::Message(message) => Some((0, message)),
+        Frame::Heartbeat | Frame::Ping(_) | Frame::Pong(_) | Frame::Rival | Frame::Standing(_) => {
+            None
+        }
     }
 }

@@ -128,7 +128,7 @@ async fn answer(listener: &TcpListener, node: u16) -> Channel {
     let (mut channel, _, opening) =
         accepted.expect("in time").expect("a handshake").expect("a question");
     assert_eq!(opening, Opening::Hello(hello(1)));
-    let reply = Reply::Hello(hello(node)).encode(channel.version()).expect("fits");
+    let reply = Reply::Hello(hello(node)).encode().expect("fits");
     channel.send(reply).await.expect("sent");
     channel
 }
@@ -170,7 +170,7 @@ async fn another_node_at_the_address_of_a_peer_gets_no_messages() {
     let peer = Arc::clone(&context.peers[&id(2)]);
     let mut tasks = JoinSet::new();
     tasks.spawn(outgoing::maintain(Arc::clone(&context), Arc::clone(&peer)));
-    peer.outbox.push(Frame::message(0, Message::Election));
+    peer.outbox.push(Frame::Message(Message::Election));
     let mut connection = answer(&listener, 3).await;
     let end = timeout(LIMIT, connection.next()).await.expect("in time");
     assert!(!matches!(end, Some(Ok(_))), "it hangs up: {}", end.is_none());
@@ -257,7 +257,7 @@ async fn a_peer_that_is_far_away_is_given_as_long_as_is_configured() {
         tokio::time::sleep(SHORT.admission + far).await;
         let accepted = handshake::accept(&Credentials::none(), stream).await;
         let Ok(Some((mut channel, _, _))) = accepted else { return peer.link().0 };
-        let reply = Reply::Hello(hello(2)).encode(channel.version()).expect("fits");
+        let reply = Reply::Hello(hello(2)).encode().expect("fits");
         channel.send(reply).await.expect("sent");
         tokio::time::sleep(far).await;
         peer.link().0
@@ -275,12 +275,12 @@ async fn a_peer_that_is_silent_for_too_long_is_gone() {
     let mut tasks = JoinSet::new();
     tasks.spawn(incoming::listen(Arc::clone(&context), listener, inbox));
     let (mut connection, _) = call(address, hello(2)).await;
-    let quiet = frame::encode_frame(&Frame::<Message>::Quiet).expect("fits");
+    let pong = frame::encode_frame(&Frame::<Message>::Pong(0)).expect("fits");
     for _ in 0..4 {
         tokio::time::sleep(SHORT.idle / 2).await;
-        connection.send(quiet.clone()).await.expect("sent");
+        connection.send(pong.clone()).await.expect("sent");
     }
-    assert!(context.peers[&id(2)].is_heard(), "it says that it has nothing to say");
+    assert!(context.peers[&id(2)].is_heard(), "it has not been silent");
     let end = timeout(LIMIT, connection.next()).await.expect("in time");
     assert!(!matches!(end, Some(Ok(_))), "it hangs up");
     assert!(!context.peers[&id(2)].is_heard());

@@ -50,7 +50,7 @@ impl Forger {
         let stream = TcpStream::connect(("127.0.0.1", port))?;
         stream.set_read_timeout(Some(LIMIT))?;
         let mut forger = Self(stream);
-        let mut greeting = b"BLWR\0\x08\0\x05".to_vec();
+        let mut greeting = b"BLWR\0\x01".to_vec();
         greeting.push(mode);
         greeting.extend([7; 32]);
         forger.send(&greeting)?;
@@ -78,9 +78,9 @@ impl Forger {
                 let (mut forger, _) = Self::greet(port, mode)?;
                 // Of the settings it knows nothing; the members are no secret.
                 let members = Sha256::digest([0, 1, 0, 2, 0, 3]);
-                // Incarnation 99, the first list of members, and no leases.
+                // Incarnation 99, the first list of members, no leases, and no groups.
                 let name = [&[0, 4][..], b"test", &[5], b"bully", &[node, 99, 1]].concat();
-                let hello = [&name[..], &members[..16], &[0; 32], &[0]].concat();
+                let hello = [&name[..], &members[..16], &[0; 32], &[0, 0]].concat();
                 forger.send(&hello)?;
                 while Instant::now() < until {
                     forger.send(&[0, 2])?;
@@ -178,8 +178,8 @@ fn a_stranger_learns_nothing_of_nodes_with_a_secret() {
     refuses(&["status", "--address", &address], 3, &["its security is `secret`", "`plain`"]);
     // The greeting says what every node of this release says, a number, and nothing else.
     let (mut forger, greeting) = Forger::greet(cluster.ports[&2], 1).expect("it answers");
-    assert_eq!(greeting[..9], *b"BLWR\0\x0a\0\x05\x01");
-    assert_eq!(greeting.len(), 9 + 32);
+    assert_eq!(greeting[..7], *b"BLWR\0\x01\x01");
+    assert_eq!(greeting.len(), 7 + 32);
     assert_eq!(forger.read().expect("a proof").len(), 32 + 16, "a key of this connection alone");
     forger.send(&[0; 32 + 16]).expect("sent");
     assert!(forger.read().is_err(), "it hangs up");

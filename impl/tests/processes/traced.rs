@@ -107,7 +107,7 @@ fn were_sent(node: NodeId, run: &Run, all: &BTreeMap<(NodeId, u64), Run>) -> usi
         let Entry::Step(step) = &line.entry else { continue };
         let Happened::Receive(received) = &step.happened else { continue };
         let incarnation = received.incarnation.expect("each connection says it");
-        let id = received.id.expect("all nodes are of this release");
+        let id = received.id.expect("each node numbers its messages");
         let sender = all.get(&(received.from, incarnation)).expect("a run with a trace");
         match sender.sent.get(&id) {
             Some(&sent) => {

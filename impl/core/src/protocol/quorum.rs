@@ -99,13 +99,11 @@ pub struct Durable {
     /// The latest list of members in which the node has had a part.
     pub list: Option<List>,
     /// The length of a promise that the node may have given: until it has granted nothing for so
-    /// long after a start, the longest. `None` was written by a release that did not keep it.
-    #[serde(deserialize_with = "voter::written")]
+    /// long after a start, the longest. A node that has not started yet has `None`.
     pub promise: Option<Duration>,
     /// The voters of the list before, until its own is known to have had a leader; none if it came
-    /// to its list by hearing a member of it, and does not know them. `None` if it need not know
-    /// them, and if a release wrote it that did not keep them.
-    #[serde(deserialize_with = "voter::written")]
+    /// to its list by hearing a member of it, and does not know them. A node that need not know
+    /// them has `None`.
     pub before: Option<Arc<[NodeId]>>,
 }
 

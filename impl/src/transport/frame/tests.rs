@@ -193,53 +193,6 @@ proptest! {
         prop_assert_eq!(decode::<Reply>(&bytes), Ok(reply));
     }
 
-    /// What the release before this one would send, and read.
-    #[test]
-    fn version_5_is_spoken_without_leases(hello in hello()) {
-        let without = Hello { leases: None, groups: None, ..hello.clone() };
-        let Hello { cluster, protocol, node, incarnation, config_epoch, digests, .. } = &hello;
-        let fields = (cluster, protocol, node, incarnation, config_epoch, digests);
-        let bytes = postcard::to_stdvec(&(0_u8, fields)).expect("fits");
-        let (opening, reply) = (Opening::Hello(hello.clone()), Reply::Hello(hello));
-        prop_assert_eq!(opening.encode(5), Ok(bytes.clone().into()));
-        prop_assert_eq!(reply.encode(5), Ok(bytes.clone().into()));
-        prop_assert_eq!(Opening::decode(&bytes, 5), Ok(Opening::Hello(without.clone())));
-        prop_assert_eq!(Reply::decode(&bytes, 5), Ok(Reply::Hello(without)));
-        prop_assert!(Opening::decode(&bytes, 6).is_err(), "version 6 says it");
-    }
-
-    /// What the releases before this one would send, and read.
-    #[test]
-    fn before_version_9_nothing_is_said_of_groups(hello in hello(), version in 6_u16..9) {
-        let without = Hello { groups: None, ..hello.clone() };
-        let Hello { cluster, protocol, node, incarnation, config_epoch, digests, .. } = &hello;
-        let fields =
-            (cluster, protocol, node, incarnation, config_epoch, digests, &hello.leases);
-        let bytes = postcard::to_stdvec(&(0_u8, fields)).expect("fits");
-        let opening = Opening::Hello(hello.clone());
-        prop_assert_eq!(opening.encode(version), Ok(bytes.clone().into()));
-        prop_assert_eq!(Opening::decode(&bytes, version), Ok(Opening::Hello(without)));
-        prop_assert!(Opening::decode(&bytes, 9).is_err(), "version 9 says it");
-        for reply in [Reply::Refused(Refusal::Groups), Reply::Hello(hello)] {
-            let read = Reply::decode(&reply.encode(version).expect("fits"), version);
-            let told = match (&reply, &read) {
-                (Reply::Hello(_), Ok(Reply::Hello(there))) => there.groups.is_none(),
-                (_, Ok(Reply::Refused(refusal))) => refusal.to_string().contains("with groups"),
-                _ => false,
-            };
-            prop_assert!(told, "{read:?}");
-        }
-    }
-
-    /// What the releases before this one would send, and read.
-    #[test]
-    fn before_version_9_a_status_is_refused(report in report(), version in 5_u16..9) {
-        let reply = Reply::Status(Box::new(report));
-        let refused = Reply::decode(&reply.encode(version).expect("fits"), version);
-        prop_assert!(matches!(refused, Ok(Reply::Refused(_))), "{refused:?}");
-        prop_assert_eq!(Reply::decode(&reply.encode(9).expect("fits"), 9), Ok(reply));
-    }
-
     #[test]
     fn a_truncated_or_lengthened_opening_is_refused(
         opening in opening(), cut in any::<prop::sample::Index>(), more in any::<u8>(),
@@ -255,34 +208,29 @@ proptest! {
     fn garbage_is_refused_without_a_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
         prop_assert_eq!(Greeting::decode(&bytes), Err(FrameError::NotBellwether));
         // Behind a good header it may mean something by chance; it must not panic.
-        let Versions { newest, oldest } = VERSIONS;
-        let header = [&MAGIC[..], &newest.to_be_bytes(), &oldest.to_be_bytes()].concat();
+        let header = [&MAGIC[..], &VERSION.to_be_bytes()].concat();
         let behind_header = Greeting::decode(&[&header[..], &bytes].concat());
         let mode = bytes.first().and_then(|&number| Mode::numbered(number));
-        prop_assert_eq!(behind_header.is_ok(), bytes.len() >= 33 && mode.is_some());
+        prop_assert_eq!(behind_header.is_ok(), bytes.len() == 33 && mode.is_some());
         let _ = decode::<Opening>(&bytes);
         let _ = decode::<Reply>(&bytes);
         let frame = decode_frame::<Message>(&bytes);
         let good = match &bytes[..] {
-            [1 | 2 | 5] | [0, 0..3] | [3 | 4, _] | [7, _, _, 0..3] => true,
+            [1 | 4] | [0, 0..3] | [2 | 3, _] => true,
             // A standing is a good one if its numbers are.
-            [6, standing @ ..] => decode::<Standing>(standing).is_ok(),
-            [8, _, _, numbered @ ..] => decode::<(u64, Message)>(numbered).is_ok(),
+            [5, standing @ ..] => decode::<Standing>(standing).is_ok(),
+            [6, _, _, numbered @ ..] => decode::<(u64, Message)>(numbered).is_ok(),
             _ => false,
         };
         prop_assert_eq!(frame.is_ok(), good);
     }
 
     #[test]
-    fn another_version_is_told_apart(newest in any::<u16>(), oldest in any::<u16>()) {
-        let versions = Versions { newest, oldest };
-        let greeting = Greeting { versions, ..Greeting::new(Mode::Plain) };
-        let decoded = Greeting::decode(&greeting.encode());
-        if newest >= VERSIONS.oldest && oldest <= VERSIONS.newest && newest >= oldest {
-            let common = newest.min(VERSIONS.newest);
-            prop_assert_eq!(decoded, Ok((greeting, common)));
-        } else {
-            prop_assert_eq!(decoded, Err(FrameError::Version { theirs: newest }));
+    fn another_version_is_told_apart(theirs in any::<u16>(), rest in any::<[u8; 32]>()) {
+        prop_assume!(theirs != VERSION);
+        for length in [0, 1, 32] {
+            let bytes = [&MAGIC[..], &theirs.to_be_bytes(), &rest[..length]].concat();
+            prop_assert_eq!(Greeting::decode(&bytes), Err(FrameError::Version { theirs }));
         }
     }
 
@@ -308,82 +256,49 @@ proptest! {
     }
 }
 
+/// The next release looks there, too.
 #[test]
-fn two_nodes_talk_the_newest_version_that_both_know() {
-    let versions = |oldest, newest| Versions { newest, oldest };
-    for (one, other, common) in [
-        ((4, 4), (4, 4), Some(4)),
-        ((4, 4), (4, 5), Some(4)),
-        ((4, 5), (4, 5), Some(5)),
-        ((5, 6), (4, 5), Some(5)),
-        ((5, 6), (4, 4), None),
-        ((4, 4), (6, 7), None),
-        // Turned round: no range at all.
-        ((4, 4), (5, 3), None),
-    ] {
-        let (one, other) = (versions(one.0, one.1), versions(other.0, other.1));
-        assert_eq!(one.common(other), common);
-        assert_eq!(other.common(one), common);
+fn a_greeting_begins_with_its_version_and_has_nothing_behind_its_nonce() {
+    for mode in [Mode::Plain, Mode::Secret, Mode::Tls] {
+        let greeting = Greeting::new(mode);
+        let bytes = greeting.encode();
+        assert_eq!(bytes[..6], *b"BLWR\0\x01");
+        assert_eq!(Greeting::decode(&bytes), Ok(greeting));
+        let longer = [&bytes[..], &[0]].concat();
+        for wrong in [&longer[..], &bytes[..bytes.len() - 1], &bytes[..6]] {
+            assert_eq!(Greeting::decode(wrong), Err(FrameError::Malformed));
+        }
     }
 }
 
-/// The next release says more in its greeting, and still speaks this version.
 #[test]
-fn a_greeting_of_the_next_version_is_understood() {
-    let versions = Versions { newest: VERSIONS.newest + 1, oldest: VERSIONS.newest };
-    let greeting = Greeting { versions, ..Greeting::new(Mode::Secret) };
-    let bytes = [&greeting.encode()[..], b"and more"].concat();
-    assert_eq!(Greeting::decode(&bytes), Ok((greeting, VERSIONS.newest)));
-}
-
-/// Before version 4, a connection began with a header of six bytes and a value.
-#[test]
-fn a_node_of_an_old_release_is_told_which_version_it_speaks() {
-    for bytes in [&b"BLWR\0\x03\x01"[..], b"BLWR\0\x03", b"BLWR\0\x03\0\x06orders"] {
-        assert_eq!(Greeting::decode(bytes), Err(FrameError::Version { theirs: 3 }));
+fn the_refusal_of_another_version_names_both_and_the_remedy() {
+    let told = FrameError::Version { theirs: 7 }.to_string();
+    for part in ["version 7", "this node version 1", "run the same release on every node"] {
+        assert!(told.contains(part), "{told}");
     }
-    assert_eq!(Greeting::new(Mode::Plain).encode()[..6], *b"BLWR\0\x0a", "where it looks");
 }
 
 #[test]
 fn every_frame_survives_a_round_trip() {
     let messages = [Message::Election, Message::Ok, Message::Coordinator].map(Frame::Message);
-    let others =
-        [Frame::Heartbeat, Frame::Quiet, Frame::Rival, Frame::Ping(0), Frame::Pong(u8::MAX)];
-    let grouped = [0, 1, 255, 256, u16::MAX].map(|group| {
-        let frame = Frame::message(group, Message::Coordinator);
-        assert_eq!((frame.group(), frame.is_message()), (group, true));
-        frame
-    });
-    assert_eq!(grouped[0], Frame::Message(Message::Coordinator), "as a node without groups has it");
+    let others = [Frame::Heartbeat, Frame::Rival, Frame::Ping(0), Frame::Pong(u8::MAX)];
     let maintenance = Maintenance::default().decide(true);
     let proposal = Proposal { epoch: Epoch::new(u64::MAX), turn: u32::MAX };
     let keeps = ListMark { number: u64::MAX, proposal, digest: u64::MAX };
     let standing = Standing { priority: 9, fit: true, maintenance, keeps, decided: u64::MAX };
     let standing = Frame::Standing(standing);
-    let numbered = [(0, 1), (300, u64::MAX)].map(|(group, id)| {
+    let numbered = [(0, 1), (255, 1), (256, 1), (u16::MAX, u64::MAX)].map(|(group, id)| {
         let frame = Frame::numbered(group, id, Message::Election);
         assert_eq!((frame.group(), frame.is_message()), (group, true));
         frame
     });
-    let all = messages.into_iter().chain(others).chain(grouped).chain(numbered);
+    let all = messages.into_iter().chain(others).chain(numbered);
     for frame in all.chain([standing]) {
         let bytes = encode_frame(&frame).expect("fits");
         assert_eq!(decode_frame(&bytes), Ok(frame));
         assert_eq!(decode_frame::<Message>(&[]), Err(FrameError::Malformed));
     }
-}
-
-#[test]
-fn a_message_has_its_number_only_in_a_version_that_has_numbers() {
-    for group in [0, 300] {
-        let frame = Frame::numbered(group, 7, Message::Ok);
-        assert_eq!(frame.said_in(NUMBERS), frame);
-        let plain = Frame::message(group, Message::Ok);
-        assert_eq!(frame.said_in(NUMBERS - 1), plain);
-        assert_eq!(plain.said_in(NUMBERS), plain);
-    }
-    assert_eq!(Frame::<Message>::Rival.said_in(5), Frame::Rival);
 }
 
 #[test]

@@ -1,7 +1,6 @@
 //! What a node says on a connection when it has nothing to say, how long that takes there and back,
 //! and what it notes when a link breaks and heals.
 
-use super::super::frame::{Greeting, Versions};
 use super::super::health::Cause;
 use super::super::standing::Standing;
 use super::*;
@@ -9,25 +8,6 @@ use crate::report::LinkMeasurements;
 
 /// Limits by which no connection is closed while a test looks.
 const LONG: Limits = Limits { quiet: Duration::from_secs(1), idle: LIMIT, ..SHORT };
-
-/// Waits for a call of node 1, and answers as node 2 of a release that speaks only this version.
-async fn answer_in(listener: &TcpListener, version: u16) -> Channel {
-    let (stream, _) = timeout(LIMIT, listener.accept()).await.expect("in time").expect("a call");
-    let mut channel = Channel::new(Box::new(stream), frame::MAX_FRAME);
-    let heard = async |channel: &mut Channel| {
-        let frame = timeout(LIMIT, channel.next()).await.expect("in time");
-        frame.expect("a frame").expect("whole")
-    };
-    heard(&mut channel).await;
-    let versions = Versions { newest: version, oldest: version };
-    let greeting = Greeting { versions, ..Greeting::new(Mode::Plain) };
-    channel.send(greeting.encode()).await.expect("sent");
-    channel.talk(version);
-    heard(&mut channel).await;
-    let reply = Reply::Hello(hello(2)).encode(version).expect("fits");
-    channel.send(reply).await.expect("sent");
-    channel
-}
 
 /// Calls node 1 as node 2.
 async fn speak(address: SocketAddr) -> Channel {
@@ -67,23 +47,7 @@ async fn until(peer: &Peer<Message>, wanted: impl Fn(&LinkMeasurements) -> bool)
 }
 
 #[tokio::test]
-async fn a_node_that_has_nothing_to_say_says_so() {
-    let (listener, address) = bind().await;
-    let context = with_limits(address, SHORT);
-    let peer = Arc::clone(&context.peers[&id(2)]);
-    let mut tasks = JoinSet::new();
-    tasks.spawn(outgoing::maintain(context, Arc::clone(&peer)));
-    let mut connection = answer_in(&listener, frame::PINGS - 1).await;
-    let started = Instant::now();
-    for _ in 0..3 {
-        assert_eq!(next(&mut connection).await, Frame::Quiet);
-    }
-    assert!(started.elapsed() >= SHORT.quiet * 2, "and no more often: {:?}", started.elapsed());
-    assert_eq!(peer.sent.load(Ordering::Relaxed), 0, "no messages");
-}
-
-#[tokio::test]
-async fn a_node_that_has_nothing_to_say_pings_a_peer_that_knows_pings() {
+async fn a_node_that_has_nothing_to_say_pings() {
     let (listener, address) = bind().await;
     let context = with_limits(address, SHORT);
     let peer = Arc::clone(&context.peers[&id(2)]);
@@ -144,7 +108,7 @@ async fn a_link_breaks_once_and_heals_once_whatever_happens_meanwhile() {
     let listener = TcpListener::bind(there).await.expect("the port is free again");
     let (mut from_node, mut to_node) = (answer(&listener, 2).await, speak(address).await);
     until(&peer, |link| link.up).await;
-    send(&mut to_node, Frame::Quiet).await;
+    send(&mut to_node, Frame::Pong(0)).await;
     next(&mut from_node).await;
     assert_eq!((peer.measurements().breaks, peer.measurements().heals), (1, 1));
 }
@@ -161,7 +125,7 @@ async fn a_peer_that_is_silent_for_too_long_breaks_the_link() {
     assert!(told.contains("nothing was heard for 300ms: it is paused, cut off or slow"), "{told}");
     drop(to_node);
     let mut to_node = speak(address).await;
-    send(&mut to_node, Frame::Quiet).await;
+    send(&mut to_node, Frame::Pong(0)).await;
     until(&peer, |link| link.heals == 1).await;
 }
 
@@ -180,32 +144,4 @@ async fn the_lines_about_a_link_that_flaps_are_limited_and_disturb_no_other() {
     let admits = |source| context.limiter.admit(source, "another line");
     assert_eq!(admits(Source::Link(id(2))), None);
     assert!(admits(Source::Member(id(2))).is_some_and(|withheld| withheld > 190));
-}
-
-/// Releases are upgraded one after another.
-#[tokio::test]
-async fn a_peer_of_the_version_before_gets_no_numbers() {
-    let numbered = Frame::numbered(0, 7, Message::Ok);
-    for (version, expected) in
-        [(frame::NUMBERS - 1, Frame::Message(Message::Ok)), (frame::NUMBERS, numbered)]
-    {
-        let (listener, address) = bind().await;
-        let context = with_limits(address, LONG);
-        let peer = Arc::clone(&context.peers[&id(2)]);
-        let mut tasks = JoinSet::new();
-        tasks.spawn(outgoing::maintain(context, Arc::clone(&peer)));
-        let mut connection = answer_in(&listener, version).await;
-        // Two at once: the second goes with the first.
-        peer.outbox.push(numbered);
-        peer.outbox.push(numbered);
-        for _ in 0..2 {
-            let said = loop {
-                let frame = next(&mut connection).await;
-                if frame.is_message() {
-                    break frame;
-                }
-            };
-            assert_eq!(said, expected, "version {version}");
-        }
-    }
 }

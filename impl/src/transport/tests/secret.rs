@@ -1,7 +1,7 @@
 //! Handshakes with a secret through a network that alters, keeps and plays back what it likes, and
-//! with releases that had another handshake.
+//! with a node that speaks another version.
 
-use super::super::frame::{Greeting, Versions};
+use super::super::frame::Greeting;
 use super::super::handshake::Failure;
 use super::*;
 
@@ -26,10 +26,10 @@ async fn heard(channel: &mut Channel) -> Option<Bytes> {
 /// What becomes of a greeting on its way.
 type Way = fn(&Bytes) -> Bytes;
 
-/// A greeting that says another oldest version, in its eighth byte. All else remains.
+/// A greeting with another nonce, which begins with its eighth byte. All else remains.
 fn altered(greeting: &Bytes) -> Bytes {
     let mut other = greeting.to_vec();
-    other[7] -= 1;
+    other[7] ^= 1;
     other.into()
 }
 
@@ -45,7 +45,7 @@ async fn through(network: [Way; 2]) -> (Result<(), Failure>, Result<Option<Openi
     let node = async {
         let accepted = handshake::accept(&secret, there).await?;
         let Some((mut channel, _, opening)) = accepted else { return Ok(None) };
-        let reply = Reply::Is(true).encode(channel.version()).expect("fits");
+        let reply = Reply::Is(true).encode().expect("fits");
         channel.send(reply).await.map_err(Failure::Io)?;
         Ok::<_, Failure>(Some(opening))
     };
@@ -103,31 +103,33 @@ async fn a_proof_that_is_played_back_to_another_caller_is_not_believed() {
     assert!(heard(&mut there).await.is_none(), "and nothing else");
 }
 
-/// It had another handshake with a secret, which did not encrypt. Without a secret, nodes of both
-/// releases [talk](super::leases).
 #[tokio::test]
-async fn an_older_release_with_a_secret_is_refused_with_the_remedy() {
-    let versions = Versions { newest: 6, oldest: 5 };
-    let older = Greeting { versions, ..Greeting::new(Mode::Secret) }.encode();
+async fn another_version_is_refused_with_the_remedy_on_both_sides() {
+    let mut other = Greeting::new(Mode::Secret).encode().to_vec();
+    other[4..6].copy_from_slice(&7_u16.to_be_bytes());
+    let other = Bytes::from(other);
     let told = |problem: Option<Failure>| {
         let problem = problem.expect("refused");
         assert!(!problem.passes());
         let text = problem.to_string();
-        assert!(text.contains("version 6") && text.contains("7 or later: upgrade it"), "{text}");
+        let both =
+            format!("version 7 of the wire format, and this node version {}", frame::VERSION);
+        assert!(text.contains(&both), "{text}");
+        assert!(text.contains("run the same release on every node"), "{text}");
     };
     let secret = secrets(7, None);
 
     let (here, there) = connection().await;
     let mut here = raw(here);
-    here.send(older.clone()).await.expect("sent");
+    here.send(other.clone()).await.expect("sent");
     let accepted = timeout(LIMIT, handshake::accept(&secret, there)).await.expect("in time");
     told(accepted.err());
-    assert!(heard(&mut here).await.is_some(), "a greeting, which every release understands");
+    assert!(heard(&mut here).await.is_some(), "a greeting, which every version understands");
     assert!(heard(&mut here).await.is_none(), "and no proof");
 
     let (here, there) = connection().await;
     let mut there = raw(there);
-    for frame in [older, Bytes::from_static(&[7; 16])] {
+    for frame in [other, Bytes::from_static(&[7; 16])] {
         there.send(frame).await.expect("sent");
     }
     let called = timeout(LIMIT, handshake::call(&secret, None, here)).await.expect("in time");

@@ -2,20 +2,10 @@
 
 use std::time::Duration;
 
-use serde::{Deserialize, Deserializer};
-
 use super::{
     CANVASSED, CLAIMED_BY, Config, Context, Epoch, HEARD, HIGHER_EPOCH, Message, NodeId,
     Preemption, Quorum, STALE, State, Timer,
 };
-
-/// What was written; none at the end of what an earlier release has written. Whether all that was
-/// written is there, the storage knows.
-pub(super) fn written<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
-    from: D,
-) -> Result<Option<T>, D::Error> {
-    Ok(Option::deserialize(from).unwrap_or_default())
-}
 
 impl Quorum {
     /// It starts. Returns how long a promise lasts that it may have forgotten, also if its promises

@@ -34,9 +34,6 @@ fn kept(node: &mut Node<Quorum>, at_ms: u64, input: Input<Message>) -> Vec<Optio
 fn a_longer_promise_is_durable_before_it_is_given() {
     let mut two = node_with(2, remembering(PROMISE), LONG);
     assert_eq!(kept(&mut two, 0, Input::Boot), [Some(LONG.promise)]);
-    // A release that did not keep it.
-    let mut two = node_with(2, remembering(None), LONG);
-    assert_eq!(kept(&mut two, 0, Input::Boot), [Some(LONG.promise)]);
     // Nothing is new, and one that remembers nothing writes when it has something to write.
     assert_eq!(kept(&mut node(2, remembering(PROMISE)), 0, Input::Boot), []);
     let mut two = node_with(2, None, LONG);
