@@ -46,6 +46,11 @@ const BLOCKS: &[(&str, &str, How)] = &[
     ),
     (
         "docs/daemon.md",
+        "bellwether recover --members",
+        Not("it needs a cluster that lost machines; tests/processes/recover.rs"),
+    ),
+    (
+        "docs/daemon.md",
         "bellwether maintenance begin",
         Not("it needs a cluster with a token; tests/processes/standing.rs"),
     ),

@@ -79,7 +79,7 @@ struct Named {
 
 /// A node and its address.
 #[derive(Clone, Debug)]
-struct Place(NodeId, Address);
+pub(super) struct Place(pub(super) NodeId, pub(super) Address);
 
 impl FromStr for Place {
     type Err = String;

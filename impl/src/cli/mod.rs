@@ -23,6 +23,7 @@ mod members;
 mod overrides;
 mod part;
 mod ready;
+mod recover;
 mod reload;
 mod remedy;
 mod run;
@@ -82,6 +83,7 @@ enum Command {
     Freeze(control::FreezeArgs),
     Maintenance(control::MaintenanceArgs),
     Members(members::Args),
+    Recover(recover::Args),
     Store(store::Args),
     Demo(demo::Args),
     #[command(hide = true)]
@@ -158,6 +160,7 @@ fn run(line: &Line) -> Result<ExitCode, Failure> {
         Command::Freeze(args) => control::freeze(args),
         Command::Maintenance(args) => control::maintenance(args),
         Command::Members(args) => members::run(args),
+        Command::Recover(args) => recover::run(args),
         Command::Store(args) => store::run(args),
         Command::Demo(args) => demo::run(args),
         Command::DemoNode(args) => demo::node::run(args),

@@ -160,6 +160,9 @@ fn explain(situation: &Situation<'_>) -> String {
     if missing.len() > NAMED {
         text += &format!("; and {} more", missing.len() - NAMED);
     }
+    if majority && reached < needed {
+        text += "; if they are gone for good, see `bellwether recover --help`";
+    }
     text
 }
 

@@ -48,7 +48,7 @@ const LOOK: Duration = Duration::from_millis(10);
 const ANSWERS_WITHIN: Duration = Duration::from_secs(2);
 
 /// The name of the directory below that of the node in which the next list is kept.
-const DIRECTORY: &str = "members";
+pub(super) const DIRECTORY: &str = "members";
 
 /// The reason why the members were not changed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -109,6 +109,18 @@ fn listed(nodes: &[NodeId]) -> String {
 pub(super) struct DurableLists {
     decided: Option<MemberList>,
     proposed: Option<KnownList>,
+}
+
+impl DurableLists {
+    /// This list is decided, and none is proposed.
+    pub(super) fn deciding(list: MemberList) -> Self {
+        Self { decided: Some(list), proposed: None }
+    }
+
+    /// The list with the highest number.
+    pub(super) fn latest(&self) -> Option<&MemberList> {
+        self.proposed.as_ref().map(|known| &known.list).or(self.decided.as_ref())
+    }
 }
 
 /// Where the lists are kept, and those that were there.
@@ -250,7 +262,7 @@ impl OwnLists {
         let decided = known.decided;
         self.kept
             .save(if decided {
-                DurableLists { decided: Some(known.list.clone()), proposed: None }
+                DurableLists::deciding(known.list.clone())
             } else {
                 DurableLists { decided: self.decided.clone(), proposed: Some(known.clone()) }
             })

@@ -26,6 +26,7 @@ mod observers;
 mod packaging;
 mod paused;
 mod protocols;
+mod recover;
 mod roles;
 mod security;
 mod service;

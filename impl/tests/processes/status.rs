@@ -29,6 +29,8 @@ const LINES: &[(&str, i32)] = &[
     ("freeze --http 127.0.0.1:1 --for 1s --token-file token", 3),
     ("maintenance begin --http 127.0.0.1:1 --token-file token", 3),
     ("members list --http 127.0.0.1:1", 3),
+    ("recover --config nothing.toml --members 3=127.0.0.1:3", 2),
+    ("recover --config orders.toml --node 3 --members 3=127.0.0.1:3 --data-dir /proc", 1),
     ("demo --nodes 1", 2),
     ("demo --page 10.0.0.1:80", 2),
     // With a warning, which no process need read.

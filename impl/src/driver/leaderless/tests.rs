@@ -51,7 +51,8 @@ fn each_voter_that_cannot_be_reached_is_named_with_its_error() {
         says(&members),
         "no leader for 12s: 1 of 3 voters can be reached, this node included, and 2 are needed; \
          node 2 (10.0.0.2:7000): Connection refused (os error 111); \
-         node 3 (10.0.0.3:7000): it does not know the secret of this node"
+         node 3 (10.0.0.3:7000): it does not know the secret of this node; \
+         if they are gone for good, see `bellwether recover --help`"
     );
 }
 
@@ -63,7 +64,7 @@ fn a_member_that_has_not_answered_or_does_not_call_is_not_reached() {
     let said = says(&[silent, deaf]);
     assert!(said.contains("1 of 3 voters"), "{said}");
     assert!(said.contains("node 2 (10.0.0.2:7000): no answer yet"), "{said}");
-    assert!(said.ends_with("node 3 (10.0.0.3:7000): it has no connection to this node"), "{said}");
+    assert!(said.contains("node 3 (10.0.0.3:7000): it has no connection to this node"), "{said}");
 }
 
 #[test]
