@@ -25,8 +25,8 @@ const LARGEST_EPOCH: u64 = 1 << 62;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Example: of nodes 1, 2 and 3, only 3 is left; 4 and 5 are new.
-  bellwether recover --members 3=10.0.0.3:7000,4=10.0.0.4:7000,5=10.0.0.5:7000 --config orders.toml \\
-    --node 3
+  bellwether recover --members 3=10.0.0.3:7000,4=10.0.0.4:7000,5=10.0.0.5:7000 \\
+    --config orders.toml --node 3
 
 1. Make sure that the lost nodes never start again. A majority of them would elect a leader by the
    old list.
@@ -114,8 +114,8 @@ fn explain(node: NodeId, recovery: &Recovery) -> String {
     let gone = if gone.is_empty() { "no node".to_owned() } else { listed(gone) };
     format!(
         "{old}{new}\
-         Not a member any more: {gone}. Stop these nodes for good: a majority of the old list would \
-         elect a leader.\n\
+         Not a member any more: {gone}. Stop these nodes for good: a majority of the old list \
+         would elect a leader.\n\
          Node {node} knows epochs up to {known}, and every later epoch will be above {raised}. The \
          lost nodes may have granted epochs that node {node} has not heard of: if the fence has \
          admitted a token above {raised}, run this with --epoch-above TOKEN.\n",

@@ -7,10 +7,8 @@
 //!
 //! No two lists with one number are decided. A voter keeps the first that it has made durable, and
 //! two lists would both need a voter that stays in both. Only the leader that has proposed a list
-//! may propose another in its place, in the same epoch: until it has decided, no other can have.
-//! What follows from a list, and in which
-//! order the nodes may start with it, is a matter of the protocol, as if an operator had written it
-//! into the file of each: nothing here can give the cluster two leaders.
+//! may propose another in its place, in the same epoch. In which order nodes may start with a list
+//! is a matter of the protocol: nothing here can give the cluster two leaders.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -112,12 +110,10 @@ pub(super) struct DurableLists {
 }
 
 impl DurableLists {
-    /// This list is decided, and none is proposed.
     pub(super) fn deciding(list: MemberList) -> Self {
         Self { decided: Some(list), proposed: None }
     }
 
-    /// The list with the highest number.
     pub(super) fn latest(&self) -> Option<&MemberList> {
         self.proposed.as_ref().map(|known| &known.list).or(self.decided.as_ref())
     }

@@ -283,9 +283,12 @@ mod tests {
         assert!(after.config_epoch > 5 && again.raised == Epoch::new(2_007), "{again:?}");
         again.write().expect("saved");
         assert_eq!(started(&config).expect("it starts"), after);
-        assert!(
-            matches!(plan(), Err(RecoveryError::Same { config_epoch, .. }) if config_epoch == after.config_epoch)
-        );
+        match plan() {
+            Err(RecoveryError::Same { config_epoch, .. }) => {
+                assert_eq!(config_epoch, after.config_epoch);
+            }
+            other => panic!("{other:?}"),
+        }
     }
 
     #[test]

@@ -62,7 +62,7 @@ fn one_of_three_leads_again_with_two_new_nodes_and_a_higher_epoch() {
         "{status:?}: {twice}"
     );
 
-    // The survivor starts with the file that it had, and the new nodes with the list that is printed.
+    // The survivor starts with the file that it had, the new nodes with the list that is printed.
     roles.start(3);
     let (_, list) = said.split_once("config_epoch").expect("what the new nodes need");
     roles.writes(&format!("config_epoch{list}"));
