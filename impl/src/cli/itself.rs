@@ -8,7 +8,10 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
+use anyhow::anyhow;
 use bellwether::Election;
+
+use super::log;
 
 /// How long a leader that is to start anew does not run: until then it has.
 const LONGEST_STOP: Duration = Duration::from_secs(60);
@@ -24,13 +27,36 @@ pub(crate) fn command() -> std::io::Result<Command> {
     Ok(command)
 }
 
-/// Starts this program anew in this process, with the arguments that it was given. Returns only if
-/// that is not possible.
-pub(crate) fn start_anew() -> std::io::Error {
-    match command() {
-        Ok(mut command) => command.args(std::env::args_os().skip(1)).exec(),
-        Err(error) => error,
+/// How a node has ended.
+pub(crate) enum End {
+    /// For good, with this exit status of the program.
+    Status(u8),
+    /// To start anew, with what the configuration says by then.
+    Anew,
+}
+
+/// The parts of the process that last while its node starts anew. No signal is lost meanwhile.
+pub(crate) struct Lasting<S> {
+    pub(crate) log: Option<log::Started>,
+    pub(crate) signals: Option<S>,
+}
+
+impl<S> Default for Lasting<S> {
+    fn default() -> Self {
+        Self { log: None, signals: None }
     }
+}
+
+/// Listens for signals, unless the process does so already.
+pub(crate) fn listening<S>(
+    signals: &mut Option<S>,
+    listen: impl FnOnce() -> std::io::Result<S>,
+) -> anyhow::Result<&mut S> {
+    let known = match signals.take() {
+        Some(known) => known,
+        None => listen().map_err(|error| anyhow!("cannot listen for signals: {error}"))?,
+    };
+    Ok(signals.insert(known))
 }
 
 /// Returns when the node is to start anew with another list of members, and its command has ended.

@@ -12,10 +12,11 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::health::Checker;
 use super::http::Http;
+use super::itself::{self, End, Lasting};
 use super::overrides::OverrideArgs;
 use super::part::Part;
 use super::reload::{Reload, Running};
-use super::{Failure, hooks, itself, log, ready, service};
+use super::{Failure, hooks, log, ready, service};
 
 /// Take part in elections until SIGTERM or SIGINT
 ///
@@ -58,32 +59,38 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
-    let overrides = Overrides::from(&args.overrides);
-    config::load(&args.config, overrides, Run(args)).map_err(Failure::configuration)?
+    let mut lasting = Lasting::default();
+    loop {
+        let (overrides, run) = (Overrides::from(&args.overrides), Run(args, &mut lasting));
+        let ended = config::load(&args.config, overrides, run).map_err(Failure::configuration)?;
+        if let End::Status(status) = ended? {
+            return Ok(ExitCode::from(status));
+        }
+    }
 }
 
-/// Takes part until the end.
-struct Run<'a>(&'a Args);
+/// Takes part until the end, or until the node is to start anew.
+struct Run<'a>(&'a Args, &'a mut Lasting<Signals>);
 
 impl Visitor for Run<'_> {
-    type Output = Result<ExitCode, Failure>;
+    type Output = Result<End, Failure>;
 
     fn visit<C: Runnable>(self, config: Config<C>, log: Log) -> Self::Output {
-        let Args { config: path, overrides } = self.0;
+        let Self(Args { config: path, overrides }, Lasting { log: lines, signals }) = self;
         // Before anything is logged: what is missing in the configuration is told in one line.
         ready::check(&config).map_err(Failure::configuration)?;
         config.open_trace().map_err(Failure::configuration)?;
-        let started = log::start(&log, config.node())?;
+        let started = log::go_on(lines, &log, config.node())?;
         let reload = Reload::new(path.clone(), overrides.into(), &config, &log);
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
         let runtime =
             runtime.map_err(|error| Failure::runtime(anyhow!("cannot start: {error}")))?;
-        let part = take_part(config, &started, reload);
+        let part = take_part(config, started, reload, signals);
         let result = runtime.block_on(part.boxed_local()).map_err(Failure::runtime);
         // What still blocks, such as a resolver that does not answer, is not waited for.
         runtime.shutdown_timeout(log::LAST_WORDS);
         started.lines.flush(log::LAST_WORDS);
-        result.map(ExitCode::from)
+        result
     }
 }
 
@@ -91,11 +98,11 @@ async fn take_part<C: Runnable>(
     config: Config<C>,
     started: &log::Started,
     mut reload: Reload,
-) -> anyhow::Result<u8> {
+    signals: &mut Option<Signals>,
+) -> anyhow::Result<End> {
     let node = config.node().get();
     // Asked for first, so that a signal during the start is not lost.
-    let mut signals =
-        Signals::new().map_err(|error| anyhow!("cannot listen for signals: {error}"))?;
+    let signals = itself::listening(signals, Signals::new)?;
     let http = Http::listen(&config).await?;
     let checker = Checker::new(&config);
     let (mut part, hooks) = if config.groups().is_empty() {
@@ -133,7 +140,7 @@ async fn take_part<C: Runnable>(
                 };
                 reload.finish(read, &running, &options);
             }
-            stopped = part.stopped() => return Ok(stopped.map(|()| 0)?),
+            stopped = part.stopped() => return Ok(stopped.map(|()| End::Status(0))?),
             config_epoch = node_is_superseded.as_mut() => {
                 tracing::info!(node, config_epoch, "starts anew with the new list of members");
                 anew = true;
@@ -142,17 +149,16 @@ async fn take_part<C: Runnable>(
             () = &mut told => {}
         }
     }
-    leave(part, hooks, signals, started, anew).await
+    leave(part, hooks, signals, anew).await
 }
 
-/// Takes part no longer, and starts anew if it is to.
+/// Takes part no longer.
 async fn leave(
     part: Part,
     hooks: hooks::Running,
-    mut signals: Signals,
-    started: &log::Started,
+    signals: &mut Signals,
     anew: bool,
-) -> anyhow::Result<u8> {
+) -> anyhow::Result<End> {
     if anew {
         service::reloading();
     } else {
@@ -168,19 +174,12 @@ async fn leave(
         left = leaves => {
             left?;
             tracing::info!(node, "left");
-            if anew {
-                started.lines.flush(log::LAST_WORDS);
-                // One that has come meanwhile ends it; after this line, the system does.
-                if signals.last().now_or_never().is_none() {
-                    return Err(itself::start_anew().into());
-                }
-            }
-            Ok(0)
+            Ok(if anew { End::Anew } else { End::Status(0) })
         }
         // What it holds, the system takes back: its port, its lock, and scripts that run.
         (signal, status) = signals.last() => {
             tracing::warn!(node, signal, "asked to end again: ends without waiting");
-            Ok(status)
+            Ok(End::Status(status))
         }
     }
 }

@@ -2,6 +2,9 @@
 
 use bellwether_docs_runner::object_of;
 use std::fs;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
 
 use super::bad_input::refuses;
 use super::common::{Process, bellwether, free_port, wait_until};
@@ -133,4 +136,35 @@ fn a_command_ends_before_its_node_starts_anew() {
     assert_eq!(said.len(), 3, "{said:?}");
     assert_eq!([said[0][0], said[1][0], said[2][0]], ["start", "end", "start"], "{said:?}");
     assert!(said[0][1] == said[1][1] && said[1][1] != said[2][1], "{said:?}");
+}
+
+/// SIGHUP at any moment of a change reads the configuration again, and ends no node.
+#[test]
+fn hang_ups_while_members_change_end_no_node() {
+    let mut roles = Roles::new(3, "");
+    (1..=3).for_each(|node| roles.start(node));
+    roles.leader();
+    let ids: Vec<_> = roles.running.values().map(Process::id).collect();
+    let place = format!("4=127.0.0.1:{}", free_port());
+    let changes = [["add-observer", place.as_str()], ["remove", "4"]].into_iter().cycle();
+    for (change, config_epoch) in changes.take(6).zip(2..) {
+        let (leader, _) = roles.leader();
+        let (changes, is_over) = mpsc::channel::<()>();
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                let is_over = is_over;
+                let pause = Duration::from_millis(5);
+                while is_over.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
+                    roles.running.values().for_each(|process| process.send("-HUP"));
+                }
+            });
+            // Dropped also if an assertion fails.
+            let _changes = changes;
+            let (status, said) = members(&roles, leader, &change);
+            assert_eq!(status, Some(0), "{said}");
+            self::leader(&roles, config_epoch);
+        });
+    }
+    let same: Vec<_> = roles.running.values().map(Process::id).collect();
+    assert_eq!(same, ids);
 }

@@ -36,10 +36,11 @@ use self::group::Group;
 use self::running::{Ended, Running};
 use super::health::Checker;
 use super::http::Http;
+use super::itself::{self, End, Lasting};
 use super::overrides::OverrideArgs;
 use super::reload::{self, Reload};
 use super::script::Scripts;
-use super::{Failure, hooks, itself, log, ready, service};
+use super::{Failure, hooks, log, ready, service};
 
 /// The exit status when the node itself cannot go on.
 const CANNOT: u8 = 125;
@@ -166,17 +167,23 @@ impl Kept {
 }
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
-    let overrides = Overrides::from(&args.overrides);
-    config::load(&args.config, overrides, Exec(args)).map_err(Failure::configuration)?
+    let mut lasting = Lasting::default();
+    loop {
+        let (overrides, exec) = (Overrides::from(&args.overrides), Exec(args, &mut lasting));
+        let ended = config::load(&args.config, overrides, exec).map_err(Failure::configuration)?;
+        if let End::Status(status) = ended? {
+            return Ok(ExitCode::from(status));
+        }
+    }
 }
 
-struct Exec<'a>(&'a Args);
+struct Exec<'a>(&'a Args, &'a mut Lasting<Signals>);
 
 impl Visitor for Exec<'_> {
-    type Output = Result<ExitCode, Failure>;
+    type Output = Result<End, Failure>;
 
     fn visit<C: Runnable>(self, config: Config<C>, log: Log) -> Self::Output {
-        let args = self.0;
+        let Self(args, Lasting { log: lines, signals }) = self;
         if !config.groups().is_empty() {
             let problem = "groups: `exec` runs a command for one election: remove [groups], or use \
                            `run`, with hooks for each group";
@@ -192,15 +199,15 @@ impl Visitor for Exec<'_> {
         args.check(C::NAME, C::shortest_lease(config.core())).map_err(Failure::configuration)?;
         args.command.first().map_or(Ok(()), |program| command::check(program))?;
         let cannot = |error| Failure { status: CANNOT, error };
-        let started = log::start(&log, config.node())?;
+        let started = log::go_on(lines, &log, config.node())?;
         let reload = Reload::new(args.config.clone(), (&args.overrides).into(), &config, &log);
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
         let runtime = runtime.map_err(|error| cannot(anyhow!("cannot start: {error}")))?;
-        let part = take_part(args, config, &started, reload);
+        let part = take_part(args, config, started, reload, signals);
         let ended = runtime.block_on(part.boxed_local()).map_err(cannot);
         runtime.shutdown_timeout(log::LAST_WORDS);
         started.lines.flush(log::LAST_WORDS);
-        Ok(ExitCode::from(ended?))
+        ended
     }
 }
 
@@ -244,9 +251,9 @@ async fn take_part<C: Runnable>(
     config: Config<C>,
     started: &log::Started,
     mut again: Reload,
-) -> anyhow::Result<u8> {
-    let mut signals =
-        Signals::new(&args.no_forward).map_err(|e| anyhow!("cannot listen for signals: {e}"))?;
+    signals: &mut Option<Signals>,
+) -> anyhow::Result<End> {
+    let signals = itself::listening(signals, || Signals::new(&args.no_forward))?;
     descendants::adopt().map_err(|e| anyhow!("cannot take over orphans: {e}"))?;
     let group = group::of_node(&config).await?;
     let http = Http::listen(&config).await?;
@@ -271,14 +278,9 @@ async fn take_part<C: Runnable>(
             service::reloading();
             election.leave().await?;
             hooks.finish().await;
-            started.lines.flush(log::LAST_WORDS);
-            // One that has come meanwhile ends it; after this line, the system does.
-            return match signals.asked_to_end() {
-                Some(signal) => Ok(by_signal(signal)),
-                None => Err(itself::start_anew().into()),
-            };
+            return Ok(End::Anew);
         }
-        code = commands(args, &election, scripts, group, &mut signals, &asked) => code?,
+        code = commands(args, &election, scripts, group, signals, &asked) => code?,
         () = reloads(&mut again, &asked, &running, &options) => unreachable!("it goes on"),
         () = told => unreachable!("it goes on"),
     };
@@ -292,7 +294,7 @@ async fn take_part<C: Runnable>(
     service::stopping();
     election.leave().await?;
     hooks.finish().await;
-    Ok(code)
+    Ok(End::Status(code))
 }
 
 /// Reads the configuration again whenever that is asked for. Never returns.
@@ -439,15 +441,6 @@ impl Signals {
             [SignalKind::hangup(), SignalKind::user_defined1(), SignalKind::user_defined2()];
         let kept = kept.iter().map(|signal| signal.raw()).collect();
         Ok(Self { last: all(last)?, others: all(others)?, kept })
-    }
-
-    /// The signal that has asked this program to end, if one has.
-    fn asked_to_end(&mut self) -> Option<i32> {
-        let mut context = Context::from_waker(Waker::noop());
-        let asked = |(raw, signal): &mut (i32, Signal)| {
-            matches!(signal.poll_recv(&mut context), Poll::Ready(Some(()))).then_some(*raw)
-        };
-        self.last.iter_mut().find_map(asked)
     }
 
     /// Forgets those that are for a command alone, and have come before there was one.
