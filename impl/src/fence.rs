@@ -35,13 +35,13 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::protocol::NodeId;
 use crate::protocol::quorum::Epoch;
 use crate::storage::{Storage, StorageError};
 
-mod layout;
 pub mod sql;
 
 /// The lowest epoch that any node leads.
@@ -76,15 +76,14 @@ pub struct Stale {
 }
 
 /// Decides by the rule of a fence whether `token` is admitted after `epoch` of `node` was: it is if
-/// its epoch is higher, or the same of the same node. Any node may go on with an epoch whose node
-/// is not known. The epoch 0 is never admitted: no node leads it, and a program that has forgotten
-/// to ask has it.
+/// its epoch is higher, or the same of the same node. The epoch 0 is never admitted: no node leads
+/// it, and a program that has forgotten to ask has it.
 ///
 /// # Errors
 ///
 /// [`Stale`] if the resource must do nothing of what was asked.
 pub fn check(epoch: Epoch, node: Option<NodeId>, token: Token) -> Result<(), Stale> {
-    let same = epoch == token.epoch && node.is_none_or(|node| node == token.node);
+    let same = (epoch, node) == (token.epoch, Some(token.node));
     if token.epoch >= FIRST && (token.epoch > epoch || same) {
         Ok(())
     } else {
@@ -93,12 +92,11 @@ pub fn check(epoch: Epoch, node: Option<NodeId>, token: Token) -> Result<(), Sta
 }
 
 /// The state that a fence keeps of one resource.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Kept<D> {
     /// The highest epoch that was admitted.
     pub epoch: Epoch,
-    /// The node that leads that epoch. `None` if nothing was admitted, or by a release that kept no
-    /// nodes.
+    /// The node that leads that epoch; `None` if nothing was admitted.
     pub node: Option<NodeId>,
     /// The value that was written there.
     pub value: D,

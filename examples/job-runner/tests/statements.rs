@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use bellwether::fence::Token;
-use bellwether::fence::sql::{self, ADD_NODE, ADMIT, HIGHEST, TABLE};
+use bellwether::fence::sql::{self, ADMIT, HIGHEST, TABLE};
 use bellwether::{Epoch, NodeId};
 use postgres::{Client, NoTls};
 use proptest::prelude::*;
@@ -225,33 +225,9 @@ fn at_the_same_time(writer: &mut dyn Writer, connect: impl Fn() -> Box<dyn Write
 fn the_document_shows_the_statements() {
     let document = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/fencing.md");
     let text = std::fs::read_to_string(document).expect("it is there");
-    for statement in [TABLE, ADMIT, ADD_NODE] {
+    for statement in [TABLE, ADMIT] {
         assert!(text.contains(&format!("```sql\n{statement}\n```")), "{statement}");
     }
-}
-
-/// A table without nodes gets them, and the first node that goes on with its epoch keeps it.
-fn without_nodes(writer: &mut dyn Writer) {
-    writer.run("DROP TABLE bellwether_fence");
-    writer.run("CREATE TABLE bellwether_fence (resource TEXT PRIMARY KEY, epoch BIGINT NOT NULL)");
-    writer.run("INSERT INTO bellwether_fence VALUES ('one', 3)");
-    writer.run(ADD_NODE);
-    assert!(!writer.write("one", (2, 1), End::Commit));
-    assert!(writer.write("one", (3, 2), End::Commit));
-    assert!(!writer.write("one", (3, 1), End::Commit));
-    assert!(writer.write("one", (4, 1), End::Commit));
-}
-
-#[test]
-fn sqlite_takes_a_table_without_nodes() {
-    let folder = tempfile::tempdir().expect("a folder");
-    without_nodes(&mut sqlite(&folder));
-}
-
-#[test]
-fn postgresql_takes_a_table_without_nodes() {
-    let Some(server) = Server::running() else { return };
-    without_nodes(&mut postgresql(&server));
 }
 
 #[test]

@@ -19,13 +19,8 @@ pub const TABLE: &str = "\
 CREATE TABLE IF NOT EXISTS bellwether_fence (
     resource TEXT PRIMARY KEY,
     epoch BIGINT NOT NULL CHECK (epoch > 0),
-    node BIGINT NOT NULL DEFAULT 0
+    node BIGINT NOT NULL
 )";
-
-/// The statement that adds the column of nodes to a table that an earlier release has made. The
-/// node 0 is one that is not known.
-pub const ADD_NODE: &str = "\
-ALTER TABLE bellwether_fence ADD COLUMN node BIGINT NOT NULL DEFAULT 0";
 
 /// The statement that raises the fence of the resource `$1` to the epoch `$2` of the node `$3`. It
 /// changes no row if a later epoch was there before, or this one of another node.
@@ -33,7 +28,7 @@ pub const ADMIT: &str = "\
 INSERT INTO bellwether_fence (resource, epoch, node) VALUES ($1, $2, $3)
 ON CONFLICT (resource) DO UPDATE SET epoch = excluded.epoch, node = excluded.node
 WHERE bellwether_fence.epoch < excluded.epoch
-OR (bellwether_fence.epoch = excluded.epoch AND bellwether_fence.node IN (0, excluded.node))";
+OR (bellwether_fence.epoch = excluded.epoch AND bellwether_fence.node = excluded.node)";
 
 /// The query for the highest epoch of the resource `$1`.
 pub const HIGHEST: &str = "SELECT epoch FROM bellwether_fence WHERE resource = $1";

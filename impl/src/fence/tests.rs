@@ -264,32 +264,3 @@ fn the_epoch_before_the_first_is_refused() {
     assert_eq!(late.to_string(), refused);
     fence.raise("one", token(1, 3)).expect("the first epoch");
 }
-
-/// A file from before nodes were kept is read, and the first node that goes on with its epoch keeps
-/// it.
-#[test]
-fn what_was_kept_without_a_node_is_read() {
-    #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
-    struct WithoutNode {
-        epoch: Epoch,
-        value: Writes,
-    }
-    let owner = || Owner {
-        cluster: "orders".parse().expect("a name"),
-        protocol: "fence".to_owned(),
-        node: NodeId::new(1).expect("not zero"),
-    };
-    for epoch in [1, 3, 200, u64::from(u32::MAX)] {
-        let directory = tempfile::tempdir().expect("a directory");
-        let mut before = Directory::open(directory.path(), owner()).expect("usable");
-        let kept = WithoutNode { epoch: Epoch::new(epoch), value: vec![(1, 2, 0), (epoch, 2, 1)] };
-        before.save(&BTreeMap::from([("one".to_owned(), kept.clone())])).expect("saved");
-        drop(before);
-        let mut fence = open(directory.path()).expect("it is read");
-        let read = Kept { epoch: kept.epoch, node: None, value: kept.value };
-        assert_eq!(fence.get("one"), Some(&read));
-        fence.raise("one", token(epoch - 1, 2)).expect_err("an older epoch");
-        fence.raise("one", token(epoch, 2)).expect("its node is not known");
-        fence.raise("one", token(epoch, 1)).expect_err("it is node 2");
-    }
-}
