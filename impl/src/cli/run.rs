@@ -152,7 +152,7 @@ async fn take_part<C: Runnable>(
     leave(part, hooks, signals, anew).await
 }
 
-/// Takes part no longer.
+/// Takes part no longer. A node that was to start anew ends for good if a signal asks it to.
 async fn leave(
     part: Part,
     hooks: hooks::Running,
@@ -165,21 +165,29 @@ async fn leave(
         service::stopping();
     }
     let node = part.handles().first().map(|handle| handle.leadership().now().node.get());
-    let leaves = async {
+    let mut leaves = pin!(async {
         part.leave().await?;
         hooks.finish().await;
         anyhow::Ok(())
-    };
-    tokio::select! {
-        left = leaves => {
-            left?;
-            tracing::info!(node, "left");
-            Ok(if anew { End::Anew } else { End::Status(0) })
-        }
-        // What it holds, the system takes back: its port, its lock, and scripts that run.
-        (signal, status) = signals.last() => {
-            tracing::warn!(node, signal, "asked to end again: ends without waiting");
-            Ok(End::Status(status))
+    });
+    let mut asked_to_end = !anew;
+    loop {
+        tokio::select! {
+            left = &mut leaves => {
+                left?;
+                tracing::info!(node, "left");
+                return Ok(if asked_to_end { End::Status(0) } else { End::Anew });
+            }
+            // What it holds, the system takes back: its port, its lock, and scripts that run.
+            (signal, status) = signals.last() => {
+                if asked_to_end {
+                    tracing::warn!(node, signal, "asked to end again: ends without waiting");
+                    return Ok(End::Status(status));
+                }
+                tracing::info!(node, signal, "leaving");
+                service::stopping();
+                asked_to_end = true;
+            }
         }
     }
 }

@@ -1,9 +1,9 @@
 //! The way back after a majority of the voters is gone for good.
 //!
 //! No protocol can elect a leader then, and none can change the members. An operator, who knows
-//! that the lost nodes never come back, gives one survivor a list in force. The next leader must
-//! have an epoch that the lost majority cannot have granted. The survivor does not know what that
-//! majority granted while it was cut off, so the epoch jumps.
+//! that the lost nodes never start again, gives one survivor a list in force. The survivor does not
+//! know which epochs the lost majority granted while the survivor was cut off, so the epoch jumps.
+//! A fence knows the epochs that were used: the operator compares.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -17,8 +17,8 @@ use crate::protocol::quorum::{Durable, List};
 use crate::protocol::{Epoch, NodeId};
 use crate::storage::{Directory, Storage as _, StorageError};
 
-/// By how much a recovery raises the epoch: more elections than the lost majority can have held
-/// without the survivor.
+/// By how much a recovery raises the epoch: far more elections than a cluster has in a day, and no
+/// bound on what the lost majority granted.
 const JUMP: u64 = 1_000;
 
 /// The reason why a node's list of members cannot be recovered.

@@ -11,7 +11,7 @@ use super::common::{Process, bellwether, free_port, wait_until};
 use super::roles::Roles;
 
 /// What `members` says, and its exit status.
-fn members(roles: &Roles, node: u16, arguments: &[&str]) -> (Option<i32>, String) {
+pub(super) fn members(roles: &Roles, node: u16, arguments: &[&str]) -> (Option<i32>, String) {
     let mut command = bellwether();
     command.arg("members").args(arguments).args(["--http", &roles.http[&node]]);
     if arguments[0] != "list" {
@@ -23,7 +23,7 @@ fn members(roles: &Roles, node: u16, arguments: &[&str]) -> (Option<i32>, String
 }
 
 /// Waits until all that run follow one of them with this list, and returns that.
-fn leader(roles: &Roles, config_epoch: u64) -> u16 {
+pub(super) fn leader(roles: &Roles, config_epoch: u64) -> u16 {
     for &node in roles.running.keys() {
         let has = || roles.status(node)["config_epoch"] == config_epoch;
         wait_until("the list", has, || roles.cluster.log_of(&node.to_string()));
@@ -167,4 +167,31 @@ fn hang_ups_while_members_change_end_no_node() {
     }
     let same: Vec<_> = roles.running.values().map(Process::id).collect();
     assert_eq!(same, ids);
+}
+
+/// SIGTERM at any moment of a change ends a node as at any other time.
+#[test]
+fn a_node_that_is_asked_to_end_while_it_starts_anew_ends() {
+    let mut roles = Roles::new(3, "");
+    (1..=3).for_each(|node| roles.start(node));
+    let place = format!("4=127.0.0.1:{}", free_port());
+    let changes = [["add-observer", place.as_str()], ["remove", "4"]].into_iter().cycle();
+    for (round, change) in changes.take(8).enumerate() {
+        let (first, _) = roles.leader();
+        let asked = if round % 2 == 0 { first % 3 + 1 } else { first };
+        thread::scope(|scope| {
+            let process = &roles.running[&asked];
+            scope.spawn(move || {
+                thread::sleep(Duration::from_millis(10 * round as u64));
+                process.ask_to_end();
+            });
+            // A voter that ends may keep the list from taking effect.
+            members(&roles, first, &change);
+        });
+        let mut process = roles.running.remove(&asked).expect("it ran");
+        let status = process.ended();
+        assert!(status.success(), "{status}: {}", roles.cluster.log_of(&asked.to_string()));
+        roles.start(asked);
+    }
+    roles.leader();
 }

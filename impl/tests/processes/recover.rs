@@ -4,6 +4,7 @@ use std::fs;
 
 use super::bad_input::refuses;
 use super::common::{bellwether, free_port, wait_until};
+use super::members::{self, members};
 use super::roles::Roles;
 
 impl Roles {
@@ -116,6 +117,29 @@ fn two_of_three_that_have_lost_their_memory_follow_the_third() {
     roles.start(3);
     let (_, later) = roles.leader();
     assert!(later > epoch + 1_000, "{later} after {epoch}");
+}
+
+/// The leader of the others readmits it, as a voter that is new.
+#[test]
+fn one_of_three_that_has_lost_its_memory_is_removed_and_added_again() {
+    let mut roles = Roles::new(3, "");
+    (1..=3).for_each(|node| roles.start(node));
+    let (_, epoch) = roles.leader();
+    roles.kill(1);
+    fs::remove_dir_all(roles.cluster.directory.path().join("quorum-1")).expect("it is there");
+    let place = format!("1=127.0.0.1:{}", roles.cluster.ports[&1]);
+    for (change, config_epoch) in [["remove", "1"], ["add", &place]].into_iter().zip(2..) {
+        let (leader, _) = roles.leader();
+        let (status, said) = members(&roles, leader, &change);
+        assert_eq!(status, Some(0), "{said}");
+        members::leader(&roles, config_epoch);
+    }
+    let (leader, _) = roles.leader();
+    let (_, list) = members(&roles, leader, &["list"]);
+    roles.writes(&list);
+    roles.start(1);
+    let (_, later) = roles.leader();
+    assert!(later > epoch && roles.status(1)["config_epoch"] == 3, "{}", roles.status(1));
 }
 
 #[test]
