@@ -1,17 +1,22 @@
-//! How this program starts itself: by what the kernel runs, and not by the name of a file. An
-//! upgrade replaces the file, and may remove its folder or unmount its file system; a process that
-//! runs keeps what it was started from, and starts the same release again.
+//! How this program starts itself, and how its node starts anew with another list of members.
+//!
+//! A child is started by what the kernel runs, and not by the name of a file. An upgrade replaces
+//! the file, and may remove its folder or unmount its file system; a process that runs keeps what it
+//! was started from, and starts the same release again.
+//!
+//! A node starts anew within the process, in a runtime of its own. The end of a runtime drops all
+//! tasks and connections of the node; the log and the signals of the process last.
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, ExitCode};
 use std::time::Duration;
 
 use anyhow::anyhow;
 use bellwether::Election;
 
-use super::log;
+use super::{Failure, log};
 
 /// How long a leader that is to start anew does not run: until then it has.
 const LONGEST_STOP: Duration = Duration::from_secs(60);
@@ -41,9 +46,15 @@ pub(crate) struct Lasting<S> {
     pub(crate) signals: Option<S>,
 }
 
-impl<S> Default for Lasting<S> {
-    fn default() -> Self {
-        Self { log: None, signals: None }
+/// Lets a node take part, and start anew, until it ends for good.
+pub(crate) fn until_the_end<S>(
+    mut take_part: impl FnMut(&mut Lasting<S>) -> Result<End, Failure>,
+) -> Result<ExitCode, Failure> {
+    let mut lasting = Lasting { log: None, signals: None };
+    loop {
+        if let End::Status(status) = take_part(&mut lasting)? {
+            return Ok(ExitCode::from(status));
+        }
     }
 }
 

@@ -59,14 +59,10 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
-    let mut lasting = Lasting::default();
-    loop {
-        let (overrides, run) = (Overrides::from(&args.overrides), Run(args, &mut lasting));
-        let ended = config::load(&args.config, overrides, run).map_err(Failure::configuration)?;
-        if let End::Status(status) = ended? {
-            return Ok(ExitCode::from(status));
-        }
-    }
+    itself::until_the_end(|lasting| {
+        let overrides = Overrides::from(&args.overrides);
+        config::load(&args.config, overrides, Run(args, lasting)).map_err(Failure::configuration)?
+    })
 }
 
 /// Takes part until the end, or until the node is to start anew.

@@ -167,14 +167,11 @@ impl Kept {
 }
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
-    let mut lasting = Lasting::default();
-    loop {
-        let (overrides, exec) = (Overrides::from(&args.overrides), Exec(args, &mut lasting));
-        let ended = config::load(&args.config, overrides, exec).map_err(Failure::configuration)?;
-        if let End::Status(status) = ended? {
-            return Ok(ExitCode::from(status));
-        }
-    }
+    itself::until_the_end(|lasting| {
+        let overrides = Overrides::from(&args.overrides);
+        config::load(&args.config, overrides, Exec(args, lasting))
+            .map_err(Failure::configuration)?
+    })
 }
 
 struct Exec<'a>(&'a Args, &'a mut Lasting<Signals>);
