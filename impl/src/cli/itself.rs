@@ -1,8 +1,8 @@
 //! How this program starts itself, and how its node starts anew with another list of members.
 //!
 //! A child is started by what the kernel runs, and not by the name of a file. An upgrade replaces
-//! the file, and may remove its folder or unmount its file system; a process that runs keeps what it
-//! was started from, and starts the same release again.
+//! the file, and may remove its folder or unmount its file system; a process that runs keeps what
+//! it was started from, and starts the same release again.
 //!
 //! A node starts anew within the process, in a runtime of its own. The end of a runtime drops all
 //! tasks and connections of the node; the log and the signals of the process last.
