@@ -120,7 +120,7 @@ pub(crate) fn without_facts<M: Mapping>(
 ) -> Vec<Difference> {
     let mut found = Vec::new();
     let sent = outputs.iter().filter_map(|output| match output {
-        Output::Send { to, message } => Some((*to, after.message_sent(group, *message))),
+        Output::Send { to, message } => Some((*to, after.message_sent(group, message.clone()))),
         _ => None,
     });
     let sent: Vec<_> = sent.collect();

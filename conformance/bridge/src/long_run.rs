@@ -132,7 +132,7 @@ impl<M: Mapping> Wraps for LongRun<'_, M> {
         let mut all = self.0.invalid_messages(members);
         for (message, follows) in &mut all {
             if let OnInvalid::Like(like) = follows {
-                *like = self.to_model(*message);
+                *like = self.to_model(message.clone());
             }
         }
         all

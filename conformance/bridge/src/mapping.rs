@@ -267,7 +267,7 @@ pub trait Mapping {
     ) -> Asked<Self::Spec> {
         let _ = (process, armed);
         let mut timers = Self::Spec::TIMERS.iter().map(|row| row.timer);
-        match timers.find(|timer| self.asks(*timer) == Some(request)) {
+        match timers.find(|timer| self.asks(*timer).as_ref() == Some(&request)) {
             Some(timer) => Asked::Expiry(self.log_rules(), timer),
             None => Asked::Unknown,
         }

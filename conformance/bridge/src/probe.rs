@@ -218,7 +218,7 @@ impl<M: Mapping> Probe<'_, '_, '_, M> {
                     "{id} gets {} from {from} when {names} have passed, before a wake-up",
                     label(&message)
                 );
-                let input = Input::Receive { from: node_id(from), message: late };
+                let input = Input::Receive { from: node_id(from), message: late.clone() };
                 self.answers(words, Some(happening), (now, input), &both)?;
             }
         }
@@ -283,9 +283,10 @@ impl<M: Mapping> Probe<'_, '_, '_, M> {
     fn invalid_messages(&mut self, senders: &[Id]) -> ProbeResult<M::Spec> {
         for (message, follows) in self.group.mapping.invalid_messages(&self.group.members) {
             for &from in senders {
-                let input = Input::Receive { from: node_id(from), message };
                 let now = self.node.next_moment();
                 let what = format!("{message:?} from {from}");
+                let message = message.clone();
+                let input = Input::Receive { from: node_id(from), message };
                 let like = match follows {
                     OnInvalid::Like(like) => like,
                     OnInvalid::Ignored(cause) => {
@@ -310,7 +311,7 @@ impl<M: Mapping> Probe<'_, '_, '_, M> {
         for (who, from, cause) in
             [("itself", itself, Reason::OWN_ID), ("a stranger", stranger, Reason::UNKNOWN_SENDER)]
         {
-            let input = Input::Receive { from, message: translated };
+            let input = Input::Receive { from, message: translated.clone() };
             let words = format!("{} from {who}", label(&message));
             let ignored = self.node.view.up.then(|| (from, cause.name()));
             self.quiet(

@@ -78,7 +78,7 @@ pub trait Program: Clone {
     /// The state that a node keeps through a crash.
     type Durable: Clone + Debug + PartialEq + DeserializeOwned;
     /// The message that nodes send to each other.
-    type Message: Copy + Debug + PartialEq + DeserializeOwned;
+    type Message: Clone + Debug + PartialEq + DeserializeOwned;
     /// The timer of a node: what it waits for.
     type Timer: Copy;
 

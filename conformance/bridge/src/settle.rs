@@ -80,7 +80,7 @@ fn converged<M: Mapping>(
             _ => at.max(later),
         };
         let mut follows = ExpectedRun::nothing(group.mapping, &node.view);
-        lines.push(script(group, &node, (now, input), &mut follows));
+        lines.push(script(group, &node, (now, input.clone()), &mut follows));
         outputs.clear();
         let before = node.clone();
         node.apply_input(group, now, input, &mut outputs).map_err(|difference| vec![difference])?;

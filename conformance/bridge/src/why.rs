@@ -58,7 +58,9 @@ fn last_step<M: Mapping>(mapping: &M, divergence: &mut Divergence) -> Option<()>
     let (mut sent, mut written) = (Vec::new(), Vec::<Result<Stable<M>, String>>::new());
     for output in &outputs {
         match output {
-            Output::Send { to, message } => sent.push((*to, after.message_sent(group, *message))),
+            Output::Send { to, message } => {
+                sent.push((*to, after.message_sent(group, message.clone())));
+            }
             Output::Persist(durable) => written.push(Ok(mapping.stable(durable))),
             Output::Event(_) | Output::WakeAt(_) => {}
         }

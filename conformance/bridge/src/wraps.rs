@@ -201,7 +201,7 @@ impl<W: Wraps> Mapping for W {
         let mut script = self.inner().settle(id, members);
         for (_, input) in &mut script {
             if let Input::Receive { message, .. } = input {
-                *message = self.given(*message);
+                *message = self.given(message.clone());
             }
         }
         script

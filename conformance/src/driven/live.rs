@@ -17,7 +17,7 @@ pub(super) struct Start<C: Core> {
 }
 
 /// What happens to a node.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 enum Happened<M, T> {
     Input(Time, Input<M>),
     /// The deadline of a timer is brought forward.
@@ -50,7 +50,7 @@ impl<C: Core> Live<C> {
         });
         let mut again = Self::begin(start, begins.unwrap_or(Time::ZERO))?;
         for happened in happened {
-            match *happened {
+            match happened.clone() {
                 Happened::Input(now, input) => drop(again.happen(now, input)),
                 Happened::Forced(timer, deadline) => again.force(timer, deadline),
             }
@@ -81,7 +81,7 @@ impl<C: Core> Live<C> {
         input: Input<C::Message>,
     ) -> (Effects<C>, Option<BrokenPromise>) {
         // First: if the driver panics, this one is of no more use.
-        self.happened.push(Happened::Input(now, input));
+        self.happened.push(Happened::Input(now, input.clone()));
         match input {
             Input::Boot => self.steered.boot(now),
             Input::Receive { from, message } => self.steered.receive(now, from, message),

@@ -316,17 +316,18 @@ fn program_view(view: &ProgramView) -> spec::ProgramView {
 fn steps<'a>(waiting: impl Iterator<Item = &'a Deferred<Message>>) -> spec::Steps {
     let mut steps = spec::Steps::default();
     for step in waiting {
-        match *step {
-            Deferred::Send(Sent { to, message: Message::Entrust(epoch), .. }) => {
+        match step {
+            &Deferred::Send(Sent { to, message: Message::Entrust(epoch), .. }) => {
                 let message = spec::Message::Entrust(small(epoch));
                 steps.send = process_id(to).map(|to| (to, message));
             }
-            Deferred::Lead(protocol::Event::RoleChanged { reason, .. }) => {
+            &Deferred::Lead(protocol::Event::RoleChanged { reason, .. }) => {
                 steps.lead = Some(spec_reason(reason));
             }
             Deferred::Lead(
                 protocol::Event::Ignored { .. } | protocol::Event::RivalHeard { .. },
-            ) => {}
+            )
+            | Deferred::Change(_) => {}
         }
     }
     steps

@@ -2,14 +2,15 @@
 //! against the same core, which is configured for it.
 
 use super::{
-    Asked, Counters, ExpectedFacts, Mapping, Order, ProcessView, Restart, SpecEvent, Start, Step,
+    Asked, Counters, ExpectedFacts, Mapping, Order, ProcessView, Restart, SpecEvent, Step,
 };
 use super::{node_id, process_id};
 use bellwether_bridge::program::{Limits, Refusal};
 use bellwether_core::protocol::quorum as program;
-use bellwether_core::protocol::{Input, MemberError, Members, Node, NodeId, Request, Role};
+use bellwether_core::protocol::{Core as _, Input, Members, Node, NodeId, Request, Role};
 use bellwether_model::protocol::{Id, Ids, Timers, quorum as spec};
 use std::marker::PhantomData;
+use std::sync::Arc;
 use std::time::Duration;
 
 mod any;
@@ -23,10 +24,10 @@ mod values;
 mod variants;
 
 pub use any::AnyQuorum;
-use values::{epoch, ids, list, of_the_list, small, waits_for};
+use values::{epoch, ids, program_mark, small, waits_for};
 use variants::AWAY;
 pub use variants::{
-    AtOnce, Declines, Joins, LetIn, Observed, Overlooks, Preemptive, Promotes, Recommended,
+    AtOnce, Declines, Joins, Leaves, LetIn, Observed, Overlooks, Preemptive, Promotes, Recommended,
     Resigns, StepsAside, StepsDown, Transfers, Variant, Witnessed,
 };
 
@@ -78,17 +79,6 @@ impl<V: Variant> QuorumMapping<V> {
     /// Whether the list of members says more than who they are.
     const LISTED: bool = Self::CHANGES || Self::OBSERVED || V::RULES.witness.is_some();
 
-    /// The list that a node is started with: that of the specification.
-    fn given(id: NodeId, members: &Members, kept: spec::Stable) -> Result<Members, MemberError> {
-        let Some(id) = process_id(id).filter(|_| Self::LISTED) else { return Ok(members.clone()) };
-        let list = V::RULES.given(id, &kept, members.count());
-        let ids = V::RULES.members(list, members.count()).unwrap_or(Ids::NONE);
-        let given = Members::of_any_size(ids.iter().map(node_id));
-        let observers = V::RULES.observers(list, members.count()).iter().map(node_id);
-        let given = given.numbered(u64::from(list) + Members::FIRST);
-        given.with_observers(observers)?.with_witnesses(V::RULES.witness.map(node_id))
-    }
-
     /// The process that a node stands for.
     #[must_use]
     pub fn abstraction(node: &Node<program::Quorum>) -> spec::Process {
@@ -96,8 +86,8 @@ impl<V: Variant> QuorumMapping<V> {
         let idle = spec::Process::default();
         let Some(core) = node.core() else { return idle };
         let challenged = V::HANDS_OVER && core.challenged();
-        let (list, joins) = (list(node.config().members.config_epoch()), core.joins());
-        let idle = spec::Process { led: core.led(), challenged, list, joins, ..idle };
+        let (decided, list) = core.lists().map(Self::lists).unwrap_or_default();
+        let idle = spec::Process { led: core.led(), challenged, list, decided, ..idle };
         let process = |role, granted| spec::Process { role, granted, ..idle };
         match core.state() {
             Follower { promised, heard } => {
@@ -108,7 +98,7 @@ impl<V: Variant> QuorumMapping<V> {
             Canvassing(supports) => process(spec::Role::Canvassing, ids(supports)),
             Claiming(grants) => process(spec::Role::Claiming, ids(grants)),
             Succeeding(grants) => process(spec::Role::Succeeding, ids(grants)),
-            Leader { round, waiting, followers, invited } => {
+            Leader { round, waiting, followers, invited, marked } => {
                 let alone: Ids = process_id(node.config().id).into_iter().collect();
                 let acks =
                     |number| followers.iter().filter(move |(_, node)| node.acknowledged >= number);
@@ -124,6 +114,7 @@ impl<V: Variant> QuorumMapping<V> {
                     later: waits(1).map_or(0, small),
                     invited: invited.and_then(|invited| process_id(invited.to)),
                     waits_for: invited.map_or(0, waits_for),
+                    marked: ids(marked),
                     ..process(spec::Role::Leader, alone)
                 }
             }
@@ -149,8 +140,7 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
         members: &Members,
         durable: Option<&program::Durable>,
     ) -> Result<Self::Program, Refusal> {
-        let kept = durable.map(|durable| self.stable(durable)).unwrap_or_default();
-        let members = Self::given(id, members, kept)?;
+        let members = Self::first(members)?;
         Ok(Node::new(Self::config(id, &members), durable.cloned(), 0)?)
     }
 
@@ -158,84 +148,91 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
     /// its first round. One that is to join has just started.
     fn settle(&self, id: NodeId, members: &Members) -> Vec<(Duration, Input<program::Message>)> {
         use program::Message::{Ack, Coordinator, Grant, Support};
-        let epoch = program::Epoch::new(1);
+        let (epoch, mark) = (program::Epoch::new(1), program::Mark::FIRST);
         let boot = vec![(Duration::ZERO, Input::Boot)];
-        let Ok(members) = Self::given(id, members, spec::Stable::default()) else { return boot };
-        if members.config_epoch() != Members::FIRST {
+        let Ok(members) = Self::first(members) else { return boot };
+        if !members.contains(id) {
             return boot;
         }
         let highest = members.candidates().last().unwrap_or(id);
         if id != highest {
-            let message = Coordinator(epoch, 1);
+            let message = Coordinator(epoch, 1, mark);
             let heard = Input::Receive { from: highest, message };
             return [Input::Boot, heard].map(|input| (Duration::ZERO, input)).to_vec();
         }
         let quiet = Self::TIMING.promise;
         let runs = quiet + Self::TIMING.skew;
         let mut inputs = [boot, vec![(quiet, Input::Wake), (runs, Input::Wake)]].concat();
-        for message in [Support(epoch), Grant(epoch), Ack(epoch, 1)] {
+        for message in [Support(epoch), Grant(epoch), Ack(epoch, 1, mark)] {
             // Half of the others make a majority with it.
             let others = members.voters().iter().filter(|&&other| other != id);
             let others = others.take(members.voters().len() / 2);
-            inputs.extend(others.map(|&from| (runs, Input::Receive { from, message })));
+            let receive = |&from: &NodeId| Input::Receive { from, message: message.clone() };
+            inputs.extend(others.map(|from| (runs, receive(from))));
         }
         inputs
     }
 
     fn to_program(&self, letter: spec::Letter) -> Option<program::Message> {
         let epoch = |epoch: spec::Epoch| program::Epoch::new(epoch.into());
+        let mark = program_mark(letter.mark);
         Some(match letter.message {
-            spec::Message::Canvass(of) => program::Message::Canvass(epoch(of)),
+            spec::Message::Canvass(of) => program::Message::Canvass(epoch(of), mark),
             spec::Message::Support(of) => program::Message::Support(epoch(of)),
             spec::Message::Outrank(of) => program::Message::Outrank(epoch(of)),
-            spec::Message::Claim(of) => program::Message::Claim(epoch(of)),
+            spec::Message::Claim(of) => program::Message::Claim(epoch(of), mark),
             spec::Message::Grant(of) => program::Message::Grant(epoch(of)),
             spec::Message::Coordinator(of, round) => {
-                program::Message::Coordinator(epoch(of), round.into())
+                program::Message::Coordinator(epoch(of), round.into(), mark)
             }
-            spec::Message::Ack(of, round) => program::Message::Ack(epoch(of), round.into()),
+            spec::Message::Ack(of, round) => program::Message::Ack(epoch(of), round.into(), mark),
             spec::Message::Refuse(of, holder) => {
                 program::Message::Refuse(epoch(of), holder.map(node_id))
             }
-            spec::Message::Challenge(of) => program::Message::Challenge(epoch(of)),
+            spec::Message::Challenge(of) => program::Message::Challenge(epoch(of), mark),
             spec::Message::Yield(of, next) => program::Message::Yield(epoch(of), next.map(node_id)),
             spec::Message::Entrust(of) => program::Message::Entrust(epoch(of)),
             spec::Message::Invite(of) => program::Message::Invite(epoch(of)),
+            spec::Message::Lists(decided, list) => {
+                let lists = Self::program_lists(decided, list, letter.mark);
+                program::Message::Lists(Arc::new(lists))
+            }
         })
     }
 
     fn to_model(&self, message: program::Message) -> spec::Letter {
+        let mut carried = spec::Mark::FIRST;
+        let mut carries = |of, message| {
+            carried = Self::mark(of);
+            message
+        };
         let message = match message {
-            program::Message::Canvass(of) => spec::Message::Canvass(epoch(of)),
+            program::Message::Canvass(of, by) => carries(by, spec::Message::Canvass(epoch(of))),
             program::Message::Support(of) => spec::Message::Support(epoch(of)),
             program::Message::Outrank(of) => spec::Message::Outrank(epoch(of)),
-            program::Message::Claim(of) => spec::Message::Claim(epoch(of)),
+            program::Message::Claim(of, by) => carries(by, spec::Message::Claim(epoch(of))),
             program::Message::Grant(of) => spec::Message::Grant(epoch(of)),
-            program::Message::Coordinator(of, round) => {
-                spec::Message::Coordinator(epoch(of), small(round))
+            program::Message::Coordinator(of, round, by) => {
+                carries(by, spec::Message::Coordinator(epoch(of), small(round)))
             }
-            program::Message::Ack(of, round) => spec::Message::Ack(epoch(of), small(round)),
+            program::Message::Ack(of, round, by) => {
+                carries(by, spec::Message::Ack(epoch(of), small(round)))
+            }
             program::Message::Refuse(of, holder) => {
                 spec::Message::Refuse(epoch(of), holder.and_then(process_id))
             }
-            program::Message::Challenge(of) => spec::Message::Challenge(epoch(of)),
+            program::Message::Challenge(of, by) => carries(by, spec::Message::Challenge(epoch(of))),
             program::Message::Yield(of, next) => {
                 spec::Message::Yield(epoch(of), next.and_then(process_id))
             }
             program::Message::Entrust(of) => spec::Message::Entrust(epoch(of)),
             program::Message::Invite(of) => spec::Message::Invite(epoch(of)),
+            program::Message::Lists(lists) => {
+                let (decided, latest) = Self::lists(&lists);
+                carries(lists.mark, spec::Message::Lists(decided, latest))
+            }
         };
-        of_the_list(message)
-    }
-
-    fn message_sent(&self, node: &Self::Program, message: program::Message) -> spec::Letter {
-        let list = list(node.config().members.config_epoch());
-        spec::Letter { list, ..self.to_model(message) }
-    }
-
-    /// The handshake refuses nodes with another list.
-    fn reaches(&self, node: &Self::Program, letter: spec::Letter) -> bool {
-        letter.list == list(node.config().members.config_epoch())
+        spec::Letter { message, mark: carried }
     }
 
     fn timer(&self, timer: program::Timer) -> spec::Timer {
@@ -272,7 +269,7 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
             spec::Timer::Dwell => timing.dwell + skews,
             spec::Timer::Away => AWAY,
             // What is asked comes when it comes, and the disk syncs before anything is sent.
-            spec::Timer::Request | spec::Timer::Sync => return None,
+            spec::Timer::Request | spec::Timer::Change | spec::Timer::Sync => return None,
         })
     }
 
@@ -297,15 +294,6 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
         again.or_else(|| self.period(id, members, timer))
     }
 
-    fn starts(
-        &self,
-        id: NodeId,
-        members: &Members,
-        durable: &program::Durable,
-    ) -> Vec<Start<Self::Program, spec::Quorum>> {
-        lists::starts::<V>(id, members, self.stable(durable), durable)
-    }
-
     fn checked_first(&self) -> &'static [spec::Timer] {
         &[spec::Timer::Lease]
     }
@@ -328,14 +316,10 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
 
     fn stable(&self, durable: &program::Durable) -> spec::Stable {
         let granted_to = durable.granted_to.and_then(process_id);
-        let kept = durable.list.as_ref();
-        spec::Stable {
-            epoch: epoch(durable.epoch),
-            granted_to,
-            list: kept.map_or(0, |kept| list(kept.config_epoch)),
-            unproven: kept.is_some_and(|kept| !kept.in_force),
-            joined: durable.before.as_ref().is_some_and(|before| before.is_empty()),
-        }
+        let lists = durable.lists.as_ref();
+        let (decided, list) = lists.map(Self::lists).unwrap_or_default();
+        let mark = lists.map_or(spec::Mark::FIRST, |lists| Self::mark(lists.mark));
+        spec::Stable { epoch: epoch(durable.epoch), granted_to, list, decided, mark }
     }
 
     fn ignored_fields(&self) -> &'static [(&'static str, &'static str)] {
@@ -366,7 +350,6 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
     fn reason(&self, step: &Step<'_, spec::Quorum>) -> Option<&'static str> {
         let leads = |process: &spec::Process| process.role == spec::Role::Leader;
         Some(match step.happening {
-            SpecEvent::Boot if step.after.joins => "joins",
             SpecEvent::Boot => "booted",
             SpecEvent::Receive { message, .. } => match message.message {
                 spec::Message::Canvass(_) => "canvassed",
@@ -381,7 +364,7 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
                 }
                 spec::Message::Coordinator(..) if leads(step.before) => "higher_epoch",
                 spec::Message::Coordinator(..) => "leader_heard",
-                spec::Message::Refuse(..) => "higher_epoch",
+                spec::Message::Refuse(..) | spec::Message::Lists(..) => "higher_epoch",
                 _ => return None,
             },
             SpecEvent::Expire(timer) => match timer {
@@ -402,25 +385,23 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
     fn ignores(&self, step: &Step<'_, spec::Quorum>) -> Option<&'static str> {
         use spec::Role::{Canvassing, Claiming, Follower, Leader, Succeeding};
         let SpecEvent::Receive { from, message } = step.happening else { return None };
-        let spec::Process { role, list, joins, .. } = *step.before;
+        let role = step.before.role;
         let own = step.stable.epoch;
-        let members = V::RULES.members(list, step.nodes);
-        let observers = V::RULES.observers(list, step.nodes);
-        let observes = observers.contains(step.id);
-        if message.list != list {
-            return None; // it does not get as far
-        } else if members.is_some_and(|members| !members.contains(from)) {
-            return Some("unknown_sender");
-        } else if observers.contains(from) {
-            return Some("observes");
-        } else if joins {
-            return Some("joined");
+        let who = lists::Heard::of::<V>(step, from);
+        let is_outdated = message.mark < step.stable.mark;
+        let is_for_all = matches!(
+            message.message,
+            spec::Message::Coordinator(..) | spec::Message::Yield(..) | spec::Message::Lists(..)
+        );
+        match message.message {
+            _ if !who.is_member => return Some("unknown_sender"),
+            spec::Message::Canvass(_) | spec::Message::Claim(_) if is_outdated => return None,
+            spec::Message::Challenge(_) if is_outdated => return Some("stale"),
+            spec::Message::Lists(..) => {}
+            _ if !who.votes || (who.observes && !is_for_all) => return Some("observes"),
+            _ => {}
         }
-        let is_for_all =
-            matches!(message.message, spec::Message::Coordinator(..) | spec::Message::Yield(..));
-        if observes && !is_for_all {
-            return Some("observes");
-        }
+        let observes = who.observes;
         let counts = match message.message {
             spec::Message::Support(epoch) | spec::Message::Outrank(epoch) => {
                 role == Canvassing && epoch == own + 1
@@ -450,6 +431,7 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
                 role == Follower && epoch == own && step.before.leader == Some(from)
             }
             spec::Message::Canvass(_) | spec::Message::Claim(_) => true,
+            spec::Message::Lists(..) => message.mark > step.stable.mark,
         };
         (!counts).then_some("stale")
     }
@@ -460,7 +442,7 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
         process: &spec::Process,
         armed: Timers,
     ) -> Asked<spec::Quorum> {
-        variants::when_asked::<V>(request, process, armed)
+        variants::when_asked::<V>(&request, process, armed)
     }
 
     fn orders(
@@ -472,7 +454,10 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
     }
 
     fn asks(&self, timer: spec::Timer) -> Option<Request> {
-        V::ASKED.filter(|_| timer == spec::Timer::Request)
+        if timer == spec::Timer::Change {
+            return Self::listed(1, V::NODES).ok().map(Request::Change);
+        }
+        V::ASKED.clone().filter(|_| timer == spec::Timer::Request)
     }
 
     fn uncovered(&self) -> &'static [(&'static str, &'static str)] {

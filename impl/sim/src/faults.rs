@@ -73,11 +73,8 @@ pub enum Blow {
     /// An operator asks the leader to let the node at this place lead, which is in this condition
     /// while the fault lasts.
     Transfer(usize, Condition),
-    /// An operator changes what part the node at this place has in the list of members.
+    /// An operator asks for a list of members in which the node at this place has another part.
     Change(usize, Part),
-    /// An operator gives two lists with one number to the nodes, which follow from this, and in the
-    /// end all nodes the one that more of them have.
-    Mistake(u64),
     /// An operator gives all nodes the durations with this number.
     Reload(usize),
     /// The link between two nodes is slow.
@@ -156,10 +153,17 @@ impl fmt::Display for Fault {
             Blow::Transfer(to, condition) => {
                 write!(f, "the leader is asked to let n{} lead, which is {condition:?}", to + 1)
             }
+            Blow::Change(node, Part::Instead(other)) => {
+                write!(
+                    f,
+                    "in the list of members n{} is to vote instead of n{}",
+                    node + 1,
+                    other + 1
+                )
+            }
             Blow::Change(node, part) => {
                 write!(f, "in the list of members n{} becomes or ends to be: {part:?}", node + 1)
             }
-            Blow::Mistake(_) => f.write_str("nodes get two lists of members with one number"),
             Blow::Reload(step) => write!(f, "all nodes get the durations {step}"),
             Blow::Far { one, other, there, back } => {
                 let (one, other) = (one + 1, other + 1);
@@ -241,7 +245,6 @@ fn random_fault(kinds: &[Kind], stage: Stage, random: &mut Random) -> Fault {
     let target = target(stage, random);
     let weather = |lost, doubled, slow| Blow::Weather { lost, doubled, slow };
     let kind = kinds[random.place(kinds.len())];
-    let until = operators::lasts(kind, (from, until), stage);
     let blow = match kind {
         Kind::Losses => weather(random.between(10, 600), 0, Duration::ZERO),
         Kind::Duplicates => weather(0, random.between(50, 500), random.skewed(LONGEST / 2)),
@@ -260,8 +263,8 @@ fn random_fault(kinds: &[Kind], stage: Stage, random: &mut Random) -> Fault {
         Kind::Syncs => Blow::Trap(target, Point::ALL[random.place(5)], Hit::Crash),
         Kind::Requests => Blow::Ask(target, request(stage, random)),
         Kind::Leaves => Blow::Leave(target),
-        Kind::Transfers | Kind::Members | Kind::Mistakes | Kind::Distances | Kind::Reloads => {
-            operators::operated(kind, random.place(stage.nodes), random)
+        Kind::Transfers | Kind::Members | Kind::Distances | Kind::Reloads => {
+            operators::operated(kind, stage, random)
         }
     };
     Fault { from, until, blow }

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use bellwether_core::member::{Action, Event, Member, Setup};
+use bellwether_core::protocol::quorum::Lists;
 use bellwether_core::protocol::{Core, NodeId, Role, Time};
 
 use crate::clock::{Clock, Moment};
@@ -62,14 +63,6 @@ pub(crate) struct Step {
     pub(crate) sends: bool,
     /// How many messages have left.
     pub(crate) sent: usize,
-}
-
-/// What a node is configured with: the place of its list of members among all lists, and the number
-/// of its durations.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Given {
-    pub(crate) list: usize,
-    pub(crate) durations: usize,
 }
 
 /// In which step a node led which epoch last, by its own clock.
@@ -148,11 +141,11 @@ pub(crate) struct Host<S: Subject> {
     pub(crate) stale: Option<Time>,
     /// How many messages it has sent.
     pub(crate) sent: u64,
-    /// What it is started with next, and what it was started with last.
-    pub(crate) given: Given,
-    pub(crate) runs_with: Given,
-    /// It is no member, and is not started.
-    pub(crate) retired: bool,
+    /// The number of the durations that it is started with next, and was started with last.
+    pub(crate) given: usize,
+    pub(crate) runs_with: usize,
+    /// The lists of members that it had when it was elected last.
+    pub(crate) elected_by: Option<Lists>,
 }
 
 impl<S: Subject> Host<S> {
@@ -184,9 +177,9 @@ impl<S: Subject> Host<S> {
             trap: None,
             stale: None,
             sent: 0,
-            given: Given::default(),
-            runs_with: Given::default(),
-            retired: false,
+            given: 0,
+            runs_with: 0,
+            elected_by: None,
         }
     }
 
@@ -198,6 +191,12 @@ impl<S: Subject> Host<S> {
     /// Whether the node leads, whatever its program knows.
     pub(crate) fn leads(&self) -> bool {
         self.member.as_ref().is_some_and(|member| member.node().status().role == Role::Leader)
+    }
+
+    /// The lists of members that the node knows; none if it has those that it is configured with.
+    pub(crate) fn lists(&self) -> Option<&Lists> {
+        let kept = self.disk.synced.as_ref().and_then(S::Core::durable_lists);
+        self.member.as_ref().and_then(|member| member.node().lists()).or(kept)
     }
 
     /// Whether a state of the node is not durable.
@@ -221,9 +220,9 @@ impl<S: Subject> Host<S> {
     pub(crate) fn fall(&mut self) {
         let old = Self::new(self.id, self.clock);
         let before = std::mem::replace(self, old);
-        let Self { life, disk, stalled, sent, asked, given, runs_with, retired, .. } = before;
+        let Self { life, disk, stalled, sent, asked, given, runs_with, .. } = before;
         (self.life, self.stalled, self.sent, self.asked) = (life + 1, stalled, sent, asked);
-        (self.given, self.runs_with, self.retired) = (given, runs_with, retired);
+        (self.given, self.runs_with) = (given, runs_with);
         self.disk = Disk { writing: None, since: None, ..disk };
     }
 

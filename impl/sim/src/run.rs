@@ -40,7 +40,6 @@ impl Visitor for Runs<'_> {
         let setting = setting::<S>(self.code, self.trace);
         let faults = &self.code.faults;
         let mut promised = S::PROMISES.concat();
-        promised.retain(|name| !is_moot(name, faults));
         if is_peace(faults) {
             promised.extend(S::PROMISES_IN_PEACE);
         }
@@ -54,17 +53,6 @@ impl Visitor for Runs<'_> {
 /// Whether the first leader is to stay.
 fn is_peace(faults: &Faults) -> bool {
     *faults == Faults::Flap || faults.are_only(Kind::Distances)
-}
-
-/// Whether an invariant says nothing in such a run. What a majority is changes with the members,
-/// and a node whose directory an operator removes does not know what it has granted.
-fn is_moot(name: &str, faults: &Faults) -> bool {
-    let mistakes = faults.have(Kind::Mistakes);
-    match name {
-        "epochs-grow" => mistakes || faults.have(Kind::Members),
-        "grants-stand" => mistakes,
-        _ => false,
-    }
 }
 
 /// A run in which the highest node flaps, which leads at first. All is promised but that it stays.
@@ -94,8 +82,6 @@ fn setting<S: Subject>(code: &Code, trace: bool) -> Setting {
     let far = if code.faults.have(Kind::Distances) { FARTHEST } else { Duration::ZERO };
     let durations = if code.faults.have(Kind::Reloads) { DURATIONS - 1 } else { 0 };
     let bound = S::bound(code.nodes, delays.high + far, durations);
-    // A mistake is repaired in two steps.
-    let bound = bound * if code.faults.have(Kind::Mistakes) { 2 } else { 1 };
     let from = match is_peace(&code.faults) {
         true => Moment(0) + bound,
         false => Moment(0) + Duration::from_secs(1),
@@ -134,8 +120,8 @@ fn setting<S: Subject>(code: &Code, trace: bool) -> Setting {
 
 /// How many nodes are members at first, if lists of members change.
 fn voters(code: &Code) -> usize {
-    let (least, most) = (VOTERS.0 as u64, VOTERS.1.min(code.nodes) as u64);
-    Random::of(&[code.seed, 0x0007_07e2]).between(least, most) as usize
+    let most = VOTERS.min(code.nodes) as u64;
+    Random::of(&[code.seed, 0x0007_07e2]).between(1, most) as usize
 }
 
 fn farther(fault: &mut Fault) {

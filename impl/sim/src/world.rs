@@ -11,7 +11,7 @@ use bellwether_core::trace::Received;
 
 use crate::clock::{Clock, Moment};
 use crate::faults::Fault;
-use crate::host::{EventOf, Given, Host, MessageOf};
+use crate::host::{EventOf, Host, MessageOf};
 use crate::invariant::{Face, Fact, Invariant, Terms};
 use crate::network::{Delays, Network};
 use crate::random::{Random, mix};
@@ -68,8 +68,8 @@ enum Happening<M> {
     Arrives {
         from: NodeId,
         to: usize,
-        /// What the sender was configured with.
-        with: Given,
+        /// The number of the durations that the sender was configured with.
+        with: usize,
         message: M,
     },
     Wakes(usize),
@@ -100,8 +100,6 @@ enum Happening<M> {
         node: usize,
         task: operator::Task,
     },
-    /// An operator looks whether the nodes that have no memory may start.
-    Readmits,
     /// A transfer is answered with what is known by now.
     Answers {
         node: usize,
@@ -146,8 +144,8 @@ impl<M> Ord for Entry<M> {
 /// Everything.
 pub struct World<S: Subject> {
     setting: Setting,
-    /// All lists of members that there have been.
-    lists: Vec<Members>,
+    /// The first list of members, with which all nodes are configured.
+    first: Members,
     operator: operator::Operator,
     transfer: Option<transfer::Transfer>,
     /// No transfer is asked for before.
@@ -180,12 +178,13 @@ impl<S: Subject> World<S> {
             let shown = mix(setting.seed ^ u64::from(id.get()) << 32) >> 10;
             Clock::new(if setting.scattered { shown } else { 0 })
         };
-        let mut hosts: Vec<_> = all.iter().map(|id| Host::new(id, clock(id))).collect();
-        hosts.iter_mut().for_each(|host| host.retired = !first.contains(host.id));
+        let hosts: Vec<_> = all.iter().map(|id| Host::new(id, clock(id))).collect();
         let face = |id| {
             let role = Role::NotStarted;
             let (leader, term, work, durable) = (None, None, None, None);
-            Face { id, up: false, role, leader, term, work, prepared: true, durable }
+            let (lists, elected_by) = (None, None);
+            let (up, prepared) = (false, true);
+            Face { id, up, role, leader, term, work, prepared, durable, lists, elected_by }
         };
         let mut world = Self {
             now: Moment(0),
@@ -201,7 +200,7 @@ impl<S: Subject> World<S> {
             trace: Vec::new(),
             broken: None,
             setting,
-            lists: vec![first],
+            first,
             operator: operator::Operator::default(),
             transfer: None,
             rests: Moment(0),
@@ -292,6 +291,7 @@ impl<S: Subject> World<S> {
                 if self.hosts[node].scheduled == Some(self.now) {
                     self.hosts[node].scheduled = None;
                 }
+                self.tell_lists(node);
                 self.pump(node);
             }
             Happening::Synced { node, life, request } => self.synced(node, life, request),
@@ -309,17 +309,20 @@ impl<S: Subject> World<S> {
                 }
             }
             Happening::Operates { node, task } => self.operate(node, task),
-            Happening::Readmits => self.readmit(),
             Happening::Answers { node, ticket } => self.answer_late(node, ticket),
             Happening::Look => self.look(Fact::Passed),
         }
     }
 
-    fn arrive(&mut self, from: NodeId, to: usize, with: Given, message: MessageOf<S>) {
+    fn arrive(&mut self, from: NodeId, to: usize, with: usize, message: MessageOf<S>) {
         self.network.landed(usize::from(from.get()) - 1, to);
         if self.hosts[to].member.is_none() || !self.talk(with, self.hosts[to].runs_with) {
             self.counts.lost += 1;
             return;
+        }
+        let mut message = message;
+        if let Some(wrong) = self.setting.wrong {
+            S::mistake(&mut message, wrong);
         }
         self.happens(to, Event::Received(Received::unnumbered(from, message)));
     }
@@ -344,17 +347,16 @@ impl<S: Subject> World<S> {
 
     fn start(&mut self, node: usize, life: u64) {
         let host = &mut self.hosts[node];
-        if host.member.is_some() || host.life != life || host.retired {
+        if host.member.is_some() || host.life != life {
             return;
         }
-        let Given { list, durations } = host.given;
-        let config = S::config(&self.lists[list], host.id, durations, self.setting.wrong);
+        let config = S::config(&self.first, host.id, host.given, self.setting.wrong);
         let seed = mix(self.setting.seed ^ mix(life << 16 | node as u64));
         let setup = Setup::of::<S::Core>(&config, self.setting.nodes);
         let setup = Setup { stores: S::PERSISTS, prepares: self.setting.prepares, ..setup };
         let made = match Node::<S::Core>::new(config, host.disk.synced.clone(), seed) {
             Ok(made) => made,
-            Err(error) => return self.refuse(node, &error.to_string()),
+            Err(error) => return self.note(node, format_args!("does not start: {error}")),
         };
         host.runs_with = host.given;
         host.setup = Some(setup);

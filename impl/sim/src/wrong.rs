@@ -36,15 +36,19 @@ pub enum Wrong {
     AnswersEarly,
     /// Nodes talk whose leases and promises do not fit together.
     TalksUnfit,
-    /// Of two lists with one number, an operator keeps the one that fewer nodes have.
-    KeepsTheFewer,
+    /// A node that hears of a pending list counts by the decided one alone.
+    CountsOneList,
+    /// A node takes a list that it hears is pending for decided.
+    DecidesAtOnce,
+    /// A crash loses the lists of members of a node.
+    LosesLists,
     /// Slow links are four times as slow as is allowed.
     TooFar,
 }
 
 impl Wrong {
     /// All of them.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 20] = [
         Self::Forgets,
         Self::SaysSynced,
         Self::LeadsFirst,
@@ -61,7 +65,9 @@ impl Wrong {
         Self::NeverHeals,
         Self::AnswersEarly,
         Self::TalksUnfit,
-        Self::KeepsTheFewer,
+        Self::CountsOneList,
+        Self::DecidesAtOnce,
+        Self::LosesLists,
         Self::TooFar,
     ];
 
@@ -85,7 +91,9 @@ impl Wrong {
             Self::NeverHeals => "never-heals",
             Self::AnswersEarly => "answers-early",
             Self::TalksUnfit => "talks-unfit",
-            Self::KeepsTheFewer => "keeps-the-fewer",
+            Self::CountsOneList => "counts-one-list",
+            Self::DecidesAtOnce => "decides-at-once",
+            Self::LosesLists => "loses-lists",
             Self::TooFar => "too-far",
         }
     }

@@ -28,8 +28,20 @@ const BREAKS: &[(Wrong, &str, &str, &[&str])] = &[
     (Wrong::NeverHeals, "quorum", "partitions", &["settles"]),
     (Wrong::AnswersEarly, "quorum", "transfers", &["transfers-are-true"]),
     (Wrong::TalksUnfit, "quorum", "reloads+cuts+partitions", &["at-most-one-leader"]),
-    (Wrong::KeepsTheFewer, "quorum", "mistakes", &["one-leader-per-epoch", "epochs-in-order"]),
+    (Wrong::CountsOneList, "quorum", "members+partitions+syncs", OF_LISTS),
+    (Wrong::DecidesAtOnce, "quorum", "members+partitions+syncs", OF_LISTS),
+    (Wrong::LosesLists, "quorum", "members+crashes", &["lists-grow"]),
     (Wrong::TooFar, "quorum", "distances", &["first-leader-stays"]),
+];
+
+/// What breaks if two majorities of members have no node in common, or nodes have other lists under
+/// one mark.
+const OF_LISTS: &[&str] = &[
+    "one-list-per-number",
+    "one-leader-per-epoch",
+    "at-most-one-leader",
+    "epochs-in-order",
+    "settles",
 ];
 
 /// The first run of the wrong world in which an invariant breaks.

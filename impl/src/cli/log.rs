@@ -42,22 +42,6 @@ impl Started {
     }
 }
 
-/// Goes on with the log of this process, from these levels on; starts it if there is none.
-pub(crate) fn go_on<'a>(
-    started: &'a mut Option<Started>,
-    log: &Log,
-    node: NodeId,
-) -> Result<&'a Started, Failure> {
-    let known = match started.take() {
-        Some(known) => {
-            known.set(&log.levels);
-            known
-        }
-        None => start(log, node)?,
-    };
-    Ok(started.insert(known))
-}
-
 /// Logs to standard error from here on. A panic in any thread is logged, and ends the process: a
 /// node that has lost a part of itself is worse than one that is gone.
 pub(crate) fn start(log: &Log, node: NodeId) -> Result<Started, Failure> {

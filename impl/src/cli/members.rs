@@ -12,10 +12,10 @@ use super::{Failure, json, print};
 
 /// Show or change the members of a cluster, one at a time, through its leader
 ///
-/// Every voter that stays must be running: it makes the new list durable before the list takes
-/// effect. Then all nodes start anew with it, in their processes. The cluster has no leader for
-/// about as long as after the crash of one. The files of the nodes may stay as they are: the newest
-/// list counts.
+/// The new list is decided once a majority of the old list and of the new one has made it durable.
+/// The leader leads on, and no node starts anew. The files of the nodes may stay as they are: what
+/// was decided counts. A leader that is to leave, or only to observe, stops leading first, and says
+/// which node to ask instead.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -23,8 +23,8 @@ Examples:
   bellwether members add 4=10.0.0.4:7000 --config orders.toml --node 3
   bellwether members remove 2 --http 10.0.0.3:8080 --token-file token
 
-To add a node: add it, and start it with a file that has the new list, as `members list` prints it.
-To replace one: remove it if it is gone, then add the new one.")]
+To add a node: start it, with a file that has it and all members, and add it; then start the next.
+The others call it once it is added. To replace one that is gone: remove it, then add the next.")]
 pub(crate) struct Args {
     #[command(subcommand)]
     what: What,
@@ -32,7 +32,7 @@ pub(crate) struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum What {
-    /// Print the members as a file has them, and the next list if it has not taken effect
+    /// Print the members as a file has them, and the next list if one is not decided yet
     List {
         #[command(flatten)]
         target: Target,
@@ -116,7 +116,7 @@ type Answer = Result<ExitCode, Failure>;
 fn ask(target: &Target, permission: &Permission, path: &str) -> Answer {
     let answer = target.asker(permission)?.post(path)?;
     let text = match answer["config_epoch"].as_u64() {
-        Some(number) if !target.json => format!("done: list {number} takes effect\n"),
+        Some(number) if !target.json => format!("done: list {number} is decided\n"),
         _ => json::line(&answer)?,
     };
     print(&text)?;
@@ -132,10 +132,8 @@ fn list(target: &Target) -> Answer {
     let mut text = lines(&answer["list"]);
     let next = &answer["next"];
     if !next.is_null() {
-        let missing = ids(&next["missing"]);
-        let waits = if missing.is_empty() { "no voter".to_owned() } else { missing };
-        text += &format!("\n# The next list, which waits for: {waits}\n");
-        lines(&next["list"]).lines().for_each(|line| text += &format!("# {line}\n"));
+        text += "\n# The next list, which is not decided yet\n";
+        lines(next).lines().for_each(|line| text += &format!("# {line}\n"));
     }
     print(&text)?;
     Ok(ExitCode::SUCCESS)
@@ -151,7 +149,7 @@ fn lines(list: &Value) -> String {
     let (observers, witnesses) = (ids(&list["observers"]), ids(&list["witnesses"]));
     let number = &list["config_epoch"];
     format!(
-        "config_epoch = {number}\nobservers = [{observers}]\nwitnesses = [{witnesses}]\n\n\
+        "# List {number}\nobservers = [{observers}]\nwitnesses = [{witnesses}]\n\n\
          [members]\n{members}"
     )
 }

@@ -34,8 +34,8 @@ Example: of nodes 1, 2 and 3, only 3 is left; 4 and 5 are new.
    prints both, and writes nothing before you confirm.
 3. Ask the fence for the highest token that it has admitted. If that is above the epoch that the
    command prints, pass it as --epoch-above.
-4. Start the survivor, and then the others. New nodes need an empty directory and the list that the
-   command prints; the other survivors get the list from the first.")]
+4. Start the survivor, and then the others. New nodes need an empty directory and the members that
+   the command prints; the other survivors get the list from the first.")]
 pub(crate) struct Args {
     /// The configuration file of the survivor
     #[arg(long, value_name = "FILE", env = "BELLWETHER_CONFIG")]
@@ -150,13 +150,12 @@ fn confirm() -> Result<(), Failure> {
 }
 
 fn next(node: NodeId, list: &MemberList, by_file: bool) -> String {
-    let whose = if by_file { format!("node {node} and ") } else { String::new() };
+    let whose = if by_file { "all nodes" } else { "new nodes" };
     let members: String =
         list.members.iter().map(|(id, address)| format!("{id} = \"{address}\"\n")).collect();
     format!(
-        "\nWritten. Start node {node}, and then the others. The files of {whose}new nodes need:\n\n\
-         config_epoch = {}\nwitnesses = [{}]\n\n[members]\n{members}",
-        list.config_epoch,
+        "\nWritten. Start node {node}, and then the others. The files of {whose} need:\n\n\
+         witnesses = [{}]\n\n[members]\n{members}",
         listed(&list.witnesses),
     )
 }

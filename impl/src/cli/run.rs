@@ -5,14 +5,13 @@ use std::pin::pin;
 use std::process::ExitCode;
 
 use anyhow::anyhow;
+use bellwether::Config;
 use bellwether::config::{self, Log, Overrides, Runnable, Visitor};
-use bellwether::{Config, Handle};
 use futures::FutureExt as _;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::health::Checker;
 use super::http::Http;
-use super::itself::{self, End, Lasting};
 use super::overrides::OverrideArgs;
 use super::part::Part;
 use super::reload::{Reload, Running};
@@ -47,7 +46,6 @@ A configuration:
 The protocol is quorum unless another is chosen: a majority grants one leader its lease. With every
 other one two nodes can lead at the same time; the daemon then warns at the start.
 
-
 `bellwether check-config FILE --node ID` prints all keys with their values.")]
 pub(crate) struct Args {
     /// The configuration file
@@ -59,34 +57,32 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
-    itself::until_the_end(|lasting| {
-        let overrides = Overrides::from(&args.overrides);
-        config::load(&args.config, overrides, Run(args, lasting)).map_err(Failure::configuration)?
-    })
+    let overrides = Overrides::from(&args.overrides);
+    config::load(&args.config, overrides, Run(args)).map_err(Failure::configuration)?
 }
 
-/// Takes part until the end, or until the node is to start anew.
-struct Run<'a>(&'a Args, &'a mut Lasting<Signals>);
+/// Takes part until the end.
+struct Run<'a>(&'a Args);
 
 impl Visitor for Run<'_> {
-    type Output = Result<End, Failure>;
+    type Output = Result<ExitCode, Failure>;
 
     fn visit<C: Runnable>(self, config: Config<C>, log: Log) -> Self::Output {
-        let Self(Args { config: path, overrides }, Lasting { log: lines, signals }) = self;
+        let Args { config: path, overrides } = self.0;
         // Before anything is logged: what is missing in the configuration is told in one line.
         ready::check(&config).map_err(Failure::configuration)?;
         config.open_trace().map_err(Failure::configuration)?;
-        let started = log::go_on(lines, &log, config.node())?;
+        let started = log::start(&log, config.node())?;
         let reload = Reload::new(path.clone(), overrides.into(), &config, &log);
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
         let runtime =
             runtime.map_err(|error| Failure::runtime(anyhow!("cannot start: {error}")))?;
-        let part = take_part(config, started, reload, signals);
+        let part = take_part(config, &started, reload);
         let result = runtime.block_on(part.boxed_local()).map_err(Failure::runtime);
         // What still blocks, such as a resolver that does not answer, is not waited for.
         runtime.shutdown_timeout(log::LAST_WORDS);
         started.lines.flush(log::LAST_WORDS);
-        result
+        result.map(ExitCode::from)
     }
 }
 
@@ -94,11 +90,11 @@ async fn take_part<C: Runnable>(
     config: Config<C>,
     started: &log::Started,
     mut reload: Reload,
-    signals: &mut Option<Signals>,
-) -> anyhow::Result<End> {
+) -> anyhow::Result<u8> {
     let node = config.node().get();
     // Asked for first, so that a signal during the start is not lost.
-    let signals = itself::listening(signals, Signals::new)?;
+    let mut signals =
+        Signals::new().map_err(|error| anyhow!("cannot listen for signals: {error}"))?;
     let http = Http::listen(&config).await?;
     let checker = Checker::new(&config);
     let (mut part, hooks) = if config.groups().is_empty() {
@@ -112,9 +108,6 @@ async fn take_part<C: Runnable>(
     let options = http.serve(|options| part.router(options));
     service::ready();
     let mut told = pin!(service::keep_told(part.handles()));
-    let handle = part.handles().into_iter().next();
-    let mut anew = false;
-    let mut node_is_superseded = pin!(superseded(handle));
     loop {
         tokio::select! {
             signal = signals.next() => match signal {
@@ -136,63 +129,33 @@ async fn take_part<C: Runnable>(
                 };
                 reload.finish(read, &running, &options);
             }
-            stopped = part.stopped() => return Ok(stopped.map(|()| End::Status(0))?),
-            config_epoch = node_is_superseded.as_mut() => {
-                tracing::info!(node, config_epoch, "starts anew with the new list of members");
-                anew = true;
-                break;
-            }
+            stopped = part.stopped() => return Ok(stopped.map(|()| 0)?),
             () = &mut told => {}
         }
     }
-    leave(part, hooks, signals, anew).await
+    leave(part, hooks, signals).await
 }
 
-/// Takes part no longer. A node that was to start anew ends for good if a signal asks it to.
-async fn leave(
-    part: Part,
-    hooks: hooks::Running,
-    signals: &mut Signals,
-    anew: bool,
-) -> anyhow::Result<End> {
-    if anew {
-        service::reloading();
-    } else {
-        service::stopping();
-    }
+/// Takes part no longer.
+async fn leave(part: Part, hooks: hooks::Running, mut signals: Signals) -> anyhow::Result<u8> {
+    service::stopping();
     let node = part.handles().first().map(|handle| handle.leadership().now().node.get());
-    let mut leaves = pin!(async {
+    let leaves = async {
         part.leave().await?;
         hooks.finish().await;
         anyhow::Ok(())
-    });
-    let mut asked_to_end = !anew;
-    loop {
-        tokio::select! {
-            left = &mut leaves => {
-                left?;
-                tracing::info!(node, "left");
-                return Ok(if asked_to_end { End::Status(0) } else { End::Anew });
-            }
-            // What it holds, the system takes back: its port, its lock, and scripts that run.
-            (signal, status) = signals.last() => {
-                if asked_to_end {
-                    tracing::warn!(node, signal, "asked to end again: ends without waiting");
-                    return Ok(End::Status(status));
-                }
-                tracing::info!(node, signal, "leaving");
-                service::stopping();
-                asked_to_end = true;
-            }
+    };
+    tokio::select! {
+        left = leaves => {
+            left?;
+            tracing::info!(node, "left");
+            Ok(0)
         }
-    }
-}
-
-/// Returns when the node is to start anew with another list of members. One with groups never is.
-async fn superseded(node: Option<Handle>) -> u64 {
-    match node {
-        Some(node) => node.superseded().await,
-        None => std::future::pending().await,
+        // What it holds, the system takes back: its port, its lock, and scripts that run.
+        (signal, status) = signals.last() => {
+            tracing::warn!(node, signal, "asked to end again: ends without waiting");
+            Ok(status)
+        }
     }
 }
 

@@ -262,7 +262,7 @@ fn describe(report: &StatusReport) -> String {
     let incarnation = report.incarnation.map(|incarnation| format!(", incarnation {incarnation}"));
     let mut text = format!(
         "node      {node} of cluster {cluster} (protocol {protocol}{})\n\
-         members   with config_epoch {}\n\
+         members   list {}\n\
          role      {role}{duty} for {} (change {seq})\n\
          leader    {leader}\n\
          up for    {}\n\

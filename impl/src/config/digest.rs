@@ -3,17 +3,12 @@
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use crate::protocol::{Members, NodeId};
-
 /// The first half of a SHA-256.
 pub(crate) type Digest = [u8; 16];
 
 /// A digest of each part of the configuration that must be the same on every node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Digests {
-    /// The ids of the members, which of them observe, and which are witnesses. Their addresses may
-    /// differ: a node may reach another by another way.
-    pub(crate) members: Digest,
     /// The section of the protocol.
     pub(crate) settings: Digest,
     /// How nodes watch each other.
@@ -21,24 +16,8 @@ pub(crate) struct Digests {
 }
 
 impl Digests {
-    pub(super) fn new(members: &Members, settings: &str, detection: &str) -> Self {
-        let mut ids: Vec<_> = members.iter().map(NodeId::get).collect();
-        let (observers, witnesses) = (members.observers(), members.witnesses());
-        // No node has the id 0: it stands before each list that follows.
-        if members.observers().next().is_some() || !witnesses.is_empty() {
-            ids.push(0);
-            ids.extend(observers.map(NodeId::get));
-        }
-        if !witnesses.is_empty() {
-            ids.push(0);
-            ids.extend(witnesses.iter().map(|id| id.get()));
-        }
-        let ids: Vec<u8> = ids.into_iter().flat_map(u16::to_be_bytes).collect();
-        Self {
-            members: digest(&ids),
-            settings: digest(settings.as_bytes()),
-            detection: digest(detection.as_bytes()),
-        }
+    pub(super) fn new(settings: &str, detection: &str) -> Self {
+        Self { settings: digest(settings.as_bytes()), detection: digest(detection.as_bytes()) }
     }
 
     /// The sections in which the configuration of a node that runs `protocol` differs from another.

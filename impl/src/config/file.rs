@@ -97,8 +97,6 @@ struct File {
     node: Option<NodeNumber>,
     listen: Option<Address>,
     #[serde(default)]
-    config_epoch: ConfigEpoch,
-    #[serde(default)]
     observers: Vec<NodeNumber>,
     #[serde(default)]
     witnesses: Vec<NodeNumber>,
@@ -139,26 +137,6 @@ impl TryFrom<i64> for NodeNumber {
 
     fn try_from(number: i64) -> Result<Self, MemberError> {
         number.to_string().parse().map(Self)
-    }
-}
-
-/// The number of a list of members.
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(try_from = "i64")]
-struct ConfigEpoch(u64);
-
-impl Default for ConfigEpoch {
-    fn default() -> Self {
-        Self(Members::FIRST)
-    }
-}
-
-impl TryFrom<i64> for ConfigEpoch {
-    type Error = MemberError;
-
-    fn try_from(number: i64) -> Result<Self, MemberError> {
-        let wrong = || MemberError::ConfigEpoch { text: number.to_string() };
-        u64::try_from(number).ok().filter(|&number| number > 0).map(Self).ok_or_else(wrong)
     }
 }
 
@@ -338,7 +316,6 @@ impl Source {
         let config = Config::assemble(Parts {
             cluster: file.cluster,
             node,
-            config_epoch: file.config_epoch.0,
             members: file.members.into_iter().map(|(key, address)| (key.0, address)).collect(),
             observers: observers.clone().unwrap_or_else(|| listed(&file.observers)),
             witnesses: witnesses.clone().unwrap_or_else(|| listed(&file.witnesses)),

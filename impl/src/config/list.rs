@@ -4,10 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use sha2::{Digest as _, Sha256};
 
 use super::{Address, Config, Error, Runnable, with_roles};
-use crate::protocol::{Epoch, Members, NodeId};
+use crate::protocol::{Members, NodeId};
 
 /// The members of a cluster, with their addresses and roles, and the number of the list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,25 +20,6 @@ pub struct MemberList {
     pub observers: BTreeSet<NodeId>,
     /// The members that vote and never lead.
     pub witnesses: BTreeSet<NodeId>,
-}
-
-/// Tells one list of members from another. Of two with one number, the later proposal is the
-/// larger.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub(crate) struct ListMark {
-    pub(crate) number: u64,
-    pub(crate) proposal: Proposal,
-    /// A digest of the whole list.
-    pub(crate) digest: u64,
-}
-
-/// Who has proposed a list, and when.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub(crate) struct Proposal {
-    /// The epoch of the leader.
-    pub(crate) epoch: Epoch,
-    /// How many it has proposed in its epoch.
-    pub(crate) turn: u32,
 }
 
 /// A change of the list of members: of one member.
@@ -94,7 +74,7 @@ impl MemberList {
     ///
     /// What is wrong with the change, with the remedy.
     pub fn changed(&self, change: &MemberChange) -> Result<Self, String> {
-        let mut next = Self { config_epoch: self.config_epoch + 1, ..self.clone() };
+        let mut next = Self { config_epoch: self.config_epoch.saturating_add(1), ..self.clone() };
         let node = change.node();
         let (is_member, observes) =
             (self.members.contains_key(&node), self.observers.contains(&node));
@@ -134,35 +114,38 @@ impl MemberList {
         if next.voters().all(|id| next.witnesses.contains(&id)) {
             return Err("no voter would be left that may lead: all others are witnesses".to_owned());
         }
-        // As `quorum` demands it: those that stay let the first leader of the next list lead.
-        let stay = self.voters().filter(|&id| next.voters().any(|other| other == id)).count();
-        if 2 * stay <= self.voters().count() {
-            return Err("of two voters, none can leave: add another first".to_owned());
-        }
         Ok(next)
     }
+}
 
-    /// What tells this list from others.
-    pub(crate) fn mark(&self, proposal: Proposal) -> ListMark {
-        let bytes = postcard::to_stdvec(self).unwrap_or_default();
-        let digest = Sha256::digest(bytes);
-        let (first, _) = digest.split_first_chunk().unwrap_or((&[0; 8], &[]));
-        let (number, digest) = (self.config_epoch, u64::from_be_bytes(*first));
-        ListMark { number, proposal, digest }
+/// As a file may have it, in one line.
+impl fmt::Display for MemberList {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let members = self.members.iter().map(|(id, address)| format!("{id} = \"{address}\""));
+        let members = members.collect::<Vec<_>>().join(", ");
+        let ids = |ids: &BTreeSet<NodeId>| {
+            ids.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+        };
+        let (observers, witnesses) = (ids(&self.observers), ids(&self.witnesses));
+        write!(f, "members = {{ {members} }}, observers = [{observers}], witnesses = [{witnesses}]")
     }
+}
 
-    /// Whether that list has the same members in the same roles.
-    pub(crate) fn has_members_of(&self, other: &Self) -> bool {
-        self.members.keys().eq(other.members.keys())
-            && (&self.observers, &self.witnesses) == (&other.observers, &other.witnesses)
+impl From<&Members> for MemberList {
+    fn from(list: &Members) -> Self {
+        let members = list.addresses().iter();
+        Self {
+            config_epoch: list.config_epoch(),
+            members: members.filter_map(|(&id, at)| Some((id, at.parse().ok()?))).collect(),
+            observers: list.observers().collect(),
+            witnesses: list.witnesses().iter().copied().collect(),
+        }
     }
+}
 
-    /// Whether that list can follow this one: its number does, and at most one voter is another.
-    pub(crate) fn precedes(&self, next: &Self) -> bool {
-        let voters = |list: &Self| list.voters().collect::<BTreeSet<_>>();
-        let changed = voters(self).symmetric_difference(&voters(next)).count();
-        self.config_epoch + 1 == next.config_epoch && changed <= 1
-    }
+/// The addresses as the core carries them.
+pub(super) fn written(addresses: &BTreeMap<NodeId, Address>) -> BTreeMap<NodeId, String> {
+    addresses.iter().map(|(&id, address)| (id, address.to_string())).collect()
 }
 
 impl<C: Runnable> Config<C> {
@@ -186,6 +169,7 @@ impl<C: Runnable> Config<C> {
     pub fn with_list(mut self, list: MemberList) -> Result<Self, Error> {
         let MemberList { config_epoch, members, observers, witnesses } = list;
         let ids = Members::new(members.keys().copied())?.numbered(config_epoch);
+        let ids = ids.with_addresses(written(&members));
         ids.require(self.node)?;
         self.members =
             with_roles::<C>(ids, observers.into_iter().collect(), witnesses.into_iter().collect())?;
@@ -229,7 +213,6 @@ mod tests {
         ] {
             let next = four.changed(&change).expect("it makes sense");
             assert_eq!(next.config_epoch, 5);
-            assert!(four.precedes(&next) && !next.precedes(&four), "{change}");
             assert!(
                 next.voters().map(NodeId::get).eq(voters.iter().copied()),
                 "{change}: {next:?}"
@@ -247,8 +230,6 @@ mod tests {
             (MemberChange::Observe(id(4)), "only observes already"),
             (MemberChange::Vote(id(1)), "votes already"),
             (MemberChange::Vote(id(9)), "is no member"),
-            (MemberChange::Remove(id(1)), "of two voters"),
-            (MemberChange::Observe(id(1)), "of two voters"),
         ] {
             let refused = four.changed(&change).expect_err("it makes none");
             assert!(refused.contains(part), "{change}: {refused}");

@@ -45,7 +45,7 @@ pub use self::health::Health;
 pub use self::hooks::Hooks;
 pub use self::http::{Http, SHORTEST_TOKEN, Token};
 pub use self::lease::LeaseSection;
-pub(crate) use self::list::{ListMark, Proposal};
+use self::list::written;
 pub use self::list::{MemberChange, MemberList};
 pub use self::network::NetworkSettings;
 use self::priority::Preference;
@@ -91,7 +91,6 @@ pub struct Config<C: Runnable = Recommended> {
 struct Parts<C: Runnable> {
     cluster: ClusterId,
     node: NodeId,
-    config_epoch: u64,
     members: Vec<(NodeId, Address)>,
     observers: Vec<NodeId>,
     witnesses: Vec<NodeId>,
@@ -166,7 +165,6 @@ impl<C: Runnable> Config<C> {
         Self::assemble(Parts {
             cluster: cluster.parse()?,
             node: id(node)?,
-            config_epoch: Members::FIRST,
             members: members?,
             observers: Vec::new(),
             witnesses: Vec::new(),
@@ -198,21 +196,6 @@ impl<C: Runnable> Config<C> {
         Ok(self)
     }
 
-    /// Returns this configuration with this number for its list of members. The number is 1 if it
-    /// is not given, and one higher with each change of the members.
-    ///
-    /// # Errors
-    ///
-    /// An [`enum@Error`] when it is zero.
-    pub fn with_config_epoch(mut self, config_epoch: u64) -> Result<Self, Error> {
-        if config_epoch < Members::FIRST {
-            return Err(MemberError::ConfigEpoch { text: config_epoch.to_string() }.into());
-        }
-        self.members = self.members.numbered(config_epoch);
-        let section = self.section.clone();
-        self.with_section(section)
-    }
-
     /// Returns this configuration, in which these members only observe: they follow the leader,
     /// vote for none, and never lead. All others vote.
     ///
@@ -234,6 +217,7 @@ impl<C: Runnable> Config<C> {
         let observers: Result<Vec<_>, _> = observers.into_iter().map(id).collect();
         let witnesses = self.members.witnesses().to_vec();
         let all = Members::new(self.members.iter())?.numbered(self.config_epoch());
+        let all = all.with_addresses(written(&self.addresses));
         self.members = with_roles::<C>(all, observers?, witnesses)?;
         let section = self.section.clone();
         self.with_section(section)
@@ -310,12 +294,13 @@ impl<C: Runnable> Config<C> {
 
     fn assemble(parts: Parts<C>) -> Result<Self, Error> {
         let Parts { cluster, node, members, listen, section, directory, .. } = parts;
-        let Parts { observers, witnesses, config_epoch, .. } = parts;
+        let Parts { observers, witnesses, .. } = parts;
         let Parts { detection, security, http, network, hooks, health, .. } = parts;
         let Parts { groups, preference, trace, monitor, .. } = parts;
-        let ids = Members::new(members.iter().map(|&(id, _)| id))?.numbered(config_epoch);
-        let ids = with_roles::<C>(ids, observers, witnesses)?;
+        let ids = Members::new(members.iter().map(|&(id, _)| id))?;
         let addresses: BTreeMap<_, _> = members.into_iter().collect();
+        let ids = ids.with_addresses(written(&addresses));
+        let ids = with_roles::<C>(ids, observers, witnesses)?;
         let mut owners = BTreeMap::new();
         for (&second, address) in &addresses {
             if let Some(first) = owners.insert(address, second) {
@@ -374,7 +359,7 @@ impl<C: Runnable> Config<C> {
         self.node
     }
 
-    /// Returns the number of the list of members.
+    /// Returns the number of the list of members: 1, until a request has changed the list.
     #[must_use]
     pub fn config_epoch(&self) -> u64 {
         self.members.config_epoch()
@@ -456,7 +441,14 @@ impl<C: Runnable> Config<C> {
     pub(crate) fn digests(&self) -> Digests {
         let settings = fields::shared(C::NAME, C::fields(&mut self.section.clone()));
         let detection = if C::DETECTOR { detector::write(self.detection) } else { String::new() };
-        Digests::new(&self.members, &settings, &detection)
+        Digests::new(&settings, &detection)
+    }
+
+    /// What the other nodes are told of the members: which there are, and in which roles.
+    pub(crate) fn members_digest(&self) -> Digest {
+        let MemberList { members, observers, witnesses, .. } = self.list();
+        let ids: Vec<_> = members.keys().collect();
+        digest::digest(format!("{ids:?} {observers:?} {witnesses:?}").as_bytes())
     }
 
     /// Returns the owner of the durable state.

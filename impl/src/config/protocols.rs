@@ -27,10 +27,6 @@ pub trait Runnable: Core {
     /// Whether its nodes are watched by failure detectors, and so send heartbeats.
     const DETECTOR: bool = false;
 
-    /// Whether the members can be [changed](crate::Handle::change_members) by a request: a node
-    /// starts with another list in any order, and two leaders never come of it.
-    const CHANGES_MEMBERS: bool = false;
-
     /// Whether a node without other members leads itself.
     const ALONE: bool = false;
 
@@ -327,8 +323,6 @@ impl Runnable for Stoller {
 
 impl Runnable for Quorum {
     type Section = quorum::Timing;
-
-    const CHANGES_MEMBERS: bool = true;
 
     const ALONE: bool = true;
 

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use super::commands::{CommandRequest, ReplySender};
@@ -15,14 +16,20 @@ use super::fitness::Fitness;
 use super::gate::PreparationSender;
 use super::guard::LeaseWriter;
 use super::leadership::{Leadership, Publisher};
+use super::lists;
 use super::trace::{self, Traces};
 use crate::clock::Clock;
+use crate::config::Address;
 use crate::member::{self, Action, End, Event, LogLine, Member, ProgramView};
-use crate::protocol::{Core, Epoch, NodeId, Reason, Time};
+use crate::protocol::quorum::Lists;
+use crate::protocol::{Core, Epoch, Members, NodeId, Reason, Request, Time};
 use crate::storage::StorageError;
 use crate::trace::{Deed, Received};
 use crate::transport::frame::Frame;
 use crate::transport::{Arrival, Links};
+
+/// How long a node that is no member any more has to hear that.
+const LEFT_WITHIN: Duration = Duration::from_secs(1);
 
 /// How long a leader that leaves waits until what it said last is with the network.
 const LONGEST_FLUSH: Duration = Duration::from_millis(500);
@@ -31,6 +38,7 @@ const LONGEST_FLUSH: Duration = Duration::from_millis(500);
 pub(super) struct Actor<C: Core, K: Clock> {
     pub(super) member: Member<C>,
     pub(super) links: Links<C::Message>,
+    pub(super) lists: lists::LoopEnd,
     pub(super) disk: Disk<C::Durable>,
     pub(super) publisher: Publisher,
     pub(super) lease_writer: LeaseWriter,
@@ -45,6 +53,8 @@ pub(super) struct Actor<C: Core, K: Clock> {
     pub(super) tickets: u64,
     /// Where the answers go that are not given yet.
     pub(super) replies: BTreeMap<u64, ReplySender>,
+    /// When the links to members that have left end.
+    pub(super) cuts_off: Option<Instant>,
     /// How it has ended.
     pub(super) end: Option<End>,
     /// Where the steps of its node are written, if they are.
@@ -56,6 +66,8 @@ enum Wakeup<M> {
     Stopped,
     WorkPanicked,
     Command(CommandRequest),
+    Requested(Request),
+    CutOff,
     StorageAnswered(member::StorageAnswer),
     Arrived(Arrival<M>),
     Nothing,
@@ -103,6 +115,7 @@ impl<C: Core, K: Clock> Actor<C, K> {
                 () = stop.cancelled(), if !stopped => Wakeup::Stopped,
                 () = self.lease_writer.work_tracker().panicked() => Wakeup::WorkPanicked,
                 Some(request) = commands.recv() => Wakeup::Command(request),
+                Some(request) = self.lists.asked() => Wakeup::Requested(request),
                 // However many arrive, no deadline is missed: the node looks at them first.
                 arrival = arrivals.recv() => match arrival {
                     Some(arrival) => Wakeup::Arrived(arrival),
@@ -110,6 +123,8 @@ impl<C: Core, K: Clock> Actor<C, K> {
                 },
                 answer = self.disk.answered() => Wakeup::StorageAnswered(answer),
                 () = self.links.peer_gone() => Wakeup::Nothing,
+                () = sleep_until(self.cuts_off.unwrap_or_else(Instant::now)),
+                    if self.cuts_off.is_some() => Wakeup::CutOff,
                 () = tokio::time::sleep(longest) => Wakeup::Nothing,
             };
             let event = match wakeup {
@@ -119,8 +134,13 @@ impl<C: Core, K: Clock> Actor<C, K> {
                 }
                 Wakeup::WorkPanicked => self.step_down_after_panic(),
                 Wakeup::Command(request) => self.accept_command(request),
+                Wakeup::Requested(request) => Event::Request(request),
                 Wakeup::StorageAnswered(answer) => Event::StorageAnswered(answer),
                 Wakeup::Arrived(arrival) => event_of(arrival),
+                Wakeup::CutOff => {
+                    self.cut_off();
+                    Event::Wake
+                }
                 Wakeup::Nothing => Event::Wake,
             };
             self.handle(event).await;
@@ -211,6 +231,7 @@ impl<C: Core, K: Clock> Actor<C, K> {
                 }
                 self.publisher.renew(lease);
             }
+            Action::Change(lists) => self.change_lists(lists),
             Action::Prepare(request) => {
                 if let Some(preparation) = &self.preparation {
                     preparation.send(request);
@@ -232,6 +253,31 @@ impl<C: Core, K: Clock> Actor<C, K> {
             }
         }
         None
+    }
+
+    /// Connects to the members of the lists from now on, and to no other, and tells the program.
+    fn change_lists(&mut self, lists: Lists) {
+        let (node, id) = (self.id(), self.member.view().node());
+        let before = self.lists.now();
+        self.links.set_members(peers(&before, id).chain(peers(&lists, id)));
+        self.links.standings.change(|own| own.mark = lists.mark);
+        let config_epoch = lists.latest().config_epoch();
+        match &lists.pending {
+            Some(next) => tracing::info!(node, config_epoch, "the next members are to be {next}"),
+            None => tracing::info!(node, config_epoch, "the members are {}", lists.decided),
+        }
+        if !lists.each().any(|list| list.contains(id)) {
+            tracing::warn!(node, "{}", lists::no_member(&lists));
+        }
+        self.lists.tell(lists);
+        // One that has left hears that first.
+        self.cuts_off = Some(Instant::now() + LEFT_WITHIN);
+    }
+
+    /// A member that has left has had the time to hear that.
+    fn cut_off(&mut self) {
+        self.cuts_off = None;
+        self.links.set_members(peers(&self.lists.now(), self.member.view().node()));
     }
 
     /// Something is asked of the member.
@@ -337,6 +383,13 @@ impl<C: Core, K: Clock> Actor<C, K> {
     pub(super) fn id(&self) -> u16 {
         self.member.view().node().get()
     }
+}
+
+/// The other members of these lists, and where they are reached.
+pub(super) fn peers(lists: &Lists, own: NodeId) -> impl Iterator<Item = (NodeId, Address)> + '_ {
+    let all = lists.each().flat_map(Members::addresses);
+    let others = all.filter(move |&(&id, _)| id != own);
+    others.filter_map(|(&id, address)| Some((id, address.parse().ok()?)))
 }
 
 /// A message is for the node, a heartbeat for its detector.

@@ -31,8 +31,6 @@ pub(super) struct LeaderTimeout {
     longest: Duration,
     /// Whether a leader needs a majority of the voters.
     majority: bool,
-    /// Whether the node only observes.
-    observes: bool,
     /// What the node was told of whether it may lead.
     pub(super) fitness: Fitness,
     clock: Arc<dyn Clock>,
@@ -44,7 +42,6 @@ impl LeaderTimeout {
         Self {
             longest: C::election_takes(config.core()) * ELECTIONS,
             majority: C::TWO_LEADERS.is_none(),
-            observes: config.observers().any(|observer| observer == config.node()),
             fitness: Fitness::default(),
             clock: Arc::new(clock),
         }
@@ -56,10 +53,15 @@ impl LeaderTimeout {
     }
 
     /// Returns why the node has no leader, if it has known none for too long, and these are the
-    /// other members.
-    pub(super) fn problem(&self, now: &Leadership, members: &[MemberReport]) -> Option<String> {
+    /// other members, and whether it only observes itself.
+    pub(super) fn problem(
+        &self,
+        now: &Leadership,
+        members: &[MemberReport],
+        observes: bool,
+    ) -> Option<String> {
         let time = now.without_leader().filter(|&time| time >= self.longest)?;
-        let Self { majority, observes, .. } = *self;
+        let majority = self.majority;
         let own = own_cause(now.reason, self.fitness.unfit(self.clock.now()));
         Some(explain(&Situation { time, majority, observes, own, members }))
     }
@@ -86,7 +88,8 @@ impl Watched {
             self.told = false;
             tracing::info!(node, leader = leader.get(), "there is a leader again");
         } else if !self.told && self.leader_timeout.is_over(&now) {
-            let problem = self.leader_timeout.problem(&now, &(self.report)().members);
+            let report = (self.report)();
+            let problem = self.leader_timeout.problem(&now, &report.members, report.observes);
             problem.inspect(|problem| tracing::warn!(node, "{problem}"));
             self.told = true;
         }
@@ -112,15 +115,12 @@ enum Own {
     Unfit(Unfit),
     /// Its program prepares itself.
     Prepares,
-    /// It waits to hear another member with its list.
-    Joins,
 }
 
 fn own_cause(reason: Option<Reason>, unfit: Option<Unfit>) -> Option<Own> {
     match unfit {
         Some(unfit) => Some(Own::Unfit(unfit)),
         None if reason == Some(Reason::PREPARING) => Some(Own::Prepares),
-        None if reason.is_some_and(|reason| reason.name() == "joins") => Some(Own::Joins),
         None => None,
     }
 }
@@ -187,10 +187,6 @@ fn describe_own(own: &Own) -> String {
                 .to_owned()
         }
         Own::Prepares => "this node was elected, and `before_leading` has not ended".to_owned(),
-        Own::Joins => {
-            "the list of members is new to this node, and it waits to hear another member"
-                .to_owned()
-        }
     }
 }
 

@@ -1,52 +1,35 @@
-//! How the list of members changes by a request to the leader.
+//! How the program sees the lists of members, and asks the leader for another.
 //!
-//! The leader makes the next list durable and says its number. Every member that hears it asks for
-//! the list, makes it durable, and says so. Once all voters have, but for one that leaves, the
-//! leader *decides* the list, durably, and all that hear of it are to start anew with it. A node
-//! that was not there is refused by those with a later list, and asks one of them.
-//!
-//! No two lists with one number are decided. A voter keeps the first that it has made durable, and
-//! two lists would both need a voter that stays in both. Only the leader that has proposed a list
-//! may propose another in its place, in the same epoch. In which order nodes may start with a list
-//! is a matter of the protocol: nothing here can give the cluster two leaders.
+//! The core decides on a list. What is refused here is what would not come to an end: a change
+//! while another is pending, one that the configuration does not allow, and a list of which too few
+//! voters are there.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
 use thiserror::Error;
-use tokio::sync::{Mutex, watch};
-use tokio::time::{sleep, timeout};
+use tokio::sync::{mpsc, watch};
+use tokio::time::timeout;
 
-use super::kept::Kept;
-use super::{Handle, JoinError};
-use crate::config::{self, Config, Current, MemberChange, MemberList, Proposal, Runnable};
+use super::Handle;
+use crate::config::{Address, Config, Current, MemberChange, MemberList, Runnable};
 use crate::member::RequestError;
-use crate::protocol::{MemberError, NodeId};
-use crate::transport::Links;
+use crate::protocol::quorum::Lists;
+use crate::protocol::{Members, NodeId, Request};
 use crate::transport::connect::Resolver;
 use crate::transport::frame::{Opening, Reply};
-use crate::transport::lists::{KnownList, Lists};
 use crate::transport::question;
-use crate::transport::standing::{Standing, Standings};
 
 /// How long the members have to make a list durable.
-const KEPT_WITHIN: Duration = Duration::from_secs(5);
+const DECIDED_WITHIN: Duration = Duration::from_secs(5);
 
-/// How long a node that is to start anew waits until the others have heard why.
-const HEARD_WITHIN: Duration = Duration::from_millis(500);
-
-/// How long between two looks.
-const LOOK: Duration = Duration::from_millis(10);
-
-/// How long a node may take to tell its list.
+/// How long a node that is to vote may take to answer.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(2);
 
-/// The name of the directory below that of the node in which the next list is kept.
-pub(super) const DIRECTORY: &str = "members";
+/// How long a leader that is to leave does not run: until then it has left.
+const AWAY: Duration = Duration::from_secs(10);
 
 /// The reason why the members were not changed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -61,437 +44,271 @@ pub enum MembersError {
         /// What is wrong, with the remedy.
         problem: String,
     },
-    /// A change before it has not taken effect yet.
+    /// A change before it is not decided yet.
     #[error(
-        "list {config_epoch} has not taken effect yet: it does once all its voters have it; \
-         `members list` shows which have not"
+        "list {config_epoch} is not decided yet: it is once a majority of both lists has it; \
+         `members list` shows both"
     )]
     UnderWay {
         /// The number of the list that is waited for.
         config_epoch: u64,
     },
-    /// Voters are missing, and each must make the list durable.
-    #[error("nothing has changed: {} cannot be reached, and every voter that stays must be; start \
-             it, or remove it first", listed(.missing))]
+    /// Without these voters the new list has no majority.
+    #[error("nothing has changed: {}", absent(.missing))]
     Missing {
-        /// The voters that are missing.
-        missing: Vec<NodeId>,
+        /// The voters that are missing, and where they are reached.
+        missing: BTreeMap<NodeId, Address>,
     },
-    /// The list could not be made durable.
-    #[error("nothing has changed: {problem}")]
-    Storage {
-        /// What the storage says.
-        problem: String,
-    },
-    /// Not all voters have made the list durable in time. It may take effect later.
+    /// The leader has no part in the new list, or only observes: it leads no longer.
     #[error(
-        "list {config_epoch} is not known to take effect yet: {} has not made it durable; it takes \
-         effect once all voters that stay have",
-        listed(.missing)
+        "nothing has changed yet: node {node} leads no longer, as it is to leave; ask {}",
+        next(*leader)
+    )]
+    HandsOver {
+        /// The node that was asked.
+        node: NodeId,
+        /// The node that leads now, if one is known.
+        leader: Option<NodeId>,
+    },
+    /// Another list has the number of the new one.
+    #[error("another list {config_epoch} was decided: look at `members list`, and ask again")]
+    Other {
+        /// The number of the list.
+        config_epoch: u64,
+    },
+    /// The list was not decided in time. It may be later.
+    #[error(
+        "list {config_epoch} is not known to be decided: it is once a majority of both lists has \
+         it; `members list` shows what is known"
     )]
     Undecided {
         /// The number of the list.
         config_epoch: u64,
-        /// The voters that are missing.
-        missing: Vec<NodeId>,
     },
 }
 
-fn listed(nodes: &[NodeId]) -> String {
-    let nodes: Vec<_> = nodes.iter().map(ToString::to_string).collect();
-    format!("node {}", nodes.join(", "))
+fn absent(missing: &BTreeMap<NodeId, Address>) -> String {
+    let each =
+        |(node, address): (&NodeId, &Address)| format!("node {node} does not answer at {address}");
+    let all: Vec<_> = missing.iter().map(each).collect();
+    let them = if all.len() == 1 { "it" } else { "them" };
+    format!("{}: start {them} first", all.join(", "))
 }
 
-/// The lists that survive restarts. A list that is only proposed replaces none that was decided.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct DurableLists {
-    decided: Option<MemberList>,
-    proposed: Option<KnownList>,
+fn next(leader: Option<NodeId>) -> String {
+    leader.map_or_else(|| "the next leader".to_owned(), |leader| format!("node {leader}"))
 }
 
-impl DurableLists {
-    pub(super) fn deciding(list: MemberList) -> Self {
-        Self { decided: Some(list), proposed: None }
-    }
-
-    pub(super) fn latest(&self) -> Option<&MemberList> {
-        self.proposed.as_ref().map(|known| &known.list).or(self.decided.as_ref())
-    }
-}
-
-/// Where the lists are kept, and those that were there.
-type Opened = (Kept<DurableLists>, DurableLists);
-
-/// Says what is wrong with a list for a node with the same configuration otherwise.
-#[derive(Clone)]
-struct Check(Arc<Checks>);
-
-type Checks = dyn Fn(&MemberList) -> Result<(), String> + Send + Sync;
-
-impl Check {
-    fn of<C: Runnable>(config: &Config<C>) -> Self {
-        let config = config.clone();
-        Self(Arc::new(move |list| {
-            let changed = config.clone().with_list(list.clone());
-            // The addresses may need another security.
-            let loaded = changed.and_then(|changed| changed.credentials());
-            loaded.map(drop).map_err(|error| error.to_string())
-        }))
-    }
-}
-
-impl fmt::Debug for Check {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Check").finish_non_exhaustive()
-    }
-}
+/// Says what is wrong with a list for a node with the same configuration otherwise; or returns it
+/// for the core.
+type Check = dyn Fn(&MemberList) -> Result<Members, String> + Send + Sync;
 
 /// The lists of a node, for its handles. A clone is the same.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(super) struct OwnLists {
-    node: NodeId,
-    running: Arc<MemberList>,
-    check: Check,
-    lists: Lists,
-    standings: Standings,
+    known: watch::Receiver<Lists>,
+    asks: mpsc::Sender<Request>,
+    /// None if the list cannot change.
+    check: Option<Arc<Check>>,
     credentials: Current,
-    /// The list that the node runs with, if a request has changed it.
-    decided: Option<MemberList>,
-    kept: Kept<DurableLists>,
-    /// Held while one is.
-    turn: Arc<Mutex<()>>,
-    /// The number of the list of which the log says that it cannot be used here.
-    unusable: Arc<AtomicU64>,
-    /// The number of the list with which the node is to start anew.
-    superseded: watch::Sender<Option<u64>>,
-    /// The number of the list in which the node is no member any more.
-    removed: watch::Sender<Option<u64>>,
 }
 
-/// The configuration with the newest list that was decided, in the file or by a request; and where
-/// the next one is kept.
-pub(super) fn newest<C: Runnable>(
-    config: Config<C>,
-) -> Result<(Config<C>, Option<Opened>), JoinError> {
-    let path = config.directory().ok().flatten();
-    let path = path.filter(|_| C::CHANGES_MEMBERS && config.groups().is_empty());
-    let Some(path) = path else { return Ok((config, None)) };
-    let (kept, known) = Kept::<DurableLists>::open(path, DIRECTORY, config.owner())?;
-    let known = known.unwrap_or_default();
-    let (own, node) = (config.list(), config.node());
-    let config = match &known.decided {
-        Some(list) if list.config_epoch > own.config_epoch => {
-            let config_epoch = list.config_epoch;
-            let config = config.with_list(list.clone())?;
-            tracing::info!(
-                node = node.get(),
-                config_epoch,
-                "the members are those that were changed by a request; the file has list {}",
-                own.config_epoch
-            );
-            config
-        }
-        // Addresses may be corrected in the file.
-        Some(list) if list.config_epoch == own.config_epoch && !list.has_members_of(&own) => {
-            let known = config.clone().with_list(list.clone())?.members().clone();
-            let change = Box::new((known, config.members().clone()));
-            return Err(config::Error::from(MemberError::Change(change)).into());
-        }
-        _ => config,
-    };
-    Ok((config, Some((kept, known))))
+/// Where the loop around the node tells the lists, and is asked for another.
+pub(super) struct LoopEnd {
+    known: watch::Sender<Lists>,
+    asked: mpsc::Receiver<Request>,
+}
+
+impl LoopEnd {
+    /// The node knows these lists from now on.
+    pub(super) fn tell(&self, lists: Lists) {
+        self.known.send_replace(lists);
+    }
+
+    pub(super) fn now(&self) -> Lists {
+        self.known.borrow().clone()
+    }
+
+    /// Returns what is asked next; `None` if nothing can be any more.
+    pub(super) async fn asked(&mut self) -> Option<Request> {
+        self.asked.recv().await
+    }
+}
+
+/// The two ends for a node that knows these lists when it starts.
+pub(super) fn channel(known: Lists) -> (LoopEnd, watch::Receiver<Lists>, mpsc::Sender<Request>) {
+    let (tells, known) = watch::channel(known);
+    // Each member may be told the lists at one moment.
+    let (asks, asked) = mpsc::channel(Members::MAX);
+    (LoopEnd { known: tells, asked }, known, asks)
 }
 
 impl OwnLists {
-    /// Of a node that runs with this configuration.
+    /// Of a node with this configuration that knows these lists when it starts.
     pub(super) fn new<C: Runnable>(
         config: &Config<C>,
-        kept: Option<Opened>,
-        links: &Links<C::Message>,
+        known: Lists,
         credentials: &Current,
-    ) -> Self {
-        let (lists, standings) = (links.lists.clone(), links.standings.clone());
-        let credentials = credentials.clone();
-        let running = config.list();
-        let (kept, known) = kept.unwrap_or_default();
-        let is_running = |list: &MemberList| list.config_epoch == running.config_epoch;
-        let decided = known.decided.filter(is_running).map(|_| running.clone());
-        let is_next = |known: &KnownList| known.list.config_epoch > running.config_epoch;
-        let next = known.proposed.filter(is_next);
-        standings.change(|own| {
-            let first = || running.mark(Proposal::default());
-            own.keeps = next.as_ref().map_or_else(first, KnownList::mark);
-            own.decided = running.config_epoch;
+    ) -> (Self, LoopEnd) {
+        let (end, known, asks) = channel(known);
+        let config = config.clone();
+        let changes = C::CHANGES_MEMBERS && config.groups().is_empty();
+        let check: Arc<Check> = Arc::new(move |list: &MemberList| {
+            let changed = config.clone().with_list(list.clone());
+            // The addresses may need another security.
+            let loaded = changed.and_then(|changed| {
+                changed.credentials()?;
+                Ok(changed.members().clone())
+            });
+            loaded.map_err(|error| error.to_string())
         });
-        lists.begin(decided.clone(), next);
-        Self {
-            node: config.node(),
-            running: Arc::new(running),
-            check: Check::of(config),
-            lists,
-            standings,
-            credentials,
-            decided,
-            kept,
-            turn: Arc::default(),
-            unusable: Arc::default(),
-            superseded: watch::Sender::new(None),
-            removed: watch::Sender::new(None),
+        let check = changes.then_some(check);
+        (Self { known, asks, check, credentials: credentials.clone() }, end)
+    }
+
+    /// The lists that the node knows now.
+    pub(super) fn now(&self) -> Lists {
+        self.known.borrow().clone()
+    }
+
+    /// Has a node told the lists that has older ones. If that cannot be asked now, it is later.
+    pub(super) fn tell(&self, node: NodeId) {
+        let _ = self.asks.try_send(Request::Tell(node));
+    }
+
+    /// What is wrong with this node if it is no member any more.
+    pub(super) fn problem(&self, node: NodeId) -> Option<String> {
+        let lists = self.known.borrow();
+        (!lists.each().any(|list| list.contains(node))).then(|| no_member(&lists))
+    }
+
+    /// The voters without which the list has no majority: this node leads, and `heard` says which
+    /// others are connected. One that becomes a member is not connected yet, and is asked.
+    async fn missing(
+        &self,
+        node: NodeId,
+        list: &MemberList,
+        heard: impl Fn(NodeId) -> bool,
+    ) -> BTreeMap<NodeId, Address> {
+        let voters = list.voters().count();
+        let is_missing = |id: &NodeId| *id != node && !heard(*id);
+        let place = |id: NodeId| Some((id, list.members.get(&id)?.clone()));
+        let missing: BTreeMap<_, _> = list.voters().filter(is_missing).filter_map(place).collect();
+        if 2 * missing.len() < voters {
+            return BTreeMap::new();
+        }
+        let now = self.now().decided;
+        let new = missing.iter().find(|&(&id, _)| !now.votes(id));
+        match new {
+            Some((&id, address)) if 2 * (missing.len() - 1) < voters => {
+                if self.answers(id, address).await {
+                    return BTreeMap::new();
+                }
+                BTreeMap::from([(id, address.clone())])
+            }
+            _ => missing,
         }
     }
 
-    /// Makes a list durable, and says so to the others.
-    async fn keep(&self, known: KnownList) -> Result<(), String> {
-        let _turn = self.turn.lock().await;
-        let mark = known.mark();
-        let number = mark.number;
-        // What another request has done meanwhile counts.
-        if let Some(next) = self.lists.next()
-            && if known.decided {
-                next.decided && next.list.config_epoch >= number
-            } else {
-                next.decided || next.mark() >= mark
-            }
-        {
-            return Err(format!("list {} is known already", next.list.config_epoch));
-        }
-        let decided = known.decided;
-        self.kept
-            .save(if decided {
-                DurableLists::deciding(known.list.clone())
-            } else {
-                DurableLists { decided: self.decided.clone(), proposed: Some(known.clone()) }
-            })
-            .await?;
-        self.lists.set_next(known);
-        self.standings.change(|own| {
-            own.keeps = mark;
-            if decided {
-                own.decided = number;
-            }
-        });
-        Ok(())
-    }
-
-    pub(super) async fn close(&self) {
-        self.kept.close().await;
-    }
-
-    fn has_decided(&self) -> bool {
-        self.lists.next().is_some_and(|next| next.decided)
-    }
-
-    /// The voters of the list before that must have made the next one durable, and have not.
-    fn missing(&self, next: &KnownList) -> Vec<NodeId> {
-        let stays: BTreeSet<_> = next.list.voters().collect();
-        let heard = self.standings.heard();
-        let mark = next.mark();
-        let has = |id: &NodeId| heard.get(id).is_some_and(|other| other.keeps == mark);
-        let voters = self.running.voters().filter(|id| *id != self.node && stays.contains(id));
-        voters.filter(|id| !has(id)).collect()
-    }
-
-    /// Asks another node for the list with this number.
-    async fn ask(&self, node: NodeId, number: u64) -> Option<KnownList> {
-        let there = Resolver::new(self.running.members.get(&node)?.clone());
+    /// Whether this node answers there.
+    async fn answers(&self, node: NodeId, address: &Address) -> bool {
+        let there = Resolver::new(address.clone());
         let credentials = self.credentials.now().asking(node);
-        let question = Opening::ListRequest(number);
-        let asked = question::ask(&there, &credentials, &question);
-        match timeout(ANSWERS_WITHIN, asked).await.ok()?.ok()? {
-            Reply::List(known) => Some(*known?).filter(|known| known.list.config_epoch == number),
-            _ => None,
-        }
-    }
-
-    /// Learns of the next list that another node keeps or has decided, and of a later one that a
-    /// node has which refuses this one.
-    pub(super) async fn learn(&self, leads: bool) {
-        let own = self.standings.own();
-        let heard = self.standings.heard();
-        let newest = heard.iter().max_by_key(|(_, other)| (other.decided, other.keeps));
-        if let Some((&node, other)) = newest {
-            let next = self.running.config_epoch + 1;
-            let is_news = other.decided > own.decided || other.keeps > own.keeps;
-            if is_news && other.keeps.number == next {
-                self.take(node, next, other.decided == next).await;
-            }
-        }
-        if let Some((node, number)) = self.lists.take_ahead()
-            && number > self.standings.own().decided
-        {
-            self.take(node, number, true).await;
-        }
-        if let Some(next @ KnownList { decided: false, .. }) = self.lists.next()
-            && leads
-            && self.missing(&next).is_empty()
-        {
-            let config_epoch = next.list.config_epoch;
-            match self.keep(KnownList { decided: true, ..next }).await {
-                Ok(()) => tracing::info!(
-                    node = self.node.get(),
-                    config_epoch,
-                    "all voters have the new list of members"
-                ),
-                Err(problem) => tracing::error!(
-                    node = self.node.get(),
-                    config_epoch,
-                    "the new list is not decided: {problem}"
-                ),
-            }
-        }
-        self.supersede().await;
-    }
-
-    /// Takes a list of another node. One that another has decided counts, whatever was kept here.
-    async fn take(&self, from: NodeId, number: u64, decided: bool) {
-        let node = self.node.get();
-        let Some(known) = self.ask(from, number).await else { return };
-        let known = KnownList { decided: decided && known.decided, ..known };
-        let follows = self.running.precedes(&known.list);
-        if !known.decided && !follows {
-            tracing::warn!(node, peer = from.get(), "its list {number} does not follow this one");
-            return;
-        }
-        // One in which this node is no member is never run with.
-        if known.list.members.contains_key(&self.node)
-            && let Err(problem) = (self.check.0)(&known.list)
-        {
-            // It is asked for again and again, and told once.
-            if self.unusable.swap(number, Ordering::Relaxed) != number {
-                tracing::error!(
-                    node,
-                    peer = from.get(),
-                    "its list {number} of the members cannot be used here: {problem}"
-                );
-            }
-            return;
-        }
-        match self.keep(known).await {
-            Ok(()) => {
-                tracing::info!(node, peer = from.get(), "has list {number} of the members now");
-            }
-            Err(problem) => tracing::debug!(node, "list {number} is not kept: {problem}"),
-        }
-    }
-
-    /// If a later list is decided, tells the others, and then the program, which is to start anew.
-    async fn supersede(&self) {
-        let Some(KnownList { list, decided: true, .. }) = self.lists.next() else { return };
-        let number = list.config_epoch;
-        if !list.members.contains_key(&self.node) {
-            if self.removed.send_replace(Some(number)) != Some(number) {
-                tracing::warn!(
-                    node = self.node.get(),
-                    "this node is no member of list {number} any more: stop it"
-                );
-            }
-            return;
-        }
-        if self.superseded.borrow().is_some() {
-            return;
-        }
-        let knows = |other: &Standing| other.decided >= number;
-        let all = async {
-            while !self.standings.heard().values().all(knows) {
-                sleep(LOOK).await;
-            }
-        };
-        let _ = timeout(HEARD_WITHIN, all).await;
-        self.superseded.send_replace(Some(number));
-    }
-
-    /// What is wrong with the node if it is no member any more.
-    pub(super) fn problem(&self) -> Option<String> {
-        let number = (*self.removed.borrow())?;
-        Some(format!("this node is no member of list {number} any more: stop it"))
+        let asked = question::ask(&there, &credentials, &Opening::StatusRequest);
+        let answer = timeout(ANSWERS_WITHIN, asked).await;
+        matches!(answer, Ok(Ok(Reply::Status(report))) if report.node == node)
     }
 }
 
+impl fmt::Debug for OwnLists {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OwnLists").field("known", &*self.known.borrow()).finish_non_exhaustive()
+    }
+}
+
+/// What is wrong with a node that has no part in these lists.
+pub(super) fn no_member(lists: &Lists) -> String {
+    let number = lists.latest().config_epoch();
+    format!("this node is no member of list {number} any more: stop it")
+}
+
 impl Handle {
-    /// Returns the list of members that the node runs with, and the next one if there is one, with
-    /// the voters that have not made that durable yet.
+    /// Returns the list of members that is decided, and the one that is pending, if there is one.
     #[must_use]
-    pub fn lists(&self) -> (MemberList, Option<(MemberList, Vec<NodeId>)>) {
-        let own = &self.lists;
-        let next = own.lists.next().map(|known| {
-            let missing = own.missing(&known);
-            (known.list, missing)
-        });
-        ((*own.running).clone(), next)
+    pub fn lists(&self) -> (MemberList, Option<MemberList>) {
+        let lists = self.lists.now();
+        ((&lists.decided).into(), lists.pending.as_ref().map(MemberList::from))
     }
 
-    /// Changes the members of the cluster, if this node leads. Returns the number of the list that
-    /// takes effect: every voter that stays has made it durable. All nodes are then told to [start
-    /// anew](Handle::superseded) with it.
+    /// Changes the members of the cluster, if this node leads. Returns the number of the list once
+    /// it is decided. A leader that is to leave, or only to observe, stops leading instead: the
+    /// next leader is to be asked then.
     ///
     /// # Errors
     ///
-    /// A [`MembersError`], which says whether the change may take effect later.
+    /// A [`MembersError`], which says whether the change may be decided later.
     pub async fn change_members(&self, change: &MemberChange) -> Result<u64, MembersError> {
         let own = &self.lists;
-        let leadership = self.leadership().now();
-        let node = leadership.node;
-        if !own.kept.is_open().await {
-            let problem = "the protocol or a node with groups cannot, or the node has no directory"
-                .to_owned();
-            return Err(MembersError::Change { problem });
-        }
+        let node = self.leadership().now().node;
+        let refused = |problem| MembersError::Change { problem };
+        let Some(check) = &own.check else {
+            let problem = "the members of the protocol, or of a node with groups, are those of \
+                           the file";
+            return Err(refused(problem.to_owned()));
+        };
         if !self.leads_now() {
             return Err(RequestError::NotLeading { node }.into());
         }
-        if self.in_maintenance() {
-            let problem = "no node could lead with the new list: end the maintenance first";
-            return Err(MembersError::Change { problem: problem.to_owned() });
+        let known = own.now();
+        if let Some(pending) = known.pending {
+            return Err(MembersError::UnderWay { config_epoch: pending.config_epoch() });
         }
-        let heard = own.standings.heard();
-        let epoch = leadership.epoch.unwrap_or_default();
-        let kept = heard.values().map(|other| other.keeps).chain([own.standings.own().keeps]).max();
-        let kept = kept.filter(|kept| kept.number > own.running.config_epoch);
-        // What this leader has proposed itself, and has not decided, is decided by no other.
-        let turn = match kept {
-            Some(kept) if kept.proposal.epoch == epoch && !own.has_decided() => {
-                kept.proposal.turn + 1
-            }
-            Some(kept) => return Err(MembersError::UnderWay { config_epoch: kept.number }),
-            None => 1,
-        };
-        let refused = |problem| MembersError::Change { problem };
-        let list = own.running.changed(change).map_err(refused)?;
-        if list.members.contains_key(&node) {
-            (own.check.0)(&list).map_err(refused)?;
-        }
-        let config_epoch = list.config_epoch;
-        let stays: BTreeSet<_> = list.voters().collect();
-        let others = own.running.voters().filter(|&id| id != node && stays.contains(&id));
-        let missing: Vec<_> = others.filter(|id| !heard.contains_key(id)).collect();
+        let list = MemberList::from(&known.decided).changed(change).map_err(refused)?;
+        let heard = self.standing.standings.heard();
+        let missing = own.missing(node, &list, |id| heard.contains_key(&id)).await;
         if !missing.is_empty() {
             return Err(MembersError::Missing { missing });
         }
+        if !list.voters().any(|id| id == node) {
+            return Err(self.hand_over_to_leave(node).await);
+        }
+        let members = check(&list).map_err(refused)?;
+        let config_epoch = list.config_epoch;
         tracing::info!(node = node.get(), config_epoch, "changes the members: {change}");
-        let proposal = Proposal { epoch, turn };
-        let proposed = KnownList { list, proposal, decided: false };
-        own.keep(proposed.clone()).await.map_err(|problem| MembersError::Storage { problem })?;
+        let request = Request::Change(members.clone());
+        own.asks.send(request).await.map_err(|_| RequestError::Stopped)?;
+        self.decided(node, &members).await
+    }
+
+    /// Returns once this list is decided that was asked for.
+    async fn decided(&self, node: NodeId, list: &Members) -> Result<u64, MembersError> {
+        let config_epoch = list.config_epoch();
+        let mut known = self.lists.known.clone();
         let decided = async {
-            while own.standings.own().decided < config_epoch {
-                sleep(LOOK).await;
-            }
+            let lists = known.wait_for(|lists| lists.decided.config_epoch() >= config_epoch).await;
+            lists.map(|lists| lists.decided == *list)
         };
-        match timeout(KEPT_WITHIN, decided).await {
-            Ok(()) => Ok(config_epoch),
-            Err(_) => {
-                Err(MembersError::Undecided { config_epoch, missing: own.missing(&proposed) })
+        match timeout(DECIDED_WITHIN, decided).await {
+            Ok(Ok(true)) => Ok(config_epoch),
+            Ok(Ok(false)) => Err(MembersError::Other { config_epoch }),
+            Ok(Err(_)) => Err(RequestError::Stopped.into()),
+            // It has lost the lead before it could propose the list.
+            Err(_) if self.lists.now().pending.is_none() => {
+                Err(RequestError::NotLeading { node }.into())
             }
+            Err(_) => Err(MembersError::Undecided { config_epoch }),
         }
     }
 
-    /// Waits until a later list of members has taken effect, and returns its number. The node is
-    /// then to [leave](super::Election::leave), and to join again with the same configuration: it
-    /// finds the list in its directory. Until then it runs with the list that it had.
-    pub async fn superseded(&self) -> u64 {
-        let mut superseded = self.lists.superseded.subscribe();
-        match superseded.wait_for(Option::is_some).await.as_deref() {
-            Ok(&Some(number)) => number,
-            _ => std::future::pending().await,
+    /// This node leads, and may not by the list that is asked for.
+    async fn hand_over_to_leave(&self, node: NodeId) -> MembersError {
+        if self.in_maintenance() {
+            let problem = "no other node could lead: end the maintenance first".to_owned();
+            return MembersError::Change { problem };
+        }
+        match self.step_down(AWAY).await {
+            Ok(leader) => MembersError::HandsOver { node, leader },
+            Err(error) => error.into(),
         }
     }
 }

@@ -10,12 +10,11 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-use super::lists::{DIRECTORY, DurableLists};
 use super::store::{Named, One, States, Store};
 use crate::config::{self, Address, Config, MemberList, Runnable};
-use crate::protocol::quorum::{Durable, List};
-use crate::protocol::{Epoch, NodeId};
-use crate::storage::{Directory, Storage as _, StorageError};
+use crate::protocol::quorum::{Durable, Lists, Mark};
+use crate::protocol::{Epoch, Members, NodeId};
+use crate::storage::{Directory, StorageError};
 
 /// By how much a recovery raises the epoch: far more elections than a cluster has in a day, and no
 /// bound on what the lost majority granted.
@@ -78,7 +77,7 @@ pub enum RecoveryError {
 /// locked until this is dropped.
 #[derive(Debug)]
 pub struct Recovery {
-    /// The latest list that the node had a part in or kept.
+    /// The latest list that the node knows.
     pub before: MemberList,
     /// The list that will be in force.
     pub after: MemberList,
@@ -88,7 +87,7 @@ pub struct Recovery {
     pub known: Epoch,
     /// The epoch that every later leader exceeds.
     pub raised: Epoch,
-    /// Whether the file of the node must have the list: nodes with groups keep no other.
+    /// Whether the files of all nodes must have the list: nodes with groups keep no other.
     pub by_file: bool,
     written: Written,
 }
@@ -97,7 +96,6 @@ pub struct Recovery {
 struct Written {
     store: Box<dyn Store<Durable>>,
     states: States<Durable>,
-    lists: Option<Directory<DurableLists>>,
 }
 
 impl std::fmt::Debug for Written {
@@ -107,8 +105,8 @@ impl std::fmt::Debug for Written {
 }
 
 impl Written {
-    /// What the node of this configuration has in its directory, and the lists that it keeps.
-    fn open<C: Runnable>(config: &Config<C>) -> Result<(Self, DurableLists), RecoveryError> {
+    /// What the node of this configuration has in its directory.
+    fn open<C: Runnable>(config: &Config<C>) -> Result<Self, RecoveryError> {
         if !C::CHANGES_MEMBERS {
             return Err(RecoveryError::Protocol { protocol: C::NAME });
         }
@@ -118,21 +116,22 @@ impl Written {
         if !path.is_dir() {
             return Err(without());
         }
-        let (mut store, lists, kept): (Box<dyn Store<Durable>>, _, _) = if groups.is_empty() {
-            let directory = Directory::open(path, config.owner())?;
-            let mut lists = Directory::open(&path.join(DIRECTORY), config.owner())?;
-            let kept = lists.load()?.unwrap_or_default();
-            (Box::new(One(Box::new(directory))), Some(lists), kept)
+        let mut store: Box<dyn Store<Durable>> = if groups.is_empty() {
+            Box::new(One(Box::new(Directory::open(path, config.owner())?)))
         } else {
             let directory = Directory::open(path, config.owner_of_groups())?;
-            let named = Named::new(Box::new(directory), groups.to_vec());
-            (Box::new(named), None, DurableLists::default())
+            Box::new(Named::new(Box::new(directory), groups.to_vec()))
         };
         let states = store.load()?;
         if states.iter().all(Option::is_none) {
             return Err(without());
         }
-        Ok((Self { store, states, lists }, kept))
+        Ok(Self { store, states })
+    }
+
+    /// The lists that the node knows.
+    fn lists(&self) -> Option<&Lists> {
+        self.states.iter().flatten().find_map(|state| state.lists.as_ref())
     }
 }
 
@@ -150,74 +149,56 @@ impl Recovery {
         members: BTreeMap<NodeId, Address>,
         above: Epoch,
     ) -> Result<Self, RecoveryError> {
-        let (mut written, kept) = Written::open(config)?;
+        let mut written = Written::open(config)?;
         let node = config.node();
-        let file = config.list();
-        let before = kept.latest().filter(|list| list.config_epoch >= file.config_epoch);
-        let before = before.cloned().unwrap_or(file);
+        let known =
+            written.lists().cloned().unwrap_or_else(|| Lists::first(config.members().clone()));
+        let before = MemberList::from(known.latest());
         let voters: BTreeSet<_> = members.keys().copied().collect();
         if !voters.contains(&node) {
             return Err(RecoveryError::Lacks { node });
         }
         let number = before.config_epoch;
-        let has_it = |list: &List| {
-            list.in_force && list.config_epoch == number && list.voters.iter().eq(&voters)
-        };
-        let is_unused =
-            |state: &Durable| state.granted_to.is_none() && state.list.as_ref().is_some_and(has_it);
+        let is_unused = |state: &Durable| state.granted_to.is_none() && state.lists.is_some();
         if before.members == members
-            && before.voters().eq(voters.iter().copied())
+            && before.observers.is_empty()
+            && known.pending.is_none()
             && written.states.iter().flatten().all(is_unused)
         {
             return Err(RecoveryError::Same { node, config_epoch: number });
         }
-        let ever: Vec<(u64, BTreeSet<NodeId>)> = written
-            .states
-            .iter()
-            .flatten()
-            .filter_map(|state| state.list.as_ref())
-            .map(|list| (list.config_epoch, list.voters.iter().copied().collect()))
-            .chain([(number, before.members.keys().copied().collect())])
-            .collect();
-        // Each number between two lists stands for one voter that changed. A node that skips one
-        // waits to hear another, so no other survivor runs by this list before the first does.
-        let config_epoch = ever.iter().fold(number, |latest, (number, old)| {
-            let changed = old.symmetric_difference(&voters).count() as u64;
-            latest.max(number.saturating_add(changed.max(2)))
-        });
-        let gone = ever.into_iter().flat_map(|(_, old)| old).filter(|id| !voters.contains(id));
-        let gone = gone.collect();
+        // No list that the lost nodes may have decided has this number.
+        let config_epoch = number.saturating_add(2);
+        let ever = known.each().flat_map(Members::iter);
+        let gone = ever.filter(|id| !voters.contains(id)).collect();
         let witnesses = before.witnesses.intersection(&voters).copied().collect();
         let after = MemberList { config_epoch, members, observers: BTreeSet::new(), witnesses };
-        config.clone().with_list(after.clone())?.credentials()?;
-        let known =
-            written.states.iter().flatten().map(|state| state.epoch).max().unwrap_or_default();
+        let changed = config.clone().with_list(after.clone())?;
+        changed.credentials()?;
+        let epochs = written.states.iter().flatten().map(|state| state.epoch);
+        let known = epochs.chain([known.mark.epoch]).max().unwrap_or_default();
         let raised = Epoch::new(known.max(above).number().saturating_add(JUMP));
+        let by_file = !config.groups().is_empty();
+        // Newer than any that was decided before.
+        let mark = Mark { epoch: raised, turn: 1 };
+        let lists = Lists { decided: changed.members().clone(), pending: None, mark };
+        let lists = (!by_file).then_some(lists);
         for state in &mut written.states {
-            let list =
-                List { config_epoch, voters: voters.iter().copied().collect(), in_force: true };
-            let promise = state.as_ref().and_then(|state| state.promise);
-            *state = Some(Durable {
-                epoch: raised,
-                granted_to: None,
-                list: Some(list),
-                promise,
-                before: None,
-            });
+            let kept = state.take().unwrap_or_default();
+            let lists = lists.clone();
+            *state = Some(Durable { epoch: raised, granted_to: None, lists, ..kept });
         }
-        Ok(Self { before, after, gone, known, raised, by_file: written.lists.is_none(), written })
+        Ok(Self { before, after, gone, known, raised, by_file, written })
     }
 
-    /// Makes the list and the epoch durable. A crash in between leaves a node that does not start,
-    /// and whose list can be recovered again.
+    /// Makes the list and the epoch durable.
     ///
     /// # Errors
     ///
     /// A [`StorageError`] when the directory cannot be written.
     pub fn write(self) -> Result<(), StorageError> {
-        let Written { mut store, states, lists } = self.written;
-        store.save(&states)?;
-        lists.map_or(Ok(()), |mut lists| lists.save(&DurableLists::deciding(self.after)))
+        let Written { mut store, states } = self.written;
+        store.save(&states)
     }
 }
 
@@ -225,6 +206,7 @@ impl Recovery {
 mod tests {
     use super::*;
     use crate::protocol::quorum::Quorum;
+    use crate::storage::Storage as _;
 
     fn id(number: u16) -> NodeId {
         NodeId::new(number).expect("not zero")
@@ -242,22 +224,18 @@ mod tests {
         Config::new("orders", 3, members).expect("valid").with_directory(directory)
     }
 
-    /// A state that has granted this epoch to node 1, by the first list.
+    /// A state that has granted this epoch to node 1, by the list of the file.
     fn state(epoch: u64) -> Durable {
-        let voters = [1, 2, 3].map(id).into();
-        let list = Some(List { config_epoch: 1, voters, in_force: true });
-        Durable { epoch: Epoch::new(epoch), granted_to: Some(id(1)), list, ..Durable::default() }
+        Durable { epoch: Epoch::new(epoch), granted_to: Some(id(1)), ..Durable::default() }
     }
 
-    /// The list that the node starts with after a recovery to these members.
-    fn started(config: &Config<Quorum>) -> Result<MemberList, super::super::JoinError> {
-        let (config, _) = super::super::lists::newest(config.clone())?;
-        let path = config.directory()?.expect("one").to_owned();
-        let mut directory = Directory::<Durable>::open(&path, config.owner())?;
-        let state = directory.load()?;
+    /// The lists that the node starts with after a recovery.
+    fn started(config: &Config<Quorum>) -> Lists {
+        let path = config.directory().expect("valid").expect("one");
+        let mut directory = Directory::<Durable>::open(path, config.owner()).expect("usable");
+        let state = directory.load().expect("whole");
         let node = crate::protocol::Node::<Quorum>::new(config.core().clone(), state, 0);
-        node.map_err(|error| config::Error::Contradiction(Box::new(error)))?;
-        Ok(config.list())
+        node.expect("it starts").lists().expect("it has some").clone()
     }
 
     fn saved(epoch: u64) -> (tempfile::TempDir, Config<Quorum>) {
@@ -269,26 +247,23 @@ mod tests {
     }
 
     #[test]
-    fn a_crash_between_the_two_writes_leaves_a_node_that_can_be_recovered_again() {
+    fn a_survivor_starts_with_the_list_that_it_was_given() {
         let (_directory, config) = saved(7);
         let plan = || Recovery::plan(&config, members(&[3, 4, 5]), Epoch::default());
-        let mut first = plan().expect("it makes sense");
+        let first = plan().expect("it makes sense");
         assert_eq!((first.known, first.raised), (Epoch::new(7), Epoch::new(1_007)));
-        assert_eq!((first.after.config_epoch, first.gone.len()), (5, 2));
-        first.written.store.save(&first.written.states).expect("saved");
-        drop(first);
-        started(&config).expect_err("its state has a later list than its file");
-        let again = plan().expect("it is not done");
-        let after = again.after.clone();
-        assert!(after.config_epoch > 5 && again.raised == Epoch::new(2_007), "{again:?}");
-        again.write().expect("saved");
-        assert_eq!(started(&config).expect("it starts"), after);
+        assert_eq!((first.after.config_epoch, first.gone.len()), (3, 2));
+        let (after, raised) = (first.after.clone(), first.raised);
+        first.write().expect("saved");
+        let lists = started(&config);
+        assert_eq!((MemberList::from(&lists.decided), lists.pending), (after, None));
+        assert_eq!(lists.mark, Mark { epoch: raised, turn: 1 });
         match plan() {
-            Err(RecoveryError::Same { config_epoch, .. }) => {
-                assert_eq!(config_epoch, after.config_epoch);
-            }
+            Err(RecoveryError::Same { config_epoch, .. }) => assert_eq!(config_epoch, 3),
             other => panic!("{other:?}"),
         }
+        let again = Recovery::plan(&config, members(&[3, 4]), Epoch::default()).expect("another");
+        assert_eq!((again.before.config_epoch, again.after.config_epoch), (3, 5));
     }
 
     #[test]
@@ -297,11 +272,11 @@ mod tests {
         let above = Epoch::new(9_000);
         let recovery = Recovery::plan(&config, members(&[1, 2, 3]), above).expect("it was used");
         assert!(recovery.gone.is_empty() && recovery.raised == Epoch::new(10_000), "{recovery:?}");
-        assert_eq!(recovery.after.config_epoch, 3, "no node moves there by itself");
+        assert_eq!(recovery.after.config_epoch, 3);
     }
 
     #[test]
-    fn each_group_gets_the_list_and_an_epoch_above_those_of_all() {
+    fn each_group_gets_an_epoch_above_those_of_all() {
         let directory = tempfile::tempdir().expect("a directory");
         let config = config(directory.path()).with_groups(["north", "south"]).expect("valid");
         let states =
@@ -316,10 +291,9 @@ mod tests {
         let mut own = Directory::open(directory.path(), config.owner_of_groups()).expect("usable");
         let states: BTreeMap<String, Durable> = own.load().expect("whole").expect("saved");
         for group in ["north", "south"] {
-            let Durable { epoch, granted_to, list, .. } = &states[group];
-            let list = list.as_ref().expect("one");
+            let Durable { epoch, granted_to, lists, .. } = &states[group];
             assert_eq!((epoch.number(), *granted_to), (1_003, None), "{group}");
-            assert!(list.in_force && *list.voters == [id(3)], "{group}: {list:?}");
+            assert_eq!(*lists, None, "{group}: its file has the list");
         }
         assert_eq!(states["gone"], state(40), "what it has no part in stays");
     }

@@ -1,6 +1,5 @@
 //! What a node says of itself when it is asked how it is.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime};
@@ -12,7 +11,7 @@ use super::leadership::LeadershipWatch;
 use super::lists::OwnLists;
 use crate::config::Current;
 use crate::log;
-use crate::protocol::{NodeId, Role};
+use crate::protocol::Role;
 use crate::report::CertificateReport;
 use crate::status::{Counters, StatusReport};
 use crate::transport::Links;
@@ -21,8 +20,6 @@ use crate::transport::frame::Hello;
 /// All that the status of a node is made of.
 pub(super) struct Reporter<M> {
     pub(super) hello: Hello,
-    pub(super) observers: BTreeSet<NodeId>,
-    pub(super) witnesses: Vec<NodeId>,
     pub(super) leadership: LeadershipWatch,
     pub(super) leases: LeaseReader,
     pub(super) links: Links<M>,
@@ -36,11 +33,13 @@ pub(super) struct Reporter<M> {
     pub(super) start: Instant,
 }
 
-impl<M: Copy + Send + Sync + 'static> Reporter<M> {
+impl<M: Send + Sync + 'static> Reporter<M> {
     /// The status of the node at this moment.
     pub(super) fn report(&self) -> StatusReport {
         let now = self.leadership.now();
-        let members = self.links.report(&self.observers);
+        let lists = self.lists.now();
+        let list = lists.latest();
+        let members = self.links.report(&list.observers().collect());
         let milliseconds = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         let stalled = || {
             let stalled = self.stalled.load(Ordering::Relaxed);
@@ -52,16 +51,17 @@ impl<M: Copy + Send + Sync + 'static> Reporter<M> {
             own.maintenance.on.then(|| text.to_owned())
         };
         let isolation = || self.links.isolation(now.role == Role::Leader);
-        let problem = self.lists.problem().or_else(isolation).or_else(stalled);
+        let observes = list.observes(hello.node);
+        let problem = self.lists.problem(hello.node).or_else(isolation).or_else(stalled);
         let problem = problem.or_else(|| self.links.service_problem());
-        let problem = problem.or_else(|| self.leader_timeout.problem(&now, &members));
+        let problem = problem.or_else(|| self.leader_timeout.problem(&now, &members, observes));
         StatusReport {
             cluster: hello.cluster.clone(),
             protocol: hello.protocol.clone(),
             node: hello.node,
             incarnation: Some(hello.incarnation),
-            config_epoch: hello.config_epoch,
-            observes: self.observers.contains(&hello.node),
+            config_epoch: lists.decided.config_epoch(),
+            observes,
             role: now.role,
             leader: now.leader,
             epoch: now.epoch,
@@ -86,7 +86,7 @@ impl<M: Copy + Send + Sync + 'static> Reporter<M> {
                 self.credentials.now().expiries(),
                 SystemTime::now(),
             ),
-            witnesses: self.witnesses.clone(),
+            witnesses: list.witnesses().to_vec(),
             priority: own.priority,
             maintenance: own.maintenance.on,
         }

@@ -5,7 +5,6 @@
 //! All of it is done by what an operator could ask of the node as well, a transfer and a freeze. So
 //! nothing here can give the cluster two leaders.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,6 +17,7 @@ use super::kept::Kept;
 use crate::config::{Config, Runnable};
 use crate::member::RequestError;
 use crate::protocol::NodeId;
+use crate::protocol::quorum::Mark;
 use crate::storage::StorageError;
 use crate::transport::Links;
 use crate::transport::standing::{Maintenance, Standing, Standings};
@@ -62,7 +62,6 @@ pub(super) struct OwnStanding {
     kept: Kept<Maintenance>,
     /// Held while one is taken.
     turn: Arc<Mutex<()>>,
-    others: BTreeSet<NodeId>,
     /// Whether the node has groups: of none of them alone is anything told.
     grouped: bool,
     /// The protocol, if its nodes serve no requests.
@@ -70,23 +69,22 @@ pub(super) struct OwnStanding {
 }
 
 impl OwnStanding {
-    /// Of a node with these links. Reads the decision that it knew last.
+    /// Of a node with these links, whose lists of members have this mark. Reads the decision that
+    /// it knew last.
     pub(super) fn open<C: Runnable>(
         config: &Config<C>,
         links: &Links<C::Message>,
+        mark: Mark,
     ) -> Result<Self, StorageError> {
         let path = config.directory().ok().flatten().filter(|_| C::REQUESTS);
         let opened = path.map(|path| Kept::open(path, DIRECTORY, config.owner())).transpose()?;
         let (kept, maintenance) = opened.unwrap_or_default();
         let maintenance = maintenance.unwrap_or_default();
         let (standings, priority) = (links.standings.clone(), config.priority());
-        standings.change(|own| {
-            *own = Standing { priority, fit: true, maintenance, ..Standing::default() };
-        });
-        let others = config.addresses().map(|(id, _)| id).filter(|&id| id != config.node());
-        let (others, grouped) = (others.collect(), !config.groups().is_empty());
+        standings.change(|own| *own = Standing { priority, fit: true, maintenance, mark });
+        let grouped = !config.groups().is_empty();
         let without_requests = (!C::REQUESTS).then_some(C::NAME);
-        Ok(Self { standings, kept, turn: Arc::default(), others, grouped, without_requests })
+        Ok(Self { standings, kept, turn: Arc::default(), grouped, without_requests })
     }
 
     /// What another member says of itself, if it is heard.
@@ -161,17 +159,19 @@ impl Handle {
         // A node that takes part no longer does not decide either.
         self.send_command(Command::Ping).await?;
         let decision = standing.take(self, standing.standings.own().maintenance.decide(on)).await;
+        let node = self.leadership().now().node;
+        let members = self.lists.now().latest().clone();
+        let others: Vec<_> = members.iter().filter(|&id| id != node).collect();
         let knows =
             |node: &NodeId| standing.of(*node).is_some_and(|other| other.maintenance >= decision);
         let all = async {
-            while !standing.others.iter().all(knows) {
+            while !others.iter().all(knows) {
                 sleep(AT_ONCE * 10).await;
             }
         };
         let _ = timeout(HEARD_WITHIN, all).await;
-        let (mut known, missing): (Vec<_>, _) =
-            standing.others.iter().partition(|&node| knows(node));
-        known.push(self.leadership().now().node);
+        let (mut known, missing): (Vec<_>, _) = others.into_iter().partition(knows);
+        known.push(node);
         known.sort_unstable();
         Ok(MaintenanceReport { maintenance: decision.on, known, missing })
     }
@@ -203,8 +203,8 @@ pub(super) struct Keeper {
     handle: Handle,
     /// How long a node must be preferred before the leader hands over to it.
     delay: Duration,
-    /// The nodes to which a leader may hand over.
-    candidates: BTreeSet<NodeId>,
+    /// Whether a leader hands over to a node that is preferred.
+    prefers: bool,
     /// The node that is preferred, and since when.
     preferred: Option<(NodeId, Instant)>,
     /// How many attempts have failed, and when the next may be made.
@@ -215,14 +215,9 @@ impl Keeper {
     /// Of the node in each of its groups: at least one.
     pub(super) fn new<C: Runnable>(config: &Config<C>, handles: Vec<Handle>) -> Self {
         let handle = handles[0].clone();
-        let alone = config.groups().is_empty();
-        let core = config.core();
-        let candidates = config.addresses().map(|(id, _)| id).filter(|&id| {
-            alone && C::prefers_by_priority(core) && id != config.node() && C::may_lead(core, id)
-        });
-        let candidates = candidates.collect();
+        let prefers = config.groups().is_empty() && C::prefers_by_priority(config.core());
         let (delay, preferred) = (config.preempt_delay(), None);
-        Self { handles, handle, delay, candidates, preferred, failed: (0, Instant::now()) }
+        Self { handles, handle, delay, prefers, preferred, failed: (0, Instant::now()) }
     }
 
     pub(super) async fn run(mut self) {
@@ -239,10 +234,18 @@ impl Keeper {
                 () = sleep(LOOK) => {}
             }
             self.keep_maintenance().await;
-            self.handle.lists.learn(self.handle.leads_now()).await;
+            self.tell_lists();
             self.handle.tell_fitness();
             self.prefer().await;
         }
+    }
+
+    /// Members with older lists are told: one that observes may know no leader by them.
+    fn tell_lists(&self) {
+        let standings = &self.handle.standing.standings;
+        let own = standings.own().mark;
+        let behind = standings.heard().into_iter().filter(|(_, other)| other.mark < own);
+        behind.for_each(|(node, _)| self.handle.lists.tell(node));
     }
 
     /// Learns of a decision that another node knows; and if this node was asked something else
@@ -263,9 +266,10 @@ impl Keeper {
         let (standings, now) = (&self.handle.standing.standings, Instant::now());
         let leadership = self.handle.leadership().now();
         let own = standings.own();
-        let heard = standings.heard();
-        let better = heard.iter().filter(|&(id, other)| {
-            self.candidates.contains(id) && other.fit && other.priority > own.priority
+        let (heard, members) = (standings.heard(), self.handle.lists.now());
+        let better = heard.iter().filter(|&(&id, other)| {
+            let may_lead = self.prefers && members.latest().may_lead(id);
+            may_lead && other.fit && other.priority > own.priority
         });
         let best = better.max_by_key(|&(&id, other)| (other.priority, id)).map(|(&id, _)| id);
         let Some(best) = best.filter(|_| leadership.is_self() && !own.maintenance.on) else {

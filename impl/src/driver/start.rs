@@ -14,7 +14,7 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 
-use super::actor::Actor;
+use super::actor::{self, Actor};
 use super::commands::{self, CommandRequest};
 use super::commit::Commit;
 use super::disk::Disk;
@@ -33,8 +33,9 @@ use super::standing::{Keeper, OwnStanding};
 use super::trace::Traces;
 use super::{DurableState, JoinError, expiry};
 use crate::clock::{Clock as _, SystemClock};
-use crate::config::{self, Config, Current, Runnable};
+use crate::config::{self, Config, Current, MemberList, Runnable};
 use crate::member::{Member, Setup};
+use crate::protocol::quorum::{Lists, Mark};
 use crate::protocol::{Core, Node};
 use crate::transport::frame::Hello;
 use crate::transport::{self, Arrival, Limits, Links, Report, Reports, Terms};
@@ -49,23 +50,23 @@ pub(super) fn start<C: Runnable>(
     mut store: DurableState<C>,
     prepares: bool,
 ) -> Result<(Started, Part), JoinError> {
-    let (config, kept) = lists::newest(config)?;
-    let config = &config;
-    let address = listener.local_addr().map_err(JoinError::Listener)?;
-    let credentials = Current::new(config.credentials()?);
     let states = match &mut store {
         Some(store) => store.load()?,
         None => vec![None; config.elections()],
     };
+    let (config, known) = with_known_lists(config, &states)?;
+    let config = &config;
+    let address = listener.local_addr().map_err(JoinError::Listener)?;
+    let credentials = Current::new(config.credentials()?);
     let nodes = nodes(config, &states)?;
     let setup = setup(config, store.is_some(), prepares)?;
     let hello = hello(config, incarnation());
     let (mut trace, traced) = Traces::begin(config, &hello, SystemClock.now())?;
-    let links = links(config, setup.lifetime)?;
+    let links = links(config, &known, setup.lifetime)?;
     let common = Common {
         config,
-        standing: OwnStanding::open(config, &links)?,
-        lists: OwnLists::new(config, kept, &links, &credentials),
+        standing: OwnStanding::open(config, &links, known.mark)?,
+        known,
         links,
         commit: store.map(|store| Commit::new(store, states)),
         credentials: credentials.clone(),
@@ -76,7 +77,7 @@ pub(super) fn start<C: Runnable>(
     // If there is a trace, there is one group.
     let group = |(number, node)| common.group(number, node, trace.take());
     let groups: Vec<_> = nodes.into_iter().enumerate().map(group).collect();
-    let limits = Limits::new(config.network_timeout(), config.addresses().count() - 1);
+    let limits = Limits::new(config.network_timeout());
     let terms = Terms { credentials: credentials.clone(), lifetime: setup.lifetime, limits };
     let (mut connections, arrivals) =
         transport::start(hello, terms, &common.links, listener, reports(config, &groups));
@@ -93,8 +94,7 @@ pub(super) fn start<C: Runnable>(
     // Boxed, as all that is spawned for one protocol: a task of its own kind for each of them
     // would be a quarter of the program.
     let (node, told) = (config.node().get(), stop.clone());
-    let (standing, lists, commit) =
-        (common.standing.clone(), common.lists.clone(), common.commit.clone());
+    let (standing, commit) = (common.standing.clone(), common.commit.clone());
     let tasks = async move {
         let result = take_part(node, loops, connections, told).await;
         let closed = async {
@@ -102,7 +102,7 @@ pub(super) fn start<C: Runnable>(
                 let _ = timeout(CLOSED_WITHIN, commit.alone()).await;
             }
         };
-        tokio::join!(standing.close(), lists.close(), closed, traced.close());
+        tokio::join!(standing.close(), closed, traced.close());
         result
     };
     let tasks = tasks.boxed();
@@ -114,7 +114,8 @@ struct Common<'a, C: Runnable> {
     config: &'a Config<C>,
     links: Links<C::Message>,
     standing: OwnStanding,
-    lists: OwnLists,
+    /// The lists of members that the node knows when it starts.
+    known: Lists,
     commit: Option<Commit<C::Durable>>,
     credentials: Current,
     hello: Hello,
@@ -138,7 +139,7 @@ struct Group<C: Runnable> {
 impl<C: Runnable> Common<'_, C> {
     /// The group with this number, in which the node is this one, and where its steps are written.
     fn group(&self, number: usize, node: Node<C>, trace: Option<TraceOf<C>>) -> Group<C> {
-        let Self { config, links, standing, lists, commit, credentials, hello, setup, monitor } =
+        let Self { config, links, standing, known, commit, credentials, hello, setup, monitor } =
             self;
         let clock = SystemClock;
         let (publisher, leadership, history) = Publisher::new(config.node());
@@ -150,12 +151,11 @@ impl<C: Runnable> Common<'_, C> {
         let leader_timeout = LeaderTimeout::of(config, clock);
         let fitness = leader_timeout.fitness.clone();
         let (commands, queue) = commands::channel();
+        let (lists, lists_end) = OwnLists::new(config, known.clone(), credentials);
         let asks = setup.prepares.then(|| PreparationSender::new(commands.clone()));
         let (asks, preparation) = asks.unzip();
         let reporter = Reporter {
             hello: hello.clone(),
-            observers: config.observers().collect(),
-            witnesses: config.witnesses().collect(),
             leadership: leadership.clone(),
             leases: leases.clone(),
             links: links.clone(),
@@ -179,11 +179,12 @@ impl<C: Runnable> Common<'_, C> {
             election: C::election_takes(config.core()),
             gauges: Gauges::new(links.clone(), disk.times()).judged_by(monitor.clone()),
             standing: standing.clone(),
-            lists: lists.clone(),
+            lists,
         };
         let actor = Actor {
             member: Member::new(node, setup, clock.now()),
             links,
+            lists: lists_end,
             disk,
             publisher,
             lease_writer,
@@ -192,6 +193,7 @@ impl<C: Runnable> Common<'_, C> {
             fitness,
             incarnation: hello.incarnation,
             clock,
+            cuts_off: None,
             tickets: 0,
             replies: BTreeMap::new(),
             end: None,
@@ -233,13 +235,52 @@ fn nodes<C: Runnable>(
     states.iter().enumerate().map(node).collect()
 }
 
+/// The configuration with the list of members that counts, and the lists that the node knows: those
+/// that it has made durable, or that of its file. A node that is no member any more has the
+/// addresses of its file.
+fn with_known_lists<C: Runnable>(
+    config: Config<C>,
+    states: &[Option<C::Durable>],
+) -> Result<(Config<C>, Lists), JoinError> {
+    let state = states.first().and_then(Option::as_ref).filter(|_| config.groups().is_empty());
+    let file = config.members();
+    // Until a list is decided, addresses may be corrected in the files.
+    let counts = |known: &&Lists| known.mark != Mark::FIRST || !known.decided.has_roles_of(file);
+    let Some(known) = state.and_then(C::durable_lists).filter(counts).cloned() else {
+        let known = Lists::first(file.clone());
+        return Ok((config, known));
+    };
+    let (node, file) = (config.node(), config.list());
+    let latest = MemberList::from(known.latest());
+    let list = MemberList::from(&known.decided);
+    if list != (MemberList { config_epoch: list.config_epoch, ..file }) {
+        tracing::info!(
+            node = node.get(),
+            config_epoch = list.config_epoch,
+            "the members are those in the directory, and no longer those of the file: change them \
+             with `bellwether members`; the file may have: {list}"
+        );
+    }
+    if latest.members.contains_key(&node) {
+        return Ok((config.with_list(latest)?, known));
+    }
+    if !known.each().any(|list| list.contains(node)) {
+        tracing::warn!(node = node.get(), "{}", lists::no_member(&known));
+    }
+    Ok((config, known))
+}
+
 /// The links to the other members, and to the services that answer in place of one.
 fn links<C: Runnable>(
     config: &Config<C>,
+    known: &Lists,
     lifetime: Duration,
 ) -> Result<Links<C::Message>, JoinError> {
     let others = config.addresses().filter(|&(id, _)| id != config.node());
     let links = Links::of_groups(config.elections(), others, lifetime, SystemClock);
+    if known.each().any(|list| list.contains(config.node())) {
+        links.set_members(actor::peers(known, config.node()));
+    }
     let links = links.with_services(config.services()?, lifetime, SystemClock);
     Ok(if config.suspects_refused() { links } else { links.without_presence() })
 }
@@ -278,10 +319,11 @@ fn watch<C: Runnable>(
 /// What the node says of itself to others.
 fn hello<C: Runnable>(config: &Config<C>, incarnation: u64) -> Hello {
     let (cluster, protocol) = (config.cluster().clone(), C::NAME.to_owned());
-    let (node, config_epoch) = (config.node(), config.config_epoch());
+    let node = config.node();
     let (digests, leases) = (config.digests(), C::terms(config.core()));
     let groups = config.groups_digest();
-    Hello { cluster, protocol, node, incarnation, config_epoch, digests, leases, groups }
+    let members = Some(config.members_digest());
+    Hello { cluster, protocol, node, incarnation, digests, members, leases, groups }
 }
 
 /// Says in the log that the node takes part, and what its configuration risks.

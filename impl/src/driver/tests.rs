@@ -29,6 +29,7 @@ use crate::clock::Clock as _;
 use crate::clock::tests::ManualClock;
 use crate::config::{Detection, Fields};
 use crate::member::{End, Event, LONGEST_SLEEP, Member, Setup};
+use crate::protocol::quorum::Lists;
 use crate::protocol::{
     self, Belief, Context, Core, Input, Members, Node, NodeId, Reason, Role, Time,
 };
@@ -216,6 +217,7 @@ fn around<C: Core>(
     let actor = Actor {
         member: Member::new(node, &setup, clock.now()),
         links: Links::new(std::iter::empty(), ms(1_000), clock.clone()),
+        lists: lists::channel(Lists::first(Members::of_any_size([id]))).0,
         disk: Disk::new(storage),
         publisher,
         lease_writer,
@@ -224,6 +226,7 @@ fn around<C: Core>(
         fitness: fitness::Fitness::default(),
         incarnation: 1,
         clock: clock.clone(),
+        cuts_off: None,
         tickets: 0,
         replies: BTreeMap::new(),
         end: None,
@@ -330,7 +333,7 @@ async fn only_the_wake_up_that_was_asked_for_last_counts() {
         (says(Order::Cancel), LONGEST_SLEEP),
         (says(Order::Arm(5_000)), LONGEST_SLEEP),
     ] {
-        actor.step(input).await.expect("no disk to fail");
+        actor.step(input.clone()).await.expect("no disk to fail");
         assert_eq!(actor.member.wait(actor.clock.now()), wait, "{input:?}");
     }
 }

@@ -13,10 +13,9 @@ use super::{Shared, refuse};
 use crate::config::MemberChange;
 use crate::driver::MembersError;
 
-/// The list that the node runs with, and the next one, with the voters that it waits for.
+/// The list that is decided, and the one that is pending, if there is one.
 pub(super) async fn members(State(shared): State<Shared>) -> Response {
     let (list, next) = shared.handle.lists();
-    let next = next.map(|(list, missing)| json!({ "list": list, "missing": missing }));
     Json(json!({ "list": list, "next": next })).into_response()
 }
 
@@ -55,7 +54,7 @@ impl FromRequestParts<Shared> for Change {
     }
 }
 
-/// Changes the members. It is done when the new list takes effect.
+/// Changes the members. It is done when the new list is decided.
 pub(super) async fn change(
     _: Allowed,
     State(shared): State<Shared>,
@@ -70,7 +69,6 @@ pub(super) async fn change(
             let status = match error {
                 MembersError::Change { .. } => StatusCode::BAD_REQUEST,
                 MembersError::Undecided { .. } => StatusCode::GATEWAY_TIMEOUT,
-                MembersError::Storage { .. } => StatusCode::INTERNAL_SERVER_ERROR,
                 _ => StatusCode::CONFLICT,
             };
             refuse(status, &error)

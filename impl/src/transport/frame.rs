@@ -20,7 +20,6 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use tokio_util::codec::LengthDelimitedCodec;
 
-use super::lists::KnownList;
 use super::standing::Standing;
 use crate::config::{Digest, Digests, Mode};
 use crate::protocol::{ClusterId, LeaseTerms, NodeId};
@@ -30,8 +29,9 @@ use crate::report::{GroupsReport, StatusReport};
 /// with the longest address, the longest problem and the longest error, fits.
 pub(crate) const MAX_FRAME: usize = 192 * 1024;
 
-/// The largest frame after the first, in bytes: they are all tiny.
-pub(crate) const MAX_MESSAGE: usize = 256;
+/// The largest frame after the first, in bytes. Nearly all are tiny; a node tells another the lists
+/// of members in one, and only a side that has proved itself gets so far.
+pub(crate) const MAX_MESSAGE: usize = MAX_FRAME;
 
 /// The largest frame that is read from a side that is not known yet, in bytes.
 pub(crate) const MAX_OPENING: usize = 512;
@@ -95,8 +95,6 @@ pub(crate) enum Opening {
     AreYou { node: NodeId, incarnation: u64 },
     /// "Tell me how you are in the group with this name."
     GroupStatusRequest(String),
-    /// "Which is your list of members with this number?"
-    ListRequest(u64),
 }
 
 /// The frame with which the side that was called answers.
@@ -112,8 +110,6 @@ pub(crate) enum Reply {
     Is(bool),
     /// The answer of a node with groups to a status request.
     Groups(Box<GroupsReport>),
-    /// The list that was asked for, if the node has it.
-    List(Option<Box<KnownList>>),
 }
 
 /// Every later frame of the side that calls.
@@ -171,10 +167,10 @@ pub(crate) struct Hello {
     /// Which run of the node this is: different after every start. 0 where it is not told: a node
     /// that answers a process that it does not know keeps it to itself.
     pub(crate) incarnation: u64,
-    /// The number of its list of members.
-    pub(crate) config_epoch: u64,
     /// What must be the same on every node.
     pub(crate) digests: Digests,
+    /// A digest of its list of members, if that is the first one.
+    pub(crate) members: Option<Digest>,
     /// How long its leases and promises last; none if it has none.
     pub(crate) leases: Option<LeaseTerms>,
     /// A digest of the names of its groups; none if it has none.
@@ -207,25 +203,17 @@ pub(crate) enum Refusal {
     #[error("it runs protocol `{0}`: give every node the same `protocol`")]
     Protocol(String),
     /// The caller's id is not among the members.
-    #[error("it does not know node {0}: list the same [members] on every node")]
+    #[error(
+        "node {0} is no member there: list the same [members] on every node, or add it with \
+         `bellwether members add`"
+    )]
     UnknownNode(NodeId),
+    /// The two begin with different lists of members.
+    #[error("it has other members than this node: list the same [members] on every node")]
+    Members,
     /// The caller has the id of the one it calls.
     #[error("two nodes with one id: it is node {0} as well; give one of them another `node`")]
     SameId(NodeId),
-    /// The two have lists of members with different numbers.
-    #[error(
-        "it has config_epoch {own}, and this node {theirs}: nodes talk only with the same list of \
-         members; give every node the newest"
-    )]
-    ConfigEpoch {
-        /// That of the node that was called.
-        own: u64,
-        /// That of the caller.
-        theirs: u64,
-    },
-    /// The two have different members.
-    #[error("it has other members than this node: list the same [members] on every node")]
-    Members,
     /// The caller's certificate is not that of the node that it says it is.
     #[error(
         "it says that the certificate of this node is not that of node {0}: give each node its own"

@@ -271,10 +271,11 @@ impl<M> Links<M> {
             return problem;
         }
         let tell = |peer: &Arc<Peer<M>>| format!("link to {}: {}", peer.id, peer.health.describe());
-        if let Some(peer) = self.peers.get(&leader) {
+        let peers = self.peers.now();
+        if let Some(peer) = peers.get(&leader) {
             return tell(peer);
         }
-        let down: Vec<_> = self.peers.values().filter(|peer| !peer.health.is_up()).collect();
+        let down: Vec<_> = peers.values().filter(|peer| !peer.health.is_up()).collect();
         let mut told: Vec<String> = down.iter().copied().take(DESCRIBED).map(tell).collect();
         if down.len() > DESCRIBED {
             told.push(format!("{} more links are down", down.len() - DESCRIBED));

@@ -39,7 +39,7 @@ pub(super) async fn listen<M>(
     M: Serialize + DeserializeOwned + Send + Sync + 'static,
 {
     let inboxes = inboxes.into();
-    let pending = PendingConnections::new(context.peers.len());
+    let pending = PendingConnections::new(context.peers.now().len());
     let questions = Arc::new(Semaphore::new(QUESTIONS));
     // Owned here, so that they end with this task.
     let mut connections = JoinSet::new();
@@ -57,6 +57,7 @@ pub(super) async fn listen<M>(
                 continue;
             }
         };
+        pending.set_peers(context.peers.now().len());
         let (slot, evicted) = pending.add(from.ip());
         if evicted {
             context.warn(from, "too many connections say nothing: the oldest one is closed");
@@ -92,6 +93,9 @@ async fn serve<M: Serialize + DeserializeOwned>(
     context.log_heal(&peer, peer.health.heard());
     peer.called.notify_one();
     tokio::select! {
+        biased;
+        // What a peer still says that is removed is not heard.
+        () = peer.removed.cancelled() => {}
         () = session.replaced.cancelled() => {}
         ended = read_frames(context, &mut channel, &peer, incarnation, &inboxes) => {
             if let Some(cause) = ended {
@@ -100,7 +104,10 @@ async fn serve<M: Serialize + DeserializeOwned>(
         }
     }
     if !session.replaced.is_cancelled() {
-        context.standings.forget(peer.id);
+        let is_peer = |now: &Arc<Peer<M>>| Arc::ptr_eq(now, &peer);
+        if context.peers.now().get(&peer.id).is_none_or(is_peer) {
+            context.standings.forget(peer.id);
+        }
     }
 }
 
@@ -164,7 +171,6 @@ async fn receive<M>(
             Reply::Is((node, incarnation) == (context.hello.node, context.hello.incarnation))
         }
         Opening::GroupStatusRequest(name) => context.group_status(name),
-        Opening::ListRequest(number) => Reply::List(context.lists.numbered(number).map(Box::new)),
         _ => context.status(),
     };
     answer(context, &mut channel, &reply).await;
@@ -182,9 +188,9 @@ async fn admit<M>(
     let incarnation = hello.incarnation;
     let admitted = match check_hello(context, caller, &hello) {
         Ok(peer) => {
-            let admitted = peer.admit(incarnation, is_alive(context, peer, incarnation)).await;
+            let admitted = peer.admit(incarnation, is_alive(context, &peer, incarnation)).await;
             let duplicate = |other| (Refusal::Duplicate(peer.id), Some(other));
-            admitted.map(|session| (peer, session)).map_err(duplicate)
+            admitted.map(|session| (Arc::clone(&peer), session)).map_err(duplicate)
         }
         Err(refusal) => Err((refusal, None)),
     };
@@ -198,7 +204,7 @@ async fn admit<M>(
         }
     };
     let told = answer(context, &mut channel, &Reply::Hello(context.own_hello())).await;
-    told.then(|| (channel, Arc::clone(peer), session, incarnation))
+    told.then_some((channel, peer, session, incarnation))
 }
 
 /// Whether this run of the peer answers at its address.
@@ -211,29 +217,28 @@ async fn is_alive<M>(context: &Context<M>, peer: &Peer<M>, incarnation: u64) -> 
 /// Whether it is a node of this cluster that asks.
 fn is_member<M>(context: &Context<M>, caller: &Caller) -> bool {
     let own = context.hello.node;
-    caller.may_be(own) || context.peers.keys().any(|&peer| caller.may_be(peer))
+    caller.may_be(own) || context.peers.now().keys().any(|&peer| caller.may_be(peer))
 }
 
 /// Whether this node talks to that one.
-fn check_hello<'a, M>(
-    context: &'a Context<M>,
+fn check_hello<M>(
+    context: &Context<M>,
     caller: &Caller,
     hello: &Hello,
-) -> Result<&'a Arc<Peer<M>>, Refusal> {
-    let own = &context.hello;
+) -> Result<Arc<Peer<M>>, Refusal> {
+    let own = context.hello_now();
     if hello.cluster != own.cluster {
-        Err(Refusal::Cluster(own.cluster.clone()))
+        Err(Refusal::Cluster(own.cluster))
     } else if hello.protocol != own.protocol {
-        Err(Refusal::Protocol(own.protocol.clone()))
+        Err(Refusal::Protocol(own.protocol))
     } else if hello.node == own.node {
         Err(Refusal::SameId(own.node))
     } else if !caller.may_be(hello.node) {
         Err(Refusal::Certificate(hello.node))
-    } else if hello.config_epoch != own.config_epoch {
-        Err(Refusal::ConfigEpoch { own: own.config_epoch, theirs: hello.config_epoch })
     } else {
-        let peer = context.peers.get(&hello.node).ok_or(Refusal::UnknownNode(hello.node))?;
-        if hello.digests.members != own.digests.members {
+        let peer = context.peers.now().get(&hello.node).cloned();
+        let peer = peer.ok_or(Refusal::UnknownNode(hello.node))?;
+        if own.members.zip(hello.members).is_some_and(|(own, theirs)| own != theirs) {
             return Err(Refusal::Members);
         }
         if hello.groups != own.groups {
@@ -259,12 +264,9 @@ fn warning(hello: &Hello, refusal: &Refusal, other: Option<u64>) -> String {
                 "node {node} does not run protocol `{own}`: give every node the same `protocol`"
             )
         }
-        Refusal::UnknownNode(_) => {
-            format!("node {node} is not configured here: list the same [members] on every node")
-        }
-        Refusal::ConfigEpoch { own, theirs } => format!(
-            "node {node} has config_epoch {theirs}, and this node {own}: nodes talk only with the \
-             same list of members; give every node the newest"
+        Refusal::UnknownNode(_) => format!(
+            "node {node} is no member here: `bellwether members add` adds it; or list the same \
+             [members] on every node"
         ),
         Refusal::Members => {
             format!("node {node} has other members: list the same [members] on every node")
@@ -321,7 +323,7 @@ async fn read_frames<M: DeserializeOwned>(
     inboxes: &Inboxes<M>,
 ) -> Option<Cause> {
     loop {
-        let idle = context.terms.limits.idle;
+        let idle = context.limits().idle;
         let Ok(next) = timeout(idle, channel.next()).await else {
             return Some(Cause::Silent(idle));
         };

@@ -18,6 +18,8 @@ pub(crate) struct Limits {
     pub(crate) quiet: Duration,
     /// How long a connection may be silent.
     pub(crate) idle: Duration,
+    /// For each peer, at least this long passes from one ping to the next.
+    pub(crate) each: Duration,
 }
 
 impl Limits {
@@ -28,14 +30,21 @@ impl Limits {
     /// What an admission may take besides its question, on a machine that is busy.
     const SLACK: Duration = Duration::from_secs(1);
 
-    /// For a node with so many peers. Members know how many there are: they refuse those that have
-    /// another list, so both ends of a connection have the same times.
-    pub(crate) fn new(step: Duration, peers: usize) -> Self {
-        let all = Self::EACH * u32::try_from(peers).unwrap_or(u32::MAX);
-        let quiet = step.max(Self::QUIET).max(all);
+    /// For a node with few peers.
+    pub(crate) fn new(step: Duration) -> Self {
+        let quiet = step.max(Self::QUIET);
         let handshake = step * 3;
         let probe = step + handshake;
-        Self { step, handshake, probe, admission: probe + Self::SLACK, quiet, idle: quiet * 3 }
+        let (admission, idle, each) = (probe + Self::SLACK, quiet * 3, Self::EACH);
+        Self { step, handshake, probe, admission, quiet, idle, each }
+    }
+
+    /// The same with so many peers. While a list changes, one end of a connection may have the
+    /// times of the list before: `idle` leaves room for three times as many members.
+    pub(super) fn among(self, peers: usize) -> Self {
+        let all = self.each * u32::try_from(peers).unwrap_or(u32::MAX);
+        let quiet = self.quiet.max(all);
+        Self { quiet, idle: self.idle.max(quiet * 3), ..self }
     }
 }
 
@@ -46,7 +55,7 @@ mod tests {
     /// How many frames in a second a node with so many peers sends to them, if it has nothing else
     /// to say: pings, and answers to theirs.
     fn rate(peers: usize) -> f64 {
-        let quiet = Limits::new(Duration::from_secs(1), peers).quiet;
+        let quiet = Limits::new(Duration::from_secs(1)).among(peers).quiet;
         2.0 * f64::from(u32::try_from(peers).expect("few")) / quiet.as_secs_f64()
     }
 
@@ -61,7 +70,7 @@ mod tests {
     fn no_connection_is_closed_whose_other_end_has_nothing_to_say() {
         for peers in [1, 20, 254] {
             for step in [1, 5, 30].map(Duration::from_secs) {
-                let limits = Limits::new(step, peers);
+                let limits = Limits::new(step).among(peers);
                 assert!(limits.idle >= limits.quiet + 2 * step, "{limits:?}");
             }
         }

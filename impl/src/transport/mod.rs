@@ -12,7 +12,7 @@
 //! each of them is a [group](inboxes), with a number, and what several say at one moment is sent
 //! together. Limits: see [`outbox`] for messages that wait, [`frame`] for sizes, [`pending`]
 //! for the number of connections, and [`limits`] for times. [`health`] says in the log when the
-//! link to a peer breaks, and when it heals.
+//! link to a peer breaks, and when it heals. [`peers`] come and go while the node runs.
 
 mod backoff;
 pub(crate) mod channel;
@@ -24,11 +24,11 @@ mod inboxes;
 mod incoming;
 mod limiter;
 mod limits;
-pub(crate) mod lists;
 mod outbox;
 mod outgoing;
 mod outside;
 mod peer;
+mod peers;
 pub(crate) mod pending;
 mod presence;
 pub(crate) mod question;
@@ -41,7 +41,7 @@ pub(crate) mod standing;
 mod steered;
 
 use std::any::Any;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -58,16 +58,15 @@ use self::frame::{Frame, Hello, Refusal, Reply};
 use self::inboxes::Inboxes;
 use self::limiter::{LogLimiter, Source};
 pub(crate) use self::limits::Limits;
-use self::lists::Lists;
-use self::outbox::Outbox;
 use self::outside::Outside;
 use self::peer::Peer;
-use self::presence::Presence;
+use self::peers::Peers;
 pub(crate) use self::reports::{Report, Reports};
 use self::standing::Standings;
 use crate::clock::Clock;
 use crate::config::{Address, Current, Mode};
 use crate::protocol::NodeId;
+use crate::protocol::quorum::Mark;
 use crate::report::{GroupsReport, Link, LinkMeasurements, MemberReport, StatusReport};
 use crate::service::Service;
 use crate::trace::Sent;
@@ -93,9 +92,8 @@ pub(crate) struct Terms {
 struct Context<M> {
     hello: Hello,
     terms: Terms,
-    peers: Arc<BTreeMap<NodeId, Arc<Peer<M>>>>,
+    peers: Arc<Peers<M>>,
     standings: Standings,
-    lists: Lists,
     limiter: LogLimiter,
     refused: Arc<AtomicU64>,
     bad_frames: Arc<AtomicU64>,
@@ -103,11 +101,23 @@ struct Context<M> {
 }
 
 impl<M> Context<M> {
+    /// How long the peers may take, as many as they are now.
+    fn limits(&self) -> Limits {
+        self.terms.limits.among(self.peers.now().len())
+    }
+
     /// What a node says of itself that was called. Without credentials any process may be on
     /// the other side, and needs no more than that.
     fn own_hello(&self) -> Hello {
         let incarnation = self.authenticates().then_some(self.hello.incarnation);
-        Hello { incarnation: incarnation.unwrap_or_default(), ..self.hello.clone() }
+        Hello { incarnation: incarnation.unwrap_or_default(), ..self.hello_now() }
+    }
+
+    /// What a node says of itself now: its list of members may be the first one no longer.
+    fn hello_now(&self) -> Hello {
+        let is_first = self.standings.own().mark == Mark::FIRST;
+        let members = self.hello.members.filter(|_| is_first);
+        Hello { members, ..self.hello.clone() }
     }
 
     /// How this node is; or, if it has groups, what they are.
@@ -173,7 +183,7 @@ impl<M> Context<M> {
 /// The state of the connections: what a group sends through, and what to report.
 #[derive(Clone)]
 pub(crate) struct Links<M> {
-    peers: Arc<BTreeMap<NodeId, Arc<Peer<M>>>>,
+    peers: Arc<Peers<M>>,
     refused: Arc<AtomicU64>,
     bad_frames: Arc<AtomicU64>,
     /// Told when a peer is gone, one for each group; none if that means nothing.
@@ -184,8 +194,6 @@ pub(crate) struct Links<M> {
     group: u16,
     /// What the nodes say of themselves.
     pub(crate) standings: Standings,
-    /// The lists of members that this node can be asked for.
-    pub(crate) lists: Lists,
 }
 
 impl<M> Links<M> {
@@ -207,22 +215,24 @@ impl<M> Links<M> {
         lifetime: Duration,
         clock: impl Clock,
     ) -> Self {
-        let clock: Arc<dyn Clock> = Arc::new(clock);
         let gone: Arc<[Notify]> = (0..groups).map(|_| Notify::new()).collect();
-        let peer = |(id, address): (NodeId, &Address)| {
-            let outbox = Outbox::of_groups(groups, lifetime, Arc::clone(&clock));
-            let presence = Presence::new(Arc::clone(&gone));
-            (id, Arc::new(Peer::new(id, address.clone(), outbox, presence)))
-        };
+        let peers = Peers::new(lifetime, Arc::new(clock), Arc::clone(&gone));
+        peers.set(others.map(|(id, address)| (id, address.clone())).collect());
         Self {
-            peers: Arc::new(others.map(peer).collect()),
+            peers: Arc::new(peers),
             refused: Arc::default(),
             bad_frames: Arc::default(),
             gone: Some(gone),
             services: [].into(),
             group: 0,
             standings: Standings::default(),
-            lists: Lists::default(),
+        }
+    }
+
+    /// The peers are these from now on. One that stays, at the same address, keeps its connections.
+    pub(crate) fn set_members(&self, others: impl IntoIterator<Item = (NodeId, Address)>) {
+        for peer in self.peers.set(others.into_iter().collect()) {
+            self.standings.forget(peer.id);
         }
     }
 
@@ -231,8 +241,8 @@ impl<M> Links<M> {
         let Self { peers, refused, bad_frames, gone, services, .. } = self;
         let (peers, gone, services) = (Arc::clone(peers), gone.clone(), Arc::clone(services));
         let (refused, bad_frames) = (Arc::clone(refused), Arc::clone(bad_frames));
-        let (standings, lists) = (self.standings.clone(), self.lists.clone());
-        Self { peers, refused, bad_frames, gone, services, group, standings, lists }
+        let standings = self.standings.clone();
+        Self { peers, refused, bad_frames, gone, services, group, standings }
     }
 
     /// The same, for a node whose groups each ask one of these services, if there are any. A
@@ -279,14 +289,14 @@ impl<M> Links<M> {
     /// The peers whose processes [are gone](presence), as far as this node can see.
     pub(crate) fn gone(&self) -> BTreeSet<NodeId> {
         let is_gone = |peer: &&Arc<Peer<M>>| self.gone.is_some() && peer.presence.is_gone();
-        self.peers.values().filter(is_gone).map(|peer| peer.id).collect()
+        self.peers.now().values().filter(is_gone).map(|peer| peer.id).collect()
     }
 
     /// Sends a message as soon as there is a connection, unless it is too old by then.
     pub(crate) fn send(&self, Sent { to, id, message }: Sent<M>) {
         if let Some(service) = self.service().filter(|service| service.id() == to) {
             service.push(message);
-        } else if let Some(peer) = self.peers.get(&to) {
+        } else if let Some(peer) = self.peers.now().get(&to) {
             peer.outbox.push(Frame::numbered(self.group, id, message));
         }
     }
@@ -297,7 +307,7 @@ impl<M> Links<M> {
         let done = |peer: &Arc<Peer<M>>| peer.link().0 != Link::Connected || peer.outbox.is_done();
         let served = || self.service().is_none_or(|service| service.is_flushed());
         let all = async {
-            while !(served() && self.peers.values().all(done)) {
+            while !(served() && self.peers.now().values().all(done)) {
                 tokio::time::sleep(FLUSH_AGAIN).await;
             }
         };
@@ -307,13 +317,13 @@ impl<M> Links<M> {
     /// Tells every peer to which there is a connection that this node is up. Such a frame never
     /// waits: what matters about it is when it arrives.
     pub(crate) fn heartbeat(&self) {
-        self.peers.values().for_each(|peer| peer.beat.notify_one());
+        self.peers.now().values().for_each(|peer| peer.beat.notify_one());
     }
 
     /// Tells a peer that this node led when it heard that the peer did, as soon as there is a
     /// connection.
     pub(crate) fn tell_rival(&self, to: NodeId) {
-        if let Some(peer) = self.peers.get(&to) {
+        if let Some(peer) = self.peers.now().get(&to) {
             peer.rival.notify_one();
         }
     }
@@ -341,27 +351,28 @@ impl<M> Links<M> {
                 dropped: peer.outbox.dropped(),
             }
         };
-        self.peers.values().map(member).collect()
+        self.peers.now().values().map(member).collect()
     }
 
     /// What is measured of the link to each member.
     pub(crate) fn measurements(&self) -> Vec<LinkMeasurements> {
-        self.peers.values().map(|peer| peer.measurements()).collect()
+        self.peers.now().values().map(|peer| peer.measurements()).collect()
     }
 
     /// What is wrong with a node that leads, and that no other member listens to, or speaks to. One
     /// that a service lets lead needs no other.
     pub(crate) fn isolation(&self, leads: bool) -> Option<String> {
         let alone = |peer: &Arc<Peer<M>>| peer.link().0 != Link::Connected && !peer.is_heard();
-        let has_others = !self.peers.is_empty() && self.services.is_empty();
-        if !leads || !has_others || !self.peers.values().all(alone) {
+        let peers = self.peers.now();
+        let has_others = !peers.is_empty() && self.services.is_empty();
+        if !leads || !has_others || !peers.values().all(alone) {
             return None;
         }
         let problem = |peer: &Arc<Peer<M>>| match peer.link() {
             (Link::Refused, Some(problem)) => Some((peer.id, problem)),
             _ => None,
         };
-        Some(match self.peers.values().find_map(problem) {
+        Some(match peers.values().find_map(problem) {
             Some((peer, problem)) => {
                 format!("this node leads, and is refused: node {peer}: {problem}")
             }
@@ -381,7 +392,7 @@ impl<M> Links<M> {
 }
 
 /// What a peer sent.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Arrival<M> {
     /// The peer.
     pub(crate) from: NodeId,
@@ -401,7 +412,7 @@ pub(crate) fn start<M>(
     reports: Reports,
 ) -> (JoinSet<()>, Vec<mpsc::Receiver<Arrival<M>>>)
 where
-    M: Serialize + DeserializeOwned + Copy + Send + Sync + 'static,
+    M: Serialize + DeserializeOwned + Clone + Send + Sync + 'static,
 {
     let (inboxes, arrivals) = Inboxes::new(reports.count());
     let context = Arc::new(Context {
@@ -409,7 +420,6 @@ where
         terms,
         peers: Arc::clone(&links.peers),
         standings: links.standings.clone(),
-        lists: links.lists.clone(),
         limiter: LogLimiter::default(),
         refused: Arc::clone(&links.refused),
         bad_frames: Arc::clone(&links.bad_frames),
@@ -422,9 +432,7 @@ where
         tasks.spawn(outside::maintain(node, seed, outside, inbox.clone()).boxed());
     }
     tasks.spawn(incoming::listen(Arc::clone(&context), listener, inboxes).boxed());
-    for peer in context.peers.values() {
-        tasks.spawn(outgoing::maintain(Arc::clone(&context), Arc::clone(peer)).boxed());
-    }
+    tasks.spawn(outgoing::maintain_all(Arc::clone(&context)).boxed());
     tasks.spawn(isolation(context, links.clone()).boxed());
     (tasks, arrivals)
 }

@@ -1,4 +1,4 @@
-//! The connection to one peer: called until it answers, fed from the outbox, called again.
+//! The connection to each peer: called until it answers, fed from the outbox, called again.
 
 use std::fmt;
 use std::io::ErrorKind;
@@ -6,8 +6,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
+use futures::FutureExt as _;
 use serde::Serialize;
 use tokio::net::TcpStream;
+use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::backoff::Backoff;
@@ -17,6 +19,7 @@ use super::handshake::{self, Failure};
 use super::health::Cause;
 use super::limiter::Source;
 use super::peer::Peer;
+use super::peers::{self, Snapshot};
 use super::{Context, Limits, incoming, socket};
 use crate::config::Address;
 use crate::protocol::NodeId;
@@ -25,8 +28,34 @@ use crate::report::Link;
 /// How many messages are sent together at most. After them, whatever else is due comes first.
 const BATCH: u64 = 512;
 
+/// Keeps a connection to every peer, until that is removed.
+pub(super) async fn maintain_all<M>(context: Arc<Context<M>>)
+where
+    M: Serialize + Clone + Send + Sync + 'static,
+{
+    let mut changes = context.peers.changes();
+    let mut called = Snapshot::default();
+    // Owned here, so that they end with this task.
+    let mut connections = JoinSet::new();
+    loop {
+        let now = Arc::clone(&changes.borrow_and_update());
+        for peer in peers::except(&now, &called) {
+            let (context, peer) = (Arc::clone(&context), Arc::clone(peer));
+            let until = peer.removed.clone();
+            let maintained = until.run_until_cancelled_owned(maintain(context, peer));
+            connections.spawn(maintained.map(drop).boxed());
+        }
+        called = now;
+        tokio::select! {
+            Ok(()) = changes.changed() => {}
+            // One that panics ends the node.
+            panic = super::panicked(&mut connections) => std::panic::resume_unwind(panic),
+        }
+    }
+}
+
 /// Keeps a connection to `peer` for as long as the task lives.
-pub(super) async fn maintain<M: Serialize + Copy>(context: Arc<Context<M>>, peer: Arc<Peer<M>>) {
+pub(super) async fn maintain<M: Serialize + Clone>(context: Arc<Context<M>>, peer: Arc<Peer<M>>) {
     let node = context.hello.node.get();
     let seed = context.hello.incarnation ^ u64::from(peer.id.get());
     let mut backoff = Backoff::new(context.terms.lifetime, seed);
@@ -109,16 +138,8 @@ async fn dial<M>(
             _ => Ok((channel, difference(context, &hello))),
         },
         Reply::Hello(hello) => Err(Problem::Wrong(wrong_node(hello.node, peer.id, &peer.address))),
-        Reply::Refused(refusal) => {
-            if let Refusal::ConfigEpoch { own, .. } = refusal
-                && own > context.hello.config_epoch
-            {
-                context.lists.is_ahead(peer.id, own);
-                context.standings.notify();
-            }
-            Err(Problem::Wrong(refused(&refusal)))
-        }
-        Reply::Status(_) | Reply::Groups(_) | Reply::Is(_) | Reply::List(_) => {
+        Reply::Refused(refusal) => Err(Problem::Wrong(refused(&refusal))),
+        Reply::Status(_) | Reply::Groups(_) | Reply::Is(_) => {
             Err(Problem::Wrong("it answers a question that was not asked".to_owned()))
         }
     }
@@ -131,7 +152,7 @@ async fn shake_hands<M>(
 ) -> Result<(Channel, Reply), Failure> {
     let credentials = context.terms.credentials.now();
     let mut channel = handshake::call(&credentials, Some(peer), stream).await?;
-    let reply = handshake::ask(&mut channel, &Opening::Hello(context.hello.clone())).await?;
+    let reply = handshake::ask(&mut channel, &Opening::Hello(context.hello_now())).await?;
     Ok((channel, reply))
 }
 
@@ -160,12 +181,12 @@ fn refused(refusal: &Refusal) -> String {
 }
 
 /// Sends what is in the outbox until the connection ends, and returns why it has.
-async fn send_queued<M: Serialize + Copy>(
+async fn send_queued<M: Serialize + Clone>(
     context: &Context<M>,
     peer: &Peer<M>,
     mut to: Channel,
 ) -> Cause {
-    let Limits { step, quiet, .. } = context.terms.limits;
+    let step = context.terms.limits.step;
     let mut standing = context.standings.changes();
     let mut next_ping = Instant::now();
     loop {
@@ -182,16 +203,17 @@ async fn send_queued<M: Serialize + Copy>(
             Ok(()) = standing.changed() => Frame::Standing(*standing.borrow_and_update()),
             number = peer.round_trip.owed() => Frame::Pong(number),
             () = sleep_until(next_ping) => {
-                next_ping = Instant::now() + quiet;
+                next_ping = Instant::now() + context.limits().quiet;
                 Frame::Ping(peer.round_trip.ping())
             }
         };
+        let is_rival = matches!(frame, Frame::Rival);
         match timeout(step, send(context, peer, &mut to, frame)).await {
             Ok(Ok(messages)) => {
                 peer.sent.fetch_add(messages, Ordering::Relaxed);
             }
             failed => {
-                if matches!(frame, Frame::Rival) {
+                if is_rival {
                     // On the next connection, then.
                     peer.rival.notify_one();
                 }
@@ -206,7 +228,7 @@ async fn send_queued<M: Serialize + Copy>(
 
 /// Sends a frame. If it is a message, those that wait as well go with it, in one write: what many
 /// groups say at one moment. Returns how many messages were sent.
-async fn send<M: Serialize + Copy>(
+async fn send<M: Serialize + Clone>(
     context: &Context<M>,
     peer: &Peer<M>,
     to: &mut Channel,

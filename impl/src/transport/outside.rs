@@ -99,7 +99,7 @@ impl<M> Outside<M> {
 }
 
 /// Keeps a connection to a service for as long as the loop lives whose inbox this is.
-pub(super) async fn maintain<M: Copy>(
+pub(super) async fn maintain<M: Clone>(
     node: NodeId,
     seed: u64,
     outside: Arc<Outside<M>>,
@@ -140,7 +140,7 @@ struct Talk<M> {
     complains: bool,
 }
 
-impl<M: Copy> Talk<M> {
+impl<M: Clone> Talk<M> {
     /// Connects, and passes on questions and answers until something fails, or the loop has ended
     /// that asks.
     async fn run(&mut self) -> Result<(), ServiceError> {
@@ -150,7 +150,8 @@ impl<M: Copy> Talk<M> {
         let news = within(limit, session.look()).await?;
         self.deliver(news).await;
         while !self.inbox.is_closed() {
-            let fresh = self.asked.filter(|(since, _)| since.elapsed() <= outside.lifetime);
+            let fresh = self.asked.clone();
+            let fresh = fresh.filter(|(since, _)| since.elapsed() <= outside.lifetime);
             if let Some((sent, message)) = fresh {
                 let outcome = within(limit, session.answer(message, sent)).await?;
                 // What the service was not asked says nothing of it.

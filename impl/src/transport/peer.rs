@@ -52,6 +52,8 @@ pub(crate) struct Peer<M> {
     error: Mutex<Option<(Instant, String)>>,
     caller: Mutex<Option<Caller>>,
     left: Notify,
+    /// Cancelled when it is no peer of this node any more.
+    pub(super) removed: CancellationToken,
 }
 
 /// The process that holds the incoming connection from a peer.
@@ -94,6 +96,7 @@ impl<M> Peer<M> {
             error: Mutex::default(),
             caller: Mutex::new(None),
             left: Notify::new(),
+            removed: CancellationToken::new(),
         }
     }
 

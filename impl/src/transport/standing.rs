@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde::{Deserialize, Serialize};
 use tokio::sync::{Notify, watch};
 
-use crate::config::ListMark;
 use crate::protocol::NodeId;
+use crate::protocol::quorum::Mark;
 
 /// What a node says of itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,10 +22,8 @@ pub(crate) struct Standing {
     pub(crate) fit: bool,
     /// The newest decision that it knows.
     pub(crate) maintenance: Maintenance,
-    /// The list of members that it has made durable last: the one that it runs with, or the next.
-    pub(crate) keeps: ListMark,
-    /// The number of the newest list of which it knows that it takes effect.
-    pub(crate) decided: u64,
+    /// How new the lists of members are that it knows.
+    pub(crate) mark: Mark,
 }
 
 /// A decision on whether the cluster is in maintenance. The one with the highest number counts; of
@@ -96,11 +94,6 @@ impl Standings {
     /// What the other nodes say that are heard.
     pub(crate) fn heard(&self) -> BTreeMap<NodeId, Standing> {
         self.others().clone()
-    }
-
-    /// There is something to look at.
-    pub(super) fn notify(&self) {
-        self.0.news.notify_one();
     }
 
     /// Returns when another node has said something new.

@@ -22,7 +22,7 @@ impl<M> Links<M> {
             let frames = iter::from_fn(|| peer.outbox.another());
             (peer.id, frames.filter_map(message_of).collect())
         };
-        let mut queues: Vec<Queue<M>> = self.peers.values().map(queue).collect();
+        let mut queues: Vec<Queue<M>> = self.peers.now().values().map(queue).collect();
         let mut taken = Vec::new();
         loop {
             let waiting = queues.iter_mut().filter(|(_, queue)| !queue.is_empty());
@@ -37,7 +37,7 @@ impl<M> Links<M> {
     /// Takes out the heartbeats that wait: the peers that are to get one.
     pub(crate) fn take_heartbeats(&self) -> Vec<NodeId> {
         let waits = |peer: &&Arc<Peer<M>>| peer.beat.notified().now_or_never().is_some();
-        self.peers.values().filter(waits).map(|peer| peer.id).collect()
+        self.peers.now().values().filter(waits).map(|peer| peer.id).collect()
     }
 }
 

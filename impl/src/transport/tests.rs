@@ -6,6 +6,7 @@ mod certificates;
 mod hostile;
 mod leases;
 mod links;
+mod members;
 mod rivals;
 mod secret;
 
@@ -37,8 +38,8 @@ fn hello(node: u16) -> Hello {
         protocol: "bully".to_owned(),
         node: id(node),
         incarnation: node.into(),
-        config_epoch: 1,
         digests,
+        members: None,
         leases: None,
         groups: None,
     }
@@ -57,6 +58,7 @@ const SHORT: Limits = Limits {
     admission: Duration::from_secs(2),
     quiet: Duration::from_millis(100),
     idle: Duration::from_millis(300),
+    each: Duration::ZERO,
 };
 
 /// What a node whose status is asked for tells.
@@ -103,16 +105,23 @@ fn with_credentials(peer: SocketAddr, credentials: Credentials) -> Arc<Context<M
         terms: Terms {
             credentials: Current::new(credentials),
             lifetime,
-            limits: Limits::new(Duration::from_secs(2), 1),
+            limits: Limits::new(Duration::from_secs(2)),
         },
         peers: links.peers,
         standings: links.standings,
-        lists: links.lists,
         limiter: LogLimiter::default(),
         refused: links.refused,
         bad_frames: links.bad_frames,
         reports: Reports::new(vec![(None, Arc::new(nothing_special))], || false),
     })
+}
+
+/// The links of a node whose connections share this.
+fn links_of(context: &Context<Message>) -> Links<Message> {
+    let (refused, bad_frames) = (Arc::clone(&context.refused), Arc::clone(&context.bad_frames));
+    let (peers, standings) = (Arc::clone(&context.peers), context.standings.clone());
+    let services = [].into();
+    Links { peers, refused, bad_frames, gone: None, services, group: 0, standings }
 }
 
 async fn bind() -> (TcpListener, SocketAddr) {
@@ -154,7 +163,7 @@ async fn a_peer_that_answers_and_hangs_up_is_called_again_after_the_first_wait()
     let (listener, address) = bind().await;
     let context = context(address);
     let mut tasks = JoinSet::new();
-    tasks.spawn(outgoing::maintain(Arc::clone(&context), Arc::clone(&context.peers[&id(2)])));
+    tasks.spawn(outgoing::maintain(Arc::clone(&context), Arc::clone(&context.peers.now()[&id(2)])));
     // Twelve waits of at most 50 ms. If they grew, they would take more than four seconds.
     let started = Instant::now();
     for _ in 0..12 {
@@ -167,7 +176,7 @@ async fn a_peer_that_answers_and_hangs_up_is_called_again_after_the_first_wait()
 async fn another_node_at_the_address_of_a_peer_gets_no_messages() {
     let (listener, address) = bind().await;
     let context = context(address);
-    let peer = Arc::clone(&context.peers[&id(2)]);
+    let peer = Arc::clone(&context.peers.now()[&id(2)]);
     let mut tasks = JoinSet::new();
     tasks.spawn(outgoing::maintain(Arc::clone(&context), Arc::clone(&peer)));
     peer.outbox.push(Frame::Message(Message::Election));
@@ -184,13 +193,8 @@ async fn another_node_at_the_address_of_a_peer_gets_no_messages() {
 async fn a_heartbeat_is_kept_until_it_can_be_sent_and_goes_before_the_messages() {
     let (listener, address) = bind().await;
     let context = context(address);
-    let peer = Arc::clone(&context.peers[&id(2)]);
-    let (refused, bad_frames) = (Arc::clone(&context.refused), Arc::clone(&context.bad_frames));
-    let (peers, standings) = (Arc::clone(&context.peers), context.standings.clone());
-    let lists = context.lists.clone();
-    let services = [].into();
-    let links =
-        Links { peers, refused, bad_frames, gone: None, services, group: 0, standings, lists };
+    let peer = Arc::clone(&context.peers.now()[&id(2)]);
+    let links = links_of(&context);
     links.send(Sent { to: id(2), id: 7, message: Message::Election });
     links.send(Sent { to: id(2), id: 8, message: Message::Ok });
     links.heartbeat();
@@ -219,8 +223,8 @@ async fn a_peer_that_calls_is_called_back_at_once() {
     let told = Hello { incarnation: 0, ..hello(1) };
     assert_eq!(reply, Reply::Hello(told), "not which run it is: any process may ask");
     // The task that calls it may be busy at this moment, and is told nevertheless.
-    let called = context.peers[&id(2)].called.notified();
-    timeout(LIMIT, called).await.expect("told");
+    let peer = Arc::clone(&context.peers.now()[&id(2)]);
+    timeout(LIMIT, peer.called.notified()).await.expect("told");
 }
 
 #[tokio::test]
@@ -250,7 +254,7 @@ async fn a_peer_that_is_far_away_is_given_as_long_as_is_configured() {
     let link = async |handshake| {
         let (listener, address) = bind().await;
         let context = with_limits(address, Limits { handshake, ..SHORT });
-        let peer = Arc::clone(&context.peers[&id(2)]);
+        let peer = Arc::clone(&context.peers.now()[&id(2)]);
         let mut tasks = JoinSet::new();
         tasks.spawn(outgoing::maintain(context, Arc::clone(&peer)));
         let (stream, _) = listener.accept().await.expect("a call");
@@ -280,11 +284,11 @@ async fn a_peer_that_is_silent_for_too_long_is_gone() {
         tokio::time::sleep(SHORT.idle / 2).await;
         connection.send(pong.clone()).await.expect("sent");
     }
-    assert!(context.peers[&id(2)].is_heard(), "it has not been silent");
+    assert!(context.peers.now()[&id(2)].is_heard(), "it has not been silent");
     let end = timeout(LIMIT, connection.next()).await.expect("in time");
     assert!(!matches!(end, Some(Ok(_))), "it hangs up");
-    assert!(!context.peers[&id(2)].is_heard());
-    assert_eq!(context.peers[&id(2)].received.load(Ordering::Relaxed), 0, "no messages");
+    assert!(!context.peers.now()[&id(2)].is_heard());
+    assert_eq!(context.peers.now()[&id(2)].received.load(Ordering::Relaxed), 0, "no messages");
 }
 
 #[tokio::test]
@@ -323,20 +327,14 @@ async fn only_a_node_that_is_configured_here_is_let_in() {
         (Hello { protocol: "lease".to_owned(), ..hello(2) }, Refusal::Protocol("bully".to_owned())),
         (hello(1), Refusal::SameId(id(1))),
         (hello(3), Refusal::UnknownNode(id(3))),
-        (
-            Hello { digests: Digests { members: [7; 16], ..Digests::default() }, ..hello(2) },
-            Refusal::Members,
-        ),
         (Hello { groups: Some([7; 16]), ..hello(2) }, Refusal::Groups),
-        (Hello { config_epoch: 2, ..hello(2) }, Refusal::ConfigEpoch { own: 1, theirs: 2 }),
-        (Hello { config_epoch: 2, ..hello(3) }, Refusal::ConfigEpoch { own: 1, theirs: 2 }),
     ] {
         let (mut connection, reply) = call(address, caller).await;
         assert_eq!(reply, Reply::Refused(refusal));
         let end = timeout(LIMIT, connection.next()).await.expect("in time");
         assert!(!matches!(end, Some(Ok(_))), "it hangs up: {}", end.is_none());
     }
-    assert_eq!(context.refused.load(Ordering::Relaxed), 8);
+    assert_eq!(context.refused.load(Ordering::Relaxed), 5);
     assert!(matches!(call(address, hello(2)).await.1, Reply::Hello(_)));
 }
 

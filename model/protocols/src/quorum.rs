@@ -19,6 +19,7 @@ use bellwether_engine::terms::majority;
 use serde::{Deserialize, Serialize};
 
 mod candidate;
+mod changes;
 mod durations;
 mod handover;
 mod leader;
@@ -31,6 +32,7 @@ mod variants;
 mod voter;
 
 pub use bellwether_engine::terms::Term as Epoch;
+pub use changes::{Decides, Mark};
 pub use lists::{List, Lists, Observing};
 pub use rules::{Absent, Canvass, Count, Defers, Deposed, Expiry, Grants, Handover, Heir, Late};
 pub use rules::{Preemption, Promises, Quorum, Rounds, Storage};
@@ -96,10 +98,12 @@ pub struct Process {
     pub written: Option<Stable>,
     /// Whether it has just acted as a leader although its lease had run out by its own clock.
     pub overstepped: bool,
-    /// The list of members that it was started with.
+    /// The latest list of members that it has.
     pub list: List,
-    /// Whether it waits to hear a member before it has any part in that list.
-    pub joins: bool,
+    /// The list that it knows to be decided.
+    pub decided: List,
+    /// The processes that have acknowledged a leader's pending list.
+    pub marked: Ids,
 }
 
 /// What a process keeps on stable storage.
@@ -109,29 +113,24 @@ pub struct Stable {
     pub epoch: Epoch,
     /// To which process it has granted that epoch.
     pub granted_to: Option<Id>,
-    /// The latest list of members in which it has had a part.
+    /// The latest list of members that it has; pending if it is not the one that is
+    /// decided.
     pub list: List,
-    /// Whether it has not followed a leader of that list, nor led. The first list has none before
-    /// it, and need not be proved.
-    pub unproven: bool,
-    /// Whether it came to that list by hearing a member of it, and has not followed a leader of it:
-    /// it does not know which list is the one before.
-    pub joined: bool,
+    /// The list that it knows to be decided.
+    pub decided: List,
+    /// Who proposed or decided these lists.
+    pub mark: Mark,
 }
 
-/// A message, and the list of members of the process that sends it.
+/// A message, and how new the lists of members are of the process that sends it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Letter {
     /// What is said.
     #[serde(flatten)]
     pub message: Message,
-    /// The list of its sender.
-    #[serde(default, skip_serializing_if = "is_first")]
-    pub list: List,
-}
-
-fn is_first(list: &List) -> bool {
-    *list == 0
+    /// How new the lists of its sender are, if the receiver asks.
+    #[serde(default, skip_serializing_if = "Mark::is_first")]
+    pub mark: Mark,
 }
 
 /// What processes send to each other.
@@ -164,16 +163,18 @@ pub enum Message {
     /// "This epoch is yours: the leader of the one before has yielded to you." Durable before it is
     /// sent.
     Entrust(Epoch),
+    /// "These are the lists that I know": the one that is decided, and the latest.
+    Lists(List, List),
 }
 
 impl Message {
     /// Whether it is also for processes that observe: what a leader says to all.
     fn is_for_all(self) -> bool {
-        matches!(self, Message::Coordinator(..) | Message::Yield(..))
+        matches!(self, Message::Coordinator(..) | Message::Yield(..) | Message::Lists(..))
     }
 
-    fn epoch_mut(&mut self) -> &mut Epoch {
-        match self {
+    fn epoch_mut(&mut self) -> Option<&mut Epoch> {
+        Some(match self {
             Message::Canvass(epoch)
             | Message::Support(epoch)
             | Message::Outrank(epoch)
@@ -186,7 +187,8 @@ impl Message {
             | Message::Challenge(epoch)
             | Message::Yield(epoch, _)
             | Message::Entrust(epoch) => epoch,
-        }
+            Message::Lists(..) => return None,
+        })
     }
 }
 
@@ -221,6 +223,8 @@ pub enum Timer {
     Request,
     /// A process that was asked to step down is not electable.
     Away,
+    /// The operator asks the leader for the next list of members ([`Quorum::lists`]).
+    Change,
     /// The disk has synced what was written ([`Storage::SyncsLate`]).
     Sync,
 }
@@ -253,6 +257,7 @@ impl Protocol for Quorum {
             .armed_if(|rules| rules.preemption == Preemption::Dwell),
         TimerRow::detector(Timer::Request, &T_LEASE).armed_if(Quorum::is_asked),
         TimerRow::fixed(Timer::Away, &T_BACKOFF).armed_if(|rules| rules.step_down),
+        TimerRow::detector(Timer::Change, &T_LEASE).armed_if(|rules| rules.lists != Lists::One),
         TimerRow::detector(Timer::Sync, &T_ROUND)
             .armed_if(|rules| rules.storage == Storage::SyncsLate),
     ];
@@ -304,6 +309,7 @@ impl Protocol for Quorum {
             if self.is_asked() {
                 p.arm(Timer::Request);
             }
+            self.expect_change(p);
         } else {
             self.promise(p, leader);
             p.state.leader = Some(leader);
@@ -319,7 +325,8 @@ impl Protocol for Quorum {
             Storage::ForgetsAll => p.persist(Stable::default()),
         }
         p.state.challenged = self.hands_over();
-        self.start(p);
+        let Stable { list, decided, .. } = p.stable();
+        *p.state = Process { list, decided, ..*p.state };
         if self.quiet && !self.observes(p) {
             p.arm(Timer::Quiet);
         } else {
@@ -329,7 +336,7 @@ impl Protocol for Quorum {
 
     fn receive(&self, p: &mut Local<'_, Self>, from: Id, letter: Letter) {
         self.look_at_leases(p);
-        if !self.is_for(p, from, letter) {
+        if !self.heeds(p, from, letter) {
             return;
         }
         match letter.message {
@@ -338,13 +345,16 @@ impl Protocol for Quorum {
             Message::Outrank(epoch) => self.on_outrank(p, epoch),
             Message::Claim(epoch) => self.on_claim(p, from, epoch),
             Message::Grant(epoch) => self.on_grant(p, from, epoch),
-            Message::Coordinator(epoch, round) => self.on_coordinator(p, from, epoch, round),
-            Message::Ack(epoch, round) => self.on_ack(p, from, epoch, round),
+            Message::Coordinator(epoch, round) => {
+                self.on_coordinator(p, from, epoch, round, letter.mark);
+            }
+            Message::Ack(epoch, round) => self.on_ack(p, from, epoch, round, letter.mark),
             Message::Refuse(epoch, _) => self.on_refuse(p, epoch),
             Message::Invite(epoch) => self.on_invite(p, from, epoch),
             Message::Challenge(epoch) => self.on_challenge(p, from, epoch),
             Message::Yield(epoch, next) => self.on_yield(p, from, epoch, next),
             Message::Entrust(epoch) => self.on_entrust(p, from, epoch),
+            Message::Lists(decided, list) => self.on_lists(p, decided, list, letter.mark),
         }
     }
 
@@ -364,6 +374,7 @@ impl Protocol for Quorum {
             Timer::Dwell => self.on_dwelt(p),
             Timer::Request => self.on_request(p),
             Timer::Away => self.on_return(p),
+            Timer::Change => self.on_change(p),
             Timer::Sync => {
                 if let Some(written) = p.state.written.take() {
                     p.persist(written);
@@ -435,8 +446,8 @@ impl Quorum {
                 p.cancel(timer);
             }
         }
-        let Process { led, challenged, written, list, joins, .. } = *p.state;
-        *p.state = Process { role, led, challenged, written, list, joins, ..Process::default() };
+        let Process { led, challenged, written, list, decided, .. } = *p.state;
+        *p.state = Process { role, led, challenged, written, list, decided, ..Process::default() };
     }
 }
 

@@ -5,7 +5,7 @@ use bellwether_core::protocol::Request;
 use bellwether_engine::protocol::{Protocol as Specification, Timers};
 
 /// A request that a node gets, and then the same once more, for probing.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Order<P: Specification> {
     /// What the node is asked.
     pub request: Request,

@@ -49,7 +49,7 @@ impl<M: Mapping> Probe<'_, '_, '_, M> {
         for order in self.group.mapping.orders(&of, node.view.timers) {
             let Order { request, first, again, then } = order;
             let words = format!("{} is asked: {request:?}", node.id);
-            let once = self.asked(words.clone(), node, (request, first))?;
+            let once = self.asked(words.clone(), node, (request.clone(), first))?;
             self.asked(format!("{words}, and then the same again"), &once, (request, again))?;
             if let Some(then) = then {
                 self.goes_on(&words, &once, then)?;

@@ -33,7 +33,7 @@ use timers::Deadlines;
 pub(super) type Doubt = &'static str;
 
 const DROPPED: Doubt = "steps after lines that were dropped";
-const LISTS: Doubt = "steps of nodes whose list of members is not known to be in force";
+const LISTS: Doubt = "steps of nodes whose list of members is not the one that they began with";
 const DIFFERS: Doubt = "steps after a difference";
 const ASKED: Doubt = "steps after a request that the specification does not know";
 const TOO_LARGE: Doubt = "steps after numbers that the specification has no room for";
@@ -202,6 +202,13 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Judge<'a, M, V> {
             return Err(Difference::unexpected(self.id, "step", words).into());
         }
         let before = self.view.role;
+        let changes = |out: &Out<V::Durable, V::Message>| match out {
+            Out::Persist(durable) => !V::is_settled(Some(durable), self.config_epoch),
+            _ => false,
+        };
+        if step.out.iter().any(changes) {
+            self.doubt = Some(LISTS);
+        }
         let judged = if self.doubt.is_none() {
             let taken = catch_unwind(AssertUnwindSafe(|| self.take(step)));
             taken.unwrap_or_else(|_| {
@@ -214,7 +221,7 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Judge<'a, M, V> {
         (self.view.role, self.view.leader) = (step.after.role, step.after.leader);
         self.note(before, step);
         self.note_deadlines(&step.after);
-        if self.may_resume(before, &step.after) {
+        if self.may_resume(before) {
             self.resume(&step.after);
         }
         judged
@@ -301,7 +308,7 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Judge<'a, M, V> {
                     Some(from) => {
                         let (mapping, numbers) = (self.group.mapping, &mut self.numbers);
                         let mut rename = |kind, number| numbers.rename(kind, number);
-                        let message = V::message(mapping, *message, false, &mut rename);
+                        let message = V::message(mapping, message.clone(), false, &mut rename);
                         let event = SpecEvent::Receive { from, message };
                         return Ok(Some((Some(event), none)));
                     }
@@ -325,7 +332,7 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Judge<'a, M, V> {
                     None => return Ok(Some((None, none))),
                 }
             }
-            Happened::Request(request) => match self.request(*request) {
+            Happened::Request(request) => match self.request(request.clone()) {
                 Some(event) => return Ok(Some((event, none))),
                 None => {
                     self.doubt = Some(ASKED);
@@ -393,7 +400,7 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Judge<'a, M, V> {
                     self.written.push(V::stable(mapping, durable, &known, &mut rename));
                 }
                 Out::Send(Sent { to, message, .. }) => {
-                    self.sent.push((*to, V::message(mapping, *message, true, &mut rename)));
+                    self.sent.push((*to, V::message(mapping, message.clone(), true, &mut rename)));
                 }
                 Out::Role { .. } | Out::Ignored { .. } | Out::Rival(_) => {}
             }

@@ -87,7 +87,7 @@ pub(super) struct Letters<L> {
     pub(super) lost: u64,
 }
 
-impl<L: Copy> Letters<L> {
+impl<L: Clone> Letters<L> {
     pub(super) fn new(nodes: usize, options: Options) -> Self {
         let senders = (0..nodes).map(|_| Vec::new()).collect();
         let (logs, reads) = (vec![false; nodes], vec![false; nodes]);
@@ -215,7 +215,7 @@ impl<L: Copy> Letters<L> {
         };
         let link = &sender.links[to];
         if let Ok(at) = link.letters.binary_search_by_key(&id, |letter| letter.id) {
-            let letter = link.letters[at];
+            let letter = link.letters[at].clone();
             return match (letter.received, self.options.duplicates) {
                 (false, _) => Origin::Sent(letter),
                 (true, true) => Origin::Again(letter),

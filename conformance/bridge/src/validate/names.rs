@@ -78,24 +78,26 @@ impl Names {
             }
             Happened::Receive(received) => Happened::Receive(Received {
                 from: name(received.from),
-                message: V::message_among(received.message, &name),
-                ..*received
+                message: V::message_among(received.message.clone(), &name),
+                ..received.clone()
             }),
             Happened::Expire(timer) => Happened::Expire(timer.clone()),
             Happened::Suspect(node) => Happened::Suspect(name(*node)),
-            Happened::Request(request) => Happened::Request(match *request {
+            Happened::Request(request) => Happened::Request(match request {
                 Request::Yield(next) => Request::Yield(next.map(name)),
-                Request::Transfer(next) => Request::Transfer(name(next)),
-                Request::StepDown(next, time) => Request::StepDown(next.map(name), time),
-                Request::Healthy(is) => Request::Healthy(is),
+                Request::Change(list) => Request::Change(list.clone()),
+                Request::Tell(to) => Request::Tell(name(*to)),
+                Request::Transfer(next) => Request::Transfer(name(*next)),
+                Request::StepDown(next, time) => Request::StepDown(next.map(name), *time),
+                Request::Healthy(is) => Request::Healthy(*is),
             }),
         };
         let out = step.out.iter().map(|out| match out {
             Out::Persist(durable) => Out::Persist(V::durable_among(durable, &name)),
             Out::Send(sent) => Out::Send(Sent {
                 to: name(sent.to),
-                message: V::message_among(sent.message, &name),
-                ..*sent
+                message: V::message_among(sent.message.clone(), &name),
+                ..sent.clone()
             }),
             Out::Role { from, to, leader, reason } => {
                 Out::Role { from: *from, to: *to, leader: leader.map(name), reason: reason.clone() }

@@ -100,19 +100,19 @@ impl<M: Mapping, V: Vocabulary<M>> Recents<M, V> {
             let message = serde_json::to_value(message).unwrap_or_default();
             Flight { id, from, to, message }
         };
-        let event = match step.what {
+        let event = match &step.what {
             What::Crash => Event::Crash,
             What::Boot => Event::Recover,
             What::Receive { from, message: of, serial } => {
-                Event::Deliver(flight(from, step.id, (serial, message(of, false))))
+                Event::Deliver(flight(*from, step.id, (*serial, message(of.clone(), false))))
             }
             What::Expire(timer) => {
-                let timer = timer.and_then(|timer| serde_json::to_value(timer).ok());
+                let timer = timer.as_ref().and_then(|timer| serde_json::to_value(timer).ok());
                 Event::Expire { timer: timer.unwrap_or_default(), early: false }
             }
         };
-        let sent = step.sent.iter().map(|&(to, of, serial)| {
-            let flight = flight(step.id, to, (serial, message(of, true)));
+        let sent = step.sent.iter().map(|(to, of, serial)| {
+            let flight = flight(step.id, *to, (*serial, message(of.clone(), true)));
             Sent { flight, fate: None }
         });
         taken((seq, step.id), event, sent.collect(), lifeline::<M>(&step.after))

@@ -329,7 +329,7 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Run<'a, M, V> {
         };
         self.summary.received += 1;
         if self.is_outside(at, *from) {
-            return self.hear(at, step, *message).map(|()| None);
+            return self.hear(at, step, message.clone()).map(|()| None);
         }
         let Some((from, incarnation, id)) = self.numbered(&step.happened) else {
             self.summary.believed += 1;
@@ -365,12 +365,12 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Run<'a, M, V> {
         self.arrived = Some((from, id, letter.line));
         if letter.message != *message {
             let words = |message| self.label(at, message);
-            let (sent, arrived) = (words(letter.message), words(*message));
+            let (sent, arrived) = (words(letter.message.clone()), words(message.clone()));
             let what = format!("content of message {id} of node {}", self.places[from]);
             let found = Difference::different(Id::at(to), what, sent, arrived);
             return Err(self.reject_step(at, step, found));
         }
-        self.show(at, step, (from, incarnation, letter))?;
+        self.show(at, step, (from, incarnation, letter.clone()))?;
         Ok(Some(letter))
     }
 
@@ -429,7 +429,12 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Run<'a, M, V> {
         for out in &step.out {
             let Out::Send(sent) = out else { continue };
             let to = self.places.binary_search(&sent.to).ok();
-            serials.extend(self.letters.send(from, to, (sent.id, sent.message), (after, line)));
+            serials.extend(self.letters.send(
+                from,
+                to,
+                (sent.id, sent.message.clone()),
+                (after, line),
+            ));
         }
         serials
     }

@@ -17,7 +17,7 @@ pub(super) trait Vocabulary<M: Mapping> {
     /// What a node makes durable.
     type Durable: DeserializeOwned + Clone + Debug + PartialEq;
     /// A message.
-    type Message: DeserializeOwned + Copy + Debug + PartialEq;
+    type Message: DeserializeOwned + Clone + Debug + PartialEq;
 
     /// The timer with this name.
     fn timer(mapping: &M, name: &str) -> Option<SpecTimer<M>>;

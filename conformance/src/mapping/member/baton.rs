@@ -186,6 +186,7 @@ impl Core for Baton {
             }
             Request::Transfer(to) => self.hand_over(cx, to, ASKED),
             Request::Healthy(healthy) => self.healthy = healthy,
+            Request::Change(_) | Request::Tell(_) => {}
         }
     }
 

@@ -247,6 +247,7 @@ impl MemberProgram {
                 Action::Log(LogLine::WorkUnfinished(_)) => self.works = false,
                 Action::SendHeartbeat
                 | Action::TellRival(_)
+                | Action::Change(_)
                 | Action::EndWork(_)
                 | Action::Reply(..)
                 | Action::Stalled(_)

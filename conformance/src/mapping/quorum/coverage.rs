@@ -11,11 +11,10 @@ const HEALTHY: Never = ("rule unhealthy", "here every process is fit to lead");
 const EPOCHS: Never = ("rule epochs", "it bounds a search, and no process");
 const LATE: Never = ("rule late", "without a clock, no lease runs out unnoticed");
 const LISTS: Never = ("rule lists", "there is one list of members");
-const HANDSHAKE: Never = ("rule lists_apart", "the handshake sees to it, not the core");
-const APART: Never = ("rule lists_apart", "there is one list of members");
-const PROVEN: Never = ("rule lists_proven", "there is one list of members");
 const JOINT: Never = ("rule lists_joint", "there is one list of members");
-const WAIT: Never = ("rule newcomers_wait", "there is one list of members");
+const UP_TO_DATE: Never = ("rule up_to_date", "there is one list of members");
+const DECIDES: Never = ("rule decides", "there is one list of members");
+const REPROPOSES: Never = ("rule reproposes", "there is one list of members");
 const TRANSFER: Never = ("rule transfer", "by these rules nothing is asked");
 const STEP_DOWN: Never = ("rule step_down", "by these rules nothing is asked");
 const ABSENT: Never = ("rule absent", "by these rules no process is invited");
@@ -33,24 +32,26 @@ pub(super) fn uncovered<V: Variant>() -> &'static [Never] {
 
 fn beside_witness<V: Variant>() -> &'static [Never] {
     match (V::ASKED, QuorumMapping::<V>::CHANGES, QuorumMapping::<V>::OBSERVED) {
-        (Some(_), _, true) => &[WITNESS, HEALTHY, EPOCHS, LATE, LISTS, APART, PROVEN, JOINT, WAIT],
+        (Some(_), _, true) => {
+            &[WITNESS, HEALTHY, EPOCHS, LATE, LISTS, JOINT, UP_TO_DATE, DECIDES, REPROPOSES]
+        }
         (Some(_), _, false) => &[
-            WITNESS, HEALTHY, EPOCHS, LATE, LISTS, APART, PROVEN, JOINT, WAIT, OBSERVER, OBSERVING,
+            WITNESS, HEALTHY, EPOCHS, LATE, LISTS, JOINT, UP_TO_DATE, DECIDES, REPROPOSES,
+            OBSERVER, OBSERVING,
         ],
         (None, true, true) => {
-            &[WITNESS, HEALTHY, EPOCHS, LATE, HANDSHAKE, TRANSFER, ABSENT, STEP_DOWN, LISTED]
+            &[WITNESS, HEALTHY, EPOCHS, LATE, TRANSFER, ABSENT, STEP_DOWN, LISTED]
         }
-        (None, true, false) => &[
-            WITNESS, HEALTHY, EPOCHS, LATE, HANDSHAKE, TRANSFER, ABSENT, STEP_DOWN, OBSERVER,
-            OBSERVING,
-        ],
+        (None, true, false) => {
+            &[WITNESS, HEALTHY, EPOCHS, LATE, TRANSFER, ABSENT, STEP_DOWN, OBSERVER, OBSERVING]
+        }
         (None, false, true) => &[
-            WITNESS, HEALTHY, EPOCHS, LATE, LISTS, APART, PROVEN, JOINT, WAIT, TRANSFER, ABSENT,
-            STEP_DOWN,
+            WITNESS, HEALTHY, EPOCHS, LATE, LISTS, JOINT, UP_TO_DATE, DECIDES, REPROPOSES,
+            TRANSFER, ABSENT, STEP_DOWN,
         ],
         (None, false, false) => &[
-            WITNESS, HEALTHY, EPOCHS, LATE, LISTS, APART, PROVEN, JOINT, WAIT, TRANSFER, ABSENT,
-            STEP_DOWN, OBSERVER, OBSERVING,
+            WITNESS, HEALTHY, EPOCHS, LATE, LISTS, JOINT, UP_TO_DATE, DECIDES, REPROPOSES,
+            TRANSFER, ABSENT, STEP_DOWN, OBSERVER, OBSERVING,
         ],
     }
 }
@@ -59,15 +60,7 @@ fn beside_witness<V: Variant>() -> &'static [Never] {
 pub(super) fn rules<V: Variant>(happening: &SpecEvent<spec::Quorum>) -> &'static [&'static str] {
     match happening {
         SpecEvent::Boot | SpecEvent::Crash if QuorumMapping::<V>::CHANGES => {
-            const RULES: &[&str] = &[
-                "quiet",
-                "storage",
-                "lists",
-                "lists_proven",
-                "lists_joint",
-                "newcomers_wait",
-                "observing",
-            ];
+            const RULES: &[&str] = &["quiet", "storage", "lists", "observing"];
             if QuorumMapping::<V>::OBSERVED { RULES } else { &RULES[..RULES.len() - 1] }
         }
         SpecEvent::Boot | SpecEvent::Crash if QuorumMapping::<V>::OBSERVED => {
@@ -75,21 +68,29 @@ pub(super) fn rules<V: Variant>(happening: &SpecEvent<spec::Quorum>) -> &'static
         }
         SpecEvent::Boot | SpecEvent::Crash => &["quiet", "storage"],
         SpecEvent::Receive { message, .. } => match message.message {
-            spec::Message::Canvass(_) => {
-                &["canvass", "outrank", "defers", "returns", "promises", "binds_itself", "quiet"]
-            }
+            spec::Message::Canvass(_) => &[
+                "canvass",
+                "outrank",
+                "defers",
+                "returns",
+                "promises",
+                "binds_itself",
+                "quiet",
+                "up_to_date",
+            ],
             spec::Message::Support(_) if V::RULES.witness.is_some() => {
-                &["canvass", "grants", "returns", "witness"]
+                &["canvass", "grants", "returns", "witness", "lists_joint"]
             }
-            spec::Message::Support(_) => &["canvass", "grants", "returns"],
+            spec::Message::Support(_) => &["canvass", "grants", "returns", "lists_joint"],
             spec::Message::Outrank(_) => &["outrank"],
-            spec::Message::Claim(_) => &["grants", "promises", "quiet"],
-            spec::Message::Grant(_) => &["grants", "count"],
+            spec::Message::Claim(_) => &["grants", "promises", "quiet", "up_to_date"],
+            spec::Message::Grant(_) => &["grants", "count", "lists_joint", "reproposes"],
             spec::Message::Coordinator(..) => &["answer_lower", "preemption"],
-            spec::Message::Ack(..) => &["rounds", "count"],
+            spec::Message::Ack(..) => &["rounds", "count", "lists_joint"],
             spec::Message::Refuse(..) => &["deposed"],
             spec::Message::Challenge(_) => &["preemption"],
             spec::Message::Invite(_) => &["heir"],
+            spec::Message::Lists(..) => &["lists", "reproposes"],
             spec::Message::Yield(..) | spec::Message::Entrust(_) => &["handover", "heir"],
         },
         SpecEvent::Expire(timer) => match timer {
@@ -105,6 +106,7 @@ pub(super) fn rules<V: Variant>(happening: &SpecEvent<spec::Quorum>) -> &'static
             spec::Timer::Request => &["transfer", "step_down"],
             spec::Timer::Away => &["step_down"],
             spec::Timer::Round => &["absent"],
+            spec::Timer::Change => &["lists", "decides"],
             spec::Timer::Sync => &[],
         },
     }

@@ -2,8 +2,9 @@
 
 use super::{QuorumMapping, Variant, program, spec};
 use crate::mapping::{Counters, IdsIn};
-use bellwether_core::protocol::{Members, Role};
+use bellwether_core::protocol::Role;
 use bellwether_model::protocol::{Id, MAX_NODES, Timers};
+use std::sync::Arc;
 
 /// Epochs, by which processes ask which is higher, and which is the next.
 const EPOCH: usize = 0;
@@ -22,6 +23,7 @@ pub(super) const fn counters<V: Variant>() -> Counters<QuorumMapping<V>> {
         in_message,
         in_durable,
         lower,
+        is_settled,
         ids: Some(IdsIn {
             message: |message, name| match message {
                 program::Message::Refuse(of, holder) => {
@@ -36,32 +38,38 @@ pub(super) const fn counters<V: Variant>() -> Counters<QuorumMapping<V>> {
             },
         }),
         members: MAX_NODES,
-        is_settled,
         after_leading: after_leading::<V>,
         ..Counters::NONE
     }
 }
 
-/// A list that is in force is to a process what the first one is.
 fn in_durable(
     durable: &program::Durable,
     rename: &mut dyn FnMut(usize, u64) -> u64,
 ) -> program::Durable {
     let mut durable = durable.clone();
     durable.epoch = program::Epoch::new(rename(EPOCH, durable.epoch.number()));
-    if let Some(list) = durable.list.as_mut().filter(|list| list.in_force) {
-        list.config_epoch = Members::FIRST;
+    if let Some(lists) = durable.lists.as_mut() {
+        lists.mark = in_mark(lists.mark, rename);
     }
     durable
 }
 
-/// Whether a node has had a part in its list since that is in force.
+/// Whether a node has the list of members that it was started with, and no other is pending.
 fn is_settled(durable: Option<&program::Durable>, config_epoch: Option<u64>) -> bool {
-    let given = config_epoch.unwrap_or(Members::FIRST);
-    match durable.and_then(|durable| durable.list.as_ref()) {
-        Some(list) => list.in_force && config_epoch.is_none_or(|_| list.config_epoch == given),
-        None => given == Members::FIRST,
+    let lists = durable.and_then(|durable| durable.lists.as_ref());
+    lists.is_none_or(|lists| {
+        let given = |number| lists.decided.config_epoch() == number;
+        lists.pending.is_none() && config_epoch.is_none_or(given)
+    })
+}
+
+/// The first list has no leader's mark.
+fn in_mark(mark: program::Mark, rename: &mut dyn FnMut(usize, u64) -> u64) -> program::Mark {
+    if mark == program::Mark::FIRST {
+        return mark;
     }
+    program::Mark { epoch: program::Epoch::new(rename(EPOCH, mark.epoch.number())), ..mark }
 }
 
 fn in_message(
@@ -71,24 +79,35 @@ fn in_message(
 ) -> program::Message {
     use program::Message as P;
     let round = match message {
-        P::Coordinator(_, round) => rename(if sent { ROUND } else { REPEATED }, round),
-        P::Ack(_, round) => rename(if sent { REPEATED } else { ROUND }, round),
+        P::Coordinator(_, round, _) => rename(if sent { ROUND } else { REPEATED }, round),
+        P::Ack(_, round, _) => rename(if sent { REPEATED } else { ROUND }, round),
         _ => 0,
     };
+    if let P::Lists(lists) = message {
+        let mark = in_mark(lists.mark, rename);
+        return P::Lists(Arc::new(program::Lists { mark, ..(*lists).clone() }));
+    }
+    let mark = match message {
+        P::Canvass(_, mark) | P::Claim(_, mark) | P::Challenge(_, mark) => mark,
+        P::Coordinator(.., mark) | P::Ack(.., mark) => mark,
+        _ => program::Mark::FIRST,
+    };
+    let mark = in_mark(mark, rename);
     let mut epoch = |of: program::Epoch| program::Epoch::new(rename(EPOCH, of.number()));
     match message {
-        P::Canvass(of) => P::Canvass(epoch(of)),
+        P::Canvass(of, _) => P::Canvass(epoch(of), mark),
         P::Support(of) => P::Support(epoch(of)),
         P::Outrank(of) => P::Outrank(epoch(of)),
-        P::Claim(of) => P::Claim(epoch(of)),
+        P::Claim(of, _) => P::Claim(epoch(of), mark),
         P::Grant(of) => P::Grant(epoch(of)),
-        P::Coordinator(of, _) => P::Coordinator(epoch(of), round),
-        P::Ack(of, _) => P::Ack(epoch(of), round),
+        P::Coordinator(of, ..) => P::Coordinator(epoch(of), round, mark),
+        P::Ack(of, ..) => P::Ack(epoch(of), round, mark),
         P::Refuse(of, holder) => P::Refuse(epoch(of), holder),
-        P::Challenge(of) => P::Challenge(epoch(of)),
+        P::Challenge(of, _) => P::Challenge(epoch(of), mark),
         P::Yield(of, next) => P::Yield(epoch(of), next),
         P::Entrust(of) => P::Entrust(epoch(of)),
         P::Invite(of) => P::Invite(epoch(of)),
+        P::Lists(lists) => P::Lists(lists),
     }
 }
 
@@ -97,6 +116,7 @@ fn lower(kind: usize, by: u64, process: &mut spec::Process, stable: &mut spec::S
     match kind {
         EPOCH => {
             stable.epoch = stable.epoch.saturating_sub(by);
+            stable.mark.epoch = stable.mark.epoch.saturating_sub(by);
             stable.epoch.into()
         }
         ROUND => {

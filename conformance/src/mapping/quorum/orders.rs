@@ -19,13 +19,13 @@ pub(super) fn orders<V: Variant>(
     let unfit = Reaction::Timers { cancelled, armed: None };
     let away = Reaction::Timers { cancelled, armed: Some(Away) };
     let leads = of.process.role == spec::Role::Leader;
-    let said = |request| match when_asked::<V>(request, of.process, armed) {
+    let said = |request: Request| match when_asked::<V>(&request, of.process, armed) {
         Asked::Nothing => Reaction::NOTHING,
         Asked::Expiry(rules, timer) => Reaction::Expiry(rules, timer),
         Asked::Unknown => Reaction::Unsaid,
     };
     let step_down = Request::StepDown(None, AWAY);
-    let at_first = if leads { said(step_down) } else { away };
+    let at_first = if leads { said(step_down.clone()) } else { away };
     let mut all = vec![
         order(Request::Healthy(true), Reaction::NOTHING),
         Order { then: Some(as_unfit::<V>(of)), ..order(Request::Healthy(false), unfit) },
@@ -37,7 +37,8 @@ pub(super) fn orders<V: Variant>(
         for request in [Request::Yield(Some(to)), Request::Transfer(to)] {
             // By these rules all that is asked is to stay away as well.
             let by_rules = !(leads && V::RULES.step_down);
-            all.push(order(request, if by_rules { said(request) } else { Reaction::Unsaid }));
+            let first = if by_rules { said(request.clone()) } else { Reaction::Unsaid };
+            all.push(order(request, first));
         }
     }
     all

@@ -13,7 +13,17 @@ pub(super) fn list(config_epoch: u64) -> spec::List {
 
 /// A message among members of the first list.
 pub(super) fn of_the_list(message: spec::Message) -> spec::Letter {
-    spec::Letter { message, list: 0 }
+    spec::Letter { message, mark: spec::Mark::FIRST }
+}
+
+pub(super) fn mark(of: program::Mark) -> spec::Mark {
+    let turn = u8::try_from(of.turn).unwrap_or(u8::MAX);
+    spec::Mark { epoch: epoch(of.epoch), turn }
+}
+
+/// A mark in the program.
+pub(super) fn program_mark(of: spec::Mark) -> program::Mark {
+    program::Mark { epoch: program::Epoch::new(of.epoch.into()), turn: of.turn.into() }
 }
 
 pub(super) fn ids(nodes: &BTreeSet<NodeId>) -> Ids {
@@ -34,6 +44,21 @@ pub(super) fn waits_for(invited: program::Invitation) -> u8 {
     invited.rounds.map_or(1, |rounds| u8::try_from(rounds).unwrap_or(u8::MAX))
 }
 
+/// Those messages from a process with the first list and from one with a pending one, and the
+/// lists.
+fn of_both(all: &[spec::Letter]) -> Vec<spec::Letter> {
+    use spec::Message::{Ack, Canvass, Challenge, Claim, Coordinator, Lists};
+    let of = |epoch, turn| spec::Mark { epoch, turn };
+    let carries = |letter: &&spec::Letter| {
+        matches!(letter.message, Canvass(_) | Claim(_) | Challenge(_) | Coordinator(..) | Ack(..))
+    };
+    let later = all.iter().filter(carries);
+    let later = later.map(|&letter| spec::Letter { mark: of(1, 1), ..letter });
+    let lists = [(Lists(0, 1), of(1, 1)), (Lists(1, 1), of(1, 2)), (Lists(0, 1), of(2, 1))];
+    let lists = lists.map(|(message, mark)| spec::Letter { message, mark });
+    all.iter().copied().chain(later).chain(lists).collect()
+}
+
 /// Every message, for probing; of the first two lists, if there are more than one.
 pub(super) fn messages<V: Variant>() -> Vec<spec::Letter> {
     use spec::Message::{Ack, Canvass, Challenge, Claim, Coordinator, Entrust, Grant, Invite};
@@ -50,7 +75,5 @@ pub(super) fn messages<V: Variant>() -> Vec<spec::Letter> {
         [&questions[..], &claims, invitations, rounds.as_flattened(), &refusals, &yields].concat()
     };
     let all: Vec<_> = (0..4).flat_map(of_epoch).map(of_the_list).collect();
-    let next = all.iter().map(|&letter| spec::Letter { list: 1, ..letter });
-    let next: Vec<_> = next.filter(|_| QuorumMapping::<V>::CHANGES).collect();
-    [all, next].concat()
+    if QuorumMapping::<V>::CHANGES { of_both(&all) } else { all }
 }

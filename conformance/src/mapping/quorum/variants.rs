@@ -20,6 +20,8 @@ pub trait Variant: Copy + Debug + Default + Sync + 'static {
     const PREEMPTION: program::Preemption = program::Preemption::Never;
     /// What the first leader is asked, if anything. It is asked nothing from a cold start.
     const ASKED: Option<Request> = None;
+    /// How many processes there are, where lists of members change in place.
+    const NODES: usize = 3;
     /// Whether a process can be next.
     const HANDS_OVER: bool = Self::RULES.transfer.is_some()
         || !matches!(Self::RULES.preemption, spec::Preemption::Never);
@@ -33,19 +35,23 @@ pub trait Variant: Copy + Debug + Default + Sync + 'static {
 /// What a request is to a process. In the specification something is asked of a leader, and once at
 /// a time; who does not lead is not concerned, unless it is to stay away.
 pub(super) fn when_asked<V: Variant>(
-    request: Request,
+    request: &Request,
     process: &spec::Process,
     armed: Timers,
 ) -> Asked<spec::Quorum> {
     let leads = process.role == spec::Role::Leader;
     let again = process.invited.is_some() || armed.contains::<spec::Quorum>(spec::Timer::Away);
     let yields = spec::Quorum { absent: spec::Absent::Yields, ..V::LOG_RULES };
-    let (rules, next) = match request {
+    let (rules, next) = match *request {
         Request::Transfer(_) | Request::Yield(_) if !leads => return Asked::Nothing,
         Request::Transfer(next) => (V::LOG_RULES, Some(next)),
         Request::Yield(Some(next)) => (yields, Some(next)),
         Request::StepDown(next, _) if leads => (spec::Quorum { step_down: true, ..yields }, next),
-        Request::Yield(None) | Request::StepDown(..) | Request::Healthy(_) => {
+        Request::Yield(None)
+        | Request::StepDown(..)
+        | Request::Healthy(_)
+        | Request::Change(_)
+        | Request::Tell(_) => {
             return Asked::Unknown;
         }
     };
@@ -104,18 +110,22 @@ pub struct Witnessed;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Declines;
 
-/// The lowest process, which has observed, becomes a voter: all restart with the list that says so.
+/// The lowest process, which has observed, becomes a voter by a request to the leader, while all
+/// run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Promotes;
 
-/// A process joins those that there are, and they restart with the list that has it. It is the
-/// lowest: the others wait for as long as before.
+/// A process joins those that there are. It is the lowest: the others wait for as long as before.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Joins;
 
 /// The same, where one of those that there are observes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LetIn;
+
+/// The lowest process leaves.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Leaves;
 
 const RECOMMENDED: spec::Quorum = spec::Quorum::RECOMMENDED;
 const LOWEST: Option<NodeId> = NodeId::new(1);
@@ -200,6 +210,11 @@ impl Variant for Joins {
     const RULES: spec::Quorum = spec::Quorum { lists: spec::Lists::LowestJoins, ..RECOMMENDED };
 }
 
+impl Variant for Leaves {
+    const RULES: spec::Quorum = spec::Quorum { lists: spec::Lists::LowestLeaves, ..RECOMMENDED };
+}
+
 impl Variant for LetIn {
+    const NODES: usize = 4;
     const RULES: spec::Quorum = spec::Quorum { observer: Some(Id::at(2)), ..Joins::RULES };
 }

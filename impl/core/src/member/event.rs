@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use super::commands::{Command, RequestError};
 use super::gate::PreparationRequest;
 use super::view::ProgramView;
-use crate::protocol::{Core, Epoch, Lease, NodeId, Reason};
+use crate::protocol::quorum::Lists;
+use crate::protocol::{Core, Epoch, Lease, NodeId, Reason, Request};
 use crate::trace::{Received, Sent, Step};
 
 /// An event: something that happens to a member.
@@ -48,6 +49,8 @@ pub enum Event<M> {
         /// The command that the program gives.
         command: Command,
     },
+    /// The node is asked for something that needs no answer.
+    Request(Request),
     /// The member is to stop taking part.
     Stop,
 }
@@ -85,6 +88,9 @@ pub enum Action<D, M> {
     Publish(ProgramView),
     /// Tells the program until when its own node leads.
     RenewLease(Option<Lease>),
+    /// Tells the program which lists of members the node knows from here on: what is sent later may
+    /// be for members of those.
+    Change(Lists),
     /// Asks the program to prepare itself for this leadership, or for none any more.
     Prepare(Option<PreparationRequest>),
     /// Ends all work that is done under this epoch; none begins any more. Once none is under way,

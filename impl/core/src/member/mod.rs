@@ -63,6 +63,7 @@ pub use self::unsaved::{Deferred, Unsaved};
 pub use self::view::{ProgramView, ViewUpdate};
 use self::watch::Watch;
 use crate::detector::{Detection, Parameters};
+use crate::protocol::quorum::Mark;
 use crate::protocol::{Core, Epoch, Lease, Node, NodeId, Reason, Time};
 
 /// The longest wait. The timers of a runtime may stop while the machine sleeps, the deadlines of a
@@ -150,12 +151,15 @@ pub struct Member<C: Core> {
     /// What has happened while the member waited for work.
     deferred_events: VecDeque<Event<C::Message>>,
     actions: Actions<C>,
+    /// How new the lists of members are that the program knows.
+    told_mark: Mark,
 }
 
 impl<C: Core> Member<C> {
     /// Returns a member that has not started yet.
     #[must_use]
     pub fn new(node: Node<C>, setup: &Setup, now: Time) -> Self {
+        let told_mark = node.lists().map(|lists| lists.mark).unwrap_or_default();
         let detection = setup.detection.as_ref();
         let watch =
             detection.map(|(detection, parameters)| Watch::new(detection, *parameters, now));
@@ -182,6 +186,7 @@ impl<C: Core> Member<C> {
             tasks: VecDeque::new(),
             deferred_events: VecDeque::new(),
             actions: Vec::new(),
+            told_mark,
         }
     }
 

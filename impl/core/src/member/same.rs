@@ -36,6 +36,7 @@ impl<C: Core> Member<C> {
             tasks,
             deferred_events,
             actions,
+            told_mark: _,
         } = self;
         same_node(node, &other.node)
             && same_steps(unsaved, &other.unsaved)
@@ -61,7 +62,10 @@ fn same_node<C: Core>(one: &Node<C>, two: &Node<C>) -> bool {
     one.core() == two.core() && armed(one) == armed(two)
 }
 
-fn same_steps<D: PartialEq, M: Copy + PartialEq>(one: &Unsaved<D, M>, two: &Unsaved<D, M>) -> bool {
+fn same_steps<D: PartialEq, M: Clone + PartialEq>(
+    one: &Unsaved<D, M>,
+    two: &Unsaved<D, M>,
+) -> bool {
     one.is_behind() == two.is_behind()
         && one.state() == two.state()
         && one.ready().map(unnumbered).eq(two.ready().map(unnumbered))
@@ -69,10 +73,10 @@ fn same_steps<D: PartialEq, M: Copy + PartialEq>(one: &Unsaved<D, M>, two: &Unsa
 }
 
 /// The step, whichever number its message has.
-fn unnumbered<M: Copy>(step: &Deferred<M>) -> Deferred<M> {
-    match *step {
-        Deferred::Send(sent) => Deferred::Send(Sent { id: 0, ..sent }),
-        Deferred::Lead(event) => Deferred::Lead(event),
+fn unnumbered<M: Clone>(step: &Deferred<M>) -> Deferred<M> {
+    match step {
+        Deferred::Send(sent) => Deferred::Send(Sent { id: 0, ..sent.clone() }),
+        other => other.clone(),
     }
 }
 

@@ -8,7 +8,7 @@ use crate::protocol::{self, Core, Input, NodeId, Request, Time};
 use crate::trace::Received;
 
 /// Something to do. What follows from it is done before the next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Task<M> {
     /// To give the node this input.
     Step(Input<M>),
@@ -68,6 +68,9 @@ impl<C: Core> Member<C> {
                 self.tasks.push_back(Task::Step(Input::Wake));
                 self.tasks.push_back(Task::Command(ticket, command));
             }
+            Event::Request(request) => {
+                self.tasks.push_back(Task::Step(Input::Request(request)));
+            }
             Event::Stop => self.stop(now),
             Event::WorkEnded => {}
         }
@@ -93,7 +96,7 @@ impl<C: Core> Member<C> {
         match task {
             Task::Step(input) => self.step(now, input, None),
             Task::Receive(received) => {
-                let Received { from, message, .. } = received;
+                let Received { from, message, .. } = received.clone();
                 self.step(now, Input::Receive { from, message }, Some(received));
             }
             Task::Command(ticket, command) => self.handle_command(now, ticket, command),
@@ -139,6 +142,13 @@ impl<C: Core> Member<C> {
                 Some(Immediate::WakeAt(wake)) => self.wake = wake,
                 None => {}
             }
+            // Behind the state that has them, and before what is sent.
+            if let Some(lists) = self.node.lists()
+                && lists.mark != self.told_mark
+            {
+                self.told_mark = lists.mark;
+                self.unsaved.add(now, Deferred::Change(lists.clone()));
+            }
         }
         // First: when others are told that this node leads no longer, its program knows.
         for event in events {
@@ -172,6 +182,7 @@ impl<C: Core> Member<C> {
             match step {
                 Deferred::Send(sent) => self.actions.push(Action::Send(sent)),
                 Deferred::Lead(event) => self.on_leadership_durable(now, event),
+                Deferred::Change(lists) => self.actions.push(Action::Change(lists)),
             }
         }
         self.begin_save(now);

@@ -162,7 +162,7 @@ fn candidate_among(members: Members, setup: &Setup) -> Run<Quorum> {
 fn leader(setup: &Setup) -> Run<Quorum> {
     let mut run = candidate(setup);
     run.hears(2, Message::Grant(first()));
-    run.hears(2, Message::Ack(first(), 1));
+    run.hears(2, Message::Ack(first(), 1, Mark::FIRST));
     assert_eq!(run.role(), Role::Leader);
     run
 }
@@ -218,9 +218,9 @@ fn tells<D, M>(done: &[Action<D, M>]) -> Vec<(Role, &'static str)> {
 }
 
 /// What is sent.
-fn sent<D, M: Copy>(done: &[Action<D, M>]) -> Vec<(u16, M)> {
+fn sent<D, M: Clone>(done: &[Action<D, M>]) -> Vec<(u16, M)> {
     let send = |action: &Action<D, M>| match action {
-        Action::Send(Sent { to, message, .. }) => Some((to.get(), *message)),
+        Action::Send(Sent { to, message, .. }) => Some((to.get(), message.clone())),
         _ => None,
     };
     done.iter().filter_map(send).collect()

@@ -8,10 +8,10 @@ use crate::trace::{After, Happened, LeaseUntil, Out, Received, Sent, Step};
 impl<C: Core> Member<C> {
     /// Has the steps written that the node has just taken, if it records them. Nothing of what they
     /// put out was looked at yet. If one of them is that a message arrived, it is this one.
-    pub(super) fn write_steps(&mut self, received: Option<Received<C::Message>>) {
+    pub(super) fn write_steps(&mut self, mut received: Option<Received<C::Message>>) {
         let mut number = self.unsaved.last_number();
         for taken in self.node.take_steps() {
-            let step = step(taken, received, &mut number);
+            let step = step(taken, &mut received, &mut number);
             self.actions.push(Action::Trace(Box::new(step)));
         }
     }
@@ -20,7 +20,7 @@ impl<C: Core> Member<C> {
 /// A step, before which messages had numbers up to this.
 fn step<C: Core>(
     taken: NodeStep<C>,
-    received: Option<Received<C::Message>>,
+    received: &mut Option<Received<C::Message>>,
     number: &mut u64,
 ) -> Step<C::Durable, C::Message> {
     let NodeStep { trigger, persists, sends, events, status, epoch, lease, armed, watched } = taken;
@@ -28,7 +28,7 @@ fn step<C: Core>(
         Trigger::Boot(durable) => Happened::Boot(durable),
         Trigger::Receive { from, message } => {
             let unnumbered = || Received::unnumbered(from, message);
-            Happened::Receive(received.unwrap_or_else(unnumbered))
+            Happened::Receive(received.take().unwrap_or_else(unnumbered))
         }
         Trigger::Expire(timer) => Happened::Expire(format!("{timer:?}")),
         Trigger::Suspect(node) => Happened::Suspect(node),

@@ -20,6 +20,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use crate::protocol::quorum::Lists;
 use crate::protocol::{Event, Output, Role, Time};
 use crate::trace::Sent;
 
@@ -28,12 +29,14 @@ use crate::trace::Sent;
 const LONGEST: usize = 1_024;
 
 /// Something that comes after a state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Deferred<M> {
     /// To send a message.
     Send(Sent<M>),
     /// To tell the program that the node leads.
     Lead(Event),
+    /// To tell the program which lists of members the node knows.
+    Change(Lists),
 }
 
 /// Something that waits for no state.
@@ -100,7 +103,7 @@ impl<D, M> Unsaved<D, M> {
         None
     }
 
-    fn add(&mut self, now: Time, step: Deferred<M>) {
+    pub(super) fn add(&mut self, now: Time, step: Deferred<M>) {
         let steps = if self.state.is_some() { &mut self.behind } else { &mut self.ready };
         let is_message = |(_, step): &(Time, Deferred<M>)| matches!(step, Deferred::Send(..));
         while let Some(oldest) = steps.iter().position(is_message)

@@ -13,6 +13,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::node::Shell;
+use super::quorum::Lists;
 use super::{Epoch, Event, Membership, NodeId, Reason, Request, Role, Time};
 
 /// A leader election protocol as a pure state machine.
@@ -36,6 +37,8 @@ pub trait Core: Clone + Debug + Eq + Hash + Send + 'static {
     const OBSERVERS: bool = false;
     /// Whether the protocol has witnesses among its members: they vote, and never lead.
     const WITNESSES: bool = false;
+    /// Whether a leader of the protocol can be asked for [another list](Request::Change).
+    const CHANGES_MEMBERS: bool = false;
 
     /// The configuration that a node must have before it can start.
     type Config: Membership + Clone + Debug + Eq + Hash + Send + Sync + 'static;
@@ -44,7 +47,7 @@ pub trait Core: Clone + Debug + Eq + Hash + Send + 'static {
     /// The state that must survive a crash; [`Nothing`] if nothing must.
     type Durable: Clone + Debug + Eq + Hash + Serialize + DeserializeOwned + Send + 'static;
     /// The messages that nodes send to each other.
-    type Message: Copy + Debug + Eq + Hash + Serialize + DeserializeOwned + Send + Sync + 'static;
+    type Message: Clone + Debug + Eq + Hash + Serialize + DeserializeOwned + Send + Sync + 'static;
     /// The timers by which a node waits.
     type Timer: Copy + Debug + Eq + Hash + Send + Sync + 'static;
 
@@ -54,6 +57,29 @@ pub trait Core: Clone + Debug + Eq + Hash + Send + 'static {
     ///
     /// The first contradiction found, with its numbers and the remedy.
     fn validate(config: &Self::Config, durable: Option<&Self::Durable>) -> Result<(), Self::Error>;
+
+    /// Returns the configuration with which a node goes on that has made this durable.
+    fn restored(config: Self::Config, durable: Option<&Self::Durable>) -> Self::Config {
+        let _ = durable;
+        config
+    }
+
+    /// Returns the lists of members that a node knew when it made this durable; `None` if it has
+    /// the one that is configured.
+    fn durable_lists(durable: &Self::Durable) -> Option<&Lists> {
+        let _ = durable;
+        None
+    }
+
+    /// Returns the lists of members that the node knows, if they can change while it runs.
+    fn lists(&self) -> Option<&Lists> {
+        None
+    }
+
+    /// Returns whether `other` is a node that this one hears now.
+    fn hears(&self, config: &Self::Config, other: NodeId) -> bool {
+        config.hears(other)
+    }
 
     /// Returns the time after which `timer` expires once it is armed.
     fn period(config: &Self::Config, timer: Self::Timer) -> Duration;
@@ -235,7 +261,12 @@ impl<'a, C: Core> Context<'a, C> {
 
     /// Sends `message` to each of these.
     pub fn send_all<'n>(&mut self, to: impl IntoIterator<Item = &'n NodeId>, message: C::Message) {
-        self.shell.sends.extend(to.into_iter().map(|&to| (to, message)));
+        self.shell.sends.extend(to.into_iter().copied().zip(std::iter::repeat(message)));
+    }
+
+    /// Has this configuration from the next input on.
+    pub fn adopt(&mut self, config: C::Config) {
+        self.shell.adopted = Some(config);
     }
 
     /// Arms `timer`, anew if it is armed already: it expires after its [period](Core::period).

@@ -1,6 +1,7 @@
 //! Who takes part: the ids of nodes, the set of those that elect a leader together, and the name of
 //! their cluster.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::num::NonZeroU16;
 use std::str::FromStr;
@@ -106,14 +107,19 @@ impl From<ClusterId> for String {
 
 /// The members of a cluster: 1 to 255 distinct ids, ascending, which of them vote, which of those
 /// never lead, which comes before which, and the number of that list. Cheap to clone.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "Written", into = "Written")]
 pub struct Members {
     ids: Arc<[NodeId]>,
     voters: Arc<[NodeId]>,
     witnesses: Arc<[NodeId]>,
+    /// Where members are reached, of those of which it is known. No protocol asks.
+    addresses: Arc<BTreeMap<NodeId, String>>,
     config_epoch: u64,
     /// Those that may lead, the first one first; `None` if that is the highest.
     order: Option<Arc<[NodeId]>>,
+    /// The election by the number of which they come before each other.
+    election: usize,
 }
 
 impl Members {
@@ -147,7 +153,16 @@ impl Members {
 
     fn all_vote(ids: Arc<[NodeId]>) -> Self {
         let (voters, witnesses) = (Arc::clone(&ids), [].into());
-        Self { ids, voters, witnesses, config_epoch: Self::FIRST, order: None }
+        let addresses = Arc::default();
+        Self {
+            ids,
+            voters,
+            witnesses,
+            addresses,
+            config_epoch: Self::FIRST,
+            order: None,
+            election: 0,
+        }
     }
 
     /// Returns these members, however many there are; of two with one id, one. For simulations,
@@ -182,7 +197,7 @@ impl Members {
         if voters.len() < Self::MIN {
             return Err(MemberError::TooFewVoters { voters: voters.len() });
         }
-        Self { voters: voters.into(), order: None, ..self }.with_a_candidate()
+        Self { voters: voters.into(), order: None, election: 0, ..self }.with_a_candidate()
     }
 
     /// Returns the same members, of which these are witnesses: they vote, and never lead. Of the
@@ -205,7 +220,7 @@ impl Members {
         if let Some(&node) = witnesses.iter().find(|&&id| !self.contains(id)) {
             return Err(MemberError::UnknownWitness { node, members: self });
         }
-        Self { witnesses: witnesses.into(), order: None, ..self }.with_a_candidate()
+        Self { witnesses: witnesses.into(), order: None, election: 0, ..self }.with_a_candidate()
     }
 
     /// Checks that every witness votes, and that there is a member that may lead.
@@ -217,6 +232,18 @@ impl Members {
             return Err(MemberError::NoCandidate { voters: self.voters.len() });
         }
         Ok(self)
+    }
+
+    /// Returns the same members, which are reached at these addresses.
+    #[must_use]
+    pub fn with_addresses(self, addresses: BTreeMap<NodeId, String>) -> Self {
+        Self { addresses: Arc::new(addresses), ..self }
+    }
+
+    /// Returns where members are reached, of those of which it is known.
+    #[must_use]
+    pub fn addresses(&self) -> &BTreeMap<NodeId, String> {
+        &self.addresses
     }
 
     /// Returns the same members, as the list with this number.
@@ -248,7 +275,14 @@ impl Members {
             order.push(left.remove(rest % count));
             rest /= count;
         }
-        Self { order: (number > 0).then(|| order.into()), ..self }
+        Self { order: (number > 0).then(|| order.into()), election: number, ..self }
+    }
+
+    /// Returns the number of the election by which they [come before](Members::comes_before) each
+    /// other.
+    #[must_use]
+    pub fn election(&self) -> usize {
+        self.election
     }
 
     /// Returns whether `first` comes before `other` if both can lead: whether it is higher, unless
@@ -283,6 +317,12 @@ impl Members {
             true => Ok(()),
             false => Err(MemberError::NotAMember { node, members: self.clone() }),
         }
+    }
+
+    /// Returns whether those have the same members, in the same roles.
+    #[must_use]
+    pub fn has_roles_of(&self, other: &Self) -> bool {
+        (&self.ids, &self.voters, &self.witnesses) == (&other.ids, &other.voters, &other.witnesses)
     }
 
     /// Returns the number of members.
@@ -352,6 +392,40 @@ impl Members {
     #[must_use]
     pub fn above(&self, id: NodeId) -> &[NodeId] {
         &self.ids[self.ids.partition_point(|&member| member <= id)..]
+    }
+}
+
+/// A list of members as it is written to a disk or sent; its order is that of the ids.
+#[derive(Serialize, Deserialize)]
+struct Written {
+    number: u64,
+    members: Vec<(NodeId, Option<String>)>,
+    observers: Vec<NodeId>,
+    witnesses: Vec<NodeId>,
+}
+
+impl From<Members> for Written {
+    fn from(members: Members) -> Self {
+        Self {
+            number: members.config_epoch,
+            members: members.iter().map(|id| (id, members.addresses.get(&id).cloned())).collect(),
+            observers: members.observers().collect(),
+            witnesses: members.witnesses.to_vec(),
+        }
+    }
+}
+
+impl TryFrom<Written> for Members {
+    type Error = MemberError;
+
+    fn try_from(written: Written) -> Result<Self, MemberError> {
+        let Written { number, members, observers, witnesses } = written;
+        let addresses =
+            members.iter().filter_map(|(id, address)| Some((*id, address.clone()?))).collect();
+        let members =
+            Self::new(members.into_iter().map(|(id, _)| id))?.numbered(number.max(Self::FIRST));
+        let members = members.with_addresses(addresses);
+        members.with_observers(observers)?.with_witnesses(witnesses)
     }
 }
 

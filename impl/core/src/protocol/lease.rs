@@ -239,7 +239,7 @@ impl Core for Lease {
     /// The store does not lead, and is asked for nothing.
     fn request(&mut self, cx: &mut Context<'_, Self>, request: super::Request) {
         if let Self::Client(client) = self {
-            client.on_request(cx, request);
+            client.on_request(cx, &request);
         }
     }
 

@@ -71,7 +71,7 @@ pub use timers::{MAX_TIMERS, Timers};
 pub type Recommended = quorum::Quorum;
 
 /// An input: something that happens to a node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Input<M> {
     /// The node starts, for the first time or again after a crash.
     Boot,
@@ -94,7 +94,7 @@ pub enum Input<M> {
 }
 
 /// A request that a person or the embedding program can make of a node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Request {
     /// The node is to stop leading, and to let this node lead instead, if one is named. Nothing
@@ -108,10 +108,16 @@ pub enum Request {
     /// The node is told whether its machine is fit to lead: if not, it does not run, and leads no
     /// longer.
     Healthy(bool),
+    /// The node is to propose this list of members, if it leads and may lead by it, and if the list
+    /// follows the one that is decided. Nothing happens otherwise.
+    Change(Members),
+    /// The node is to tell the lists of members that it knows to this one, which may have older
+    /// ones.
+    Tell(NodeId),
 }
 
 /// An output: something a node wants done, in the order in which it must be done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Output<D, M> {
     /// Make this durable (fsync included) before anything is sent that is put out later, and before
     /// the program is told that the node leads.

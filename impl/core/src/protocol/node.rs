@@ -6,6 +6,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use super::quorum::Lists;
 use super::step::Journal;
 use super::{
     Belief, Context, Core, Epoch, Event, Input, Lease, Membership as _, NodeId, NodeStep, Output,
@@ -35,6 +36,8 @@ pub(super) struct Shell<C: Core> {
     pub(super) events: VecDeque<Event>,
     /// Why the belief changes.
     pub(super) reason: Option<Reason>,
+    /// The configuration that the node has from the next input on.
+    pub(super) adopted: Option<C::Config>,
 }
 
 impl<C: Core> Shell<C> {
@@ -47,6 +50,7 @@ impl<C: Core> Shell<C> {
             sends: VecDeque::new(),
             events: VecDeque::new(),
             reason: None,
+            adopted: None,
         }
     }
 
@@ -82,7 +86,8 @@ impl<C: Core> Node<C> {
         seed: u64,
     ) -> Result<Self, C::Error> {
         C::validate(&config, durable.as_ref())?;
-        let (config, shell, journal) = (Arc::new(config), Shell::new(), Journal::CLOSED);
+        let config = Arc::new(C::restored(config, durable.as_ref()));
+        let (shell, journal) = (Shell::new(), Journal::CLOSED);
         Ok(Self { config, durable, seed, core: None, shell, journal })
     }
 
@@ -120,7 +125,7 @@ impl<C: Core> Node<C> {
                 self.step(now, trigger, |core, context| core.suspect(context, node));
             }
             Input::Request(request) => {
-                let trigger = Trigger::Request(request);
+                let trigger = Trigger::Request(request.clone());
                 self.step(now, trigger, |core, context| core.request(context, request));
             }
             Input::Suspect(_) | Input::Wake => {}
@@ -221,13 +226,23 @@ impl<C: Core> Node<C> {
         self.core.as_ref().is_some_and(|core| core.awaits_successor(to))
     }
 
+    /// Returns the lists of members that the node knows, if they can change while it runs.
+    #[must_use]
+    pub fn lists(&self) -> Option<&Lists> {
+        match &self.core {
+            Some(core) => core.lists(),
+            None => self.durable.as_ref().and_then(C::durable_lists),
+        }
+    }
+
     /// Returns the core; `None` before the node has booted.
     #[must_use]
     pub fn core(&self) -> Option<&C> {
         self.core.as_ref()
     }
 
-    /// Returns the configuration that the node got before it started.
+    /// Returns the configuration that the node has: the one that it got before it started, but for
+    /// what has changed since.
     #[must_use]
     pub fn config(&self) -> &C::Config {
         &self.config
@@ -257,10 +272,10 @@ impl<C: Core> Node<C> {
         if self.core.is_none() {
             return;
         }
-        let trigger = Trigger::Receive { from, message };
+        let trigger = Trigger::Receive { from, message: message.clone() };
         let cause = if from == self.config.id() {
             Reason::OWN_ID
-        } else if !self.config.hears(from) {
+        } else if self.core.as_ref().is_some_and(|core| !core.hears(&self.config, from)) {
             Reason::UNKNOWN_SENDER
         } else {
             return self.step(now, trigger, |core, context| core.receive(context, from, message));
@@ -281,6 +296,9 @@ impl<C: Core> Node<C> {
         let queued = self.shell.queued();
         let before = core.belief(&self.config);
         act(core, &mut Context { now, config: &*self.config, shell: &mut self.shell });
+        if let Some(config) = self.shell.adopted.take() {
+            self.config = Arc::new(config);
+        }
         self.shell.report_change(before, core.belief(&self.config));
         self.record(trigger, queued);
     }
@@ -294,7 +312,7 @@ impl<C: Core> Node<C> {
         let step = NodeStep {
             trigger,
             persists: shell.persists.range(persists..).cloned().collect(),
-            sends: shell.sends.range(sends..).copied().collect(),
+            sends: shell.sends.range(sends..).cloned().collect(),
             events: shell.events.range(events..).copied().collect(),
             status: self.status(),
             epoch: self.epoch(),

@@ -35,7 +35,6 @@
 //!   asked:** ours. The successor said before that it is ready, and counts its lease from there.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -43,18 +42,19 @@ use serde::{Deserialize, Serialize};
 use super::{Belief, Context, Core, NodeId, Reason, Request, Role, SettingsError};
 
 mod candidate;
+mod changes;
 mod config;
 mod handover;
 mod leader;
-mod lists;
 mod message;
 mod requests;
 mod voter;
 
 pub use super::Epoch;
+use changes::with_latest;
+pub use changes::{Lists, Mark};
 pub use config::{Config, Preemption, Timing};
 pub use leader::{Follower, Invitation};
-pub use lists::List;
 pub use message::Message;
 
 /// The timers by which a node waits.
@@ -96,15 +96,12 @@ pub struct Durable {
     pub epoch: Epoch,
     /// The node to which it has granted that epoch, or that led it.
     pub granted_to: Option<NodeId>,
-    /// The latest list of members in which the node has had a part.
-    pub list: Option<List>,
     /// The length of a promise that the node may have given: until it has granted nothing for so
     /// long after a start, the longest. A node that has not started yet has `None`.
     pub promise: Option<Duration>,
-    /// The voters of the list before, until its own is known to have had a leader; none if it came
-    /// to its list by hearing a member of it, and does not know them. A node that need not know
-    /// them has `None`.
-    pub before: Option<Arc<[NodeId]>>,
+    /// The lists of members. A node that has made nothing durable has the one that it is
+    /// configured with.
+    pub lists: Option<Lists>,
 }
 
 const GRANTED: Reason = Reason::new("granted", "a majority granted the epoch");
@@ -158,6 +155,8 @@ pub enum State {
         followers: BTreeMap<NodeId, Follower>,
         /// The node that it has asked to take over.
         invited: Option<Invitation>,
+        /// The nodes that have the pending list of members.
+        marked: BTreeSet<NodeId>,
     },
 }
 
@@ -165,6 +164,7 @@ pub enum State {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Quorum {
     durable: Durable,
+    lists: Lists,
     state: State,
     /// Whether it has challenged the leader of its epoch, or may have in an earlier life.
     challenged: bool,
@@ -173,8 +173,6 @@ pub struct Quorum {
     led: bool,
     /// Whether its machine is fit to lead.
     healthy: bool,
-    /// Whether it waits to hear another member before it has a part in its list.
-    joins: bool,
 }
 
 impl Quorum {
@@ -211,12 +209,6 @@ impl Quorum {
         self.healthy
     }
 
-    /// Returns whether the node waits to hear another member before it takes part.
-    #[must_use]
-    pub fn joins(&self) -> bool {
-        self.joins
-    }
-
     /// Returns the state of the node.
     #[must_use]
     pub fn state(&self) -> &State {
@@ -234,30 +226,13 @@ impl Quorum {
     }
 
     /// Whether it only observes.
-    fn observes(cx: &Context<'_, Self>) -> bool {
-        cx.config().members.observes(cx.id())
+    fn observes(&self, cx: &Context<'_, Self>) -> bool {
+        !self.votes(cx.id())
     }
 
-    /// Whether these, which all vote, are a majority of the voters; and of those of the list
-    /// before, if its own is not known to have had a leader.
-    fn is_majority(&self, config: &Config, nodes: &BTreeSet<NodeId>) -> bool {
-        let of_both = self.durable.before.as_ref().is_none_or(|before| {
-            2 * before.iter().filter(|id| nodes.contains(id)).count() > before.len()
-        });
-        of_both && 2 * nodes.len() > config.members.voters().len()
-    }
-
-    /// To all others, those that observe included: what a leader says.
-    fn broadcast(cx: &mut Context<'_, Self>, message: Message) {
-        let (me, members) = (cx.id(), &cx.config().members);
-        cx.send_all(members.below(me), message);
-        cx.send_all(members.above(me), message);
-    }
-
-    /// To all other voters: what is asked for.
-    fn ask_all(cx: &mut Context<'_, Self>, message: Message) {
-        let (me, members) = (cx.id(), &cx.config().members);
-        cx.send_all(members.voters().iter().filter(|&&id| id != me), message);
+    /// Whether these are a majority of the voters of each list.
+    fn is_majority(&self, nodes: &BTreeSet<NodeId>) -> bool {
+        changes::is_majority(&self.lists, |id| nodes.contains(&id))
     }
 
     /// The only place where the role is written. A new role waits for nothing of the old one, but a
@@ -306,6 +281,7 @@ impl Core for Quorum {
     const ORDERS: bool = true;
     const OBSERVERS: bool = true;
     const WITNESSES: bool = true;
+    const CHANGES_MEMBERS: bool = true;
     type Config = Config;
     type Error = SettingsError;
     type Durable = Durable;
@@ -319,10 +295,28 @@ impl Core for Quorum {
         Some((Timer::Round, (round / 16).min(spare / 4)))
     }
 
-    fn validate(config: &Config, durable: Option<&Durable>) -> Result<(), SettingsError> {
-        config.timing.validate()?;
-        config.members.require(config.id)?;
-        Ok(lists::check(durable, &config.members)?)
+    fn validate(config: &Config, _: Option<&Durable>) -> Result<(), SettingsError> {
+        Ok(config.timing.validate()?)
+    }
+
+    /// What was decided or proposed counts, and no longer what is configured.
+    fn restored(config: Config, durable: Option<&Durable>) -> Config {
+        match durable.and_then(|durable| durable.lists.as_ref()) {
+            Some(lists) => with_latest(&config, lists),
+            None => config,
+        }
+    }
+
+    fn durable_lists(durable: &Durable) -> Option<&Lists> {
+        durable.lists.as_ref()
+    }
+
+    fn lists(&self) -> Option<&Lists> {
+        Some(&self.lists)
+    }
+
+    fn hears(&self, _: &Config, other: NodeId) -> bool {
+        self.lists.each().any(|list| list.contains(other))
     }
 
     /// The watch and the dwell time of the highest node are the shortest: each lower one gives the
@@ -380,40 +374,51 @@ impl Core for Quorum {
         let state = State::Follower { promised: None, heard: false };
         let remembers = durable.is_some();
         let durable = durable.unwrap_or_default();
-        let (challenged, led, healthy, joins) = (true, false, true, false);
-        let mut node = Self { durable, state, challenged, led, healthy, joins };
+        let (challenged, led, healthy) = (true, false, true);
+        let lists = durable.lists.clone();
+        let lists = lists.unwrap_or_else(|| Lists::first(cx.config().members.clone()));
+        // Whatever is configured later, this list counts once a state is durable; but not where it
+        // is not known how members are reached, and so no list can follow.
+        let keeps = durable.lists.is_some() || !lists.decided.addresses().is_empty();
+        let durable = Durable { lists: keeps.then(|| lists.clone()), ..durable };
+        let mut node = Self { durable, lists, state, challenged, led, healthy };
         let longest = node.remember_promise(cx, remembers);
-        if !Self::observes(cx) {
+        if !node.observes(cx) {
             cx.arm_at(Timer::Quiet, cx.now() + longest);
         }
-        node.start(cx);
+        cx.because(Reason::BOOTED);
         node
     }
 
     fn receive(&mut self, cx: &mut Context<'_, Self>, from: NodeId, message: Message) {
-        if cx.config().members.observes(from) {
+        if self.is_outdated(cx, from, &message) {
+            return;
+        }
+        // One that observes by old lists may lead by newer ones.
+        if !self.votes(from) && !matches!(message, Message::Lists(_)) {
             return cx.ignore(from, OBSERVES);
         }
-        if self.joins {
-            return self.join(cx, from);
-        }
-        let is_for_all = matches!(message, Message::Coordinator(..) | Message::Yield(..));
-        if Self::observes(cx) && !is_for_all {
+        let is_for_all =
+            matches!(message, Message::Coordinator(..) | Message::Yield(..) | Message::Lists(_));
+        if self.observes(cx) && !is_for_all {
             return cx.ignore(from, OBSERVES);
         }
         match message {
-            Message::Canvass(epoch) => self.on_canvass(cx, from, epoch),
+            Message::Canvass(epoch, _) => self.on_canvass(cx, from, epoch),
             Message::Support(epoch) => self.on_support(cx, from, epoch),
             Message::Outrank(epoch) => self.on_outrank(cx, from, epoch),
-            Message::Claim(epoch) => self.on_claim(cx, from, epoch),
+            Message::Claim(epoch, _) => self.on_claim(cx, from, epoch),
             Message::Grant(epoch) => self.on_grant(cx, from, epoch),
-            Message::Coordinator(epoch, round) => self.on_coordinator(cx, from, epoch, round),
-            Message::Ack(epoch, round) => self.on_ack(cx, from, epoch, round),
+            Message::Coordinator(epoch, round, mark) => {
+                self.on_coordinator(cx, from, (epoch, round), mark);
+            }
+            Message::Ack(epoch, round, mark) => self.on_ack(cx, from, (epoch, round), mark),
             Message::Refuse(epoch, _) => self.on_refuse(cx, from, epoch),
-            Message::Challenge(epoch) => self.on_challenge(cx, from, epoch),
+            Message::Challenge(epoch, _) => self.on_challenge(cx, from, epoch),
             Message::Yield(epoch, next) => self.on_yield(cx, from, epoch, next),
             Message::Entrust(epoch) => self.on_entrust(cx, from, epoch),
             Message::Invite(epoch) => self.on_invite(cx, from, epoch),
+            Message::Lists(lists) => self.on_lists(cx, from, &lists),
         }
     }
 
@@ -459,7 +464,7 @@ impl Core for Quorum {
     /// refused waits for longer than it has saved.
     fn waits_for(&self, config: &Config) -> Option<(Timer, Vec<NodeId>)> {
         match &self.state {
-            State::Canvassing(supports) if self.is_majority(config, supports) => {
+            State::Canvassing(supports) if self.is_majority(supports) => {
                 let silent = self.before(config).filter(|id| !supports.contains(id));
                 Some((Timer::Election, silent.collect()))
             }

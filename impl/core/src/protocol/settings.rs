@@ -126,56 +126,6 @@ pub enum MemberError {
         /// The number of voters that are left.
         voters: usize,
     },
-    /// A node that has had a part in one list may not be given that one: it is older, or changes
-    /// too many voters at once.
-    #[error("{}", change(.0))]
-    Change(Box<(Members, Members)>),
-    /// The config epochs of a cluster begin at 1.
-    #[error("config_epoch is {text}: use a whole number from 1, one higher with each change")]
-    ConfigEpoch {
-        /// The text that was given instead.
-        text: String,
-    },
-}
-
-/// Why a list of members may not follow another, with the remedy.
-fn change((kept, given): &(Members, Members)) -> String {
-    let (old, new) = (kept.config_epoch(), given.config_epoch());
-    let lists = format!(
-        "this node has taken part with config_epoch {old} (voters {}), and is configured with \
-         config_epoch {new} (voters {})",
-        listed(kept.voters()),
-        listed(given.voters()),
-    );
-    let remedy = match new.checked_sub(old) {
-        None => {
-            "a list of members is never taken back: give it the newest configuration".to_owned()
-        }
-        Some(1)
-            if given.voters().len() + 1 == kept.voters().len()
-                && !leaves_a_majority(kept, given) =>
-        {
-            "the first leader of a list needs a majority of the list before, and too few of that \
-             stay: let another voter join first"
-                .to_owned()
-        }
-        Some(0) => format!("voters change only with a higher one: set config_epoch = {}", old + 1),
-        Some(_) => "one voter may join or leave with each config_epoch: change one after another, \
-                    on all nodes"
-            .to_owned(),
-    };
-    format!("{lists}: {remedy}")
-}
-
-/// Whether those who vote by both lists are a majority of the one before.
-pub(super) fn leaves_a_majority(kept: &Members, given: &Members) -> bool {
-    let stay = kept.voters().iter().filter(|&&id| given.votes(id)).count();
-    2 * stay > kept.voters().len()
-}
-
-fn listed(ids: &[NodeId]) -> String {
-    let ids: Vec<_> = ids.iter().map(ToString::to_string).collect();
-    ids.join(", ")
 }
 
 /// The problem with a duration, under the key that it has in the configuration of the daemon.

@@ -1,6 +1,8 @@
 //! What each core brings to the test of the contracts: how its nodes are configured, what
 //! they might hear, and what holds of them by the rules of their own protocol.
 
+use bellwether_core::protocol::quorum::Mark;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bellwether_core::protocol::{
@@ -316,21 +318,31 @@ impl Tested for quorum::Quorum {
 
     fn messages() -> BoxedStrategy<quorum::Message> {
         use quorum::Message::{
-            Ack, Canvass, Challenge, Claim, Coordinator, Entrust, Grant, Invite,
+            Ack, Canvass, Challenge, Claim, Coordinator, Entrust, Grant, Invite, Lists,
         };
         use quorum::Message::{Outrank, Refuse, Support, Yield};
         let epoch = || prop_oneof![0..5_u64, Just(u64::MAX)].prop_map(quorum::Epoch::new);
         let round = || prop_oneof![0..5_u64, Just(u64::MAX)];
+        let mark = || {
+            let later = (epoch(), 0..3_u64).prop_map(|(epoch, turn)| Mark { epoch, turn });
+            prop_oneof![3 => Just(Mark::FIRST), 1 => later]
+        };
         prop_oneof![
-            1 => epoch().prop_map(Canvass),
+            1 => (epoch(), mark()).prop_map(|(epoch, mark)| Canvass(epoch, mark)),
             2 => epoch().prop_map(Support),
             1 => epoch().prop_map(Outrank),
-            1 => epoch().prop_map(Claim),
+            1 => (epoch(), mark()).prop_map(|(epoch, mark)| Claim(epoch, mark)),
             2 => epoch().prop_map(Grant),
-            1 => (epoch(), round()).prop_map(|(epoch, round)| Coordinator(epoch, round)),
-            2 => (epoch(), round()).prop_map(|(epoch, round)| Ack(epoch, round)),
+            1 => (epoch(), round(), mark())
+                .prop_map(|(epoch, round, mark)| Coordinator(epoch, round, mark)),
+            2 => (epoch(), round(), mark())
+                .prop_map(|(epoch, round, mark)| Ack(epoch, round, mark)),
             1 => (epoch(), proptest::option::of(ids())).prop_map(|(epoch, to)| Refuse(epoch, to)),
-            1 => epoch().prop_map(Challenge),
+            1 => (epoch(), mark()).prop_map(|(epoch, mark)| Challenge(epoch, mark)),
+            1 => (mark(), any::<bool>()).prop_map(|(mark, pending)| {
+                let pending = pending.then(|| members().numbered(2));
+                Lists(Arc::new(quorum::Lists { decided: members(), pending, mark }))
+            }),
             1 => (epoch(), proptest::option::of(ids())).prop_map(|(epoch, to)| Yield(epoch, to)),
             2 => epoch().prop_map(Entrust),
             1 => epoch().prop_map(Invite),

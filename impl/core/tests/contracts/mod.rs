@@ -63,7 +63,7 @@ fn ids() -> impl Strategy<Value = NodeId> + Clone {
 }
 
 /// Something that happens, `later` nanoseconds after what happened before.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Step<M> {
     later: u64,
     input: Input<M>,
@@ -161,10 +161,10 @@ fn follow<C: Core>(
 /// A message of a node that this one does not hear is ignored, and that is told.
 fn strangers<C: Core>(
     config: &C::Config,
-    input: Input<C::Message>,
+    input: &Input<C::Message>,
     effects: &[Effect<C>],
 ) -> Result<(), TestCaseError> {
-    let Input::Receive { from, .. } = input else { return Ok(()) };
+    let &Input::Receive { from, .. } = input else { return Ok(()) };
     let told = |cause| effects.contains(&Output::Event(Event::Ignored { from, cause }));
     let own = from == config.id();
     prop_assert_eq!(told(Reason::OWN_ID), own);
@@ -177,9 +177,14 @@ fn leaves<C: Tested>(config: &C::Config, effect: &Effect<C>) -> Result<(), TestC
     match effect {
         Output::Send { to, message } => {
             prop_assert!(config.hears(*to) && *to != config.id(), "sent to {}", to);
-            prop_assert!(C::sends(config.id(), *to, *message), "{:?} sent to {}", message, to);
+            prop_assert!(
+                C::sends(config.id(), *to, message.clone()),
+                "{:?} sent to {}",
+                message,
+                to
+            );
             let frame = postcard::to_stdvec(message).expect("written");
-            prop_assert_eq!(postcard::from_bytes::<C::Message>(&frame), Ok(*message));
+            prop_assert_eq!(postcard::from_bytes::<C::Message>(&frame), Ok(message.clone()));
         }
         Output::Persist(durable) => {
             let slot = postcard::to_stdvec(durable).expect("written");
@@ -197,7 +202,7 @@ fn leaves<C: Tested>(config: &C::Config, effect: &Effect<C>) -> Result<(), TestC
 /// deadlines have passed before that one.
 fn steps_down_first<C: Tested>(effects: &[Effect<C>]) -> Result<(), TestCaseError> {
     let works = |effect: &Effect<C>| match effect {
-        Output::Send { message, .. } => C::is_work(*message),
+        Output::Send { message, .. } => C::is_work(message.clone()),
         Output::Persist(_) | Output::Event(_) | Output::WakeAt(_) => false,
     };
     let steps_down = |effect: &Effect<C>| {
@@ -217,7 +222,7 @@ fn any_inputs_keep_the_contracts<C: Tested>() {
             let before = node.status();
             let was_up = node.core().is_some();
             let over = C::leads_until(&node).is_some_and(|until| until <= now);
-            let effects = effects(&mut node, now, input);
+            let effects = effects(&mut node, now, input.clone());
 
             prop_assert_eq!(node.core().is_some(), was_up || input == Input::Boot);
             prop_assert_eq!(node.core().is_some(), node.status().role != Role::NotStarted);
@@ -228,7 +233,7 @@ fn any_inputs_keep_the_contracts<C: Tested>() {
                 steps_down_first::<C>(&effects)?;
             }
             if was_up {
-                strangers::<C>(node.config(), input, &effects)?;
+                strangers::<C>(node.config(), &input, &effects)?;
             }
             let wakes = effects.iter().filter_map(|effect| match effect {
                 Output::WakeAt(wake) => Some(*wake),
@@ -287,7 +292,8 @@ fn deadlines_come_first<C: Tested>() {
         for Step { later, input } in steps {
             now = now + Duration::from_nanos(later);
             let mut in_turn = at_once.clone();
-            let expected = [Input::Wake, input].map(|input| effects(&mut in_turn, now, input));
+            let expected =
+                [Input::Wake, input.clone()].map(|input| effects(&mut in_turn, now, input));
             let mut expected: Vec<_> = expected.into_iter().flatten().collect();
             expected.sort_by_key(place_in_order);
             let mut put_out = effects(&mut at_once, now, input);
@@ -308,7 +314,7 @@ fn only_differences_of_times_matter<C: Tested>() {
         let (mut node, mut shifted, mut now) = (node::<C>(number), node::<C>(number), 0);
         for Step { later, input } in steps {
             now += later;
-            let concrete = effects(&mut node, Time::from_nanos(now), input);
+            let concrete = effects(&mut node, Time::from_nanos(now), input.clone());
             let moved = effects(&mut shifted, Time::from_nanos(now + shift), input);
             let expected = concrete.into_iter().map(|effect| match effect {
                 Output::WakeAt(wake) => Output::WakeAt(wake.map(late)),

@@ -36,10 +36,8 @@ pub enum Kind {
     Leaves,
     /// An operator asks the leader to let another node lead, which can or cannot.
     Transfers,
-    /// An operator changes the list of members, and nodes restart with it one after another.
+    /// An operator asks the leader for another list of members.
     Members,
-    /// An operator gives two lists of members with one number to the nodes, and repairs that.
-    Mistakes,
     /// Some links are slow for good: a round trip takes longer than the time between two rounds.
     Distances,
     /// An operator changes the durations, and nodes restart with them one after another.
@@ -64,8 +62,8 @@ impl Kind {
     ];
 
     /// What operators do, and where they put nodes. A protocol must have what these ask for.
-    pub const OPERATORS: [Self; 5] =
-        [Self::Transfers, Self::Members, Self::Mistakes, Self::Distances, Self::Reloads];
+    pub const OPERATORS: [Self; 4] =
+        [Self::Transfers, Self::Members, Self::Distances, Self::Reloads];
 
     /// All of them.
     pub fn every() -> impl Iterator<Item = Self> {
@@ -90,7 +88,6 @@ impl Kind {
             Self::Leaves => "leaves",
             Self::Transfers => "transfers",
             Self::Members => "members",
-            Self::Mistakes => "mistakes",
             Self::Distances => "distances",
             Self::Reloads => "reloads",
         }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Blow, Fault, Kind, LONGEST, Stage};
+use super::{Blow, Fault, Kind, Stage};
 use crate::clock::Moment;
 use crate::random::Random;
 
@@ -14,8 +14,8 @@ const FAR: (Duration, Duration) = (Duration::from_millis(100), Duration::from_mi
 /// How long a message takes at most on a slow link, besides what it takes on any.
 pub(crate) const FARTHEST: Duration = FAR.1;
 
-/// How many voters a list of members has that changes: at least, and at most.
-pub(crate) const VOTERS: (usize, usize) = (2, 6);
+/// How many voters a list of members has at most that changes.
+pub(crate) const VOTERS: usize = 6;
 
 /// How many sets of durations an operator chooses from.
 pub(crate) const DURATIONS: usize = 3;
@@ -51,8 +51,7 @@ impl Condition {
     ];
 }
 
-/// What a node is to be in the next list of members, if it is none in this one or another. If it is
-/// that already, it leaves.
+/// What a node is to be in the next list of members. If it is that already, it leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// It votes, and may lead.
@@ -61,40 +60,29 @@ pub enum Part {
     Witness,
     /// It only observes.
     Observer,
+    /// It votes instead of the voter at this place.
+    Instead(usize),
 }
 
 /// What an operator does about a node.
-pub(super) fn operated(kind: Kind, node: usize, random: &mut Random) -> Blow {
+pub(super) fn operated(kind: Kind, stage: Stage, random: &mut Random) -> Blow {
+    let node = random.place(stage.nodes);
     match kind {
         Kind::Transfers => {
             let other = Condition::ALL[random.place(Condition::ALL.len())];
             let condition = if random.chance(400) { Condition::Fit } else { other };
             Blow::Transfer(node, condition)
         }
-        Kind::Mistakes => Blow::Mistake(random.number()),
         Kind::Reloads => Blow::Reload(random.place(DURATIONS)),
         _ => Blow::Change(
             node,
-            match random.below(6) {
+            match random.below(7) {
                 0 => Part::Observer,
                 1 => Part::Witness,
+                2 => Part::Instead(random.place(stage.nodes)),
                 _ => Part::Voter,
             },
         ),
-    }
-}
-
-/// How long before all faults are over a mistake is found: the operator starts some nodes only when
-/// others have learned the latest epoch.
-const FOUND: Duration = Duration::from_secs(6);
-
-/// Until when it lasts. Two lists with one number last for long enough that one, or wrongly both,
-/// come into force.
-pub(super) fn lasts(kind: Kind, (from, until): (Moment, Moment), stage: Stage) -> Moment {
-    let found = Moment(stage.until.0.saturating_sub(FOUND.as_nanos() as u64));
-    match kind {
-        Kind::Mistakes => (from + LONGEST).min(found).max(from),
-        _ => until,
     }
 }
 
@@ -117,7 +105,7 @@ pub(super) fn distances(stage: Stage, seed: u64) -> Vec<Fault> {
 
 #[cfg(test)]
 mod tests {
-    use super::{DURATIONS, Moment, Stage, distances};
+    use super::{DURATIONS, Moment, Part, Stage, distances};
     use crate::faults::{Blow, Faults, plan};
 
     const STAGE: Stage =
@@ -144,11 +132,11 @@ mod tests {
 
     #[test]
     fn operators_do_everything() {
-        let faults = Faults::named("transfers+members+mistakes+reloads").expect("a name");
+        let faults = Faults::named("transfers+members+reloads").expect("a name");
         let plans: Vec<_> = (0..50).flat_map(|seed| plan(&faults, STAGE, seed)).collect();
         assert!(plans.iter().any(|one| matches!(one.blow, Blow::Transfer(..))));
         assert!(plans.iter().any(|one| matches!(one.blow, Blow::Change(..))));
-        assert!(plans.iter().any(|one| matches!(one.blow, Blow::Mistake(_))));
+        assert!(plans.iter().any(|one| matches!(one.blow, Blow::Change(_, Part::Instead(_)))));
         for step in 0..DURATIONS {
             assert!(plans.iter().any(|one| one.blow == Blow::Reload(step)));
         }

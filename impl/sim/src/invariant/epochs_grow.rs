@@ -1,28 +1,35 @@
 //! `epochs-grow`: behind every leader is a majority that has its epoch, or a higher one, on stable
-//! storage. Whatever is granted from then on has a higher epoch, whatever crashes.
+//! storage. Whatever is granted from then on has a higher epoch, whatever crashes. It is a majority
+//! of each list of members by which the leader was elected.
 
-use super::{Fact, Invariant, View};
+use bellwether_core::protocol::NodeId;
+use bellwether_core::protocol::quorum::Lists;
 
-/// The latest epoch of a leader; its majority must stand from then on.
+use super::{Face, Fact, Invariant, View, has_majority};
+
+/// The latest epoch of a leader, and its lists; its majorities must stand from then on.
 #[derive(Debug, Default)]
-pub(super) struct EpochsGrow(Option<(u64, bellwether_core::protocol::NodeId)>);
+pub(super) struct EpochsGrow(Option<(u64, NodeId, Lists)>);
 
 impl Invariant for EpochsGrow {
     fn look(&mut self, view: View<'_>, fact: Fact) -> Result<(), String> {
         let Fact::Changed(place) = fact else { return Ok(()) };
         let face = &view.nodes[place];
-        if let Some(epoch) = face.term.and_then(|term| term.epoch) {
-            self.0 = self.0.max(Some((epoch, face.id)));
+        if let (Some(epoch), Some(lists)) =
+            (face.term.and_then(|term| term.epoch), &face.elected_by)
+            && self.0.as_ref().is_none_or(|latest| (latest.0, latest.1) < (epoch, face.id))
+        {
+            self.0 = Some((epoch, face.id, lists.clone()));
         }
-        let Some((epoch, leader)) = self.0 else { return Ok(()) };
-        let stands = view.nodes.iter().filter_map(|node| node.durable);
-        let stands = stands.filter(|granted| {
-            granted.epoch > epoch || (granted.epoch == epoch && granted.to == Some(leader))
-        });
-        let count = stands.count();
-        if 2 * count > view.nodes.len() {
+        let Some((epoch, leader, lists)) = &self.0 else { return Ok(()) };
+        let stands = |node: &Face| {
+            node.durable.is_some_and(|granted| {
+                (granted.epoch == *epoch && granted.to == Some(*leader)) || granted.epoch > *epoch
+            })
+        };
+        if has_majority(view.nodes, lists, stands) {
             return Ok(());
         }
-        Err(format!("n{leader} has led epoch {epoch}, and only {count} nodes have that on disk"))
+        Err(format!("n{leader} has led epoch {epoch}, and no majority has that on disk"))
     }
 }

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use bellwether_core::protocol::quorum::Lists;
 use bellwether_core::protocol::{NodeId, Role};
 
 use self::silence_is_a_loss::SilenceIsALoss;
@@ -15,8 +16,10 @@ mod epochs_in_order;
 mod first_leader_stays;
 mod grants_stand;
 mod lease_before_word;
+mod lists_grow;
 mod loss_before_word;
 mod one_leader_per_epoch;
+mod one_list_per_number;
 mod prepared_first;
 mod settles;
 mod silence_is_a_loss;
@@ -42,6 +45,10 @@ pub struct Face {
     pub prepared: bool,
     /// What a crash at this moment would leave.
     pub durable: Option<Granted>,
+    /// The lists of members that a crash would leave; none if the protocol has no such lists.
+    pub lists: Option<Lists>,
+    /// The lists of members by which the node was elected last, in this life.
+    pub elected_by: Option<Lists>,
 }
 
 /// A node believes that it leads.
@@ -60,6 +67,21 @@ impl Face {
     pub fn leads(&self, at: Moment) -> Option<Term> {
         self.term.into_iter().chain(self.work).find(|term| at < term.until)
     }
+
+    /// Whether that node is a member by one of its lists; all are if there is no list.
+    #[must_use]
+    pub fn has_member(&self, id: NodeId) -> bool {
+        let lists = self.lists.as_ref();
+        lists.is_none_or(|lists| lists.each().any(|list| list.contains(id)))
+    }
+}
+
+/// Whether this holds for a majority of the voters of each list that counts.
+fn has_majority(nodes: &[Face], lists: &Lists, holds: impl Fn(&Face) -> bool) -> bool {
+    lists.each().all(|list| {
+        let for_it = nodes.iter().filter(|face| list.votes(face.id) && holds(face)).count();
+        2 * for_it > list.voters().len()
+    })
 }
 
 /// All nodes at one moment.
@@ -69,7 +91,7 @@ pub struct View<'a> {
     pub at: Moment,
     /// The nodes, lowest first.
     pub nodes: &'a [Face],
-    /// Since when all nodes are up and agree on one of them that leads.
+    /// Since when all members by the lists of one node that leads, if they are up, agree on it.
     pub agreed: Option<(Moment, NodeId)>,
     /// What the run asks of its end.
     pub terms: Terms,
@@ -189,6 +211,14 @@ pub const ALL: &[(&str, &str, Make)] = &[
         || Box::new(loss_before_word::LossBeforeWord),
     ),
     (
+        "one-list-per-number",
+        "no two nodes ever know two lists of members with one number as decided",
+        || Box::<one_list_per_number::OneListPerNumber>::default(),
+    ),
+    ("lists-grow", "the lists of members of a node never become older", || {
+        Box::<lists_grow::ListsGrow>::default()
+    }),
+    (
         "pause-is-a-loss",
         "a program whose process was paused leads no longer until the others can have heard of it",
         || Box::new(SilenceIsALoss::Pause),
@@ -216,7 +246,7 @@ pub const ALL: &[(&str, &str, Make)] = &[
     }),
     (
         "settles",
-        "once all faults are over, all nodes agree on one leader in time, and go on to",
+        "once all faults are over, all nodes agree on one leader in time, and no list is pending",
         || Box::new(settles::Settles { highest: false }),
     ),
     (

@@ -1,7 +1,8 @@
 //! `settles` and `stabilises`: once all faults are over, all nodes agree on one leader (on the
-//! highest) within the bound, and go on to.
+//! highest) within the bound, and go on to. All are the members by the lists of the leader, of
+//! which none is pending then if those are up that can decide it.
 
-use super::{Fact, Invariant, View};
+use super::{Fact, Invariant, View, has_majority};
 
 #[derive(Debug)]
 pub(super) struct Settles {
@@ -14,6 +15,15 @@ impl Invariant for Settles {
         let by = view.terms.calm + view.terms.bound;
         if view.at < by {
             return Ok(());
+        }
+        let leads = view.agreed.map(|(_, leader)| leader);
+        let leader = view.nodes.iter().find(|face| Some(face.id) == leads);
+        if let Some(lists) = leader.and_then(|face| face.lists.as_ref())
+            && let Some(pending) = &lists.pending
+            && has_majority(view.nodes, lists, |face| face.up)
+        {
+            let number = pending.config_epoch();
+            return Err(format!("list {number} is pending, and majorities are up to decide it"));
         }
         let highest = view.nodes.last().map(|face| face.id);
         match view.agreed {

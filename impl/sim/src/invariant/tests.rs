@@ -2,13 +2,19 @@
 
 use std::time::Duration;
 
-use bellwether_core::protocol::{NodeId, Role};
+use bellwether_core::protocol::quorum::{Lists, Mark};
+use bellwether_core::protocol::{Epoch, Members, NodeId, Role};
 
 use super::{Answer, Face, Fact, Moment, Term, Terms, View, named};
 use crate::subject::{Granted, Says};
 
 fn id(number: u16) -> NodeId {
     NodeId::new(number).expect("not zero")
+}
+
+/// The list with this number, of nodes with these ids.
+fn list(number: u64, ids: &[u16]) -> Members {
+    Members::of_any_size(ids.iter().copied().map(id)).numbered(number)
 }
 
 /// Three nodes that have granted epoch 1 to node 3, and none leads.
@@ -23,6 +29,8 @@ fn nodes() -> Vec<Face> {
         work: None,
         prepared: true,
         durable: Some(granted),
+        lists: Some(Lists::first(list(1, &[1, 2, 3]))),
+        elected_by: Some(Lists::first(list(1, &[1, 2, 3]))),
     };
     [1, 2, 3].map(face).to_vec()
 }
@@ -83,6 +91,49 @@ fn a_majority_must_stand_behind_a_leader_for_good() {
     assert!(says(name, &[begins, (20, &lost, Fact::Changed(1))]).is_err());
     lost[1].durable = Some(Granted { epoch: 2, to: None });
     assert_eq!(says(name, &[begins, (20, &lost, Fact::Changed(1))]), Ok(()), "a higher epoch");
+}
+
+#[test]
+fn a_majority_of_each_list_must_stand_behind_a_leader() {
+    let mut led = nodes();
+    leading(&mut led, 2, 1, 10);
+    led[0].durable = None;
+    let pending = |ids: &[u16]| {
+        let lists = Lists::first(list(1, &[1, 2, 3]));
+        Some(Lists { pending: Some(list(2, ids)), ..lists })
+    };
+    let name = "epochs-grow";
+    led[2].elected_by = pending(&[2, 3]);
+    assert_eq!(says(name, &[(5, &led, Fact::Changed(2))]), Ok(()));
+    led[2].elected_by = pending(&[1, 3]);
+    assert!(says(name, &[(5, &led, Fact::Changed(2))]).is_err(), "one of two");
+}
+
+#[test]
+fn a_number_has_one_decided_list_and_no_node_goes_back() {
+    let (first, mut second, mut third) = (nodes(), nodes(), nodes());
+    let next = |ids: &[u16], turn| {
+        let mark = Mark { epoch: Epoch::new(1), turn };
+        Some(Lists { decided: list(2, ids), pending: None, mark })
+    };
+    second[0].lists = next(&[1, 2], 2);
+    third[1].lists = next(&[1, 3], 2);
+    let all = |other: &[Face]| {
+        let history = [
+            (5, first.as_slice(), Fact::Changed(0)),
+            (6, second.as_slice(), Fact::Changed(0)),
+            (7, other, Fact::Changed(1)),
+        ];
+        says("one-list-per-number", &history)
+    };
+    assert!(all(&third).is_err(), "two lists with number 2");
+    third[1].lists = next(&[1, 2], 2);
+    assert_eq!(all(&third), Ok(()), "the same list");
+    let grows = |one: &[Face], other: &[Face]| {
+        says("lists-grow", &[(5, one, Fact::Changed(0)), (6, other, Fact::Changed(0))])
+    };
+    assert_eq!(grows(&first, &second), Ok(()));
+    assert!(grows(&second, &first).is_err(), "lost in a crash");
 }
 
 #[test]
@@ -248,5 +299,12 @@ fn all_must_agree_in_time() {
         assert_eq!(says(name, &[(1_500, &three, Fact::Passed)]), Ok(()));
     }
     assert_eq!(says("settles", &[(1_500, &two, Fact::Passed)]), Ok(()));
+    let mut waits = with(2);
+    if let Some(lists) = &mut waits[1].lists {
+        lists.pending = Some(list(2, &[2, 3]));
+    }
+    assert!(says("settles", &[(1_500, &waits, Fact::Passed)]).is_err(), "a list is pending");
+    waits[2].up = false;
+    assert_eq!(says("settles", &[(1_500, &waits, Fact::Passed)]), Ok(()), "it cannot be decided");
     assert!(says("stabilises", &[(1_500, &two, Fact::Passed)]).is_err(), "not the highest");
 }

@@ -3,7 +3,6 @@
 
 use std::time::Duration;
 
-use bellwether_core::protocol::quorum::List;
 use bellwether_core::protocol::{Core, Members, NodeId};
 
 use crate::wrong::Wrong;
@@ -32,7 +31,7 @@ pub trait Subject: Send + Sync + 'static {
     /// The names of those that it promises if one other node than the leader flaps.
     const PROMISES_IN_PEACE: &'static [&'static str];
     /// Whether [operators](crate::faults::Kind::OPERATORS) have something to do: a leader can be
-    /// asked to let another node lead, and lists of members and durations can be changed.
+    /// asked to let another node lead, or for other members, and durations can be changed.
     const OPERATED: bool = false;
     /// The core.
     type Core: Core;
@@ -51,10 +50,11 @@ pub trait Subject: Send + Sync + 'static {
         one == other
     }
 
-    /// The list of members that a node has had a part in, by its durable data: none is remembered.
-    fn list(_: &<Self::Core as Core>::Durable) -> Option<&List> {
-        None
-    }
+    /// What a wrong node makes of a message that it hears: nothing else.
+    fn mistake(_: &mut <Self::Core as Core>::Message, _: Wrong) {}
+
+    /// What is durable loses the lists of members, if it has any.
+    fn lose_lists(_: &mut <Self::Core as Core>::Durable) {}
 
     /// What a message says to an observer: of grants and epochs, nothing.
     fn says(_: &<Self::Core as Core>::Message) -> Says {

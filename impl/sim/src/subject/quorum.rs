@@ -1,9 +1,10 @@
 //! The quorum bully: without preemption, with it, and with it after a dwell time.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bellwether_core::protocol::quorum::{
-    Config, Durable, List, Message, Preemption, Quorum as Core, Timing,
+    Config, Durable, Message, Preemption, Quorum as Core, Timing,
 };
 use bellwether_core::protocol::{Members, NodeId};
 
@@ -18,6 +19,8 @@ const ALWAYS: &[&str] = &[
     "grants-stand",
     "lease-before-word",
     "loss-before-word",
+    "one-list-per-number",
+    "lists-grow",
     "transfers-are-true",
 ];
 
@@ -53,8 +56,12 @@ macro_rules! subjects {
                 one == other || terms(one).fit(&terms(other))
             }
 
-            fn list(durable: &Durable) -> Option<&List> {
-                durable.list.as_ref()
+            fn mistake(message: &mut Message, wrong: Wrong) {
+                mistake(message, wrong);
+            }
+
+            fn lose_lists(durable: &mut Durable) {
+                durable.lists = None;
             }
 
             fn says(message: &Message) -> Says {
@@ -108,12 +115,27 @@ fn config(timing: Timing, members: &Members, id: NodeId, wrong: Option<Wrong>) -
     Config { id, members: members.clone(), timing }
 }
 
+/// A node that is wrong about a list that it hears is pending.
+fn mistake(message: &mut Message, wrong: Wrong) {
+    let Message::Lists(lists) = message else { return };
+    let lists = Arc::make_mut(lists);
+    match wrong {
+        Wrong::CountsOneList => lists.pending = None,
+        Wrong::DecidesAtOnce => {
+            if let Some(pending) = lists.pending.take() {
+                lists.decided = pending;
+            }
+        }
+        _ => {}
+    }
+}
+
 fn says(message: &Message) -> Says {
     match message {
         Message::Grant(epoch) | Message::Entrust(epoch) => Says::Grants(epoch.number()),
         Message::Yield(epoch, Some(next)) => Says::Gives(epoch.next().number(), *next),
-        Message::Claim(epoch) => Says::Claims(epoch.number()),
-        Message::Coordinator(epoch, _) => Says::Leads(epoch.number()),
+        Message::Claim(epoch, _) => Says::Claims(epoch.number()),
+        Message::Coordinator(epoch, ..) => Says::Leads(epoch.number()),
         _ => Says::Other,
     }
 }

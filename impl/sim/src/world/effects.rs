@@ -32,9 +32,13 @@ impl<S: Subject> World<S> {
         self.counts.beside += u64::from(behind && !follows);
         host.led.begin(behind || member.awaits_work());
         // It may send a round and then, of the same event, make way.
-        let mut leads = vec![member.node().lease()];
+        let led = member.node().lease();
         let actions = member.handle(now, event);
-        leads.push(member.node().lease());
+        let leads = [led, member.node().lease()];
+        let [before, after] = leads.map(|lease| lease.map(|lease| lease.epoch));
+        if after.is_some() && after != before {
+            host.elected_by = member.node().lists().cloned();
+        }
         for lease in leads.into_iter().flatten().filter(|lease| lease.until > read) {
             host.led.leads(lease.epoch.number());
         }
@@ -66,7 +70,7 @@ impl<S: Subject> World<S> {
             return;
         };
         match action {
-            Action::Send(Sent { to, message, .. }) => self.send(node, to, message),
+            Action::Send(Sent { to, message, .. }) => self.send(node, to, &message),
             // No protocol that is simulated has failures detected for it.
             Action::SendHeartbeat => {}
             // No invariant reads which rivals a program knows, so the rival is not told.
@@ -89,6 +93,11 @@ impl<S: Subject> World<S> {
             Action::Reply(ticket, answer) => {
                 self.note(node, format_args!("answers {answer:?}"));
                 self.replied(node, ticket, &answer);
+            }
+            // Each node of the simulation reaches each.
+            Action::Change(lists) => {
+                self.note(node, format_args!("has {lists:?}"));
+                self.sees(&lists);
             }
             Action::Stalled(problem) => self.note(node, format_args!("its disk: {problem:?}")),
             Action::Log(line) => self.note(node, format_args!("{line:?}")),
@@ -205,7 +214,7 @@ impl<S: Subject> World<S> {
     }
 
     /// A message leaves a node.
-    fn send(&mut self, node: usize, to: NodeId, message: MessageOf<S>) {
+    fn send(&mut self, node: usize, to: NodeId, message: &MessageOf<S>) {
         let host = &mut self.hosts[node];
         host.sent += 1;
         let (from, at, with) = (host.id, usize::from(to.get()) - 1, host.runs_with);
@@ -217,10 +226,11 @@ impl<S: Subject> World<S> {
             let lost = if arrivals == [None, None] { ", which is lost" } else { "" };
             self.note(node, format_args!("sends {message:?} to n{to}{lost}"));
         }
+        let says = S::says(message);
         for arrival in arrivals.into_iter().flatten() {
+            let message = message.clone();
             self.push(arrival, Happening::Arrives { from, to: at, with, message });
         }
-        let says = S::says(&message);
         let led = matches!(says, Says::Leads(epoch) if self.hosts[node].led.led(epoch));
         self.look(Fact::Sent { from: node, to, says, led });
         let Some(step) = &mut self.hosts[node].step else { return };

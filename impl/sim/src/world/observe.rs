@@ -3,7 +3,8 @@
 use std::fmt;
 
 use bellwether_core::member::{Event, Member};
-use bellwether_core::protocol::{Epoch, Lease, NodeId, Role};
+use bellwether_core::protocol::quorum::Lists;
+use bellwether_core::protocol::{Core, Epoch, Lease, NodeId, Role};
 use bellwether_core::trace::Received;
 
 use crate::clock::Moment;
@@ -43,6 +44,8 @@ impl<S: Subject> World<S> {
             work: program.work().map(lasts),
             prepared: !program.is_unprepared(),
             durable: host.disk.synced.as_ref().and_then(S::granted),
+            lists: self.kept_lists(node),
+            elected_by: host.elected_by.clone(),
         };
         let before = &self.faces[node];
         if *before == face {
@@ -51,7 +54,8 @@ impl<S: Subject> World<S> {
         if face.role == Role::Leader && before.role != Role::Leader {
             self.counts.leaders += 1;
         }
-        let same = (before.up, before.role, before.leader) == (face.up, face.role, face.leader);
+        let same = (before.up, before.role, before.leader, &before.lists)
+            == (face.up, face.role, face.leader, &face.lists);
         self.faces[node] = face;
         if !same {
             let leader = self.on_one_leader();
@@ -75,12 +79,21 @@ impl<S: Subject> World<S> {
         self.look(Fact::Waits { node, paused, stalled });
     }
 
-    /// The leader on which all nodes that are up agree.
+    /// The leader on which all members by its lists agree that are up.
     fn on_one_leader(&self) -> Option<NodeId> {
-        let mut up = self.faces.iter().filter(|face| face.up);
-        let leader = up.next()?.leader?;
-        let leads = self.faces[usize::from(leader.get()) - 1].role == Role::Leader;
-        (leads && up.all(|face| face.leader == Some(leader))).then_some(leader)
+        let follows = |leader: &Face| {
+            let mut up = self.faces.iter().filter(|face| face.up && leader.has_member(face.id));
+            up.all(|face| face.leader == Some(leader.id))
+        };
+        let mut leaders = self.faces.iter().filter(|face| face.up && face.role == Role::Leader);
+        leaders.find(|&leader| follows(leader)).map(|leader| leader.id)
+    }
+
+    /// The lists of members that a node has on its disk, or is configured with.
+    fn kept_lists(&self, node: usize) -> Option<Lists> {
+        let kept = self.hosts[node].disk.synced.as_ref().and_then(S::Core::durable_lists);
+        let first = || S::Core::CHANGES_MEMBERS.then(|| Lists::first(self.first.clone()));
+        kept.cloned().or_else(first)
     }
 
     pub(super) fn look(&mut self, fact: Fact) {
@@ -124,6 +137,7 @@ impl<S: Subject> World<S> {
             Event::Command { command: what, .. } => {
                 self.note(node, format_args!("is asked: {what:?}"));
             }
+            Event::Request(request) => self.note(node, format_args!("is asked: {request:?}")),
             Event::Stop => self.note(node, format_args!("is told to leave")),
             Event::WorkEnded => self.note(node, format_args!("has ended its work")),
             Event::Wake

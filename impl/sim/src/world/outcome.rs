@@ -33,10 +33,8 @@ pub struct Counts {
     pub faults: u64,
     /// Transfers that were answered with the epoch of the node that was to lead.
     pub transfers: u64,
-    /// Lists of members, and durations, that operators gave out.
+    /// Lists of members that were decided, and durations that operators gave out.
     pub changes: u64,
-    /// What an operator gave to a node, and the node refused.
-    pub refused: u64,
 }
 
 /// An invariant is broken.

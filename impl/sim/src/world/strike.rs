@@ -63,8 +63,7 @@ impl<S: Subject> World<S> {
                 }
             }
             Blow::Transfer(to, condition) => self.ask_to_transfer(place, to, condition, until),
-            Blow::Change(node, part) => self.change(node, part, until),
-            Blow::Mistake(seed) => self.mistake(place, seed, until),
+            Blow::Change(node, part) => self.change(node, part, true),
             Blow::Reload(durations) => self.reload(durations, until),
             Blow::Far { one, other, there, back } => {
                 self.network.lengthen(one, other, there);
@@ -106,7 +105,6 @@ impl<S: Subject> World<S> {
                 self.ask(node, Command::SetHealthy(true));
             }
             (Blow::Transfer(_, condition), Some(struck)) => self.end_transfer(condition, struck),
-            (Blow::Mistake(_), _) => self.repair(place),
             // At a rate that is right the clocks would agree again; they keep what they have until
             // another fault changes it, unless all faults are over.
             (Blow::Rate(..), Some((node, _))) if self.now >= self.setting.terms.calm => {
@@ -227,6 +225,9 @@ impl<S: Subject> World<S> {
         }
         if self.setting.wrong == Some(Wrong::Forgets) && random.chance(500) {
             host.disk.synced = host.disk.older.take();
+        }
+        if self.setting.wrong == Some(Wrong::LosesLists) {
+            host.disk.synced.iter_mut().for_each(S::lose_lists);
         }
         host.fall();
         let life = host.life;

@@ -36,7 +36,6 @@ use self::group::Group;
 use self::running::{Ended, Running};
 use super::health::Checker;
 use super::http::Http;
-use super::itself::{self, End, Lasting};
 use super::overrides::OverrideArgs;
 use super::reload::{self, Reload};
 use super::script::Scripts;
@@ -167,20 +166,17 @@ impl Kept {
 }
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
-    itself::until_the_end(|lasting| {
-        let overrides = Overrides::from(&args.overrides);
-        config::load(&args.config, overrides, Exec(args, lasting))
-            .map_err(Failure::configuration)?
-    })
+    let overrides = Overrides::from(&args.overrides);
+    config::load(&args.config, overrides, Exec(args)).map_err(Failure::configuration)?
 }
 
-struct Exec<'a>(&'a Args, &'a mut Lasting<Signals>);
+struct Exec<'a>(&'a Args);
 
 impl Visitor for Exec<'_> {
-    type Output = Result<End, Failure>;
+    type Output = Result<ExitCode, Failure>;
 
     fn visit<C: Runnable>(self, config: Config<C>, log: Log) -> Self::Output {
-        let Self(args, Lasting { log: lines, signals }) = self;
+        let args = self.0;
         if !config.groups().is_empty() {
             let problem = "groups: `exec` runs a command for one election: remove [groups], or use \
                            `run`, with hooks for each group";
@@ -196,15 +192,15 @@ impl Visitor for Exec<'_> {
         args.check(C::NAME, C::shortest_lease(config.core())).map_err(Failure::configuration)?;
         args.command.first().map_or(Ok(()), |program| command::check(program))?;
         let cannot = |error| Failure { status: CANNOT, error };
-        let started = log::go_on(lines, &log, config.node())?;
+        let started = log::start(&log, config.node())?;
         let reload = Reload::new(args.config.clone(), (&args.overrides).into(), &config, &log);
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
         let runtime = runtime.map_err(|error| cannot(anyhow!("cannot start: {error}")))?;
-        let part = take_part(args, config, started, reload, signals);
+        let part = take_part(args, config, &started, reload);
         let ended = runtime.block_on(part.boxed_local()).map_err(cannot);
         runtime.shutdown_timeout(log::LAST_WORDS);
         started.lines.flush(log::LAST_WORDS);
-        ended
+        Ok(ExitCode::from(ended?))
     }
 }
 
@@ -248,9 +244,9 @@ async fn take_part<C: Runnable>(
     config: Config<C>,
     started: &log::Started,
     mut again: Reload,
-    signals: &mut Option<Signals>,
-) -> anyhow::Result<End> {
-    let signals = itself::listening(signals, || Signals::new(&args.no_forward))?;
+) -> anyhow::Result<u8> {
+    let mut signals =
+        Signals::new(&args.no_forward).map_err(|e| anyhow!("cannot listen for signals: {e}"))?;
     descendants::adopt().map_err(|e| anyhow!("cannot take over orphans: {e}"))?;
     let group = group::of_node(&config).await?;
     let http = Http::listen(&config).await?;
@@ -271,13 +267,7 @@ async fn take_part<C: Runnable>(
     };
     let (scripts, group) = (&hooks.scripts, group.as_ref());
     let code = tokio::select! {
-        () = itself::superseded(&election) => {
-            service::reloading();
-            election.leave().await?;
-            hooks.finish().await;
-            return Ok(End::Anew);
-        }
-        code = commands(args, &election, scripts, group, signals, &asked) => code?,
+        code = commands(args, &election, scripts, group, &mut signals, &asked) => code?,
         () = reloads(&mut again, &asked, &running, &options) => unreachable!("it goes on"),
         () = told => unreachable!("it goes on"),
     };
@@ -291,7 +281,7 @@ async fn take_part<C: Runnable>(
     service::stopping();
     election.leave().await?;
     hooks.finish().await;
-    Ok(End::Status(code))
+    Ok(code)
 }
 
 /// Reads the configuration again whenever that is asked for. Never returns.

@@ -4,15 +4,14 @@ use super::write::{health_entries, hook_entries, time};
 use super::{Health, Hooks, Levels, LogFormat, Preference, detector, protocols};
 use crate::config::Mode;
 use crate::config::fields::{Field, Fields};
-use crate::protocol::{Core, Members, Recommended};
+use crate::protocol::{Core, Recommended};
 
 /// The keys that may stand at the top, besides the sections of the protocols.
-pub(super) const TOP: [&str; 19] = [
+pub(super) const TOP: [&str; 18] = [
     "cluster",
     "protocol",
     "node",
     "listen",
-    "config_epoch",
     "observers",
     "witnesses",
     "priority",
@@ -99,7 +98,6 @@ pub fn reference() -> Vec<(String, String)> {
         let value = match key.as_str() {
             "protocol" => format!("\"{}\"", Recommended::NAME),
             "security.mode" => format!("\"{}\"", Mode::Plain),
-            "config_epoch" => Members::FIRST.to_string(),
             "observers" | "witnesses" | "groups.names" | "log.monitor" => "[]".to_owned(),
             "groups.count" => "0".to_owned(),
             "security.allow_plain" => "false".to_owned(),

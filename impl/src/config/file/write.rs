@@ -22,7 +22,7 @@ impl<C: Runnable> Config<C> {
     #[must_use]
     pub fn to_toml(&self, log: &Log) -> String {
         let Self { cluster, listen, node, .. } = self;
-        let (protocol, config_epoch) = (C::NAME, self.config_epoch());
+        let protocol = C::NAME;
         let (observers, witnesses) = (listed(self.observers()), listed(self.witnesses()));
         let members: String =
             self.addresses().map(|(id, address)| format!("{id} = \"{address}\"\n")).collect();
@@ -41,8 +41,8 @@ impl<C: Runnable> Config<C> {
         format!(
             "cluster = \"{cluster}\"\nprotocol = \"{protocol}\"\nnode = {node}\n\
              listen = \"{listen}\"\npriority = {priority}\npreempt_delay = {preempt_delay}\n\
-             config_epoch = {config_epoch}\nobservers = [{observers}]\n\
-             witnesses = [{witnesses}]\n\n[members]\n{members}{own}\
+             observers = [{observers}]\nwitnesses = [{witnesses}]\n\n\
+             [members]\n{members}{own}\
              {storage}{security}{http}{network}{detector}{hooks}{health}{groups}\n\
              [log]\nlevel = {levels}\nformat = \"{format}\"\n{trace}{monitor}",
             priority = self.priority(),

@@ -97,7 +97,6 @@ fn what_keeps_the_node_itself_from_leading_is_said() {
         ),
         (unfit(Unfit::Unprepared(None)), "cannot step down"),
         (own_cause(Some(Reason::PREPARING), None), "`before_leading` has not ended"),
-        (own_cause(Some(Reason::new("joins", "")), None), "waits to hear another member"),
     ] {
         let said = says_with(own, &[reached(2), reached(3)]);
         assert!(said.contains(words), "{said}");

@@ -1,105 +1,55 @@
-//! When a list of members takes effect.
+//! Which voters must be there before a list of members is asked for.
 
 use super::*;
-use crate::clock::tests::ManualClock;
-use crate::protocol::quorum::Message;
-
-/// Of a node that can do nothing with its lists.
-impl Default for OwnLists {
-    fn default() -> Self {
-        let config = Config::new("lists", 1, [(1, "127.0.0.1:7001")]).expect("valid");
-        Self {
-            node: config.node(),
-            running: Arc::new(config.list()),
-            check: Check::of(&config),
-            lists: Lists::default(),
-            standings: Standings::default(),
-            credentials: Current::new(config::Credentials::none()),
-            decided: None,
-            kept: Kept::default(),
-            turn: Arc::default(),
-            unusable: Arc::default(),
-            superseded: watch::Sender::new(None),
-            removed: watch::Sender::new(None),
-        }
-    }
-}
+use crate::config::Credentials;
+use crate::protocol::quorum::Quorum;
 
 fn id(number: u16) -> NodeId {
     NodeId::new(number).expect("not zero")
 }
 
-/// Node 1 of a file with three, started in this directory.
-fn started(directory: &std::path::Path) -> OwnLists {
-    let members = [(1, "127.0.0.1:7001"), (2, "127.0.0.1:7002"), (3, "127.0.0.1:7003")];
-    let config = Config::new("lists", 1, members).expect("valid").with_directory(directory);
-    let (config, opened) = newest(config).expect("usable");
-    let links = Links::<Message>::new(std::iter::empty(), LOOK, ManualClock::new());
-    let credentials = Current::new(config::Credentials::none());
-    OwnLists::new(&config, opened, &links, &credentials)
+/// Of node 1 of so many. The other end is gone.
+fn own(nodes: u16) -> OwnLists {
+    let members = (1..=nodes).map(|node| (node, format!("127.0.0.1:{node}")));
+    let config = Config::<Quorum>::new("lists", 1, members).expect("valid");
+    let known = Lists::first(config.members().clone());
+    OwnLists::new(&config, known, &Current::new(Credentials::none())).0
 }
 
-/// The node keeps the list in which this node joins, as a leader proposes or decides it.
-async fn keeps(own: &OwnLists, joins: u16, decided: bool) -> KnownList {
-    let address = format!("127.0.0.1:{}", 7000 + joins).parse().expect("an address");
-    let change = MemberChange::Add(id(joins), address);
-    let list = own.running.changed(&change).expect("it makes sense");
-    let known = KnownList { list, proposal: Proposal::default(), decided };
-    own.keep(known.clone()).await.expect("durable");
-    known
+/// Of a node that is alone.
+impl Default for OwnLists {
+    fn default() -> Self {
+        own(1)
+    }
 }
 
-/// Node 1 of three, which leads and has proposed that node 4 joins.
-async fn proposed(directory: &std::path::Path) -> (OwnLists, KnownList) {
-    let own = started(directory);
-    let known = keeps(&own, 4, false).await;
-    (own, known)
+async fn missing(nodes: u16, change: MemberChange, heard: &[u16]) -> Vec<u16> {
+    let own = own(nodes);
+    let list = MemberList::from(&own.now().decided).changed(&change).expect("it makes sense");
+    let missing = own.missing(id(1), &list, |id| heard.contains(&id.get())).await;
+    missing.into_keys().map(NodeId::get).collect()
 }
 
-/// The file of the node still has the first list, which is older than what was decided.
+/// No process listens at the addresses.
 #[tokio::test]
-async fn a_node_that_restarts_while_a_second_change_is_pending_starts_with_the_decided_list() {
-    let directory = tempfile::tempdir().expect("a directory");
-    let (own, _) = proposed(directory.path()).await;
-    own.close().await;
-    let own = started(directory.path());
-    assert_eq!(own.running.config_epoch, 1, "a proposed list is not in force");
-    let second = keeps(&own, 4, true).await;
-    own.close().await;
-    let own = started(directory.path());
-    assert_eq!(*own.running, second.list);
-    let third = keeps(&own, 5, false).await;
-    own.close().await;
-    let own = started(directory.path());
-    assert_eq!(*own.running, second.list);
-    assert_eq!(own.lists.next(), Some(third));
-    assert_eq!(own.lists.numbered(2).map(|known| known.list), Some(second.list));
+async fn a_list_needs_a_majority_that_is_there() {
+    let add = || MemberChange::Add(id(4), "127.0.0.1:4".parse().expect("an address"));
+    assert!(missing(3, add(), &[2, 3]).await.is_empty(), "three of four are there");
+    assert_eq!(missing(3, add(), &[2]).await, [4], "with it there would be three");
+    assert_eq!(missing(4, MemberChange::Remove(id(2)), &[2]).await, [3, 4]);
+    assert!(missing(3, MemberChange::Remove(id(3)), &[2]).await.is_empty());
+    assert_eq!(missing(3, MemberChange::Remove(id(2)), &[2]).await, [3]);
 }
 
-#[tokio::test]
-async fn a_list_is_decided_by_a_leader_once_every_voter_that_stays_has_that_one() {
-    let directory = tempfile::tempdir().expect("a directory");
-    let (own, known) = proposed(directory.path()).await;
-    let has = |node, keeps| own.standings.hear(id(node), Standing { keeps, ..own.standings.own() });
-    own.learn(true).await;
-    assert_eq!(own.missing(&known), [id(2), id(3)]);
-    has(2, known.mark());
-    own.learn(true).await;
-    assert_eq!(own.standings.own().decided, 1, "one is missing");
-    // It has another list with the number.
-    let other = KnownList {
-        proposal: Proposal { epoch: crate::protocol::Epoch::new(1), turn: 1 },
-        ..known.clone()
-    };
-    has(3, crate::config::ListMark { digest: 0, ..known.mark() });
-    own.learn(true).await;
-    assert_eq!(own.standings.own().decided, 1, "it has not this one");
-    has(3, known.mark());
-    own.learn(false).await;
-    assert_eq!(own.standings.own().decided, 1, "it does not lead");
-    own.learn(true).await;
-    assert_eq!(own.standings.own().decided, 2);
-    assert!(own.has_decided());
-    // What is decided is replaced by nothing.
-    own.keep(other).await.expect_err("it takes effect");
+#[test]
+fn a_node_that_is_in_neither_list_is_told_to_stop() {
+    let (mut known, own) = (own(3).now(), own(3));
+    assert_eq!(own.problem(id(3)), None);
+    let next = MemberList::from(&known.decided).changed(&MemberChange::Remove(id(3)));
+    let next = own.check.as_ref().expect("it can")(&next.expect("valid")).expect("valid");
+    (known.decided, known.pending) = (next, None);
+    let (end, told, _) = channel(own.now());
+    let own = OwnLists { known: told, ..own };
+    end.tell(known);
+    assert!(own.problem(id(3)).is_some_and(|text| text.contains("list 2 any more: stop it")));
 }

@@ -49,10 +49,12 @@ use super::fitness::Fitness;
 use super::guard::{Guard, LeaseReader, LeaseWriter};
 use super::history::{Change, History};
 use super::leadership::{Leadership, LeadershipWatch, Publisher};
+use super::lists;
 use super::store::{One, Store};
 use crate::config::Address;
 use crate::member::{Deadline, Event, LONGEST_SLEEP, Member, Setup};
-use crate::protocol::{Core, Epoch, Node, NodeId, Nothing, Reason, Role, Time};
+use crate::protocol::quorum::Lists;
+use crate::protocol::{Core, Epoch, Members, Node, NodeId, Nothing, Reason, Role, Time};
 use crate::storage::{Storage, StorageError};
 use crate::transport::frame::Frame;
 use crate::transport::{Arrival, Links};
@@ -187,8 +189,10 @@ impl<C: Core> Steered<C> {
         let (publisher, leadership, history) = Publisher::new(id);
         let (lease_writer, leases) = LeaseWriter::new(id, clock.clone(), setup.silence);
         let peers = others.iter().map(|&other| (other, &address));
+        let all = Members::of_any_size(others.iter().copied().chain([id]));
         let actor = Actor {
             links: Links::of_groups(1, peers, setup.lifetime, clock.clone()),
+            lists: lists::channel(Lists::first(all)).0,
             member: Member::new(node, &setup, now),
             disk: Disk::of(commit, 0),
             publisher,
@@ -198,6 +202,7 @@ impl<C: Core> Steered<C> {
             fitness: Fitness::default(),
             incarnation: 1,
             clock: clock.clone(),
+            cuts_off: None,
             tickets: 0,
             replies: BTreeMap::new(),
             end: None,

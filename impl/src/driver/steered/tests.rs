@@ -3,7 +3,7 @@
 use super::*;
 use crate::protocol::Members;
 use crate::protocol::bully::{self, Bully};
-use crate::protocol::quorum::{self, Message, Quorum};
+use crate::protocol::quorum::{self, Mark, Message, Quorum};
 
 const MOMENT: Duration = Duration::from_micros(1);
 
@@ -112,7 +112,8 @@ fn a_timer_can_be_forced() {
 fn a_lease_ends_by_the_clock() {
     let mut steered = claims();
     save_all(&mut steered);
-    for message in [Message::Grant(Epoch::new(1)), Message::Ack(Epoch::new(1), 1)] {
+    let ack = Message::Ack(Epoch::new(1), 1, Mark::default());
+    for message in [Message::Grant(Epoch::new(1)), ack] {
         hears(&mut steered, message);
         save_all(&mut steered);
     }

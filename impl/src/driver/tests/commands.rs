@@ -12,7 +12,7 @@ use crate::driver::commands::{Command, CommandRequest};
 use crate::driver::gate::PreparationSender;
 use crate::driver::guard::Guard;
 use crate::protocol::Epoch;
-use crate::protocol::quorum::{self, Message, Quorum, Timing};
+use crate::protocol::quorum::{self, Mark, Message, Quorum, Timing};
 use crate::storage::Memory;
 
 /// Node 3 of three, which leads epoch 1, and which node 2 follows.
@@ -45,7 +45,7 @@ async fn leader_behind(preparation: Option<PreparationSender>) -> Leader {
         (100, Input::Wake),
         (0, hears(Message::Support(epoch))),
         (0, hears(Message::Grant(epoch))),
-        (0, hears(Message::Ack(epoch, 1))),
+        (0, hears(Message::Ack(epoch, 1, Mark::default()))),
     ];
     for (later, input) in inputs {
         clock.sleep(ms(later));
@@ -75,7 +75,7 @@ impl Leader {
         self.command(CommandRequest { command, reply }).await;
         if let Some(from) = invited {
             assert!(answered.try_recv().is_err() && self.leases.guard().is_some(), "it leads on");
-            let challenge = Message::Challenge(Epoch::new(1));
+            let challenge = Message::Challenge(Epoch::new(1), Mark::default());
             let input = Input::Receive { from: id(from), message: challenge };
             self.actor.step(input).await.expect("it is in memory");
         }
@@ -151,7 +151,7 @@ async fn a_leader_leads_on_if_the_node_to_which_it_is_to_hand_over_does_not_come
         assert!(answered.try_recv().is_err(), "it waits for five rounds");
         leader.clock.sleep(ms(200));
         leader.actor.step(Input::Wake).await.expect("it is in memory");
-        let message = Message::Ack(Epoch::new(1), round);
+        let message = Message::Ack(Epoch::new(1), round, Mark::default());
         let acknowledged = Input::Receive { from: id(2), message };
         leader.actor.step(acknowledged).await.expect("it is in memory");
     }
@@ -193,7 +193,7 @@ async fn a_leader_that_is_told_to_stop_hands_over_first() {
     let run = tokio::spawn(actor.run(inbox, ordered, stop));
     tokio::task::yield_now().await;
     assert!(leases.guard().is_some(), "it waits for its successor");
-    let frame = Frame::Message(Message::Challenge(Epoch::new(1)));
+    let frame = Frame::Message(Message::Challenge(Epoch::new(1), Mark::default()));
     let arrival = Arrival { from: id(2), incarnation: 1, frame };
     arrivals.send(arrival).await.expect("it runs");
     run.await.expect("no panic").expect("it is in memory");
@@ -277,7 +277,8 @@ async fn a_renewed_lease_is_seen_and_wakes_no_reader() {
     let before = leadership.now();
     leader.clock.sleep(ms(200));
     leader.actor.step(Input::Wake).await.expect("it is in memory");
-    let ack = Input::Receive { from: id(2), message: Message::Ack(Epoch::new(1), 2) };
+    let ack =
+        Input::Receive { from: id(2), message: Message::Ack(Epoch::new(1), 2, Mark::default()) };
     leader.actor.step(ack).await.expect("it is in memory");
     let after = leadership.now();
     assert_eq!((after.seq, after.lease_until), (before.seq, leader.until()));

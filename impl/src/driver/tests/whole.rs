@@ -35,8 +35,8 @@ pub(super) async fn joined(
         protocol: "recorder".to_owned(),
         node: id(2),
         incarnation: 1,
-        config_epoch: 1,
         digests,
+        members: None,
         leases: None,
         groups: None,
     };

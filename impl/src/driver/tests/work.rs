@@ -12,10 +12,10 @@ use super::*;
 use crate::driver::commands::{Command, CommandRequest};
 use crate::driver::work::{PANIC_PAUSE, Work};
 use crate::protocol::Epoch;
-use crate::protocol::quorum::Message;
+use crate::protocol::quorum::{Mark, Message};
 
 /// What happens to a leader.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 enum Happens {
     /// It is asked for something.
     Asked(Command),
@@ -59,13 +59,16 @@ fn ends() -> Vec<(&'static str, Vec<Happens>)> {
     let (own, later) = (Epoch::new(1), Epoch::new(5));
     let to = |node| Asked(Command::HandOver(Some(id(node))));
     vec![
-        ("transfer", vec![to(2), Hears(Message::Challenge(own))]),
+        ("transfer", vec![to(2), Hears(Message::Challenge(own, Mark::default()))]),
         ("resign", vec![Round, Round, Asked(Command::HandOver(None))]),
         ("step down", vec![Round, Round, Asked(Command::StepDown(ms(1_000)))]),
         ("unfit", vec![Asked(Command::SetHealthy(false)), Round]),
         ("no successor", vec![Asked(Command::HandOver(None)), Round]),
         ("a higher epoch is known", vec![Hears(Message::Refuse(later, None))]),
-        ("a higher epoch has a leader", vec![Hears(Message::Coordinator(later, 1))]),
+        (
+            "a higher epoch has a leader",
+            vec![Hears(Message::Coordinator(later, 1, Mark::default()))],
+        ),
     ]
 }
 

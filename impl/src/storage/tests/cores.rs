@@ -144,20 +144,17 @@ impl Crashes for lease::Lease {
     }
 }
 
-/// No epoch is granted to two nodes, nor claimed in two lives. Nodes 1 and 2 have had a part in the
-/// list before, and had shorter promises; node 3 is new.
+/// No epoch is granted to two nodes, nor claimed in two lives. Nodes 1 and 2 have taken part
+/// before, and had shorter promises; node 3 is new.
 impl Crashes for quorum::Quorum {
     fn config(number: u16) -> quorum::Config {
-        let (id, members) = (id(number), members().numbered(2));
-        quorum::Config { id, members, timing: quorum::Timing::DEFAULT }
+        quorum::Config { id: id(number), members: members(), timing: quorum::Timing::DEFAULT }
     }
 
     fn remembers(number: u16) -> Option<quorum::Durable> {
-        let voters = [1, 2].map(id).into();
-        let list = Some(quorum::List { config_epoch: 1, voters, in_force: true });
         let (epoch, granted_to) = (Epoch::new(3), NodeId::new(1));
         let promise = Some(Duration::from_millis(1_100));
-        let kept = quorum::Durable { epoch, granted_to, list, promise, before: None };
+        let kept = quorum::Durable { epoch, granted_to, promise, ..quorum::Durable::default() };
         (number < NODES).then_some(kept)
     }
 
@@ -168,8 +165,8 @@ impl Crashes for quorum::Quorum {
         match message {
             Grant(epoch) | Entrust(epoch) => vec![grants(epoch, to)],
             Yield(epoch, Some(next)) => vec![grants(epoch.next(), next)],
-            Coordinator(epoch, _) => vec![grants(epoch, me)],
-            Claim(epoch) => {
+            Coordinator(epoch, ..) => vec![grants(epoch, me)],
+            Claim(epoch, _) => {
                 let mut claims = name(format!("claim of {epoch} by n{me}"), life);
                 claims.push(grants(epoch, me));
                 claims

@@ -241,7 +241,7 @@ impl<C: Crashes> Group<C> {
     }
 
     fn happen(&mut self, what: &Happening<C::Message>) {
-        match *what {
+        match what.clone() {
             Happening::Starts(node) => self.start(node),
             Happening::Arrives { from, to, message } => {
                 self.handle(to, Event::Received(Received::unnumbered(from, message)));
@@ -324,6 +324,7 @@ impl<C: Crashes> Group<C> {
             Action::Publish(view) if view.leads() => self.lead(node, view.epoch()),
             Action::End(end) => self.breaks(format!("n{} ends: {end:?}", node + 1)),
             Action::Publish(_)
+            | Action::Change(_)
             | Action::TellRival(_)
             | Action::RenewLease(_)
             | Action::Prepare(_)
@@ -384,7 +385,7 @@ impl<C: Crashes> Group<C> {
         if !host.is_durable(needed) {
             self.breaks(format!("n{me} sends {message:?} before the state before it is durable"));
         }
-        for (what, said) in C::claims(me, life, to, message) {
+        for (what, said) in C::claims(me, life, to, message.clone()) {
             let first = self.said.entry(what.clone()).or_insert_with(|| said.clone()).clone();
             if first != said {
                 let found = format!("{what}: first `{first}`, and then `{said}`");

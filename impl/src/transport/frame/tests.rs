@@ -1,5 +1,6 @@
 //! Every frame survives a round trip; everything else is refused.
 
+use crate::protocol::quorum::Mark;
 use std::time::{Duration, SystemTime};
 
 use bytes::{Bytes, BytesMut};
@@ -8,7 +9,7 @@ use tokio_util::codec::{Decoder, Encoder};
 
 use super::super::standing::Maintenance;
 use super::*;
-use crate::config::{CertificateUse, Config, GroupName, ListMark, MemberList, Proposal};
+use crate::config::{CertificateUse, GroupName};
 use crate::protocol::bully::Message;
 use crate::protocol::{Epoch, Members, Role, list_ring};
 use crate::report::{
@@ -25,13 +26,13 @@ fn cluster() -> impl Strategy<Value = ClusterId> {
 }
 
 fn hello() -> impl Strategy<Value = Hello> {
-    let parts = (cluster(), "[a-z]{0,20}", id(), any::<u64>(), any::<[[u8; 16]; 3]>(), leases());
+    let parts = (cluster(), "[a-z]{0,20}", id(), any::<u64>(), any::<[[u8; 16]; 2]>(), leases());
     parts.prop_map(|(cluster, protocol, node, incarnation, digests, leases)| {
-        let [members, settings, detection] = digests;
-        let digests = Digests { members, settings, detection };
-        let config_epoch = incarnation;
-        let groups = Some(members).filter(|members| members[0] % 2 == 0);
-        Hello { cluster, protocol, node, incarnation, config_epoch, digests, leases, groups }
+        let [settings, detection] = digests;
+        let digests = Digests { settings, detection };
+        let groups = Some(settings).filter(|settings| settings[0] % 2 == 0);
+        let members = groups;
+        Hello { cluster, protocol, node, incarnation, digests, members, leases, groups }
     })
 }
 
@@ -49,7 +50,6 @@ fn opening() -> impl Strategy<Value = Opening> {
     prop_oneof![
         hello().prop_map(Opening::Hello),
         Just(Opening::StatusRequest),
-        any::<u64>().prop_map(Opening::ListRequest),
         (id(), any::<u64>()).prop_map(|(node, incarnation)| Opening::AreYou { node, incarnation }),
         "[a-z]{1,64}".prop_map(Opening::GroupStatusRequest),
     ]
@@ -61,8 +61,6 @@ fn refusal() -> impl Strategy<Value = Refusal> {
         "[a-z]{0,20}".prop_map(Refusal::Protocol),
         id().prop_map(Refusal::UnknownNode),
         id().prop_map(Refusal::SameId),
-        any::<(u64, u64)>().prop_map(|(own, theirs)| Refusal::ConfigEpoch { own, theirs }),
-        Just(Refusal::Members),
         id().prop_map(Refusal::Certificate),
         id().prop_map(Refusal::Duplicate),
         leases().prop_filter_map("some", |leases| leases.map(Refusal::Leases)),
@@ -112,7 +110,7 @@ fn report() -> impl Strategy<Value = StatusReport> {
     (hello(), proptest::option::of(id()), lists, any::<[u64; 6]>()).prop_map(
         |(hello, leader, lists, [seq, uptime_ms, in_role_ms, refused, bad, ignored])| {
             let (members, certificates) = lists;
-            let Hello { cluster, protocol, node, incarnation, config_epoch, .. } = hello;
+            let Hello { cluster, protocol, node, incarnation, .. } = hello;
             let counters = Counters {
                 attempts: seq,
                 refused_handshakes: refused,
@@ -128,7 +126,7 @@ fn report() -> impl Strategy<Value = StatusReport> {
                 protocol,
                 node,
                 incarnation: Some(incarnation).filter(|&number| number % 2 == 0),
-                config_epoch,
+                config_epoch: seq,
                 observes: role == Role::Waiting,
                 role,
                 leader,
@@ -163,15 +161,6 @@ fn groups() -> impl Strategy<Value = GroupsReport> {
     })
 }
 
-fn known_list() -> impl Strategy<Value = KnownList> {
-    (any::<u64>(), any::<bool>()).prop_map(|(number, decided)| {
-        let members = [(1, "10.0.0.1:7000"), (2, "10.0.0.2:7000"), (3, "10.0.0.3:7000")];
-        let list = Config::new("orders", 1, members).expect("valid").list();
-        let proposal = Proposal { epoch: Epoch::new(number), turn: 1 };
-        KnownList { list: MemberList { config_epoch: number, ..list }, proposal, decided }
-    })
-}
-
 fn reply() -> impl Strategy<Value = Reply> {
     prop_oneof![
         hello().prop_map(Reply::Hello),
@@ -179,7 +168,6 @@ fn reply() -> impl Strategy<Value = Reply> {
         report().prop_map(|report| Reply::Status(Box::new(report))),
         any::<bool>().prop_map(Reply::Is),
         groups().prop_map(|report| Reply::Groups(Box::new(report))),
-        proptest::option::of(known_list()).prop_map(|known| Reply::List(known.map(Box::new))),
     ]
 }
 
@@ -284,10 +272,8 @@ fn every_frame_survives_a_round_trip() {
     let messages = [Message::Election, Message::Ok, Message::Coordinator].map(Frame::Message);
     let others = [Frame::Heartbeat, Frame::Rival, Frame::Ping(0), Frame::Pong(u8::MAX)];
     let maintenance = Maintenance::default().decide(true);
-    let proposal = Proposal { epoch: Epoch::new(u64::MAX), turn: u32::MAX };
-    let keeps = ListMark { number: u64::MAX, proposal, digest: u64::MAX };
-    let standing = Standing { priority: 9, fit: true, maintenance, keeps, decided: u64::MAX };
-    let standing = Frame::Standing(standing);
+    let mark = Mark { turn: 7, ..Mark::FIRST };
+    let standing = Frame::Standing(Standing { priority: 9, fit: true, maintenance, mark });
     let numbered = [(0, 1), (255, 1), (256, 1), (u16::MAX, u64::MAX)].map(|(group, id)| {
         let frame = Frame::numbered(group, id, Message::Election);
         assert_eq!((frame.group(), frame.is_message()), (group, true));
@@ -323,14 +309,14 @@ fn oversized_frames_are_refused_before_they_are_read() {
 #[test]
 fn a_message_that_is_too_long_is_neither_sent_nor_read_though_it_makes_sense() {
     let frame = |length| Frame::Message("x".repeat(length));
-    // The kind of the frame is one byte, and the length of such a text two.
-    let bytes = postcard::to_stdvec(&frame(MAX_MESSAGE - 3)).expect("a value");
+    // The kind of the frame is one byte, and the length of such a text three.
+    let bytes = postcard::to_stdvec(&frame(MAX_MESSAGE - 4)).expect("a value");
     assert_eq!(bytes.len(), MAX_MESSAGE);
-    assert_eq!(decode_frame(&bytes), Ok(frame(MAX_MESSAGE - 3)));
-    assert_eq!(encode_frame(&frame(MAX_MESSAGE - 3)), Ok(bytes.into()));
-    let bytes = postcard::to_stdvec(&frame(MAX_MESSAGE - 2)).expect("a value");
+    assert_eq!(decode_frame(&bytes), Ok(frame(MAX_MESSAGE - 4)));
+    assert_eq!(encode_frame(&frame(MAX_MESSAGE - 4)), Ok(bytes.into()));
+    let bytes = postcard::to_stdvec(&frame(MAX_MESSAGE - 3)).expect("a value");
     assert_eq!(decode_frame::<String>(&bytes), Err(FrameError::Malformed));
-    assert_eq!(encode_frame(&frame(MAX_MESSAGE - 2)), Err(FrameError::Malformed));
+    assert_eq!(encode_frame(&frame(MAX_MESSAGE - 3)), Err(FrameError::Malformed));
 }
 
 #[test]

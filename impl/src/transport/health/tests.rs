@@ -130,15 +130,15 @@ async fn the_loss_of_a_leader_is_explained_by_its_link_and_of_this_node_by_those
     let id = |number| NodeId::new(number).expect("not zero");
     let others = (2..=7).map(|number| (id(number), &address));
     let links = Links::<()>::new(others, MS, ManualClock::new());
-    for peer in links.peers.values().filter(|peer| peer.id != id(7)) {
+    for peer in links.peers.now().values().filter(|peer| peer.id != id(7)) {
         assert_eq!((peer.health.connected(), peer.health.heard()), (None, None));
     }
     assert_eq!(links.explain_loss(id(3)), "link to 3: up, last heard 0s ago");
     assert_eq!(links.explain_loss(id(1)), "link to 7: not up yet; never heard");
-    assert!(links.peers[&id(7)].health.connected().is_none());
-    assert!(links.peers[&id(7)].health.heard().is_none());
+    assert!(links.peers.now()[&id(7)].health.connected().is_none());
+    assert!(links.peers.now()[&id(7)].health.heard().is_none());
     assert_eq!(links.explain_loss(id(1)), "all links are up");
-    for peer in links.peers.values() {
+    for peer in links.peers.now().values() {
         assert!(peer.health.unheard(&Cause::HungUp).is_some());
     }
     let text = links.explain_loss(id(1));

@@ -12,8 +12,8 @@ use rand::{Rng, SeedableRng};
 use super::super::standing::Standing;
 use super::*;
 use crate::config::Mode;
-use crate::protocol::Epoch;
-use crate::protocol::quorum::Message as Vote;
+use crate::protocol::quorum::{Lists, Mark, Message as Vote};
+use crate::protocol::{Epoch, Members};
 
 fn asked_for(variable: &str) -> Option<usize> {
     let text = std::env::var(variable).ok()?;
@@ -60,19 +60,18 @@ impl Memory {
 /// Every kind of message of the quorum bully.
 fn votes() -> Vec<Vote> {
     let epoch = Epoch::new(300);
-    let all = [
-        Vote::Canvass,
-        Vote::Support,
-        Vote::Outrank,
-        Vote::Claim,
-        Vote::Grant,
-        Vote::Challenge,
-        Vote::Entrust,
-        Vote::Invite,
-    ];
+    let mark = Mark { epoch, turn: 2 };
+    let members = Members::new([1, 2].map(id)).expect("two");
+    let places = [(id(1), "10.0.0.1:7000".to_owned())];
+    let lists = Lists::first(members.with_addresses(places.into()));
+    let all = [Vote::Support, Vote::Outrank, Vote::Grant, Vote::Entrust, Vote::Invite];
     let rest = [
-        Vote::Coordinator(epoch, 7),
-        Vote::Ack(epoch, u64::MAX),
+        Vote::Canvass(epoch, mark),
+        Vote::Claim(epoch, mark),
+        Vote::Challenge(epoch, mark),
+        Vote::Coordinator(epoch, 7, mark),
+        Vote::Ack(epoch, u64::MAX, mark),
+        Vote::Lists(Arc::new(lists)),
         Vote::Refuse(epoch, Some(id(2))),
         Vote::Yield(epoch, None),
     ];
@@ -87,7 +86,6 @@ fn good() -> Vec<Vec<u8>> {
         Opening::Hello(hello(2)),
         Opening::StatusRequest,
         Opening::AreYou { node: id(1), incarnation: 7 },
-        Opening::ListRequest(3),
     ]
     .map(|opening| opening.encode().expect("fits"));
     let frames = [

@@ -54,7 +54,7 @@ async fn a_node_talks_to_none_whose_lease_could_outlast_its_promises() {
     ] {
         let (listener, address) = bind().await;
         let context = short(address);
-        let peer = Arc::clone(&context.peers[&id(2)]);
+        let peer = Arc::clone(&context.peers.now()[&id(2)]);
         let mut tasks = JoinSet::new();
         tasks.spawn(outgoing::maintain(context, Arc::clone(&peer)));
         let (stream, _) =

@@ -27,7 +27,7 @@ async fn node(
 ) -> (Arc<Peer<Message>>, SocketAddr, JoinSet<()>, mpsc::Receiver<Arrival<Message>>) {
     let (listener, address) = bind().await;
     let context = with_limits(peer, limits);
-    let peer = Arc::clone(&context.peers[&id(2)]);
+    let peer = Arc::clone(&context.peers.now()[&id(2)]);
     let (inbox, arrivals) = mpsc::channel(16);
     let mut tasks = JoinSet::new();
     tasks.spawn(incoming::listen(Arc::clone(&context), listener, inbox));
@@ -50,7 +50,7 @@ async fn until(peer: &Peer<Message>, wanted: impl Fn(&LinkMeasurements) -> bool)
 async fn a_node_that_has_nothing_to_say_pings() {
     let (listener, address) = bind().await;
     let context = with_limits(address, SHORT);
-    let peer = Arc::clone(&context.peers[&id(2)]);
+    let peer = Arc::clone(&context.peers.now()[&id(2)]);
     let mut tasks = JoinSet::new();
     tasks.spawn(outgoing::maintain(context, Arc::clone(&peer)));
     let mut connection = answer(&listener, 2).await;
@@ -133,7 +133,7 @@ async fn a_peer_that_is_silent_for_too_long_breaks_the_link() {
 #[tokio::test(start_paused = true)]
 async fn the_lines_about_a_link_that_flaps_are_limited_and_disturb_no_other() {
     let context = context(([127, 0, 0, 1], 1).into());
-    let peer = Arc::clone(&context.peers[&id(2)]);
+    let peer = Arc::clone(&context.peers.now()[&id(2)]);
     context.log_heal(&peer, peer.health.connected());
     for _ in 0..100 {
         context.log_heal(&peer, peer.health.heard());

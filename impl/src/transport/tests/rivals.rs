@@ -5,13 +5,8 @@ use super::*;
 /// Node 1, and its link to node 2, which is to be told that it is a rival.
 fn told(address: SocketAddr) -> (Arc<Context<Message>>, Arc<Peer<Message>>) {
     let context = with_limits(address, SHORT);
-    let peer = Arc::clone(&context.peers[&id(2)]);
-    let (refused, bad_frames) = (Arc::clone(&context.refused), Arc::clone(&context.bad_frames));
-    let (peers, standings) = (Arc::clone(&context.peers), context.standings.clone());
-    let lists = context.lists.clone();
-    let services = [].into();
-    let links =
-        Links { peers, refused, bad_frames, gone: None, services, group: 0, standings, lists };
+    let peer = Arc::clone(&context.peers.now()[&id(2)]);
+    let links = links_of(&context);
     links.tell_rival(id(2));
     links.tell_rival(id(2));
     // It is not a member.

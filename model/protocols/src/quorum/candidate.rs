@@ -10,7 +10,7 @@ impl Quorum {
         if !self.is_healthy(p) {
             return Self::turn(p, Role::Follower);
         }
-        let next = Self::kept(p).epoch + 1;
+        let next = Self::kept(p).epoch.saturating_add(1);
         if self.canvass == Canvass::None {
             return self.claim(p, next);
         }
@@ -52,7 +52,7 @@ impl Quorum {
     /// gets no majority, it is not electable for a while.
     pub(super) fn on_election_over(&self, p: &mut Local<'_, Self>) {
         if p.state.role == Role::Canvassing && self.has_majority(p) {
-            self.claim(p, Self::kept(p).epoch + 1);
+            self.claim(p, Self::kept(p).epoch.saturating_add(1));
         } else {
             self.back_off(p);
         }
@@ -114,6 +114,6 @@ impl Quorum {
     }
 
     fn canvasses(p: &Local<'_, Self>, epoch: Epoch) -> bool {
-        p.state.role == Role::Canvassing && epoch == Self::kept(p).epoch + 1
+        p.state.role == Role::Canvassing && epoch == Self::kept(p).epoch.saturating_add(1)
     }
 }

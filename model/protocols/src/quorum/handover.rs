@@ -9,9 +9,8 @@ impl Quorum {
     /// neither observes nor is a witness, for one.
     pub(super) fn is_healthy(&self, p: &Local<'_, Self>) -> bool {
         let away = p.timers().contains::<Self>(Timer::Away);
-        let knows_before = !self.lists_joint || !Self::kept(p).joined;
         let may_lead = self.candidates_of(p.state, p.nodes()).contains(p.id());
-        self.unhealthy != Some(p.id()) && !away && may_lead && knows_before
+        self.unhealthy != Some(p.id()) && !away && may_lead
     }
 
     /// Whether it would take over from this leader.
@@ -58,7 +57,7 @@ impl Quorum {
             p.arm(Timer::Asked);
         }
         p.state.challenged = true;
-        Self::say(p, leader, Message::Challenge(Self::kept(p).epoch));
+        self.say(p, leader, Message::Challenge(Self::kept(p).epoch));
     }
 
     /// A leader yields to a higher process that challenges it, or to the one that it has invited.
@@ -113,7 +112,7 @@ impl Quorum {
         p.state.invited = Some(to);
         p.state.waits_for = 1;
         p.arm(Timer::Round);
-        Self::say(p, to, Message::Invite(Self::kept(p).epoch));
+        self.say(p, to, Message::Invite(Self::kept(p).epoch));
     }
 
     /// The time is over for which it was to be not electable.
@@ -131,7 +130,7 @@ impl Quorum {
         let overstepped = p.has_run_out(Timer::Lease);
         match to {
             Some(to) => {
-                self.grants(p, epoch + 1, Some(to));
+                self.grants(p, epoch.saturating_add(1), Some(to));
                 self.promise(p, to);
             }
             None => self.step_down(p),
@@ -139,7 +138,7 @@ impl Quorum {
         p.state.overstepped = overstepped;
         self.broadcast(p, Message::Yield(epoch, to));
         if let Some(to) = to {
-            Self::say(p, to, Message::Entrust(epoch + 1));
+            self.say(p, to, Message::Entrust(epoch.saturating_add(1)));
         }
     }
 
@@ -155,7 +154,10 @@ impl Quorum {
         // A successor that may not lead is none.
         let candidates = self.candidates_of(p.state, p.nodes());
         let next = next.filter(|&to| candidates.contains(to));
-        if p.state.role == Role::Succeeding && next == Some(p.id()) && epoch + 1 == own {
+        if p.state.role == Role::Succeeding
+            && next == Some(p.id())
+            && epoch.saturating_add(1) == own
+        {
             return self.count(p, from);
         }
         let promised = p.state.promised == Some(from);
@@ -164,7 +166,7 @@ impl Quorum {
         }
         match next {
             Some(next) if next == p.id() => self.succeed(p, from),
-            Some(next) if !self.observes(p) => self.entrust(p, next, epoch + 1),
+            Some(next) if !self.observes(p) => self.entrust(p, next, epoch.saturating_add(1)),
             _ => self.step_down(p),
         }
     }
@@ -173,7 +175,7 @@ impl Quorum {
     fn entrust(&self, p: &mut Local<'_, Self>, to: Id, epoch: Epoch) {
         if self.handover == Handover::Entrusted {
             self.grants(p, epoch, Some(to));
-            Self::say(p, to, Message::Entrust(epoch));
+            self.say(p, to, Message::Entrust(epoch));
             self.promise(p, to);
         } else if self.is_healthy(p) {
             Self::turn(p, Role::Deferring);
@@ -190,7 +192,7 @@ impl Quorum {
         let prepared = p.timers().contains::<Self>(Timer::Asked);
         match p.state.role {
             Role::Succeeding if epoch == own => self.count(p, from),
-            Role::Follower if epoch == own + 1 && prepared => self.succeed(p, from),
+            Role::Follower if epoch == own.saturating_add(1) && prepared => self.succeed(p, from),
             _ => {}
         }
     }
@@ -199,14 +201,14 @@ impl Quorum {
     /// next message at the earliest, so that its own grant is durable before. If no challenge says
     /// from when its lease counts, it claims an epoch that is entrusted to no process.
     fn succeed(&self, p: &mut Local<'_, Self>, from: Id) {
-        let epoch = Self::kept(p).epoch + 1;
+        let epoch = Self::kept(p).epoch.saturating_add(1);
         if !self.is_healthy(p) {
             return self.step_down(p);
         }
         if self.heir == Heir::FromYield {
             p.arm(Timer::Asked);
         } else if !p.timers().contains::<Self>(Timer::Asked) {
-            return self.claim(p, epoch + 1);
+            return self.claim(p, epoch.saturating_add(1));
         }
         Self::turn_asked(p, Role::Succeeding);
         self.grants(p, epoch, Some(p.id()));

@@ -1,18 +1,21 @@
 //! What a leader does: rounds that renew its lease, and what it does when that has run out.
 
-use super::{Count, Epoch, Expiry, Late, Message, Process, Quorum, Role, Round, Rounds, Timer};
+use super::{
+    Count, Epoch, Expiry, Late, Mark, Message, Process, Quorum, Role, Round, Rounds, Timer,
+};
 use bellwether_engine::protocol::{Id, Ids, Local};
 
 impl Quorum {
     /// It leads, with a lease that counts from before it claimed.
     pub(super) fn lead(&self, p: &mut Local<'_, Self>) {
-        self.proves(p);
         self.start_lease(p);
         p.cancel(Timer::Election);
         p.state.role = Role::Leader;
         p.state.leader = Some(p.id());
         p.state.led = self.returns;
+        self.propose_again(p);
         self.start_round(p);
+        self.expect_change(p);
     }
 
     /// A leader says to all that it leads, and notes when: before it sends. It may wait for two
@@ -36,7 +39,14 @@ impl Quorum {
 
     /// An acknowledgement counts for the round that it answers and for those before it: the promise
     /// behind it began after all of them were sent.
-    pub(super) fn on_ack(&self, p: &mut Local<'_, Self>, from: Id, epoch: Epoch, round: Round) {
+    pub(super) fn on_ack(
+        &self,
+        p: &mut Local<'_, Self>,
+        from: Id,
+        epoch: Epoch,
+        round: Round,
+        mark: Mark,
+    ) {
         let leads = matches!(p.state.role, Role::Leader | Role::Lapsed);
         if !leads || epoch != Self::kept(p).epoch || round > p.state.round {
             return;
@@ -50,16 +60,18 @@ impl Quorum {
             p.state.granted_later = p.state.granted_later.with(from);
         }
         self.renew(p);
+        self.decide(p, from, mark);
     }
 
     /// The latest round that a majority has acknowledged extends the lease.
     fn renew(&self, p: &mut Local<'_, Self>) {
-        let enough = self.enough(p.state, p.nodes());
+        let enough = |granted| self.makes_majority(p.state, p.nodes(), granted);
         let Process { asked, later, granted, granted_later, .. } = *p.state;
-        if later > 0 && granted_later.len() >= enough {
+        let (earlier, later) = (asked > 0 && enough(granted), later > 0 && enough(granted_later));
+        if later {
             p.cancel(Timer::Asked);
             Self::forget_asked(p);
-        } else if asked == 0 || granted.len() < enough {
+        } else if !earlier {
             return;
         }
         p.state.role = Role::Leader;

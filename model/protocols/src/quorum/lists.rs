@@ -1,18 +1,9 @@
-//! The lists of members, one after another, and how a process moves from one to the next.
-//!
-//! A process is started with a list, and recovers with the next one if that has it. Processes talk
-//! only to those that have the same list, so a leader's majority is one of a single list. Two lists
-//! that follow each other differ by one member: their majorities have a process in common, and that
-//! one does not go back. Those of a list and of the one after the next need have none in common.
-//! So a list is *in force* once it has had a leader: then a majority has left the one before. A
-//! process that has not followed a leader of its list may take the next one, but waits until it
-//! hears a process that has done so before it has any part in it.
+//! The lists of members, one after another, and what follows from the lists that a process has.
 //!
 //! A member votes or *observes*. One that observes follows the leader, and nothing else: it is
-//! asked for nothing, answers nothing, never runs, and is counted in no majority. So two lists that
-//! follow each other differ by one *voter*, which may have been a member before.
+//! asked for nothing, answers nothing, never runs, and is counted in no majority.
 
-use super::{Letter, Message, Process, Quorum, Stable, Timer, majority};
+use super::{Letter, Mark, Message, Process, Quorum, majority};
 use bellwether_engine::protocol::{Id, Ids, Local, RuleDocs};
 use serde::{Deserialize, Serialize};
 
@@ -31,6 +22,8 @@ pub enum Lists {
     LowestJoins,
     /// The highest process, which leads at first, leaves.
     Leaves,
+    /// The lowest process leaves.
+    LowestLeaves,
     /// The highest process takes the place of the lowest: two change at once.
     Replaces,
     /// The same in two lists: the lowest leaves, then the highest joins.
@@ -44,13 +37,16 @@ pub enum Lists {
     Swaps,
     /// The same in two lists: the lowest observes as well, then the highest votes.
     SwapsInSteps,
-    /// An operator's error: the highest leaves by one list and the second highest by another, and
-    /// both lists have the same number. Who is in both takes the one or the other.
+    /// The highest leaves by one list and the second highest by another, and both lists have the
+    /// same number: two leaders propose one each.
     ForkLeaves,
     /// The same, where they join.
     ForkJoins,
     /// The same, where the highest joins and the lowest leaves.
     ForkMixed,
+    /// The highest is alone by one list and the second highest by another, and both lists have the
+    /// same number: all but one leave at once.
+    ForkAlone,
 }
 
 /// What a process does that observes.
@@ -88,12 +84,14 @@ impl Quorum {
         let without_highest = voters(all.without(highest));
         let second = Id::at(nodes.saturating_sub(2));
         let without_second = voters(all.without(second));
+        let alone = |id| voters(Ids::NONE.with(id));
         let both_missing = voters(all.without(highest).without(second));
         let lists = match self.lists {
             Lists::One => &[voters(all)][..],
             Lists::Joins => &[without_highest, voters(all)],
             Lists::LowestJoins => &[voters(all.without(lowest)), voters(all)],
             Lists::Leaves => &[voters(all), without_highest],
+            Lists::LowestLeaves => &[voters(all), voters(all.without(lowest))],
             Lists::Replaces => &[without_highest, voters(all.without(lowest))],
             Lists::ReplacesInSteps => &[
                 without_highest,
@@ -106,6 +104,7 @@ impl Quorum {
             Lists::SwapsInSteps => &[(all, high), (all, high.and(low)), (all, low)],
             Lists::ForkLeaves => &[voters(all), without_highest, without_second],
             Lists::ForkJoins => &[both_missing, without_second, without_highest],
+            Lists::ForkAlone => &[voters(all), alone(highest), alone(second)],
             Lists::ForkMixed => {
                 &[without_highest, voters(all), voters(all.without(highest).without(lowest))]
             }
@@ -113,14 +112,19 @@ impl Quorum {
         lists.get(usize::from(list)).copied()
     }
 
-    /// Those that a process takes for the members.
+    /// Those that a process takes for the members: by the list that is decided, and by the latest.
     pub(super) fn members_of(&self, process: &Process, nodes: usize) -> Ids {
-        self.members(process.list, nodes).unwrap_or(Ids::NONE)
+        let latest = self.members(process.list, nodes).unwrap_or(Ids::NONE);
+        latest.and(self.members(process.decided, nodes).unwrap_or(Ids::NONE))
     }
 
     /// Those that a process takes for the voters.
     pub(super) fn voters_of(&self, process: &Process, nodes: usize) -> Ids {
-        self.members_of(process, nodes).except(self.observers(process.list, nodes))
+        let of = |list| {
+            let members = self.members(list, nodes).unwrap_or(Ids::NONE);
+            members.except(self.observers(list, nodes))
+        };
+        of(process.list).and(of(process.decided))
     }
 
     /// Those that a process asks, answers and counts: the voters, by the rule `observing`.
@@ -133,7 +137,9 @@ impl Quorum {
 
     /// Those of them that may lead.
     pub(super) fn candidates_of(&self, process: &Process, nodes: usize) -> Ids {
-        self.without_witness(self.electors_of(process, nodes))
+        // The latest list counts.
+        let latest = Process { decided: process.list, ..*process };
+        self.without_witness(self.electors_of(&latest, nodes))
     }
 
     /// These, but for the one that votes and never leads: the rule `witness`.
@@ -155,97 +161,32 @@ impl Quorum {
         majority(all.len())
     }
 
-    /// Those that have granted, or would, are a majority of its voters; and of those of the list
-    /// before, if its own is not known to have had a leader: the rule `lists_joint`.
+    /// Those that have granted, or would, are a majority of its voters.
     pub(super) fn has_majority(&self, p: &Local<'_, Self>) -> bool {
-        let kept = Self::kept(p);
-        let before = self.before(kept.list).filter(|_| kept.unproven && self.lists_joint);
-        let of_both = before.is_none_or(|before| {
-            let before = Process { list: before, ..Process::default() };
-            let voters = self.voters_of(&before, p.nodes());
-            let granted = voters.iter().filter(|&id| p.state.granted.contains(id)).count();
-            !kept.joined && granted >= majority(voters.len())
-        });
-        of_both && p.state.granted.len() >= self.enough(p.state, p.nodes())
+        self.makes_majority(p.state, p.nodes(), p.state.granted)
     }
 
-    /// The list that comes before this one.
-    fn before(&self, list: List) -> Option<List> {
-        if self.forks() { Some(0).filter(|_| list > 0) } else { list.checked_sub(1) }
+    /// Whether these are a majority of the voters of each list that counts: the rule `lists_joint`.
+    pub(super) fn makes_majority(&self, process: &Process, nodes: usize, these: Ids) -> bool {
+        [process.list, process.decided].into_iter().all(|list| {
+            let one = Process { list, decided: list, ..Process::default() };
+            let counted = self.electors_of(&one, nodes).iter().filter(|&id| these.contains(id));
+            counted.count() >= self.enough(&one, nodes)
+                || (list != process.list && !self.lists_joint)
+        })
     }
 
     /// Whether two lists have the same number.
-    fn forks(&self) -> bool {
-        matches!(self.lists, Lists::ForkLeaves | Lists::ForkJoins | Lists::ForkMixed)
-    }
-
-    /// The list that a process is started with: the next one when it recovers, if that has it. A
-    /// process that remembers nothing starts with the first list that has it.
-    #[must_use]
-    pub fn given(&self, id: Id, kept: &Stable, nodes: usize) -> List {
-        let has = |list: &List| self.members(*list, nodes).is_some_and(|all| all.contains(id));
-        if self.forks() {
-            let other = 1 + List::from(id.index() % 2 == 1);
-            return match kept.list {
-                0 if has(&0) && *kept == Stable::default() => 0,
-                0 if has(&other) => other,
-                0 => 3 - other,
-                list => list,
-            };
-        }
-        let next = kept.list + 1;
-        match *kept == Stable::default() || !has(&kept.list) {
-            true => (kept.list..List::MAX).find(has).unwrap_or(kept.list),
-            false if has(&next) => next,
-            false => kept.list,
-        }
-    }
-
-    /// It starts with the list that it is given. From a list that is in force it moves at once,
-    /// durably. Otherwise, and if it is new, it waits until it hears a member.
-    pub(super) fn start(&self, p: &mut Local<'_, Self>) {
-        let kept = p.stable();
-        let list = self.given(p.id(), &kept, p.nodes());
-        let belongs = self.members(kept.list, p.nodes()).is_some_and(|all| all.contains(p.id()));
-        let moves = belongs && (!kept.unproven || !self.lists_proven);
-        p.state.list = list;
-        if list == kept.list {
-            return;
-        }
-        if moves || !self.newcomers_wait {
-            p.persist(Stable { list, unproven: true, joined: !belongs, ..kept });
-        } else {
-            p.state.joins = true;
-        }
-    }
-
-    /// Whether a letter is for it: of its list, from a voter; to one that observes, what a leader
-    /// says to all. The first one lets a process that waits take part, and does nothing else.
-    pub(super) fn is_for(&self, p: &mut Local<'_, Self>, from: Id, letter: Letter) -> bool {
-        let known = self.electors_of(p.state, p.nodes()).contains(from);
-        if !known || (self.lists_apart && letter.list != p.state.list) {
-            return false;
-        }
-        if !p.state.joins {
-            return letter.message.is_for_all() || !self.observes(p);
-        }
-        p.state.joins = false;
-        self.keep(p, Stable { list: p.state.list, unproven: true, joined: true, ..Self::kept(p) });
-        if !p.timers().contains::<Self>(Timer::Quiet) {
-            self.watch(p);
-        }
-        false
-    }
-
-    /// Its list has a leader: it is in force.
-    pub(super) fn proves(&self, p: &mut Local<'_, Self>) {
-        self.keep(p, Stable { unproven: false, joined: false, ..Self::kept(p) });
+    pub(super) fn forks(&self) -> bool {
+        use Lists::{ForkAlone, ForkJoins, ForkLeaves, ForkMixed};
+        matches!(self.lists, ForkLeaves | ForkJoins | ForkMixed | ForkAlone)
     }
 
     /// Sends a message to a member.
-    pub(super) fn say(p: &mut Local<'_, Self>, to: Id, message: Message) {
-        let list = p.state.list;
-        p.send(to, Letter { message, list });
+    pub(super) fn say(&self, p: &mut Local<'_, Self>, to: Id, message: Message) {
+        let mark = Self::kept(p).mark;
+        let mark = if message.carries_a_mark() { mark } else { Mark::FIRST };
+        p.send(to, Letter { message, mark });
     }
 
     /// Sends a message to all others that it is for: members, or voters.
@@ -255,7 +196,7 @@ impl Quorum {
             false => self.electors_of(p.state, p.nodes()),
         };
         for id in all.without(p.id()).iter() {
-            Self::say(p, id, message);
+            self.say(p, id, message);
         }
     }
 }

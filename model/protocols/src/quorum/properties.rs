@@ -1,7 +1,7 @@
 //! What is promised of epochs, leases and leaders.
 
 use super::{Epoch, Letter, Message, Process, Quorum, Role, Stable, Timer, known, majority};
-use bellwether_engine::protocol::{Id, Judge, Property, View};
+use bellwether_engine::protocol::{Id, Ids, Judge, Property, View};
 use bellwether_engine::temporal::{Liveness, Temporal};
 
 pub(super) const ALL: &[Property<Judge<Quorum>>] = &[
@@ -24,8 +24,8 @@ pub(super) const ALL: &[Property<Judge<Quorum>>] = &[
     },
     Property {
         name: "epochs-grow",
-        formula: "□ ∀ leads(i): epoch(j) > epoch(i) ∨ (epoch(j) = epoch(i) ∧ granted-to(j) = i) \
-                  for a majority of j",
+        formula: "□ ∀ leads(i): epoch(j) > epoch(i) ∨ (epoch(j) = epoch(i) ∧ granted-to(j) ∈ {i, \
+                  none}) for a majority of j",
         meaning: "whatever is granted from now on has a higher epoch than every leader that there \
                   was",
         by_default: true,
@@ -86,6 +86,31 @@ pub(super) const ALL: &[Property<Judge<Quorum>>] = &[
         })),
     },
     Property {
+        name: "one-list-per-number",
+        formula: "□ ¬∃ i, j: number(decided(i)) = number(decided(j)) ∧ decided(i) ≠ decided(j)",
+        meaning: "of several lists with one number, one is decided",
+        by_default: false,
+        premise: Some(("a list is decided after the first", |_, view| {
+            view.ids().any(|id| kept(view, id).decided > 0)
+        })),
+        temporal: Temporal::Always(one_list_per_number),
+    },
+    Property {
+        name: "changes-end",
+        formula: "◇□ ∃ leads(l): no list is pending at l, and a majority is in l's epoch and \
+                  follows l (or is l)",
+        meaning: "in the end each change that was proposed is decided or replaced, and a leader \
+                  has a majority behind it",
+        by_default: false,
+        premise: Some(("a list is pending", |_, view| {
+            view.ids().any(|id| kept(view, id).decided != kept(view, id).list)
+        })),
+        temporal: Temporal::Liveness(Liveness::EventuallyAlways(|rules, view| {
+            one_has_a_following(rules, view)
+                && leaders(view).all(|id| kept(view, id).decided == kept(view, id).list)
+        })),
+    },
+    Property {
         name: "stable-leader",
         formula: "◇□ ∃ leads(l): a majority is in l's epoch and follows l (or is l)",
         meaning: "in the end one leader has a majority behind it, for good",
@@ -115,15 +140,23 @@ fn gives(letter: Letter, epoch: Epoch) -> bool {
     letter.message == Message::Grant(epoch) || letter.message == Message::Entrust(epoch)
 }
 
-/// Whether these are a majority of the voters by the list of that process.
+/// Whether these are a majority of the voters by each list of that process.
 fn are_majority(
     rules: &Quorum,
     view: &Moment<'_>,
     of: Id,
     these: impl Iterator<Item = Id>,
 ) -> bool {
-    let voters = view.rules_of(rules, of).voters_of(view.process(of), view.nodes);
-    these.filter(|&id| voters.contains(id)).count() >= majority(voters.len())
+    let (own, process) = (view.rules_of(rules, of), view.process(of));
+    majority_by_each(own, process, view.nodes, these.collect())
+}
+
+fn majority_by_each(rules: &Quorum, process: &Process, nodes: usize, these: Ids) -> bool {
+    [process.list, process.decided].into_iter().all(|list| {
+        let one = Process { list, decided: list, ..Process::default() };
+        let voters = rules.voters_of(&one, nodes);
+        voters.iter().filter(|&id| these.contains(id)).count() >= majority(voters.len())
+    })
 }
 
 /// The grants that are counted or may still be: the voter, the process that claims, and the epoch.
@@ -143,6 +176,14 @@ fn one_leader_per_epoch(_: &Quorum, view: &Moment<'_>) -> bool {
     leaders(view).all(|i| leaders(view).all(|j| i == j || epoch(i) != epoch(j)))
 }
 
+fn one_list_per_number(rules: &Quorum, view: &Moment<'_>) -> bool {
+    let decided = |id| kept(view, id).decided;
+    view.ids().all(|i| {
+        let same = |&j: &Id| rules.number(decided(i)) == rules.number(decided(j));
+        view.ids().filter(same).all(|j| decided(i) == decided(j))
+    })
+}
+
 fn one_lease_at_a_time(_: &Quorum, view: &Moment<'_>) -> bool {
     leaders(view).filter(|&id| !view.has_run_out(id, Timer::Lease)).count() <= 1
 }
@@ -160,8 +201,13 @@ fn grants_stand(_: &Quorum, view: &Moment<'_>) -> bool {
 fn epochs_grow(rules: &Quorum, view: &Moment<'_>) -> bool {
     leaders(view).all(|leader| {
         let epoch = kept(view, leader).epoch;
-        let behind = view.ids().filter(|&id| stands(view, id, leader, epoch));
-        are_majority(rules, view, leader, behind)
+        // One that has heard of the epoch, and granted it to none, cannot any more.
+        let heard = |id| *view.stable(id) == Stable { epoch, granted_to: None, ..*view.stable(id) };
+        let behind = view.ids().filter(|&id| stands(view, id, leader, epoch) || heard(id));
+        let (own, process) = (view.rules_of(rules, leader), view.process(leader));
+        // A majority of a pending list need not have followed it yet.
+        let decided = Process { list: process.decided, ..*process };
+        majority_by_each(own, &decided, view.nodes, behind.collect())
     })
 }
 

@@ -1,6 +1,6 @@
 //! What each part of the protocol protects, as data: every rule can be switched off.
 
-use super::{Epoch, Lists, Observing};
+use super::{Decides, Epoch, Lists, Observing};
 use bellwether_engine::protocol::{Id, Ids, Misfit, RuleDocs};
 use bellwether_engine::terms::BEYOND;
 use serde::{Deserialize, Serialize};
@@ -62,16 +62,17 @@ pub struct Quorum {
     /// How far the search follows epochs: to this one. If none, epochs have no history.
     #[rule(values = "a number from 1 to 65534, or null for none")]
     pub epochs: Option<Epoch>,
-    /// Which lists of members there are: a process that recovers takes the next one.
+    /// Which lists of members there are: the leader is asked for the next one, at any moment.
     pub lists: Lists,
-    /// Whether processes talk only to those that have the same list.
-    pub lists_apart: bool,
-    /// Whether a process moves on at once only from a list that is in force.
-    pub lists_proven: bool,
-    /// Whether the first leader of a list needs a majority of the list before as well.
+    /// Whether a majority is one of both lists while one is pending.
     pub lists_joint: bool,
-    /// Whether one that does not, or is new, has no part in its list until it hears a member.
-    pub newcomers_wait: bool,
+    /// Whether a process supports no other whose lists are older than its own, nor grants it an
+    /// epoch or yields to it.
+    pub up_to_date: bool,
+    /// When a leader decides the list that it has proposed.
+    pub decides: Decides,
+    /// Whether a leader that has a pending list of another proposes it again in its own epoch.
+    pub reproposes: bool,
     /// A process that observes: it follows the leader, and is no voter.
     #[rule(values = "the id of a process, such as 1, or null for none")]
     pub observer: Option<Id>,
@@ -106,10 +107,10 @@ pub(super) const OWN: &[&str] = &[
     "heir",
     "absent",
     "lists",
-    "lists_apart",
-    "lists_proven",
     "lists_joint",
-    "newcomers_wait",
+    "up_to_date",
+    "decides",
+    "reproposes",
     "observer",
     "observing",
     "witness",

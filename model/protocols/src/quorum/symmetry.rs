@@ -31,11 +31,15 @@ pub(super) fn canonicalize(rules: &Quorum, all: Everything<'_, Quorum>) {
     }
     let forgets = |rules: &Quorum| rules.storage == Storage::ForgetsAll;
     terms::canonicalize(group.any(count, forgets), |show| {
-        stable.iter_mut().for_each(|stable| show(&mut stable.epoch));
         let written = processes.iter_mut().filter_map(|process| process.written.as_mut());
-        written.for_each(|written| show(&mut written.epoch));
-        let messages = messages.iter_mut().map(|envelope| &mut envelope.message.message);
-        messages.for_each(|message| show(message.epoch_mut()));
+        for stable in stable.iter_mut().chain(written) {
+            show(&mut stable.epoch);
+            stable.mark.epoch_mut().map(&mut *show);
+        }
+        for Envelope { message: Letter { message, mark, .. }, .. } in messages.iter_mut() {
+            message.epoch_mut().map(&mut *show);
+            mark.epoch_mut().map(&mut *show);
+        }
     });
 }
 

@@ -16,7 +16,7 @@ type Moment<'a> = View<'a, Quorum>;
 pub(super) fn may_time_out(rules: &Quorum, view: &Moment<'_>, me: Id, timer: Timer) -> bool {
     match timer {
         // The operator and the disk wait for no process.
-        Timer::Sync | Timer::Request | Timer::Away => true,
+        Timer::Sync | Timer::Request | Timer::Away | Timer::Change => true,
         // A challenge that is ignored would only keep others from being quiet.
         Timer::Dwell => {
             let sent = |from, _, letter: Letter| {
@@ -124,8 +124,9 @@ fn has_news(rules: &Quorum, view: &Moment<'_>, leader: Id) -> bool {
         let at_once = own.preemption == Preemption::AtOnce;
         let outranks = id > leader && is_healthy(rules, view, id);
         let challenges = at_once && outranks && view.hears(leader, id);
-        let Process { role, leader: followed, joins, .. } = *view.process(id);
-        if joins {
+        let Process { role, leader: followed, .. } = *view.process(id);
+        let lists = |id| known(view.process(id), view.stable(id)).mark;
+        if lists(id) != lists(leader) {
             return true;
         }
         match epoch(view, id) {
@@ -150,7 +151,7 @@ fn has_contact(rules: &Quorum, view: &Moment<'_>, leader: Id) -> bool {
     };
     let (process, own) = (view.process(leader), view.rules_of(rules, leader));
     let electors = own.electors_of(process, view.nodes);
-    electors.iter().filter(answers).count() >= own.enough(process, view.nodes)
+    own.makes_majority(process, view.nodes, electors.iter().filter(answers).collect())
 }
 
 /// Running again changes nothing: every process that hears it refuses it, and tells it nothing.
@@ -167,14 +168,11 @@ pub(super) fn is_refused_anyway(rules: &Quorum, view: &Moment<'_>, me: Id) -> bo
     asks && hear.clone().all(keeps) && hear.count() > 0
 }
 
-/// Whether what `other` sends reaches `me`, and is for it: each has the other as a member, and both
-/// have the same list, unless `me` does not look.
+/// Whether what `other` sends reaches `me`, and is for it: each has the other as a member.
 fn hears(rules: &Quorum, view: &Moment<'_>, me: Id, other: Id) -> bool {
-    let own = view.rules_of(rules, me);
     let has =
         |id, of: Id| view.rules_of(rules, id).members_of(view.process(id), view.nodes).contains(of);
-    let same = view.process(me).list == view.process(other).list;
-    view.hears(me, other) && has(me, other) && has(other, me) && (same || !own.lists_apart)
+    view.hears(me, other) && has(me, other) && has(other, me)
 }
 
 fn sends_rounds(view: &Moment<'_>, id: Id) -> bool {
@@ -183,9 +181,8 @@ fn sends_rounds(view: &Moment<'_>, id: Id) -> bool {
 
 fn is_healthy(rules: &Quorum, view: &Moment<'_>, id: Id) -> bool {
     let own = view.rules_of(rules, id);
-    let joined = known(view.process(id), view.stable(id)).joined && own.lists_joint;
     let may_lead = own.candidates_of(view.process(id), view.nodes).contains(id);
-    own.unhealthy != Some(id) && !view.armed(id, Timer::Away) && may_lead && !joined
+    own.unhealthy != Some(id) && !view.armed(id, Timer::Away) && may_lead
 }
 
 /// Whether a process does more than follow.

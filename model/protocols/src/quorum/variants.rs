@@ -1,6 +1,8 @@
 //! The variants of the quorum bully: all of its rules, and what it is without its parts.
 
-use super::{Absent, Canvass, Count, Defers, Deposed, Expiry, Grants, Handover, Heir, Late};
+use super::{
+    Absent, Canvass, Count, Decides, Defers, Deposed, Expiry, Grants, Handover, Heir, Late,
+};
 use super::{Lists, Observing, Preemption, Promises, Quorum, Rounds, Storage};
 use bellwether_engine::protocol::Variant;
 
@@ -57,10 +59,10 @@ impl Quorum {
         step_down: false,
         epochs: None,
         lists: Lists::One,
-        lists_apart: true,
-        lists_proven: true,
         lists_joint: true,
-        newcomers_wait: true,
+        up_to_date: true,
+        decides: Decides::ByMajority,
+        reproposes: true,
         observer: None,
         observing: Observing::Follows,
         witness: None,

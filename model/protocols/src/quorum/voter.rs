@@ -1,8 +1,8 @@
 //! What a process answers to others: support, grant, and promise.
 
 use super::{
-    Canvass, Defers, Epoch, Grants, Message, Preemption, Promises, Quorum, Role, Round, Stable,
-    Timer,
+    Canvass, Defers, Epoch, Grants, Mark, Message, Preemption, Promises, Quorum, Role, Round,
+    Stable, Timer,
 };
 use bellwether_engine::protocol::{Id, Local};
 
@@ -16,10 +16,10 @@ impl Quorum {
         }
         let promised = p.state.promised == Some(from) && self.binds_itself;
         if !self.outrank || promised || !self.comes_before(p, from, epoch) {
-            return Self::say(p, from, Message::Support(epoch));
+            return self.say(p, from, Message::Support(epoch));
         }
         p.state.led &= !p.timers().contains::<Self>(Timer::Backoff);
-        Self::say(p, from, Message::Outrank(epoch));
+        self.say(p, from, Message::Outrank(epoch));
         // One that defers waits for no longer than the one that asks does from now on.
         match p.state.role {
             Role::Follower => self.run(p),
@@ -31,7 +31,7 @@ impl Quorum {
     /// Whether it runs instead of one that asks for this epoch: it is electable, and higher. But
     /// the leader of the epoch before comes first, and once in its back-off too.
     fn comes_before(&self, p: &Local<'_, Self>, asks: Id, epoch: Epoch) -> bool {
-        let last = self.last_leader(p).filter(|_| epoch == Self::kept(p).epoch + 1);
+        let last = self.last_leader(p).filter(|_| epoch == Self::kept(p).epoch.saturating_add(1));
         if last == Some(asks) {
             return false;
         }
@@ -57,13 +57,13 @@ impl Quorum {
 
     pub(super) fn grant(&self, p: &mut Local<'_, Self>, to: Id, epoch: Epoch) {
         self.grants(p, epoch, Some(to));
-        Self::say(p, to, Message::Grant(epoch));
+        self.say(p, to, Message::Grant(epoch));
         self.promise(p, to);
     }
 
     /// It waits to canvass, if it may.
     pub(super) fn watch(&self, p: &mut Local<'_, Self>) {
-        if self.is_healthy(p) && !p.state.joins {
+        if self.is_healthy(p) {
             p.arm(Timer::Watch);
         }
     }
@@ -75,6 +75,7 @@ impl Quorum {
         from: Id,
         epoch: Epoch,
         round: Round,
+        mark: Mark,
     ) {
         let kept = Self::kept(p);
         let own = kept.epoch;
@@ -87,14 +88,14 @@ impl Quorum {
             return;
         }
         let granted_to = if epoch > own { Some(from) } else { kept.granted_to };
-        self.keep(p, Stable { epoch, granted_to, unproven: false, joined: false, ..kept });
+        self.keep(p, Stable { epoch, granted_to, ..kept });
         if p.state.leader == Some(from) && epoch == own {
             p.arm(Timer::Promise);
         } else {
             self.follow(p, from);
         }
-        if !self.observes(p) {
-            Self::say(p, from, Message::Ack(epoch, round));
+        if !self.observes(p) || mark > kept.mark {
+            self.say(p, from, Message::Ack(epoch, round));
         }
         self.on_followed(p, from);
     }
@@ -146,7 +147,7 @@ impl Quorum {
     pub(super) fn refuse(&self, p: &mut Local<'_, Self>, other: Id) {
         if self.answer_lower && !self.observes(p) {
             let holder = if p.state.role == Role::Leader { Some(p.id()) } else { p.state.promised };
-            Self::say(p, other, Message::Refuse(Self::kept(p).epoch, holder));
+            self.say(p, other, Message::Refuse(Self::kept(p).epoch, holder));
         }
     }
 }

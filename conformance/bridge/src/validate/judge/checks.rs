@@ -1,6 +1,6 @@
 //! What is compared in a step, and what holds of every step whatever the process does.
 
-use super::{Difference, Differs, Judge, Judged, LISTS, MORE_TIMERS, Vocabulary};
+use super::{Difference, Differs, Judge, Judged, MORE_TIMERS, Vocabulary};
 use crate::compare::{self, Change, Expected, events, ignored, order, persists, sends};
 use crate::follows::ExpectedRun;
 use crate::mapping::{Mapping, ProcessView, SpecEvent, Stable, compared, process_id};
@@ -177,20 +177,14 @@ impl<M: Mapping, V: Vocabulary<M>> Judge<'_, M, V> {
     }
 
     /// Whether what it shows after a step may say all of its process again.
-    pub(super) fn may_resume(&self, before: Role, after: &After) -> bool {
+    pub(super) fn may_resume(&self, before: Role) -> bool {
         match self.doubt {
             Some(MORE_TIMERS) => before == Role::Leader,
-            // It has followed a leader of its list.
-            Some(LISTS) => {
-                let settled = || V::is_settled(self.kept.latest(), self.config_epoch);
-                after.leader.is_some() && settled()
-            }
             _ => false,
         }
     }
 
-    /// Goes on after a leader had more timers than the specification tells apart, or a node has had
-    /// a part in its list of members.
+    /// Goes on after a leader had more timers than the specification tells apart.
     pub(super) fn resume(&mut self, after: &After) {
         let mapping = self.group.mapping;
         if after.role != Role::Follower || !self.kept.known {

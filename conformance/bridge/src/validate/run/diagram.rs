@@ -22,7 +22,7 @@ impl<M: Mapping, V: Vocabulary<M>> Run<'_, M, V> {
             Happened::Receive(Received { from, message, .. }) => match self.place_of(at, *from) {
                 Some(from) => {
                     let serial = letter.map_or(0, |letter| letter.serial);
-                    What::Receive { from: Id::at(from), message: *message, serial }
+                    What::Receive { from: Id::at(from), message: message.clone(), serial }
                 }
                 None => return,
             },
@@ -36,7 +36,7 @@ impl<M: Mapping, V: Vocabulary<M>> Run<'_, M, V> {
         let leader = view.leader.and_then(|leader| self.place_of(at, leader)).map(Id::at);
         let after = Face { up: true, role, leader, timers: view.timers };
         let sent = step.out.iter().filter_map(|out| match out {
-            Out::Send(sent) => Some((self.place_of(at, sent.to), sent.message)),
+            Out::Send(sent) => Some((self.place_of(at, sent.to), sent.message.clone())),
             _ => None,
         });
         let sent = sent.zip(serials);

@@ -23,7 +23,7 @@ impl<M: Mapping, V: Vocabulary<M>> Run<'_, M, V> {
             if let Out::Send(sent) = out
                 && self.is_outside(at, sent.to)
             {
-                let exchange = V::exchange(self.mapping, sent.message);
+                let exchange = V::exchange(self.mapping, sent.message.clone());
                 self.sources[at].answers.send(exchange);
             }
         }

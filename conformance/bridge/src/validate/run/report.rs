@@ -36,7 +36,7 @@ impl<M: Mapping, V: Vocabulary<M>> Run<'_, M, V> {
         match happened {
             Happened::Boot(_) => "the node starts".to_owned(),
             Happened::Receive(Received { from, message, .. }) => {
-                format!("{} of node {from} arrives", self.label(at, *message))
+                format!("{} of node {from} arrives", self.label(at, message.clone()))
             }
             Happened::Expire(name) => format!("the timer {name} expires"),
             Happened::Suspect(node) => format!("node {node} is suspected"),

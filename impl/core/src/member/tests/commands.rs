@@ -12,7 +12,7 @@ fn a_leader_that_hands_over_answers_when_it_leads_no_longer() {
     let done = run.asks(1, Command::HandOver(None));
     assert_eq!(sent(&done), [(2, Message::Invite(first()))], "it followed");
     assert!(answers(&done).is_empty() && run.leads());
-    let done = run.hears(2, Message::Challenge(first()));
+    let done = run.hears(2, Message::Challenge(first(), Mark::FIRST));
     assert_eq!(tells(&done), [(Role::Follower, "handed_over")]);
     assert_eq!(answers(&done), [(1, Ok(Some(id(2))))]);
     assert_eq!((sent(&done), run.until()), (vec![], None), "it is not saved yet");
@@ -30,7 +30,7 @@ fn a_leader_leads_on_if_the_node_to_which_it_is_to_hand_over_does_not_come() {
     assert_eq!(answers(&done), []);
     for round in 2..=5 {
         assert_eq!(answers(&run.runs(200)), [], "it waits for five rounds");
-        run.hears(2, Message::Ack(first(), round));
+        run.hears(2, Message::Ack(first(), round, Mark::FIRST));
     }
     let error = RequestError::NotTaken { to: id(1), leader: Some(id(3)) };
     assert_eq!(answers(&run.runs(200)), [(1, Err(error))]);
@@ -120,7 +120,7 @@ fn what_was_asked_last_counts() {
     let mut run = leader(&usual());
     run.asks(1, Command::Freeze(ms(100)));
     run.asks(2, Command::StepDown(ms(10_000)));
-    let done = run.hears(2, Message::Challenge(first()));
+    let done = run.hears(2, Message::Challenge(first(), Mark::FIRST));
     assert_eq!(answers(&done), [(2, Ok(Some(id(2))))]);
     run.saved();
     run.runs(9_000);

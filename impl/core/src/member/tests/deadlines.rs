@@ -47,7 +47,7 @@ fn rounds(setup: &Setup, late: u64) -> Vec<u64> {
     run.hears(2, Message::Grant(first()));
     let (mut moments, mut number) = (Vec::new(), 1);
     while moments.len() < 40 {
-        run.hears(2, Message::Ack(first(), number));
+        run.hears(2, Message::Ack(first(), number, Mark::FIRST));
         let longest = run.member.wait(run.now);
         run.now = run.now + longest;
         let began = sent(&run.wake())

@@ -17,10 +17,7 @@ fn silence(silence: Duration) -> Setup {
 fn saves(run: &mut Run<Quorum>) -> Actions<Quorum> {
     let core = run.member.node().core().expect("booted");
     let (epoch, granted_to) = (core.epoch(), core.granted_to());
-    run.member.push_state(
-        run.now,
-        Durable { epoch, granted_to, list: None, promise: None, before: None },
-    );
+    run.member.push_state(run.now, Durable { lists: None, epoch, granted_to, promise: None });
     let done = run.wake();
     assert!(run.member.is_behind());
     done
@@ -34,7 +31,7 @@ fn renews(run: &mut Run<Quorum>, milliseconds: u64) -> (u64, Actions<Quorum>) {
         done.extend(run.runs(100));
         let core = run.member.node().core().expect("booted");
         let State::Leader { round, .. } = *core.state() else { continue };
-        let ack = Message::Ack(core.epoch(), round);
+        let ack = Message::Ack(core.epoch(), round, Mark::FIRST);
         done.extend(run.hears(1, ack));
         led += 100;
     }
@@ -74,8 +71,8 @@ fn nothing_is_sent_and_no_leadership_told_before_the_state_is_durable() {
     assert_eq!((sent(&done), tells(&done)), (vec![], vec![]));
     assert_eq!(run.until(), None);
     let done = run.saved();
-    let round = Message::Coordinator(first(), 1);
-    assert_eq!(sent(&done), [(1, round), (2, round)]);
+    let round = Message::Coordinator(first(), 1, Mark::FIRST);
+    assert_eq!(sent(&done), [(1, round.clone()), (2, round)]);
     assert_eq!(tells(&done), [(Role::Leader, "granted")]);
     assert!(run.until().is_some());
 }

@@ -24,7 +24,7 @@ fn a_leader_hands_over_first() {
     assert_eq!(sent(&done), [(2, Message::Invite(first()))]);
     assert!(run.leads() && !run.member.leaves());
     assert_eq!(run.take(Event::Stop), [], "it is told once");
-    let done = run.hears(2, Message::Challenge(first()));
+    let done = run.hears(2, Message::Challenge(first(), Mark::FIRST));
     assert_eq!(tells(&done), [(Role::Follower, "handed_over")]);
     assert!(run.member.leaves() && sent(&done).is_empty(), "it is not saved yet");
     let done = run.saved();

@@ -30,7 +30,7 @@ fn a_renewed_lease_is_no_change() {
     let mut run = leader(&usual());
     let before = *run.member.view();
     run.runs(200);
-    let done = run.hears(2, Message::Ack(first(), 2));
+    let done = run.hears(2, Message::Ack(first(), 2, Mark::FIRST));
     let lease = run.member.node().lease();
     assert_eq!(done, [Action::RenewLease(lease)]);
     let after = run.member.view();
@@ -42,11 +42,11 @@ fn a_renewed_lease_is_no_change() {
 fn a_leader_that_leads_another_epoch_is_another_leader() {
     let config = quorum::Config { id: id(1), members: members(), timing: Timing::DEFAULT };
     let mut run = Run::<Quorum>::new(config, &usual());
-    let done = run.hears(3, Message::Coordinator(first(), 1));
+    let done = run.hears(3, Message::Coordinator(first(), 1, Mark::FIRST));
     assert_eq!(tells(&done), [(Role::Follower, "leader_heard")]);
     run.saves_all();
-    assert_eq!(tells(&run.hears(3, Message::Coordinator(first(), 2))), []);
-    let done = run.hears(3, Message::Coordinator(Epoch::new(2), 1));
+    assert_eq!(tells(&run.hears(3, Message::Coordinator(first(), 2, Mark::FIRST))), []);
+    let done = run.hears(3, Message::Coordinator(Epoch::new(2), 1, Mark::FIRST));
     assert_eq!(tells(&done), [(Role::Follower, "next_epoch")]);
     let told = run.member.view();
     assert_eq!((told.leader(), told.epoch()), (Some(id(3)), Some(Epoch::new(2))));
@@ -78,7 +78,7 @@ fn a_leadership_is_told_to_have_ended_before_another_begins() {
 #[test]
 fn what_is_ignored_is_said() {
     let mut run = leader(&usual());
-    let done = run.hears(9, Message::Ack(first(), 1));
+    let done = run.hears(9, Message::Ack(first(), 1, Mark::FIRST));
     let cause = Reason::UNKNOWN_SENDER;
     assert_eq!(done, [Action::Log(LogLine::Ignored { from: id(9), cause })]);
 }

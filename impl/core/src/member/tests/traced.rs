@@ -31,7 +31,7 @@ fn each_step_is_written_before_anything_that_it_puts_out() {
     done.extend(run.hears(2, Message::Support(first())));
     done.extend(run.saves_all());
     done.extend(run.hears(2, Message::Grant(first())));
-    done.extend(run.hears(2, Message::Ack(first(), 1)));
+    done.extend(run.hears(2, Message::Ack(first(), 1, Mark::FIRST)));
     assert!(run.leads());
     done.extend(run.runs(500));
     let (mut sends, mut states, mut sent) = (Vec::new(), Vec::new(), 0);
@@ -69,8 +69,8 @@ fn a_message_is_written_with_its_number_and_the_run_of_its_sender() {
     assert!(matches!(&steps[..], [Step { happened: Happened::Boot(None), .. }]), "{steps:?}");
     let (incarnation, number, message) = (Some(7), Some(9), Message::Refuse(first(), None));
     for from in [2, 9].map(id) {
-        let received = Received { from, incarnation, id: number, message };
-        let steps = written(run.take(Event::Received(received)));
+        let received = Received { from, incarnation, id: number, message: message.clone() };
+        let steps = written(run.take(Event::Received(received.clone())));
         let [step] = &steps[..] else { panic!("{steps:?}") };
         assert_eq!(step.happened, Happened::Receive(received));
         let cause = "unknown_sender".to_owned();

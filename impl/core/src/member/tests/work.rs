@@ -17,7 +17,7 @@ fn nothing_of_the_end_leaves_the_node_before_the_work_has_ended() {
     // Whatever happens meanwhile comes later.
     assert_eq!(run.runs(100), []);
     assert_eq!(run.asks(1, Command::Ping), []);
-    assert_eq!(run.hears(2, Message::Challenge(first())), []);
+    assert_eq!(run.hears(2, Message::Challenge(first(), Mark::FIRST)), []);
     assert_eq!(*run.member.view(), before, "its program knows nothing else");
     run.works = false;
     let done = run.take(Event::WorkEnded);

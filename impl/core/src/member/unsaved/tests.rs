@@ -31,10 +31,11 @@ fn save(unsaved: &mut Waits, state: char) {
 }
 
 /// It waits, or is next.
-fn add(unsaved: &mut Waits, now: Time, step: Deferred<u8>) {
-    let output = match step {
+fn add(unsaved: &mut Waits, now: Time, step: &Deferred<u8>) {
+    let output = match *step {
         Deferred::Send(Sent { to, message, .. }) => Output::Send { to, message },
         Deferred::Lead(event) => Output::Event(event),
+        Deferred::Change(_) => unreachable!("a node does not put it out"),
     };
     assert_eq!(unsaved.push(now, output), None);
 }
@@ -46,16 +47,16 @@ fn drain(unsaved: &mut Waits, now: Time) -> Vec<Deferred<u8>> {
 #[test]
 fn what_comes_after_a_state_waits_for_it_and_for_no_later_one() {
     let mut unsaved = Unsaved::new(LIFETIME, 3);
-    add(&mut unsaved, at(0), send(1));
+    add(&mut unsaved, at(0), &send(1));
     save(&mut unsaved, 'a');
-    add(&mut unsaved, at(0), send(2));
+    add(&mut unsaved, at(0), &send(2));
     assert_eq!(drain(&mut unsaved, at(0)), [send(1)]);
     assert_eq!(unsaved.begin_save(), Some('a'));
-    add(&mut unsaved, at(1), lead());
+    add(&mut unsaved, at(1), &lead());
     save(&mut unsaved, 'b');
-    add(&mut unsaved, at(1), send(3));
+    add(&mut unsaved, at(1), &send(3));
     save(&mut unsaved, 'c');
-    add(&mut unsaved, at(1), send(4));
+    add(&mut unsaved, at(1), &send(4));
     assert_eq!(
         (drain(&mut unsaved, at(1)), unsaved.begin_save()),
         (vec![], None),
@@ -91,9 +92,9 @@ fn what_is_no_promise_and_wakes_wait_for_nothing() {
 fn a_message_that_waits_for_too_long_is_dropped_and_news_is_not() {
     let mut unsaved = Unsaved::new(LIFETIME, 3);
     save(&mut unsaved, 'a');
-    add(&mut unsaved, at(0), send(1));
-    add(&mut unsaved, at(0), lead());
-    add(&mut unsaved, at(50), send(2));
+    add(&mut unsaved, at(0), &send(1));
+    add(&mut unsaved, at(0), &lead());
+    add(&mut unsaved, at(50), &send(2));
     assert_eq!(unsaved.begin_save(), Some('a'));
     unsaved.finish_save();
     assert_eq!(drain(&mut unsaved, at(101)), [lead(), send(2)]);
@@ -103,8 +104,8 @@ fn a_message_that_waits_for_too_long_is_dropped_and_news_is_not() {
 fn a_node_that_has_lost_is_never_said_to_have_led() {
     let mut unsaved = Unsaved::new(LIFETIME, 3);
     save(&mut unsaved, 'a');
-    add(&mut unsaved, at(0), lead());
-    add(&mut unsaved, at(0), send(1));
+    add(&mut unsaved, at(0), &lead());
+    add(&mut unsaved, at(0), &send(1));
     unsaved.push(at(0), Output::Event(change(Role::Leader, Role::Follower)));
     unsaved.begin_save();
     unsaved.finish_save();

@@ -10,10 +10,12 @@ const ASKED_TO_YIELD: Reason = Reason::new("asked_to_yield", "it was asked to le
 
 impl Client {
     /// Something is asked of it. No request says which client is next: the store does.
-    pub(super) fn on_request(&mut self, cx: &mut Context<'_, Lease>, request: protocol::Request) {
-        match request {
-            // The store decides which client is next.
-            protocol::Request::Transfer(_) => {}
+    pub(super) fn on_request(&mut self, cx: &mut Context<'_, Lease>, request: &protocol::Request) {
+        match *request {
+            // The store decides which client is next, and who asks is a client.
+            protocol::Request::Transfer(_)
+            | protocol::Request::Change(_)
+            | protocol::Request::Tell(_) => {}
             protocol::Request::Yield(_) => self.give_back(cx, ASKED_TO_YIELD),
             protocol::Request::StepDown(_, time) => {
                 let until = cx.now() + time;

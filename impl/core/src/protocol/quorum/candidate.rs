@@ -14,7 +14,7 @@ impl Quorum {
             return self.watch(cx, reason);
         }
         self.change(cx, State::Canvassing(BTreeSet::from([cx.id()])), reason);
-        Self::ask_all(cx, Message::Canvass(self.durable.epoch.next()));
+        self.ask_all(cx, Message::Canvass(self.durable.epoch.next(), self.mark()));
         cx.arm(Timer::Election);
     }
 
@@ -29,7 +29,7 @@ impl Quorum {
         supports.insert(from);
         let State::Canvassing(supports) = &self.state else { return };
         let all_before = self.before(cx.config()).all(|id| supports.contains(&id));
-        if all_before && self.is_majority(cx.config(), supports) {
+        if all_before && self.is_majority(supports) {
             self.claim(cx, asked, SUPPORTED);
         }
     }
@@ -57,12 +57,12 @@ impl Quorum {
     /// that it runs.
     pub(super) fn on_election_over(&mut self, cx: &mut Context<'_, Self>) {
         match &self.state {
-            State::Canvassing(supports) if self.is_majority(cx.config(), supports) => {
+            State::Canvassing(supports) if self.is_majority(supports) => {
                 self.claim(cx, self.durable.epoch.next(), SUPPORTED);
             }
             // The only voter has granted it itself, and hears no other. The model has no such
             // group.
-            State::Claiming(grants) if self.is_majority(cx.config(), grants) => {
+            State::Claiming(grants) if self.is_majority(grants) => {
                 self.lead(cx, GRANTED);
             }
             _ => self.back_off(cx, NO_MAJORITY),
@@ -77,7 +77,7 @@ impl Quorum {
         self.change(cx, State::Claiming(BTreeSet::from([me])), reason);
         cx.arm(Timer::Asked);
         cx.arm(Timer::Election);
-        Self::ask_all(cx, Message::Claim(epoch));
+        self.ask_all(cx, Message::Claim(epoch, self.mark()));
     }
 
     /// A majority of grants makes it leader.
@@ -96,7 +96,7 @@ impl Quorum {
         };
         grants.insert(from);
         if let State::Claiming(grants) | State::Succeeding(grants) = &self.state
-            && self.is_majority(cx.config(), grants)
+            && self.is_majority(grants)
         {
             self.lead(cx, GRANTED);
         }

@@ -17,7 +17,7 @@ impl Quorum {
     /// It has begun to follow a leader. If it is to take over, it waits for the dwell time.
     pub(super) fn dwell(&self, cx: &mut Context<'_, Self>, leader: NodeId) {
         if self.outranks(cx, leader) && cx.config().timing.preemption == Preemption::Dwell {
-            cx.arm(Timer::Dwell);
+            self.arm_in_order(cx, Timer::Dwell);
         }
     }
 
@@ -54,7 +54,7 @@ impl Quorum {
             self.challenged = true;
             cx.arm(Timer::Asked);
         }
-        cx.send(leader, Message::Challenge(self.durable.epoch));
+        cx.send(leader, Message::Challenge(self.durable.epoch, self.mark()));
     }
 
     /// Whether it is to lead instead of this leader.
@@ -87,7 +87,7 @@ impl Quorum {
             Some(to) => self.bequeath(cx, to, reason),
             None => self.watch(cx, reason),
         }
-        Self::broadcast(cx, Message::Yield(epoch, next));
+        self.broadcast(cx, Message::Yield(epoch, next));
         if let Some(to) = next {
             cx.send(to, Message::Entrust(epoch.next()));
         }
@@ -113,7 +113,7 @@ impl Quorum {
             _ => return cx.ignore(from, STALE),
         }
         match next {
-            _ if Self::observes(cx) => self.watch(cx, YIELDED),
+            _ if self.observes(cx) => self.watch(cx, YIELDED),
             None => self.watch(cx, YIELDED),
             Some(to) if to == cx.id() => self.succeed(cx, from),
             Some(to) => {

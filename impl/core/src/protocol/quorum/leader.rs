@@ -3,11 +3,11 @@
 //! A round takes as long as the network needs, which may be longer than the time until the next. So
 //! several wait for a majority at a time, each with the lease that it would give.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    ASKED_TO_YIELD, Context, Epoch, Message, NO_MAJORITY, NodeId, Quorum, Reason, STALE, State,
-    Timer,
+    ASKED_TO_YIELD, Context, Epoch, Mark, Message, NO_MAJORITY, NodeId, Quorum, Reason, STALE,
+    State, Timer, changes::is_majority,
 };
 
 /// A node that a leader has asked to take over.
@@ -35,12 +35,11 @@ impl Quorum {
         // While it claims, the timer runs.
         let until = cx.armed(Timer::Asked).unwrap_or(cx.now());
         let (waiting, followers) = (Vec::new(), BTreeMap::new());
-        let leads = State::Leader { round: 0, waiting, followers, invited: None };
-        if self.proves() {
-            cx.persist(self.durable.clone());
-        }
+        let leads =
+            State::Leader { round: 0, waiting, followers, invited: None, marked: BTreeSet::new() };
         self.change(cx, leads, reason);
         cx.arm_at(Timer::Lease, until);
+        self.propose_again(cx);
         self.start_round(cx);
     }
 
@@ -69,15 +68,15 @@ impl Quorum {
 
     /// The leader says to all that it leads, and notes until when a lease would last that counts
     /// from before the sending. If as many rounds wait as may, it waits for the latest no longer.
-    fn start_round(&mut self, cx: &mut Context<'_, Self>) {
+    pub(super) fn start_round(&mut self, cx: &mut Context<'_, Self>) {
         let State::Leader { round, waiting, .. } = &mut self.state else { return };
         *round = round.saturating_add(1);
         waiting.truncate(cx.config().timing.rounds_at_once() - 1);
         waiting.push(*round);
-        let message = Message::Coordinator(self.durable.epoch, *round);
+        let message = Message::Coordinator(self.durable.epoch, *round, self.lists.mark);
         cx.arm(timer(waiting.len() - 1));
         cx.arm(Timer::Round);
-        Self::broadcast(cx, message);
+        self.broadcast(cx, message);
         self.renew(cx);
     }
 
@@ -87,8 +86,8 @@ impl Quorum {
         &mut self,
         cx: &mut Context<'_, Self>,
         from: NodeId,
-        epoch: Epoch,
-        number: u64,
+        (epoch, number): (Epoch, u64),
+        mark: Mark,
     ) {
         let own = self.durable.epoch;
         match &mut self.state {
@@ -97,6 +96,7 @@ impl Quorum {
                 follower.acknowledged = number.max(follower.acknowledged);
                 follower.heard = *round;
                 self.renew(cx);
+                self.decide(cx, from, mark);
             }
             _ => cx.ignore(from, STALE),
         }
@@ -105,10 +105,10 @@ impl Quorum {
     /// The latest round that a majority has acknowledged extends the lease.
     fn renew(&mut self, cx: &mut Context<'_, Self>) {
         let State::Leader { waiting, followers, .. } = &self.state else { return };
-        let voters = cx.config().members.voters().len();
+        let me = cx.id();
         let acknowledged = |number: &u64| {
-            let others = followers.values().filter(|other| other.acknowledged >= *number).count();
-            2 * (others + 1) > voters
+            let has = |id| followers.get(&id).is_some_and(|other| other.acknowledged >= *number);
+            is_majority(&self.lists, |id| id == me || has(id))
         };
         let Some(place) = waiting.iter().rposition(acknowledged) else { return };
         if let Some(until) = cx.armed(timer(place)) {

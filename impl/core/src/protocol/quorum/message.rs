@@ -1,31 +1,34 @@
 //! What nodes of the quorum bully say to each other.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
-use super::Epoch;
+use super::{Epoch, Lists, Mark};
 use crate::protocol::NodeId;
 
-/// The messages that nodes send to each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+/// The messages that nodes send to each other. Those with a [`Mark`] say how new the lists of
+/// members of their sender are.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Message {
     /// "Would you grant me this epoch?" Asking changes nothing.
-    Canvass(Epoch),
+    Canvass(Epoch, Mark),
     /// "I would grant you this epoch."
     Support(Epoch),
     /// "I am higher and electable, and run myself."
     Outrank(Epoch),
     /// "Grant me this epoch."
-    Claim(Epoch),
+    Claim(Epoch, Mark),
     /// "This epoch is yours." Durable before it is sent.
     Grant(Epoch),
     /// "I lead this epoch, and this is my round of that number."
-    Coordinator(Epoch, u64),
+    Coordinator(Epoch, u64, Mark),
     /// "I follow you": the answer to a round.
-    Ack(Epoch, u64),
+    Ack(Epoch, u64, Mark),
     /// "No": the highest epoch that the sender knows, and the node to which it has promised itself.
     Refuse(Epoch, Option<NodeId>),
     /// "I am higher than you, or invited, and take over the epoch after this one."
-    Challenge(Epoch),
+    Challenge(Epoch, Mark),
     /// "I have stopped leading this epoch, all promises to me are void, and this node is next: it
     /// has my grant of the next epoch."
     Yield(Epoch, Option<NodeId>),
@@ -34,4 +37,6 @@ pub enum Message {
     Entrust(Epoch),
     /// "I lead this epoch: take over from me."
     Invite(Epoch),
+    /// "These are the lists of members that I know." Durable before they are sent.
+    Lists(Arc<Lists>),
 }

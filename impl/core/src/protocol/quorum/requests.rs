@@ -24,6 +24,8 @@ impl Quorum {
                 }
                 self.on_asked_to_yield(cx, next, None);
             }
+            Request::Change(list) => self.on_change(cx, list),
+            Request::Tell(to) => self.on_tell(cx, to),
             Request::Healthy(healthy) => {
                 self.healthy = healthy;
                 if healthy { self.on_fit(cx) } else { self.on_unfit(cx) }
@@ -41,7 +43,7 @@ impl Quorum {
     ) {
         let State::Leader { invited, .. } = &mut self.state else { return };
         let Some(to) = next else { return self.hand_over(cx, None, ASKED_TO_YIELD) };
-        let other = to != cx.id() && cx.config().members.may_lead(to);
+        let other = to != cx.id() && self.lists.latest().may_lead(to);
         let invitation = Invitation { to, rounds };
         let again = invited
             .is_some_and(|known| known.to == to && known.rounds.is_some() == rounds.is_some());
@@ -63,23 +65,21 @@ impl Quorum {
         followers.filter(|&id| members.may_lead(id)).reduce(best)
     }
 
-    /// Whether it may lead: not as an observer or a witness, and not if it does not know of which
-    /// list a majority must grant as well.
+    /// Whether it may lead: not as an observer or a witness.
     pub(super) fn is_fit(&self, cx: &Context<'_, Self>) -> bool {
-        let knows_before = self.durable.before.as_ref().is_none_or(|before| !before.is_empty());
-        let may_lead = cx.config().members.may_lead(cx.id());
-        self.healthy && cx.armed(Timer::Away).is_none() && may_lead && knows_before
+        let may_lead = self.lists.latest().may_lead(cx.id());
+        self.healthy && cx.armed(Timer::Away).is_none() && may_lead
     }
 
     /// It waits to run, if it may lead.
     pub(super) fn wait(&self, cx: &mut Context<'_, Self>) {
-        if self.is_fit(cx) && !self.joins {
-            cx.arm(Timer::Watch);
+        if self.is_fit(cx) {
+            self.arm_in_order(cx, Timer::Watch);
         }
     }
 
     /// It may not lead any more: it waits for nothing but others. What it has asked is answered.
-    fn on_unfit(&self, cx: &mut Context<'_, Self>) {
+    pub(super) fn on_unfit(&self, cx: &mut Context<'_, Self>) {
         for timer in [Timer::Watch, Timer::Backoff, Timer::Dwell] {
             cx.cancel(timer);
         }
@@ -89,11 +89,11 @@ impl Quorum {
     pub(super) fn on_fit(&self, cx: &mut Context<'_, Self>) {
         let State::Follower { promised, heard } = self.state else { return };
         let waits = [Timer::Quiet, Timer::Watch, Timer::Backoff, Timer::Dwell];
-        if !self.is_fit(cx) || self.joins || waits.iter().any(|&timer| cx.armed(timer).is_some()) {
+        if !self.is_fit(cx) || waits.iter().any(|&timer| cx.armed(timer).is_some()) {
             return;
         }
         match promised {
-            None => cx.arm(Timer::Watch),
+            None => self.arm_in_order(cx, Timer::Watch),
             Some(leader) if heard => self.dwell(cx, leader),
             Some(_) => {}
         }

@@ -1,7 +1,7 @@
 //! Stories: what happens to one node of three, and to three of them on virtual time.
 
+mod changes;
 mod handover;
-mod lists;
 mod observers;
 mod orders;
 mod promises;
@@ -10,6 +10,7 @@ mod returns;
 mod rounds;
 mod witnesses;
 
+use crate::protocol::quorum::Mark;
 use std::time::Duration;
 
 use super::{Config, Durable, Epoch, Message, Preemption, Quorum, Timer, Timing};
@@ -82,7 +83,7 @@ fn line(output: &Output<Durable, Message>) -> String {
             format!("durable: {epoch} to {to}")
         }
         Output::Persist(Durable { epoch, granted_to: None, .. }) => format!("durable: {epoch}"),
-        Output::Send { to, message } => format!("{} to {to}", said(*message)),
+        Output::Send { to, message } => format!("{} to {to}", said(message.clone())),
         Output::Event(event) => event.to_string(),
         Output::WakeAt(None) => "no timer".to_owned(),
         Output::WakeAt(Some(time)) => format!("wake at {}", time.since(Time::ZERO).as_millis()),
@@ -91,20 +92,21 @@ fn line(output: &Output<Durable, Message>) -> String {
 
 fn said(message: Message) -> String {
     match message {
-        Message::Canvass(epoch) => format!("Canvass {epoch}"),
+        Message::Canvass(epoch, _) => format!("Canvass {epoch}"),
         Message::Support(epoch) => format!("Support {epoch}"),
         Message::Outrank(epoch) => format!("Outrank {epoch}"),
-        Message::Claim(epoch) => format!("Claim {epoch}"),
+        Message::Claim(epoch, _) => format!("Claim {epoch}"),
         Message::Grant(epoch) => format!("Grant {epoch}"),
-        Message::Coordinator(epoch, round) => format!("Coordinator {epoch}.{round}"),
-        Message::Ack(epoch, round) => format!("Ack {epoch}.{round}"),
+        Message::Coordinator(epoch, round, _) => format!("Coordinator {epoch}.{round}"),
+        Message::Ack(epoch, round, _) => format!("Ack {epoch}.{round}"),
         Message::Refuse(epoch, None) => format!("Refuse {epoch}"),
         Message::Refuse(epoch, Some(to)) => format!("Refuse {epoch} for {to}"),
-        Message::Challenge(epoch) => format!("Challenge {epoch}"),
+        Message::Challenge(epoch, _) => format!("Challenge {epoch}"),
         Message::Yield(epoch, None) => format!("Yield {epoch}"),
         Message::Yield(epoch, Some(to)) => format!("Yield {epoch} to {to}"),
         Message::Entrust(epoch) => format!("Entrust {epoch}"),
         Message::Invite(epoch) => format!("Invite {epoch}"),
+        Message::Lists(lists) => format!("Lists {}.{}", lists.mark.epoch, lists.mark.turn),
     }
 }
 
@@ -116,13 +118,7 @@ fn epoch(number: u64) -> Epoch {
 }
 
 fn granted(number: u64, to: u16) -> Option<Durable> {
-    Some(Durable {
-        epoch: epoch(number),
-        granted_to: Some(id(to)),
-        list: None,
-        promise: PROMISE,
-        before: None,
-    })
+    Some(Durable { lists: None, epoch: epoch(number), granted_to: Some(id(to)), promise: PROMISE })
 }
 
 #[test]
@@ -156,7 +152,7 @@ fn a_lease_counts_from_before_the_round_that_a_majority_acknowledged() {
         three.at(1_520, Input::Wake),
         "Coordinator 1.2 to 1, Coordinator 1.2 to 2, wake at 1720"
     );
-    three.hears(1_700, 1, Message::Ack(epoch(1), 2));
+    three.hears(1_700, 1, Message::Ack(epoch(1), 2, Mark::FIRST));
     assert_eq!(three.0.leads(at(2_519)), Some(epoch(1)));
     assert_eq!(three.0.leads(at(2_520)), None, "not 2700, which is when the answer came");
 }
@@ -176,22 +172,25 @@ fn a_grant_is_durable_and_binds() {
     one.at(0, Input::Boot);
     one.at(1_200, Input::Wake);
     assert_eq!(
-        one.hears(1_250, 3, Message::Claim(epoch(1))),
+        one.hears(1_250, 3, Message::Claim(epoch(1), Mark::FIRST)),
         "durable: 1 to 3, Grant 1 to 3, wake at 2450"
     );
-    assert_eq!(one.hears(1_260, 2, Message::Claim(epoch(2))), "Refuse 1 for 3 to 2");
-    assert_eq!(one.hears(1_270, 2, Message::Canvass(epoch(2))), "Refuse 1 for 3 to 2");
+    assert_eq!(one.hears(1_260, 2, Message::Claim(epoch(2), Mark::FIRST)), "Refuse 1 for 3 to 2");
+    assert_eq!(one.hears(1_270, 2, Message::Canvass(epoch(2), Mark::FIRST)), "Refuse 1 for 3 to 2");
     assert_eq!(
-        one.hears(1_300, 3, Message::Coordinator(epoch(1), 1)),
+        one.hears(1_300, 3, Message::Coordinator(epoch(1), 1, Mark::FIRST)),
         "Ack 1.1 to 3, follower becomes follower of 3: the leader of the epoch was heard, \
          wake at 2500"
     );
     one.at(2_500, Input::Wake);
     assert_eq!(
-        one.hears(2_501, 2, Message::Claim(epoch(2))),
+        one.hears(2_501, 2, Message::Claim(epoch(2), Mark::FIRST)),
         "durable: 2 to 2, Grant 2 to 2, wake at 3701"
     );
-    assert_eq!(one.hears(2_502, 3, Message::Coordinator(epoch(1), 9)), "Refuse 2 for 2 to 3");
+    assert_eq!(
+        one.hears(2_502, 3, Message::Coordinator(epoch(1), 9, Mark::FIRST)),
+        "Refuse 2 for 2 to 3"
+    );
 }
 
 #[test]
@@ -199,10 +198,10 @@ fn a_late_question_of_the_leader_breaks_no_promise_to_it() {
     let mut three = Story(node(3, None));
     three.at(0, Input::Boot);
     three.at(1_200, Input::Wake);
-    three.hears(1_210, 2, Message::Claim(epoch(1)));
-    assert_eq!(three.hears(1_220, 2, Message::Canvass(epoch(1))), "Support 1 to 2");
-    three.hears(1_230, 2, Message::Coordinator(epoch(1), 1));
-    assert_eq!(three.hears(1_240, 2, Message::Canvass(epoch(1))), "Support 1 to 2");
+    three.hears(1_210, 2, Message::Claim(epoch(1), Mark::FIRST));
+    assert_eq!(three.hears(1_220, 2, Message::Canvass(epoch(1), Mark::FIRST)), "Support 1 to 2");
+    three.hears(1_230, 2, Message::Coordinator(epoch(1), 1, Mark::FIRST));
+    assert_eq!(three.hears(1_240, 2, Message::Canvass(epoch(1), Mark::FIRST)), "Support 1 to 2");
     assert_eq!(three.0.status().leader, Some(id(2)), "it does not run while the promise lasts");
 }
 
@@ -210,9 +209,9 @@ fn a_late_question_of_the_leader_breaks_no_promise_to_it() {
 fn a_restarted_voter_grants_nothing_while_a_promise_that_it_forgot_may_last() {
     let mut one = Story(node(1, granted(4, 3)));
     one.at(0, Input::Boot);
-    assert_eq!(one.hears(1_199, 2, Message::Claim(epoch(5))), "Refuse 4 to 2");
+    assert_eq!(one.hears(1_199, 2, Message::Claim(epoch(5), Mark::FIRST)), "Refuse 4 to 2");
     assert_eq!(
-        one.hears(1_200, 2, Message::Claim(epoch(5))),
+        one.hears(1_200, 2, Message::Claim(epoch(5), Mark::FIRST)),
         "durable: 5 to 2, Grant 5 to 2, wake at 2400"
     );
 }
@@ -222,8 +221,11 @@ fn an_epoch_is_granted_once_also_after_a_restart() {
     let mut one = Story(node(1, granted(4, 3)));
     one.at(0, Input::Boot);
     one.at(1_200, Input::Wake);
-    assert_eq!(one.hears(1_210, 2, Message::Claim(epoch(4))), "Refuse 4 to 2");
-    assert_eq!(one.hears(1_220, 3, Message::Claim(epoch(4))), "Grant 4 to 3, wake at 2420");
+    assert_eq!(one.hears(1_210, 2, Message::Claim(epoch(4), Mark::FIRST)), "Refuse 4 to 2");
+    assert_eq!(
+        one.hears(1_220, 3, Message::Claim(epoch(4), Mark::FIRST)),
+        "Grant 4 to 3, wake at 2420"
+    );
 }
 
 #[test]
@@ -232,7 +234,7 @@ fn a_higher_node_that_is_asked_runs_itself() {
     two.at(0, Input::Boot);
     two.at(1_200, Input::Wake);
     assert_eq!(
-        two.hears(1_210, 1, Message::Canvass(epoch(1))),
+        two.hears(1_210, 1, Message::Canvass(epoch(1), Mark::FIRST)),
         "Outrank 1 to 1, Canvass 1 to 1, Canvass 1 to 3, \
          follower becomes candidate: a lower node asked for support, wake at 1510"
     );
@@ -256,7 +258,7 @@ fn a_node_without_a_majority_supports_lower_ones_for_a_while() {
         three.at(1_600, Input::Wake),
         "candidate becomes follower: no majority answered in time, wake at 2200"
     );
-    assert_eq!(three.hears(1_700, 1, Message::Canvass(epoch(1))), "Support 1 to 1");
+    assert_eq!(three.hears(1_700, 1, Message::Canvass(epoch(1), Mark::FIRST)), "Support 1 to 1");
 }
 
 #[test]
@@ -343,7 +345,7 @@ fn a_candidate_with_a_majority_waits_for_higher_nodes_only() {
     assert_eq!(waits(&two), Some((Timer::Election, vec![id(3)])));
     two.hears(1_420, 3, Message::Outrank(epoch(1)));
     assert_eq!(waits(&two), None, "for the time that the higher one has");
-    two.hears(1_430, 3, Message::Coordinator(epoch(1), 0));
+    two.hears(1_430, 3, Message::Coordinator(epoch(1), 0, Mark::FIRST));
     assert_eq!(waits(&two), None, "for its promise to end, whatever became of the leader");
     let mut one = Story(node(1, None));
     one.at(0, Input::Boot);

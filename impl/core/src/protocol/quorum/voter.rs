@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{
-    CANVASSED, CLAIMED_BY, Config, Context, Epoch, HEARD, HIGHER_EPOCH, Message, NodeId,
+    CANVASSED, CLAIMED_BY, Config, Context, Epoch, HEARD, HIGHER_EPOCH, Mark, Message, NodeId,
     Preemption, Quorum, STALE, State, Timer,
 };
 
@@ -97,11 +97,11 @@ impl Quorum {
         &mut self,
         cx: &mut Context<'_, Self>,
         from: NodeId,
-        epoch: Epoch,
-        round: u64,
+        (epoch, round): (Epoch, u64),
+        mark: Mark,
     ) {
         let own = self.durable.epoch;
-        let observes = Self::observes(cx);
+        let observes = self.observes(cx);
         if epoch < own {
             return if observes { cx.ignore(from, STALE) } else { self.refuse(cx, from) };
         }
@@ -109,14 +109,12 @@ impl Quorum {
         if epoch == own && leads {
             return cx.ignore(from, STALE);
         }
-        let proves = self.proves();
         if epoch > own {
             self.keep(cx, epoch, Some(from));
-        } else if proves {
-            cx.persist(self.durable.clone());
         }
-        if !observes {
-            cx.send(from, Message::Ack(epoch, round));
+        // One that observes says so that it has older lists.
+        if !observes || mark > self.mark() {
+            cx.send(from, Message::Ack(epoch, round, self.mark()));
         }
         let follows = State::Follower { promised: Some(from), heard: true };
         if epoch > own || self.state != follows {
@@ -151,7 +149,7 @@ impl Quorum {
     }
 
     /// "No", and what a node that asks has to know.
-    fn refuse(&self, cx: &mut Context<'_, Self>, other: NodeId) {
+    pub(super) fn refuse(&self, cx: &mut Context<'_, Self>, other: NodeId) {
         let holder = match self.state {
             State::Follower { promised, .. } => promised,
             State::Leader { .. } => Some(cx.id()),

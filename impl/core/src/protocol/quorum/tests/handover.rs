@@ -1,6 +1,7 @@
 //! How a leader hands over, told of one node of three.
 
 use super::{Story, epoch, granted, id, ms, node, node_with};
+use crate::protocol::quorum::Mark;
 use crate::protocol::quorum::{Config, Message, Preemption, Timing};
 use crate::protocol::{Input, Members, Node};
 
@@ -10,7 +11,7 @@ fn above_a_leader(preemption: Preemption) -> (Story, String) {
     let timing = Timing { preemption, dwell, ..Timing::DEFAULT };
     let mut three = Story(node_with(3, None, timing));
     three.at(0, Input::Boot);
-    let said = three.hears(10, 2, Message::Coordinator(epoch(1), 1));
+    let said = three.hears(10, 2, Message::Coordinator(epoch(1), 1, Mark::FIRST));
     (three, said)
 }
 
@@ -23,7 +24,7 @@ fn a_higher_node_takes_over_once_it_has_followed_for_the_dwell_time() {
          follower becomes follower of 2: the leader of the epoch was heard, wake at 510"
     );
     // Further rounds renew the promise, and the dwell time counts from the first.
-    assert_eq!(three.hears(300, 2, Message::Coordinator(epoch(1), 2)), "Ack 1.2 to 2");
+    assert_eq!(three.hears(300, 2, Message::Coordinator(epoch(1), 2, Mark::FIRST)), "Ack 1.2 to 2");
     assert_eq!(three.at(510, Input::Wake), "Challenge 1 to 2, wake at 1010");
     // The challenge may be lost: it is said again.
     assert_eq!(three.at(1_010, Input::Wake), "Challenge 1 to 2, wake at 1500");
@@ -34,7 +35,7 @@ fn of_two_higher_nodes_the_higher_challenges_first() {
     let timing = Timing { preemption: Preemption::Dwell, dwell: ms(500), ..Timing::DEFAULT };
     let mut two = Story(node_with(2, None, timing));
     two.at(0, Input::Boot);
-    let said = two.hears(10, 1, Message::Coordinator(epoch(1), 1));
+    let said = two.hears(10, 1, Message::Coordinator(epoch(1), 1, Mark::FIRST));
     assert!(said.ends_with("wake at 610"), "one skew later than node 3: {said}");
 }
 
@@ -42,7 +43,7 @@ fn of_two_higher_nodes_the_higher_challenges_first() {
 fn a_dwell_time_counts_from_the_leader_that_is_followed_now() {
     let (mut three, _) = above_a_leader(Preemption::Dwell);
     assert_eq!(
-        three.hears(400, 1, Message::Coordinator(epoch(2), 1)),
+        three.hears(400, 1, Message::Coordinator(epoch(2), 1, Mark::FIRST)),
         "durable: 2 to 1, Ack 2.1 to 1, \
          follower becomes follower of 1: the leader of the epoch was heard, wake at 900"
     );
@@ -61,11 +62,19 @@ fn without_a_dwell_time_it_takes_over_at_once_and_without_preemption_never() {
 fn a_leader_that_is_challenged_stops_and_grants_the_next_epoch_before_it_yields() {
     let mut two = Story::of_a_leader_in_the_middle();
     let stale = |from| format!("ignored {from}: it belongs to something that is over");
-    assert_eq!(two.hears(1_700, 1, Message::Challenge(epoch(1))), stale(1), "to no lower one");
-    assert_eq!(two.hears(1_700, 3, Message::Challenge(epoch(2))), stale(3), "for no other epoch");
+    assert_eq!(
+        two.hears(1_700, 1, Message::Challenge(epoch(1), Mark::FIRST)),
+        stale(1),
+        "to no lower one"
+    );
+    assert_eq!(
+        two.hears(1_700, 3, Message::Challenge(epoch(2), Mark::FIRST)),
+        stale(3),
+        "for no other epoch"
+    );
     assert!(two.0.leads(super::at(1_700)).is_some());
     assert_eq!(
-        two.hears(1_700, 3, Message::Challenge(epoch(1))),
+        two.hears(1_700, 3, Message::Challenge(epoch(1), Mark::FIRST)),
         "durable: 2 to 3, Yield 1 to 3 to 1, Yield 1 to 3 to 3, Entrust 2 to 3, \
          leader becomes follower: another node is to lead instead, wake at 2900"
     );
@@ -103,7 +112,7 @@ fn invited_of_five() -> Story {
     let config = Config { id: id(3), members, timing: Timing::DEFAULT };
     let mut three = Story(Node::new(config, None, 0).expect("valid"));
     three.at(0, Input::Boot);
-    three.hears(10, 2, Message::Coordinator(epoch(1), 1));
+    three.hears(10, 2, Message::Coordinator(epoch(1), 1, Mark::FIRST));
     assert_eq!(three.hears(20, 2, Message::Invite(epoch(1))), "Challenge 1 to 2, wake at 1020");
     three
 }
@@ -146,9 +155,9 @@ fn a_node_that_is_not_prepared_claims_an_epoch_that_none_has_granted_yet() {
 fn a_node_that_has_restarted_in_an_epoch_is_prepared_in_the_next() {
     let mut three = Story(node(3, granted(1, 2)));
     three.at(0, Input::Boot);
-    three.hears(10, 2, Message::Coordinator(epoch(1), 1));
+    three.hears(10, 2, Message::Coordinator(epoch(1), 1, Mark::FIRST));
     assert_eq!(three.hears(20, 2, Message::Invite(epoch(1))), "Challenge 1 to 2");
-    three.hears(30, 2, Message::Coordinator(epoch(2), 1));
+    three.hears(30, 2, Message::Coordinator(epoch(2), 1, Mark::FIRST));
     let said = three.hears(40, 2, Message::Invite(epoch(2)));
     assert_eq!(said, "Challenge 2 to 2, wake at 1040");
 }
@@ -165,7 +174,7 @@ fn a_yield_of_a_node_that_is_not_followed_is_nothing() {
 fn others_grant_the_next_epoch_unasked_or_run_if_no_node_is_next() {
     let mut one = Story(node(1, None));
     one.at(0, Input::Boot);
-    one.hears(10, 2, Message::Coordinator(epoch(1), 1));
+    one.hears(10, 2, Message::Coordinator(epoch(1), 1, Mark::FIRST));
     let mut other = Story(one.0.clone());
     assert_eq!(
         one.hears(20, 2, Message::Yield(epoch(1), Some(id(3)))),
@@ -173,7 +182,7 @@ fn others_grant_the_next_epoch_unasked_or_run_if_no_node_is_next() {
          follower becomes follower: the leader has stopped leading, wake at 1220"
     );
     assert_eq!(
-        one.hears(30, 2, Message::Claim(epoch(2))),
+        one.hears(30, 2, Message::Claim(epoch(2), Mark::FIRST)),
         "Refuse 2 for 3 to 2",
         "an epoch is granted once"
     );
@@ -188,7 +197,7 @@ fn nothing_is_granted_to_a_successor_that_is_no_member() {
     let follower = || {
         let mut one = Story(node(1, None));
         one.at(0, Input::Boot);
-        one.hears(10, 2, Message::Coordinator(epoch(1), 1));
+        one.hears(10, 2, Message::Coordinator(epoch(1), 1, Mark::FIRST));
         one
     };
     let (mut one, mut other) = (follower(), follower());

@@ -1,7 +1,7 @@
 //! Members that only observe: they follow, are asked for nothing, and count for nothing.
 
 use super::*;
-use crate::protocol::quorum::{List, Preemption};
+use crate::protocol::quorum::{Mark, Preemption};
 use crate::protocol::{MemberError, Request};
 
 /// Nodes 1, 2, 3, of which `observers` observe.
@@ -24,15 +24,18 @@ fn an_observer_follows_for_as_long_as_it_hears_the_leader_and_says_nothing() {
         "not_started becomes follower: the node started",
         "it has promised nothing, and never runs"
     );
-    let heard = three.hears(10, 2, Message::Coordinator(epoch(4), 1));
+    let heard = three.hears(10, 2, Message::Coordinator(epoch(4), 1, Mark::FIRST));
     assert_eq!(
         heard,
         "durable: 4 to 2, follower becomes follower of 2: the leader of the epoch was heard, \
          wake at 1210",
         "no acknowledgement, and no challenge of a lower leader"
     );
-    assert_eq!(three.hears(1_000, 2, Message::Coordinator(epoch(4), 2)), "wake at 2200");
-    let old = three.hears(1_010, 1, Message::Coordinator(epoch(3), 9));
+    assert_eq!(
+        three.hears(1_000, 2, Message::Coordinator(epoch(4), 2, Mark::FIRST)),
+        "wake at 2200"
+    );
+    let old = three.hears(1_010, 1, Message::Coordinator(epoch(3), 9, Mark::FIRST));
     assert_eq!(old, "ignored 1: it belongs to something that is over", "nor does it refuse");
     assert_eq!(
         three.at(2_200, Input::Wake),
@@ -46,21 +49,21 @@ const STALE: &str = "ignored 2: it belongs to something that is over";
 #[test]
 fn an_observer_is_asked_in_vain() {
     for message in [
-        Message::Canvass(epoch(5)),
-        Message::Claim(epoch(5)),
+        Message::Canvass(epoch(5), Mark::FIRST),
+        Message::Claim(epoch(5), Mark::FIRST),
         Message::Support(epoch(5)),
         Message::Grant(epoch(5)),
         Message::Outrank(epoch(5)),
-        Message::Ack(epoch(5), 1),
+        Message::Ack(epoch(5), 1, Mark::FIRST),
         Message::Refuse(epoch(5), None),
-        Message::Challenge(epoch(5)),
+        Message::Challenge(epoch(5), Mark::FIRST),
         Message::Invite(epoch(5)),
         Message::Entrust(epoch(5)),
     ] {
         let mut three = three(3, &[3], Preemption::Never);
         three.at(0, Input::Boot);
-        three.hears(10, 2, Message::Coordinator(epoch(5), 1));
-        let said = three.hears(20, 2, message);
+        three.hears(10, 2, Message::Coordinator(epoch(5), 1, Mark::FIRST));
+        let said = three.hears(20, 2, message.clone());
         assert_eq!(said, "ignored 2: a node that observes has no part in it", "{message:?}");
     }
 }
@@ -71,7 +74,7 @@ fn an_observer_waits_for_the_next_leader_when_its_own_yields() {
     for next in [None, Some(id(1)), Some(id(3))] {
         let mut three = three(3, &[3], Preemption::Never);
         three.at(0, Input::Boot);
-        three.hears(10, 2, Message::Coordinator(epoch(5), 1));
+        three.hears(10, 2, Message::Coordinator(epoch(5), 1, Mark::FIRST));
         assert_eq!(
             three.hears(20, 2, Message::Yield(epoch(5), next)),
             "follower becomes follower: the leader has stopped leading, no timer",
@@ -95,11 +98,11 @@ fn only_voters_are_asked_and_counted() {
     assert_eq!(two.hears(1_330, 3, Message::Grant(epoch(1))), ignored);
     let leads = two.hears(1_340, 1, Message::Grant(epoch(1)));
     assert!(leads.starts_with("Coordinator 1.1 to 1, Coordinator 1.1 to 3, "), "{leads}");
-    assert_eq!(two.hears(1_350, 3, Message::Ack(epoch(1), 1)), ignored);
+    assert_eq!(two.hears(1_350, 3, Message::Ack(epoch(1), 1, Mark::FIRST)), ignored);
     assert_eq!(two.0.leads(at(2_319)), Some(epoch(1)));
     assert_eq!(two.0.leads(at(2_320)), None, "the answer of an observer renews nothing");
-    assert_eq!(two.hears(1_360, 3, Message::Challenge(epoch(1))), ignored);
-    assert_eq!(two.hears(1_370, 3, Message::Claim(epoch(7))), ignored);
+    assert_eq!(two.hears(1_360, 3, Message::Challenge(epoch(1), Mark::FIRST)), ignored);
+    assert_eq!(two.hears(1_370, 3, Message::Claim(epoch(7), Mark::FIRST)), ignored);
 }
 
 /// Of two voters and three observers, two are a majority.
@@ -151,49 +154,6 @@ fn an_observer_does_not_run_whatever_it_is_told_of_its_machine() {
         three.at(10, Input::Request(request));
     }
     assert_eq!(three.at(110, Input::Wake), "no timer");
-}
-
-/// One that has followed a leader of its list moves at once, and votes from then on; one that has
-/// not waits. To make it a voter is a change of voters, to let others observe is none.
-#[test]
-fn an_observer_becomes_a_voter_by_a_change_of_voters() {
-    let list = |config_epoch, voters: &[u16], in_force| {
-        let voters = voters.iter().copied().map(id).collect();
-        Some(List { config_epoch, voters, in_force })
-    };
-    let durable = |list| {
-        Some(Durable {
-            epoch: epoch(4),
-            granted_to: Some(id(2)),
-            list,
-            promise: PROMISE,
-            before: None,
-        })
-    };
-    let members = |config_epoch, observers: &[u16]| {
-        let all = Members::new((1..=5).map(id)).expect("valid").numbered(config_epoch);
-        all.with_observers(observers.iter().copied().map(id)).expect("enough vote")
-    };
-    let given = |number, durable, members| {
-        Node::<Quorum>::new(Config { id: id(number), members, timing: Timing::DEFAULT }, durable, 0)
-    };
-    let kept = || durable(list(3, &[1, 2, 3], true));
-    let mut four = Story(given(4, kept(), members(4, &[5])).expect("one voter more"));
-    let started = four.at(0, Input::Boot);
-    assert!(started.starts_with("durable: 4 to 2, not_started becomes follower"), "{started}");
-    let grants = four.hears(1_200, 2, Message::Claim(epoch(5)));
-    assert!(grants.starts_with("durable: 5 to 2, Grant 5 to 2"), "{grants}");
-
-    let unproved = durable(list(3, &[1, 2, 3], false));
-    let mut four = Story(given(4, unproved, members(4, &[5])).expect("one voter more"));
-    assert!(four.at(0, Input::Boot).contains("so it waits"), "until it hears a voter");
-
-    assert!(given(4, kept(), members(4, &[])).is_err(), "two voters more");
-    assert!(given(4, kept(), members(4, &[1, 5])).is_err(), "one for another");
-    assert!(given(4, kept(), members(3, &[5])).is_err(), "another list with the same number");
-    for all_observe_but_three in [members(3, &[4, 5]), members(4, &[4, 5])] {
-        given(4, kept(), all_observe_but_three).expect("any number may observe");
-    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Several elections of the same members: in each, another member comes first.
 
 use super::*;
+use crate::protocol::quorum::Mark;
 
 /// Three nodes of the election with this number, which have started.
 fn started(election: usize) -> [Option<Node<Quorum>>; 3] {
@@ -43,7 +44,7 @@ fn a_leader_makes_way_for_the_member_that_comes_before_it_and_for_no_other() {
         let mut node = Story(Node::new(config, None, 0).expect("valid"));
         node.at(0, Input::Boot);
         node.at(1_200, Input::Wake);
-        let told = node.hears(1_250, 3, Message::Coordinator(epoch(1), 1));
+        let told = node.hears(1_250, 3, Message::Coordinator(epoch(1), 1, Mark::FIRST));
         assert_eq!(told.contains("Challenge"), challenges, "{number}: {told}");
     }
 }
@@ -59,8 +60,8 @@ fn the_next_leader_is_the_follower_that_comes_first() {
     one.hears(1_310, 2, Message::Support(epoch(1)));
     one.hears(1_320, 2, Message::Grant(epoch(1)));
     assert_eq!(one.0.successor(), None);
-    one.hears(1_330, 2, Message::Ack(epoch(1), 1));
+    one.hears(1_330, 2, Message::Ack(epoch(1), 1, Mark::FIRST));
     assert_eq!(one.0.successor(), Some(id(2)));
-    one.hears(1_340, 3, Message::Ack(epoch(1), 1));
+    one.hears(1_340, 3, Message::Ack(epoch(1), 1, Mark::FIRST));
     assert_eq!(one.0.successor(), Some(id(3)), "it comes after node 1, and before node 2");
 }

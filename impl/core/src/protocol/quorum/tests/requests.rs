@@ -1,6 +1,7 @@
 //! What a node does that is asked to lead no longer, or not to run, told of one node of three.
 
 use super::{Story, at, epoch, id, ms, node};
+use crate::protocol::quorum::Mark;
 use crate::protocol::quorum::Message;
 use crate::protocol::{Input, Request, Role};
 
@@ -14,7 +15,7 @@ impl Story {
 fn a_follower() -> Story {
     let mut two = Story(node(2, None));
     two.at(0, Input::Boot);
-    two.hears(10, 3, Message::Coordinator(epoch(1), 1));
+    two.hears(10, 3, Message::Coordinator(epoch(1), 1, Mark::FIRST));
     two
 }
 
@@ -30,9 +31,13 @@ fn a_leader_that_is_asked_to_transfer_yields_once_the_other_comes() {
     );
     assert_eq!(three.asks(1_410, Request::Yield(Some(id(1)))), "", "once");
     let stale = "ignored 2: it belongs to something that is over";
-    assert_eq!(three.hears(1_450, 2, Message::Challenge(epoch(1))), stale, "it is not invited");
+    assert_eq!(
+        three.hears(1_450, 2, Message::Challenge(epoch(1), Mark::FIRST)),
+        stale,
+        "it is not invited"
+    );
     assert_eq!(three.0.leads(at(1_450)), Some(epoch(1)));
-    let said = three.hears(1_460, 1, Message::Challenge(epoch(1)));
+    let said = three.hears(1_460, 1, Message::Challenge(epoch(1), Mark::FIRST));
     assert!(
         said.starts_with("durable: 2 to 1, Yield 1 to 1 to 1, Yield 1 to 1 to 2, Entrust 2 to 1, "),
         "{said}"
@@ -56,12 +61,12 @@ fn a_leader_yields_to_none_if_the_node_that_it_has_invited_does_not_come() {
 fn the_successor_is_the_highest_that_has_followed_lately() {
     let mut three = Story::of_a_leader();
     assert_eq!(three.0.successor(), None, "no node has acknowledged a round");
-    three.hears(1_330, 1, Message::Ack(epoch(1), 1));
+    three.hears(1_330, 1, Message::Ack(epoch(1), 1, Mark::FIRST));
     assert_eq!(three.0.successor(), Some(id(1)));
-    three.hears(1_340, 2, Message::Ack(epoch(1), 1));
+    three.hears(1_340, 2, Message::Ack(epoch(1), 1, Mark::FIRST));
     assert_eq!(three.0.successor(), Some(id(2)), "also after the majority");
     three.at(1_520, Input::Wake);
-    three.hears(1_530, 1, Message::Ack(epoch(1), 2));
+    three.hears(1_530, 1, Message::Ack(epoch(1), 2, Mark::FIRST));
     assert_eq!(three.0.successor(), Some(id(2)), "the round is under way");
     three.at(1_720, Input::Wake);
     assert_eq!(three.0.successor(), Some(id(1)), "node 2 has missed a whole round");
@@ -75,11 +80,15 @@ fn a_node_that_steps_down_follows_and_votes_and_does_not_run_until_its_time_is_o
         three.asks(1_400, Request::StepDown(Some(id(2)), ms(5_000))),
         "Invite 1 to 2, wake at 1600"
     );
-    assert!(three.hears(1_410, 2, Message::Challenge(epoch(1))).contains("Yield 1 to 2 to 2"));
-    three.hears(1_420, 2, Message::Coordinator(epoch(2), 1));
+    assert!(
+        three
+            .hears(1_410, 2, Message::Challenge(epoch(1), Mark::FIRST))
+            .contains("Yield 1 to 2 to 2")
+    );
+    three.hears(1_420, 2, Message::Coordinator(epoch(2), 1, Mark::FIRST));
     // The leader is gone, and it leaves the epoch to the others.
     assert!(three.at(2_620, Input::Wake).contains("the promise to the leader is over"));
-    assert_eq!(three.hears(2_700, 1, Message::Canvass(epoch(3))), "Support 3 to 1");
+    assert_eq!(three.hears(2_700, 1, Message::Canvass(epoch(3), Mark::FIRST)), "Support 3 to 1");
     assert_eq!(three.at(6_400, Input::Wake), "wake at 6500");
     assert!(three.at(6_500, Input::Wake).contains("Canvass 3 to 1"));
 }

@@ -1,5 +1,6 @@
 //! Which rounds renew a lease, and until when, on networks that are slower than the rounds.
 
+use crate::protocol::quorum::Mark;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use super::{Story, at, epoch, id, ms};
 use crate::protocol::quorum::{Config, Message, Quorum, Timing};
 use crate::protocol::{Input, Members, Node, NodeId, Output, Role, Time};
 
-const LEADS: Message = Message::Ack(crate::protocol::Epoch::new(1), 1);
+const LEADS: Message = Message::Ack(crate::protocol::Epoch::new(1), 1, Mark::FIRST);
 
 #[test]
 fn an_acknowledgement_counts_from_the_sending_of_its_own_round_however_late() {
@@ -19,7 +20,7 @@ fn an_acknowledgement_counts_from_the_sending_of_its_own_round_however_late() {
     assert_eq!(three.hears(1_900, 1, LEADS), "", "the round of 1320");
     assert_eq!(three.0.leads(at(2_319)), Some(epoch(1)));
     assert_eq!(three.0.leads(at(2_320)), None, "not 2520 or 2720, of which nothing was heard");
-    three.hears(1_910, 1, Message::Ack(epoch(1), 3));
+    three.hears(1_910, 1, Message::Ack(epoch(1), 3, Mark::FIRST));
     assert_eq!(three.0.leads(at(2_719)), Some(epoch(1)), "it answers the round of 1720");
     assert_eq!(three.0.leads(at(2_720)), None);
 }
@@ -34,14 +35,14 @@ fn an_acknowledgement_counts_for_earlier_rounds_too() {
     five.at(1_200, Input::Wake);
     five.at(1_300, Input::Wake);
     for message in [Message::Support(epoch(1)), Message::Grant(epoch(1))] {
-        five.hears(1_310, 1, message);
+        five.hears(1_310, 1, message.clone());
         five.hears(1_310, 2, message);
     }
     five.at(1_510, Input::Wake);
     five.at(1_710, Input::Wake);
-    five.hears(1_900, 1, Message::Ack(epoch(1), 3));
+    five.hears(1_900, 1, Message::Ack(epoch(1), 3, Mark::FIRST));
     assert_eq!(five.0.leads(at(2_310)), None, "its lease is that of its claim");
-    five.hears(1_910, 2, Message::Ack(epoch(1), 2));
+    five.hears(1_910, 2, Message::Ack(epoch(1), 2, Mark::FIRST));
     assert_eq!(five.0.leads(at(2_509)), Some(epoch(1)), "two have answered the second or a later");
     assert_eq!(five.0.leads(at(2_510)), None);
 }
@@ -50,7 +51,7 @@ fn an_acknowledgement_counts_for_earlier_rounds_too() {
 fn an_answer_to_a_round_that_has_not_begun_gives_nothing() {
     let mut three = Story::of_a_leader();
     let stale = "ignored 1: it belongs to something that is over";
-    assert_eq!(three.hears(1_330, 1, Message::Ack(epoch(1), 2)), stale);
+    assert_eq!(three.hears(1_330, 1, Message::Ack(epoch(1), 2, Mark::FIRST)), stale);
     assert_eq!(three.0.leads(at(2_310)), None);
 }
 
@@ -61,9 +62,9 @@ fn an_answer_to_a_round_whose_lease_would_be_over_gives_nothing() {
     for round in 0..4 {
         three.at(1_520 + round * 200, Input::Wake);
     }
-    three.hears(2_200, 2, Message::Ack(epoch(1), 4));
+    three.hears(2_200, 2, Message::Ack(epoch(1), 4, Mark::FIRST));
     assert_eq!(three.0.leads(at(2_919)), Some(epoch(1)), "the round of 1920");
-    three.hears(2_210, 1, Message::Ack(epoch(1), 2));
+    three.hears(2_210, 1, Message::Ack(epoch(1), 2, Mark::FIRST));
     assert_eq!(three.0.leads(at(2_920)), None, "an earlier one shortens nothing");
 }
 
@@ -118,7 +119,7 @@ proptest! {
         let tell = |five: &mut Node<Quorum>, now: u64, input| {
             five.handle(at(now), input);
             let sent = |output| match output {
-                Output::Send { message: Message::Coordinator(_, round), .. } => Some(round),
+                Output::Send { message: Message::Coordinator(_, round, _), .. } => Some(round),
                 _ => None,
             };
             std::iter::from_fn(|| five.poll()).filter_map(sent).max()
@@ -154,7 +155,7 @@ proptest! {
             else {
                 continue;
             };
-            let message = Message::Ack(epoch(1), round as u64);
+            let message = Message::Ack(epoch(1), round as u64, Mark::FIRST);
             tell(&mut five, now, Input::Receive { from: id(from), message });
             reckoning.hears(id(from), round as u64);
             let last = reckoning.until.since(Time::ZERO).as_millis() as u64 - 1;

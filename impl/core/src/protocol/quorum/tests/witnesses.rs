@@ -1,6 +1,7 @@
 //! Witnesses: members that vote, are waited for by no candidate, and never lead.
 
 use super::*;
+use crate::protocol::quorum::Mark;
 use crate::protocol::{MemberError, Request};
 
 /// One of these nodes, of which the highest is a witness.
@@ -33,19 +34,19 @@ fn a_witness_votes_and_never_canvasses() {
         "it may have promised something"
     );
     assert_eq!(three.at(1_200, Input::Wake), "no timer", "it does not wait to run");
-    assert_eq!(three.hears(1_210, 1, Message::Canvass(epoch(1))), "Support 1 to 1");
+    assert_eq!(three.hears(1_210, 1, Message::Canvass(epoch(1), Mark::FIRST)), "Support 1 to 1");
     assert_eq!(
-        three.hears(1_220, 1, Message::Claim(epoch(1))),
+        three.hears(1_220, 1, Message::Claim(epoch(1), Mark::FIRST)),
         "durable: 1 to 1, Grant 1 to 1, wake at 2420"
     );
     assert_eq!(
-        three.hears(1_230, 1, Message::Coordinator(epoch(1), 1)),
+        three.hears(1_230, 1, Message::Coordinator(epoch(1), 1, Mark::FIRST)),
         "Ack 1.1 to 1, follower becomes follower of 1: the leader of the epoch was heard, \
          wake at 2430",
         "no challenge of a lower leader"
     );
     assert_eq!(three.hears(1_240, 1, Message::Invite(epoch(1))), "", "nor if it is asked to");
-    assert_eq!(three.hears(1_250, 2, Message::Claim(epoch(2))), "Refuse 1 for 1 to 2");
+    assert_eq!(three.hears(1_250, 2, Message::Claim(epoch(2), Mark::FIRST)), "Refuse 1 for 1 to 2");
     assert_eq!(
         three.at(2_430, Input::Wake),
         "follower becomes follower: the promise to the leader is over, no timer"
@@ -53,7 +54,7 @@ fn a_witness_votes_and_never_canvasses() {
     for healthy in [false, true] {
         assert_eq!(three.at(2_440, Input::Request(Request::Healthy(healthy))), "");
     }
-    assert_eq!(three.hears(2_450, 2, Message::Canvass(epoch(2))), "Support 2 to 2");
+    assert_eq!(three.hears(2_450, 2, Message::Canvass(epoch(2), Mark::FIRST)), "Support 2 to 2");
 }
 
 #[test]
@@ -84,7 +85,7 @@ fn a_candidate_waits_for_higher_nodes_that_may_lead() {
 fn the_answer_of_a_witness_renews_a_lease() {
     let mut two = leader();
     assert_eq!(two.0.leads(at(2_310)), None, "the lease counts from the claim");
-    two.hears(1_330, 3, Message::Ack(epoch(1), 1));
+    two.hears(1_330, 3, Message::Ack(epoch(1), 1, Mark::FIRST));
     assert_eq!(two.0.leads(at(2_319)), Some(epoch(1)));
     assert_eq!(two.0.leads(at(2_320)), None);
 }
@@ -92,11 +93,11 @@ fn the_answer_of_a_witness_renews_a_lease() {
 #[test]
 fn a_witness_is_no_successor() {
     let mut two = leader();
-    two.hears(1_330, 3, Message::Ack(epoch(1), 1));
+    two.hears(1_330, 3, Message::Ack(epoch(1), 1, Mark::FIRST));
     assert_eq!(two.0.successor(), None);
     assert_eq!(two.at(1_340, Input::Request(Request::Yield(Some(id(3))))), "");
     assert_eq!(two.0.status().role, Role::Leader);
-    two.hears(1_350, 1, Message::Ack(epoch(1), 1));
+    two.hears(1_350, 1, Message::Ack(epoch(1), 1, Mark::FIRST));
     assert_eq!(two.0.successor(), Some(id(1)));
     let invites = two.at(1_360, Input::Request(Request::Yield(Some(id(1)))));
     assert!(invites.starts_with("Invite 1 to 1"), "{invites}");
@@ -107,7 +108,7 @@ fn a_witness_is_no_successor() {
 fn a_leader_that_yields_to_a_witness_yields_to_none() {
     let mut one = of(&[1, 2, 3], 1, Preemption::Never);
     one.at(0, Input::Boot);
-    one.hears(10, 2, Message::Coordinator(epoch(5), 1));
+    one.hears(10, 2, Message::Coordinator(epoch(5), 1, Mark::FIRST));
     assert_eq!(
         one.hears(20, 2, Message::Yield(epoch(5), Some(id(3)))),
         "follower becomes follower: the leader has stopped leading, wake at 220"

@@ -1,0 +1,213 @@
+//! How the list of members changes in place, by a request to the leader.
+//!
+//! A process keeps the list that it knows to be decided, and the one that is pending, if there is
+//! one. While a list is pending, a majority is one of both. Each pair of lists has a *mark*: the
+//! epoch of the leader that proposed or decided it, and its turn in that epoch. Marks grow; who
+//! hears a process with an older mark sends it the lists, and who gets newer ones takes them,
+//! durably. A voter grants nothing to a process with an older mark. So what is decided, and hence
+//! known to a majority of both lists, is known to every later leader.
+//!
+//! Sources: a majority of both lists while one is pending, and votes for none that is behind:
+//! Ongaro and Ousterhout 2014, §4 and §5.4.1, and Ongaro's thesis, §4.3. Lists that every process
+//! passes on, and the highest mark of which a leader proposes anew: L. Lamport, *The Part-Time
+//! Parliament*, ACM TOCS 16(2), 1998.
+
+use super::{Epoch, Letter, List, Message, Process, Quorum, Role, Stable, Timer};
+use bellwether_engine::protocol::{Id, Ids, Local, RuleDocs};
+use serde::{Deserialize, Serialize};
+
+/// How new the lists of a process are: the epoch of the leader that proposed or decided them, and
+/// how often that had done either in this epoch.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+pub struct Mark {
+    /// The epoch of the leader.
+    pub epoch: Epoch,
+    /// Its turn in that epoch, from 1.
+    pub turn: u8,
+}
+
+impl Mark {
+    /// The mark of the first list.
+    pub const FIRST: Mark = Mark { epoch: 0, turn: 0 };
+
+    pub(super) fn is_first(&self) -> bool {
+        *self == Self::FIRST
+    }
+
+    /// The epoch, if a leader had a part in the lists.
+    pub(super) fn epoch_mut(&mut self) -> Option<&mut Epoch> {
+        if self.is_first() { None } else { Some(&mut self.epoch) }
+    }
+}
+
+/// When a leader decides the list that it has proposed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
+#[serde(rename_all = "kebab-case")]
+pub enum Decides {
+    /// Once a majority of both lists has acknowledged it.
+    ByMajority,
+    /// At once.
+    AtOnce,
+}
+
+impl Message {
+    /// Whether the receiver asks how new the lists of its sender are.
+    pub(super) fn carries_a_mark(self) -> bool {
+        matches!(self, Message::Canvass(_) | Message::Claim(_) | Message::Challenge(_))
+            || matches!(self, Message::Lists(..))
+            || self.is_of_a_round()
+    }
+
+    /// Whether a leader says it with its rounds, or another answers it.
+    pub(super) fn is_of_a_round(self) -> bool {
+        matches!(self, Message::Coordinator(..) | Message::Ack(..))
+    }
+}
+
+impl Quorum {
+    /// The number of a list: how many were decided before it.
+    pub(super) fn number(&self, list: List) -> List {
+        if self.forks() { list.min(1) } else { list }
+    }
+
+    /// The list that a process proposes after this one, if there is one. Of two with one number,
+    /// processes with odd ids propose the one, the others the other.
+    #[must_use]
+    pub fn next_list(&self, id: Id, list: List, nodes: usize) -> Option<List> {
+        let next = match self.forks() {
+            true if list > 0 => return None,
+            true => 1 + List::from(id.index() % 2 == 1),
+            false => list + 1,
+        };
+        self.members(next, nodes).map(|_| next)
+    }
+
+    /// An operator may ask the leader for the next list, if there is one.
+    pub(super) fn expect_change(&self, p: &mut Local<'_, Self>) {
+        let Stable { list, decided, .. } = Self::kept(p);
+        if list == decided && self.next_list(p.id(), list, p.nodes()).is_some() {
+            p.arm(Timer::Change);
+        }
+    }
+
+    /// It is asked for the next list. In that it may lead itself, or it proposes none.
+    pub(super) fn on_change(&self, p: &mut Local<'_, Self>) {
+        let Stable { epoch, list: decided, mark, .. } = Self::kept(p);
+        let Some(list) = self.next_list(p.id(), decided, p.nodes()) else { return };
+        let next = Process { list, decided: list, ..Process::default() };
+        if !self.candidates_of(&next, p.nodes()).contains(p.id()) {
+            return;
+        }
+        self.take(p, decided, list, after(mark, epoch));
+        self.tell_all(p);
+        self.start_round(p);
+        self.decide(p, p.id(), Self::kept(p).mark);
+    }
+
+    /// It leads. A pending list, which an earlier leader proposed, it proposes anew: the rule
+    /// `reproposes`.
+    pub(super) fn propose_again(&self, p: &mut Local<'_, Self>) {
+        let Stable { epoch, list, decided, mark, .. } = Self::kept(p);
+        if list != decided && self.reproposes && mark.epoch < epoch {
+            self.take(p, decided, list, after(mark, epoch));
+            self.tell_all(p);
+        }
+    }
+
+    /// A process has acknowledged a round, and has the lists with this mark. Once a majority of
+    /// both lists has its own, the pending one is decided: the rule `decides`.
+    pub(super) fn decide(&self, p: &mut Local<'_, Self>, from: Id, theirs: Mark) {
+        let Stable { epoch, list, decided, mark, .. } = Self::kept(p);
+        let is_own = mark.epoch == epoch || !self.reproposes;
+        if list == decided || theirs != mark || !is_own {
+            return;
+        }
+        p.state.marked = p.state.marked.with(from).with(p.id());
+        let enough = self.makes_majority(p.state, p.nodes(), p.state.marked);
+        if enough || self.decides == Decides::AtOnce {
+            // One that has left hears that as well.
+            let all = self.members_of(p.state, p.nodes());
+            self.take(p, list, list, after(mark, epoch));
+            for id in all.without(p.id()).iter() {
+                self.say(p, id, Message::Lists(list, list));
+            }
+            self.expect_change(p);
+        }
+    }
+
+    /// These are its lists from now on, durably.
+    fn take(&self, p: &mut Local<'_, Self>, decided: List, list: List, mark: Mark) {
+        self.keep(p, Stable { list, decided, mark, ..Self::kept(p) });
+        *p.state = Process { list, decided, marked: Ids::NONE, ..*p.state };
+    }
+
+    /// "These are the lists that I know": it takes them if they are newer. A leader proposes anew
+    /// what is pending by them. From those of a later leader it learns of a higher epoch.
+    pub(super) fn on_lists(&self, p: &mut Local<'_, Self>, decided: List, list: List, mark: Mark) {
+        if mark <= Self::kept(p).mark {
+            return;
+        }
+        let was_healthy = self.is_healthy(p);
+        self.take(p, decided, list, mark);
+        if mark.epoch > Self::kept(p).epoch {
+            self.grants(p, mark.epoch, None);
+            match p.state.role {
+                Role::Leader | Role::Lapsed => self.step_down(p),
+                Role::Canvassing | Role::Claiming | Role::Succeeding => self.back_off(p),
+                // What it has promised stays.
+                Role::Follower => p.state.leader = None,
+                Role::Deferring => {}
+            }
+        } else if p.state.role == Role::Leader {
+            p.cancel(Timer::Change);
+            self.propose_again(p);
+            self.expect_change(p);
+        }
+        match (was_healthy, self.is_healthy(p)) {
+            (false, true) => self.on_return(p),
+            (true, false) => {
+                for timer in [Timer::Watch, Timer::Backoff, Timer::Dwell] {
+                    p.cancel(timer);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether a letter is for it: from a voter of either list; to one that observes, what a leader
+    /// says to all. A member with older lists gets those that it has, and not what it asks for.
+    pub(super) fn heeds(&self, p: &mut Local<'_, Self>, from: Id, letter: Letter) -> bool {
+        let Letter { message, mark, .. } = letter;
+        if !self.members_of(p.state, p.nodes()).contains(from) {
+            return false;
+        }
+        let Stable { list, decided, mark: own, .. } = Self::kept(p);
+        let is_news = matches!(message, Message::Lists(..));
+        if message.carries_a_mark() && !is_news && mark < own {
+            self.say(p, from, Message::Lists(decided, list));
+            if self.up_to_date && !message.is_of_a_round() {
+                if !matches!(message, Message::Challenge(_)) {
+                    self.refuse(p, from);
+                }
+                return false;
+            }
+        }
+        // One that observes by old lists may lead by newer ones.
+        let counts = is_news || self.electors_of(p.state, p.nodes()).contains(from);
+        counts && (message.is_for_all() || !self.observes(p))
+    }
+
+    /// Sends its lists to all that have a part in either.
+    fn tell_all(&self, p: &mut Local<'_, Self>) {
+        let Stable { list, decided, .. } = Self::kept(p);
+        self.broadcast(p, Message::Lists(decided, list));
+    }
+}
+
+/// The next mark of a leader of this epoch.
+fn after(mark: Mark, epoch: Epoch) -> Mark {
+    let turn = if mark.epoch == epoch { mark.turn.saturating_add(1) } else { 1 };
+    Mark { epoch, turn }
+}
