@@ -76,11 +76,11 @@ fn a_copy_does_the_same_as_the_original() {
     assert!(!after(&mut node, at(5), Input::Boot).is_empty());
     let copy = node.clone();
     let answer = Input::Receive { from: ids[2], message: bully::Message::Ok };
-    let first = after(&mut node, at(6), answer);
+    let first = after(&mut node, at(6), answer.clone());
     assert!(first.iter().any(|output| matches!(output, Output::Event(_))), "{first:?}");
     for _ in 0..2 {
         let mut copy = copy.clone();
-        assert_eq!(after(&mut copy, at(6), answer), first);
+        assert_eq!(after(&mut copy, at(6), answer.clone()), first);
         assert_eq!(copy.node(), node.node());
     }
     assert!(copy.node() != node.node(), "nothing has happened to it");

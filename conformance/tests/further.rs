@@ -1,10 +1,10 @@
 //! Worlds in which the list of members changes, as the walk of the recommended rules takes them.
 
 use bellwether_conformance::further::further;
-use bellwether_conformance::mapping::quorum::{AnyQuorum, LetIn, Recommended};
+use bellwether_conformance::mapping::quorum::{AnyQuorum, Joins, Recommended};
 use bellwether_conformance::mapping::{Further, Mapping};
 use bellwether_core::protocol::quorum::{self, Quorum};
-use bellwether_core::protocol::{Input, Node, NodeId, Time};
+use bellwether_core::protocol::{Input, Node, Output, Time};
 use bellwether_model::check::Limits;
 use bellwether_model::world::{Scenario, World};
 
@@ -28,11 +28,14 @@ fn the_program_conforms_where_lists_change() {
     assert!(last.summary.transitions > 0);
 }
 
-/// What a newcomer does wrong that waits to hear a member.
-#[derive(Clone, Copy, Debug)]
+/// What a node does wrong with its lists of members.
+#[derive(Clone, Copy, Debug, PartialEq)]
 enum Mistake {
-    IsLetInByAnObserver,
-    AnswersWhatLetsItIn,
+    CountsEachAcknowledgement,
+    GrantsToOutdated,
+    TakesNoLists,
+    TellsNoLists,
+    ForgetsPending,
 }
 
 impl Hooks<AnyQuorum> for Mistake {
@@ -42,28 +45,45 @@ impl Hooks<AnyQuorum> for Mistake {
         now: Time,
         input: Input<quorum::Message>,
     ) {
-        let joins = node.core.core().is_some_and(Quorum::joins);
-        let [voter, observer] = [2, 3].map(|id| NodeId::new(id).expect("not zero"));
-        match (*self, input) {
-            (Mistake::IsLetInByAnObserver, Input::Receive { from, message })
-                if joins && from == observer =>
+        use quorum::Message::{Ack, Claim, Lists};
+        let known = node.core.lists().map(|lists| lists.mark).unwrap_or_default();
+        let input = match (*self, input) {
+            (
+                Mistake::CountsEachAcknowledgement,
+                Input::Receive { from, message: Ack(e, r, _) },
+            ) => Input::Receive { from, message: Ack(e, r, known) },
+            (Mistake::GrantsToOutdated, Input::Receive { from, message: Claim(epoch, _) }) => {
+                Input::Receive { from, message: Claim(epoch, known) }
+            }
+            (Mistake::TakesNoLists, Input::Receive { message: Lists(_), .. }) => Input::Wake,
+            (_, input) => input,
+        };
+        node.feed(now, input);
+        node.outputs.retain_mut(|output| match output {
+            Output::Send { message: Lists(_), .. } => *self != Mistake::TellsNoLists,
+            Output::Persist(quorum::Durable { lists: Some(lists), .. })
+                if *self == Mistake::ForgetsPending =>
             {
-                node.feed(now, Input::Receive { from: voter, message });
+                lists.pending = None;
+                true
             }
-            (Mistake::AnswersWhatLetsItIn, Input::Receive { .. }) if joins => {
-                node.feed(now, input);
-                node.feed(now, input);
-            }
-            _ => node.feed(now, input),
-        }
+            _ => true,
+        });
     }
 }
 
 #[test]
-fn a_newcomer_takes_part_when_it_has_heard_a_voter_and_not_before() {
-    for mistake in [Mistake::IsLetInByAnObserver, Mistake::AnswersWhatLetsItIn] {
-        let wrong = WrongMapping::new(AnyQuorum::of::<LetIn>(), mistake);
-        let found = compared::first_difference(&wrong, Scenario::calm(4));
-        assert!(found.is_some_and(|found| found.probe), "{mistake:?}");
+fn a_node_that_is_wrong_about_its_lists_is_found() {
+    use Mistake::{CountsEachAcknowledgement, ForgetsPending, GrantsToOutdated, TakesNoLists};
+    for mistake in [
+        CountsEachAcknowledgement,
+        GrantsToOutdated,
+        TakesNoLists,
+        Mistake::TellsNoLists,
+        ForgetsPending,
+    ] {
+        let wrong = WrongMapping::new(AnyQuorum::of::<Joins>(), mistake);
+        let found = compared::first_difference(&wrong, Scenario::calm(3).with_crashes(1, 1));
+        assert!(found.is_some(), "{mistake:?}");
     }
 }

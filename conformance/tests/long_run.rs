@@ -7,6 +7,7 @@ use bellwether_conformance::mapping::invitation::InvitationMapping;
 use bellwether_conformance::mapping::lease::{LeaseMapping, stores};
 use bellwether_conformance::mapping::quorum::{AnyQuorum, Preemptive, Recommended};
 use bellwether_conformance::mapping::stoller::StollerMapping;
+use bellwether_core::protocol::quorum::Mark;
 use bellwether_core::protocol::quorum::{self, Epoch, Quorum};
 use bellwether_core::protocol::stoller::{self, Elid, Stoller};
 use bellwether_core::protocol::{Input, Node, Output, Time};
@@ -83,9 +84,9 @@ impl<M: Mapping<Program = Node<Quorum>>> Hooks<M> for NarrowClaim {
         node.feed(now, input);
         node.change(|_, output| {
             Some(match output {
-                Output::Send { to, message: quorum::Message::Claim(epoch) } => {
+                Output::Send { to, message: quorum::Message::Claim(epoch, _) } => {
                     let epoch = Epoch::new(narrow(epoch.number()));
-                    Output::Send { to, message: quorum::Message::Claim(epoch) }
+                    Output::Send { to, message: quorum::Message::Claim(epoch, Mark::FIRST) }
                 }
                 other => other,
             })

@@ -74,17 +74,17 @@ type Out = Output<u64, Message>;
 type Wrapping = Wrapped<Node<Stoller>>;
 
 impl Mistake {
-    fn swallows(self, core: &Node<Stoller>, input: Input<Message>) -> bool {
+    fn swallows(self, core: &Node<Stoller>, input: &Input<Message>) -> bool {
         // It has asked another node to give way.
         let asked = core.core().is_some_and(|core| core.election().asked.is_some());
-        let said = match input {
+        let said = match *input {
             Input::Receive { message, .. } => Some(message),
             Input::Boot | Input::Wake | Input::Suspect(_) | Input::Request(_) => None,
         };
         match self {
             Mistake::NeverSaysNo => matches!(said, Some(Message::NormQ(_))),
             Mistake::DoesNotHearNo => matches!(said, Some(Message::NotNorm(_))),
-            Mistake::WaitsForTheSilent => input == Input::Wake && asked,
+            Mistake::WaitsForTheSilent => *input == Input::Wake && asked,
             Mistake::WaitsForTheDead => matches!(input, Input::Suspect(_)) && asked,
             _ => false,
         }
@@ -140,7 +140,7 @@ impl Hooks<StollerMapping> for Mistake {
     }
 
     fn handle(&mut self, node: &mut Wrapping, now: Time, input: Input<Message>) {
-        if !self.swallows(&node.core, input) {
+        if !self.swallows(&node.core, &input) {
             let input = match input {
                 Input::Receive { from, message } => {
                     Input::Receive { from, message: self.takes(&node.core, message) }

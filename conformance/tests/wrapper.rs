@@ -193,7 +193,7 @@ impl<P: Program> Wrapped<P> {
     pub(crate) fn say(&mut self, to: impl IntoIterator<Item = NodeId>, message: P::Message) {
         let later = |output: &_| matches!(output, Output::Event(_) | Output::WakeAt(_));
         let end = self.outputs.iter().position(later).unwrap_or(self.outputs.len());
-        for (at, to) in (end..).zip(to) {
+        for ((at, to), message) in (end..).zip(to).zip(std::iter::repeat(message)) {
             self.outputs.insert(at, Output::Send { to, message });
         }
     }

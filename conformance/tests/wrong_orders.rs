@@ -5,6 +5,7 @@ use bellwether_conformance::mapping::Mapping;
 use bellwether_conformance::mapping::bully::BullyMapping;
 use bellwether_conformance::mapping::quorum::{AnyQuorum, Recommended};
 use bellwether_core::protocol::bully::{self, Bully};
+use bellwether_core::protocol::quorum::Mark;
 use bellwether_core::protocol::quorum::{self, Epoch, Quorum, Timer};
 use bellwether_core::protocol::{Input, Node, NodeId, Request, Time};
 use bellwether_model::world::Scenario;
@@ -48,7 +49,7 @@ impl Hooks<AnyQuorum> for Wrong {
         input: Input<quorum::Message>,
     ) {
         let is_away = node.due(Timer::Away).is_some();
-        match (self.mistake, input) {
+        match (self.mistake, input.clone()) {
             (Mistake::StaysAwayForTheFirstOrder, Input::Request(Request::StepDown(..)))
                 if is_away =>
             {
@@ -57,7 +58,7 @@ impl Hooks<AnyQuorum> for Wrong {
             (Mistake::AsksForSupportWhenItIsFit, Input::Request(Request::Healthy(true))) => {
                 node.feed(now, input);
                 let to = another(node.id());
-                node.say(to, quorum::Message::Canvass(Epoch::new(9)));
+                node.say(to, quorum::Message::Canvass(Epoch::new(9), Mark::FIRST));
             }
             (_, Input::Request(Request::Healthy(healthy))) => {
                 self.unfit = !healthy;
@@ -110,7 +111,7 @@ struct Serves;
 
 impl Hooks<BullyMapping> for Serves {
     fn handle(&mut self, node: &mut Wrapped<Node<Bully>>, now: Time, input: Input<bully::Message>) {
-        node.feed(now, input);
+        node.feed(now, input.clone());
         if input == Input::Request(Request::Yield(None)) {
             let to = another(node.id());
             node.say(to, bully::Message::Election);

@@ -148,8 +148,8 @@ impl<C: Core> Group<C> {
         };
         if !self.random.percent(self.faults.losses) && self.machines[ends.1].node.is_some() {
             self.now += Duration::from_micros(50);
-            let Received { from, message, .. } = received;
-            self.handle(ends.1, Input::Receive { from, message }, Some(received));
+            let Received { from, message, .. } = received.clone();
+            self.handle(ends.1, Input::Receive { from, message }, Some(&received));
         }
     }
 
@@ -205,7 +205,7 @@ impl<C: Core> Group<C> {
         &mut self,
         at: usize,
         input: Input<C::Message>,
-        received: Option<Received<C::Message>>,
+        received: Option<&Received<C::Message>>,
     ) {
         let crashes = self.random.percent(self.faults.crashes) && self.lives != Some(at);
         let saves = self.random.percent(50);
@@ -218,7 +218,7 @@ impl<C: Core> Group<C> {
         let (mut states, mut sent) = (Vec::new(), Vec::new());
         for taken in steps {
             states.extend(taken.persists.iter().cloned());
-            let step = step(taken, received, &mut machine.messages, &mut sent);
+            let step = step(taken, received.cloned(), &mut machine.messages, &mut sent);
             machine.write(now, Entry::Step(step));
         }
         if crashes {
@@ -287,7 +287,7 @@ fn step<C: Core>(
         Sent { to, id: *messages, message }
     }));
     let persists = taken.persists.into_iter().map(Out::Persist);
-    let sends = sent[first..].iter().copied().map(Out::Send);
+    let sends = sent[first..].iter().cloned().map(Out::Send);
     let out = persists.chain(sends).chain(taken.events.into_iter().map(Out::from)).collect();
     let armed = taken.armed.into_iter().map(|(timer, at)| (format!("{timer:?}"), at.as_nanos()));
     let after = After {

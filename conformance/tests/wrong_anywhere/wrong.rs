@@ -128,8 +128,8 @@ impl<M: Mapping> Hooks<M> for Wrong {
         if counts && node.is_late(now) && matches!(input, Input::Wake) {
             self.extra.wake_ups = self.extra.wake_ups.saturating_add(1);
         }
-        self.panics(node, input);
-        let given = self.given(node, input);
+        self.panics(node, input.clone());
+        let given = self.given(node, input.clone());
         node.feed(now, given);
         let up = node.role() != Role::NotStarted;
         self.extra.last = Some(now).filter(|_| up && self.mistake == Mistake::RemembersAnInstant);

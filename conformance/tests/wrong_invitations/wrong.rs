@@ -30,7 +30,7 @@ type Wrapping = Wrapped<Node<Invitation>>;
 
 impl Mistake {
     /// Whether the input is kept from the core, which then only learns what time it is.
-    fn swallows(self, input: Input<Message>) -> bool {
+    fn swallows(self, input: &Input<Message>) -> bool {
         let Input::Receive { message, .. } = input else { return false };
         match self {
             Mistake::IgnoresAcceptances => matches!(message, Message::Accept(_)),
@@ -40,7 +40,7 @@ impl Mistake {
     }
 
     /// What it puts out instead of what the core does.
-    fn tamper(self, before: &Node<Invitation>, input: Input<Message>, node: &mut Wrapping) {
+    fn tamper(self, before: &Node<Invitation>, input: &Input<Message>, node: &mut Wrapping) {
         let me = node.id();
         let outputs = &mut node.outputs;
         let sends = |output: &Out, wanted: &dyn Fn(Message) -> bool| match output {
@@ -72,7 +72,7 @@ impl Mistake {
             }
             Mistake::AcceptsTwice => {
                 let accepts = |o: &&Out| sends(o, &|m| matches!(m, Message::Accept(_)));
-                if let Some(accept) = outputs.iter().find(accepts).copied() {
+                if let Some(accept) = outputs.iter().find(accepts).cloned() {
                     outputs.push_front(accept);
                 }
             }
@@ -89,7 +89,7 @@ impl Mistake {
             }
             Mistake::SaysItCoordinatesWhileBusy => {
                 let busy = matches!(state(before), Some(State::Inviting { .. }));
-                if let Input::Receive { from, message: Message::AreYouCoordinator } = input
+                if let &Input::Receive { from, message: Message::AreYouCoordinator } = input
                     && busy
                 {
                     outputs.push_front(Output::Send { to: from, message: Message::IAm });
@@ -97,7 +97,7 @@ impl Mistake {
             }
             Mistake::AnswersForAnyGroup => {
                 let silent = !outputs.iter().any(|o| matches!(o, Output::Send { .. }));
-                if let Input::Receive { from, message: Message::AreYouThere(group) } = input
+                if let &Input::Receive { from, message: Message::AreYouThere(group) } = input
                     && silent
                     && group.coordinator == me
                     && before.core().is_some()
@@ -125,7 +125,7 @@ impl Hooks<InvitationMapping> for Mistake {
 
     fn handle(&mut self, node: &mut Wrapping, now: Time, input: Input<Message>) {
         let before = node.core.clone();
-        let given = if self.swallows(input) { Input::Wake } else { input };
+        let given = if self.swallows(&input) { Input::Wake } else { input.clone() };
         node.core.handle(now, given);
         if *self == Mistake::MergesWithoutDelay {
             while let Some(deadline) = node.due(Timer::Delay) {
@@ -133,6 +133,6 @@ impl Hooks<InvitationMapping> for Mistake {
             }
         }
         node.drain();
-        self.tamper(&before, input, node);
+        self.tamper(&before, &input, node);
     }
 }

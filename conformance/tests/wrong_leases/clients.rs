@@ -163,7 +163,7 @@ fn token(node: &Wrapping) -> Option<Token> {
 impl Hooks<LeaseMapping> for Clumsy {
     fn handle(&mut self, node: &mut Wrapping, now: Time, input: Input<Message>) {
         let held = token(node);
-        let told = self.told(node, input);
+        let told = self.told(node, input.clone());
         node.feed(now, told);
         self.highest = self.highest.max(token(node).unwrap_or_default());
         let right = std::mem::take(&mut node.outputs);

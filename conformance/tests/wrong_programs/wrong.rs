@@ -109,20 +109,20 @@ impl Hooks<BullyMapping> for Wrong {
         }
         self.fires_stale(node, now);
         match input {
-            _ if self.swallows(node, now, input) => node.feed(now, Input::Wake),
+            _ if self.swallows(node, now, input.clone()) => node.feed(now, Input::Wake),
             Input::Wake if self.is(Mistake::ExpiresEarly) => {
-                node.feed(now + Duration::from_millis(1), input);
+                node.feed(now + Duration::from_millis(1), input.clone());
             }
             Input::Receive { .. }
                 if self.is(Mistake::MessageBeforeDeadline) && node.is_late(now) =>
             {
-                node.core.handle(earlier, input);
+                node.core.handle(earlier, input.clone());
                 node.feed(now, Input::Wake);
             }
             Input::Boot if self.is(Mistake::HighestWaits) && before == Role::NotStarted => {
                 self.boot_waiting(node, now);
             }
-            _ => node.feed(now, input),
+            _ => node.feed(now, input.clone()),
         }
         match input {
             Input::Receive { from, message } => {
@@ -280,7 +280,7 @@ impl Wrong {
             }
             Mistake::WakesLate => node.wake_late(),
             Mistake::WakesTwice => {
-                if let Some(&last @ Output::WakeAt(_)) = outputs.back() {
+                if let Some(last @ Output::WakeAt(_)) = outputs.back().cloned() {
                     outputs.push_back(last);
                 }
             }

@@ -117,8 +117,8 @@ impl Wrong {
         received: bool,
         silent: Option<NodeId>,
     ) {
-        let first = node.outputs.front().copied();
-        let acks = first.is_some_and(|output| is::<M>(&output, What::Ack));
+        let first = node.outputs.front().cloned();
+        let acks = first.clone().is_some_and(|output| is::<M>(&output, What::Ack));
         match self.mistake {
             Mistake::NeverAcks => node.outputs.retain(|o| !is::<M>(o, What::Ack)),
             Mistake::AcksLast if acks => node.send_first_last(),
@@ -146,7 +146,7 @@ impl Wrong {
 }
 
 fn is<M: Ring>(output: &Out<M::Program>, what: What) -> bool {
-    matches!(output, Output::Send { message, .. } if M::what(*message) == what)
+    matches!(output, Output::Send { message, .. } if M::what(message.clone()) == what)
 }
 
 impl<M: Ring> Hooks<M> for Wrong {
@@ -160,17 +160,17 @@ impl<M: Ring> Hooks<M> for Wrong {
         let was_up = node.role() != Role::NotStarted;
         let silent = M::holder(&node.core);
         match input {
-            _ if self.swallows::<M>(now, input) => node.feed(now, Input::Wake),
+            _ if self.swallows::<M>(now, input.clone()) => node.feed(now, Input::Wake),
             Input::Receive { .. }
                 if self.mistake == Mistake::MessageBeforeDeadline && node.is_late(now) =>
             {
-                node.core.handle(earlier, input);
+                node.core.handle(earlier, input.clone());
                 node.feed(now, Input::Wake);
             }
-            _ => node.feed(now, input),
+            _ => node.feed(now, input.clone()),
         }
         if let (Mistake::AcksBeforeBoot, false, Input::Receive { from, message }) =
-            (self.mistake, was_up, input)
+            (self.mistake, was_up, input.clone())
             && M::what(message) != What::Ack
         {
             node.outputs.push_front(Output::Send { to: from, message: M::ack() });

@@ -118,7 +118,7 @@ pub(crate) struct Cluster {
     setup: Setup,
     pub(crate) network: Box<dyn Network>,
     pub(crate) http: BTreeMap<u16, String>,
-    /// The list that all nodes have, unless one is being changed.
+    /// The list that all nodes have, unless it is being changed.
     members: Members,
     /// The section with which the nodes prove themselves.
     security: String,
@@ -349,13 +349,6 @@ impl Cluster {
         Ok(())
     }
 
-    /// SIGTERM to a node, and a new start with its configuration as it is now.
-    pub(crate) fn restart(&mut self, node: u16, limit: Duration) -> anyhow::Result<()> {
-        self.stop(node, limit)?;
-        self.start(node)?;
-        self.wait_until_it_answers(node, limit)
-    }
-
     /// Waits until a node that was started answers by HTTP.
     pub(crate) fn wait_until_it_answers(&self, node: u16, limit: Duration) -> anyhow::Result<()> {
         let agent = agent(Duration::from_secs(1));
@@ -363,6 +356,15 @@ impl Cluster {
         let answers = || agent.get(&url).call().is_ok();
         wait::until(&format!("node {node} is up"), limit, answers)?;
         Ok(())
+    }
+
+    /// The number of the list that a node has, if none is pending.
+    pub(crate) fn list_of(&self, node: u16) -> Option<u64> {
+        let url = format!("http://{}/members", self.http[&node]);
+        let mut answer = agent(Duration::from_secs(1)).get(&url).call().ok()?;
+        let text = answer.body_mut().read_to_string().ok()?;
+        let lists: Value = serde_json::from_str(&text).ok()?;
+        lists["list"]["config_epoch"].as_u64().filter(|_| lists["next"].is_null())
     }
 
     /// Asks something of a node that needs the token, such as `step-down?for=1s`. Returns the

@@ -1,4 +1,4 @@
-//! `forked-lists` and `killed-together`: what a daemon must not let happen, and an older one did.
+//! `killed-together`: what a daemon must not let happen, and an older one did.
 //! The checks are those of the soak, so such a daemon shows that they find it.
 
 use std::path::PathBuf;
@@ -19,13 +19,10 @@ use super::resource::Resource;
 use super::soak::{ENDED_EARLY, LIMIT, timing};
 use super::wait;
 
-/// How long between two looks at which nodes lead.
-const LOOK: Duration = Duration::from_millis(50);
-
 /// Of what was violated, so much is printed.
 const SHOWN: usize = 10;
 
-// No comment for the help: what the two commands do stands with them.
+// No comment for the help: what the command does stands with it.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Args {
     /// How many rounds
@@ -50,13 +47,6 @@ pub(crate) struct Args {
     pub(crate) json: bool,
 }
 
-/// What is done in each round.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Control {
-    ForkedLists,
-    KilledTogether,
-}
-
 /// A cluster whose leaders write to a resource, and what asks it.
 struct Watched {
     cluster: Cluster,
@@ -76,7 +66,7 @@ impl Watched {
         let setup = Setup {
             program,
             nodes,
-            members: Members::of(1, 1..=nodes),
+            members: Members::of(1..=nodes),
             section: Box::new(move |_| quorum_section(&timing, 1.0)),
             protocol: "quorum".to_owned(),
             security: args.security,
@@ -106,12 +96,12 @@ impl Watched {
     }
 }
 
-pub(crate) fn run(args: &Args, control: Control) -> anyhow::Result<ExitCode> {
-    let report = control_report(args, control)?;
+pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let report = report(args)?;
     if args.json {
         say(format_args!("{report:#}"));
     } else {
-        print(&report, control);
+        print(&report);
     }
     Ok(if report["violations"] != json!([]) {
         ExitCode::FAILURE
@@ -123,15 +113,11 @@ pub(crate) fn run(args: &Args, control: Control) -> anyhow::Result<ExitCode> {
 }
 
 /// All rounds, and their report.
-pub(crate) fn control_report(args: &Args, control: Control) -> anyhow::Result<Value> {
+pub(crate) fn report(args: &Args) -> anyhow::Result<Value> {
     let (mut rounds, mut violations) = (Vec::new(), Vec::new());
     let mut watched = None;
     for number in 1..=args.rounds {
-        let done = match control {
-            Control::ForkedLists => forked_lists(args, &mut violations),
-            Control::KilledTogether => killed_together(args, &mut watched),
-        };
-        let mut round = match done {
+        let mut round = match killed_together(args, &mut watched) {
             Ok(round) => round,
             // What is known until now is worth printing.
             Err(error) => {
@@ -150,37 +136,6 @@ pub(crate) fn control_report(args: &Args, control: Control) -> anyhow::Result<Va
     violations.extend(watched.iter().flat_map(Watched::violations));
     let ended_early = rounds.len() < args.rounds;
     Ok(json!({ "rounds": rounds, "violations": violations, "ended_early": ended_early }))
-}
-
-/// Four nodes have a list. Half of them restart with one that lacks node 4, and half with one that
-/// lacks node 3, under the same number.
-fn forked_lists(args: &Args, violations: &mut Vec<String>) -> anyhow::Result<Value> {
-    let mut watched = Watched::start(args, 4)?;
-    for node in 1..=4 {
-        let voters = if node % 2 == 1 { [1, 2, 3] } else { [1, 2, 4] };
-        watched.cluster.configure(node, &Members::of(2, voters))?;
-        watched.cluster.restart(node, LIMIT)?;
-    }
-    let written = watched.resource.seen().accepted;
-    let mut looks = Vec::new();
-    let until = Instant::now() + timing(args.pace).promise * 6;
-    let mut ended = Ok(());
-    while Instant::now() < until && ended.is_ok() {
-        looks.push(Instant::now());
-        ended = wait::sleep(LOOK);
-    }
-    let seen = watched.resource.seen();
-    let found = watched.violations();
-    let round = json!({
-        "looks": looks.len(),
-        "two_led": watched.probe.two_led(&looks),
-        "writes": seen.accepted - written,
-        "shared": seen.shared,
-        "commands_beside": seen.beside,
-        "violations": found.len(),
-    });
-    violations.extend(found);
-    ended.map(|()| round)
 }
 
 /// The leader's node and the keeper of its command are killed at once, again and again.
@@ -213,25 +168,15 @@ fn killed_together(args: &Args, watched: &mut Option<Watched>) -> anyhow::Result
     Ok(round)
 }
 
-fn print(report: &Value, control: Control) {
-    let forked = [
-        ("round", "round"),
-        ("looks", "looks"),
-        ("two led", "two_led"),
-        ("writes", "writes"),
-        ("shared epoch", "shared"),
-        ("two commands", "commands_beside"),
-        ("violations", "violations"),
-    ];
-    let killed = [
+fn print(report: &Value) {
+    let heads = [
         ("round", "round"),
         ("command left", "commands_left"),
         ("two commands", "commands_beside"),
         ("writes refused", "refused"),
         ("shared epoch", "shared"),
     ];
-    let heads = if control == Control::ForkedLists { &forked[..] } else { &killed[..] };
-    say(table(heads, report["rounds"].as_array().into_iter().flatten()).trim_end());
+    say(table(&heads, report["rounds"].as_array().into_iter().flatten()).trim_end());
     if report["ended_early"] == true {
         say("\nEnded before all rounds were done.");
     }

@@ -101,7 +101,7 @@ fn ours() -> anyhow::Result<Measured> {
     let setup = Setup {
         program: daemon(),
         nodes: NODES,
-        members: Members::of(1, 1..=NODES),
+        members: Members::of(1..=NODES),
         section: Box::new(|_| quorum_section(&Timing::DEFAULT, 1.0)),
         protocol: "quorum".to_owned(),
         security: Security::Plain,

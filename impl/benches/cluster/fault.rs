@@ -13,7 +13,7 @@ use rustix::process::Signal;
 
 use super::cluster::Cluster;
 use super::members::change;
-use super::network::Way;
+use super::network::{Network, Way};
 use super::probe::Probe;
 use super::wait;
 
@@ -121,8 +121,13 @@ impl Kind {
         self == Self::DeafLeader
     }
 
-    fn needs_delay(self) -> bool {
-        self == Self::SlowLinks
+    /// Whether it can happen in this network, which may be able to delay data.
+    fn fits(self, network: &dyn Network, can_delay: bool) -> bool {
+        match self {
+            Self::SlowLinks => can_delay,
+            Self::ChangeMembers => network.has_one_address_each(),
+            _ => true,
+        }
     }
 }
 
@@ -135,8 +140,8 @@ pub(crate) struct Faults {
 }
 
 impl Faults {
-    pub(crate) fn new(random: ChaCha8Rng, can_delay: bool) -> Self {
-        let kinds = Kind::ALL.into_iter().filter(|kind| can_delay || !kind.needs_delay()).collect();
+    pub(crate) fn new(random: ChaCha8Rng, network: &dyn Network, can_delay: bool) -> Self {
+        let kinds = Kind::ALL.into_iter().filter(|kind| kind.fits(network, can_delay)).collect();
         Self { random, kinds, left: Vec::new() }
     }
 
@@ -218,24 +223,26 @@ impl Faults {
                 anyhow::ensure!(status == 200, "{what}: {status}, {answer}");
             }
             Kind::Reload => reload(cluster, rules.limit)?,
-            Kind::ChangeMembers => struck.took = self.change_members(cluster, leader, rules)?,
+            Kind::ChangeMembers => self.change_members(cluster, leader, rules, &mut struck)?,
         }
         Ok(struck)
     }
 
-    /// Returns how long it took until all had the next list.
+    /// The leader leads on, unless it is to leave.
     fn change_members(
         &mut self,
         cluster: &mut Cluster,
         leader: u16,
         rules: &Rules<'_>,
-    ) -> anyhow::Result<Duration> {
+        struck: &mut Struck,
+    ) -> anyhow::Result<()> {
         let changes = cluster.members().changes(rules.nodes, rules.voters);
         let chosen = *changes.choose(&mut self.random).context("no change")?;
-        let next = cluster.members().after(chosen);
         let agreed = |nodes: &[u16], since: Instant| rules.agreed(nodes, since);
-        let took = change(cluster, next, leader, rules.limit, agreed);
-        took.with_context(|| format!("{chosen:?}"))
+        let took = change(cluster, chosen, rules.limit, agreed);
+        struck.took = took.with_context(|| format!("{chosen:?}"))?;
+        struck.leads_on = !chosen.deposes(leader);
+        Ok(())
     }
 
     /// The ways that are cut.
@@ -302,7 +309,8 @@ pub(crate) struct Struck {
     paused: Option<u16>,
     full: Option<u16>,
     ending: Option<u16>,
-    /// The leader leads on: it was asked to transfer, and has said that it could not.
+    /// The leader leads on: it was asked to transfer, and has said that it could not; or another
+    /// member has come or gone.
     pub(crate) leads_on: bool,
     /// How long an operator has taken for all nodes.
     pub(crate) took: Duration,

@@ -109,7 +109,7 @@ fn start(nodes: u16, groups: u16) -> anyhow::Result<Cluster> {
     let setup = Setup {
         program: daemon(),
         nodes,
-        members: Members::of(1, 1..=nodes),
+        members: Members::of(1..=nodes),
         section: Box::new(move |_| section.clone()),
         protocol: "quorum".to_owned(),
         security: Security::Secret,

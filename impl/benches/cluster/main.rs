@@ -64,12 +64,6 @@ enum Command {
     Groups(groups::Args),
     Recorded(recorded::Args),
     Stores(stores::Args),
-    /// Give two halves of a cluster two lists of members with one number, and look who leads
-    ///
-    /// Four nodes have one list. Then nodes 1 and 3 restart with 1, 2 and 3, and nodes 2 and 4 with
-    /// 1, 2 and 4, both under the same config_epoch. Ends with status 1 if the checks of the soak
-    /// find anything, such as two leaders at a time.
-    ForkedLists(controls::Args),
     /// Kill the leader and the keeper of its command at once, and look whether the command runs on
     ///
     /// Ends with status 1 if the checks of the soak find anything, such as a command that still
@@ -144,13 +138,9 @@ fn run(arguments: &[OsString]) -> anyhow::Result<ExitCode> {
             contain(arguments, args.network == soak::Choice::Namespaces)?;
             soak::run(&args)
         }
-        Command::ForkedLists(args) => {
-            contain(arguments, false)?;
-            controls::run(&args, controls::Control::ForkedLists)
-        }
         Command::KilledTogether(args) => {
             contain(arguments, false)?;
-            controls::run(&args, controls::Control::KilledTogether)
+            controls::run(&args)
         }
     }
 }

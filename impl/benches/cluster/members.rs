@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::cluster::Cluster;
 use super::network::Network;
+use super::wait;
 
 /// A list of members.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,10 +20,10 @@ pub(crate) struct Members {
 }
 
 impl Members {
-    /// A list in which all vote and may lead.
-    pub(crate) fn of(config_epoch: u64, voters: impl IntoIterator<Item = u16>) -> Self {
+    /// The first list, in which all vote and may lead.
+    pub(crate) fn of(voters: impl IntoIterator<Item = u16>) -> Self {
         Self {
-            config_epoch,
+            config_epoch: 1,
             voters: voters.into_iter().collect(),
             observers: BTreeSet::new(),
             witnesses: BTreeSet::new(),
@@ -41,7 +42,7 @@ impl Members {
 
     /// What the configuration of a node says of them. Its last section is open.
     pub(crate) fn section(&self, node: u16, network: &dyn Network) -> String {
-        let mut text = format!("config_epoch = {}\n", self.config_epoch);
+        let mut text = String::new();
         for (key, nodes) in [("observers", &self.observers), ("witnesses", &self.witnesses)] {
             // An older daemon does not know every key.
             if !nodes.is_empty() {
@@ -125,43 +126,64 @@ pub(crate) enum Change {
     Demoted(u16),
 }
 
-/// Gives the cluster its next list, in the order in which `docs/daemon.md` tells an operator to:
-/// the new member starts, the others restart one after another, the leader last; when all follow
-/// one, a member that has left is stopped. Returns how long it took until all had the list.
+impl Change {
+    /// Whether this node may lead no longer.
+    pub(crate) fn deposes(self, leader: u16) -> bool {
+        matches!(self, Self::VoterLeaves(node) | Self::Demoted(node) if node == leader)
+    }
+
+    /// What a node is asked for.
+    fn request(self, network: &dyn Network) -> String {
+        let (what, node) = match self {
+            Self::VoterJoins(node) => ("add", node),
+            Self::ObserverJoins(node) => ("add-observer", node),
+            Self::VoterLeaves(node) | Self::ObserverLeaves(node) => ("remove", node),
+            Self::Promoted(node) => ("vote", node),
+            Self::Demoted(node) => ("observe", node),
+        };
+        let address = what.starts_with("add").then(|| network.address(node));
+        let address = address.map(|address| format!("&address={address}"));
+        format!("members?change={what}&node={node}{}", address.unwrap_or_default())
+    }
+}
+
+/// Gives the cluster its next list, as `docs/daemon.md` tells an operator to: a new member starts,
+/// and the leader is asked, and the next one if that is to leave; when all follow one, a member
+/// that has left is stopped. Returns how long it took until all had the list.
 pub(crate) fn change(
     cluster: &mut Cluster,
-    next: Members,
-    leader: u16,
+    change: Change,
     limit: Duration,
     agreed: impl Fn(&[u16], Instant) -> anyhow::Result<()>,
 ) -> anyhow::Result<Duration> {
     let start = Instant::now();
+    let next = cluster.members().after(change);
     let (old, new) = (cluster.members().all(), next.all());
-    for &node in &new {
-        cluster.configure(node, &next)?;
-    }
     for &node in new.difference(&old) {
+        cluster.configure(node, &next)?;
         cluster.start(node)?;
         cluster.wait_until_it_answers(node, limit)?;
     }
-    let mut stay: Vec<u16> = new.intersection(&old).copied().collect();
-    stay.sort_by_key(|&node| node == leader);
-    for node in stay {
-        cluster.restart(node, limit)?;
-    }
-    cluster.set_members(next);
-    let restarted = Instant::now();
+    let request = change.request(&*cluster.network);
+    let ask = |&node: &u16| cluster.ask(node, &request, limit).is_ok_and(|asked| asked.0 == 200);
+    let has = |&node: &u16| cluster.list_of(node) == Some(next.config_epoch);
+    // It may be decided although the leader could not say so.
+    let done = || old.iter().any(|node| has(node) || ask(node));
+    wait::until("the leader changes the list", limit, done)?;
+    wait::until("all have the list", limit, || new.iter().all(has))?;
     let members: Vec<u16> = new.iter().copied().collect();
-    agreed(&members, restarted)?;
+    cluster.set_members(next);
+    let changed = Instant::now();
+    agreed(&members, changed)?;
     for &node in old.difference(&new) {
         cluster.stop(node, limit)?;
     }
-    Ok(restarted.duration_since(start))
+    Ok(changed.duration_since(start))
 }
 
 /// That every change leads to a list that the daemon takes, and each kind can happen.
 pub(crate) fn test() -> anyhow::Result<()> {
-    let mut first = Members::of(1, 1..=5);
+    let mut first = Members::of(1..=5);
     first.observers.insert(6);
     first.witnesses.insert(3);
     let mut seen = vec![first];

@@ -39,6 +39,11 @@ pub(crate) trait Network {
     /// Where `from` reaches `to`.
     fn member(&self, from: u16, to: u16) -> String;
 
+    /// Whether a node has one address for all others, as in a list that is changed by a request.
+    fn has_one_address_each(&self) -> bool {
+        true
+    }
+
     /// Where a node serves HTTP, reached from here.
     fn http(&self, _node: u16) -> String {
         format!("127.0.0.1:{}", free_port())

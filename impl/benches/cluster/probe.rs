@@ -105,12 +105,6 @@ impl Probe {
         said.leases.keys().find(|(of, _)| *of == epoch).map(|&(_, node)| node)
     }
 
-    /// At how many of these moments two nodes had a valid lease.
-    pub(crate) fn two_led(&self, moments: &[Instant]) -> usize {
-        let said = self.said();
-        moments.iter().filter(|&&at| said.leading(at) > 1).count()
-    }
-
     fn said(&self) -> MutexGuard<'_, Said> {
         self.said.lock().unwrap_or_else(PoisonError::into_inner)
     }

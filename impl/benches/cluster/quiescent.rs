@@ -103,7 +103,7 @@ fn measure(args: &Args, nodes: u16, protocol: &str, traced: bool) -> anyhow::Res
     let setup = Setup {
         program: daemon(),
         nodes,
-        members: Members::of(1, 1..=nodes),
+        members: Members::of(1..=nodes),
         section: Box::new(move |_| section.clone()),
         protocol: protocol.to_owned(),
         security: Security::Plain,

@@ -221,7 +221,7 @@ fn one(args: &Args, judge: &Path, seed: u64) -> anyhow::Result<Shown> {
     let setup = Setup {
         program: args.program.clone().unwrap_or_else(daemon),
         nodes: args.nodes,
-        members: Members::of(1, 1..=args.nodes),
+        members: Members::of(1..=args.nodes),
         section: Box::new(move |_| section.clone()),
         protocol: args.protocol.clone(),
         security: Security::Plain,

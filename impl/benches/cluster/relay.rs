@@ -115,6 +115,10 @@ impl Network for Relays {
             .map_or_else(|| self.address(to), |(port, _)| format!("127.0.0.1:{port}"))
     }
 
+    fn has_one_address_each(&self) -> bool {
+        false
+    }
+
     fn cut(&mut self, cut: &BTreeSet<Way>) -> anyhow::Result<()> {
         for (way, (_, weather)) in &self.ways {
             weather.send_modify(|weather| weather.cut = cut.contains(way));

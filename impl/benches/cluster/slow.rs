@@ -36,7 +36,7 @@ fn agrees(protocol: &str) -> anyhow::Result<()> {
     let setup = Setup {
         program: daemon(),
         nodes,
-        members: Members::of(1, 1..=nodes),
+        members: Members::of(1..=nodes),
         section: Box::new(move |_| section.clone()),
         protocol: protocol.to_owned(),
         security: Security::Tls,

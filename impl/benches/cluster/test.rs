@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::cluster::Security;
-use super::controls::{self, Control};
+use super::controls;
 use super::report::say;
 use super::soak::{self, Args, Choice};
 use super::{
@@ -20,7 +20,7 @@ const FAULTS: usize = 5;
 
 type Test = (&'static str, fn() -> anyhow::Result<()>);
 
-const TESTS: [Test; 18] = [
+const TESTS: [Test; 17] = [
     ("the_resource_notices_two_leaders", resource::test),
     ("two_leases_at_a_time_are_noticed", probe::test),
     ("two_commands_at_a_time_are_noticed", alone::test),
@@ -36,7 +36,6 @@ const TESTS: [Test; 18] = [
     ("a_few_faults_on_relays_with_certificates", on_relays_with_certificates),
     ("a_few_faults_with_a_store_that_is_a_file", stores::test),
     ("a_few_faults_with_a_store_that_only_compares", stores::test_of_kubernetes),
-    ("lists_with_one_number_have_one_leader", forked_lists),
     ("a_command_ends_with_its_node_and_its_keeper", killed_together),
     (IN_NAMESPACES, in_namespaces),
 ];
@@ -55,7 +54,6 @@ pub(crate) fn asked_for(arguments: &[OsString]) -> Option<Vec<&'static str>> {
         "groups",
         "recorded",
         "stores",
-        "forked-lists",
         "killed-together",
         "hammer",
         "stand-in",
@@ -131,26 +129,14 @@ fn faults(network: Choice, security: Security, seed: u64, slow_trips: f64) -> an
     Ok(())
 }
 
-fn forked_lists() -> anyhow::Result<()> {
-    let report = control(Control::ForkedLists, 1)?;
-    let round = &report["rounds"][0];
-    anyhow::ensure!(round["two_led"] == 0 && round["looks"].as_u64() > Some(10), "{report:#}");
-    Ok(())
-}
-
+/// The daemon of today makes no mistake.
 fn killed_together() -> anyhow::Result<()> {
-    let report = control(Control::KilledTogether, 2)?;
+    let security = Security::Tls;
+    let args = controls::Args { rounds: 2, program: None, security, pace: 0.5, json: false };
+    let report = controls::report(&args)?;
+    anyhow::ensure!(report["violations"] == json!([]), "{report:#}");
     let left = |round: &Value| round["commands_left"].as_u64();
     let rounds = report["rounds"].as_array().into_iter().flatten();
     anyhow::ensure!(rounds.map(left).eq([Some(0), Some(0)]), "{report:#}");
     Ok(())
-}
-
-/// The daemon of today makes no mistake.
-fn control(control: Control, rounds: usize) -> anyhow::Result<Value> {
-    let args =
-        controls::Args { rounds, program: None, security: Security::Tls, pace: 0.5, json: false };
-    let report = controls::control_report(&args, control)?;
-    anyhow::ensure!(report["violations"] == json!([]), "{report:#}");
-    Ok(report)
 }

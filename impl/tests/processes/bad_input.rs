@@ -142,7 +142,6 @@ fn check_config_says_where_each_value_is_from_and_what_had_to_fit_together() {
     for (value, from) in [
         ("cluster = \"test\"", line("cluster")),
         ("node = 2", "--node".to_owned()),
-        ("config_epoch = 1", "default".to_owned()),
         ("3 = ", line("3 = ")),
         ("round = \"200ms\"", "default".to_owned()),
         ("lease = \"2s\"", line("lease")),
@@ -288,16 +287,18 @@ fn a_node_with_another_protocol_is_refused_on_both_sides() {
 }
 
 #[test]
-fn a_node_that_others_do_not_know_is_refused() {
+fn a_node_with_other_members_is_refused_on_both_sides() {
     let mut cluster = Cluster::new(2);
     cluster.start(2);
     cluster.wait_for_leader(2);
     let more = format!("[members]\n9 = \"127.0.0.1:{}\"\n", free_port());
     let text = cluster.text("test").replace("[members]\n", &more);
     std::fs::write(cluster.config(), text).expect("writable");
-    let _stranger = cluster.run("stranger", 9, &[]);
-    logs(&cluster, "stranger", &["does not know node 9", "the same [members]"]);
-    logs(&cluster, "2", &["node 9 is not configured here"]);
+    let _other = cluster.run("1", 1, &[]);
+    let remedy = ["WARN", "other members", "list the same [members] on every node"];
+    logs(&cluster, "1", &remedy);
+    logs(&cluster, "2", &remedy);
+    cluster.wait_for_leader(2);
 }
 
 /// They elect, so that settings can be changed on one node after another; but not without a word.
@@ -318,16 +319,16 @@ fn nodes_with_other_settings_are_told_apart() {
 }
 
 #[test]
-fn nodes_with_other_members_are_refused_on_both_sides() {
+fn a_node_that_is_no_member_is_refused_on_both_sides() {
     let mut cluster = Cluster::new(2);
     cluster.start(2);
     cluster.wait_for_leader(2);
     let more = format!("[members]\n9 = \"127.0.0.1:{}\"\n", free_port());
     let text = cluster.text("test").replace("[members]\n", &more);
     std::fs::write(cluster.config(), text).expect("writable");
-    let _other = cluster.run("1", 1, &[]);
-    logs(&cluster, "1", &["WARN", "other members", "the same [members] on every node"]);
-    logs(&cluster, "2", &["WARN", "node 1 has other members", "the same [members]"]);
+    let _other = cluster.run("9", 9, &[]);
+    logs(&cluster, "9", &["WARN", "node 9 is no member there", "`bellwether members add`"]);
+    logs(&cluster, "2", &["WARN", "node 9 is no member here", "`bellwether members add`"]);
     cluster.wait_for_leader(2);
 }
 

@@ -1,17 +1,20 @@
-//! `bellwether members` at real processes: they start anew by themselves.
+//! `bellwether members` at real processes: the list changes in place, and all go on.
 
-use bellwether_docs_runner::object_of;
+use std::collections::BTreeMap;
 use std::fs;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
+
+use bellwether_docs_runner::object_of;
+use serde_json::{Value, json};
 
 use super::bad_input::refuses;
 use super::common::{Process, bellwether, free_port, wait_until};
 use super::roles::Roles;
 
 /// What `members` says, and its exit status.
-pub(super) fn members(roles: &Roles, node: u16, arguments: &[&str]) -> (Option<i32>, String) {
+fn members(roles: &Roles, node: u16, arguments: &[&str]) -> (Option<i32>, String) {
     let mut command = bellwether();
     command.arg("members").args(arguments).args(["--http", &roles.http[&node]]);
     if arguments[0] != "list" {
@@ -22,98 +25,119 @@ pub(super) fn members(roles: &Roles, node: u16, arguments: &[&str]) -> (Option<i
     (output.status.code(), said.concat())
 }
 
-/// Waits until all that run follow one of them with this list, and returns that.
-pub(super) fn leader(roles: &Roles, config_epoch: u64) -> u16 {
-    for &node in roles.running.keys() {
-        let has = || roles.status(node)["config_epoch"] == config_epoch;
-        wait_until("the list", has, || roles.cluster.log_of(&node.to_string()));
-    }
-    roles.leader().0
-}
-
-#[test]
-fn members_are_added_and_removed_through_the_leader_and_the_processes_go_on() {
-    let mut roles = Roles::new(3, "");
-    (1..=3).for_each(|node| roles.start(node));
-    let (first, epoch) = roles.leader();
-    let processes: Vec<_> = roles.running.values().map(Process::id).collect();
-    let port = free_port();
-    let place = format!("4=127.0.0.1:{port}");
-    let (status, said) = members(&roles, first % 3 + 1, &["add", &place]);
-    assert!(status == Some(1) && said.contains("ask the leader"), "{said}");
-    let (status, said) = members(&roles, first, &["add", &place]);
-    assert_eq!((status, said.as_str()), (Some(0), "done: list 2 takes effect\n"));
-    let second = leader(&roles, 2);
-    let (_, after) = roles.leader();
-    assert!(after > epoch, "{after} after {epoch}");
-    let same: Vec<_> = roles.running.values().map(Process::id).collect();
-    assert_eq!(same, processes, "each is the same process");
-
-    // The new node has what `members list` prints in its file, and so may the others.
-    let (status, list) = members(&roles, second, &["list"]);
-    assert_eq!(status, Some(0), "{list}");
-    let (_, json) = members(&roles, second, &["list", "--json"]);
-    object_of("bellwether-members-list", json);
-    assert!(
-        list.starts_with("config_epoch = 2\n") && list.contains(&format!("\"127.0.0.1:{port}\""))
-    );
-    let text = fs::read_to_string(roles.cluster.config()).expect("ours");
-    let (before, rest) = text.split_once("[members]").expect("a section");
-    let (_, rest) = rest.split_once("[storage]").expect("a section");
-    fs::write(roles.cluster.config(), format!("{before}{list}[storage]{rest}")).expect("ours");
-    roles.cluster.ports.insert(4, port);
-    roles.http.insert(4, format!("127.0.0.1:{}", free_port()));
-    roles.start(4);
-    let third = leader(&roles, 2);
-
-    // One that has crashed is removed; the file of the others is behind.
-    let gone = third % 3 + 1;
-    roles.kill(gone);
-    let removed = || members(&roles, third, &["remove", &gone.to_string()]).0 == Some(0);
-    wait_until("it is removed", removed, || roles.cluster.log_of(&third.to_string()));
-    leader(&roles, 3);
-    assert_eq!(roles.running.len(), 3);
-    roles.start(gone);
-    let told = || {
-        let problem = &roles.status(gone)["problem"];
-        problem.as_str().is_some_and(|problem| problem.contains("is no member of list 3"))
+/// Waits until all that run have one list and no next one, with this number if there is one.
+/// Returns it.
+fn one_list(roles: &Roles, number: Option<u64>) -> Value {
+    let mut found = Value::Null;
+    let list = |&node: &u16| -> Value {
+        let (_, said) = members(roles, node, &["list", "--json"]);
+        serde_json::from_str(&said).unwrap_or_default()
     };
-    wait_until("it is told", told, || roles.cluster.log_of(&gone.to_string()));
-    refuses(&["members", "add", "4", "--http", "127.0.0.1:1"], 2, &["ID=HOST:PORT"]);
-    refuses(&["members", "remove", "x", "--http", "127.0.0.1:1"], 2, &["x"]);
+    let look = || {
+        let lists: Vec<_> = roles.running.keys().map(list).collect();
+        found = lists[0]["list"].clone();
+        let is_last = lists[0]["next"].is_null() && lists.iter().all(|other| *other == lists[0]);
+        is_last && found.is_object() && number.is_none_or(|number| found["config_epoch"] == number)
+    };
+    let logs =
+        || roles.running.keys().map(|node| roles.cluster.log_of(&node.to_string())).collect();
+    wait_until(&format!("all have one list: {number:?}"), look, logs);
+    found
 }
 
-/// The file of the node has the first list, which is older than the one that was decided.
-#[test]
-fn a_node_that_restarts_while_a_second_change_is_pending_starts_with_the_decided_list() {
-    let mut roles = Roles::new(3, "");
-    (1..=3).for_each(|node| roles.start(node));
-    let (first, _) = roles.leader();
-    let place = |node: u16| format!("{node}=127.0.0.1:{}", free_port());
-    assert_eq!(members(&roles, first, &["add-observer", &place(4)]).0, Some(0));
-    let second = leader(&roles, 2);
-    let paused = second % 3 + 1;
-    roles.running[&paused].send("-STOP");
-    let (status, said) = members(&roles, second, &["add-observer", &place(5)]);
-    assert!(status != Some(0) && said.contains("has not made it durable"), "{status:?}: {said}");
-    let mut process = roles.running.remove(&second).expect("it runs");
-    process.ask_to_end();
-    assert!(process.ended().success(), "{}", roles.cluster.log_of(&second.to_string()));
-    roles.start(second);
-    roles.running[&paused].send("-CONT");
-    leader(&roles, 3);
+/// Has the leader change the list, and waits until all that run have it. Returns it.
+pub(super) fn change(roles: &Roles, arguments: &[&str]) -> Value {
+    let (leader, _) = roles.leader();
+    let (status, said) = members(roles, leader, arguments);
+    assert_eq!(status, Some(0), "{arguments:?}: {said}");
+    let number =
+        said.strip_prefix("done: list ").and_then(|rest| rest.strip_suffix(" is decided\n"));
+    one_list(roles, Some(number.and_then(|number| number.parse().ok()).expect("a number")))
 }
 
-/// Nodes under `exec`: their command is ended before they start anew, and started again.
+/// Waits until a node says that it is no member any more.
+fn is_told(roles: &Roles, node: u16) {
+    let told = || {
+        let problem = &roles.status(node)["problem"];
+        problem.as_str().is_some_and(|problem| problem.contains("is no member of list"))
+    };
+    wait_until("it is told", told, || roles.cluster.log_of(&node.to_string()));
+}
+
+/// Where a node that never starts would be.
+fn nowhere(node: u16) -> String {
+    format!("{node}=127.0.0.1:{}", free_port())
+}
+
+/// The numbers of the processes.
+fn processes(roles: &Roles) -> BTreeMap<u16, u32> {
+    roles.running.iter().map(|(&node, process)| (node, process.id())).collect()
+}
+
+impl Roles {
+    /// Nodes `1..=size`, which run and have a leader.
+    fn led(size: u16) -> Self {
+        let mut roles = Self::new(size, "");
+        (1..=size).for_each(|node| roles.start(node));
+        roles.leader();
+        roles
+    }
+
+    /// Where another node will be. The file has it from now on.
+    fn place(&mut self, node: u16) -> String {
+        let port = free_port();
+        self.cluster.ports.insert(node, port);
+        self.http.insert(node, format!("127.0.0.1:{}", free_port()));
+        fs::write(self.cluster.config(), self.cluster.text("test")).expect("ours");
+        format!("{node}=127.0.0.1:{port}")
+    }
+}
+
 #[test]
-fn a_command_ends_before_its_node_starts_anew() {
+fn members_come_and_go_while_the_leader_leads_on_and_no_process_ends() {
+    let mut roles = Roles::led(3);
+    let (led, before) = (roles.leader(), processes(&roles));
+    let (second, third) = (led.0 % 3 + 1, (led.0 + 1) % 3 + 1);
+    let (four, five) = (roles.place(4), roles.place(5));
+    let (status, said) = members(&roles, second, &["add", &four]);
+    assert!(status == Some(1) && said.contains("ask the leader"), "{said}");
+
+    change(&roles, &["add", &four]);
+    roles.start(4);
+    change(&roles, &["remove", &second.to_string()]);
+    is_told(&roles, second);
+    let mut removed = roles.running.remove(&second).expect("it ran");
+    assert_eq!(removed.id(), before[&second]);
+    removed.kill();
+    change(&roles, &["add-observer", &five]);
+    roles.start(5);
+    change(&roles, &["vote", "5"]);
+    let list = change(&roles, &["observe", &third.to_string()]);
+
+    assert_eq!(roles.leader(), led, "the leader and its epoch");
+    let now = processes(&roles);
+    for node in [led.0, third] {
+        assert_eq!(now[&node], before[&node], "the process of node {node}");
+    }
+    let all: Vec<_> = list["members"].as_object().expect("members").keys().collect();
+    let mut expected = [led.0, third, 4, 5].map(|node| node.to_string());
+    expected.sort();
+    assert!(all.iter().copied().eq(&expected), "{list}");
+    assert_eq!((&list["config_epoch"], &list["observers"]), (&json!(6), &json!([third])));
+    let (_, json) = members(&roles, 4, &["list", "--json"]);
+    object_of("bellwether-members-list", json);
+    let (_, text) = members(&roles, 4, &["list"]);
+    assert!(text.starts_with(&format!("# List 6\nobservers = [{third}]\n")), "{text}");
+    let status = roles.cluster.ask(4, &[]).stdout;
+    assert!(String::from_utf8_lossy(&status).contains("members   list 6"));
+}
+
+/// Under `exec`, the command of the leader is the same process.
+#[test]
+fn a_command_runs_on_through_ten_changes() {
     let mut roles = Roles::new(3, "");
-    let lines = roles.cluster.directory.path().join("lines");
-    let script = format!(
-        "trap 'echo end $BELLWETHER_EPOCH >> {0}; exit 0' TERM\n\
-         echo start $BELLWETHER_EPOCH >> {0}\nwhile :; do sleep 0.01; done",
-        lines.display()
-    );
+    let started = roles.cluster.directory.path().join("started");
+    let script = format!("echo $$ >> {}\nwhile :; do sleep 0.05; done", started.display());
     for node in 1..=3_u16 {
         let mut command = bellwether();
         command.args(["exec", "--node", &node.to_string(), "--http", &roles.http[&node]]);
@@ -121,60 +145,116 @@ fn a_command_ends_before_its_node_starts_anew() {
         command.args(["--", "sh", "-c", &script]);
         let log = roles.cluster.directory.path().join(format!("{node}.log"));
         let log = fs::File::options().create(true).append(true).open(log).expect("ours");
-        command.stdout(log.try_clone().expect("a file")).stderr(log);
-        roles.running.insert(node, Process::start(&mut command));
+        roles.running.insert(node, Process::start(command.stderr(log)));
     }
-    let all = || fs::read_to_string(&lines).unwrap_or_default();
-    let (first, _) = roles.leader();
-    wait_until("it works", || all().contains("start"), all);
-    let place = format!("4=127.0.0.1:{}", free_port());
-    assert_eq!(members(&roles, first, &["add", &place]).0, Some(0));
-    leader(&roles, 2);
-    wait_until("it works again", || all().matches("start").count() == 2, all);
-    let said = all();
-    let said: Vec<_> = said.lines().map(|line| line.split(' ').collect::<Vec<_>>()).collect();
-    assert_eq!(said.len(), 3, "{said:?}");
-    assert_eq!([said[0][0], said[1][0], said[2][0]], ["start", "end", "start"], "{said:?}");
-    assert!(said[0][1] == said[1][1] && said[1][1] != said[2][1], "{said:?}");
+    let pids = || fs::read_to_string(&started).unwrap_or_default();
+    wait_until("it works", || pids().ends_with('\n'), pids);
+    let (led, before) = (roles.leader(), pids());
+    let place = nowhere(4);
+    for _ in 0..5 {
+        change(&roles, &["add-observer", &place]);
+        change(&roles, &["remove", "4"]);
+    }
+    assert_eq!((roles.leader(), pids()), (led, before.clone()));
+    let runs = std::process::Command::new("kill").args(["-0", before.trim()]).status();
+    assert!(runs.is_ok_and(|status| status.success()), "{before}");
+}
+
+#[test]
+fn a_leader_that_is_to_leave_hands_over_and_the_next_one_removes_it() {
+    let mut roles = Roles::led(3);
+    let (first, epoch) = roles.leader();
+    let id = first.to_string();
+    let remove = ["remove", &id];
+    let (status, said) = members(&roles, first, &remove);
+    assert_eq!(status, Some(1), "{said}");
+    assert!(said.contains(&format!("node {first} leads no longer, as it is to leave")), "{said}");
+    let (second, next) = roles.leader();
+    assert!(second != first && next > epoch, "{second} leads {next} after {first} in {epoch}");
+    let named = [format!("ask node {second}"), "ask the next leader".to_owned()];
+    assert!(named.iter().any(|part| said.contains(part)), "{said}");
+
+    let (status, said) = members(&roles, second, &remove);
+    assert_eq!((status, said.as_str()), (Some(0), "done: list 2 is decided\n"));
+    is_told(&roles, first);
+    roles.kill(first);
+    one_list(&roles, Some(2));
+    assert_eq!(roles.leader(), (second, next));
+}
+
+#[test]
+fn a_node_that_was_down_gets_the_list_from_the_others_and_says_that_its_file_differs() {
+    let mut roles = Roles::led(3);
+    change(&roles, &["add-observer", &nowhere(4)]);
+    let down = roles.leader().0 % 3 + 1;
+    roles.kill(down);
+    change(&roles, &["remove", "4"]);
+    change(&roles, &["add-observer", &nowhere(5)]);
+    roles.start(down);
+    one_list(&roles, Some(4));
+    roles.leader();
+    let log = roles.cluster.log_of(&down.to_string());
+    assert!(log.contains("no longer those of the file"), "{log}");
+}
+
+/// Whatever the others had heard of the change, it is decided or forgotten by all.
+#[test]
+fn a_leader_that_is_killed_while_it_changes_the_list_leaves_one_list() {
+    let mut roles = Roles::led(3);
+    for round in 0..8 {
+        let (leader, _) = roles.leader();
+        let list = one_list(&roles, None);
+        let arguments = match list["observers"].get(0) {
+            Some(observer) => ["vote".to_owned(), observer.to_string()],
+            None => ["observe".to_owned(), (leader % 3 + 1).to_string()],
+        };
+        thread::scope(|scope| {
+            let arguments = arguments.each_ref().map(String::as_str);
+            let roles = &roles;
+            scope.spawn(move || members(roles, leader, &arguments));
+            thread::sleep(Duration::from_millis(4 * round));
+            roles.running[&leader].send("-KILL");
+        });
+        roles.kill(leader);
+        roles.start(leader);
+        roles.leader();
+        let now = one_list(&roles, None)["config_epoch"].as_u64();
+        let before = list["config_epoch"].as_u64();
+        assert!(now == before || now == before.map(|number| number + 1), "{now:?}, {before:?}");
+    }
 }
 
 /// SIGHUP at any moment of a change reads the configuration again, and ends no node.
 #[test]
 fn hang_ups_while_members_change_end_no_node() {
-    let mut roles = Roles::new(3, "");
-    (1..=3).for_each(|node| roles.start(node));
-    roles.leader();
-    let ids: Vec<_> = roles.running.values().map(Process::id).collect();
-    let place = format!("4=127.0.0.1:{}", free_port());
-    let changes = [["add-observer", place.as_str()], ["remove", "4"]].into_iter().cycle();
-    for (change, config_epoch) in changes.take(6).zip(2..) {
-        let (leader, _) = roles.leader();
-        let (changes, is_over) = mpsc::channel::<()>();
-        thread::scope(|scope| {
-            scope.spawn(|| {
-                let is_over = is_over;
-                let pause = Duration::from_millis(5);
-                while is_over.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
-                    roles.running.values().for_each(|process| process.send("-HUP"));
-                }
-            });
-            // Dropped also if an assertion fails.
-            let _changes = changes;
-            let (status, said) = members(&roles, leader, &change);
-            assert_eq!(status, Some(0), "{said}");
-            self::leader(&roles, config_epoch);
+    let roles = Roles::led(3);
+    let before = processes(&roles);
+    let place = nowhere(4);
+    let (changes, is_over) = mpsc::channel::<()>();
+    thread::scope(|scope| {
+        let running = &roles.running;
+        scope.spawn(move || {
+            let pause = Duration::from_millis(5);
+            while is_over.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
+                running.values().for_each(|process| process.send("-HUP"));
+            }
         });
-    }
-    let same: Vec<_> = roles.running.values().map(Process::id).collect();
-    assert_eq!(same, ids);
+        // Dropped also if an assertion fails.
+        let _changes = changes;
+        for _ in 0..3 {
+            change(&roles, &["add-observer", &place]);
+            change(&roles, &["remove", "4"]);
+        }
+    });
+    assert_eq!(processes(&roles), before);
+    roles.leader();
 }
 
 /// SIGTERM at any moment of a change ends a node as at any other time.
 #[test]
-fn a_node_that_is_asked_to_end_while_it_starts_anew_ends() {
-    let mut roles = Roles::new(3, "");
-    (1..=3).for_each(|node| roles.start(node));
-    let place = format!("4=127.0.0.1:{}", free_port());
+fn a_node_that_is_asked_to_end_while_members_change_ends() {
+    let mut roles = Roles::led(3);
+    let place = nowhere(4);
     let changes = [["add-observer", place.as_str()], ["remove", "4"]].into_iter().cycle();
     for (round, change) in changes.take(8).enumerate() {
         let (first, _) = roles.leader();
@@ -182,10 +262,10 @@ fn a_node_that_is_asked_to_end_while_it_starts_anew_ends() {
         thread::scope(|scope| {
             let process = &roles.running[&asked];
             scope.spawn(move || {
-                thread::sleep(Duration::from_millis(10 * round as u64));
+                thread::sleep(Duration::from_millis(5 * round as u64));
                 process.ask_to_end();
             });
-            // A voter that ends may keep the list from taking effect.
+            // A leader that ends may leave it to the next one.
             members(&roles, first, &change);
         });
         let mut process = roles.running.remove(&asked).expect("it ran");
@@ -194,4 +274,23 @@ fn a_node_that_is_asked_to_end_while_it_starts_anew_ends() {
         roles.start(asked);
     }
     roles.leader();
+    one_list(&roles, None);
+}
+
+#[test]
+fn a_voter_without_which_there_is_no_majority_must_run_first() {
+    let mut roles = Roles::led(1);
+    let place = roles.place(2);
+    let (status, said) = members(&roles, 1, &["add", &place]);
+    let missing = format!("node 2 does not answer at 127.0.0.1:{}", roles.cluster.ports[&2]);
+    let parts = ["nothing has changed", &missing, "start it first"];
+    assert!(status == Some(1) && parts.iter().all(|part| said.contains(part)), "{said}");
+    roles.start(2);
+    let added = || members(&roles, 1, &["add", &place]).0 == Some(0);
+    wait_until("it is added", added, || roles.cluster.log_of("1"));
+    one_list(&roles, Some(2));
+    roles.leader();
+
+    refuses(&["members", "add", "4", "--http", "127.0.0.1:1"], 2, &["ID=HOST:PORT"]);
+    refuses(&["members", "remove", "x", "--http", "127.0.0.1:1"], 2, &["x"]);
 }

@@ -20,7 +20,6 @@ mod links;
 mod logging;
 mod manual;
 mod members;
-mod membership;
 mod monitoring;
 mod observers;
 mod packaging;

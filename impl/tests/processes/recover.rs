@@ -4,7 +4,7 @@ use std::fs;
 
 use super::bad_input::refuses;
 use super::common::{bellwether, free_port, wait_until};
-use super::members::{self, members};
+use super::members::change;
 use super::roles::Roles;
 
 impl Roles {
@@ -65,14 +65,14 @@ fn one_of_three_leads_again_with_two_new_nodes_and_a_higher_epoch() {
 
     // The survivor starts with the file that it had, the new nodes with the list that is printed.
     roles.start(3);
-    let (_, list) = said.split_once("config_epoch").expect("what the new nodes need");
-    roles.writes(&format!("config_epoch{list}"));
+    let (_, list) = said.split_once("need:").expect("what the new nodes need");
+    roles.writes(list);
     (4..=5).for_each(|node| roles.start(node));
     let (leader, later) = roles.leader();
     assert!((3..=5).contains(&leader) && later > 6000 && later > epoch, "{leader}, {later}");
     for node in 3..=5 {
         let status = roles.status(node);
-        assert_eq!(status["config_epoch"], 5, "{status}");
+        assert_eq!(status["config_epoch"], 3, "{status}");
     }
 }
 
@@ -90,7 +90,6 @@ fn another_survivor_gets_the_list_from_the_first() {
     roles.start(4);
     let (leader, later) = roles.leader();
     assert!([4, 5].contains(&leader) && later > epoch + 1_000, "{leader}, {later}");
-    // Its change is one like any other from there on.
     assert_eq!(roles.status(4)["config_epoch"], roles.status(5)["config_epoch"]);
 }
 
@@ -109,17 +108,14 @@ fn two_of_three_that_have_lost_their_memory_follow_the_third() {
         roles.cluster.ports.iter().map(|(node, port)| format!("{node}=127.0.0.1:{port}")).collect();
     let (status, said) = roles.recover(3, &members.join(","), &["--yes"]);
     assert!(status == Some(0) && said.contains("Not a member any more: no node."), "{said}");
-    let (_, list) = said.split_once("config_epoch").expect("what the others need");
-    roles.writes(&format!("config_epoch{list}"));
-    (1..=2).for_each(|node| roles.start(node));
-    let joins = |roles: &Roles| (1..=2).all(|node| roles.status(node)["reason"] == "joins");
-    wait_until("they wait", || joins(&roles), || roles.cluster.log_of("1"));
     roles.start(3);
+    wait_until("it is up", || !roles.status(3).is_null(), || roles.cluster.log_of("3"));
+    (1..=2).for_each(|node| roles.start(node));
     let (_, later) = roles.leader();
     assert!(later > epoch + 1_000, "{later} after {epoch}");
 }
 
-/// The leader of the others readmits it, as a voter that is new.
+/// The leader of the others readmits it, as a voter that is new. Its file may stay as it is.
 #[test]
 fn one_of_three_that_has_lost_its_memory_is_removed_and_added_again() {
     let mut roles = Roles::new(3, "");
@@ -128,18 +124,11 @@ fn one_of_three_that_has_lost_its_memory_is_removed_and_added_again() {
     roles.kill(1);
     fs::remove_dir_all(roles.cluster.directory.path().join("quorum-1")).expect("it is there");
     let place = format!("1=127.0.0.1:{}", roles.cluster.ports[&1]);
-    for (change, config_epoch) in [["remove", "1"], ["add", &place]].into_iter().zip(2..) {
-        let (leader, _) = roles.leader();
-        let (status, said) = members(&roles, leader, &change);
-        assert_eq!(status, Some(0), "{said}");
-        members::leader(&roles, config_epoch);
-    }
-    let (leader, _) = roles.leader();
-    let (_, list) = members(&roles, leader, &["list"]);
-    roles.writes(&list);
+    change(&roles, &["remove", "1"]);
+    change(&roles, &["add", &place]);
     roles.start(1);
     let (_, later) = roles.leader();
-    assert!(later > epoch && roles.status(1)["config_epoch"] == 3, "{}", roles.status(1));
+    assert!(later >= epoch && roles.status(1)["config_epoch"] == 3, "{}", roles.status(1));
 }
 
 #[test]

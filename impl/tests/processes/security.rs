@@ -7,8 +7,6 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use sha2::{Digest as _, Sha256};
-
 use super::bad_input::{logs, refuses};
 use super::common::{Cluster, LIMIT, bellwether, free_port};
 use super::expiry::certify_shortly;
@@ -76,11 +74,9 @@ impl Forger {
         while Instant::now() < until {
             let claims = || {
                 let (mut forger, _) = Self::greet(port, mode)?;
-                // Of the settings it knows nothing; the members are no secret.
-                let members = Sha256::digest([0, 1, 0, 2, 0, 3]);
-                // Incarnation 99, the first list of members, no leases, and no groups.
-                let name = [&[0, 4][..], b"test", &[5], b"bully", &[node, 99, 1]].concat();
-                let hello = [&name[..], &members[..16], &[0; 32], &[0, 0]].concat();
+                // Incarnation 99. It knows no settings and members, and has no leases and groups.
+                let name = [&[0, 4][..], b"test", &[5], b"bully", &[node, 99]].concat();
+                let hello = [&name[..], &[0; 32], &[0, 0, 0]].concat();
                 forger.send(&hello)?;
                 while Instant::now() < until {
                     forger.send(&[0, 2])?;

@@ -60,7 +60,7 @@ fn runs(cluster: &Cluster, node: u16) -> Vec<Run> {
         run.ended |= line.entry == Entry::Did(Deed::Ended);
         if let Entry::Step(step) = &line.entry {
             let sends = step.out.iter().filter_map(|out| match out {
-                Out::Send(sent) => Some((sent.id, *sent)),
+                Out::Send(sent) => Some((sent.id, sent.clone())),
                 _ => None,
             });
             run.sent.extend(sends);
@@ -110,8 +110,8 @@ fn were_sent(node: NodeId, run: &Run, all: &BTreeMap<(NodeId, u64), Run>) -> usi
         let id = received.id.expect("each node numbers its messages");
         let sender = all.get(&(received.from, incarnation)).expect("a run with a trace");
         match sender.sent.get(&id) {
-            Some(&sent) => {
-                assert_eq!(sent, Sent { to: node, id, message: received.message });
+            Some(sent) => {
+                assert_eq!(sent, &Sent { to: node, id, message: received.message.clone() });
                 found += 1;
             }
             None => {

@@ -54,10 +54,10 @@ fn timed(off: &'static str, rule: &'static str) -> Control {
     Control { other, ..recommended(off, rule, "at-most-one-leader", &world) }
 }
 
-/// One of four processes takes the place of another, in two lists of members.
+/// A leader proposes a list of itself alone, and no other process hears it.
 fn list(off: &'static str, rule: &'static str) -> Control {
-    let world = "--nodes 4 --crashes 2 --recoveries 2";
-    let other = &["lists=replaces-in-steps"];
+    let other = &["lists=fork-alone"];
+    let world = "--crashes 0 --without '3>1' --without '3>2'";
     Control { other, ..recommended(off, rule, "at-most-one-leader", world) }
 }
 
@@ -203,40 +203,17 @@ fn successors() -> Vec<Control> {
 
 /// Who is asked.
 fn members() -> Vec<Control> {
-    let apart = &["lists_joint=false"];
-    let in_steps = &["lists_joint=false", "lists=replaces-in-steps"];
     vec![
+        list("lists_joint=false", "while a list is pending, a majority is one of both lists"),
+        list("decides=at-once", "a list is decided once a majority of both lists has it"),
         Control {
-            other: &["lists=fork-joins"],
-            world: "--nodes 4 --crashes 4 --recoveries 4".to_owned(),
-            ..list(
-                "lists_joint=false",
-                "the first leader of a list needs a majority of the list before",
-            )
+            property: "epochs-grow",
+            world: "--recoveries 1 --cuts 1".to_owned(),
+            ..list("reproposes=false", "a leader proposes a list that it finds pending anew")
         },
         Control {
-            on: Some("lists=replaces-in-steps"),
-            other: apart,
-            world: "--nodes 4 --recoveries 1".to_owned(),
-            ..list("lists=replaces", "one member changes at a time")
-        },
-        Control {
-            other: in_steps,
-            ..list(
-                "lists_proven=false",
-                "a process moves at once only from a list that is in force",
-            )
-        },
-        Control {
-            other: in_steps,
-            ..list(
-                "newcomers_wait=false",
-                "one that is new to a list waits until it hears a member",
-            )
-        },
-        Control {
-            world: "--nodes 4 --crashes 2 --recoveries 2 --cuts 1".to_owned(),
-            ..list("lists_apart=false", "processes of different lists do not talk")
+            world: "--crashes 0 --without '2-3' --losses 3".to_owned(),
+            ..list("up_to_date=false", "a voter grants nothing to a process with older lists")
         },
         Control {
             other: &["observer=4"],
@@ -251,11 +228,6 @@ fn members() -> Vec<Control> {
                 "settles",
                 "--nodes 4 --recoveries 1",
             )
-        },
-        Control {
-            on: Some("lists=swaps-in-steps"),
-            other: apart,
-            ..list("lists=swaps", "a voter for an observer are two changes")
         },
     ]
 }

@@ -76,16 +76,3 @@ fn an_observer_is_in_no_election_and_in_no_majority() {
         assert!(known.len() > 900, "{}", known.len());
     }
 }
-
-/// An observer becomes a voter, and a voter an observer: one leader at a time, as long as one
-/// voter changes at a time.
-#[test]
-fn an_observer_becomes_a_voter_and_there_is_one_leader_at_a_time() {
-    for (lists, nodes) in [("promotes", 3), ("demotes", 3), ("promotes", 4), ("demotes", 4)] {
-        let rules = rules("recommended", &[&format!("lists={lists}")]);
-        let names = [&SAFETY[..], &["at-most-one-leader"]].concat();
-        let twice = Faults { crashes: 2, recoveries: 2, ..Faults::NONE };
-        let report = report(rules, Scenario { nodes, ..with(twice) }, &names);
-        assert_eq!(report.verdict(), Holds, "{lists} of {nodes}");
-    }
-}

@@ -55,7 +55,7 @@ impl Stand {
         let setup = Setup {
             program: daemon(),
             nodes,
-            members: Members::of(1, 1..=nodes),
+            members: Members::of(1..=nodes),
             section: Box::new(move |node| section(&addresses[&node], &times)),
             protocol: "lease".to_owned(),
             security: Security::Plain,
