@@ -10,6 +10,7 @@ mod coverage;
 #[cfg(feature = "driver")]
 mod driven;
 mod features;
+mod files;
 mod further;
 mod garcia_molina;
 mod lease;
@@ -31,7 +32,7 @@ mod rings;
 mod roll_call;
 mod status;
 mod stoller;
-mod style;
+
 mod suite;
 mod validate;
 mod wrapper;

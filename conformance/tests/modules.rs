@@ -7,7 +7,7 @@
 //!
 //! And the core of the program is pure: it names nothing that acts.
 
-use super::style::files;
+use super::files::files;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The crates whose modules form no circle.

@@ -1,7 +1,7 @@
 //! What was found is the exit status, whatever becomes of what is printed. That of a program which
 //! differs is in `diverges.rs`.
 
-use crate::style::files;
+use crate::files::files;
 use bellwether_docs_runner::{other_statuses, without_verdict};
 use std::process::Command;
 
