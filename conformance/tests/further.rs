@@ -52,9 +52,10 @@ impl Hooks<AnyQuorum> for Mistake {
                 Mistake::CountsEachAcknowledgement,
                 Input::Receive { from, message: Ack(e, r, _) },
             ) => Input::Receive { from, message: Ack(e, r, known) },
-            (Mistake::GrantsToOutdated, Input::Receive { from, message: Claim(epoch, _) }) => {
-                Input::Receive { from, message: Claim(epoch, known) }
-            }
+            (
+                Mistake::GrantsToOutdated,
+                Input::Receive { from, message: Claim(epoch, _, birth) },
+            ) => Input::Receive { from, message: Claim(epoch, known, birth) },
             (Mistake::TakesNoLists, Input::Receive { message: Lists(_), .. }) => Input::Wake,
             (_, input) => input,
         };

@@ -84,9 +84,9 @@ impl<M: Mapping<Program = Node<Quorum>>> Hooks<M> for NarrowClaim {
         node.feed(now, input);
         node.change(|_, output| {
             Some(match output {
-                Output::Send { to, message: quorum::Message::Claim(epoch, _) } => {
+                Output::Send { to, message: quorum::Message::Claim(epoch, _, birth) } => {
                     let epoch = Epoch::new(narrow(epoch.number()));
-                    Output::Send { to, message: quorum::Message::Claim(epoch, Mark::FIRST) }
+                    Output::Send { to, message: quorum::Message::Claim(epoch, Mark::FIRST, birth) }
                 }
                 other => other,
             })

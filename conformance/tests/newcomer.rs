@@ -110,6 +110,7 @@ const BLOCKS: &[(&str, &str, How)] = &[
         RunsLong(4, FEW),
     ),
     ("docs/protocols/quorum.md", "cargo run --release -- check quorum --engine", RunsLong(3, FEW)),
+    ("docs/protocols/quorum.md", "cargo run --release -- check quorum --rule wiped=1", Runs),
     ("docs/protocols/quorum.md", "BELLWETHER_CASES=1500", Not(LONG)),
     (
         "docs/protocols/quorum.md",

@@ -56,8 +56,8 @@ pub struct StatusReport {
     pub in_role_ms: u64,
     /// The problem of the node as a whole: it leads, and no other member listens to it; its storage
     /// does not answer; the store of its lease cannot be asked, or answers too late; it has had no
-    /// leader for longer than three elections take, and why; or it is not fit to lead, or the
-    /// cluster is in maintenance.
+    /// leader for longer than three elections take, and why; its leader does not let it vote; or it
+    /// is not fit to lead, or the cluster is in maintenance.
     pub problem: Option<String>,
     /// The other members.
     pub members: Vec<MemberReport>,
@@ -67,6 +67,9 @@ pub struct StatusReport {
     pub certificates: Vec<CertificateReport>,
     /// The members that vote and never lead, ascending; the node itself is among them if it is one.
     pub witnesses: Vec<NodeId>,
+    /// The voters that a leader has not let in yet, ascending; the node itself is among them if it
+    /// is one.
+    pub awaited: Vec<NodeId>,
     /// The priority of the node: a leader hands over to a member with a higher one.
     pub priority: u8,
     /// Whether the cluster is in maintenance, as far as the node knows: no node runs for election.

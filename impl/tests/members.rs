@@ -121,8 +121,10 @@ async fn a_node_joins_and_the_leader_leaves() {
     assert_eq!(cluster.change(leader, cluster.add(4)).await, Ok(2));
     let (list, next) = cluster.node(leader).lists();
     assert_eq!((list.config_epoch, list.members.len(), next), (2, 4, None));
+    assert!(list.awaited.iter().eq(&[id(4)]), "the leader has not met it: {list:?}");
     cluster.start(cluster.config(4)).await;
-    assert_eq!(cluster.leader(2).await, leader, "it leads on");
+    assert_eq!(cluster.leader(3).await, leader, "it leads on, and has let it in");
+    assert!(cluster.node(leader).lists().0.awaited.is_empty());
     let status = cluster.node(leader).status();
     assert_eq!((status.epoch, status.members.len()), (epoch, 3));
 
@@ -131,20 +133,20 @@ async fn a_node_joins_and_the_leader_leaves() {
         Err(MembersError::HandsOver { node, .. }) => assert_eq!(node, id(leader)),
         other => panic!("{other:?}"),
     }
-    let second = cluster.leader(2).await;
+    let second = cluster.leader(3).await;
     assert_ne!(second, leader);
-    assert_eq!(cluster.change(second, leave).await, Ok(3));
-    let removed = "this node is no member of list 3 any more: stop it";
+    assert_eq!(cluster.change(second, leave).await, Ok(4));
+    let removed = "this node is no member of list 4 any more: stop it";
     cluster.wait_for(leader, |status| status.problem.as_deref() == Some(removed)).await;
     cluster.stop(leader).await;
-    assert_eq!(cluster.leader(3).await, second);
+    assert_eq!(cluster.leader(4).await, second);
 
     // Its configuration still has the first list, and its directory counts.
     let restarted = (1..=3).find(|&node| node != leader).expect("one stays");
     let config = cluster.stop(restarted).await;
     assert_eq!(config.config_epoch(), 1);
     cluster.start(config).await;
-    cluster.leader(3).await;
+    cluster.leader(4).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -157,23 +159,26 @@ async fn a_change_needs_a_majority_and_those_that_were_away_learn_of_it() {
     cluster.start(cluster.config(4)).await;
     assert_eq!(cluster.leader(2).await, leader);
 
-    // Of four voters two would be there.
+    // Without the other voter, one of two would be left.
     let gone = leader % 3 + 1;
+    let other = 6 - leader - gone;
     cluster.stop(gone).await;
     let hears = |status: &StatusReport| {
         status.members.iter().any(|member| member.node == id(gone) && member.fit.is_some())
     };
     cluster.wait_for(leader, |status| !hears(status)).await;
-    match cluster.change(leader, cluster.add(5)).await {
+    match cluster.change(leader, MemberChange::Remove(id(other))).await {
         Err(MembersError::Missing { missing }) => {
-            assert_eq!(missing.into_keys().collect::<Vec<_>>(), [id(5)]);
+            assert_eq!(missing.into_keys().collect::<Vec<_>>(), [id(gone)]);
         }
         other => panic!("{other:?}"),
     }
+    // A voter that does not run is in no majority.
+    assert_eq!(cluster.change(leader, cluster.add(5)).await, Ok(3));
     let observer = cluster.stop(4).await;
-    assert_eq!(cluster.change(leader, MemberChange::Remove(id(gone))).await, Ok(3));
+    assert_eq!(cluster.change(leader, MemberChange::Remove(id(gone))).await, Ok(4));
     cluster.start(observer).await;
-    assert_eq!(cluster.leader(3).await, leader);
+    assert_eq!(cluster.leader(4).await, leader);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -54,7 +54,10 @@ impl Three {
         let config = Config::new("standing", number, (1..).zip(&self.addresses)).expect("valid");
         let config = config.with_priority(self.priorities[node - 1], DELAY).expect("valid");
         let path: &Path = self.directory.path();
-        let config = config.with_directory(path.join(node.to_string()));
+        let path = path.join(node.to_string());
+        // Not all need to start.
+        let config = if path.exists() { config } else { config.with_new_cluster().expect("new") };
+        let config = config.with_directory(path);
         // For a moment, a process that another test has just forked has the listener open as well.
         let joins = async {
             loop {

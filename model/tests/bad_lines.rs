@@ -136,7 +136,7 @@ const LINES: &[&str] = &[
     "check quorum --rule epochs=-1",
     "check quorum --rule epochs=70000",
     "check quorum --rule epochs=1.5",
-    "check quorum --rule lists=replaces-in-steps --nodes 2",
+    "check quorum --rule wiped=4",
     "check quorum --rule lists=join",
     "check stoller --rule query=lover",
     "check bully --variant baseline --variant",

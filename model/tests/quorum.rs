@@ -12,6 +12,8 @@ use bellwether_model::world::{
 };
 use std::collections::{HashSet, VecDeque};
 
+#[path = "quorum/births.rs"]
+mod births;
 #[path = "quorum/controls.rs"]
 mod controls;
 #[path = "quorum/lists.rs"]

@@ -7,7 +7,7 @@ use super::{
 use super::{node_id, process_id};
 use bellwether_bridge::program::{Limits, Refusal};
 use bellwether_core::protocol::quorum as program;
-use bellwether_core::protocol::{Core as _, Input, Members, Node, NodeId, Request, Role};
+use bellwether_core::protocol::{Birth, Core as _, Input, Members, Node, NodeId, Request, Role};
 use bellwether_model::protocol::{Id, Ids, Timers, quorum as spec};
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -24,12 +24,15 @@ mod values;
 mod variants;
 
 pub use any::AnyQuorum;
-use values::{epoch, ids, program_mark, small, waits_for};
+use values::{birth, epoch, ids, met, program_birth, program_mark, small, waits_for};
 use variants::AWAY;
 pub use variants::{
-    AtOnce, Declines, Joins, Leaves, LetIn, Observed, Overlooks, Preemptive, Promotes, Recommended,
-    Resigns, StepsAside, StepsDown, Transfers, Variant, Witnessed,
+    AtOnce, Declines, Founds, Joins, Leaves, LetIn, Observed, Overlooks, Preemptive, Promotes,
+    Recommended, Resigns, StepsAside, StepsDown, Transfers, Variant, Witnessed,
 };
+
+/// The birth of each node that starts without a state, and without having had one.
+const FIRST_BIRTH: u64 = 1;
 
 /// How a node of the quorum bully reads as a process of [`spec::Quorum`].
 ///
@@ -44,6 +47,8 @@ pub use variants::{
 /// | nodes have acknowledged at least those   |                                         |
 /// | has challenged                           | the same, where a process can be next   |
 /// | epoch and to which node it is granted    | the same, stable                        |
+/// | birth, which others it has met, and      | the same, stable; as it is in memory,   |
+/// | which have met it                        | and what was written                    |
 #[derive(Clone, Copy, Debug, Default)]
 pub struct QuorumMapping<V = Recommended>(PhantomData<V>);
 
@@ -69,8 +74,11 @@ impl<V: Variant> QuorumMapping<V> {
         program::Config { id, members: members.clone(), timing: Self::TIMING }
     }
 
+    /// Whether nodes start without a state.
+    const FOUNDS: bool = !matches!(V::RULES.founding, spec::Founding::Given);
+
     /// Whether there is more than one list of members.
-    const CHANGES: bool = !matches!(V::RULES.lists, spec::Lists::One);
+    const CHANGES: bool = !matches!(V::RULES.lists, spec::Lists::One) || Self::FOUNDS;
 
     /// Whether some members only observe.
     const OBSERVED: bool =
@@ -87,7 +95,9 @@ impl<V: Variant> QuorumMapping<V> {
         let Some(core) = node.core() else { return idle };
         let challenged = V::HANDS_OVER && core.challenged();
         let (decided, list) = core.lists().map(Self::lists).unwrap_or_default();
+        let (met, met_by) = (met(&core.durable().met), ids(core.met_by()));
         let idle = spec::Process { led: core.led(), challenged, list, decided, ..idle };
+        let idle = spec::Process { met, met_by, ..idle };
         let process = |role, granted| spec::Process { role, granted, ..idle };
         match core.state() {
             Follower { promised, heard } => {
@@ -141,7 +151,11 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
         durable: Option<&program::Durable>,
     ) -> Result<Self::Program, Refusal> {
         let members = Self::first(members)?;
-        Ok(Node::new(Self::config(id, &members), durable.cloned(), 0)?)
+        // Where no node founds the cluster, each has from the start.
+        let promise = Some(Self::TIMING.promise);
+        let founder = program::Durable { promise, ..program::Durable::default() };
+        let durable = durable.cloned().or_else(|| (!Self::FOUNDS).then_some(founder));
+        Ok(Node::new(Self::config(id, &members), durable, FIRST_BIRTH)?)
     }
 
     /// The highest node canvasses, claims, and is granted epoch 1 by a majority, which acknowledges
@@ -151,7 +165,7 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
         let (epoch, mark) = (program::Epoch::new(1), program::Mark::FIRST);
         let boot = vec![(Duration::ZERO, Input::Boot)];
         let Ok(members) = Self::first(members) else { return boot };
-        if !members.contains(id) {
+        if !members.contains(id) || Self::FOUNDS {
             return boot;
         }
         let highest = members.candidates().last().unwrap_or(id);
@@ -163,7 +177,7 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
         let quiet = Self::TIMING.promise;
         let runs = quiet + Self::TIMING.skew;
         let mut inputs = [boot, vec![(quiet, Input::Wake), (runs, Input::Wake)]].concat();
-        for message in [Support(epoch), Grant(epoch), Ack(epoch, 1, mark)] {
+        for message in [Support(epoch), Grant(epoch, Birth::FOUNDER), Ack(epoch, 1, mark)] {
             // Half of the others make a majority with it.
             let others = members.voters().iter().filter(|&&other| other != id);
             let others = others.take(members.voters().len() / 2);
@@ -175,13 +189,13 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
 
     fn to_program(&self, letter: spec::Letter) -> Option<program::Message> {
         let epoch = |epoch: spec::Epoch| program::Epoch::new(epoch.into());
-        let mark = program_mark(letter.mark);
+        let (mark, life) = (program_mark(letter.mark), program_birth(letter.birth));
         Some(match letter.message {
             spec::Message::Canvass(of) => program::Message::Canvass(epoch(of), mark),
             spec::Message::Support(of) => program::Message::Support(epoch(of)),
             spec::Message::Outrank(of) => program::Message::Outrank(epoch(of)),
-            spec::Message::Claim(of) => program::Message::Claim(epoch(of), mark),
-            spec::Message::Grant(of) => program::Message::Grant(epoch(of)),
+            spec::Message::Claim(of) => program::Message::Claim(epoch(of), mark, life),
+            spec::Message::Grant(of) => program::Message::Grant(epoch(of), life),
             spec::Message::Coordinator(of, round) => {
                 program::Message::Coordinator(epoch(of), round.into(), mark)
             }
@@ -197,10 +211,17 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
                 let lists = Self::program_lists(decided, list, letter.mark);
                 program::Message::Lists(Arc::new(lists))
             }
+            spec::Message::Meet(of, met) => {
+                program::Message::Meet(program_birth(of), met.map(program_birth), mark)
+            }
         })
     }
 
     fn to_model(&self, message: program::Message) -> spec::Letter {
+        let life = match message {
+            program::Message::Claim(.., life) | program::Message::Grant(_, life) => birth(life),
+            _ => spec::FOUNDER,
+        };
         let mut carried = spec::Mark::FIRST;
         let mut carries = |of, message| {
             carried = Self::mark(of);
@@ -210,8 +231,8 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
             program::Message::Canvass(of, by) => carries(by, spec::Message::Canvass(epoch(of))),
             program::Message::Support(of) => spec::Message::Support(epoch(of)),
             program::Message::Outrank(of) => spec::Message::Outrank(epoch(of)),
-            program::Message::Claim(of, by) => carries(by, spec::Message::Claim(epoch(of))),
-            program::Message::Grant(of) => spec::Message::Grant(epoch(of)),
+            program::Message::Claim(of, by, _) => carries(by, spec::Message::Claim(epoch(of))),
+            program::Message::Grant(of, _) => spec::Message::Grant(epoch(of)),
             program::Message::Coordinator(of, round, by) => {
                 carries(by, spec::Message::Coordinator(epoch(of), small(round)))
             }
@@ -231,8 +252,11 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
                 let (decided, latest) = Self::lists(&lists);
                 carries(lists.mark, spec::Message::Lists(decided, latest))
             }
+            program::Message::Meet(of, met, by) => {
+                carries(by, spec::Message::Meet(birth(of), met.map(birth)))
+            }
         };
-        spec::Letter { message, mark: carried }
+        spec::Letter { message, mark: carried, birth: life }
     }
 
     fn timer(&self, timer: program::Timer) -> spec::Timer {
@@ -249,6 +273,7 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
             program::Timer::Round => spec::Timer::Round,
             program::Timer::Dwell => spec::Timer::Dwell,
             program::Timer::Away => spec::Timer::Away,
+            program::Timer::Meet => spec::Timer::Meet,
         }
     }
 
@@ -265,7 +290,7 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
             spec::Timer::Election => timing.election,
             spec::Timer::Coordinator => timing.coordinator,
             spec::Timer::Backoff => timing.backoff,
-            spec::Timer::Round => timing.round,
+            spec::Timer::Round | spec::Timer::Meet => timing.round,
             spec::Timer::Dwell => timing.dwell + skews,
             spec::Timer::Away => AWAY,
             // What is asked comes when it comes, and the disk syncs before anything is sent.
@@ -319,7 +344,9 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
         let lists = durable.lists.as_ref();
         let (decided, list) = lists.map(Self::lists).unwrap_or_default();
         let mark = lists.map_or(spec::Mark::FIRST, |lists| Self::mark(lists.mark));
-        spec::Stable { epoch: epoch(durable.epoch), granted_to, list, decided, mark }
+        let (epoch, birth, met) = (epoch(durable.epoch), birth(durable.birth), met(&durable.met));
+        // No node of a comparison loses its state.
+        spec::Stable { epoch, granted_to, list, decided, mark, birth, met, lost: 0 }
     }
 
     fn ignored_fields(&self) -> &'static [(&'static str, &'static str)] {
@@ -389,15 +416,13 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
         let own = step.stable.epoch;
         let who = lists::Heard::of::<V>(step, from);
         let is_outdated = message.mark < step.stable.mark;
-        let is_for_all = matches!(
-            message.message,
-            spec::Message::Coordinator(..) | spec::Message::Yield(..) | spec::Message::Lists(..)
-        );
+        let is_for_all =
+            matches!(message.message, spec::Message::Coordinator(..) | spec::Message::Yield(..));
         match message.message {
             _ if !who.is_member => return Some("unknown_sender"),
             spec::Message::Canvass(_) | spec::Message::Claim(_) if is_outdated => return None,
             spec::Message::Challenge(_) if is_outdated => return Some("stale"),
-            spec::Message::Lists(..) => {}
+            spec::Message::Lists(..) | spec::Message::Meet(..) => {}
             _ if !who.votes || (who.observes && !is_for_all) => return Some("observes"),
             _ => {}
         }
@@ -406,7 +431,10 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
             spec::Message::Support(epoch) | spec::Message::Outrank(epoch) => {
                 role == Canvassing && epoch == own + 1
             }
-            spec::Message::Grant(epoch) => role == Claiming && epoch == own,
+            spec::Message::Grant(epoch) => {
+                let is_own = message.birth == step.stable.birth;
+                role == Claiming && epoch == own && is_own
+            }
             spec::Message::Ack(epoch, round) => {
                 role == Leader && epoch == own && round <= step.before.round
             }
@@ -430,7 +458,7 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
             spec::Message::Invite(epoch) => {
                 role == Follower && epoch == own && step.before.leader == Some(from)
             }
-            spec::Message::Canvass(_) | spec::Message::Claim(_) => true,
+            spec::Message::Canvass(_) | spec::Message::Claim(_) | spec::Message::Meet(..) => true,
             spec::Message::Lists(..) => message.mark > step.stable.mark,
         };
         (!counts).then_some("stale")
@@ -455,7 +483,8 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
 
     fn asks(&self, timer: spec::Timer) -> Option<Request> {
         if timer == spec::Timer::Change {
-            return Self::listed(1, V::NODES).ok().map(Request::Change);
+            let list = spec::List { number: 1, place: 1, ..spec::List::default() };
+            return Self::listed(list, V::NODES).ok().map(Request::Change);
         }
         V::ASKED.clone().filter(|_| timer == spec::Timer::Request)
     }

@@ -358,13 +358,22 @@ impl Cluster {
         Ok(())
     }
 
-    /// The number of the list that a node has, if none is pending.
-    pub(crate) fn list_of(&self, node: u16) -> Option<u64> {
+    /// The list that a node has, if none is pending and no voter waits to be let in.
+    pub(crate) fn list_of(&self, node: u16) -> Option<Members> {
         let url = format!("http://{}/members", self.http[&node]);
         let mut answer = agent(Duration::from_secs(1)).get(&url).call().ok()?;
         let text = answer.body_mut().read_to_string().ok()?;
         let lists: Value = serde_json::from_str(&text).ok()?;
-        lists["list"]["config_epoch"].as_u64().filter(|_| lists["next"].is_null())
+        let list = &lists["list"];
+        let ids =
+            |name| -> Option<BTreeSet<u16>> { serde_json::from_value(list[name].clone()).ok() };
+        let all: BTreeMap<u16, Value> = serde_json::from_value(list["members"].clone()).ok()?;
+        let observers = ids("observers")?;
+        let voters = all.into_keys().filter(|node| !observers.contains(node)).collect();
+        let is_settled = lists["next"].is_null() && ids("awaited")?.is_empty();
+        let config_epoch = list["config_epoch"].as_u64()?;
+        let list = Members { config_epoch, voters, observers, witnesses: ids("witnesses")? };
+        Some(list).filter(|_| is_settled)
     }
 
     /// Asks something of a node that needs the token, such as `step-down?for=1s`. Returns the

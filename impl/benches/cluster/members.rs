@@ -157,7 +157,7 @@ pub(crate) fn change(
     agreed: impl Fn(&[u16], Instant) -> anyhow::Result<()>,
 ) -> anyhow::Result<Duration> {
     let start = Instant::now();
-    let next = cluster.members().after(change);
+    let mut next = cluster.members().after(change);
     let (old, new) = (cluster.members().all(), next.all());
     for &node in new.difference(&old) {
         cluster.configure(node, &next)?;
@@ -166,12 +166,20 @@ pub(crate) fn change(
     }
     let request = change.request(&*cluster.network);
     let ask = |&node: &u16| cluster.ask(node, &request, limit).is_ok_and(|asked| asked.0 == 200);
-    let has = |&node: &u16| cluster.list_of(node) == Some(next.config_epoch);
+    // The leader lets a new voter in by one more list.
+    let has = |&node: &u16| {
+        let list = cluster.list_of(node);
+        let later = |list: &Members| list.config_epoch >= next.config_epoch;
+        list.filter(later)
+            .is_some_and(|list| Members { config_epoch: next.config_epoch, ..list } == next)
+    };
     // It may be decided although the leader could not say so.
     let done = || old.iter().any(|node| has(node) || ask(node));
     wait::until("the leader changes the list", limit, done)?;
     wait::until("all have the list", limit, || new.iter().all(has))?;
     let members: Vec<u16> = new.iter().copied().collect();
+    let list = new.iter().find_map(|&node| cluster.list_of(node));
+    next.config_epoch = list.map_or(next.config_epoch, |list| list.config_epoch);
     cluster.set_members(next);
     let changed = Instant::now();
     agreed(&members, changed)?;

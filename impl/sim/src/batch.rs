@@ -62,6 +62,7 @@ impl Summary {
         sum.faults += one.faults;
         sum.transfers += one.transfers;
         sum.changes += one.changes;
+        sum.wipes += one.wipes;
         self.digest = self.digest.wrapping_add(outcome.digest);
         let settled = outcome.settled.map(|settled| (settled, code.seed));
         // Of two that took as long, the first.

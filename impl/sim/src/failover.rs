@@ -76,7 +76,7 @@ impl Visitor for Measures {
     }
 }
 
-/// A group that has just started, with these faults for ever.
+/// A group of founders that have just started, with these faults for ever.
 fn group<S: Subject>(nodes: usize, seed: u64, plan: Vec<Fault>) -> World<S> {
     let never = Moment(u64::MAX);
     let calm = if plan.is_empty() { Moment(0) } else { never };
@@ -90,6 +90,7 @@ fn group<S: Subject>(nodes: usize, seed: u64, plan: Vec<Fault>) -> World<S> {
         terms: Terms { from: never, calm, bound: Duration::MAX },
         end: never,
         starts: Duration::from_millis(20),
+        founded: true,
         scattered: true,
         prepares: false,
         trace: false,

@@ -60,6 +60,8 @@ pub enum Blow {
     Pause(Target),
     /// The process crashes.
     Crash(Target),
+    /// The process crashes, and its disk is lost if the others can go on without what is on it.
+    Wipe(Target),
     /// The process is hit the next time that it is at that place, after a write if it makes any.
     Trap(Target, Point, Hit),
     /// Nothing is synced.
@@ -145,6 +147,7 @@ impl fmt::Display for Fault {
             }
             Blow::Pause(target) => write!(f, "{target} stops"),
             Blow::Crash(target) => write!(f, "{target} crashes"),
+            Blow::Wipe(target) => write!(f, "{target} crashes, and may lose its disk"),
             Blow::Trap(target, point, hit) => write!(f, "{target}: {hit:?} when {point:?}"),
             Blow::Stall(target) => write!(f, "the disk of {target} stalls"),
             Blow::Ask(target, request) => write!(f, "{target} is asked: {request:?}"),
@@ -263,6 +266,7 @@ fn random_fault(kinds: &[Kind], stage: Stage, random: &mut Random) -> Fault {
         Kind::Syncs => Blow::Trap(target, Point::ALL[random.place(5)], Hit::Crash),
         Kind::Requests => Blow::Ask(target, request(stage, random)),
         Kind::Leaves => Blow::Leave(target),
+        Kind::Wipe => Blow::Wipe(target),
         Kind::Transfers | Kind::Members | Kind::Distances | Kind::Reloads => {
             operators::operated(kind, stage, random)
         }

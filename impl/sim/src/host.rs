@@ -146,6 +146,8 @@ pub(crate) struct Host<S: Subject> {
     pub(crate) runs_with: usize,
     /// The lists of members that it had when it was elected last.
     pub(crate) elected_by: Option<Lists>,
+    /// How often it has lost its disk.
+    pub(crate) wiped: u64,
 }
 
 impl<S: Subject> Host<S> {
@@ -180,6 +182,7 @@ impl<S: Subject> Host<S> {
             given: 0,
             runs_with: 0,
             elected_by: None,
+            wiped: 0,
         }
     }
 
@@ -220,9 +223,9 @@ impl<S: Subject> Host<S> {
     pub(crate) fn fall(&mut self) {
         let old = Self::new(self.id, self.clock);
         let before = std::mem::replace(self, old);
-        let Self { life, disk, stalled, sent, asked, given, runs_with, .. } = before;
+        let Self { life, disk, stalled, sent, asked, given, runs_with, wiped, .. } = before;
         (self.life, self.stalled, self.sent, self.asked) = (life + 1, stalled, sent, asked);
-        (self.given, self.runs_with) = (given, runs_with);
+        (self.given, self.runs_with, self.wiped) = (given, runs_with, wiped);
         self.disk = Disk { writing: None, since: None, ..disk };
     }
 

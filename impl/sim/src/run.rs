@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use bellwether_core::protocol::Members;
+
 use crate::clock::Moment;
 use crate::code::Code;
 use crate::faults::{Blow, DURATIONS, FARTHEST, Fault, Faults, Kind, Stage, Target, VOTERS, plan};
@@ -112,6 +114,8 @@ fn setting<S: Subject>(code: &Code, trace: bool) -> Setting {
             Faults::Flap => Duration::from_millis(20),
             Faults::Of(_) => Duration::from_millis(500),
         },
+        // A group larger than any cluster would need too many messages to found itself.
+        founded: code.nodes > Members::MAX,
         scattered: true,
         prepares,
         trace,

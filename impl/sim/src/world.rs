@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 use std::time::Duration;
 
 use bellwether_core::member::{Command, Event, Member, Setup, StorageAnswer};
-use bellwether_core::protocol::{Members, Node, NodeId, Role, Time};
+use bellwether_core::protocol::{Core as _, Members, Node, NodeId, Role, Time};
 use bellwether_core::trace::Received;
 
 use crate::clock::{Clock, Moment};
@@ -24,6 +24,7 @@ mod operator;
 mod outcome;
 mod strike;
 mod transfer;
+mod wipe;
 
 pub use outcome::{Broken, Counts, Outcome};
 
@@ -54,6 +55,9 @@ pub struct Setting {
     pub end: Moment,
     /// Within which time the nodes start.
     pub starts: Duration,
+    /// Whether all nodes are founders of their cluster from the beginning, if their protocol has
+    /// such; if not, they found it.
+    pub founded: bool,
     /// Whether clocks differ, and processes wake up late.
     pub scattered: bool,
     /// Whether programs prepare themselves before they lead.
@@ -178,13 +182,33 @@ impl<S: Subject> World<S> {
             let shown = mix(setting.seed ^ u64::from(id.get()) << 32) >> 10;
             Clock::new(if setting.scattered { shown } else { 0 })
         };
-        let hosts: Vec<_> = all.iter().map(|id| Host::new(id, clock(id))).collect();
+        let mut hosts: Vec<Host<S>> = all.iter().map(|id| Host::new(id, clock(id))).collect();
+        if setting.founded {
+            for host in &mut hosts {
+                host.disk.synced = S::Core::founder();
+            }
+        }
         let face = |id| {
             let role = Role::NotStarted;
             let (leader, term, work, durable) = (None, None, None, None);
             let (lists, elected_by) = (None, None);
-            let (up, prepared) = (false, true);
-            Face { id, up, role, leader, term, work, prepared, durable, lists, elected_by }
+            let (up, prepared, waits) = (false, true, false);
+            let (birth, wiped) = (None, 0);
+            Face {
+                id,
+                up,
+                role,
+                leader,
+                term,
+                work,
+                prepared,
+                durable,
+                lists,
+                elected_by,
+                birth,
+                waits,
+                wiped,
+            }
         };
         let mut world = Self {
             now: Moment(0),
@@ -351,6 +375,8 @@ impl<S: Subject> World<S> {
             return;
         }
         let config = S::config(&self.first, host.id, host.given, self.setting.wrong);
+        // Another one for each life of each node: one that has lost its state has a birth that it
+        // never had before.
         let seed = mix(self.setting.seed ^ mix(life << 16 | node as u64));
         let setup = Setup::of::<S::Core>(&config, self.setting.nodes);
         let setup = Setup { stores: S::PERSISTS, prepares: self.setting.prepares, ..setup };

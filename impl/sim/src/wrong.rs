@@ -44,11 +44,13 @@ pub enum Wrong {
     LosesLists,
     /// Slow links are four times as slow as is allowed.
     TooFar,
+    /// A node that has lost its disk votes at once.
+    VotesAtOnce,
 }
 
 impl Wrong {
     /// All of them.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 21] = [
         Self::Forgets,
         Self::SaysSynced,
         Self::LeadsFirst,
@@ -69,6 +71,7 @@ impl Wrong {
         Self::DecidesAtOnce,
         Self::LosesLists,
         Self::TooFar,
+        Self::VotesAtOnce,
     ];
 
     /// Its name.
@@ -95,6 +98,7 @@ impl Wrong {
             Self::DecidesAtOnce => "decides-at-once",
             Self::LosesLists => "loses-lists",
             Self::TooFar => "too-far",
+            Self::VotesAtOnce => "votes-at-once",
         }
     }
 

@@ -63,6 +63,19 @@ fn a_node_that_flaps_deposes_no_leader() {
     assert_eq!(summary.counts.leaders, 100, "one for each run");
 }
 
+/// Nodes that have lost their disks, alone, as members change, and with all that can happen: what
+/// was granted stands, and each of them votes again in the end.
+#[test]
+fn the_quorum_bully_keeps_its_promises_whichever_disks_are_lost() {
+    let counts = many("quorum:5:wipe:1", 100, 2).counts;
+    assert!(counts.wipes > 150 && counts.changes > 100, "{counts:?}");
+    let counts = many("quorum:3:all+wipe:1", 100, 2).counts;
+    assert!(counts.wipes > 50, "{counts:?}");
+    let counts = many("quorum:7:members+wipe+losses:1", 100, 2).counts;
+    assert!(counts.wipes > 30, "{counts:?}");
+    assert_eq!(many("quorum:2:wipe:1", 20, 2).counts.wipes, 0, "the other has no majority");
+}
+
 /// What operators do, each kind alone, and then with all that can happen to a node.
 #[test]
 fn the_quorum_bully_keeps_its_promises_whatever_operators_do() {

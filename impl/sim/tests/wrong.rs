@@ -12,7 +12,8 @@ use bellwether_sim::wrong::Wrong;
 
 /// Which invariants each breaks, at a protocol, with these faults.
 const BREAKS: &[(Wrong, &str, &str, &[&str])] = &[
-    (Wrong::Forgets, "quorum", "crashes+syncs", &["epochs-grow"]),
+    // It may forget lists as well: those by which one was let in that had forgotten its birth.
+    (Wrong::Forgets, "quorum", "crashes+syncs", &["epochs-grow", "lists-grow"]),
     (Wrong::SaysSynced, "quorum", "crashes+syncs", &["grants-stand"]),
     (Wrong::LeadsFirst, "quorum-preemptive", "crashes+stalls", &["epochs-grow"]),
     (Wrong::TellsLate, "quorum", "requests", &["loss-before-word"]),
@@ -32,6 +33,7 @@ const BREAKS: &[(Wrong, &str, &str, &[&str])] = &[
     (Wrong::DecidesAtOnce, "quorum", "members+partitions+syncs", OF_LISTS),
     (Wrong::LosesLists, "quorum", "members+crashes", &["lists-grow"]),
     (Wrong::TooFar, "quorum", "distances", &["first-leader-stays"]),
+    (Wrong::VotesAtOnce, "quorum", "wipe", &["epochs-grow"]),
 ];
 
 /// What breaks if two majorities of members have no node in common, or nodes have other lists under

@@ -13,9 +13,10 @@ use super::{Failure, json, print};
 /// Show or change the members of a cluster, one at a time, through its leader
 ///
 /// The new list is decided once a majority of the old list and of the new one has made it durable.
-/// The leader leads on, and no node starts anew. The files of the nodes may stay as they are: what
-/// was decided counts. A leader that is to leave, or only to observe, stops leading first, and says
-/// which node to ask instead.
+/// The leader leads on, and no node starts anew. A new voter counts in no majority, and does not
+/// vote, before the leader has met it and has let it in. The decided list counts, whatever the files
+/// of the nodes say; keep the files up to date for a node that loses its directory. A leader that is
+/// to leave, or only to observe, stops leading first, and says which node to ask instead.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -23,8 +24,8 @@ Examples:
   bellwether members add 4=10.0.0.4:7000 --config orders.toml --node 3
   bellwether members remove 2 --http 10.0.0.3:8080 --token-file token
 
-To add a node: start it, with a file that has it and all members, and add it; then start the next.
-The others call it once it is added. To replace one that is gone: remove it, then add the next.")]
+To add a node: add it, and start it with a file that has it and all members, in either order. It
+votes once the leader has met it. To replace one that is gone: remove it, then add the next.")]
 pub(crate) struct Args {
     #[command(subcommand)]
     what: What,
@@ -37,7 +38,7 @@ enum What {
         #[command(flatten)]
         target: Target,
     },
-    /// Add a member that votes
+    /// Add a member that votes once the leader has met it
     Add(Added),
     /// Add a member that only observes
     AddObserver(Added),
@@ -45,7 +46,7 @@ enum What {
     Remove(Named),
     /// Let a member that votes only observe
     Observe(Named),
-    /// Let a member that only observes vote
+    /// Let a member that only observes vote, once the leader has met it
     Vote(Named),
 }
 
@@ -104,19 +105,28 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
 
 fn add(change: &str, Added { place: Place(node, address), target, permission }: &Added) -> Answer {
     let path = format!("/members?change={change}&node={node}&address={address}");
-    ask(target, permission, &path)
+    ask(target, permission, &path, &votes(change, *node))
 }
 
 fn name(change: &str, Named { member, target, permission }: &Named) -> Answer {
-    ask(target, permission, &format!("/members?change={change}&node={member}"))
+    let path = format!("/members?change={change}&node={member}");
+    ask(target, permission, &path, &votes(change, *member))
+}
+
+/// When a new voter votes.
+fn votes(change: &str, node: NodeId) -> String {
+    match change {
+        "add" | "vote" => format!("; node {node} votes once the leader has met it"),
+        _ => String::new(),
+    }
 }
 
 type Answer = Result<ExitCode, Failure>;
 
-fn ask(target: &Target, permission: &Permission, path: &str) -> Answer {
+fn ask(target: &Target, permission: &Permission, path: &str, votes: &str) -> Answer {
     let answer = target.asker(permission)?.post(path)?;
     let text = match answer["config_epoch"].as_u64() {
-        Some(number) if !target.json => format!("done: list {number} is decided\n"),
+        Some(number) if !target.json => format!("done: list {number} is decided{votes}\n"),
         _ => json::line(&answer)?,
     };
     print(&text)?;
@@ -147,9 +157,13 @@ fn lines(list: &Value) -> String {
     let members: String =
         members.into_iter().map(|(id, address)| format!("{id} = {address}\n")).collect();
     let (observers, witnesses) = (ids(&list["observers"]), ids(&list["witnesses"]));
+    let awaited = match ids(&list["awaited"]) {
+        none if none.is_empty() => none,
+        some => format!("# Not let in by the leader yet: {some}\n"),
+    };
     let number = &list["config_epoch"];
     format!(
-        "# List {number}\nobservers = [{observers}]\nwitnesses = [{witnesses}]\n\n\
+        "# List {number}\n{awaited}observers = [{observers}]\nwitnesses = [{witnesses}]\n\n\
          [members]\n{members}"
     )
 }

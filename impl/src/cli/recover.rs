@@ -20,8 +20,9 @@ const LARGEST_EPOCH: u64 = 1 << 62;
 /// Give a survivor new members after a majority of the voters is gone for good
 ///
 /// Works offline, on the directory of one node that has survived and does not run. The node gets
-/// the list in force, and an epoch above all that it knows, so it needs no vote of a lost node. All
-/// members of the list vote; a witness stays one.
+/// the list in force, and an epoch above all that it knows. It leads alone at once, and lets in the
+/// other members as they start, whatever they remember. Then all members of the list vote; a
+/// witness stays one, but for the survivor.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Example: of nodes 1, 2 and 3, only 3 is left; 4 and 5 are new.
@@ -34,8 +35,9 @@ Example: of nodes 1, 2 and 3, only 3 is left; 4 and 5 are new.
    prints both, and writes nothing before you confirm.
 3. Ask the fence for the highest token that it has admitted. If that is above the epoch that the
    command prints, pass it as --epoch-above.
-4. Start the survivor, and then the others. New nodes need an empty directory and the members that
-   the command prints; the other survivors get the list from the first.")]
+4. Start the survivor, which leads alone, and then the others, each of which votes once the survivor
+   has let it in. New nodes need an empty directory and the members that the command prints; the
+   other survivors, and nodes that have lost their directories, get the list from the first.")]
 pub(crate) struct Args {
     /// The configuration file of the survivor
     #[arg(long, value_name = "FILE", env = "BELLWETHER_CONFIG")]
@@ -154,7 +156,8 @@ fn next(node: NodeId, list: &MemberList, by_file: bool) -> String {
     let members: String =
         list.members.iter().map(|(id, address)| format!("{id} = \"{address}\"\n")).collect();
     format!(
-        "\nWritten. Start node {node}, and then the others. The files of {whose} need:\n\n\
+        "\nWritten. Start node {node}, which leads alone at once, and then the others: node {node} \
+         lets them in as they start. The files of {whose} need:\n\n\
          witnesses = [{}]\n\n[members]\n{members}",
         listed(&list.witnesses),
     )

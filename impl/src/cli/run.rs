@@ -54,6 +54,12 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     overrides: OverrideArgs,
+
+    /// Start a new cluster without the voters that are away; refused if this node has a state
+    #[arg(long)]
+    #[arg(help_heading = "Node")]
+    #[arg(hide_short_help = true)]
+    new_cluster: bool,
 }
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
@@ -68,7 +74,8 @@ impl Visitor for Run<'_> {
     type Output = Result<ExitCode, Failure>;
 
     fn visit<C: Runnable>(self, config: Config<C>, log: Log) -> Self::Output {
-        let Args { config: path, overrides } = self.0;
+        let Args { config: path, overrides, new_cluster } = self.0;
+        let config = founding(config, *new_cluster).map_err(Failure::configuration)?;
         // Before anything is logged: what is missing in the configuration is told in one line.
         ready::check(&config).map_err(Failure::configuration)?;
         config.open_trace().map_err(Failure::configuration)?;
@@ -84,6 +91,14 @@ impl Visitor for Run<'_> {
         started.lines.flush(log::LAST_WORDS);
         result.map(ExitCode::from)
     }
+}
+
+/// The configuration of a node that starts a new cluster, if it is to.
+pub(super) fn founding<C: Runnable>(
+    config: Config<C>,
+    is_new: bool,
+) -> Result<Config<C>, config::Error> {
+    if is_new { config.with_new_cluster() } else { Ok(config) }
 }
 
 async fn take_part<C: Runnable>(

@@ -254,9 +254,11 @@ fn describe(report: &StatusReport) -> String {
     };
     let StatusReport { cluster, protocol, node, role, seq, .. } = report;
     let is_witness = |node| report.witnesses.contains(node);
-    let duty = match (report.observes, is_witness(node)) {
-        (true, _) => ", which only observes,",
-        (_, true) => ", a witness,",
+    let is_awaited = |node| report.awaited.contains(node);
+    let duty = match (report.observes, is_witness(node), is_awaited(node)) {
+        (true, ..) => ", which only observes,",
+        (_, _, true) => ", which waits to be let in,",
+        (_, true, _) => ", a witness,",
         _ => "",
     };
     let incarnation = report.incarnation.map(|incarnation| format!(", incarnation {incarnation}"));
@@ -277,7 +279,13 @@ fn describe(report: &StatusReport) -> String {
         let _ = writeln!(text, "problem   {problem}");
     }
     for member in &report.members {
-        describe_member(&mut text, member, is_witness(&member.node));
+        let duty = match (member.observes, is_witness(&member.node), is_awaited(&member.node)) {
+            (true, ..) => " (observes)",
+            (_, _, true) => " (waits to be let in)",
+            (_, true, _) => " (witness)",
+            _ => "",
+        };
+        describe_member(&mut text, member, duty);
     }
     for certificate in &report.certificates {
         let CertificateReport { which, file, not_after, days_left, .. } = certificate;
@@ -302,15 +310,10 @@ fn describe(report: &StatusReport) -> String {
     text
 }
 
-fn describe_member(text: &mut String, member: &MemberReport, is_witness: bool) {
-    let MemberReport { node, address, observes, link, problem, .. } = member;
+fn describe_member(text: &mut String, member: &MemberReport, duty: &str) {
+    let MemberReport { node, address, link, problem, .. } = member;
     let MemberReport { heard, error, error_ms, sent, received, dropped, .. } = member;
     let name = format!("member {node}");
-    let duty = match (*observes, is_witness) {
-        (true, _) => " (observes)",
-        (_, true) => " (witness)",
-        _ => "",
-    };
     let heard = match (*heard, member.fit) {
         (false, _) => ", not heard",
         (true, Some(false)) => ", not fit to lead",

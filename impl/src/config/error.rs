@@ -98,6 +98,15 @@ pub enum Error {
         /// The name of the protocol.
         protocol: &'static str,
     },
+    /// The nodes of the protocol wait for no others.
+    #[error(
+        "protocol {protocol} has no use for --new-cluster: its nodes wait for no others when they \
+         start; start the node without it"
+    )]
+    NoNewCluster {
+        /// The name of the protocol.
+        protocol: &'static str,
+    },
     /// The groups make no sense.
     #[error("groups: {problem}")]
     Groups {

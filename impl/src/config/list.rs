@@ -20,6 +20,8 @@ pub struct MemberList {
     pub observers: BTreeSet<NodeId>,
     /// The members that vote and never lead.
     pub witnesses: BTreeSet<NodeId>,
+    /// The voters that a leader has not let in yet: they are in no majority. No file says this.
+    pub awaited: BTreeSet<NodeId>,
 }
 
 /// A change of the list of members: of one member.
@@ -63,7 +65,7 @@ impl fmt::Display for MemberChange {
 }
 
 impl MemberList {
-    /// Returns the members that vote.
+    /// Returns the members that vote, or will once a leader has let them in.
     pub fn voters(&self) -> impl Iterator<Item = NodeId> + '_ {
         self.members.keys().copied().filter(|id| !self.observers.contains(id))
     }
@@ -87,15 +89,16 @@ impl MemberList {
                     return Err(format!("node {other} has the address {address}: name another"));
                 }
                 next.members.insert(node, address.clone());
-                if matches!(change, MemberChange::AddObserver(..)) {
-                    next.observers.insert(node);
-                }
+                let is_observer = matches!(change, MemberChange::AddObserver(..));
+                let role = if is_observer { &mut next.observers } else { &mut next.awaited };
+                role.insert(node);
             }
             _ if !is_member => return Err(format!("node {node} is no member")),
             MemberChange::Remove(_) => {
                 next.members.remove(&node);
                 next.observers.remove(&node);
                 next.witnesses.remove(&node);
+                next.awaited.remove(&node);
             }
             MemberChange::Observe(_) if observes => {
                 return Err(format!("node {node} only observes already"));
@@ -103,16 +106,21 @@ impl MemberList {
             MemberChange::Observe(_) => {
                 next.observers.insert(node);
                 next.witnesses.remove(&node);
+                next.awaited.remove(&node);
             }
             MemberChange::Vote(_) if !observes => {
                 return Err(format!("node {node} votes already"));
             }
             MemberChange::Vote(_) => {
                 next.observers.remove(&node);
+                next.awaited.insert(node);
             }
         }
-        if next.voters().all(|id| next.witnesses.contains(&id)) {
-            return Err("no voter would be left that may lead: all others are witnesses".to_owned());
+        let may_lead = |id: NodeId| !next.witnesses.contains(&id) && !next.awaited.contains(&id);
+        if !next.voters().any(may_lead) {
+            let problem = "no voter would be left that may lead: all others are witnesses, or no \
+                           leader has let them in yet";
+            return Err(problem.to_owned());
         }
         Ok(next)
     }
@@ -139,6 +147,7 @@ impl From<&Members> for MemberList {
             members: members.filter_map(|(&id, at)| Some((id, at.parse().ok()?))).collect(),
             observers: list.observers().collect(),
             witnesses: list.witnesses().iter().copied().collect(),
+            awaited: list.awaited().iter().copied().collect(),
         }
     }
 }
@@ -157,17 +166,19 @@ impl<C: Runnable> Config<C> {
             members: self.addresses.clone(),
             observers: self.observers().collect(),
             witnesses: self.witnesses().collect(),
+            awaited: BTreeSet::new(),
         }
     }
 
-    /// Returns this configuration with another list of members. The node listens where it did.
+    /// Returns this configuration with another list of members, all of which have their votes. The
+    /// node listens where it did.
     ///
     /// # Errors
     ///
     /// The first thing that is wrong, with the remedy: the node is no member of the list, for
     /// example.
     pub fn with_list(mut self, list: MemberList) -> Result<Self, Error> {
-        let MemberList { config_epoch, members, observers, witnesses } = list;
+        let MemberList { config_epoch, members, observers, witnesses, .. } = list;
         let ids = Members::new(members.keys().copied())?.numbered(config_epoch);
         let ids = ids.with_addresses(written(&members));
         ids.require(self.node)?;
@@ -197,6 +208,7 @@ mod tests {
             members: nodes.iter().map(|&node| (id(node), address(node))).collect(),
             observers: observers.iter().map(|&node| id(node)).collect(),
             witnesses: BTreeSet::new(),
+            awaited: BTreeSet::new(),
         }
     }
 
@@ -247,12 +259,27 @@ mod tests {
     }
 
     #[test]
+    fn a_new_voter_is_awaited_and_the_last_that_is_not_stays() {
+        let next = list(&[1], &[]).changed(&MemberChange::Add(id(2), address(2))).expect("valid");
+        assert!(next.awaited.iter().eq([&id(2)]), "{next:?}");
+        let refused = next.changed(&MemberChange::Remove(id(1))).expect_err("the other waits");
+        assert!(refused.contains("that may lead"), "{refused}");
+        let without = next.changed(&MemberChange::Remove(id(2))).expect("valid");
+        assert!(without.awaited.is_empty(), "{without:?}");
+        let observed = next.changed(&MemberChange::Observe(id(2))).expect("valid");
+        assert!(observed.awaited.is_empty(), "{observed:?}");
+        let again = observed.changed(&MemberChange::Vote(id(2))).expect("valid");
+        assert_eq!(again.awaited, next.awaited);
+    }
+
+    #[test]
     fn a_configuration_takes_a_list_and_gives_it_back() {
         let members = [(1, "127.0.0.1:7001"), (2, "127.0.0.1:7002"), (3, "127.0.0.1:7003")];
         let config = Config::new("orders", 2, members).expect("valid");
         assert_eq!(config.clone().with_list(config.list()).expect("the same"), config);
         let next = config.list().changed(&MemberChange::Add(id(4), address(4))).expect("valid");
         let later = config.clone().with_list(next.clone()).expect("valid");
+        let next = MemberList { awaited: BTreeSet::new(), ..next };
         assert_eq!((later.list(), later.listen()), (next, config.listen()));
         let without = config.list().changed(&MemberChange::Remove(id(2))).expect("valid");
         config.with_list(without).expect_err("it is no member of that");

@@ -19,6 +19,7 @@ mod http;
 mod lease;
 mod list;
 mod network;
+mod new_cluster;
 mod priority;
 mod protection;
 mod protocols;
@@ -85,6 +86,7 @@ pub struct Config<C: Runnable = Recommended> {
     preference: Preference,
     trace: Option<PathBuf>,
     monitor: Vec<String>,
+    new_cluster: bool,
 }
 
 /// What a configuration is made of.
@@ -342,6 +344,7 @@ impl<C: Runnable> Config<C> {
             preference,
             trace,
             monitor,
+            new_cluster: false,
         };
         config.services()?;
         Ok(config)

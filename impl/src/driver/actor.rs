@@ -16,12 +16,12 @@ use super::fitness::Fitness;
 use super::gate::PreparationSender;
 use super::guard::LeaseWriter;
 use super::leadership::{Leadership, Publisher};
-use super::lists;
+use super::lists::{self, VoteChange};
 use super::trace::{self, Traces};
 use crate::clock::Clock;
 use crate::config::Address;
 use crate::member::{self, Action, End, Event, LogLine, Member, ProgramView};
-use crate::protocol::quorum::Lists;
+use crate::protocol::quorum::{Lists, WaitsToVote};
 use crate::protocol::{Core, Epoch, Members, NodeId, Reason, Request, Time};
 use crate::storage::StorageError;
 use crate::trace::{Deed, Received};
@@ -195,6 +195,36 @@ impl<C: Core, K: Clock> Actor<C, K> {
             }
         }
         self.lease_writer.work_tracker().set_awaited(false);
+        self.tell_vote();
+    }
+
+    /// Tells the program and the log whether the node waits for its vote.
+    fn tell_vote(&self) {
+        let (node, id) = (self.id(), self.member.view().node());
+        let core = self.member.node().core();
+        let waits = core.and_then(|core| core.waits_to_vote(id));
+        let is_new = matches!(waits, Some(WaitsToVote::ToFound { .. }));
+        let change = self.lists.tell_waits(waits);
+        if change.is_some() && !self.lists.is_by_file() {
+            let votes = matches!(change, Some(VoteChange::Ends));
+            self.links.standings.change(|own| own.votes = votes);
+        }
+        match change {
+            Some(VoteChange::Waits) if is_new => tracing::info!(
+                node,
+                "this node starts without a state, and does not vote before each other voter has \
+                 met it or a leader lets it in"
+            ),
+            Some(VoteChange::Waits) => {
+                tracing::info!(node, "this node has no vote before a leader lets it in");
+            }
+            Some(VoteChange::Ends)
+                if core.and_then(C::lists).is_some_and(|lists| lists.latest().votes(id)) =>
+            {
+                tracing::info!(node, "this node votes");
+            }
+            Some(VoteChange::Ends) | None => {}
+        }
     }
 
     /// Does one thing that was decided at `now`, and returns what happens at once because of it.
@@ -255,12 +285,17 @@ impl<C: Core, K: Clock> Actor<C, K> {
         None
     }
 
-    /// Connects to the members of the lists from now on, and to no other, and tells the program.
+    /// Connects to the members of the lists from now on, and to no other, unless the file alone
+    /// says which there are; and tells the program.
     fn change_lists(&mut self, lists: Lists) {
         let (node, id) = (self.id(), self.member.view().node());
-        let before = self.lists.now();
-        self.links.set_members(peers(&before, id).chain(peers(&lists, id)));
-        self.links.standings.change(|own| own.mark = lists.mark);
+        if !self.lists.is_by_file() {
+            let before = self.lists.now();
+            self.links.set_members(peers(&before, id).chain(peers(&lists, id)));
+            self.links.standings.change(|own| own.mark = lists.mark);
+            // One that has left hears that first.
+            self.cuts_off = Some(Instant::now() + LEFT_WITHIN);
+        }
         let config_epoch = lists.latest().config_epoch();
         match &lists.pending {
             Some(next) => tracing::info!(node, config_epoch, "the next members are to be {next}"),
@@ -270,8 +305,6 @@ impl<C: Core, K: Clock> Actor<C, K> {
             tracing::warn!(node, "{}", lists::no_member(&lists));
         }
         self.lists.tell(lists);
-        // One that has left hears that first.
-        self.cuts_off = Some(Instant::now() + LEFT_WITHIN);
     }
 
     /// A member that has left has had the time to hear that.

@@ -1,6 +1,7 @@
 //! Why a node has no leader: the problem of a node that has known none for longer than elections
 //! take, for its status and its log.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,8 +9,10 @@ use humantime::format_duration;
 
 use super::fitness::{Fitness, Unfit, unfit_because};
 use super::leadership::{Leadership, LeadershipWatch};
+use super::lists::OwnLists;
 use crate::clock::Clock;
 use crate::config::{Config, Runnable};
+use crate::protocol::quorum::WaitsToVote;
 use crate::protocol::{NodeId, Reason};
 use crate::report::{Link, MemberReport};
 use crate::transport::Report;
@@ -53,16 +56,16 @@ impl LeaderTimeout {
     }
 
     /// Returns why the node has no leader, if it has known none for too long, and these are the
-    /// other members, and whether it only observes itself.
+    /// other members; whether it only observes itself, and why it does not vote, if it is to.
     pub(super) fn problem(
         &self,
         now: &Leadership,
         members: &[MemberReport],
-        observes: bool,
+        (observes, waits): (bool, Option<WaitsToVote>),
     ) -> Option<String> {
         let time = now.without_leader().filter(|&time| time >= self.longest)?;
         let majority = self.majority;
-        let own = own_cause(now.reason, self.fitness.unfit(self.clock.now()));
+        let own = own_cause(now.reason, waits, self.fitness.unfit(self.clock.now()));
         Some(explain(&Situation { time, majority, observes, own, members }))
     }
 }
@@ -73,6 +76,7 @@ pub(super) struct Watched {
     pub(super) leadership: LeadershipWatch,
     /// What says how the node is.
     pub(super) report: Report,
+    pub(super) lists: OwnLists,
     /// The name of the group, for the log.
     pub(super) span: tracing::Span,
     /// Whether it was said that there is no leader.
@@ -89,7 +93,8 @@ impl Watched {
             tracing::info!(node, leader = leader.get(), "there is a leader again");
         } else if !self.told && self.leader_timeout.is_over(&now) {
             let report = (self.report)();
-            let problem = self.leader_timeout.problem(&now, &report.members, report.observes);
+            let vote = (report.observes, self.lists.waits());
+            let problem = self.leader_timeout.problem(&now, &report.members, vote);
             problem.inspect(|problem| tracing::warn!(node, "{problem}"));
             self.told = true;
         }
@@ -115,13 +120,20 @@ enum Own {
     Unfit(Unfit),
     /// Its program prepares itself.
     Prepares,
+    /// It does not vote.
+    Waits(WaitsToVote),
 }
 
-fn own_cause(reason: Option<Reason>, unfit: Option<Unfit>) -> Option<Own> {
-    match unfit {
-        Some(unfit) => Some(Own::Unfit(unfit)),
-        None if reason == Some(Reason::PREPARING) => Some(Own::Prepares),
-        None => None,
+fn own_cause(
+    reason: Option<Reason>,
+    waits: Option<WaitsToVote>,
+    unfit: Option<Unfit>,
+) -> Option<Own> {
+    match (waits, unfit) {
+        (Some(waits), _) => Some(Own::Waits(waits)),
+        (None, Some(unfit)) => Some(Own::Unfit(unfit)),
+        (None, None) if reason == Some(Reason::PREPARING) => Some(Own::Prepares),
+        (None, None) => None,
     }
 }
 
@@ -141,26 +153,28 @@ fn explain(situation: &Situation<'_>) -> String {
     let &Situation { time, majority, observes, ref own, members } = situation;
     let voters = members.iter().filter(|member| !member.observes);
     let (there, missing): (Vec<_>, Vec<_>) = voters.partition(|member| is_reached(member));
-    let itself = usize::from(!observes);
-    let (reached, all) = (there.len() + itself, there.len() + missing.len() + itself);
+    let waits = matches!(own, Some(Own::Waits(_)));
+    let counts = !observes && !waits;
+    let reached = there.len() + usize::from(counts);
+    let all = there.len() + missing.len() + usize::from(!observes);
     let needed = if majority { all / 2 + 1 } else { all };
     let time = short(time);
     let mut text = format!("no leader for {time}: {reached} of {all} voters can be reached");
-    text += if observes { "" } else { ", this node included" };
+    text += if counts { ", this node included" } else { "" };
     if majority && reached < needed {
         text += &format!(", and {needed} are needed");
     }
     text.extend(own.as_ref().map(|own| format!("; {}", describe_own(own))));
-    if reached >= needed && !there.is_empty() {
-        text += "; others may be kept from leading (`freeze`, `before_leading`, their storage): \
-                 ask each for its status";
+    if reached >= needed && !there.is_empty() && !waits {
+        text += "; others may be kept from leading (`freeze`, `before_leading`, their storage), or \
+                 have no vote: ask each for its status";
     }
     let named = missing.iter().take(NAMED);
     text.extend(named.map(|member| format!("; {}", describe_missing(member))));
     if missing.len() > NAMED {
         text += &format!("; and {} more", missing.len() - NAMED);
     }
-    if majority && reached < needed {
+    if majority && reached < needed && !waits {
         text += "; if they are gone for good, see `bellwether recover --help`";
     }
     text
@@ -187,7 +201,38 @@ fn describe_own(own: &Own) -> String {
                 .to_owned()
         }
         Own::Prepares => "this node was elected, and `before_leading` has not ended".to_owned(),
+        Own::Waits(waits) => describe_waits(waits),
     }
+}
+
+/// Why the node does not vote, and what lets it.
+fn describe_waits(waits: &WaitsToVote) -> String {
+    let begin = "this node starts without a state and does not vote";
+    match waits {
+        WaitsToVote::ToFound { silent, founders } if founders.is_empty() => format!(
+            "{begin} before each other voter has met it: start {}; or, if this cluster is new and \
+             they are gone for good, start each node with `--new-cluster`",
+            listed(silent)
+        ),
+        WaitsToVote::ToFound { founders, .. } => format!(
+            "{begin}: {} voted before, so a leader has to let it in, which a majority of those \
+             that have their state elects; if too few have theirs, see `bellwether recover --help`",
+            listed(founders)
+        ),
+        WaitsToVote::ToBeLetIn => "this node has no vote before a leader lets it in; if no \
+                                   majority of the others is left, see `bellwether recover \
+                                   --help`"
+            .to_owned(),
+    }
+}
+
+/// These nodes, but for those that are too many.
+fn listed(nodes: &BTreeSet<NodeId>) -> String {
+    let named: Vec<_> = nodes.iter().take(NAMED).map(ToString::to_string).collect();
+    let more = nodes.len() - named.len();
+    let word = if nodes.len() == 1 { "node" } else { "nodes" };
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("{word} {}{more}", named.join(", "))
 }
 
 fn describe_missing(member: &MemberReport) -> String {

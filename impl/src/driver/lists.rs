@@ -1,32 +1,33 @@
-//! How the program sees the lists of members, and asks the leader for another.
+//! How the program sees the lists of members, whether its node votes by them, and how it asks the
+//! leader for another.
 //!
 //! The core decides on a list. What is refused here is what would not come to an end: a change
-//! while another is pending, one that the configuration does not allow, and a list of which too few
+//! while another is pending, one that the configuration does not allow, and one after which too few
 //! voters are there.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use thiserror::Error;
 use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
 
 use super::Handle;
-use crate::config::{Address, Config, Current, MemberChange, MemberList, Runnable};
+use crate::config::{Address, Config, MemberChange, MemberList, Runnable};
 use crate::member::RequestError;
-use crate::protocol::quorum::Lists;
+use crate::protocol::quorum::{Lists, WaitsToVote};
 use crate::protocol::{Members, NodeId, Request};
-use crate::transport::connect::Resolver;
-use crate::transport::frame::{Opening, Reply};
-use crate::transport::question;
 
 /// How long the members have to make a list durable.
 const DECIDED_WITHIN: Duration = Duration::from_secs(5);
 
-/// How long a node that is to vote may take to answer.
-const ANSWERS_WITHIN: Duration = Duration::from_secs(2);
+/// How long a change waits while the leader lets a voter in.
+const LET_IN_WITHIN: Duration = Duration::from_secs(2);
+
+/// How long a leader may take to let this node in before that is a problem.
+const VOTES_WITHIN: Duration = Duration::from_secs(5);
 
 /// How long a leader that is to leave does not run: until then it has left.
 const AWAY: Duration = Duration::from_secs(10);
@@ -53,7 +54,7 @@ pub enum MembersError {
         /// The number of the list that is waited for.
         config_epoch: u64,
     },
-    /// Without these voters the new list has no majority.
+    /// Without these voters the list has no majority once the one that leaves is gone.
     #[error("nothing has changed: {}", absent(.missing))]
     Missing {
         /// The voters that are missing, and where they are reached.
@@ -103,26 +104,75 @@ fn next(leader: Option<NodeId>) -> String {
 /// for the core.
 type Check = dyn Fn(&MemberList) -> Result<Members, String> + Send + Sync;
 
+/// Why a node does not vote, and since when it waits.
+type Waits = Option<(WaitsToVote, Instant)>;
+
 /// The lists of a node, for its handles. A clone is the same.
 #[derive(Clone)]
 pub(super) struct OwnLists {
     known: watch::Receiver<Lists>,
+    waits: watch::Receiver<Waits>,
     asks: mpsc::Sender<Request>,
-    /// None if the list cannot change.
+    /// None if the list cannot change by request.
     check: Option<Arc<Check>>,
-    credentials: Current,
 }
 
 /// Where the loop around the node tells the lists, and is asked for another.
 pub(super) struct LoopEnd {
     known: watch::Sender<Lists>,
+    waits: watch::Sender<Waits>,
     asked: mpsc::Receiver<Request>,
+    /// Where members are reached by the file, if that alone says it: of a node with groups.
+    by_file: Option<Arc<Addresses>>,
+}
+
+type Addresses = BTreeMap<NodeId, String>;
+
+/// The other end of a [`LoopEnd`].
+pub(super) struct Told {
+    known: watch::Receiver<Lists>,
+    waits: watch::Receiver<Waits>,
+    asks: mpsc::Sender<Request>,
+}
+
+/// The node begins to wait for its vote, or does so no longer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum VoteChange {
+    Waits,
+    Ends,
 }
 
 impl LoopEnd {
     /// The node knows these lists from now on.
     pub(super) fn tell(&self, lists: Lists) {
+        let lists = match &self.by_file {
+            Some(addresses) => reached_at(lists, addresses),
+            None => lists,
+        };
         self.known.send_replace(lists);
+    }
+
+    /// This is why the node does not vote from now on, if it is to. Returns what that changes.
+    pub(super) fn tell_waits(&self, waits: Option<WaitsToVote>) -> Option<VoteChange> {
+        let since = match (&*self.waits.borrow(), &waits) {
+            (None, None) => return None,
+            (Some((told, _)), Some(waits)) if told == waits => return None,
+            (Some((_, since)), _) => Some(*since),
+            (None, _) => None,
+        };
+        let change = match (since, &waits) {
+            (None, _) => Some(VoteChange::Waits),
+            (_, None) => Some(VoteChange::Ends),
+            _ => None,
+        };
+        let since = since.unwrap_or_else(Instant::now);
+        self.waits.send_replace(waits.map(|waits| (waits, since)));
+        change
+    }
+
+    /// Whether the file says which members there are, and where.
+    pub(super) fn is_by_file(&self) -> bool {
+        self.by_file.is_some()
     }
 
     pub(super) fn now(&self) -> Lists {
@@ -136,23 +186,23 @@ impl LoopEnd {
 }
 
 /// The two ends for a node that knows these lists when it starts.
-pub(super) fn channel(known: Lists) -> (LoopEnd, watch::Receiver<Lists>, mpsc::Sender<Request>) {
+pub(super) fn channel(known: Lists) -> (LoopEnd, Told) {
     let (tells, known) = watch::channel(known);
+    let (tells_waits, waits) = watch::channel(None);
     // Each member may be told the lists at one moment.
     let (asks, asked) = mpsc::channel(Members::MAX);
-    (LoopEnd { known: tells, asked }, known, asks)
+    let end = LoopEnd { known: tells, waits: tells_waits, asked, by_file: None };
+    (end, Told { known, waits, asks })
 }
 
 impl OwnLists {
     /// Of a node with this configuration that knows these lists when it starts.
-    pub(super) fn new<C: Runnable>(
-        config: &Config<C>,
-        known: Lists,
-        credentials: &Current,
-    ) -> (Self, LoopEnd) {
-        let (end, known, asks) = channel(known);
+    pub(super) fn new<C: Runnable>(config: &Config<C>, known: Lists) -> (Self, LoopEnd) {
+        let (mut end, Told { known, waits, asks }) = channel(known);
         let config = config.clone();
-        let changes = C::CHANGES_MEMBERS && config.groups().is_empty();
+        let is_grouped = !config.groups().is_empty();
+        end.by_file = is_grouped.then(|| Arc::new(config.members().addresses().clone()));
+        let changes = C::CHANGES_MEMBERS && !is_grouped;
         let check: Arc<Check> = Arc::new(move |list: &MemberList| {
             let changed = config.clone().with_list(list.clone());
             // The addresses may need another security.
@@ -163,7 +213,7 @@ impl OwnLists {
             loaded.map_err(|error| error.to_string())
         });
         let check = changes.then_some(check);
-        (Self { known, asks, check, credentials: credentials.clone() }, end)
+        (Self { known, waits, asks, check }, end)
     }
 
     /// The lists that the node knows now.
@@ -182,41 +232,29 @@ impl OwnLists {
         (!lists.each().any(|list| list.contains(node))).then(|| no_member(&lists))
     }
 
-    /// The voters without which the list has no majority: this node leads, and `heard` says which
-    /// others are connected. One that becomes a member is not connected yet, and is asked.
-    async fn missing(
-        &self,
-        node: NodeId,
-        list: &MemberList,
-        heard: impl Fn(NodeId) -> bool,
-    ) -> BTreeMap<NodeId, Address> {
-        let voters = list.voters().count();
-        let is_missing = |id: &NodeId| *id != node && !heard(*id);
-        let place = |id: NodeId| Some((id, list.members.get(&id)?.clone()));
-        let missing: BTreeMap<_, _> = list.voters().filter(is_missing).filter_map(place).collect();
-        if 2 * missing.len() < voters {
-            return BTreeMap::new();
-        }
-        let now = self.now().decided;
-        let new = missing.iter().find(|&(&id, _)| !now.votes(id));
-        match new {
-            Some((&id, address)) if 2 * (missing.len() - 1) < voters => {
-                if self.answers(id, address).await {
-                    return BTreeMap::new();
-                }
-                BTreeMap::from([(id, address.clone())])
-            }
-            _ => missing,
-        }
+    /// Why the node does not vote, if it is to.
+    pub(super) fn waits(&self) -> Option<WaitsToVote> {
+        self.waits.borrow().as_ref().map(|(waits, _)| waits.clone())
     }
 
-    /// Whether this node answers there.
-    async fn answers(&self, node: NodeId, address: &Address) -> bool {
-        let there = Resolver::new(address.clone());
-        let credentials = self.credentials.now().asking(node);
-        let asked = question::ask(&there, &credentials, &Opening::StatusRequest);
-        let answer = timeout(ANSWERS_WITHIN, asked).await;
-        matches!(answer, Ok(Ok(Reply::Status(report))) if report.node == node)
+    /// What is wrong with this node if the leader, known for so long, does not let it in.
+    pub(super) fn problem_of_vote(&self, led: Duration) -> Option<String> {
+        let waits = self.waits.borrow();
+        let (_, since) = waits.as_ref()?;
+        let is_late = led >= VOTES_WITHIN && since.elapsed() >= VOTES_WITHIN;
+        is_late.then(|| NO_VOTE.to_owned())
+    }
+
+    /// The lists that the node knows once the leader lets no voter in, which is over soon.
+    async fn settled(&self) -> Lists {
+        let lets_in = |lists: &Lists| {
+            let pending = lists.pending.as_ref();
+            pending.is_some_and(|next| is_same_change(next, &lists.decided))
+        };
+        let mut known = self.known.clone();
+        let over = async { known.wait_for(|lists| !lets_in(lists)).await.is_ok() };
+        let _ = timeout(LET_IN_WITHIN, over).await;
+        self.now()
     }
 }
 
@@ -224,6 +262,38 @@ impl fmt::Debug for OwnLists {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("OwnLists").field("known", &*self.known.borrow()).finish_non_exhaustive()
     }
+}
+
+/// What a node says that has a leader, and no vote.
+const NO_VOTE: &str = "this node has no vote: it starts without the state that it had, or is new; \
+                       the leader lets it in once a majority of the others has agreed";
+
+/// The same lists, in which members are reached at these addresses.
+pub(super) fn reached_at(lists: Lists, addresses: &Addresses) -> Lists {
+    let at = |list: Members| list.with_addresses(addresses.clone());
+    let Lists { decided, pending, mark } = lists;
+    Lists { decided: at(decided), pending: pending.map(at), mark }
+}
+
+/// Whether an operator has asked for both lists by one request: they differ at most in the voters
+/// that were let in.
+fn is_same_change(list: &Members, other: &Members) -> bool {
+    list.has_roles_of(other) && list.addresses() == other.addresses()
+}
+
+/// The voters without which the list has no majority, if it takes a vote from one: the node leads
+/// by the list before it, and `votes` says which others are connected, and vote.
+fn missing(
+    node: NodeId,
+    (before, list): (&Members, &MemberList),
+    votes: impl Fn(NodeId) -> bool,
+) -> BTreeMap<NodeId, Address> {
+    let counted: Vec<_> = list.voters().filter(|&id| before.votes(id)).collect();
+    let absent = counted.iter().filter(|&&id| id != node && !votes(id));
+    let place = |&id: &NodeId| Some((id, list.members.get(&id)?.clone()));
+    let missing: BTreeMap<_, _> = absent.filter_map(place).collect();
+    let takes_a_vote = counted.len() < before.voters().len();
+    if takes_a_vote && 2 * missing.len() >= counted.len() { missing } else { BTreeMap::new() }
 }
 
 /// What is wrong with a node that has no part in these lists.
@@ -241,7 +311,8 @@ impl Handle {
     }
 
     /// Changes the members of the cluster, if this node leads. Returns the number of the list once
-    /// it is decided. A leader that is to leave, or only to observe, stops leading instead: the
+    /// it is decided. A new voter is in no majority before the leader has met it, and has let it in
+    /// by another list. A leader that is to leave, or only to observe, stops leading instead: the
     /// next leader is to be asked then.
     ///
     /// # Errors
@@ -259,13 +330,14 @@ impl Handle {
         if !self.leads_now() {
             return Err(RequestError::NotLeading { node }.into());
         }
-        let known = own.now();
+        let known = own.settled().await;
         if let Some(pending) = known.pending {
             return Err(MembersError::UnderWay { config_epoch: pending.config_epoch() });
         }
         let list = MemberList::from(&known.decided).changed(change).map_err(refused)?;
         let heard = self.standing.standings.heard();
-        let missing = own.missing(node, &list, |id| heard.contains_key(&id)).await;
+        let votes = |id| heard.get(&id).is_some_and(|other| other.votes);
+        let missing = missing(node, (&known.decided, &list), votes);
         if !missing.is_empty() {
             return Err(MembersError::Missing { missing });
         }
@@ -286,7 +358,7 @@ impl Handle {
         let mut known = self.lists.known.clone();
         let decided = async {
             let lists = known.wait_for(|lists| lists.decided.config_epoch() >= config_epoch).await;
-            lists.map(|lists| lists.decided == *list)
+            lists.map(|lists| is_same_change(&lists.decided, list))
         };
         match timeout(DECIDED_WITHIN, decided).await {
             Ok(Ok(true)) => Ok(config_epoch),

@@ -24,6 +24,7 @@ mod handle;
 mod health;
 mod history;
 mod kept;
+mod known;
 mod leaderless;
 mod leadership;
 mod lists;
@@ -60,7 +61,7 @@ use self::store::{One, Store};
 pub use self::work::{PANIC_PAUSE, Work};
 use crate::config::{self, Address, Config, Credentials, Runnable};
 pub use crate::member::RequestError;
-use crate::protocol::Core;
+use crate::protocol::{Core, NodeId};
 use crate::storage::{Directory, Storage, StorageError};
 
 /// A node's part in the elections of its cluster. It ends with [`Election::leave`], or when this is
@@ -89,6 +90,17 @@ pub enum JoinError {
         address: Address,
         /// The error that the system reports.
         cause: std::io::Error,
+    },
+    /// The node is to start a new cluster, and has taken part in one.
+    #[error(
+        "node {node} has a state in {place}, so its cluster is not new: start it without \
+             --new-cluster"
+    )]
+    NotNew {
+        /// The node.
+        node: NodeId,
+        /// The place of the state.
+        place: String,
     },
     /// The listener that was handed over is unusable.
     #[error("the listener is unusable: {0}")]

@@ -1,9 +1,11 @@
 //! The way back after a majority of the voters is gone for good.
 //!
 //! No protocol can elect a leader then, and none can change the members. An operator, who knows
-//! that the lost nodes never start again, gives one survivor a list in force. The survivor does not
-//! know which epochs the lost majority granted while the survivor was cut off, so the epoch jumps.
-//! A fence knows the epochs that were used: the operator compares.
+//! that the lost nodes never start again, gives one survivor a list in force. By that list the
+//! survivor alone is the majority, and it lets in the other members when it meets them, whatever
+//! they remember. The survivor does not know which epochs the lost majority granted while the
+//! survivor was cut off, so the epoch jumps. A fence knows the epochs that were used: the operator
+//! compares.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -13,7 +15,7 @@ use thiserror::Error;
 use super::store::{Named, One, States, Store};
 use crate::config::{self, Address, Config, MemberList, Runnable};
 use crate::protocol::quorum::{Durable, Lists, Mark};
-use crate::protocol::{Epoch, Members, NodeId};
+use crate::protocol::{Birth, Epoch, Members, NodeId};
 use crate::storage::{Directory, StorageError};
 
 /// By how much a recovery raises the epoch: far more elections than a cluster has in a day, and no
@@ -87,7 +89,8 @@ pub struct Recovery {
     pub known: Epoch,
     /// The epoch that every later leader exceeds.
     pub raised: Epoch,
-    /// Whether the files of all nodes must have the list: nodes with groups keep no other.
+    /// Whether the files of all nodes must have the list: with groups, the members are those of the
+    /// file.
     pub by_file: bool,
     written: Written,
 }
@@ -129,16 +132,50 @@ impl Written {
         Ok(Self { store, states })
     }
 
-    /// The lists that the node knows.
-    fn lists(&self) -> Option<&Lists> {
-        self.states.iter().flatten().find_map(|state| state.lists.as_ref())
+    /// The lists that the node knows, of each group; that of its file, if groups have none.
+    fn lists<C: Runnable>(&self, config: &Config<C>) -> Vec<Lists> {
+        let states = self.states.iter().flatten();
+        let mut all: Vec<_> = states.filter_map(|state| state.lists.clone()).collect();
+        if all.is_empty() || !config.groups().is_empty() {
+            all.push(Lists::first(config.members().clone()));
+        }
+        all
+    }
+
+    /// Whether the node was recovered, and has granted nothing since: in each group, it is the only
+    /// voter.
+    fn is_recovered(&self, node: NodeId) -> bool {
+        self.states.iter().flatten().all(|state| {
+            let alone = |lists: &Lists| {
+                let decided = &lists.decided;
+                decided.voters() == [node] && decided.birth(node) == Some(state.birth)
+            };
+            state.granted_to.is_none() && state.lists.as_ref().is_some_and(alone)
+        })
     }
 }
 
+/// The latest list of these; with groups, that of the file, with the highest number.
+fn latest<C: Runnable>(config: &Config<C>, lists: &[Lists]) -> MemberList {
+    let numbers = lists.iter().map(|lists| lists.latest().config_epoch());
+    let config_epoch = numbers.max().unwrap_or_default();
+    match lists {
+        [one] if config.groups().is_empty() => one.latest().into(),
+        _ => MemberList { config_epoch, ..config.list() },
+    }
+}
+
+/// The list by which this node, with this birth, is the only voter, until it lets in the others.
+fn of_survivor(members: &Members, node: NodeId, birth: Birth) -> Result<Members, config::Error> {
+    let alone = Members::new([node])?;
+    Ok(members.clone().after(&alone).letting_in(node, birth))
+}
+
 impl Recovery {
-    /// Plans to give the node of this configuration a list with these members, all of which vote.
-    /// A member that was a witness stays one. Every later leader has an epoch above `above` and
-    /// above all that the node knows. Writes nothing.
+    /// Plans to give the node of this configuration a list with these members, all of which vote:
+    /// this one at once, and each other one when this one has let it in. A member that was a
+    /// witness stays one, but for the survivor, which has to lead. Every later leader has an epoch
+    /// above `above` and above all that the node knows. Writes nothing.
     ///
     /// # Errors
     ///
@@ -151,42 +188,44 @@ impl Recovery {
     ) -> Result<Self, RecoveryError> {
         let mut written = Written::open(config)?;
         let node = config.node();
-        let known =
-            written.lists().cloned().unwrap_or_else(|| Lists::first(config.members().clone()));
-        let before = MemberList::from(known.latest());
+        let known = written.lists(config);
+        let before = latest(config, &known);
         let voters: BTreeSet<_> = members.keys().copied().collect();
         if !voters.contains(&node) {
             return Err(RecoveryError::Lacks { node });
         }
         let number = before.config_epoch;
-        let is_unused = |state: &Durable| state.granted_to.is_none() && state.lists.is_some();
-        if before.members == members
-            && before.observers.is_empty()
-            && known.pending.is_none()
-            && written.states.iter().flatten().all(is_unused)
-        {
+        let is_there = before.members == members && before.observers.is_empty();
+        if is_there && written.is_recovered(node) {
             return Err(RecoveryError::Same { node, config_epoch: number });
         }
-        // No list that the lost nodes may have decided has this number.
+        // Another survivor moves to it, whatever the lost nodes may have decided: its mark is newer.
         let config_epoch = number.saturating_add(2);
-        let ever = known.each().flat_map(Members::iter);
+        let ever = known.iter().flat_map(Lists::each).flat_map(Members::iter);
         let gone = ever.filter(|id| !voters.contains(id)).collect();
-        let witnesses = before.witnesses.intersection(&voters).copied().collect();
-        let after = MemberList { config_epoch, members, observers: BTreeSet::new(), witnesses };
+        let others = voters.iter().copied().filter(|&id| id != node);
+        let awaited: BTreeSet<_> = others.collect();
+        let witnesses = before.witnesses.intersection(&awaited).copied().collect();
+        let observers = BTreeSet::new();
+        let after = MemberList { config_epoch, members, observers, witnesses, awaited };
         let changed = config.clone().with_list(after.clone())?;
         changed.credentials()?;
         let epochs = written.states.iter().flatten().map(|state| state.epoch);
-        let known = epochs.chain([known.mark.epoch]).max().unwrap_or_default();
+        let marks = known.iter().map(|lists| lists.mark.epoch);
+        let known = epochs.chain(marks).max().unwrap_or_default();
         let raised = Epoch::new(known.max(above).number().saturating_add(JUMP));
         let by_file = !config.groups().is_empty();
+        let list = changed.members().clone();
+        // With groups, the file alone says how members are reached.
+        let list = if by_file { list.with_addresses(BTreeMap::new()) } else { list };
         // Newer than any that was decided before.
         let mark = Mark { epoch: raised, turn: 1 };
-        let lists = Lists { decided: changed.members().clone(), pending: None, mark };
-        let lists = (!by_file).then_some(lists);
         for state in &mut written.states {
             let kept = state.take().unwrap_or_default();
-            let lists = lists.clone();
-            *state = Some(Durable { epoch: raised, granted_to: None, lists, ..kept });
+            let decided = of_survivor(&list, node, kept.birth)?;
+            let lists = Some(Lists { decided, pending: None, mark });
+            let met = BTreeMap::new();
+            *state = Some(Durable { epoch: raised, granted_to: None, lists, met, ..kept });
         }
         Ok(Self { before, after, gone, known, raised, by_file, written })
     }
@@ -276,6 +315,23 @@ mod tests {
     }
 
     #[test]
+    fn the_survivor_votes_alone_with_its_birth_and_may_lead() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let config = config(directory.path()).with_witnesses([2, 3]).expect("valid");
+        let birth = Birth::random(5);
+        let mut own = Directory::open(directory.path(), config.owner()).expect("usable");
+        own.save(&Durable { birth, ..state(7) }).expect("saved");
+        drop(own);
+        let plan = Recovery::plan(&config, members(&[1, 2, 3]), Epoch::default()).expect("valid");
+        assert!(plan.after.awaited.iter().eq(&[id(1), id(2)]), "{plan:?}");
+        assert!(plan.after.witnesses.iter().eq([&id(2)]), "the survivor has to lead: {plan:?}");
+        plan.write().expect("saved");
+        let decided = started(&config).decided;
+        assert_eq!((decided.voters(), decided.birth(id(3))), (&[id(3)][..], Some(birth)));
+        assert!(decided.may_lead(id(3)) && decided.awaited() == [id(1), id(2)], "{decided:?}");
+    }
+
+    #[test]
     fn each_group_gets_an_epoch_above_those_of_all() {
         let directory = tempfile::tempdir().expect("a directory");
         let config = config(directory.path()).with_groups(["north", "south"]).expect("valid");
@@ -293,7 +349,9 @@ mod tests {
         for group in ["north", "south"] {
             let Durable { epoch, granted_to, lists, .. } = &states[group];
             assert_eq!((epoch.number(), *granted_to), (1_003, None), "{group}");
-            assert_eq!(*lists, None, "{group}: its file has the list");
+            let decided = &lists.as_ref().expect("it has some").decided;
+            assert_eq!(decided.voters(), [id(3)], "{group}");
+            assert!(decided.addresses().is_empty(), "{group}: its file has them");
         }
         assert_eq!(states["gone"], state(40), "what it has no part in stays");
     }

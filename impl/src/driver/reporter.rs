@@ -54,7 +54,11 @@ impl<M: Send + Sync + 'static> Reporter<M> {
         let observes = list.observes(hello.node);
         let problem = self.lists.problem(hello.node).or_else(isolation).or_else(stalled);
         let problem = problem.or_else(|| self.links.service_problem());
-        let problem = problem.or_else(|| self.leader_timeout.problem(&now, &members, observes));
+        let waits = self.lists.waits();
+        let leaderless = || self.leader_timeout.problem(&now, &members, (observes, waits));
+        let problem = problem.or_else(leaderless);
+        let led = now.leader.map(|_| now.since.elapsed());
+        let problem = problem.or_else(|| self.lists.problem_of_vote(led?));
         StatusReport {
             cluster: hello.cluster.clone(),
             protocol: hello.protocol.clone(),
@@ -87,6 +91,7 @@ impl<M: Send + Sync + 'static> Reporter<M> {
                 SystemTime::now(),
             ),
             witnesses: list.witnesses().to_vec(),
+            awaited: list.awaited().to_vec(),
             priority: own.priority,
             maintenance: own.maintenance.on,
         }

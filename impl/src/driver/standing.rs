@@ -81,7 +81,8 @@ impl OwnStanding {
         let (kept, maintenance) = opened.unwrap_or_default();
         let maintenance = maintenance.unwrap_or_default();
         let (standings, priority) = (links.standings.clone(), config.priority());
-        standings.change(|own| *own = Standing { priority, fit: true, maintenance, mark });
+        standings
+            .change(|own| *own = Standing { priority, fit: true, maintenance, mark, votes: true });
         let grouped = !config.groups().is_empty();
         let without_requests = (!C::REQUESTS).then_some(C::NAME);
         Ok(Self { standings, kept, turn: Arc::default(), grouped, without_requests })

@@ -23,9 +23,10 @@ use super::gauges::Gauges;
 use super::guard::LeaseWriter;
 use super::handle::Handle;
 use super::kept::CLOSED_WITHIN;
+use super::known;
 use super::leaderless::{self, LeaderTimeout};
 use super::leadership::Publisher;
-use super::lists::{self, OwnLists};
+use super::lists::OwnLists;
 use super::monitor::Counts;
 use super::part::{Loop, Part, take_part};
 use super::reporter::Reporter;
@@ -33,9 +34,9 @@ use super::standing::{Keeper, OwnStanding};
 use super::trace::Traces;
 use super::{DurableState, JoinError, expiry};
 use crate::clock::{Clock as _, SystemClock};
-use crate::config::{self, Config, Current, MemberList, Runnable};
+use crate::config::{self, Config, Current, Runnable};
 use crate::member::{Member, Setup};
-use crate::protocol::quorum::{Lists, Mark};
+use crate::protocol::quorum::Lists;
 use crate::protocol::{Core, Node};
 use crate::transport::frame::Hello;
 use crate::transport::{self, Arrival, Limits, Links, Report, Reports, Terms};
@@ -54,7 +55,8 @@ pub(super) fn start<C: Runnable>(
         Some(store) => store.load()?,
         None => vec![None; config.elections()],
     };
-    let (config, known) = with_known_lists(config, &states)?;
+    let states = known::by_file(&config, known::of_new_cluster(&config, states)?);
+    let (config, known) = known::with_lists(config, &states)?;
     let config = &config;
     let address = listener.local_addr().map_err(JoinError::Listener)?;
     let credentials = Current::new(config.credentials()?);
@@ -151,7 +153,7 @@ impl<C: Runnable> Common<'_, C> {
         let leader_timeout = LeaderTimeout::of(config, clock);
         let fitness = leader_timeout.fitness.clone();
         let (commands, queue) = commands::channel();
-        let (lists, lists_end) = OwnLists::new(config, known.clone(), credentials);
+        let (lists, lists_end) = OwnLists::new(config, known::of_group(config, &node, known));
         let asks = setup.prepares.then(|| PreparationSender::new(commands.clone()));
         let (asks, preparation) = asks.unzip();
         let reporter = Reporter {
@@ -227,47 +229,11 @@ fn nodes<C: Runnable>(
     states: &[Option<C::Durable>],
 ) -> Result<Vec<Node<C>>, JoinError> {
     let node = |(number, state): (usize, &Option<C::Durable>)| -> Result<Node<C>, JoinError> {
-        let node = Node::new(config.core_of(number)?, state.clone(), rand::random());
-        let node = node.map_err(|error| config::Error::Contradiction(Box::new(error)))?;
+        let node = known::start(config, number, state.clone())?;
         let is_traced = config.trace().is_some() || !config.monitor().is_empty();
         Ok(if is_traced { node.recording() } else { node })
     };
     states.iter().enumerate().map(node).collect()
-}
-
-/// The configuration with the list of members that counts, and the lists that the node knows: those
-/// that it has made durable, or that of its file. A node that is no member any more has the
-/// addresses of its file.
-fn with_known_lists<C: Runnable>(
-    config: Config<C>,
-    states: &[Option<C::Durable>],
-) -> Result<(Config<C>, Lists), JoinError> {
-    let state = states.first().and_then(Option::as_ref).filter(|_| config.groups().is_empty());
-    let file = config.members();
-    // Until a list is decided, addresses may be corrected in the files.
-    let counts = |known: &&Lists| known.mark != Mark::FIRST || !known.decided.has_roles_of(file);
-    let Some(known) = state.and_then(C::durable_lists).filter(counts).cloned() else {
-        let known = Lists::first(file.clone());
-        return Ok((config, known));
-    };
-    let (node, file) = (config.node(), config.list());
-    let latest = MemberList::from(known.latest());
-    let list = MemberList::from(&known.decided);
-    if list != (MemberList { config_epoch: list.config_epoch, ..file }) {
-        tracing::info!(
-            node = node.get(),
-            config_epoch = list.config_epoch,
-            "the members are those in the directory, and no longer those of the file: change them \
-             with `bellwether members`; the file may have: {list}"
-        );
-    }
-    if latest.members.contains_key(&node) {
-        return Ok((config.with_list(latest)?, known));
-    }
-    if !known.each().any(|list| list.contains(node)) {
-        tracing::warn!(node = node.get(), "{}", lists::no_member(&known));
-    }
-    Ok((config, known))
 }
 
 /// The links to the other members, and to the services that answer in place of one.
@@ -305,6 +271,7 @@ fn watch<C: Runnable>(
         leader_timeout: group.leader_timeout.clone(),
         leadership: group.handle.leadership(),
         report: Arc::clone(&group.handle.report),
+        lists: group.handle.lists.clone(),
         span: group.span.clone(),
         told: false,
     };

@@ -24,6 +24,8 @@ pub(crate) struct Standing {
     pub(crate) maintenance: Maintenance,
     /// How new the lists of members are that it knows.
     pub(crate) mark: Mark,
+    /// Whether it votes, if it is to.
+    pub(crate) votes: bool,
 }
 
 /// A decision on whether the cluster is in maintenance. The one with the highest number counts; of

@@ -84,6 +84,7 @@ fn nothing_special() -> StatusReport {
         counters: Counters::default(),
         certificates: Vec::new(),
         witnesses: Vec::new(),
+        awaited: Vec::new(),
         priority: 100,
         maintenance: false,
     }

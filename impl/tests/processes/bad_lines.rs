@@ -53,6 +53,7 @@ const LINES: &[&str] = &[
     "run --config orders.toml --node 1 --protocol raft-election",
     "run --config orders.toml --node 1 --protocol lease",
     "run --config orders.toml --node 1 --store",
+    "run --config orders.toml --node 1 --protocol bully --new-cluster",
     "run --config orders.toml --node 1 --set lease",
     "run --config orders.toml --node 1 --set lese=2s",
     "run --config orders.toml --node 1 --set lease=2",

@@ -216,6 +216,12 @@ impl Cluster {
         assert!(self.running.insert(node, process).is_none(), "node {node} runs already");
     }
 
+    /// Starts a node of a new cluster, of which not all need to run.
+    pub(crate) fn found(&mut self, node: u16) {
+        let process = self.run(&node.to_string(), node, &["--new-cluster"]);
+        assert!(self.running.insert(node, process).is_none(), "node {node} runs already");
+    }
+
     pub(crate) fn take(&mut self, node: u16) -> Process {
         self.running.remove(&node).expect("it runs")
     }

@@ -265,14 +265,14 @@ fn signals_are_forwarded_also_while_it_waits() {
 #[test]
 fn a_signal_for_a_command_is_not_kept_for_the_next_one() {
     let cluster = Cluster::quorum();
-    let mut three = cluster.exec(3, &[], "starts; sleep 0.5; exit 7");
+    let mut three = cluster.exec(3, &["--new-cluster"], "starts; sleep 0.5; exit 7");
     wait_until("it takes part", || cluster.log_of("3").contains("taking part"), String::new);
     for signal in ["-USR1", "-USR2"] {
         three.send(signal);
     }
     std::thread::sleep(std::time::Duration::from_millis(100));
     // With it there is a majority.
-    let _other = cluster.run("1", 1, &["--set", "skew=2s"]);
+    let _other = cluster.run("1", 1, &["--set", "skew=2s", "--new-cluster"]);
     cluster.wait_for_start(1);
     assert_eq!(three.ended().code(), Some(7));
 }

@@ -142,13 +142,13 @@ fn a_leader_that_cannot_prepare_itself_steps_down() {
     let text = hooked.cluster.text("test");
     let fails = text.clone() + "before_leading = [\"/bin/false\"]\n";
     fs::write(hooked.cluster.config(), &fails).expect("writable");
-    hooked.cluster.start(3);
-    hooked.cluster.start(2);
+    hooked.cluster.found(3);
+    hooked.cluster.found(2);
     hooked.waits_for("3.log", "the hook failed");
     hooked.waits_for("2.log", "the hook failed");
     // Both fail, and wait for a minute. A third that has nothing to prepare leads.
     fs::write(hooked.cluster.config(), &text).expect("writable");
-    hooked.cluster.start(1);
+    hooked.cluster.found(1);
     hooked.cluster.wait_for_leader(1);
 }
 
@@ -199,7 +199,7 @@ skew = \"15ms\"
 fn a_node_without_a_majority_runs_its_script_and_logs_for_no_attempt() {
     let hooked = Hooked { cluster: Cluster::running(3, "quorum", FAST) };
     hooked.write(&[("on_change", TELL)], "");
-    let mut process = hooked.cluster.run("1", 1, &[]);
+    let mut process = hooked.cluster.run("1", 1, &["--new-cluster"]);
     hooked.cluster.wait_for(1, "has tried often, and says why", |status| {
         status["counters"]["attempts"].as_u64() > Some(30) && status["problem"].is_string()
     });

@@ -141,7 +141,8 @@ fn listed() -> BTreeMap<String, String> {
 #[test]
 fn json_has_one_schema_which_the_page_lists() {
     let mut cluster = Cluster::running(3, "quorum", "");
-    let json = ["--log-format", "json", "--log-level", "trace"];
+    // Not all are there at once.
+    let json = ["--log-format", "json", "--log-level", "trace", "--new-cluster"];
     let two = cluster.run("2", 2, &json);
     let mut three = cluster.run("3", 3, &json);
     cluster.wait_for(2, "follows", |status| status["leader"] == 3);
@@ -150,7 +151,7 @@ fn json_has_one_schema_which_the_page_lists() {
     let address = ("127.0.0.1", cluster.ports[&2]);
     let mut wrong = TcpStream::connect(address).expect("it listens");
     wrong.write_all(b"GET / HTTP/1.1\r\n\r\n").expect("sent");
-    cluster.start(1);
+    cluster.found(1);
     cluster.wait_for(2, "leads", |status| status["role"] == "leader");
     two.ask_to_end();
     let left = || cluster.log_of("2").contains("left");

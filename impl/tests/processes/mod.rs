@@ -10,6 +10,7 @@ mod encrypted;
 #[cfg(target_os = "linux")]
 mod exec;
 mod expiry;
+mod forgotten;
 mod gone;
 mod groups;
 mod health;

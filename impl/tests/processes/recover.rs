@@ -8,7 +8,7 @@ use super::members::change;
 use super::roles::Roles;
 
 impl Roles {
-    fn recover(&self, node: u16, members: &str, more: &[&str]) -> (Option<i32>, String) {
+    pub(super) fn recover(&self, node: u16, members: &str, more: &[&str]) -> (Option<i32>, String) {
         let mut command = bellwether();
         command.args(["recover", "--node", &node.to_string(), "--members", members]).args(more);
         let output = command.arg("--config").arg(self.cluster.config()).output().expect("it runs");
@@ -65,14 +65,17 @@ fn one_of_three_leads_again_with_two_new_nodes_and_a_higher_epoch() {
 
     // The survivor starts with the file that it had, the new nodes with the list that is printed.
     roles.start(3);
+    assert_eq!(roles.leader().0, 3, "it leads alone");
     let (_, list) = said.split_once("need:").expect("what the new nodes need");
     roles.writes(list);
     (4..=5).for_each(|node| roles.start(node));
     let (leader, later) = roles.leader();
     assert!((3..=5).contains(&leader) && later > 6000 && later > epoch, "{leader}, {later}");
+    roles.all_vote(&[3, 4, 5]);
+    // List 3 is that of the survivor alone, which lets in one after the other.
     for node in 3..=5 {
-        let status = roles.status(node);
-        assert_eq!(status["config_epoch"], 3, "{status}");
+        let decided = || roles.status(node)["config_epoch"] == 5;
+        wait_until("both are let in", decided, || roles.cluster.log_of(&node.to_string()));
     }
 }
 
@@ -90,7 +93,9 @@ fn another_survivor_gets_the_list_from_the_first() {
     roles.start(4);
     let (leader, later) = roles.leader();
     assert!([4, 5].contains(&leader) && later > epoch + 1_000, "{leader}, {later}");
-    assert_eq!(roles.status(4)["config_epoch"], roles.status(5)["config_epoch"]);
+    roles.all_vote(&[4, 5]);
+    let same = || roles.status(4)["config_epoch"] == 4 && roles.status(5)["config_epoch"] == 4;
+    wait_until("both have one list", same, || roles.cluster.log_of("4"));
 }
 
 /// The machines of 1 and 2 are there, and their directories are not: epochs go on all the same.
@@ -100,10 +105,7 @@ fn two_of_three_that_have_lost_their_memory_follow_the_third() {
     (1..=3).for_each(|node| roles.start(node));
     let (_, epoch) = roles.leader();
     (1..=3).for_each(|node| roles.kill(node));
-    for node in 1..=2 {
-        let data = roles.cluster.directory.path().join(format!("quorum-{node}"));
-        fs::remove_dir_all(data).expect("it is there");
-    }
+    (1..=2).for_each(|node| roles.wipe(node));
     let members: Vec<_> =
         roles.cluster.ports.iter().map(|(node, port)| format!("{node}=127.0.0.1:{port}")).collect();
     let (status, said) = roles.recover(3, &members.join(","), &["--yes"]);
@@ -122,13 +124,16 @@ fn one_of_three_that_has_lost_its_memory_is_removed_and_added_again() {
     (1..=3).for_each(|node| roles.start(node));
     let (_, epoch) = roles.leader();
     roles.kill(1);
-    fs::remove_dir_all(roles.cluster.directory.path().join("quorum-1")).expect("it is there");
+    roles.wipe(1);
     let place = format!("1=127.0.0.1:{}", roles.cluster.ports[&1]);
     change(&roles, &["remove", "1"]);
     change(&roles, &["add", &place]);
     roles.start(1);
+    roles.all_vote(&[1, 2, 3]);
     let (_, later) = roles.leader();
-    assert!(later >= epoch && roles.status(1)["config_epoch"] == 3, "{}", roles.status(1));
+    let decided = || roles.status(1)["config_epoch"] == 4;
+    wait_until("it is let in", decided, || roles.cluster.log_of("1"));
+    assert!(later >= epoch, "{later} after {epoch}");
 }
 
 #[test]

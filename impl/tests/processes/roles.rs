@@ -29,8 +29,41 @@ impl Roles {
     }
 
     pub(crate) fn start(&mut self, node: u16) {
+        self.start_with(node, &[]);
+    }
+
+    /// Starts a node of a new cluster, of which not all need to run.
+    pub(crate) fn found(&mut self, node: u16) {
+        self.start_with(node, &["--new-cluster"]);
+    }
+
+    fn start_with(&mut self, node: u16, more: &[&str]) {
         let flags = ["--http", &self.http[&node], "--token-file", &self.token];
+        let flags = [&flags[..], more].concat();
         self.running.insert(node, self.cluster.run(&node.to_string(), node, &flags));
+    }
+
+    /// Removes what a node that does not run has kept.
+    pub(crate) fn wipe(&self, node: u16) {
+        let data = self.cluster.directory.path().join(format!("quorum-{node}"));
+        fs::remove_dir_all(data).expect("it is there");
+    }
+
+    /// Waits until each of these votes, or observes, and none knows of one that waits to be let in,
+    /// or of a list that is not decided.
+    pub(crate) fn all_vote(&self, nodes: &[u16]) {
+        let votes = |&node: &u16| {
+            let status = self.status(node);
+            let none_is_awaited = status["awaited"].as_array().is_some_and(Vec::is_empty);
+            let log = self.cluster.log_of(&node.to_string());
+            let run = log.rfind("taking part in elections").map_or("", |at| &log[at..]);
+            let last = |part: &str| run.rfind(part);
+            none_is_awaited
+                && last("this node votes") >= last("this node starts without a state")
+                && last("the members are ") >= last("the next members are to be ")
+        };
+        let logs = || nodes.iter().map(|node| self.cluster.log_of(&node.to_string())).collect();
+        wait_until(&format!("all of {nodes:?} vote"), || nodes.iter().all(votes), logs);
     }
 
     pub(crate) fn kill(&mut self, node: u16) {

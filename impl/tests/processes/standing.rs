@@ -24,13 +24,13 @@ fn says(roles: &Roles, node: u16, part: &str) {
 #[test]
 fn maintenance_is_begun_and_ended_at_any_node_and_told_by_all() {
     let mut three = Roles::new(3, "");
-    [2, 3].into_iter().for_each(|node| three.start(node));
+    [2, 3].into_iter().for_each(|node| three.found(node));
     let (leader, epoch) = three.leader();
     assert_eq!(leader, 3);
     let begun = "done: the cluster is in maintenance at 2, 3\n\
                  not yet at 1, which learn of it once they are connected\n";
     assert_eq!(maintenance(&three, 2, "begin", &[]), (Some(0), begun.to_owned()));
-    three.start(1);
+    three.found(1);
     for node in 1..=3 {
         says(&three, node, "problem   the cluster is in maintenance: no node runs");
     }

@@ -25,9 +25,9 @@ fn epoch_of(roles: &Roles, leader: u16) -> u64 {
 fn a_witness_lets_others_lead_and_never_leads_itself() {
     let mut three = Roles::new(3, "witnesses = [3]");
     // With the vote of the witness alone.
-    [3, 2].into_iter().for_each(|node| three.start(node));
+    [3, 2].into_iter().for_each(|node| three.found(node));
     let first = epoch_of(&three, 2);
-    three.start(1);
+    three.found(1);
     assert_eq!(epoch_of(&three, 2), first);
     assert_eq!(three.status(1)["witnesses"], serde_json::json!([3]));
     let said = three.cluster.ask(3, &[]).stdout;

@@ -18,12 +18,15 @@ use bellwether_engine::protocol::{
 use bellwether_engine::terms::majority;
 use serde::{Deserialize, Serialize};
 
+mod births;
 mod candidate;
 mod changes;
 mod durations;
+mod founding;
 mod handover;
 mod leader;
 mod lists;
+mod message;
 mod properties;
 mod rules;
 mod symmetry;
@@ -32,8 +35,11 @@ mod variants;
 mod voter;
 
 pub use bellwether_engine::terms::Term as Epoch;
+pub use births::{Birth, Births, FOUNDER, Met};
 pub use changes::{Decides, Mark};
+pub use founding::{Forgotten, Founding};
 pub use lists::{List, Lists, Observing};
+pub use message::{Letter, Message};
 pub use rules::{Absent, Canvass, Count, Defers, Deposed, Expiry, Grants, Handover, Heir, Late};
 pub use rules::{Preemption, Promises, Quorum, Rounds, Storage};
 
@@ -104,6 +110,10 @@ pub struct Process {
     pub decided: List,
     /// The processes that have acknowledged a leader's pending list.
     pub marked: Ids,
+    /// Which others it has met before it became a founder, or has met, if it is none.
+    pub met: Met,
+    /// The processes that have said that they had met it before they became founders.
+    pub met_by: Ids,
 }
 
 /// What a process keeps on stable storage.
@@ -120,76 +130,12 @@ pub struct Stable {
     pub decided: List,
     /// Who proposed or decided these lists.
     pub mark: Mark,
-}
-
-/// A message, and how new the lists of members are of the process that sends it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Letter {
-    /// What is said.
-    #[serde(flatten)]
-    pub message: Message,
-    /// How new the lists of its sender are, if the receiver asks.
-    #[serde(default, skip_serializing_if = "Mark::is_first")]
-    pub mark: Mark,
-}
-
-/// What processes send to each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Message {
-    /// "Would you grant me this epoch?" Asking changes nothing.
-    Canvass(Epoch),
-    /// "I would."
-    Support(Epoch),
-    /// "I am higher and electable, and run myself": the bully's OK.
-    Outrank(Epoch),
-    /// "Grant me this epoch."
-    Claim(Epoch),
-    /// "It is yours": durable before it is sent.
-    Grant(Epoch),
-    /// "I lead this epoch, and this is my round": the heartbeat that renews promises.
-    Coordinator(Epoch, Round),
-    /// "I follow you": it counts toward the lease of that round.
-    Ack(Epoch, Round),
-    /// "No: this is the highest epoch that I know, and this process holds my promise", if any.
-    Refuse(Epoch, Option<Id>),
-    /// "I lead this epoch: take over from me."
-    Invite(Epoch),
-    /// "I am higher than you, or invited, and take over."
-    Challenge(Epoch),
-    /// "I have stopped leading this epoch, your promises to me are void, and this one is next: it
-    /// has the next epoch from me."
-    Yield(Epoch, Option<Id>),
-    /// "This epoch is yours: the leader of the one before has yielded to you." Durable before it is
-    /// sent.
-    Entrust(Epoch),
-    /// "These are the lists that I know": the one that is decided, and the latest.
-    Lists(List, List),
-}
-
-impl Message {
-    /// Whether it is also for processes that observe: what a leader says to all.
-    fn is_for_all(self) -> bool {
-        matches!(self, Message::Coordinator(..) | Message::Yield(..) | Message::Lists(..))
-    }
-
-    fn epoch_mut(&mut self) -> Option<&mut Epoch> {
-        Some(match self {
-            Message::Canvass(epoch)
-            | Message::Support(epoch)
-            | Message::Outrank(epoch)
-            | Message::Claim(epoch)
-            | Message::Grant(epoch)
-            | Message::Coordinator(epoch, _)
-            | Message::Ack(epoch, _)
-            | Message::Refuse(epoch, _)
-            | Message::Invite(epoch)
-            | Message::Challenge(epoch)
-            | Message::Yield(epoch, _)
-            | Message::Entrust(epoch) => epoch,
-            Message::Lists(..) => return None,
-        })
-    }
+    /// The birth with which it votes.
+    pub birth: Birth,
+    /// Which others it has met, as far as that was written.
+    pub met: Met,
+    /// How often it has lost all the rest: the rule `wiped`. It does not know this.
+    pub lost: u8,
 }
 
 /// What a process waits for.
@@ -227,6 +173,8 @@ pub enum Timer {
     Change,
     /// The disk has synced what was written ([`Storage::SyncsLate`]).
     Sync,
+    /// A process that waits to become a founder asks again ([`Quorum::founding`]).
+    Meet,
 }
 
 /// What a process waits for whatever its role.
@@ -260,6 +208,9 @@ impl Protocol for Quorum {
         TimerRow::detector(Timer::Change, &T_LEASE).armed_if(|rules| rules.lists != Lists::One),
         TimerRow::detector(Timer::Sync, &T_ROUND)
             .armed_if(|rules| rules.storage == Storage::SyncsLate),
+        TimerRow::fixed(Timer::Meet, &T_ROUND)
+            .periodic(timing::has_met_all)
+            .armed_if(|rules| rules.founding != Founding::Given || rules.wiped.is_some()),
     ];
     const PROPERTIES: &'static [Property<Judge<Self>>] = properties::ALL;
     const RULES: fn() -> Vec<Rule> = Rule::all_of::<Self>;
@@ -285,10 +236,10 @@ impl Protocol for Quorum {
 
     /// The highest voter that may lead leads epoch 1, every voter has granted it, and acknowledged
     /// its first round; those that observe follow it. A process that is to join later has just
-    /// started.
+    /// started, and so have all where they start without a state.
     fn converged(&self, p: &mut Local<'_, Self>) {
         let members = self.members(0, p.nodes()).unwrap_or(Ids::NONE);
-        if !members.contains(p.id()) {
+        if !members.contains(p.id()) || self.founding != Founding::Given {
             return self.recover(p);
         }
         let candidates = self.without_witness(self.voters_of(p.state, p.nodes()));
@@ -324,13 +275,14 @@ impl Protocol for Quorum {
             Storage::ForgetsGrant => p.persist(Stable { granted_to: None, ..p.stable() }),
             Storage::ForgetsAll => p.persist(Stable::default()),
         }
+        self.remember_birth(p);
         p.state.challenged = self.hands_over();
-        let Stable { list, decided, .. } = p.stable();
-        *p.state = Process { list, decided, ..*p.state };
+        let Stable { list, decided, met, .. } = p.stable();
+        *p.state = Process { list, decided, met, ..*p.state };
         if self.quiet && !self.observes(p) {
             p.arm(Timer::Quiet);
         } else {
-            self.watch(p);
+            self.wait(p);
         }
     }
 
@@ -343,8 +295,8 @@ impl Protocol for Quorum {
             Message::Canvass(epoch) => self.on_canvass(p, from, epoch),
             Message::Support(epoch) => self.on_support(p, from, epoch),
             Message::Outrank(epoch) => self.on_outrank(p, epoch),
-            Message::Claim(epoch) => self.on_claim(p, from, epoch),
-            Message::Grant(epoch) => self.on_grant(p, from, epoch),
+            Message::Claim(epoch) => self.on_claim(p, from, epoch, letter.birth),
+            Message::Grant(epoch) => self.on_grant(p, from, epoch, letter.birth),
             Message::Coordinator(epoch, round) => {
                 self.on_coordinator(p, from, epoch, round, letter.mark);
             }
@@ -355,6 +307,7 @@ impl Protocol for Quorum {
             Message::Yield(epoch, next) => self.on_yield(p, from, epoch, next),
             Message::Entrust(epoch) => self.on_entrust(p, from, epoch),
             Message::Lists(decided, list) => self.on_lists(p, decided, list, letter.mark),
+            Message::Meet(birth, met) => self.on_meet(p, from, (birth, met), letter.mark),
         }
     }
 
@@ -367,7 +320,7 @@ impl Protocol for Quorum {
             Timer::Later => Self::forget_later(p),
             Timer::Lease => self.on_lease_expired(p),
             Timer::Promise => self.on_promise_over(p),
-            Timer::Quiet => self.watch(p),
+            Timer::Quiet => self.wait(p),
             Timer::Watch | Timer::Coordinator | Timer::Backoff => self.run(p),
             Timer::Election => self.on_election_over(p),
             Timer::Round => self.on_round(p),
@@ -375,6 +328,7 @@ impl Protocol for Quorum {
             Timer::Request => self.on_request(p),
             Timer::Away => self.on_return(p),
             Timer::Change => self.on_change(p),
+            Timer::Meet => self.meet_all(p),
             Timer::Sync => {
                 if let Some(written) = p.state.written.take() {
                     p.persist(written);
@@ -415,11 +369,14 @@ impl Quorum {
     }
 
     /// Makes what it promises durable before it sends anything that follows from it: the rule
-    /// `storage`.
+    /// `storage`. Whom it has met is written with it.
     fn keep(&self, p: &mut Local<'_, Self>, value: Stable) {
         p.state.challenged &= value.epoch == Self::kept(p).epoch;
+        if value == Self::kept(p) {
+            return;
+        }
+        let value = Stable { met: p.state.met, ..value };
         match self.storage {
-            _ if value == Self::kept(p) => {}
             Storage::SyncsLate => {
                 p.state.written = Some(value);
                 p.arm(Timer::Sync);
@@ -446,9 +403,14 @@ impl Quorum {
                 p.cancel(timer);
             }
         }
-        let Process { led, challenged, written, list, decided, .. } = *p.state;
-        *p.state = Process { role, led, challenged, written, list, decided, ..Process::default() };
+        let Process { led, challenged, written, list, decided, met, met_by, .. } = *p.state;
+        let stays = Process { led, challenged, written, list, decided, met, met_by, ..idle(role) };
+        *p.state = stays;
     }
+}
+
+fn idle(role: Role) -> Process {
+    Process { role, ..Process::default() }
 }
 
 /// What a process takes for its epoch and its grant.

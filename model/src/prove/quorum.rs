@@ -5,7 +5,8 @@ use super::structure::Picture;
 use super::votes::{self, Votes};
 use crate::machine::machine;
 use crate::protocol::quorum::{
-    Canvass, Grants, Lists, Message, Observing, Preemption, Process, Quorum, Role, Stable, Storage,
+    Canvass, Founding, Grants, Lists, Message, Observing, Preemption, Process, Quorum, Role,
+    Stable, Storage,
 };
 use crate::world::{Faults, Scenario, Start, State, Timing, World};
 
@@ -24,6 +25,10 @@ const WORDS: &[(&str, &str)] = &[
 pub(super) fn parts(rules: &Quorum) -> Result<Vec<Part>, String> {
     if rules.lists != Lists::One {
         return Err("the proof is about one list of members; give --rule lists=one".to_owned());
+    }
+    if rules.founding != Founding::Given || rules.wiped.is_some() {
+        let instead = "give --rule founding=given and --rule wiped=null";
+        return Err(format!("the proof is about processes that vote from the start; {instead}"));
     }
     let mut besides = vec!["follow", "succeed"];
     besides.extend(match rules.storage {

@@ -36,10 +36,10 @@ fn other_values() -> Vec<String> {
     values.collect()
 }
 
-/// The rules that say who is a member, and in which part: processes do not agree at first where
-/// they differ.
+/// The rules that say who is a member, in which part, and from when on: processes do not agree at
+/// first where they differ.
 fn of_members(rule: &str) -> bool {
-    ["lists=", "observer=", "witness="].iter().any(|name| rule.starts_with(name))
+    ["lists=", "observer=", "witness=", "founding="].iter().any(|name| rule.starts_with(name))
 }
 
 /// What one process, with this value, costs in one of these worlds.
@@ -62,7 +62,7 @@ const UNPROMISED: &str =
     "a leader asks nothing of a process that its list leaves out; one early time-out is enough";
 
 /// Why a process that alone has this value costs safety.
-const REASONS: [(&str, &str); 10] = [
+const REASONS: [(&str, &str); 8] = [
     ("grants=again", "its grants of one epoch make two majorities"),
     ("grants=counts-support", "it leads by supports, which bind no process"),
     ("storage=syncs-late", "its grants are sent before they outlast its crash"),
@@ -71,8 +71,6 @@ const REASONS: [(&str, &str); 10] = [
     ("lists=joins", UNPROMISED),
     ("lists=lowest-joins", UNPROMISED),
     ("lists=replaces", UNPROMISED),
-    ("lists=replaces-in-steps", UNPROMISED),
-    ("lists=fork-mixed", UNPROMISED),
 ];
 
 fn reason(rule: &str) -> Option<&'static str> {

@@ -232,6 +232,31 @@ fn members() -> Vec<Control> {
     ]
 }
 
+/// Who votes that starts without a state.
+fn births() -> Vec<Control> {
+    vec![
+        Control {
+            other: &["wiped=1"],
+            ..recommended(
+                "forgotten=votes",
+                "a process that has lost its state does not vote before it is let in",
+                "epochs-grow",
+                "--crashes 2 --recoveries 1",
+            )
+        },
+        Control {
+            other: &["wiped=1"],
+            on: Some("founding=all-met"),
+            world: "--recoveries 1".to_owned(),
+            ..bare(
+                "founding=majority-met",
+                "all others have met a process before it votes",
+                "epochs-grow",
+            )
+        },
+    ]
+}
+
 impl Control {
     /// The command that searches its world, by the other rules and this one.
     fn command(&self, rule: Option<&str>) -> String {
@@ -265,7 +290,7 @@ fn every_rule_is_missed_when_it_is_switched_off() {
     let mut with_rule: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     let mut table = String::from("| rule | without it, violated | steps | command |\n");
     table.push_str("|---|---|---|---|\n");
-    let all = [grants(), leases(), leaders(), successors(), members()];
+    let all = [grants(), leases(), leaders(), successors(), members(), births()];
     for control in all.into_iter().flatten() {
         let (rule, property) = (control.rule, control.property);
         let command = format!("{} --property {property}", control.command(Some(control.off)));

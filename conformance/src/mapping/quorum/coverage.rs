@@ -22,6 +22,9 @@ const OBSERVER: Never = ("rule observer", "by these rules every process votes");
 const LISTED: Never = ("rule observer", "the lists say which process observes");
 const OBSERVING: Never = ("rule observing", "by these rules every process votes");
 const WITNESS: Never = ("rule witness", "by these rules every voter may lead");
+const WIPED: Never = ("rule wiped", "no node loses what it has made durable");
+const FORGOTTEN: Never = ("rule forgotten", "no node loses what it has made durable");
+const FOUNDING: Never = ("rule founding", "here every process votes from the start");
 
 /// What the comparison by the rules of `V` never meets.
 pub(super) fn uncovered<V: Variant>() -> &'static [Never] {
@@ -32,26 +35,29 @@ pub(super) fn uncovered<V: Variant>() -> &'static [Never] {
 
 fn beside_witness<V: Variant>() -> &'static [Never] {
     match (V::ASKED, QuorumMapping::<V>::CHANGES, QuorumMapping::<V>::OBSERVED) {
-        (Some(_), _, true) => {
-            &[WITNESS, HEALTHY, EPOCHS, LATE, LISTS, JOINT, UP_TO_DATE, DECIDES, REPROPOSES]
-        }
-        (Some(_), _, false) => &[
-            WITNESS, HEALTHY, EPOCHS, LATE, LISTS, JOINT, UP_TO_DATE, DECIDES, REPROPOSES,
-            OBSERVER, OBSERVING,
+        (Some(_), _, true) => &[
+            WITNESS, WIPED, FORGOTTEN, FOUNDING, HEALTHY, EPOCHS, LATE, LISTS, JOINT, UP_TO_DATE,
+            DECIDES, REPROPOSES,
         ],
-        (None, true, true) => {
-            &[WITNESS, HEALTHY, EPOCHS, LATE, TRANSFER, ABSENT, STEP_DOWN, LISTED]
-        }
-        (None, true, false) => {
-            &[WITNESS, HEALTHY, EPOCHS, LATE, TRANSFER, ABSENT, STEP_DOWN, OBSERVER, OBSERVING]
-        }
+        (Some(_), _, false) => &[
+            WITNESS, WIPED, FORGOTTEN, FOUNDING, HEALTHY, EPOCHS, LATE, LISTS, JOINT, UP_TO_DATE,
+            DECIDES, REPROPOSES, OBSERVER, OBSERVING,
+        ],
+        (None, true, true) => &[
+            WITNESS, WIPED, FORGOTTEN, FOUNDING, HEALTHY, EPOCHS, LATE, TRANSFER, ABSENT,
+            STEP_DOWN, LISTED,
+        ],
+        (None, true, false) => &[
+            WITNESS, WIPED, FORGOTTEN, FOUNDING, HEALTHY, EPOCHS, LATE, TRANSFER, ABSENT,
+            STEP_DOWN, OBSERVER, OBSERVING,
+        ],
         (None, false, true) => &[
-            WITNESS, HEALTHY, EPOCHS, LATE, LISTS, JOINT, UP_TO_DATE, DECIDES, REPROPOSES,
-            TRANSFER, ABSENT, STEP_DOWN,
+            WITNESS, WIPED, FORGOTTEN, FOUNDING, HEALTHY, EPOCHS, LATE, LISTS, JOINT, UP_TO_DATE,
+            DECIDES, REPROPOSES, TRANSFER, ABSENT, STEP_DOWN,
         ],
         (None, false, false) => &[
-            WITNESS, HEALTHY, EPOCHS, LATE, LISTS, JOINT, UP_TO_DATE, DECIDES, REPROPOSES,
-            TRANSFER, ABSENT, STEP_DOWN, OBSERVER, OBSERVING,
+            WITNESS, WIPED, FORGOTTEN, FOUNDING, HEALTHY, EPOCHS, LATE, LISTS, JOINT, UP_TO_DATE,
+            DECIDES, REPROPOSES, TRANSFER, ABSENT, STEP_DOWN, OBSERVER, OBSERVING,
         ],
     }
 }
@@ -59,6 +65,9 @@ fn beside_witness<V: Variant>() -> &'static [Never] {
 /// The rules that decide what follows from something.
 pub(super) fn rules<V: Variant>(happening: &SpecEvent<spec::Quorum>) -> &'static [&'static str] {
     match happening {
+        SpecEvent::Boot | SpecEvent::Crash if QuorumMapping::<V>::FOUNDS => {
+            &["quiet", "storage", "lists", "founding"]
+        }
         SpecEvent::Boot | SpecEvent::Crash if QuorumMapping::<V>::CHANGES => {
             const RULES: &[&str] = &["quiet", "storage", "lists", "observing"];
             if QuorumMapping::<V>::OBSERVED { RULES } else { &RULES[..RULES.len() - 1] }
@@ -91,6 +100,8 @@ pub(super) fn rules<V: Variant>(happening: &SpecEvent<spec::Quorum>) -> &'static
             spec::Message::Challenge(_) => &["preemption"],
             spec::Message::Invite(_) => &["heir"],
             spec::Message::Lists(..) => &["lists", "reproposes"],
+            spec::Message::Meet(..) if QuorumMapping::<V>::FOUNDS => &["founding", "lists"],
+            spec::Message::Meet(..) => &["lists"],
             spec::Message::Yield(..) | spec::Message::Entrust(_) => &["handover", "heir"],
         },
         SpecEvent::Expire(timer) => match timer {
@@ -107,6 +118,7 @@ pub(super) fn rules<V: Variant>(happening: &SpecEvent<spec::Quorum>) -> &'static
             spec::Timer::Away => &["step_down"],
             spec::Timer::Round => &["absent"],
             spec::Timer::Change => &["lists", "decides"],
+            spec::Timer::Meet => &["founding"],
             spec::Timer::Sync => &[],
         },
     }

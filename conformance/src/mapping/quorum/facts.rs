@@ -11,7 +11,7 @@ use bellwether_model::protocol::Ids;
 pub(super) fn facts<V: Variant>(of: &ProcessView<'_, spec::Quorum>) -> ExpectedFacts<spec::Quorum> {
     let ProcessView { id, nodes, process, stable } = *of;
     let leads = process.role == spec::Role::Leader;
-    let voters = voters::<V>(process, nodes);
+    let voters = V::RULES.voters(process.list, nodes);
     let witnesses: Ids = V::RULES.witness.into_iter().filter(|id| id.index() < nodes).collect();
     let candidates = voters.except(witnesses);
     ExpectedFacts {
@@ -24,12 +24,6 @@ pub(super) fn facts<V: Variant>(of: &ProcessView<'_, spec::Quorum>) -> ExpectedF
         may_lead: Some(candidates),
         witnesses,
     }
-}
-
-/// Those that vote by the list of a process.
-fn voters<V: Variant>(process: &spec::Process, nodes: usize) -> Ids {
-    let members = V::RULES.members(process.list, nodes).unwrap_or(Ids::NONE);
-    members.except(V::RULES.observers(process.list, nodes))
 }
 
 /// With a majority of supports, a process canvasses on only for those that come before it: the

@@ -1,9 +1,10 @@
 //! Lists of members that change: the worlds in which they do, and who is heard by them.
 
-use super::values::{list, mark, program_mark};
-use super::{AnyQuorum, Joins, Leaves, LetIn, Promotes, QuorumMapping, Variant, program, spec};
-use crate::mapping::{Further, Step, node_id};
-use bellwether_core::protocol::{MemberError, Members};
+use super::values::{birth, mark, number, program_birth, program_mark};
+use super::{AnyQuorum, Founds, Joins, Leaves, LetIn, Promotes};
+use super::{QuorumMapping, Variant, program, spec};
+use crate::mapping::{Further, Step, node_id, process_id};
+use bellwether_core::protocol::{MemberError, Members, NodeId};
 use bellwether_model::protocol::{Id, Ids, MAX_NODES};
 use bellwether_model::world::Scenario;
 
@@ -13,12 +14,14 @@ pub(super) fn worlds() -> Vec<Further<AnyQuorum>> {
         let happens = "the list of members changes";
         Further { mapping, scenario, happens }
     };
+    let founds = AnyQuorum::of::<Founds>();
     let restart = Scenario::calm(3).with_crashes(1, 1);
     vec![
         world(AnyQuorum::of::<Joins>(), restart),
         world(AnyQuorum::of::<Promotes>(), restart),
         world(AnyQuorum::of::<Leaves>(), restart),
         world(AnyQuorum::of::<LetIn>(), Scenario::calm(4).with_crashes(1, 0)),
+        Further { happens: "nodes start without a state", ..world(founds, restart) },
     ]
 }
 
@@ -26,25 +29,53 @@ impl<V: Variant> QuorumMapping<V> {
     /// The first list of members.
     pub(super) fn first(members: &Members) -> Result<Members, MemberError> {
         let listed = Self::LISTED && members.count() <= MAX_NODES;
-        if listed { Self::listed(0, members.count()) } else { Ok(members.clone()) }
+        if listed {
+            Self::listed(spec::List::default(), members.count())
+        } else {
+            Ok(members.clone())
+        }
     }
 
-    /// The list with this place among those of the specification, in a group of so many.
+    /// This list of the specification, in a group of so many.
     pub(super) fn listed(list: spec::List, nodes: usize) -> Result<Members, MemberError> {
-        let ids = V::RULES.members(list, nodes).unwrap_or(Ids::NONE);
+        let ids = V::RULES.members(list.place, nodes).unwrap_or(Ids::NONE);
         let given = Members::of_any_size(ids.iter().map(node_id));
-        let observers = V::RULES.observers(list, nodes).iter().map(node_id);
-        let given = given.numbered(u64::from(list) + Members::FIRST);
-        given.with_observers(observers)?.with_witnesses(V::RULES.witness.map(node_id))
+        let observers = V::RULES.observers(list.place, nodes).iter().map(node_id);
+        let given = given.numbered(u64::from(list.number) + Members::FIRST);
+        let given = given.with_observers(observers)?;
+        let given = given.with_witnesses(V::RULES.witness.map(node_id))?;
+        // Who does not vote by the list before is awaited.
+        let voters = V::RULES.voters(list, nodes);
+        let voting = Members::of_any_size(voters.iter().map(node_id));
+        let births = voters.iter().map(|id| (node_id(id), program_birth(list.births.of(id))));
+        let voting = births.fold(voting, |voting, (id, birth)| voting.letting_in(id, birth));
+        Ok(given.after(&voting))
     }
 
     /// The lists that a node knows: the one that is decided, and the latest.
     pub(super) fn lists(lists: &program::Lists) -> (spec::List, spec::List) {
         // Where lists do not change, the one that there is is the first.
         if !Self::CHANGES {
-            return (0, 0);
+            return (spec::List::default(), spec::List::default());
         }
-        (list(lists.decided.config_epoch()), list(lists.latest().config_epoch()))
+        (Self::list(&lists.decided), Self::list(lists.latest()))
+    }
+
+    fn list(members: &Members) -> spec::List {
+        let all = |nodes: &[NodeId]| nodes.iter().copied().filter_map(process_id).collect::<Ids>();
+        let (ids, observers) = (members.iter(), members.observers());
+        let [ids, observers] = [all(&ids.collect::<Vec<_>>()), all(&observers.collect::<Vec<_>>())];
+        let is_listed = |&place: &u8| {
+            let listed = V::RULES.members(place, V::NODES);
+            listed == Some(ids) && V::RULES.observers(place, V::NODES).common(ids) == observers
+        };
+        let births = members.iter().filter_map(|id| Some((process_id(id)?, members.birth(id)?)));
+        spec::List {
+            number: number(members.config_epoch()),
+            place: (0..u8::MAX).find(is_listed).unwrap_or(u8::MAX),
+            awaited: all(members.awaited()),
+            births: births.fold(spec::Births::NONE, |all, (id, of)| all.with(id, birth(of))),
+        }
     }
 
     pub(super) fn mark(of: program::Mark) -> spec::Mark {
@@ -70,20 +101,20 @@ pub(super) struct Heard {
     pub(super) is_member: bool,
     /// Whether the sender votes by one of them.
     pub(super) votes: bool,
-    /// Whether the process itself votes by none.
+    /// Whether the process itself votes by none, with its birth.
     pub(super) observes: bool,
 }
 
 impl Heard {
     pub(super) fn of<V: Variant>(step: &Step<'_, spec::Quorum>, from: Id) -> Self {
         let spec::Process { list, decided, .. } = *step.before;
-        let members = |list| V::RULES.members(list, step.nodes).unwrap_or(Ids::NONE);
-        let voters = |list| members(list).except(V::RULES.observers(list, step.nodes));
-        let voters = voters(list).and(voters(decided));
+        let lists = [list, decided];
+        let members = |place| V::RULES.members(place, step.nodes).unwrap_or(Ids::NONE);
+        let birth = step.stable.birth;
         Self {
-            is_member: members(list).and(members(decided)).contains(from),
-            votes: voters.contains(from),
-            observes: !voters.contains(step.id),
+            is_member: lists.iter().any(|list| members(list.place).contains(from)),
+            votes: lists.iter().any(|&list| V::RULES.voters(list, step.nodes).contains(from)),
+            observes: !V::RULES.has_vote(step.before, step.id, birth, step.nodes),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{QuorumMapping, Variant, program, spec};
 use crate::mapping::{Counters, IdsIn};
-use bellwether_core::protocol::Role;
+use bellwether_core::protocol::{Birth, NodeId, Role};
 use bellwether_model::protocol::{Id, MAX_NODES, Timers};
 use std::sync::Arc;
 
@@ -34,6 +34,7 @@ pub(super) const fn counters<V: Variant>() -> Counters<QuorumMapping<V>> {
             },
             durable: |durable, name| program::Durable {
                 granted_to: durable.granted_to.map(name),
+                met: durable.met.iter().map(|(&id, &birth)| (name(id), birth)).collect(),
                 ..durable.clone()
             },
         }),
@@ -55,13 +56,19 @@ fn in_durable(
     durable
 }
 
-/// Whether a node has the list of members that it was started with, and no other is pending.
+/// Whether a node has the list of members that it was started with, in which all are founders, and
+/// no other is pending. That one was started as a founder does not show before it knows an epoch.
 fn is_settled(durable: Option<&program::Durable>, config_epoch: Option<u64>) -> bool {
-    let lists = durable.and_then(|durable| durable.lists.as_ref());
-    lists.is_none_or(|lists| {
-        let given = |number| lists.decided.config_epoch() == number;
-        lists.pending.is_none() && config_epoch.is_none_or(given)
-    })
+    let Some(durable) = durable else { return true };
+    let is_founder = durable.birth == Birth::FOUNDER;
+    let shows = !is_founder || durable.epoch.number() > 0 || !durable.met.is_empty();
+    let is_first = durable.lists.as_ref().is_none_or(|lists| {
+        let (decided, given) = (&lists.decided, |number| lists.decided.config_epoch() == number);
+        let founded = |&id: &NodeId| decided.birth(id) == Some(Birth::FOUNDER);
+        let all_founded = decided.awaited().is_empty() && decided.voters().iter().all(founded);
+        all_founded && lists.pending.is_none() && config_epoch.is_none_or(given)
+    });
+    shows && is_first
 }
 
 /// The first list has no leader's mark.
@@ -88,8 +95,8 @@ fn in_message(
         return P::Lists(Arc::new(program::Lists { mark, ..(*lists).clone() }));
     }
     let mark = match message {
-        P::Canvass(_, mark) | P::Claim(_, mark) | P::Challenge(_, mark) => mark,
-        P::Coordinator(.., mark) | P::Ack(.., mark) => mark,
+        P::Canvass(_, mark) | P::Claim(_, mark, _) | P::Challenge(_, mark) => mark,
+        P::Coordinator(.., mark) | P::Ack(.., mark) | P::Meet(.., mark) => mark,
         _ => program::Mark::FIRST,
     };
     let mark = in_mark(mark, rename);
@@ -98,8 +105,8 @@ fn in_message(
         P::Canvass(of, _) => P::Canvass(epoch(of), mark),
         P::Support(of) => P::Support(epoch(of)),
         P::Outrank(of) => P::Outrank(epoch(of)),
-        P::Claim(of, _) => P::Claim(epoch(of), mark),
-        P::Grant(of) => P::Grant(epoch(of)),
+        P::Claim(of, _, birth) => P::Claim(epoch(of), mark, birth),
+        P::Grant(of, birth) => P::Grant(epoch(of), birth),
         P::Coordinator(of, ..) => P::Coordinator(epoch(of), round, mark),
         P::Ack(of, ..) => P::Ack(epoch(of), round, mark),
         P::Refuse(of, holder) => P::Refuse(epoch(of), holder),
@@ -108,6 +115,7 @@ fn in_message(
         P::Entrust(of) => P::Entrust(epoch(of)),
         P::Invite(of) => P::Invite(epoch(of)),
         P::Lists(lists) => P::Lists(lists),
+        P::Meet(birth, met, _) => P::Meet(birth, met, mark),
     }
 }
 
@@ -163,6 +171,7 @@ fn after_leading<V: Variant>(
         leader,
         promised,
         led,
+        met: stable.met,
         ..spec::Process::default()
     })
 }

@@ -2,18 +2,34 @@
 
 use super::{QuorumMapping, Variant, program, spec};
 use crate::mapping::process_id;
-use bellwether_core::protocol::{Members, NodeId};
+use bellwether_core::protocol::{Birth, Members, NodeId};
 use bellwether_model::protocol::{Id, Ids};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-/// The list with this config epoch.
-pub(super) fn list(config_epoch: u64) -> spec::List {
-    spec::List::try_from(config_epoch - Members::FIRST).unwrap_or(spec::List::MAX)
+/// How many lists were decided before the one with this config epoch.
+pub(super) fn number(config_epoch: u64) -> u8 {
+    u8::try_from(config_epoch - Members::FIRST).unwrap_or(u8::MAX)
+}
+
+/// A node that starts without a state has a random birth. None does twice.
+pub(super) fn birth(of: Birth) -> spec::Birth {
+    spec::Birth::from(of != Birth::FOUNDER)
+}
+
+/// A birth in the program.
+pub(super) fn program_birth(of: spec::Birth) -> Birth {
+    if of == spec::FOUNDER { Birth::FOUNDER } else { Birth::random(of.into()) }
+}
+
+/// The births with which a node has met others.
+pub(super) fn met(all: &BTreeMap<NodeId, Birth>) -> spec::Met {
+    let known = all.iter().filter_map(|(&id, &of)| Some((process_id(id)?, birth(of))));
+    known.fold(spec::Met::default(), |met, (id, birth)| met.with(id, birth))
 }
 
 /// A message among members of the first list.
 pub(super) fn of_the_list(message: spec::Message) -> spec::Letter {
-    spec::Letter { message, mark: spec::Mark::FIRST }
+    spec::Letter { message, mark: spec::Mark::FIRST, birth: spec::FOUNDER }
 }
 
 pub(super) fn mark(of: program::Mark) -> spec::Mark {
@@ -44,19 +60,32 @@ pub(super) fn waits_for(invited: program::Invitation) -> u8 {
     invited.rounds.map_or(1, |rounds| u8::try_from(rounds).unwrap_or(u8::MAX))
 }
 
-/// Those messages from a process with the first list and from one with a pending one, and the
-/// lists.
-fn of_both(all: &[spec::Letter]) -> Vec<spec::Letter> {
-    use spec::Message::{Ack, Canvass, Challenge, Claim, Coordinator, Lists};
+/// Those messages from a process with the first list and from one with a pending one, what
+/// processes say to each other of their births, and the lists.
+fn of_both<V: Variant>(all: &[spec::Letter]) -> Vec<spec::Letter> {
+    use spec::Message::{Ack, Canvass, Challenge, Claim, Coordinator, Grant, Lists, Meet};
     let of = |epoch, turn| spec::Mark { epoch, turn };
+    let meets =
+        [Meet(0, None), Meet(0, Some(1)), Meet(1, None), Meet(1, Some(0)), Meet(1, Some(1))];
+    let all: Vec<_> = all.iter().copied().chain(meets.map(of_the_list)).collect();
     let carries = |letter: &&spec::Letter| {
-        matches!(letter.message, Canvass(_) | Claim(_) | Challenge(_) | Coordinator(..) | Ack(..))
+        let with_a_round = matches!(letter.message, Coordinator(..) | Ack(..) | Meet(..));
+        with_a_round || matches!(letter.message, Canvass(_) | Claim(_) | Challenge(_))
     };
     let later = all.iter().filter(carries);
     let later = later.map(|&letter| spec::Letter { mark: of(1, 1), ..letter });
-    let lists = [(Lists(0, 1), of(1, 1)), (Lists(1, 1), of(1, 2)), (Lists(0, 1), of(2, 1))];
-    let lists = lists.map(|(message, mark)| spec::Letter { message, mark });
-    all.iter().copied().chain(later).chain(lists).collect()
+    let first = spec::List::default();
+    let next = V::RULES.next_list(Id::at(0), first, V::NODES);
+    let next = next.unwrap_or(first.letting_in(Id::at(0), 1));
+    let lists = [
+        (Lists(first, next), of(1, 1)),
+        (Lists(next, next), of(1, 2)),
+        (Lists(first, next), of(2, 1)),
+    ];
+    let lists = lists.map(|(message, mark)| spec::Letter { mark, ..of_the_list(message) });
+    let of_a_life = |letter: &&spec::Letter| matches!(letter.message, Claim(_) | Grant(_));
+    let lives = all.iter().filter(of_a_life).map(|&letter| spec::Letter { birth: 1, ..letter });
+    all.iter().copied().chain(later).chain(lives).chain(lists).collect()
 }
 
 /// Every message, for probing; of the first two lists, if there are more than one.
@@ -75,5 +104,5 @@ pub(super) fn messages<V: Variant>() -> Vec<spec::Letter> {
         [&questions[..], &claims, invitations, rounds.as_flattened(), &refusals, &yields].concat()
     };
     let all: Vec<_> = (0..4).flat_map(of_epoch).map(of_the_list).collect();
-    if QuorumMapping::<V>::CHANGES { of_both(&all) } else { all }
+    if QuorumMapping::<V>::CHANGES { of_both::<V>(&all) } else { all }
 }

@@ -14,8 +14,8 @@ pub trait Variant: Copy + Debug + Default + Sync + 'static {
     /// The rules of the specification.
     const RULES: spec::Quorum;
     /// The rules by which logs are judged. Some process can be next in every group that runs: a
-    /// leader that leaves hands over.
-    const LOG_RULES: spec::Quorum = Self::RULES;
+    /// leader that leaves hands over. And nodes that run start without a state.
+    const LOG_RULES: spec::Quorum = founded(Self::RULES);
     /// Whether a higher node takes over.
     const PREEMPTION: program::Preemption = program::Preemption::Never;
     /// What the first leader is asked, if anything. It is asked nothing from a cold start.
@@ -127,15 +127,25 @@ pub struct LetIn;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Leaves;
 
+/// Nodes start without a state, and become founders.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Founds;
+
 const RECOMMENDED: spec::Quorum = spec::Quorum::RECOMMENDED;
 const LOWEST: Option<NodeId> = NodeId::new(1);
+
+/// These rules where nodes start without a state.
+const fn founded(rules: spec::Quorum) -> spec::Quorum {
+    spec::Quorum { founding: spec::Founding::AllMet, ..rules }
+}
 
 /// As long as no other period.
 pub(super) const AWAY: Duration = Duration::from_secs(7);
 
 impl Variant for Recommended {
     const RULES: spec::Quorum = RECOMMENDED;
-    const LOG_RULES: spec::Quorum = spec::Quorum { transfer: Some(Id::at(0)), ..RECOMMENDED };
+    const LOG_RULES: spec::Quorum =
+        founded(spec::Quorum { transfer: Some(Id::at(0)), ..RECOMMENDED });
 
     fn further() -> Vec<Further<AnyQuorum>> {
         lists::worlds()
@@ -217,4 +227,8 @@ impl Variant for Leaves {
 impl Variant for LetIn {
     const NODES: usize = 4;
     const RULES: spec::Quorum = spec::Quorum { observer: Some(Id::at(2)), ..Joins::RULES };
+}
+
+impl Variant for Founds {
+    const RULES: spec::Quorum = founded(RECOMMENDED);
 }

@@ -14,6 +14,7 @@ mod view;
 mod work;
 
 use super::*;
+use crate::protocol::Birth;
 use crate::protocol::bully::{self, Bully};
 use crate::protocol::garcia_molina::{self, GarciaMolina};
 use crate::protocol::lease;
@@ -62,7 +63,9 @@ struct Run<C: Core> {
 impl<C: Core> Run<C> {
     /// A member that has started.
     fn new(config: C::Config, setup: &Setup) -> Self {
-        let Ok(node) = Node::<C>::new(config, None, 0) else { panic!("a valid configuration") };
+        let Ok(node) = Node::<C>::new(config, C::founder(), 0) else {
+            panic!("a valid configuration")
+        };
         let now = Time::ZERO + ms(1_000);
         let mut run = Self { member: Member::new(node, setup, now), now, works: false };
         run.take(Event::Start);
@@ -161,7 +164,7 @@ fn candidate_among(members: Members, setup: &Setup) -> Run<Quorum> {
 /// The same node, which leads, and which node 2 follows.
 fn leader(setup: &Setup) -> Run<Quorum> {
     let mut run = candidate(setup);
-    run.hears(2, Message::Grant(first()));
+    run.hears(2, Message::Grant(first(), Birth::FOUNDER));
     run.hears(2, Message::Ack(first(), 1, Mark::FIRST));
     assert_eq!(run.role(), Role::Leader);
     run

@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::node::Shell;
-use super::quorum::Lists;
+use super::quorum::{Lists, WaitsToVote};
 use super::{Epoch, Event, Membership, NodeId, Reason, Request, Role, Time};
 
 /// A leader election protocol as a pure state machine.
@@ -73,6 +73,24 @@ pub trait Core: Clone + Debug + Eq + Hash + Send + 'static {
 
     /// Returns the lists of members that the node knows, if they can change while it runs.
     fn lists(&self) -> Option<&Lists> {
+        None
+    }
+
+    /// Returns the state of a node that an operator has start without a state, and vote all the
+    /// same; `None` if nodes do not wait with that.
+    fn founder() -> Option<Self::Durable> {
+        None
+    }
+
+    /// Returns what was made durable, with these lists of members.
+    fn with_lists(durable: Self::Durable, lists: Lists) -> Self::Durable {
+        let _ = lists;
+        durable
+    }
+
+    /// Returns why the node does not vote, if it is to.
+    fn waits_to_vote(&self, id: NodeId) -> Option<WaitsToVote> {
+        let _ = id;
         None
     }
 

@@ -105,14 +105,38 @@ impl From<ClusterId> for String {
     }
 }
 
+/// Which life of a node it is, from one start without a state to the next. A voter counts with one
+/// birth only: a node that has lost its state is another voter, and has forgotten nothing that was
+/// counted on.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+pub struct Birth(u64);
+
+impl Birth {
+    /// The birth of every voter of the first list, once it knows that it has forgotten nothing.
+    pub const FOUNDER: Self = Self(0);
+
+    /// Returns the birth of a node that starts without a state, by a random number.
+    #[must_use]
+    pub fn random(number: u64) -> Self {
+        Self(number.max(1))
+    }
+}
+
 /// The members of a cluster: 1 to 255 distinct ids, ascending, which of them vote, which of those
 /// never lead, which comes before which, and the number of that list. Cheap to clone.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "Written", into = "Written")]
 pub struct Members {
     ids: Arc<[NodeId]>,
+    /// Those that are counted in majorities.
     voters: Arc<[NodeId]>,
+    /// Those that are to vote once a leader has let them in.
+    awaited: Arc<[NodeId]>,
     witnesses: Arc<[NodeId]>,
+    /// The births of the voters that are no founders.
+    births: Arc<BTreeMap<NodeId, Birth>>,
     /// Where members are reached, of those of which it is known. No protocol asks.
     addresses: Arc<BTreeMap<NodeId, String>>,
     config_epoch: u64,
@@ -152,13 +176,14 @@ impl Members {
     }
 
     fn all_vote(ids: Arc<[NodeId]>) -> Self {
-        let (voters, witnesses) = (Arc::clone(&ids), [].into());
-        let addresses = Arc::default();
+        let (voters, none): (_, Arc<[NodeId]>) = (Arc::clone(&ids), [].into());
         Self {
             ids,
             voters,
-            witnesses,
-            addresses,
+            awaited: Arc::clone(&none),
+            witnesses: none,
+            births: Arc::default(),
+            addresses: Arc::default(),
             config_epoch: Self::FIRST,
             order: None,
             election: 0,
@@ -197,7 +222,10 @@ impl Members {
         if voters.len() < Self::MIN {
             return Err(MemberError::TooFewVoters { voters: voters.len() });
         }
-        Self { voters: voters.into(), order: None, election: 0, ..self }.with_a_candidate()
+        let awaited = self.awaited.iter().copied();
+        let awaited: Arc<_> = awaited.filter(|id| voters.binary_search(id).is_ok()).collect();
+        voters.retain(|id| awaited.binary_search(id).is_err());
+        Self { voters: voters.into(), awaited, order: None, election: 0, ..self }.with_a_candidate()
     }
 
     /// Returns the same members, of which these are witnesses: they vote, and never lead. Of the
@@ -225,13 +253,70 @@ impl Members {
 
     /// Checks that every witness votes, and that there is a member that may lead.
     fn with_a_candidate(self) -> Result<Self, MemberError> {
-        if let Some(&node) = self.witnesses.iter().find(|&&id| !self.votes(id)) {
+        if let Some(&node) = self.witnesses.iter().find(|&&id| self.observes(id)) {
             return Err(MemberError::WitnessObserves { node });
         }
-        if self.witnesses.len() == self.voters.len() {
-            return Err(MemberError::NoCandidate { voters: self.voters.len() });
+        let voters = self.voters.len() + self.awaited.len();
+        if self.witnesses.len() == voters {
+            return Err(MemberError::NoCandidate { voters });
         }
         Ok(self)
+    }
+
+    /// Returns the same list, in which the members keep the births that they have in another. A
+    /// voter that does not vote by that list is awaited.
+    #[must_use]
+    pub fn after(self, before: &Self) -> Self {
+        let all = self.voters.iter().chain(&*self.awaited).copied();
+        let (mut voters, mut awaited): (Vec<_>, Vec<_>) = all.partition(|&id| before.votes(id));
+        voters.sort_unstable();
+        awaited.sort_unstable();
+        let births = voters.iter().filter_map(|id| Some((*id, *before.births.get(id)?))).collect();
+        self.counting(voters, awaited, births)
+    }
+
+    /// Returns the same list, in which a member that is to vote does so with this birth.
+    #[must_use]
+    pub fn letting_in(self, node: NodeId, birth: Birth) -> Self {
+        let mut births = (*self.births).clone();
+        match birth {
+            Birth::FOUNDER => births.remove(&node),
+            birth => births.insert(node, birth),
+        };
+        let mut voters = self.voters.to_vec();
+        voters.extend(self.awaited.iter().find(|&&id| id == node));
+        voters.sort_unstable();
+        let awaited = self.awaited.iter().copied().filter(|&id| id != node).collect();
+        self.counting(voters, awaited, births)
+    }
+
+    fn counting(
+        self,
+        voters: Vec<NodeId>,
+        awaited: Vec<NodeId>,
+        births: BTreeMap<NodeId, Birth>,
+    ) -> Self {
+        let (voters, awaited, births) = (voters.into(), awaited.into(), Arc::new(births));
+        Self { voters, awaited, births, order: None, election: 0, ..self }
+    }
+
+    /// Returns the birth with which a member votes.
+    #[must_use]
+    pub fn birth(&self, id: NodeId) -> Option<Birth> {
+        self.votes(id).then(|| self.births.get(&id).copied().unwrap_or(Birth::FOUNDER))
+    }
+
+    /// Returns whether a node is to vote, but not with this birth: a leader has to let it in.
+    #[must_use]
+    pub fn awaits(&self, id: NodeId, birth: Birth) -> bool {
+        let is_to = self.votes(id) || self.awaited.binary_search(&id).is_ok();
+        is_to && self.birth(id) != Some(birth)
+    }
+
+    /// Returns the ids of the members that are to vote once a leader has let them in, ascending.
+    #[must_use]
+    pub fn awaited(&self) -> &[NodeId] {
+        &self.awaited
     }
 
     /// Returns the same members, which are reached at these addresses.
@@ -322,7 +407,8 @@ impl Members {
     /// Returns whether those have the same members, in the same roles.
     #[must_use]
     pub fn has_roles_of(&self, other: &Self) -> bool {
-        (&self.ids, &self.voters, &self.witnesses) == (&other.ids, &other.voters, &other.witnesses)
+        let same = self.ids == other.ids && self.witnesses == other.witnesses;
+        same && self.observers().eq(other.observers())
     }
 
     /// Returns the number of members.
@@ -336,7 +422,7 @@ impl Members {
         self.ids.iter().copied()
     }
 
-    /// Returns the ids of the members that vote, ascending.
+    /// Returns the ids of the members that vote, ascending: those of which a majority counts.
     #[must_use]
     pub fn voters(&self) -> &[NodeId] {
         &self.voters
@@ -356,7 +442,7 @@ impl Members {
     /// Returns whether `id` is a member that only observes.
     #[must_use]
     pub fn observes(&self, id: NodeId) -> bool {
-        self.contains(id) && !self.votes(id)
+        self.contains(id) && !self.votes(id) && self.awaited.binary_search(&id).is_err()
     }
 
     /// Returns the ids of the members that vote and never lead, ascending.
@@ -402,6 +488,8 @@ struct Written {
     members: Vec<(NodeId, Option<String>)>,
     observers: Vec<NodeId>,
     witnesses: Vec<NodeId>,
+    awaited: Vec<NodeId>,
+    births: Vec<(NodeId, Birth)>,
 }
 
 impl From<Members> for Written {
@@ -411,6 +499,8 @@ impl From<Members> for Written {
             members: members.iter().map(|id| (id, members.addresses.get(&id).cloned())).collect(),
             observers: members.observers().collect(),
             witnesses: members.witnesses.to_vec(),
+            awaited: members.awaited.to_vec(),
+            births: members.births.iter().map(|(&id, &birth)| (id, birth)).collect(),
         }
     }
 }
@@ -419,13 +509,17 @@ impl TryFrom<Written> for Members {
     type Error = MemberError;
 
     fn try_from(written: Written) -> Result<Self, MemberError> {
-        let Written { number, members, observers, witnesses } = written;
+        let Written { number, members, observers, witnesses, awaited, births } = written;
         let addresses =
             members.iter().filter_map(|(id, address)| Some((*id, address.clone()?))).collect();
         let members =
             Self::new(members.into_iter().map(|(id, _)| id))?.numbered(number.max(Self::FIRST));
         let members = members.with_addresses(addresses);
-        members.with_observers(observers)?.with_witnesses(witnesses)
+        let members = members.with_observers(observers)?.with_witnesses(witnesses)?;
+        let (awaited, voters): (Vec<_>, Vec<_>) =
+            members.voters.iter().partition(|&id| awaited.contains(id));
+        let births = births.into_iter().filter(|(id, _)| voters.contains(id)).collect();
+        Ok(members.counting(voters, awaited, births))
     }
 }
 

@@ -56,7 +56,7 @@ mod timers;
 pub use self::core::{Belief, Context, Core, Nothing, Part};
 pub use epoch::{Epoch, Lease};
 pub use event::{Event, Reason, Role};
-pub use id::{ClusterId, Members, NodeId};
+pub use id::{Birth, ClusterId, Members, NodeId};
 pub use node::Node;
 pub use quorum::Timing;
 pub use settings::{

@@ -76,6 +76,8 @@ impl<C: Core> Shell<C> {
 
 impl<C: Core> Node<C> {
     /// Returns a node that is not started yet, with what it made durable last in an earlier life.
+    /// The seed is a random number that is new at each start: a node without a state votes in the
+    /// name of the life that it [stands for](super::Birth).
     ///
     /// # Errors
     ///

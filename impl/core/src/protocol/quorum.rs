@@ -39,11 +39,12 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Belief, Context, Core, NodeId, Reason, Request, Role, SettingsError};
+use super::{Belief, Birth, Context, Core, NodeId, Reason, Request, Role, SettingsError};
 
 mod candidate;
 mod changes;
 mod config;
+mod founding;
 mod handover;
 mod leader;
 mod message;
@@ -54,6 +55,7 @@ pub use super::Epoch;
 use changes::with_latest;
 pub use changes::{Lists, Mark};
 pub use config::{Config, Preemption, Timing};
+pub use founding::WaitsToVote;
 pub use leader::{Follower, Invitation};
 pub use message::Message;
 
@@ -87,6 +89,8 @@ pub enum Timer {
     Dwell,
     /// The timer of a node that was asked not to run for a time.
     Away,
+    /// The timer of a node that waits to become a founder, until it asks again.
+    Meet,
 }
 
 /// The state that a node keeps on stable storage.
@@ -102,6 +106,20 @@ pub struct Durable {
     /// The lists of members. A node that has made nothing durable has the one that it is
     /// configured with.
     pub lists: Option<Lists>,
+    /// The birth with which the node votes.
+    pub birth: Birth,
+    /// The births with which it had met the others before it became a founder, or has met them, if
+    /// it is none.
+    #[serde(with = "founding::pairs")]
+    pub met: BTreeMap<NodeId, Birth>,
+}
+
+impl Durable {
+    /// The lists, unless the configured one counts: until the node votes, it may be corrected.
+    fn lists_that_count(&self) -> Option<&Lists> {
+        let votes = self.birth == Birth::FOUNDER;
+        self.lists.as_ref().filter(|lists| votes || lists.mark != Mark::FIRST)
+    }
 }
 
 const GRANTED: Reason = Reason::new("granted", "a majority granted the epoch");
@@ -173,6 +191,8 @@ pub struct Quorum {
     led: bool,
     /// Whether its machine is fit to lead.
     healthy: bool,
+    /// The nodes that have met it.
+    met_by: BTreeSet<NodeId>,
 }
 
 impl Quorum {
@@ -209,6 +229,18 @@ impl Quorum {
         self.healthy
     }
 
+    /// Returns what the node keeps on stable storage.
+    #[must_use]
+    pub fn durable(&self) -> &Durable {
+        &self.durable
+    }
+
+    /// Returns the nodes that have said that they had met this one before they became founders.
+    #[must_use]
+    pub fn met_by(&self) -> &BTreeSet<NodeId> {
+        &self.met_by
+    }
+
     /// Returns the state of the node.
     #[must_use]
     pub fn state(&self) -> &State {
@@ -227,7 +259,7 @@ impl Quorum {
 
     /// Whether it only observes.
     fn observes(&self, cx: &Context<'_, Self>) -> bool {
-        !self.votes(cx.id())
+        !self.has_vote(cx.id())
     }
 
     /// Whether these are a majority of the voters of each list.
@@ -276,6 +308,7 @@ impl Core for Quorum {
         Timer::Round,
         Timer::Dwell,
         Timer::Away,
+        Timer::Meet,
     ];
     const REQUESTS: bool = true;
     const ORDERS: bool = true;
@@ -301,18 +334,30 @@ impl Core for Quorum {
 
     /// What was decided or proposed counts, and no longer what is configured.
     fn restored(config: Config, durable: Option<&Durable>) -> Config {
-        match durable.and_then(|durable| durable.lists.as_ref()) {
+        match durable.and_then(Durable::lists_that_count) {
             Some(lists) => with_latest(&config, lists),
             None => config,
         }
     }
 
     fn durable_lists(durable: &Durable) -> Option<&Lists> {
-        durable.lists.as_ref()
+        durable.lists_that_count()
     }
 
     fn lists(&self) -> Option<&Lists> {
         Some(&self.lists)
+    }
+
+    fn founder() -> Option<Durable> {
+        Some(Durable::default())
+    }
+
+    fn with_lists(durable: Durable, lists: Lists) -> Durable {
+        Durable { lists: Some(lists), ..durable }
+    }
+
+    fn waits_to_vote(&self, id: NodeId) -> Option<WaitsToVote> {
+        self.waits(id)
     }
 
     fn hears(&self, _: &Config, other: NodeId) -> bool {
@@ -333,7 +378,7 @@ impl Core for Quorum {
             Timer::Election => timing.election,
             Timer::Coordinator => timing.coordinator,
             Timer::Backoff => timing.backoff,
-            Timer::Round => timing.round,
+            Timer::Round | Timer::Meet => timing.round,
             Timer::Dwell => timing.dwell + timing.skew * higher,
             // As long as it was asked.
             Timer::Away => Duration::ZERO,
@@ -369,24 +414,30 @@ impl Core for Quorum {
     }
 
     /// A node that starts may have promised something in an earlier life: until that is over, it
-    /// grants nothing. One that observes never does.
-    fn boot(cx: &mut Context<'_, Self>, durable: Option<Durable>, _: u64) -> Self {
+    /// grants nothing. One that observes never does. One without a state has another birth.
+    fn boot(cx: &mut Context<'_, Self>, durable: Option<Durable>, seed: u64) -> Self {
         let state = State::Follower { promised: None, heard: false };
-        let remembers = durable.is_some();
-        let durable = durable.unwrap_or_default();
+        let is_born = durable.is_none();
+        let born = || Durable { birth: Birth::random(seed), ..Durable::default() };
+        let durable = durable.unwrap_or_else(born);
         let (challenged, led, healthy) = (true, false, true);
-        let lists = durable.lists.clone();
+        let lists = durable.lists_that_count().cloned();
         let lists = lists.unwrap_or_else(|| Lists::first(cx.config().members.clone()));
         // Whatever is configured later, this list counts once a state is durable; but not where it
         // is not known how members are reached, and so no list can follow.
         let keeps = durable.lists.is_some() || !lists.decided.addresses().is_empty();
         let durable = Durable { lists: keeps.then(|| lists.clone()), ..durable };
-        let mut node = Self { durable, lists, state, challenged, led, healthy };
-        let longest = node.remember_promise(cx, remembers);
+        let met_by = BTreeSet::new();
+        let mut node = Self { durable, lists, state, challenged, led, healthy, met_by };
+        let longest = node.remember_promise(cx);
         if !node.observes(cx) {
             cx.arm_at(Timer::Quiet, cx.now() + longest);
         }
         cx.because(Reason::BOOTED);
+        if is_born {
+            cx.persist(node.durable.clone());
+        }
+        node.meet_all(cx);
         node
     }
 
@@ -395,11 +446,12 @@ impl Core for Quorum {
             return;
         }
         // One that observes by old lists may lead by newer ones.
-        if !self.votes(from) && !matches!(message, Message::Lists(_)) {
+        let is_news = matches!(message, Message::Lists(_) | Message::Meet(..));
+        if !is_news && !self.votes(from) {
             return cx.ignore(from, OBSERVES);
         }
         let is_for_all =
-            matches!(message, Message::Coordinator(..) | Message::Yield(..) | Message::Lists(_));
+            is_news || matches!(message, Message::Coordinator(..) | Message::Yield(..));
         if self.observes(cx) && !is_for_all {
             return cx.ignore(from, OBSERVES);
         }
@@ -407,8 +459,8 @@ impl Core for Quorum {
             Message::Canvass(epoch, _) => self.on_canvass(cx, from, epoch),
             Message::Support(epoch) => self.on_support(cx, from, epoch),
             Message::Outrank(epoch) => self.on_outrank(cx, from, epoch),
-            Message::Claim(epoch, _) => self.on_claim(cx, from, epoch),
-            Message::Grant(epoch) => self.on_grant(cx, from, epoch),
+            Message::Claim(epoch, _, birth) => self.on_claim(cx, from, (epoch, birth)),
+            Message::Grant(epoch, birth) => self.on_grant(cx, from, (epoch, birth)),
             Message::Coordinator(epoch, round, mark) => {
                 self.on_coordinator(cx, from, (epoch, round), mark);
             }
@@ -418,6 +470,7 @@ impl Core for Quorum {
             Message::Yield(epoch, next) => self.on_yield(cx, from, epoch, next),
             Message::Entrust(epoch) => self.on_entrust(cx, from, epoch),
             Message::Invite(epoch) => self.on_invite(cx, from, epoch),
+            Message::Meet(birth, met, mark) => self.on_meet(cx, from, (birth, met), mark),
             Message::Lists(lists) => self.on_lists(cx, from, &lists),
         }
     }
@@ -436,6 +489,7 @@ impl Core for Quorum {
             Timer::Round => self.on_round(cx),
             Timer::Dwell => self.on_dwelt(cx),
             Timer::Away => self.on_fit(cx),
+            Timer::Meet => self.meet_all(cx),
         }
     }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bellwether_core::protocol::{
-    Core, Members, Node, NodeId, Role, Status, Time, bully, chang_roberts, garcia_molina,
+    Birth, Core, Members, Node, NodeId, Role, Status, Time, bully, chang_roberts, garcia_molina,
     invitation, lease, list_ring, quorum, ring, stoller,
 };
 use proptest::collection::vec;
@@ -308,6 +308,11 @@ impl Tested for lease::Lease {
     }
 }
 
+/// A founder's, or another one.
+fn birth_of(number: u64) -> Birth {
+    if number == 0 { Birth::FOUNDER } else { Birth::random(number) }
+}
+
 impl Tested for quorum::Quorum {
     fn config(number: u16) -> quorum::Config {
         // A dwell time that ends before a promise, so that it is met.
@@ -318,7 +323,7 @@ impl Tested for quorum::Quorum {
 
     fn messages() -> BoxedStrategy<quorum::Message> {
         use quorum::Message::{
-            Ack, Canvass, Challenge, Claim, Coordinator, Entrust, Grant, Invite, Lists,
+            Ack, Canvass, Challenge, Claim, Coordinator, Entrust, Grant, Invite, Lists, Meet,
         };
         use quorum::Message::{Outrank, Refuse, Support, Yield};
         let epoch = || prop_oneof![0..5_u64, Just(u64::MAX)].prop_map(quorum::Epoch::new);
@@ -331,8 +336,9 @@ impl Tested for quorum::Quorum {
             1 => (epoch(), mark()).prop_map(|(epoch, mark)| Canvass(epoch, mark)),
             2 => epoch().prop_map(Support),
             1 => epoch().prop_map(Outrank),
-            1 => (epoch(), mark()).prop_map(|(epoch, mark)| Claim(epoch, mark)),
-            2 => epoch().prop_map(Grant),
+            1 => (epoch(), mark(), 0..3_u64)
+                .prop_map(|(epoch, mark, birth)| Claim(epoch, mark, birth_of(birth))),
+            2 => (epoch(), 0..3_u64).prop_map(|(epoch, birth)| Grant(epoch, birth_of(birth))),
             1 => (epoch(), round(), mark())
                 .prop_map(|(epoch, round, mark)| Coordinator(epoch, round, mark)),
             2 => (epoch(), round(), mark())
@@ -345,6 +351,9 @@ impl Tested for quorum::Quorum {
             }),
             1 => (epoch(), proptest::option::of(ids())).prop_map(|(epoch, to)| Yield(epoch, to)),
             2 => epoch().prop_map(Entrust),
+            1 => (0..3_u64, proptest::option::of(0..3_u64), mark()).prop_map(|(birth, met, mark)| {
+                Meet(birth_of(birth), met.map(birth_of), mark)
+            }),
             1 => epoch().prop_map(Invite),
         ]
         .boxed()
@@ -354,7 +363,8 @@ impl Tested for quorum::Quorum {
         use quorum::{State, Timer};
         let mut armed = armed(node);
         let me = node.status().id;
-        let fit = core.healthy() && !armed.contains(&Timer::Away);
+        let votes = core.waits_to_vote(me).is_none();
+        let fit = votes && core.healthy() && !armed.contains(&Timer::Away);
         armed.retain(|&timer| timer != Timer::Away);
         match core.state() {
             State::Follower { promised, heard } => {
@@ -368,7 +378,8 @@ impl Tested for quorum::Quorum {
                 let runs = [Timer::Watch, Timer::Backoff].iter().any(|timer| armed.contains(timer));
                 prop_assert!(fit || !runs, "it does not run");
                 // One that may not lead waits to be asked, or for its promise to be over.
-                let waits = usize::from(fit || promised.is_some() || armed.contains(&Timer::Quiet));
+                let quiet = armed.contains(&Timer::Quiet) || armed.contains(&Timer::Meet);
+                let waits = usize::from(fit || promised.is_some() || quiet);
                 prop_assert_eq!(armed.len(), waits, "it waits for one thing besides");
             }
             State::Deferring => prop_assert_eq!(armed, [Timer::Coordinator]),

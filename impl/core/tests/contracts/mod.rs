@@ -103,7 +103,7 @@ fn steps<C: Tested>() -> impl Strategy<Value = Steps<C>> {
 }
 
 fn node<C: Tested>(number: u16) -> Node<C> {
-    Node::new(C::config(number), None, 0).expect("valid")
+    Node::new(C::config(number), C::founder(), 0).expect("valid")
 }
 
 fn effects<C: Core>(node: &mut Node<C>, now: Time, input: Input<C::Message>) -> Vec<Effect<C>> {

@@ -24,7 +24,7 @@ pub(super) struct Args {
     nodes: usize,
     /// Which faults: none, flap, or kinds joined by +. The kinds are losses, duplicates, delays,
     /// cuts, partitions, pauses, clocks, stalls, crashes, syncs, requests, leaves (all); and with
-    /// quorum transfers, members, distances, reloads (operators)
+    /// quorum transfers, members, distances, reloads, wipe (operators)
     #[arg(long, default_value = "all", value_parser = code::faults)]
     faults: Faults,
     /// The first seed, in hexadecimal digits

@@ -42,6 +42,8 @@ pub enum Kind {
     Distances,
     /// An operator changes the durations, and nodes restart with them one after another.
     Reloads,
+    /// A process crashes, and all that is on its disk is lost, if the others can go on without it.
+    Wipe,
 }
 
 impl Kind {
@@ -61,9 +63,10 @@ impl Kind {
         Self::Leaves,
     ];
 
-    /// What operators do, and where they put nodes. A protocol must have what these ask for.
-    pub const OPERATORS: [Self; 4] =
-        [Self::Transfers, Self::Members, Self::Distances, Self::Reloads];
+    /// What operators do, by mistake too, and where they put nodes. A protocol must have what these
+    /// ask for.
+    pub const OPERATORS: [Self; 5] =
+        [Self::Transfers, Self::Members, Self::Distances, Self::Reloads, Self::Wipe];
 
     /// All of them.
     pub fn every() -> impl Iterator<Item = Self> {
@@ -90,6 +93,7 @@ impl Kind {
             Self::Members => "members",
             Self::Distances => "distances",
             Self::Reloads => "reloads",
+            Self::Wipe => "wipe",
         }
     }
 }

@@ -1,6 +1,8 @@
 //! `epochs-grow`: behind every leader is a majority that has its epoch, or a higher one, on stable
 //! storage. Whatever is granted from then on has a higher epoch, whatever crashes. It is a majority
-//! of each list of members by which the leader was elected.
+//! of each list of members by which the leader was elected. A voter that has lost its state stands
+//! behind the leader too: with its new birth it has no vote by these lists. So it holds whatever
+//! disks are lost.
 
 use bellwether_core::protocol::NodeId;
 use bellwether_core::protocol::quorum::Lists;
@@ -27,7 +29,7 @@ impl Invariant for EpochsGrow {
                 (granted.epoch == *epoch && granted.to == Some(*leader)) || granted.epoch > *epoch
             })
         };
-        if has_majority(view.nodes, lists, stands) {
+        if has_majority(view.nodes, lists, |node| stands(node) || node.has_forgotten(lists)) {
             return Ok(());
         }
         Err(format!("n{leader} has led epoch {epoch}, and no majority has that on disk"))

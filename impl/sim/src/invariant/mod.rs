@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use bellwether_core::protocol::quorum::Lists;
-use bellwether_core::protocol::{NodeId, Role};
+use bellwether_core::protocol::{Birth, NodeId, Role};
 
 use self::silence_is_a_loss::SilenceIsALoss;
 use crate::clock::Moment;
@@ -49,6 +49,12 @@ pub struct Face {
     pub lists: Option<Lists>,
     /// The lists of members by which the node was elected last, in this life.
     pub elected_by: Option<Lists>,
+    /// The birth with which a crash would leave it, if the protocol has births.
+    pub birth: Option<Birth>,
+    /// Whether it is to vote by the lists that it knows, and waits to be let in.
+    pub waits: bool,
+    /// How often it has lost its disk.
+    pub wiped: u64,
 }
 
 /// A node believes that it leads.
@@ -73,6 +79,13 @@ impl Face {
     pub fn has_member(&self, id: NodeId) -> bool {
         let lists = self.lists.as_ref();
         lists.is_none_or(|lists| lists.each().any(|list| list.contains(id)))
+    }
+
+    /// Whether a voter with its id by these lists has another birth. It has no vote by them then: a
+    /// majority is one of the others.
+    fn has_forgotten(&self, lists: &Lists) -> bool {
+        let mut births = lists.each().filter_map(|list| list.birth(self.id));
+        births.any(|birth| Some(birth) != self.birth)
     }
 }
 
@@ -191,7 +204,7 @@ pub const ALL: &[(&str, &str, Make)] = &[
     ),
     (
         "epochs-grow",
-        "behind every leader is a majority that has its epoch, or a higher one, on stable storage",
+        "behind every leader is a majority that has its epoch or a later one on disk, or no vote",
         || Box::<epochs_grow::EpochsGrow>::default(),
     ),
     ("epochs-in-order", "each leader has a higher epoch than all before it", || {
@@ -215,9 +228,11 @@ pub const ALL: &[(&str, &str, Make)] = &[
         "no two nodes ever know two lists of members with one number as decided",
         || Box::<one_list_per_number::OneListPerNumber>::default(),
     ),
-    ("lists-grow", "the lists of members of a node never become older", || {
-        Box::<lists_grow::ListsGrow>::default()
-    }),
+    (
+        "lists-grow",
+        "the lists of members of a node never become older, but with a lost disk",
+        || Box::<lists_grow::ListsGrow>::default(),
+    ),
     (
         "pause-is-a-loss",
         "a program whose process was paused leads no longer until the others can have heard of it",
@@ -246,7 +261,7 @@ pub const ALL: &[(&str, &str, Make)] = &[
     }),
     (
         "settles",
-        "once all faults are over, all nodes agree on one leader in time, and no list is pending",
+        "once all faults are over, all agree on one leader in time, and all vote by a decided list",
         || Box::new(settles::Settles { highest: false }),
     ),
     (

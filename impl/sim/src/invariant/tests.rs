@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bellwether_core::protocol::quorum::{Lists, Mark};
-use bellwether_core::protocol::{Epoch, Members, NodeId, Role};
+use bellwether_core::protocol::{Birth, Epoch, Members, NodeId, Role};
 
 use super::{Answer, Face, Fact, Moment, Term, Terms, View, named};
 use crate::subject::{Granted, Says};
@@ -31,6 +31,9 @@ fn nodes() -> Vec<Face> {
         durable: Some(granted),
         lists: Some(Lists::first(list(1, &[1, 2, 3]))),
         elected_by: Some(Lists::first(list(1, &[1, 2, 3]))),
+        birth: Some(Birth::FOUNDER),
+        waits: false,
+        wiped: 0,
     };
     [1, 2, 3].map(face).to_vec()
 }
@@ -48,10 +51,12 @@ fn terms() -> Terms {
 fn says(name: &'static str, history: &[(u64, &[Face], Fact)]) -> Result<(), String> {
     let mut invariants = named(&[name]);
     assert_eq!(invariants.len(), 1, "{name}");
+    let mut agreed: Option<(Moment, NodeId)> = None;
     history.iter().try_for_each(|&(at, nodes, fact)| {
         let at = Moment(at);
         let leader = nodes[0].leader.filter(|&l| nodes.iter().all(|n| n.leader == Some(l)));
-        let agreed = leader.map(|leader| (at, leader));
+        let since = agreed.filter(|&(_, before)| Some(before) == leader);
+        agreed = since.or(leader.map(|leader| (at, leader)));
         let view = View { at, nodes, agreed, terms: terms() };
         invariants[0].1.look(view, fact)
     })
@@ -91,6 +96,13 @@ fn a_majority_must_stand_behind_a_leader_for_good() {
     assert!(says(name, &[begins, (20, &lost, Fact::Changed(1))]).is_err());
     lost[1].durable = Some(Granted { epoch: 2, to: None });
     assert_eq!(says(name, &[begins, (20, &lost, Fact::Changed(1))]), Ok(()), "a higher epoch");
+    lost[1].durable = None;
+    lost[1].birth = None;
+    assert_eq!(says(name, &[begins, (20, &lost, Fact::Changed(1))]), Ok(()), "it has no vote");
+    lost[1].birth = Some(Birth::random(7));
+    assert_eq!(says(name, &[begins, (20, &lost, Fact::Changed(1))]), Ok(()), "not by that list");
+    lost[1].birth = Some(Birth::FOUNDER);
+    assert!(says(name, &[begins, (20, &lost, Fact::Changed(1))]).is_err(), "it votes at once");
 }
 
 #[test]
@@ -134,6 +146,9 @@ fn a_number_has_one_decided_list_and_no_node_goes_back() {
     };
     assert_eq!(grows(&first, &second), Ok(()));
     assert!(grows(&second, &first).is_err(), "lost in a crash");
+    let mut wiped = first.clone();
+    wiped[0].wiped = 1;
+    assert_eq!(grows(&second, &wiped), Ok(()), "lost with the disk");
 }
 
 #[test]
@@ -298,13 +313,22 @@ fn all_must_agree_in_time() {
         assert!(says(name, &[(1_501, &three, Fact::Passed)]).is_err(), "too late");
         assert_eq!(says(name, &[(1_500, &three, Fact::Passed)]), Ok(()));
     }
-    assert_eq!(says("settles", &[(1_500, &two, Fact::Passed)]), Ok(()));
+    let later = |nodes: &[Face]| {
+        says("settles", &[(1_500, nodes, Fact::Passed), (4_000_001_500, nodes, Fact::Passed)])
+    };
+    assert_eq!(later(&two), Ok(()));
     let mut waits = with(2);
     if let Some(lists) = &mut waits[1].lists {
         lists.pending = Some(list(2, &[2, 3]));
     }
-    assert!(says("settles", &[(1_500, &waits, Fact::Passed)]).is_err(), "a list is pending");
+    assert_eq!(says("settles", &[(1_500, &waits, Fact::Passed)]), Ok(()), "not decided yet");
+    assert!(later(&waits).is_err(), "a list is pending");
     waits[2].up = false;
-    assert_eq!(says("settles", &[(1_500, &waits, Fact::Passed)]), Ok(()), "it cannot be decided");
+    assert_eq!(later(&waits), Ok(()), "it cannot be decided");
+    let mut forgot = with(2);
+    forgot[2].waits = true;
+    assert!(later(&forgot).is_err(), "it is not let in");
+    forgot[2].up = false;
+    assert_eq!(later(&forgot), Ok(()), "it cannot be let in");
     assert!(says("stabilises", &[(1_500, &two, Fact::Passed)]).is_err(), "not the highest");
 }

@@ -3,7 +3,8 @@
 
 use std::time::Duration;
 
-use bellwether_core::protocol::{Core, Members, NodeId};
+use bellwether_core::protocol::quorum::Lists;
+use bellwether_core::protocol::{Birth, Core, Members, NodeId};
 
 use crate::wrong::Wrong;
 
@@ -55,6 +56,21 @@ pub trait Subject: Send + Sync + 'static {
 
     /// What is durable loses the lists of members, if it has any.
     fn lose_lists(_: &mut <Self::Core as Core>::Durable) {}
+
+    /// The birth of a node by what it has made durable, if it has any.
+    fn birth(_: &<Self::Core as Core>::Durable) -> Option<Birth> {
+        None
+    }
+
+    /// The birth that the sender of a message says it has, if it says any.
+    fn birth_in(_: &<Self::Core as Core>::Message) -> Option<Birth> {
+        None
+    }
+
+    /// The lists of members in a message, if there are any.
+    fn lists_in(_: &<Self::Core as Core>::Message) -> Option<&Lists> {
+        None
+    }
 
     /// What a message says to an observer: of grants and epochs, nothing.
     fn says(_: &<Self::Core as Core>::Message) -> Says {

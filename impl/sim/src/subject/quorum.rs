@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bellwether_core::protocol::quorum::{
-    Config, Durable, Message, Preemption, Quorum as Core, Timing,
+    Config, Durable, Lists, Message, Preemption, Quorum as Core, Timing,
 };
-use bellwether_core::protocol::{Members, NodeId};
+use bellwether_core::protocol::{Birth, Members, NodeId};
 
 use super::{Granted, OF_THE_MEMBER, Says, Subject};
 use crate::wrong::Wrong;
@@ -62,6 +62,24 @@ macro_rules! subjects {
 
             fn lose_lists(durable: &mut Durable) {
                 durable.lists = None;
+            }
+
+            fn birth(durable: &Durable) -> Option<Birth> {
+                Some(durable.birth)
+            }
+
+            fn birth_in(message: &Message) -> Option<Birth> {
+                match message {
+                    Message::Meet(birth, ..) => Some(*birth),
+                    _ => None,
+                }
+            }
+
+            fn lists_in(message: &Message) -> Option<&Lists> {
+                match message {
+                    Message::Lists(lists) => Some(lists.as_ref()),
+                    _ => None,
+                }
             }
 
             fn says(message: &Message) -> Says {
@@ -132,9 +150,9 @@ fn mistake(message: &mut Message, wrong: Wrong) {
 
 fn says(message: &Message) -> Says {
     match message {
-        Message::Grant(epoch) | Message::Entrust(epoch) => Says::Grants(epoch.number()),
+        Message::Grant(epoch, _) | Message::Entrust(epoch) => Says::Grants(epoch.number()),
         Message::Yield(epoch, Some(next)) => Says::Gives(epoch.next().number(), *next),
-        Message::Claim(epoch, _) => Says::Claims(epoch.number()),
+        Message::Claim(epoch, ..) => Says::Claims(epoch.number()),
         Message::Coordinator(epoch, ..) => Says::Leads(epoch.number()),
         _ => Says::Other,
     }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use bellwether_core::member::{Event, Member};
 use bellwether_core::protocol::quorum::Lists;
-use bellwether_core::protocol::{Core, Epoch, Lease, NodeId, Role};
+use bellwether_core::protocol::{Core, Epoch, Lease, Node, NodeId, Role};
 use bellwether_core::trace::Received;
 
 use crate::clock::Moment;
@@ -25,6 +25,7 @@ impl<S: Subject> World<S> {
             until: host.clock.when(lease.until),
         };
         let believes = host.member.as_ref().map(Member::node);
+        let core = believes.and_then(Node::core);
         let leads_first = self.setting.wrong == Some(Wrong::LeadsFirst);
         let lease = match believes.filter(|_| leads_first) {
             Some(node) => node.lease(),
@@ -46,6 +47,9 @@ impl<S: Subject> World<S> {
             durable: host.disk.synced.as_ref().and_then(S::granted),
             lists: self.kept_lists(node),
             elected_by: host.elected_by.clone(),
+            birth: host.disk.synced.as_ref().and_then(S::birth),
+            waits: core.is_some_and(|core| core.waits_to_vote(host.id).is_some()),
+            wiped: host.wiped,
         };
         let before = &self.faces[node];
         if *before == face {
@@ -69,7 +73,9 @@ impl<S: Subject> World<S> {
     pub(super) fn waits(&mut self, node: usize) {
         let host = &self.hosts[node];
         let now = host.clock.read(self.now);
-        if host.stale.is_some() {
+        // Where no other votes, none can lead.
+        let alone = |lists: &Lists| lists.each().all(|list| list.voters().len() == 1);
+        if host.stale.is_some() || host.lists().is_some_and(alone) {
             return;
         }
         let (Some(setup), since) = (&host.setup, host.disk.since) else { return };

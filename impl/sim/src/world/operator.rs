@@ -104,6 +104,10 @@ impl<S: Subject> World<S> {
         if !decided.contains(id) && next.contains(id) && !self.knows(node, own) {
             return;
         }
+        // Before it takes voters out, it waits for those that have lost their state.
+        if !self.can_decide(&decided, &next) {
+            return;
+        }
         if next.may_lead(own) {
             return self.happens(asked, Event::Request(Request::Change(next)));
         }
@@ -134,8 +138,9 @@ impl<S: Subject> World<S> {
         let mut ids: BTreeSet<NodeId> = old.iter().collect();
         let mut observers: BTreeSet<NodeId> = old.observers().collect();
         let mut witnesses: BTreeSet<NodeId> = old.witnesses().iter().copied().collect();
+        let is_to_vote = old.votes(id) || old.awaited().contains(&id);
         let has_it = match part {
-            Part::Voter => old.may_lead(id),
+            Part::Voter => is_to_vote && !old.is_witness(id),
             Part::Witness => old.is_witness(id),
             Part::Observer => old.observes(id),
             Part::Instead(_) => false,
@@ -150,7 +155,7 @@ impl<S: Subject> World<S> {
             Part::Observer => drop(observers.insert(id)),
             Part::Instead(other) => {
                 let other = self.hosts[other].id;
-                if old.votes(id) || !old.votes(other) {
+                if is_to_vote || !old.votes(other) {
                     return None;
                 }
                 ids.remove(&other);

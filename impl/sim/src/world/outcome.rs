@@ -35,6 +35,8 @@ pub struct Counts {
     pub transfers: u64,
     /// Lists of members that were decided, and durations that operators gave out.
     pub changes: u64,
+    /// Disks that were lost.
+    pub wipes: u64,
 }
 
 /// An invariant is broken.

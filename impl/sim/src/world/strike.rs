@@ -40,6 +40,7 @@ impl<S: Subject> World<S> {
                 let node = self.find(target);
                 self.crash(node, until);
             }
+            Blow::Wipe(target) => self.wipe(self.find(target), until),
             Blow::Trap(target, point, hit) => {
                 let node = self.find(target);
                 self.struck[place] = Some((node, self.hosts[node].life));

@@ -38,6 +38,7 @@ use super::health::Checker;
 use super::http::Http;
 use super::overrides::OverrideArgs;
 use super::reload::{self, Reload};
+use super::run::founding;
 use super::script::Scripts;
 use super::{Failure, hooks, log, ready, service};
 
@@ -82,6 +83,12 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     overrides: OverrideArgs,
+
+    /// Start a new cluster without the voters that are away; refused if this node has a state
+    #[arg(long)]
+    #[arg(help_heading = "Node")]
+    #[arg(hide_short_help = true)]
+    new_cluster: bool,
 
     /// How long before it is killed the command is asked to end, when the lease runs out, or the
     /// node is to hand over; less if less of the lease is left
@@ -187,6 +194,7 @@ impl Visitor for Exec<'_> {
                            command: remove the monitor, or use `run`";
             return Err(Failure::configuration(anyhow!(problem)));
         }
+        let config = founding(config, args.new_cluster).map_err(Failure::configuration)?;
         ready::check(&config).map_err(Failure::configuration)?;
         config.open_trace().map_err(Failure::configuration)?;
         args.check(C::NAME, C::shortest_lease(config.core())).map_err(Failure::configuration)?;

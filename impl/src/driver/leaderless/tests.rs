@@ -84,7 +84,7 @@ fn if_a_majority_is_reached_the_cause_is_with_the_nodes() {
 #[test]
 fn what_keeps_the_node_itself_from_leading_is_said() {
     let minute = Duration::from_secs(60);
-    let unfit = |unfit| own_cause(None, Some(unfit));
+    let unfit = |unfit| own_cause(None, None, Some(unfit));
     for (own, words) in [
         (
             unfit(Unfit::Unhealthy("the disk is full".to_owned())),
@@ -96,12 +96,44 @@ fn what_keeps_the_node_itself_from_leading_is_said() {
             "`before_leading` has failed, and does not run for another 1m",
         ),
         (unfit(Unfit::Unprepared(None)), "cannot step down"),
-        (own_cause(Some(Reason::PREPARING), None), "`before_leading` has not ended"),
+        (own_cause(Some(Reason::PREPARING), None, None), "`before_leading` has not ended"),
     ] {
         let said = says_with(own, &[reached(2), reached(3)]);
         assert!(said.contains(words), "{said}");
     }
-    assert_eq!(own_cause(Some(Reason::BOOTED), None), None);
+    assert_eq!(own_cause(Some(Reason::BOOTED), None, None), None);
+}
+
+#[test]
+fn a_node_without_a_vote_says_what_lets_it_vote() {
+    let ids = |nodes: &[u16]| nodes.iter().map(|&node| id(node)).collect();
+    let to_found = |silent: &[u16], founders: &[u16]| WaitsToVote::ToFound {
+        silent: ids(silent),
+        founders: ids(founders),
+    };
+    let members = [reached(2), missing(3, Link::Connecting, "refused")];
+    let says = |waits| says_with(own_cause(None, Some(waits), None), &members);
+    assert_eq!(
+        says(to_found(&[3], &[])),
+        "no leader for 12s: 1 of 3 voters can be reached, and 2 are needed; this node starts \
+         without a state and does not vote before each other voter has met it: start node 3; or, \
+         if this cluster is new and they are gone for good, start each node with `--new-cluster`; \
+         node 3 (10.0.0.3:7000): refused"
+    );
+    let said = says(to_found(&[2, 3], &[]));
+    assert!(said.contains("start nodes 2, 3; or"), "{said}");
+    for waits in [to_found(&[3], &[2]), to_found(&[], &[2])] {
+        let said = says(waits);
+        assert!(said.contains("node 2 voted before, so a leader has to let it in"), "{said}");
+        assert!(said.contains("`bellwether recover --help`"), "{said}");
+    }
+    let said = says(WaitsToVote::ToBeLetIn);
+    assert!(said.contains("no vote before a leader lets it in"), "{said}");
+    let unfit = Some(Unfit::Unhealthy("the disk is full".to_owned()));
+    let own = own_cause(None, Some(WaitsToVote::ToBeLetIn), unfit);
+    assert_eq!(own, Some(Own::Waits(WaitsToVote::ToBeLetIn)));
+    let all = says_with(own, &[reached(2), reached(3)]);
+    assert!(all.contains("2 of 3 voters") && !all.contains("ask each"), "{all}");
 }
 
 #[test]
@@ -131,9 +163,13 @@ fn of_many_members_some_are_named_and_it_is_never_too_long() {
     };
     let mut members: Vec<_> = (0..100).map(member).collect();
     members.extend((0..154).map(|node| MemberReport { node: id(1 + node), ..reached(1) }));
-    let own = Some(Own::Unfit(Unfit::Asked(Duration::from_millis(u64::MAX))));
-    let said = says_with(own, &members);
-    assert_eq!(said.matches(&error).count(), NAMED);
-    assert!(said.ends_with("; and 96 more"), "{said}");
-    assert!(said.len() <= LONGEST_PROBLEM, "{}", said.len());
+    let silent = members.iter().map(|member| member.node).collect();
+    let waits = WaitsToVote::ToFound { silent, founders: BTreeSet::new() };
+    let asked = Own::Unfit(Unfit::Asked(Duration::from_millis(u64::MAX)));
+    for own in [asked, Own::Waits(waits)] {
+        let said = says_with(Some(own), &members);
+        assert_eq!(said.matches(&error).count(), NAMED);
+        assert!(said.ends_with("; and 96 more"), "{said}");
+        assert!(said.len() <= LONGEST_PROBLEM, "{}", said.len());
+    }
 }

@@ -1,6 +1,7 @@
 //! That a node which is moved by hand does what one does that moves by itself.
 
 use super::*;
+use crate::protocol::Birth;
 use crate::protocol::Members;
 use crate::protocol::bully::{self, Bully};
 use crate::protocol::quorum::{self, Mark, Message, Quorum};
@@ -17,8 +18,8 @@ fn members() -> Members {
 
 fn quorum() -> Steered<Quorum> {
     let config = quorum::Config { id: id(3), members: members(), timing: quorum::Timing::DEFAULT };
-    let node = Node::new(config, None, 0).expect("valid");
-    Steered::new(node, None, &[id(1), id(2)], Time::ZERO).expect("a runtime")
+    let node = Node::new(config, Quorum::founder(), 0).expect("valid");
+    Steered::new(node, Quorum::founder(), &[id(1), id(2)], Time::ZERO).expect("a runtime")
 }
 
 /// When the node's first timer is due.
@@ -113,7 +114,7 @@ fn a_lease_ends_by_the_clock() {
     let mut steered = claims();
     save_all(&mut steered);
     let ack = Message::Ack(Epoch::new(1), 1, Mark::default());
-    for message in [Message::Grant(Epoch::new(1)), ack] {
+    for message in [Message::Grant(Epoch::new(1), Birth::FOUNDER), ack] {
         hears(&mut steered, message);
         save_all(&mut steered);
     }

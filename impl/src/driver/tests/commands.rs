@@ -1,6 +1,7 @@
 //! What the loop does when its node is asked to lead no longer, or leaves while it leads. The core
 //! is the quorum bully's.
 
+use crate::protocol::Birth;
 use std::sync::{Arc, Mutex};
 
 use futures::StreamExt as _;
@@ -30,7 +31,7 @@ pub(super) async fn leader() -> Leader {
 async fn leader_behind(preparation: Option<PreparationSender>) -> Leader {
     let members = Members::new([1, 2, 3].map(id)).expect("valid");
     let config = quorum::Config { id: id(3), members, timing: Timing::DEFAULT };
-    let node = Node::new(config, None, 0).expect("valid");
+    let node = Node::new(config, Quorum::founder(), 0).expect("valid");
     let clock = ManualClock::new();
     let setup = may_take(Timing::DEFAULT.lease, ms(60_000));
     let setup = Setup { prepares: preparation.is_some(), ..setup };
@@ -44,7 +45,7 @@ async fn leader_behind(preparation: Option<PreparationSender>) -> Leader {
         (1_200, Input::Wake),
         (100, Input::Wake),
         (0, hears(Message::Support(epoch))),
-        (0, hears(Message::Grant(epoch))),
+        (0, hears(Message::Grant(epoch, Birth::FOUNDER))),
         (0, hears(Message::Ack(epoch, 1, Mark::default()))),
     ];
     for (later, input) in inputs {

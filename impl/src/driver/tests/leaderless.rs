@@ -42,7 +42,8 @@ fn config(cluster: &str, node: u16, addresses: &[String]) -> config::Config<Quor
     let members: Vec<_> = (1..).zip(addresses).collect();
     let config = config::Config::new(cluster, node, members).expect("valid");
     let plain = config::Security::Plain { anywhere: true };
-    config.with_section(FAST).expect("valid").with_security(plain)
+    let config = config.with_section(FAST).expect("valid").with_security(plain);
+    config.with_new_cluster().expect("not all are there")
 }
 
 /// The nodes with these clusters, which prepare themselves or not.

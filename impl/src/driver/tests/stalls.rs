@@ -126,7 +126,10 @@ async fn a_vote_waits_for_the_disk_and_the_rest_of_the_node_does_not() {
         .map(|(node, listener)| (node, listener.local_addr().expect("an address").to_string()))
         .collect();
     let (answer, answers) = channel::channel();
-    let config = |node| config::Config::new("orders", node, members.clone()).expect("valid");
+    let config = |node| {
+        let config = config::Config::new("orders", node, members.clone()).expect("valid");
+        config.with_new_cluster().expect("they wait for each other otherwise")
+    };
     let listener = listeners.remove(0);
     let low = Election::join_with(config(1), listener, Stalling(answers)).expect("it listens");
     let memory = crate::storage::Memory::default();

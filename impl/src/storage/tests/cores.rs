@@ -163,10 +163,10 @@ impl Crashes for quorum::Quorum {
         let grants =
             |epoch: Epoch, to: NodeId| (format!("grant of {epoch} by n{me}"), to.to_string());
         match message {
-            Grant(epoch) | Entrust(epoch) => vec![grants(epoch, to)],
+            Grant(epoch, _) | Entrust(epoch) => vec![grants(epoch, to)],
             Yield(epoch, Some(next)) => vec![grants(epoch.next(), next)],
             Coordinator(epoch, ..) => vec![grants(epoch, me)],
-            Claim(epoch, _) => {
+            Claim(epoch, ..) => {
                 let mut claims = name(format!("claim of {epoch} by n{me}"), life);
                 claims.push(grants(epoch, me));
                 claims

@@ -142,6 +142,7 @@ fn report() -> impl Strategy<Value = StatusReport> {
                 counters,
                 certificates,
                 witnesses: vec![node; usize::from(bad % 2 == 0)],
+                awaited: vec![node; usize::from(bad % 3 == 0)],
                 priority: seq.to_le_bytes()[0],
                 maintenance: seq % 2 == 0,
             }
@@ -273,7 +274,8 @@ fn every_frame_survives_a_round_trip() {
     let others = [Frame::Heartbeat, Frame::Rival, Frame::Ping(0), Frame::Pong(u8::MAX)];
     let maintenance = Maintenance::default().decide(true);
     let mark = Mark { turn: 7, ..Mark::FIRST };
-    let standing = Frame::Standing(Standing { priority: 9, fit: true, maintenance, mark });
+    let standing =
+        Frame::Standing(Standing { priority: 9, fit: true, maintenance, mark, votes: true });
     let numbered = [(0, 1), (255, 1), (256, 1), (u16::MAX, u64::MAX)].map(|(group, id)| {
         let frame = Frame::numbered(group, id, Message::Election);
         assert_eq!((frame.group(), frame.is_message()), (group, true));
@@ -384,6 +386,7 @@ fn the_largest_status_report_fits_into_a_frame() {
         counters: Counters { attempts: u64::MAX, ..Counters::default() },
         certificates: vec![certificate; MOST_CERTIFICATES],
         witnesses: vec![id(u16::MAX); Members::MAX - 1],
+        awaited: vec![id(u16::MAX); Members::MAX - 1],
         priority: u8::MAX,
         maintenance: true,
     };

@@ -12,6 +12,7 @@ use rand::{Rng, SeedableRng};
 use super::super::standing::Standing;
 use super::*;
 use crate::config::Mode;
+use crate::protocol::Birth;
 use crate::protocol::quorum::{Lists, Mark, Message as Vote};
 use crate::protocol::{Epoch, Members};
 
@@ -64,10 +65,12 @@ fn votes() -> Vec<Vote> {
     let members = Members::new([1, 2].map(id)).expect("two");
     let places = [(id(1), "10.0.0.1:7000".to_owned())];
     let lists = Lists::first(members.with_addresses(places.into()));
-    let all = [Vote::Support, Vote::Outrank, Vote::Grant, Vote::Entrust, Vote::Invite];
+    let all = [Vote::Support, Vote::Outrank, Vote::Entrust, Vote::Invite];
     let rest = [
         Vote::Canvass(epoch, mark),
-        Vote::Claim(epoch, mark),
+        Vote::Claim(epoch, mark, Birth::random(9)),
+        Vote::Grant(epoch, Birth::random(9)),
+        Vote::Meet(Birth::random(9), Some(Birth::FOUNDER), mark),
         Vote::Challenge(epoch, mark),
         Vote::Coordinator(epoch, 7, mark),
         Vote::Ack(epoch, u64::MAX, mark),

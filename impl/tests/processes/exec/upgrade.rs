@@ -28,11 +28,12 @@ fn a_command_starts_although_the_program_was_replaced_or_removed_meanwhile() {
         // By another process: one that this test forks meanwhile may still have the file open.
         let copied = Command::new("cp").arg(PROGRAM).arg(&program).status();
         assert!(copied.is_ok_and(|status| status.success()), "cp");
-        let mut three = cluster.exec_by(daemon(&program), 3, &[], "starts; exit 7");
+        let new = ["--new-cluster"];
+        let mut three = cluster.exec_by(daemon(&program), 3, &new, "starts; exit 7");
         wait_until("it takes part", || cluster.log_of("3").contains("taking part"), String::new);
         fault(&program);
         // With it there is a majority.
-        let _other = cluster.run("1", 1, &["--set", "skew=2s"]);
+        let _other = cluster.run("1", 1, &["--set", "skew=2s", "--new-cluster"]);
         assert_eq!(cluster.wait_for_start(1).1, 3);
         assert_eq!(three.ended().code(), Some(7), "{}", cluster.log_of("3"));
     }

@@ -1,6 +1,6 @@
 //! How a process comes to lead: canvass, claim, and what it does when either fails.
 
-use super::{Canvass, Deposed, Epoch, Grants, Message, Quorum, Role, Timer};
+use super::{Birth, Canvass, Deposed, Epoch, Grants, Message, Quorum, Role, Timer};
 use bellwether_engine::protocol::{Id, Ids, Local};
 
 impl Quorum {
@@ -8,7 +8,7 @@ impl Quorum {
     /// canvass.
     pub(super) fn run(&self, p: &mut Local<'_, Self>) {
         if !self.is_healthy(p) {
-            return Self::turn(p, Role::Follower);
+            return self.step_down(p);
         }
         let next = Self::kept(p).epoch.saturating_add(1);
         if self.canvass == Canvass::None {
@@ -25,7 +25,7 @@ impl Quorum {
     pub(super) fn on_support(&self, p: &mut Local<'_, Self>, from: Id, epoch: Epoch) {
         if !Self::canvasses(p, epoch) {
             if self.grants == Grants::CountsSupport {
-                self.on_grant(p, from, epoch);
+                self.on_grant(p, from, epoch, Self::kept(p).birth);
             }
             return;
         }
@@ -69,9 +69,11 @@ impl Quorum {
         self.broadcast(p, Message::Claim(epoch));
     }
 
-    /// A majority of grants makes it leader.
-    pub(super) fn on_grant(&self, p: &mut Local<'_, Self>, from: Id, epoch: Epoch) {
-        if p.state.role == Role::Claiming && epoch == Self::kept(p).epoch {
+    /// A majority of grants makes it leader. An earlier life of it may have claimed the same epoch,
+    /// and what was promised to that one may be over.
+    pub(super) fn on_grant(&self, p: &mut Local<'_, Self>, from: Id, epoch: Epoch, birth: Birth) {
+        let own = Self::kept(p);
+        if p.state.role == Role::Claiming && (epoch, birth) == (own.epoch, own.birth) {
             self.count(p, from);
         }
     }

@@ -12,7 +12,7 @@
 //! passes on, and the highest mark of which a leader proposes anew: L. Lamport, *The Part-Time
 //! Parliament*, ACM TOCS 16(2), 1998.
 
-use super::{Epoch, Letter, List, Message, Process, Quorum, Role, Stable, Timer};
+use super::{Epoch, Letter, List, Message, Met, Process, Quorum, Role, Stable, Timer};
 use bellwether_engine::protocol::{Id, Ids, Local, RuleDocs};
 use serde::{Deserialize, Serialize};
 
@@ -52,38 +52,7 @@ pub enum Decides {
     AtOnce,
 }
 
-impl Message {
-    /// Whether the receiver asks how new the lists of its sender are.
-    pub(super) fn carries_a_mark(self) -> bool {
-        matches!(self, Message::Canvass(_) | Message::Claim(_) | Message::Challenge(_))
-            || matches!(self, Message::Lists(..))
-            || self.is_of_a_round()
-    }
-
-    /// Whether a leader says it with its rounds, or another answers it.
-    pub(super) fn is_of_a_round(self) -> bool {
-        matches!(self, Message::Coordinator(..) | Message::Ack(..))
-    }
-}
-
 impl Quorum {
-    /// The number of a list: how many were decided before it.
-    pub(super) fn number(&self, list: List) -> List {
-        if self.forks() { list.min(1) } else { list }
-    }
-
-    /// The list that a process proposes after this one, if there is one. Of two with one number,
-    /// processes with odd ids propose the one, the others the other.
-    #[must_use]
-    pub fn next_list(&self, id: Id, list: List, nodes: usize) -> Option<List> {
-        let next = match self.forks() {
-            true if list > 0 => return None,
-            true => 1 + List::from(id.index() % 2 == 1),
-            false => list + 1,
-        };
-        self.members(next, nodes).map(|_| next)
-    }
-
     /// An operator may ask the leader for the next list, if there is one.
     pub(super) fn expect_change(&self, p: &mut Local<'_, Self>) {
         let Stable { list, decided, .. } = Self::kept(p);
@@ -92,12 +61,20 @@ impl Quorum {
         }
     }
 
-    /// It is asked for the next list. In that it may lead itself, or it proposes none.
+    /// It is asked for the next list. A voter that did not vote before is let in once it is met.
     pub(super) fn on_change(&self, p: &mut Local<'_, Self>) {
-        let Stable { epoch, list: decided, mark, .. } = Self::kept(p);
-        let Some(list) = self.next_list(p.id(), decided, p.nodes()) else { return };
-        let next = Process { list, decided: list, ..Process::default() };
-        if !self.candidates_of(&next, p.nodes()).contains(p.id()) {
+        let Stable { decided, .. } = Self::kept(p);
+        if let Some(list) = self.next_list(p.id(), decided, p.nodes()) {
+            self.propose(p, list);
+        }
+    }
+
+    /// It proposes this list, if it leads, no other is pending, and it may lead by the list itself.
+    pub(super) fn propose(&self, p: &mut Local<'_, Self>, list: List) {
+        let Stable { epoch, list: latest, decided, mark, .. } = Self::kept(p);
+        let next = Process { list, ..Process::default() };
+        let may_lead = self.candidates_of(&next, p.nodes()).contains(p.id());
+        if p.state.role != Role::Leader || latest != decided || !may_lead {
             return;
         }
         self.take(p, decided, list, after(mark, epoch));
@@ -137,9 +114,11 @@ impl Quorum {
         }
     }
 
-    /// These are its lists from now on, durably.
+    /// These are its lists from now on, durably. By later lists, no process becomes a founder.
     fn take(&self, p: &mut Local<'_, Self>, decided: List, list: List, mark: Mark) {
+        p.state.met = Met::default();
         self.keep(p, Stable { list, decided, mark, ..Self::kept(p) });
+        p.cancel(Timer::Meet);
         *p.state = Process { list, decided, marked: Ids::NONE, ..*p.state };
     }
 
@@ -184,10 +163,10 @@ impl Quorum {
             return false;
         }
         let Stable { list, decided, mark: own, .. } = Self::kept(p);
-        let is_news = matches!(message, Message::Lists(..));
-        if message.carries_a_mark() && !is_news && mark < own {
+        let is_lists = matches!(message, Message::Lists(..));
+        if message.carries_a_mark() && !is_lists && mark < own {
             self.say(p, from, Message::Lists(decided, list));
-            if self.up_to_date && !message.is_of_a_round() {
+            if self.up_to_date && message.asks() {
                 if !matches!(message, Message::Challenge(_)) {
                     self.refuse(p, from);
                 }
@@ -195,7 +174,8 @@ impl Quorum {
             }
         }
         // One that observes by old lists may lead by newer ones.
-        let counts = is_news || self.electors_of(p.state, p.nodes()).contains(from);
+        let is_voter = self.electors_of(p.state, p.nodes()).contains(from);
+        let counts = message.is_of_members() || is_voter;
         counts && (message.is_for_all() || !self.observes(p))
     }
 

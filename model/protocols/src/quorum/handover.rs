@@ -6,10 +6,10 @@ use bellwether_engine::protocol::{Id, Ids, Local};
 
 impl Quorum {
     /// Whether a process is electable as far as its machine, its operator and its list go: it
-    /// neither observes nor is a witness, for one.
+    /// neither observes nor is a witness, for one, nor waits to be let in.
     pub(super) fn is_healthy(&self, p: &Local<'_, Self>) -> bool {
         let away = p.timers().contains::<Self>(Timer::Away);
-        let may_lead = self.candidates_of(p.state, p.nodes()).contains(p.id());
+        let may_lead = self.may_lead(p.state, p.id(), Self::kept(p).birth, p.nodes());
         self.unhealthy != Some(p.id()) && !away && may_lead
     }
 

@@ -146,9 +146,9 @@ impl Quorum {
         }
     }
 
-    /// It leads no longer.
+    /// It follows again, and promises nothing.
     pub(super) fn step_down(&self, p: &mut Local<'_, Self>) {
         Self::turn(p, Role::Follower);
-        self.watch(p);
+        self.wait(p);
     }
 }

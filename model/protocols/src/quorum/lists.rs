@@ -1,14 +1,46 @@
 //! The lists of members, one after another, and what follows from the lists that a process has.
 //!
 //! A member votes or *observes*. One that observes follows the leader, and nothing else: it is
-//! asked for nothing, answers nothing, never runs, and is counted in no majority.
+//! asked for nothing, answers nothing, never runs, and is counted in no majority. A member that is
+//! to vote, and did not by the list before, is *awaited*: it observes until a leader lets it in.
 
-use super::{Letter, Mark, Message, Process, Quorum, majority};
+use super::births::{self, Births};
+use super::{Birth, FOUNDER, Letter, Mark, Message, Process, Quorum, majority};
 use bellwether_engine::protocol::{Id, Ids, Local, RuleDocs};
 use serde::{Deserialize, Serialize};
 
-/// How many times the list of members has been changed.
-pub type List = u8;
+/// A list of members.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(default)]
+pub struct List {
+    /// How many lists were decided before it.
+    pub number: u8,
+    /// Who is a member, and who is to vote: its place among the lists that there are.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub place: u8,
+    /// The members that are to vote once a leader has let them in.
+    #[serde(skip_serializing_if = "births::is_none")]
+    pub awaited: Ids,
+    /// The births with which members vote.
+    #[serde(skip_serializing_if = "Births::is_none")]
+    pub births: Births,
+}
+
+impl List {
+    /// Returns the list after this one, in which a process that is to vote does so with this birth.
+    #[must_use]
+    pub fn letting_in(self, id: Id, birth: Birth) -> List {
+        let number = self.number.saturating_add(1);
+        let (awaited, births) = (self.awaited.without(id), self.births.with(id, birth));
+        List { number, awaited, births, ..self }
+    }
+}
+
+fn is_zero(place: &u8) -> bool {
+    *place == 0
+}
 
 /// Which lists of members there are, one after another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
@@ -26,8 +58,6 @@ pub enum Lists {
     LowestLeaves,
     /// The highest process takes the place of the lowest: two change at once.
     Replaces,
-    /// The same in two lists: the lowest leaves, then the highest joins.
-    ReplacesInSteps,
     /// The lowest process observes, and then votes.
     Promotes,
     /// The highest process, which leads at first, observes from then on.
@@ -35,15 +65,9 @@ pub enum Lists {
     /// The highest process, which has observed, and the lowest, which has voted, change places: two
     /// voters change at once.
     Swaps,
-    /// The same in two lists: the lowest observes as well, then the highest votes.
-    SwapsInSteps,
-    /// The highest leaves by one list and the second highest by another, and both lists have the
+    /// The highest joins by one list and the second highest by another, and both lists have the
     /// same number: two leaders propose one each.
-    ForkLeaves,
-    /// The same, where they join.
     ForkJoins,
-    /// The same, where the highest joins and the lowest leaves.
-    ForkMixed,
     /// The highest is alone by one list and the second highest by another, and both lists have the
     /// same number: all but one leave at once.
     ForkAlone,
@@ -62,21 +86,21 @@ pub enum Observing {
 }
 
 impl Quorum {
-    /// The members of a list; none if there is no such list.
+    /// The members of the list at this place; none if there is no such list.
     #[must_use]
-    pub fn members(&self, list: List, nodes: usize) -> Option<Ids> {
-        self.list(list, nodes).map(|(members, _)| members)
+    pub fn members(&self, place: u8, nodes: usize) -> Option<Ids> {
+        self.list(place, nodes).map(|(members, _)| members)
     }
 
-    /// The members of a list that observe.
+    /// The members of the list at this place that observe.
     #[must_use]
-    pub fn observers(&self, list: List, nodes: usize) -> Ids {
-        let observers = self.list(list, nodes).map_or(Ids::NONE, |(_, observers)| observers);
+    pub fn observers(&self, place: u8, nodes: usize) -> Ids {
+        let observers = self.list(place, nodes).map_or(Ids::NONE, |(_, observers)| observers);
         self.observer.map_or(observers, |id| observers.with(id))
     }
 
     /// The members of a list, and those of them that observe by it alone.
-    fn list(&self, list: List, nodes: usize) -> Option<(Ids, Ids)> {
+    fn list(&self, place: u8, nodes: usize) -> Option<(Ids, Ids)> {
         let all = Ids::all(nodes);
         let (lowest, highest) = (Id::at(0), Id::at(nodes - 1));
         let (low, high) = (Ids::NONE.with(lowest), Ids::NONE.with(highest));
@@ -93,53 +117,83 @@ impl Quorum {
             Lists::Leaves => &[voters(all), without_highest],
             Lists::LowestLeaves => &[voters(all), voters(all.without(lowest))],
             Lists::Replaces => &[without_highest, voters(all.without(lowest))],
-            Lists::ReplacesInSteps => &[
-                without_highest,
-                voters(all.without(highest).without(lowest)),
-                voters(all.without(lowest)),
-            ],
             Lists::Promotes => &[(all, low), voters(all)],
             Lists::Demotes => &[voters(all), (all, high)],
             Lists::Swaps => &[(all, high), (all, low)],
-            Lists::SwapsInSteps => &[(all, high), (all, high.and(low)), (all, low)],
-            Lists::ForkLeaves => &[voters(all), without_highest, without_second],
             Lists::ForkJoins => &[both_missing, without_second, without_highest],
             Lists::ForkAlone => &[voters(all), alone(highest), alone(second)],
-            Lists::ForkMixed => {
-                &[without_highest, voters(all), voters(all.without(highest).without(lowest))]
-            }
         };
-        lists.get(usize::from(list)).copied()
+        lists.get(usize::from(place)).copied()
+    }
+
+    /// Returns the list that an operator asks for after this one, if there is one: who did not vote
+    /// before is awaited. Of two with one number, processes with odd ids propose the one, the
+    /// others the other.
+    #[must_use]
+    pub fn next_list(&self, id: Id, list: List, nodes: usize) -> Option<List> {
+        let place = match self.forks() {
+            true if list.place > 0 => return None,
+            true => 1 + u8::from(id.index() % 2 == 1),
+            false => list.place.checked_add(1)?,
+        };
+        let to_vote = self.members(place, nodes)?.except(self.observers(place, nodes));
+        let voted = self.voters(list, nodes);
+        let (awaited, births) = (to_vote.except(voted), list.births.among(to_vote.common(voted)));
+        Some(List { number: list.number.saturating_add(1), place, awaited, births })
+    }
+
+    /// Returns those that vote by a list.
+    #[must_use]
+    pub fn voters(&self, list: List, nodes: usize) -> Ids {
+        let members = self.members(list.place, nodes).unwrap_or(Ids::NONE);
+        members.except(self.observers(list.place, nodes)).except(list.awaited)
+    }
+
+    /// Those that a process asks, answers and counts by a list: the voters, by the rule
+    /// `observing`.
+    fn electors(&self, list: List, nodes: usize) -> Ids {
+        match self.observing {
+            Observing::Votes => {
+                self.members(list.place, nodes).unwrap_or(Ids::NONE).except(list.awaited)
+            }
+            Observing::Follows | Observing::Enlarges => self.voters(list, nodes),
+        }
     }
 
     /// Those that a process takes for the members: by the list that is decided, and by the latest.
     pub(super) fn members_of(&self, process: &Process, nodes: usize) -> Ids {
-        let latest = self.members(process.list, nodes).unwrap_or(Ids::NONE);
-        latest.and(self.members(process.decided, nodes).unwrap_or(Ids::NONE))
+        let of = |list: List| self.members(list.place, nodes).unwrap_or(Ids::NONE);
+        of(process.list).and(of(process.decided))
     }
 
     /// Those that a process takes for the voters.
     pub(super) fn voters_of(&self, process: &Process, nodes: usize) -> Ids {
-        let of = |list| {
-            let members = self.members(list, nodes).unwrap_or(Ids::NONE);
-            members.except(self.observers(list, nodes))
-        };
-        of(process.list).and(of(process.decided))
+        self.voters(process.list, nodes).and(self.voters(process.decided, nodes))
     }
 
-    /// Those that a process asks, answers and counts: the voters, by the rule `observing`.
+    /// Those that a process asks, answers and counts.
     pub(super) fn electors_of(&self, process: &Process, nodes: usize) -> Ids {
-        match self.observing {
-            Observing::Votes => self.members_of(process, nodes),
-            Observing::Follows | Observing::Enlarges => self.voters_of(process, nodes),
-        }
+        self.electors(process.list, nodes).and(self.electors(process.decided, nodes))
+    }
+
+    /// Returns whether a process votes by one of its lists, if this is its birth.
+    #[must_use]
+    pub fn has_vote(&self, process: &Process, id: Id, birth: Birth, nodes: usize) -> bool {
+        [process.list, process.decided]
+            .into_iter()
+            .any(|list| list.births.of(id) == birth && self.electors(list, nodes).contains(id))
     }
 
     /// Those of them that may lead.
     pub(super) fn candidates_of(&self, process: &Process, nodes: usize) -> Ids {
         // The latest list counts.
-        let latest = Process { decided: process.list, ..*process };
-        self.without_witness(self.electors_of(&latest, nodes))
+        self.without_witness(self.electors(process.list, nodes))
+    }
+
+    /// Whether a process may lead, if this is its birth.
+    pub(super) fn may_lead(&self, process: &Process, id: Id, birth: Birth, nodes: usize) -> bool {
+        let votes = process.list.births.of(id) == birth;
+        votes && self.candidates_of(process, nodes).contains(id)
     }
 
     /// These, but for the one that votes and never leads: the rule `witness`.
@@ -149,14 +203,14 @@ impl Quorum {
 
     /// Whether it does nothing but follow.
     pub(super) fn observes(&self, p: &Local<'_, Self>) -> bool {
-        !self.electors_of(p.state, p.nodes()).contains(p.id())
+        !self.has_vote(p.state, p.id(), Self::kept(p).birth, p.nodes())
     }
 
-    /// How many are a majority of those that a process takes for the voters.
-    pub(super) fn enough(&self, process: &Process, nodes: usize) -> usize {
+    /// How many are a majority of a list.
+    fn enough(&self, list: List, nodes: usize) -> usize {
         let all = match self.observing {
-            Observing::Enlarges => self.members_of(process, nodes),
-            Observing::Follows | Observing::Votes => self.voters_of(process, nodes),
+            Observing::Enlarges => self.members(list.place, nodes).unwrap_or(Ids::NONE),
+            Observing::Follows | Observing::Votes => self.voters(list, nodes),
         };
         majority(all.len())
     }
@@ -168,25 +222,36 @@ impl Quorum {
 
     /// Whether these are a majority of the voters of each list that counts: the rule `lists_joint`.
     pub(super) fn makes_majority(&self, process: &Process, nodes: usize, these: Ids) -> bool {
+        let these = these.except(self.two_at_once(process, nodes));
         [process.list, process.decided].into_iter().all(|list| {
-            let one = Process { list, decided: list, ..Process::default() };
-            let counted = self.electors_of(&one, nodes).iter().filter(|&id| these.contains(id));
-            counted.count() >= self.enough(&one, nodes)
+            self.electors(list, nodes).common(these).len() >= self.enough(list, nodes)
                 || (list != process.list && !self.lists_joint)
         })
     }
 
+    /// Those that vote by both lists of a process, with two births: which of the two one was is not
+    /// known.
+    pub(super) fn two_at_once(&self, process: &Process, nodes: usize) -> Ids {
+        let Process { list, decided, .. } = *process;
+        if list.births == decided.births {
+            return Ids::NONE;
+        }
+        let both = self.electors(list, nodes).common(self.electors(decided, nodes));
+        both.iter().filter(|&id| list.births.of(id) != decided.births.of(id)).collect()
+    }
+
     /// Whether two lists have the same number.
-    pub(super) fn forks(&self) -> bool {
-        use Lists::{ForkAlone, ForkJoins, ForkLeaves, ForkMixed};
-        matches!(self.lists, ForkLeaves | ForkJoins | ForkMixed | ForkAlone)
+    fn forks(&self) -> bool {
+        matches!(self.lists, Lists::ForkJoins | Lists::ForkAlone)
     }
 
     /// Sends a message to a member.
     pub(super) fn say(&self, p: &mut Local<'_, Self>, to: Id, message: Message) {
         let mark = Self::kept(p).mark;
         let mark = if message.carries_a_mark() { mark } else { Mark::FIRST };
-        p.send(to, Letter { message, mark });
+        let birth =
+            if matches!(message, Message::Claim(_)) { Self::kept(p).birth } else { FOUNDER };
+        p.send(to, Letter { message, mark, birth });
     }
 
     /// Sends a message to all others that it is for: members, or voters.

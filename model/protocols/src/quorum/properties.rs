@@ -1,6 +1,9 @@
 //! What is promised of epochs, leases and leaders.
 
-use super::{Epoch, Letter, Message, Process, Quorum, Role, Stable, Timer, known, majority};
+use super::{
+    Birth, Epoch, Founding, Letter, List, Message, Process, Quorum, Role, Stable, Timer, known,
+    majority,
+};
 use bellwether_engine::protocol::{Id, Ids, Judge, Property, View};
 use bellwether_engine::temporal::{Liveness, Temporal};
 
@@ -16,7 +19,7 @@ pub(super) const ALL: &[Property<Judge<Quorum>>] = &[
     Property {
         name: "grants-stand",
         formula: "□ ∀ grant of k to i in epoch e, counted or in flight: epoch(k) > e ∨ \
-                  granted-to(k) = i",
+                  granted-to(k) = i ∨ birth(k) is none by which i counts k",
         meaning: "no process forgets what it granted in an epoch, or grants that to a second one",
         by_default: true,
         premise: Some(("a process has granted", |_, view| grants(view).next().is_some())),
@@ -25,7 +28,7 @@ pub(super) const ALL: &[Property<Judge<Quorum>>] = &[
     Property {
         name: "epochs-grow",
         formula: "□ ∀ leads(i): epoch(j) > epoch(i) ∨ (epoch(j) = epoch(i) ∧ granted-to(j) ∈ {i, \
-                  none}) for a majority of j",
+                  none}) ∨ waits-to-vote(j), for a majority of j",
         meaning: "whatever is granted from now on has a higher epoch than every leader that there \
                   was",
         by_default: true,
@@ -91,7 +94,7 @@ pub(super) const ALL: &[Property<Judge<Quorum>>] = &[
         meaning: "of several lists with one number, one is decided",
         by_default: false,
         premise: Some(("a list is decided after the first", |_, view| {
-            view.ids().any(|id| kept(view, id).decided > 0)
+            view.ids().any(|id| kept(view, id).decided.number > 0)
         })),
         temporal: Temporal::Always(one_list_per_number),
     },
@@ -108,6 +111,32 @@ pub(super) const ALL: &[Property<Judge<Quorum>>] = &[
         temporal: Temporal::Liveness(Liveness::EventuallyAlways(|rules, view| {
             one_has_a_following(rules, view)
                 && leaders(view).all(|id| kept(view, id).decided == kept(view, id).list)
+        })),
+    },
+    Property {
+        name: "forgotten-vote-again",
+        formula: "◇□ ∀ up i that has lost its memory: votes(i)",
+        meaning: "in the end each process that has lost its memory and is up votes again",
+        by_default: false,
+        premise: Some(("a process has lost its memory", |_, view| {
+            view.ids().any(|id| view.up(id) && kept(view, id).lost > 0)
+        })),
+        temporal: Temporal::Liveness(Liveness::EventuallyAlways(|rules, view| {
+            view.ids().all(|id| !view.up(id) || kept(view, id).lost == 0 || votes(rules, view, id))
+        })),
+    },
+    Property {
+        name: "founders-vote",
+        formula: "◇ votes(i) for a majority of i",
+        meaning: "at some moment a majority of the first list votes; ask it without faults",
+        by_default: false,
+        premise: Some(("processes start without a state", |rules, _| {
+            rules.founding != Founding::Given
+        })),
+        temporal: Temporal::Liveness(Liveness::Eventually(|rules, view| {
+            let voters = rules.voters(List::default(), view.nodes);
+            let votes = |&id: &Id| votes(rules, view, id);
+            voters.iter().filter(votes).count() >= majority(voters.len())
         })),
     },
     Property {
@@ -135,9 +164,10 @@ fn asks(role: Role) -> bool {
     matches!(role, Role::Claiming | Role::Succeeding)
 }
 
-/// Whether this grants an epoch.
-fn gives(letter: Letter, epoch: Epoch) -> bool {
-    letter.message == Message::Grant(epoch) || letter.message == Message::Entrust(epoch)
+/// Whether this grants an epoch to this life of a process.
+fn gives(letter: Letter, epoch: Epoch, birth: Birth) -> bool {
+    let grants = letter.message == Message::Grant(epoch) && letter.birth == birth;
+    grants || letter.message == Message::Entrust(epoch)
 }
 
 /// Whether these are a majority of the voters by each list of that process.
@@ -152,11 +182,23 @@ fn are_majority(
 }
 
 fn majority_by_each(rules: &Quorum, process: &Process, nodes: usize, these: Ids) -> bool {
+    let these = these.except(rules.two_at_once(process, nodes));
     [process.list, process.decided].into_iter().all(|list| {
-        let one = Process { list, decided: list, ..Process::default() };
-        let voters = rules.voters_of(&one, nodes);
-        voters.iter().filter(|&id| these.contains(id)).count() >= majority(voters.len())
+        let voters = rules.voters(list, nodes);
+        voters.common(these).len() >= majority(voters.len())
     })
+}
+
+/// Whether a process votes by one of its lists.
+fn votes(rules: &Quorum, view: &Moment<'_>, id: Id) -> bool {
+    let birth = kept(view, id).birth;
+    view.rules_of(rules, id).has_vote(view.process(id), id, birth, view.nodes)
+}
+
+/// Whether another process, as it was born, is one that this process may count.
+fn may_count(view: &Moment<'_>, process: &Process, other: Id) -> bool {
+    let birth = kept(view, other).birth;
+    [process.list, process.decided].iter().any(|list| list.births.of(other) == birth)
 }
 
 /// The grants that are counted or may still be: the voter, the process that claims, and the epoch.
@@ -166,7 +208,8 @@ fn grants<'v>(view: &'v Moment<'_>) -> impl Iterator<Item = (Id, Id, Epoch)> + '
         let Process { role, granted, .. } = *view.process(one);
         let epoch = kept(view, one).epoch;
         let counted = asks(role) && granted.contains(voter);
-        let sent = |from, to, m| (from, to) == (voter, one) && gives(m, epoch);
+        let birth = kept(view, one).birth;
+        let sent = |from, to, m| (from, to) == (voter, one) && gives(m, epoch, birth);
         (counted || view.in_flight(sent)).then_some((voter, one, epoch))
     })
 }
@@ -176,10 +219,10 @@ fn one_leader_per_epoch(_: &Quorum, view: &Moment<'_>) -> bool {
     leaders(view).all(|i| leaders(view).all(|j| i == j || epoch(i) != epoch(j)))
 }
 
-fn one_list_per_number(rules: &Quorum, view: &Moment<'_>) -> bool {
+fn one_list_per_number(_: &Quorum, view: &Moment<'_>) -> bool {
     let decided = |id| kept(view, id).decided;
     view.ids().all(|i| {
-        let same = |&j: &Id| rules.number(decided(i)) == rules.number(decided(j));
+        let same = |&j: &Id| decided(i).number == decided(j).number;
         view.ids().filter(same).all(|j| decided(i) == decided(j))
     })
 }
@@ -195,7 +238,9 @@ fn stands(view: &Moment<'_>, voter: Id, to: Id, epoch: Epoch) -> bool {
 }
 
 fn grants_stand(_: &Quorum, view: &Moment<'_>) -> bool {
-    grants(view).all(|(voter, one, epoch)| stands(view, voter, one, epoch))
+    grants(view).all(|(voter, one, epoch)| {
+        stands(view, voter, one, epoch) || !may_count(view, view.process(one), voter)
+    })
 }
 
 fn epochs_grow(rules: &Quorum, view: &Moment<'_>) -> bool {
@@ -203,10 +248,19 @@ fn epochs_grow(rules: &Quorum, view: &Moment<'_>) -> bool {
         let epoch = kept(view, leader).epoch;
         // One that has heard of the epoch, and granted it to none, cannot any more.
         let heard = |id| *view.stable(id) == Stable { epoch, granted_to: None, ..*view.stable(id) };
-        let behind = view.ids().filter(|&id| stands(view, id, leader, epoch) || heard(id));
         let (own, process) = (view.rules_of(rules, leader), view.process(leader));
         // A majority of a pending list need not have followed it yet.
         let decided = Process { list: process.decided, ..*process };
+        // Nor does one grant anything that waits for its vote, which comes with a leader's epoch.
+        let waits = |id| {
+            let Stable { list, decided, birth, .. } = *view.stable(id);
+            let process = Process { list, decided, ..Process::default() };
+            let own = view.rules_of(rules, id);
+            let votes = own.has_vote(&process, id, birth, view.nodes);
+            !votes && own.awaits(list, id, birth, view.nodes)
+        };
+        let behind = |&id: &Id| stands(view, id, leader, epoch) || heard(id) || waits(id);
+        let behind = view.ids().filter(behind);
         majority_by_each(own, &decided, view.nodes, behind.collect())
     })
 }

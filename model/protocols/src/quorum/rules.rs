@@ -1,6 +1,6 @@
 //! What each part of the protocol protects, as data: every rule can be switched off.
 
-use super::{Decides, Epoch, Lists, Observing};
+use super::{Decides, Epoch, Forgotten, Founding, Lists, Observing};
 use bellwether_engine::protocol::{Id, Ids, Misfit, RuleDocs};
 use bellwether_engine::terms::BEYOND;
 use serde::{Deserialize, Serialize};
@@ -81,6 +81,13 @@ pub struct Quorum {
     /// A process that is a witness: it votes, and never leads.
     #[rule(values = "the id of a process, such as 1, or null for none")]
     pub witness: Option<Id>,
+    /// A process that loses its whole stable storage in each crash.
+    #[rule(values = "the id of a process, such as 1, or null for none")]
+    pub wiped: Option<Id>,
+    /// What a process does that has lost its stable storage.
+    pub forgotten: Forgotten,
+    /// When a process votes that starts for the first time.
+    pub founding: Founding,
 }
 
 /// The rules that are a matter of each process. What one process does or is asked to do at some
@@ -114,6 +121,8 @@ pub(super) const OWN: &[&str] = &[
     "observer",
     "observing",
     "witness",
+    "forgotten",
+    "founding",
 ];
 
 /// What is wrong with the rules in a group of so many.
@@ -121,12 +130,13 @@ pub(super) fn fits(rules: &Quorum, nodes: usize) -> Result<(), Misfit> {
     let wrong = |rule, value: &dyn ToString, instead: String| {
         Err(Misfit { rule, value: value.to_string(), nodes, instead })
     };
-    let Quorum { unhealthy, transfer, observer, witness, .. } = *rules;
+    let Quorum { unhealthy, transfer, observer, witness, wiped, .. } = *rules;
     let ids = [
         ("unhealthy", unhealthy),
         ("transfer", transfer),
         ("observer", observer),
         ("witness", witness),
+        ("wiped", wiped),
     ];
     for (rule, id) in ids {
         if let Some(id) = id.filter(|id| id.index() >= nodes) {
@@ -139,15 +149,6 @@ pub(super) fn fits(rules: &Quorum, nodes: usize) -> Result<(), Misfit> {
     };
     if let Some(id) = witness.filter(leaves_none) {
         return wrong("witness", &id, "it leaves a process that votes and may lead".to_owned());
-    }
-    // The list between has neither the lowest nor the highest as a voter.
-    let between = match rules.lists {
-        Lists::ReplacesInSteps => Some("replaces-in-steps"),
-        Lists::SwapsInSteps => Some("swaps-in-steps"),
-        _ => None,
-    };
-    if let Some(lists) = between.filter(|_| nodes < 3) {
-        return wrong("lists", &lists, "it takes at least 3".to_owned());
     }
     match rules.epochs {
         Some(epochs @ (0 | BEYOND)) => {

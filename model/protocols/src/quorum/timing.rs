@@ -6,8 +6,10 @@
 //! the promises that it rested on, and only when none is left that will run out does a process
 //! canvass. One that has failed is electable again after all others have tried.
 
+use super::founding::is_let_in_by;
 use super::{
-    Canvass, Defers, Epoch, Letter, Message, Preemption, Process, Quorum, Role, Timer, known,
+    Canvass, Defers, Epoch, Letter, Message, Preemption, Process, Quorum, Role, Stable, Timer,
+    known,
 };
 use bellwether_engine::protocol::{Id, View};
 
@@ -27,6 +29,8 @@ pub(super) fn may_time_out(rules: &Quorum, view: &Moment<'_>, me: Id, timer: Tim
         // The lease would run out no earlier than the wait for the answers ends, and a leader's
         // present one no later.
         Timer::Asked | Timer::Later => false,
+        // One that tells nothing new would keep others from being quiet, too.
+        Timer::Meet => !has_met_all(rules, view, me) && !concerns(view, me),
         Timer::Round | Timer::Election => !concerns(view, me),
         Timer::Lease => !has_contact(rules, view, me) && !view.in_flight(|_, to, _| to == me),
         Timer::Promise | Timer::Quiet => {
@@ -125,8 +129,12 @@ fn has_news(rules: &Quorum, view: &Moment<'_>, leader: Id) -> bool {
         let outranks = id > leader && is_healthy(rules, view, id);
         let challenges = at_once && outranks && view.hears(leader, id);
         let Process { role, leader: followed, .. } = *view.process(id);
-        let lists = |id| known(view.process(id), view.stable(id)).mark;
-        if lists(id) != lists(leader) {
+        let stable = kept(view, id);
+        if stable.mark != kept(view, leader).mark {
+            return true;
+        }
+        let answers = stable.epoch <= epoch(view, leader) && view.hears(leader, id);
+        if answers && is_let_in_by(rules, view, leader, (id, stable.birth)) {
             return true;
         }
         match epoch(view, id) {
@@ -147,7 +155,8 @@ fn has_contact(rules: &Quorum, view: &Moment<'_>, leader: Id) -> bool {
     let talk = |id| hears(rules, view, leader, id) && hears(rules, view, id, leader);
     let answers = |&id: &Id| {
         let up = view.up(id) && talk(id);
-        id == leader || (up && epoch(view, id) <= epoch(view, leader))
+        let follows = up && epoch(view, id) <= epoch(view, leader);
+        id == leader || (follows && votes(rules, view, id))
     };
     let (process, own) = (view.process(leader), view.rules_of(rules, leader));
     let electors = own.electors_of(process, view.nodes);
@@ -168,6 +177,29 @@ pub(super) fn is_refused_anyway(rules: &Quorum, view: &Moment<'_>, me: Id) -> bo
     asks && hear.clone().all(keeps) && hear.count() > 0
 }
 
+/// Asking again whom it has met changes nothing: those that hear it have met it, and it has met
+/// them.
+pub(super) fn has_met_all(rules: &Quorum, view: &Moment<'_>, me: Id) -> bool {
+    let (process, stable) = (view.process(me), kept(view, me));
+    let changes = |id: Id| {
+        let (own, other, theirs) = (view.rules_of(rules, id), view.process(id), kept(view, id));
+        let answers = view.hears(me, id);
+        if theirs.mark != stable.mark {
+            return answers;
+        }
+        let may_found = own.founds(&theirs, id, view.nodes);
+        let is_met = process.met.of(id) == Some(theirs.birth);
+        let is_new = other.met.of(me) != Some(stable.birth);
+        let is_told = is_met && !other.met_by.contains(me);
+        (may_found && (is_new || is_told))
+            || (answers && !is_met && (may_found || votes(rules, view, id)))
+            || is_let_in_by(rules, view, id, (me, stable.birth))
+    };
+    let asked = view.rules_of(rules, me).electors_of(process, view.nodes).without(me);
+    let hear = |&id: &Id| view.up(id) && hears(rules, view, id, me);
+    !asked.iter().filter(hear).any(changes)
+}
+
 /// Whether what `other` sends reaches `me`, and is for it: each has the other as a member.
 fn hears(rules: &Quorum, view: &Moment<'_>, me: Id, other: Id) -> bool {
     let has =
@@ -181,15 +213,20 @@ fn sends_rounds(view: &Moment<'_>, id: Id) -> bool {
 
 fn is_healthy(rules: &Quorum, view: &Moment<'_>, id: Id) -> bool {
     let own = view.rules_of(rules, id);
-    let may_lead = own.candidates_of(view.process(id), view.nodes).contains(id);
+    let may_lead = own.may_lead(view.process(id), id, kept(view, id).birth, view.nodes);
     own.unhealthy != Some(id) && !view.armed(id, Timer::Away) && may_lead
 }
 
 /// Whether a process does more than follow.
 fn votes(rules: &Quorum, view: &Moment<'_>, id: Id) -> bool {
-    view.rules_of(rules, id).electors_of(view.process(id), view.nodes).contains(id)
+    let birth = kept(view, id).birth;
+    view.rules_of(rules, id).has_vote(view.process(id), id, birth, view.nodes)
+}
+
+fn kept(view: &Moment<'_>, id: Id) -> Stable {
+    known(view.process(id), view.stable(id))
 }
 
 fn epoch(view: &Moment<'_>, id: Id) -> Epoch {
-    known(view.process(id), view.stable(id)).epoch
+    kept(view, id).epoch
 }

@@ -1,7 +1,8 @@
 //! The variants of the quorum bully: all of its rules, and what it is without its parts.
 
 use super::{
-    Absent, Canvass, Count, Decides, Defers, Deposed, Expiry, Grants, Handover, Heir, Late,
+    Absent, Canvass, Count, Decides, Defers, Deposed, Expiry, Forgotten, Founding, Grants,
+    Handover, Heir, Late,
 };
 use super::{Lists, Observing, Preemption, Promises, Quorum, Rounds, Storage};
 use bellwether_engine::protocol::Variant;
@@ -66,5 +67,8 @@ impl Quorum {
         observer: None,
         observing: Observing::Follows,
         witness: None,
+        wiped: None,
+        forgotten: Forgotten::Follows,
+        founding: Founding::Given,
     };
 }

@@ -1,8 +1,8 @@
 //! What a process answers to others: support, grant, and promise.
 
 use super::{
-    Canvass, Defers, Epoch, Grants, Mark, Message, Preemption, Promises, Quorum, Role, Round,
-    Stable, Timer,
+    Birth, Canvass, Defers, Epoch, Grants, Letter, Mark, Message, Preemption, Promises, Quorum,
+    Role, Round, Stable, Timer,
 };
 use bellwether_engine::protocol::{Id, Local};
 
@@ -48,20 +48,16 @@ impl Quorum {
     }
 
     /// "Grant me this epoch." A grant is durable before it is sent, and starts a promise.
-    pub(super) fn on_claim(&self, p: &mut Local<'_, Self>, from: Id, epoch: Epoch) {
+    pub(super) fn on_claim(&self, p: &mut Local<'_, Self>, from: Id, epoch: Epoch, birth: Birth) {
         if self.is_bound(p, from) || !self.is_free(p, from, epoch) {
             return self.refuse(p, from);
         }
-        self.grant(p, from, epoch);
+        self.grants(p, epoch, Some(from));
+        p.send(from, Letter { message: Message::Grant(epoch), mark: Mark::FIRST, birth });
+        self.promise(p, from);
     }
 
-    pub(super) fn grant(&self, p: &mut Local<'_, Self>, to: Id, epoch: Epoch) {
-        self.grants(p, epoch, Some(to));
-        self.say(p, to, Message::Grant(epoch));
-        self.promise(p, to);
-    }
-
-    /// It waits to canvass, if it may.
+    /// It waits to canvass, if it may lead.
     pub(super) fn watch(&self, p: &mut Local<'_, Self>) {
         if self.is_healthy(p) {
             p.arm(Timer::Watch);
@@ -94,16 +90,18 @@ impl Quorum {
         } else {
             self.follow(p, from);
         }
-        if !self.observes(p) || mark > kept.mark {
+        if !self.observes(p) {
             self.say(p, from, Message::Ack(epoch, round));
+        } else if mark > kept.mark || self.awaits(kept.list, p.id(), kept.birth, p.nodes()) {
+            // It has older lists, or is to vote.
+            self.meet(p, from);
         }
         self.on_followed(p, from);
     }
 
     /// The promise has run out: the leader was not heard for as long.
     pub(super) fn on_promise_over(&self, p: &mut Local<'_, Self>) {
-        Self::turn(p, Role::Follower);
-        self.watch(p);
+        self.step_down(p);
     }
 
     /// Until the promise has run out, it grants nothing to another.

@@ -1,6 +1,7 @@
 //! What a member does when its program asks for something.
 
 use super::*;
+use crate::protocol::Birth;
 
 fn not_leading() -> RequestError {
     RequestError::NotLeading { node: id(3) }
@@ -41,7 +42,7 @@ fn a_leader_leads_on_if_the_node_to_which_it_is_to_hand_over_does_not_come() {
 fn what_cannot_be_done_is_refused() {
     let members = members().with_observers([id(1)]).expect("two vote");
     let mut run = candidate_among(members, &usual());
-    run.hears(2, Message::Grant(first()));
+    run.hears(2, Message::Grant(first(), Birth::FOUNDER));
     assert!(run.leads());
     let mut asks = |command| answers(&run.asks(7, command)).pop().expect("answered").1;
     for to in [3, 9].map(id) {
@@ -64,7 +65,7 @@ fn what_cannot_be_done_is_refused() {
 fn a_witness_cannot_take_over() {
     let members = members().with_witnesses([id(1)]).expect("two may lead");
     let mut run = candidate_among(members, &usual());
-    run.hears(2, Message::Grant(first()));
+    run.hears(2, Message::Grant(first(), Birth::FOUNDER));
     let refused = RequestError::Witness { to: id(1) };
     assert_eq!(answers(&run.asks(7, Command::HandOver(Some(id(1))))), [(7, Err(refused))]);
     assert!(run.leads());

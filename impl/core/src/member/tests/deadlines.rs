@@ -1,6 +1,7 @@
 //! What is due at some moment, and how long is waited for it.
 
 use super::*;
+use crate::protocol::Birth;
 
 /// When this is due, if it is.
 fn due<C: Core>(run: &Run<C>, deadline: Deadline<C::Timer>) -> Option<Time> {
@@ -44,7 +45,7 @@ fn a_storage_is_late_when_its_deadline_has_passed() {
 fn rounds(setup: &Setup, late: u64) -> Vec<u64> {
     let mut run = candidate(setup);
     run.now = run.now + ms(late);
-    run.hears(2, Message::Grant(first()));
+    run.hears(2, Message::Grant(first(), Birth::FOUNDER));
     let (mut moments, mut number) = (Vec::new(), 1);
     while moments.len() < 40 {
         run.hears(2, Message::Ack(first(), number, Mark::FIRST));

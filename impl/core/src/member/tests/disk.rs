@@ -1,6 +1,7 @@
 //! What a member decides about its storage.
 
 use super::*;
+use crate::protocol::Birth;
 use crate::protocol::quorum::{Durable, State};
 
 /// Nothing is a pause, and the storage may take so long.
@@ -17,7 +18,7 @@ fn silence(silence: Duration) -> Setup {
 fn saves(run: &mut Run<Quorum>) -> Actions<Quorum> {
     let core = run.member.node().core().expect("booted");
     let (epoch, granted_to) = (core.epoch(), core.granted_to());
-    run.member.push_state(run.now, Durable { lists: None, epoch, granted_to, promise: None });
+    run.member.push_state(run.now, Durable { epoch, granted_to, ..Durable::default() });
     let done = run.wake();
     assert!(run.member.is_behind());
     done
@@ -66,7 +67,7 @@ fn a_leader_that_has_lost_is_told_before_the_storage_answers() {
 fn nothing_is_sent_and_no_leadership_told_before_the_state_is_durable() {
     let mut run = candidate(&bound(ms(60_000)));
     saves(&mut run);
-    let done = run.hears(2, Message::Grant(first()));
+    let done = run.hears(2, Message::Grant(first(), Birth::FOUNDER));
     assert_eq!(run.role(), Role::Leader);
     assert_eq!((sent(&done), tells(&done)), (vec![], vec![]));
     assert_eq!(run.until(), None);
@@ -83,7 +84,7 @@ fn a_lease_that_is_over_when_the_storage_answers_is_not_told() {
     {
         let mut run = candidate(&bound(ms(60_000)));
         saves(&mut run);
-        run.hears(2, Message::Grant(first()));
+        run.hears(2, Message::Grant(first(), Birth::FOUNDER));
         run.now = run.now + ms(later);
         assert_eq!(tells(&run.saved()), [told], "after {later} ms");
     }
@@ -94,7 +95,7 @@ fn a_lease_counts_from_before_the_storage_was_asked() {
     let mut run = candidate(&bound(ms(60_000)));
     // As long as the claim took to be saved: the grants are worth nothing any more.
     run.now = run.now + Timing::DEFAULT.lease;
-    run.hears(1, Message::Grant(first()));
+    run.hears(1, Message::Grant(first(), Birth::FOUNDER));
     run.saves_all();
     assert!(!run.leads() && run.until().is_none());
 }
@@ -216,7 +217,7 @@ fn a_member_ends_when_its_state_cannot_be_saved() {
         assert_eq!(run.take(Event::StorageAnswered(answer)), [Action::End(End::Failed)]);
         assert!(run.member.leaves());
         assert_eq!(run.wake(), []);
-        assert_eq!(run.hears(2, Message::Grant(first())), []);
+        assert_eq!(run.hears(2, Message::Grant(first(), Birth::FOUNDER)), []);
     }
     // A leader that only asks ends when there is no storage any more.
     let mut run = leader(&bound(ms(1_000)));

@@ -1,13 +1,14 @@
 //! How a member takes part no longer.
 
 use super::*;
+use crate::protocol::Birth;
 
 #[test]
 fn one_that_does_not_lead_leaves_at_once() {
     let mut run = candidate(&usual());
     assert_eq!(run.take(Event::Stop), [Action::End(End::Left)]);
     assert!(run.member.leaves());
-    assert_eq!(run.hears(2, Message::Grant(first())), []);
+    assert_eq!(run.hears(2, Message::Grant(first(), Birth::FOUNDER)), []);
     assert_eq!((run.wake(), run.asks(1, Command::Ping)), (vec![], vec![]));
 }
 
@@ -42,7 +43,7 @@ fn a_leader_whose_successor_does_not_answer_leaves_after_a_round() {
     assert_eq!(done.last(), Some(&Action::End(End::HandedOver)));
     // One that no node follows has none to wait for.
     let mut run = candidate(&usual());
-    run.hears(2, Message::Grant(first()));
+    run.hears(2, Message::Grant(first(), Birth::FOUNDER));
     let done = run.take(Event::Stop);
     assert_eq!(tells(&done), [(Role::Follower, "asked_to_yield")]);
     assert_eq!(done.last(), Some(&Action::End(End::HandedOver)));

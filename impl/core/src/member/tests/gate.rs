@@ -1,6 +1,7 @@
 //! What a program is told that prepares itself.
 
 use super::*;
+use crate::protocol::Birth;
 
 fn behind_a_gate() -> Setup {
     Setup { prepares: true, ..usual() }
@@ -18,7 +19,7 @@ fn asked<D, M>(done: &[Action<D, M>]) -> Vec<Option<PreparationRequest>> {
 #[test]
 fn no_program_knows_that_its_node_leads_before_it_is_prepared() {
     let mut run = candidate(&behind_a_gate());
-    let done = run.hears(2, Message::Grant(first()));
+    let done = run.hears(2, Message::Grant(first(), Birth::FOUNDER));
     assert_eq!(run.role(), Role::Leader);
     assert_eq!(sent(&done).len(), 2, "the others know");
     assert_eq!(tells(&done), [(Role::Waiting, "preparing")]);

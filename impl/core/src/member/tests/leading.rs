@@ -1,6 +1,7 @@
 //! What a program is told of a leadership, and in which order.
 
 use super::*;
+use crate::protocol::Birth;
 
 #[test]
 fn its_program_knows_that_it_leads_no_longer_before_the_others_do() {
@@ -16,7 +17,7 @@ fn its_program_knows_that_it_leads_no_longer_before_the_others_do() {
 #[test]
 fn its_program_knows_that_it_leads_with_the_lease_and_after_the_others() {
     let mut run = candidate(&usual());
-    let done = run.hears(2, Message::Grant(first()));
+    let done = run.hears(2, Message::Grant(first(), Birth::FOUNDER));
     let tell = place(&done, |action| matches!(action, Action::Publish(_)));
     assert!(tell > place(&done, |action| matches!(action, Action::Send(..))));
     let Action::Publish(told) = &done[tell] else { panic!("{done:?}") };

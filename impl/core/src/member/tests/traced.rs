@@ -1,6 +1,7 @@
 //! The steps of a node, as its member has them written.
 
 use super::*;
+use crate::protocol::Birth;
 use crate::trace::{Happened, Out, Step};
 
 type QuorumStep = Step<quorum::Durable, Message>;
@@ -8,7 +9,7 @@ type QuorumStep = Step<quorum::Durable, Message>;
 /// Node 3 of three by the quorum bully, which records its steps, and has started.
 fn recording() -> (Run<Quorum>, Actions<Quorum>) {
     let config = quorum::Config { id: id(3), members: members(), timing: Timing::DEFAULT };
-    let node = Node::<Quorum>::new(config, None, 0).expect("valid").recording();
+    let node = Node::<Quorum>::new(config, Quorum::founder(), 0).expect("valid").recording();
     let now = Time::ZERO + ms(1_000);
     let mut run = Run { member: Member::new(node, &usual(), now), now, works: false };
     let done = run.take(Event::Start);
@@ -30,7 +31,7 @@ fn each_step_is_written_before_anything_that_it_puts_out() {
     done.extend(run.runs(1_300));
     done.extend(run.hears(2, Message::Support(first())));
     done.extend(run.saves_all());
-    done.extend(run.hears(2, Message::Grant(first())));
+    done.extend(run.hears(2, Message::Grant(first(), Birth::FOUNDER)));
     done.extend(run.hears(2, Message::Ack(first(), 1, Mark::FIRST)));
     assert!(run.leads());
     done.extend(run.runs(500));
@@ -66,7 +67,7 @@ fn each_step_is_written_before_anything_that_it_puts_out() {
 fn a_message_is_written_with_its_number_and_the_run_of_its_sender() {
     let (mut run, done) = recording();
     let steps = written(done);
-    assert!(matches!(&steps[..], [Step { happened: Happened::Boot(None), .. }]), "{steps:?}");
+    assert!(matches!(&steps[..], [Step { happened: Happened::Boot(Some(_)), .. }]), "{steps:?}");
     let (incarnation, number, message) = (Some(7), Some(9), Message::Refuse(first(), None));
     for from in [2, 9].map(id) {
         let received = Received { from, incarnation, id: number, message: message.clone() };
@@ -96,7 +97,7 @@ fn what_is_no_step_is_not_written() {
 #[test]
 fn a_node_that_does_not_record_has_nothing_written() {
     let mut run = candidate(&usual());
-    let mut done = run.hears(2, Message::Grant(first()));
+    let mut done = run.hears(2, Message::Grant(first(), Birth::FOUNDER));
     done.extend(run.runs(500));
     assert!(!sent(&done).is_empty());
     assert_eq!(written(done), []);

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::{
-    Config, Context, Epoch, GRANTED, HIGHER_EPOCH, Message, NO_MAJORITY, NodeId, OUTRANKED, Quorum,
-    Reason, STALE, SUPPORTED, State, Timer,
+    Birth, Config, Context, Epoch, GRANTED, HIGHER_EPOCH, Message, NO_MAJORITY, NodeId, OUTRANKED,
+    Quorum, Reason, STALE, SUPPORTED, State, Timer,
 };
 
 impl Quorum {
@@ -56,13 +56,14 @@ impl Quorum {
     /// Nothing more will come. A majority of supports is enough, if no higher node has answered
     /// that it runs.
     pub(super) fn on_election_over(&mut self, cx: &mut Context<'_, Self>) {
+        let lasts = cx.armed(Timer::Asked).is_some_and(|until| until > cx.now());
         match &self.state {
             State::Canvassing(supports) if self.is_majority(supports) => {
                 self.claim(cx, self.durable.epoch.next(), SUPPORTED);
             }
             // The only voter has granted it itself, and hears no other. The model has no such
-            // group.
-            State::Claiming(grants) if self.is_majority(grants) => {
+            // group. After a pause, the lease that it would have may be over.
+            State::Claiming(grants) if self.is_majority(grants) && lasts => {
                 self.lead(cx, GRANTED);
             }
             _ => self.back_off(cx, NO_MAJORITY),
@@ -77,12 +78,19 @@ impl Quorum {
         self.change(cx, State::Claiming(BTreeSet::from([me])), reason);
         cx.arm(Timer::Asked);
         cx.arm(Timer::Election);
-        self.ask_all(cx, Message::Claim(epoch, self.mark()));
+        self.ask_all(cx, Message::Claim(epoch, self.mark(), self.durable.birth));
     }
 
-    /// A majority of grants makes it leader.
-    pub(super) fn on_grant(&mut self, cx: &mut Context<'_, Self>, from: NodeId, epoch: Epoch) {
-        if matches!(self.state, State::Claiming(_)) && epoch == self.durable.epoch {
+    /// A majority of grants makes it leader. An earlier life of it may have claimed the same epoch,
+    /// and what was promised to that one may be over.
+    pub(super) fn on_grant(
+        &mut self,
+        cx: &mut Context<'_, Self>,
+        from: NodeId,
+        (epoch, birth): (Epoch, Birth),
+    ) {
+        let is_own = (epoch, birth) == (self.durable.epoch, self.durable.birth);
+        if matches!(self.state, State::Claiming(_)) && is_own {
             self.count(cx, from);
         } else {
             cx.ignore(from, STALE);

@@ -79,10 +79,11 @@ impl Message {
     fn mark(&self) -> Option<Mark> {
         match self {
             Self::Canvass(_, mark)
-            | Self::Claim(_, mark)
+            | Self::Claim(_, mark, _)
             | Self::Challenge(_, mark)
             | Self::Coordinator(_, _, mark)
-            | Self::Ack(_, _, mark) => Some(*mark),
+            | Self::Ack(_, _, mark)
+            | Self::Meet(_, _, mark) => Some(*mark),
             _ => None,
         }
     }
@@ -93,9 +94,14 @@ impl Quorum {
         self.lists.mark
     }
 
-    /// Whether it votes by one of the lists.
+    /// Whether another votes by one of the lists.
     pub(super) fn votes(&self, id: NodeId) -> bool {
         self.lists.each().any(|list| list.votes(id))
+    }
+
+    /// Whether it votes itself by one of the lists, in this life.
+    pub(super) fn has_vote(&self, me: NodeId) -> bool {
+        self.lists.each().any(|list| list.birth(me) == Some(self.durable.birth))
     }
 
     /// The members of one of the lists, but for this one; those that vote, or all.
@@ -127,7 +133,7 @@ impl Quorum {
         }
         cx.send(from, self.as_message());
         match message {
-            Message::Canvass(..) | Message::Claim(..) if !self.votes(cx.id()) => true,
+            Message::Canvass(..) | Message::Claim(..) if !self.has_vote(cx.id()) => true,
             Message::Canvass(..) | Message::Claim(..) => {
                 self.refuse(cx, from);
                 true
@@ -141,8 +147,14 @@ impl Quorum {
     }
 
     /// It is asked for another list of members. It proposes one in which it may lead itself, while
-    /// no other is pending.
+    /// no other is pending. A voter that did not vote before is let in once it is met.
     pub(super) fn on_change(&mut self, cx: &mut Context<'_, Self>, list: Members) {
+        let list = list.after(&self.lists.decided);
+        self.propose(cx, list);
+    }
+
+    /// It proposes this list, if it leads and no other is pending.
+    pub(super) fn propose(&mut self, cx: &mut Context<'_, Self>, list: Members) {
         let decided = &self.lists.decided;
         let follows = Some(list.config_epoch()) == decided.config_epoch().checked_add(1);
         let leads = matches!(self.state, State::Leader { .. });
@@ -197,6 +209,9 @@ impl Quorum {
         cx.adopt(with_latest(cx.config(), &lists));
         self.lists = lists;
         self.durable.lists = Some(self.lists.clone());
+        // By later lists, no node becomes a founder.
+        self.durable.met.clear();
+        cx.cancel(Timer::Meet);
         cx.persist(self.durable.clone());
     }
 
@@ -261,10 +276,16 @@ pub(super) fn with_latest(config: &Config, lists: &Lists) -> Config {
     Config { members, ..config.clone() }
 }
 
-/// Whether those for which this holds are a majority of each list that counts.
+/// Whether those for which this holds are a majority of each list that counts. A node that votes by
+/// both lists with two births is counted by neither: which of the two it was is not known.
 pub(super) fn is_majority(lists: &Lists, holds: impl Fn(NodeId) -> bool) -> bool {
+    let is_one = |id: NodeId| {
+        let mut births = lists.each().filter_map(|list| list.birth(id));
+        let first = births.next();
+        births.all(|birth| Some(birth) == first)
+    };
     lists.each().all(|list| {
         let voters = list.voters();
-        2 * voters.iter().filter(|&&id| holds(id)).count() > voters.len()
+        2 * voters.iter().filter(|&&id| holds(id) && is_one(id)).count() > voters.len()
     })
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::{Epoch, Lists, Mark};
-use crate::protocol::NodeId;
+use crate::protocol::{Birth, NodeId};
 
 /// The messages that nodes send to each other. Those with a [`Mark`] say how new the lists of
 /// members of their sender are.
@@ -17,10 +17,10 @@ pub enum Message {
     Support(Epoch),
     /// "I am higher and electable, and run myself."
     Outrank(Epoch),
-    /// "Grant me this epoch."
-    Claim(Epoch, Mark),
-    /// "This epoch is yours." Durable before it is sent.
-    Grant(Epoch),
+    /// "Grant me this epoch, in this life of mine."
+    Claim(Epoch, Mark, Birth),
+    /// "This epoch is yours, in that life." Durable before it is sent.
+    Grant(Epoch, Birth),
     /// "I lead this epoch, and this is my round of that number."
     Coordinator(Epoch, u64, Mark),
     /// "I follow you": the answer to a round.
@@ -37,6 +37,9 @@ pub enum Message {
     Entrust(Epoch),
     /// "I lead this epoch: take over from me."
     Invite(Epoch),
+    /// "This is my birth, and that is the one with which I have met you." From a node that may not
+    /// vote, and the answer to it.
+    Meet(Birth, Option<Birth>, Mark),
     /// "These are the lists of members that I know." Durable before they are sent.
     Lists(Arc<Lists>),
 }

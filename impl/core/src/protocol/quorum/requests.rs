@@ -65,17 +65,20 @@ impl Quorum {
         followers.filter(|&id| members.may_lead(id)).reduce(best)
     }
 
-    /// Whether it may lead: not as an observer or a witness.
+    /// Whether it may lead: not as an observer or a witness, nor before it has been let in.
     pub(super) fn is_fit(&self, cx: &Context<'_, Self>) -> bool {
-        let may_lead = self.lists.latest().may_lead(cx.id());
+        let latest = self.lists.latest();
+        let votes = latest.birth(cx.id()) == Some(self.durable.birth);
+        let may_lead = votes && latest.may_lead(cx.id());
         self.healthy && cx.armed(Timer::Away).is_none() && may_lead
     }
 
-    /// It waits to run, if it may lead.
-    pub(super) fn wait(&self, cx: &mut Context<'_, Self>) {
+    /// It waits to run, if it may lead, or to vote.
+    pub(super) fn wait(&mut self, cx: &mut Context<'_, Self>) {
         if self.is_fit(cx) {
             self.arm_in_order(cx, Timer::Watch);
         }
+        self.meet_all(cx);
     }
 
     /// It may not lead any more: it waits for nothing but others. What it has asked is answered.

@@ -1,6 +1,7 @@
 //! Stories: what happens to one node of three, and to three of them on virtual time.
 
 mod changes;
+mod founding;
 mod handover;
 mod observers;
 mod orders;
@@ -10,11 +11,12 @@ mod returns;
 mod rounds;
 mod witnesses;
 
+use crate::protocol::Birth;
 use crate::protocol::quorum::Mark;
 use std::time::Duration;
 
 use super::{Config, Durable, Epoch, Message, Preemption, Quorum, Timer, Timing};
-use crate::protocol::{DurationError, Input, Members, Node, NodeId, Output, Role, Time};
+use crate::protocol::{Core, DurationError, Input, Members, Node, NodeId, Output, Role, Time};
 
 fn id(number: u16) -> NodeId {
     NodeId::new(number).expect("not zero")
@@ -28,12 +30,18 @@ const fn ms(milliseconds: u64) -> Duration {
     Duration::from_millis(milliseconds)
 }
 
+/// A node that does not wait for others to vote.
+fn founder() -> Option<Durable> {
+    <Quorum as Core>::founder()
+}
+
 fn node(number: u16, durable: Option<Durable>) -> Node<Quorum> {
     node_with(number, durable, Timing::DEFAULT)
 }
 
 fn node_with(number: u16, durable: Option<Durable>, timing: Timing) -> Node<Quorum> {
     let members = Members::new([1, 2, 3].map(id)).expect("valid");
+    let durable = durable.or_else(founder);
     Node::new(Config { id: id(number), members, timing }, durable, 0).expect("valid")
 }
 
@@ -58,7 +66,7 @@ impl Story {
         three.at(1_200, Input::Wake);
         three.at(1_300, Input::Wake);
         three.hears(1_310, 2, Message::Support(epoch(1)));
-        three.hears(1_320, 2, Message::Grant(epoch(1)));
+        three.hears(1_320, 2, Message::Grant(epoch(1), Birth::FOUNDER));
         assert_eq!(three.0.leads(at(2_309)), Some(epoch(1)));
         assert_eq!(three.0.leads(at(2_310)), None, "its lease is over, whatever it believes");
         three
@@ -72,7 +80,7 @@ impl Story {
         two.at(1_400, Input::Wake);
         two.hears(1_410, 1, Message::Support(epoch(1)));
         two.at(1_700, Input::Wake);
-        two.hears(1_700, 1, Message::Grant(epoch(1)));
+        two.hears(1_700, 1, Message::Grant(epoch(1), Birth::FOUNDER));
         two
     }
 }
@@ -95,8 +103,8 @@ fn said(message: Message) -> String {
         Message::Canvass(epoch, _) => format!("Canvass {epoch}"),
         Message::Support(epoch) => format!("Support {epoch}"),
         Message::Outrank(epoch) => format!("Outrank {epoch}"),
-        Message::Claim(epoch, _) => format!("Claim {epoch}"),
-        Message::Grant(epoch) => format!("Grant {epoch}"),
+        Message::Claim(epoch, _, _) => format!("Claim {epoch}"),
+        Message::Grant(epoch, _) => format!("Grant {epoch}"),
         Message::Coordinator(epoch, round, _) => format!("Coordinator {epoch}.{round}"),
         Message::Ack(epoch, round, _) => format!("Ack {epoch}.{round}"),
         Message::Refuse(epoch, None) => format!("Refuse {epoch}"),
@@ -106,6 +114,8 @@ fn said(message: Message) -> String {
         Message::Yield(epoch, Some(to)) => format!("Yield {epoch} to {to}"),
         Message::Entrust(epoch) => format!("Entrust {epoch}"),
         Message::Invite(epoch) => format!("Invite {epoch}"),
+        Message::Meet(_, None, _) => "Meet".to_owned(),
+        Message::Meet(_, Some(_), _) => "Meet again".to_owned(),
         Message::Lists(lists) => format!("Lists {}.{}", lists.mark.epoch, lists.mark.turn),
     }
 }
@@ -113,12 +123,17 @@ fn said(message: Message) -> String {
 /// What a node remembers that has always had the timing of these tests.
 const PROMISE: Option<Duration> = Some(Timing::DEFAULT.promise);
 
+fn mark(epoch_number: u64, turn: u64) -> Mark {
+    Mark { epoch: epoch(epoch_number), turn }
+}
+
 fn epoch(number: u64) -> Epoch {
     Epoch::new(number)
 }
 
 fn granted(number: u64, to: u16) -> Option<Durable> {
-    Some(Durable { lists: None, epoch: epoch(number), granted_to: Some(id(to)), promise: PROMISE })
+    let (epoch, granted_to) = (epoch(number), Some(id(to)));
+    Some(Durable { epoch, granted_to, promise: PROMISE, ..Durable::default() })
 }
 
 #[test]
@@ -139,7 +154,7 @@ fn the_highest_node_canvasses_claims_and_leads() {
         "durable: 1 to 3, Claim 1 to 1, Claim 1 to 2, wake at 1610"
     );
     assert_eq!(
-        three.hears(1_320, 2, Message::Grant(epoch(1))),
+        three.hears(1_320, 2, Message::Grant(epoch(1), Birth::FOUNDER)),
         "Coordinator 1.1 to 1, Coordinator 1.1 to 2, \
          candidate becomes leader of 3: a majority granted the epoch, wake at 1520"
     );
@@ -172,10 +187,13 @@ fn a_grant_is_durable_and_binds() {
     one.at(0, Input::Boot);
     one.at(1_200, Input::Wake);
     assert_eq!(
-        one.hears(1_250, 3, Message::Claim(epoch(1), Mark::FIRST)),
+        one.hears(1_250, 3, Message::Claim(epoch(1), Mark::FIRST, Birth::FOUNDER)),
         "durable: 1 to 3, Grant 1 to 3, wake at 2450"
     );
-    assert_eq!(one.hears(1_260, 2, Message::Claim(epoch(2), Mark::FIRST)), "Refuse 1 for 3 to 2");
+    assert_eq!(
+        one.hears(1_260, 2, Message::Claim(epoch(2), Mark::FIRST, Birth::FOUNDER)),
+        "Refuse 1 for 3 to 2"
+    );
     assert_eq!(one.hears(1_270, 2, Message::Canvass(epoch(2), Mark::FIRST)), "Refuse 1 for 3 to 2");
     assert_eq!(
         one.hears(1_300, 3, Message::Coordinator(epoch(1), 1, Mark::FIRST)),
@@ -184,7 +202,7 @@ fn a_grant_is_durable_and_binds() {
     );
     one.at(2_500, Input::Wake);
     assert_eq!(
-        one.hears(2_501, 2, Message::Claim(epoch(2), Mark::FIRST)),
+        one.hears(2_501, 2, Message::Claim(epoch(2), Mark::FIRST, Birth::FOUNDER)),
         "durable: 2 to 2, Grant 2 to 2, wake at 3701"
     );
     assert_eq!(
@@ -198,7 +216,7 @@ fn a_late_question_of_the_leader_breaks_no_promise_to_it() {
     let mut three = Story(node(3, None));
     three.at(0, Input::Boot);
     three.at(1_200, Input::Wake);
-    three.hears(1_210, 2, Message::Claim(epoch(1), Mark::FIRST));
+    three.hears(1_210, 2, Message::Claim(epoch(1), Mark::FIRST, Birth::FOUNDER));
     assert_eq!(three.hears(1_220, 2, Message::Canvass(epoch(1), Mark::FIRST)), "Support 1 to 2");
     three.hears(1_230, 2, Message::Coordinator(epoch(1), 1, Mark::FIRST));
     assert_eq!(three.hears(1_240, 2, Message::Canvass(epoch(1), Mark::FIRST)), "Support 1 to 2");
@@ -209,9 +227,12 @@ fn a_late_question_of_the_leader_breaks_no_promise_to_it() {
 fn a_restarted_voter_grants_nothing_while_a_promise_that_it_forgot_may_last() {
     let mut one = Story(node(1, granted(4, 3)));
     one.at(0, Input::Boot);
-    assert_eq!(one.hears(1_199, 2, Message::Claim(epoch(5), Mark::FIRST)), "Refuse 4 to 2");
     assert_eq!(
-        one.hears(1_200, 2, Message::Claim(epoch(5), Mark::FIRST)),
+        one.hears(1_199, 2, Message::Claim(epoch(5), Mark::FIRST, Birth::FOUNDER)),
+        "Refuse 4 to 2"
+    );
+    assert_eq!(
+        one.hears(1_200, 2, Message::Claim(epoch(5), Mark::FIRST, Birth::FOUNDER)),
         "durable: 5 to 2, Grant 5 to 2, wake at 2400"
     );
 }
@@ -221,9 +242,12 @@ fn an_epoch_is_granted_once_also_after_a_restart() {
     let mut one = Story(node(1, granted(4, 3)));
     one.at(0, Input::Boot);
     one.at(1_200, Input::Wake);
-    assert_eq!(one.hears(1_210, 2, Message::Claim(epoch(4), Mark::FIRST)), "Refuse 4 to 2");
     assert_eq!(
-        one.hears(1_220, 3, Message::Claim(epoch(4), Mark::FIRST)),
+        one.hears(1_210, 2, Message::Claim(epoch(4), Mark::FIRST, Birth::FOUNDER)),
+        "Refuse 4 to 2"
+    );
+    assert_eq!(
+        one.hears(1_220, 3, Message::Claim(epoch(4), Mark::FIRST, Birth::FOUNDER)),
         "Grant 4 to 3, wake at 2420"
     );
 }

@@ -3,27 +3,21 @@
 use std::time::Duration;
 
 use super::{
-    CANVASSED, CLAIMED_BY, Config, Context, Epoch, HEARD, HIGHER_EPOCH, Mark, Message, NodeId,
-    Preemption, Quorum, STALE, State, Timer,
+    Birth, CANVASSED, CLAIMED_BY, Config, Context, Epoch, HEARD, HIGHER_EPOCH, Mark, Message,
+    NodeId, Preemption, Quorum, STALE, State, Timer,
 };
 
 impl Quorum {
     /// It starts. Returns how long a promise lasts that it may have forgotten, also if its promises
     /// were longer then. A longer one than before is durable before any is given; a node that
-    /// remembers nothing writes all of it before its first promise. One that observes gives none,
-    /// and remembers it for when it votes.
-    pub(super) fn remember_promise(
-        &mut self,
-        cx: &mut Context<'_, Self>,
-        remembers: bool,
-    ) -> Duration {
-        let now = cx.config().timing.promise;
-        let longest = self.durable.promise.map_or(now, |kept| kept.max(now));
-        if self.durable.promise != Some(longest) {
-            self.durable.promise = Some(longest);
-            if remembers {
-                cx.persist(self.durable.clone());
-            }
+    /// starts for the first time writes all of it before its first promise. One that observes gives
+    /// none, and remembers it for when it votes.
+    pub(super) fn remember_promise(&mut self, cx: &mut Context<'_, Self>) -> Duration {
+        let (now, before) = (cx.config().timing.promise, self.durable.promise);
+        let longest = before.map_or(now, |kept| kept.max(now));
+        self.durable.promise = Some(longest);
+        if before.is_some_and(|kept| kept != longest) {
+            cx.persist(self.durable.clone());
         }
         longest
     }
@@ -75,16 +69,17 @@ impl Quorum {
     }
 
     /// "Grant me this epoch." A grant is durable before it is sent, and starts a promise.
-    pub(super) fn on_claim(&mut self, cx: &mut Context<'_, Self>, from: NodeId, epoch: Epoch) {
+    pub(super) fn on_claim(
+        &mut self,
+        cx: &mut Context<'_, Self>,
+        from: NodeId,
+        (epoch, birth): (Epoch, Birth),
+    ) {
         if self.is_bound(cx, from) || !self.is_free(from, epoch) {
             return self.refuse(cx, from);
         }
-        self.grant(cx, from, epoch);
-    }
-
-    pub(super) fn grant(&mut self, cx: &mut Context<'_, Self>, from: NodeId, epoch: Epoch) {
         self.keep(cx, epoch, Some(from));
-        cx.send(from, Message::Grant(epoch));
+        cx.send(from, Message::Grant(epoch, birth));
         let promise = State::Follower { promised: Some(from), heard: false };
         self.change(cx, promise, CLAIMED_BY);
         cx.arm(Timer::Promise);
@@ -112,9 +107,11 @@ impl Quorum {
         if epoch > own {
             self.keep(cx, epoch, Some(from));
         }
-        // One that observes says so that it has older lists.
-        if !observes || mark > self.mark() {
+        if !observes {
             cx.send(from, Message::Ack(epoch, round, self.mark()));
+        } else if mark > self.mark() || self.lists.latest().awaits(cx.id(), self.durable.birth) {
+            // It has older lists, or is to vote.
+            self.meet(cx, from);
         }
         let follows = State::Follower { promised: Some(from), heard: true };
         if epoch > own || self.state != follows {

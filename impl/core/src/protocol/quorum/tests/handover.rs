@@ -1,6 +1,7 @@
 //! How a leader hands over, told of one node of three.
 
-use super::{Story, epoch, granted, id, ms, node, node_with};
+use super::{Story, epoch, founder, granted, id, ms, node, node_with};
+use crate::protocol::Birth;
 use crate::protocol::quorum::Mark;
 use crate::protocol::quorum::{Config, Message, Preemption, Timing};
 use crate::protocol::{Input, Members, Node};
@@ -110,7 +111,7 @@ fn a_node_that_is_invited_challenges_and_counts_its_lease_from_there() {
 fn invited_of_five() -> Story {
     let members = Members::new((1..=5).map(id)).expect("valid");
     let config = Config { id: id(3), members, timing: Timing::DEFAULT };
-    let mut three = Story(Node::new(config, None, 0).expect("valid"));
+    let mut three = Story(Node::new(config, founder(), 0).expect("valid"));
     three.at(0, Input::Boot);
     three.hears(10, 2, Message::Coordinator(epoch(1), 1, Mark::FIRST));
     assert_eq!(three.hears(20, 2, Message::Invite(epoch(1))), "Challenge 1 to 2, wake at 1020");
@@ -147,7 +148,11 @@ fn a_node_that_is_not_prepared_claims_an_epoch_that_none_has_granted_yet() {
          follower becomes candidate: the leader has stopped leading, wake at 320"
     );
     assert_eq!(three.hears(25, 1, Message::Entrust(epoch(2))), stale(1), "it promised too early");
-    assert!(three.hears(30, 1, Message::Grant(epoch(3))).contains("candidate becomes leader of 3"));
+    assert!(
+        three
+            .hears(30, 1, Message::Grant(epoch(3), Birth::FOUNDER))
+            .contains("candidate becomes leader of 3")
+    );
 }
 
 /// Its challenge before the crash may be the one that the leader hears.
@@ -182,7 +187,7 @@ fn others_grant_the_next_epoch_unasked_or_run_if_no_node_is_next() {
          follower becomes follower: the leader has stopped leading, wake at 1220"
     );
     assert_eq!(
-        one.hears(30, 2, Message::Claim(epoch(2), Mark::FIRST)),
+        one.hears(30, 2, Message::Claim(epoch(2), Mark::FIRST, Birth::FOUNDER)),
         "Refuse 2 for 3 to 2",
         "an epoch is granted once"
     );

@@ -1,6 +1,7 @@
 //! Members that only observe: they follow, are asked for nothing, and count for nothing.
 
 use super::*;
+use crate::protocol::Birth;
 use crate::protocol::quorum::{Mark, Preemption};
 use crate::protocol::{MemberError, Request};
 
@@ -13,7 +14,7 @@ fn three(number: u16, observers: &[u16], preemption: Preemption) -> Story {
 fn of(ids: &[u16], number: u16, observers: &[u16], timing: Timing) -> Node<Quorum> {
     let members = Members::new(ids.iter().copied().map(id)).expect("valid");
     let members = members.with_observers(observers.iter().copied().map(id)).expect("valid");
-    Node::new(Config { id: id(number), members, timing }, None, 0).expect("valid")
+    Node::new(Config { id: id(number), members, timing }, founder(), 0).expect("valid")
 }
 
 #[test]
@@ -50,9 +51,9 @@ const STALE: &str = "ignored 2: it belongs to something that is over";
 fn an_observer_is_asked_in_vain() {
     for message in [
         Message::Canvass(epoch(5), Mark::FIRST),
-        Message::Claim(epoch(5), Mark::FIRST),
+        Message::Claim(epoch(5), Mark::FIRST, Birth::FOUNDER),
         Message::Support(epoch(5)),
-        Message::Grant(epoch(5)),
+        Message::Grant(epoch(5), Birth::FOUNDER),
         Message::Outrank(epoch(5)),
         Message::Ack(epoch(5), 1, Mark::FIRST),
         Message::Refuse(epoch(5), None),
@@ -95,14 +96,14 @@ fn only_voters_are_asked_and_counted() {
     assert_eq!(two.hears(1_310, 3, Message::Support(epoch(1))), ignored);
     let claims = two.hears(1_320, 1, Message::Support(epoch(1)));
     assert_eq!(claims, "durable: 1 to 2, Claim 1 to 1, wake at 1620", "no higher one can outrank");
-    assert_eq!(two.hears(1_330, 3, Message::Grant(epoch(1))), ignored);
-    let leads = two.hears(1_340, 1, Message::Grant(epoch(1)));
+    assert_eq!(two.hears(1_330, 3, Message::Grant(epoch(1), Birth::FOUNDER)), ignored);
+    let leads = two.hears(1_340, 1, Message::Grant(epoch(1), Birth::FOUNDER));
     assert!(leads.starts_with("Coordinator 1.1 to 1, Coordinator 1.1 to 3, "), "{leads}");
     assert_eq!(two.hears(1_350, 3, Message::Ack(epoch(1), 1, Mark::FIRST)), ignored);
     assert_eq!(two.0.leads(at(2_319)), Some(epoch(1)));
     assert_eq!(two.0.leads(at(2_320)), None, "the answer of an observer renews nothing");
     assert_eq!(two.hears(1_360, 3, Message::Challenge(epoch(1), Mark::FIRST)), ignored);
-    assert_eq!(two.hears(1_370, 3, Message::Claim(epoch(7), Mark::FIRST)), ignored);
+    assert_eq!(two.hears(1_370, 3, Message::Claim(epoch(7), Mark::FIRST, Birth::FOUNDER)), ignored);
 }
 
 /// Of two voters and three observers, two are a majority.
@@ -113,7 +114,7 @@ fn a_majority_is_one_of_voters_however_many_observe() {
     two.at(1_200, Input::Wake);
     two.at(1_300, Input::Wake);
     two.hears(1_310, 1, Message::Support(epoch(1)));
-    two.hears(1_320, 1, Message::Grant(epoch(1)));
+    two.hears(1_320, 1, Message::Grant(epoch(1), Birth::FOUNDER));
     assert_eq!(two.0.status().role, Role::Leader);
     assert_eq!(two.0.waits_for(), None);
 }
@@ -136,7 +137,7 @@ fn a_leader_invites_no_observer() {
     two.at(1_200, Input::Wake);
     two.at(1_300, Input::Wake);
     two.hears(1_310, 1, Message::Support(epoch(1)));
-    two.hears(1_320, 1, Message::Grant(epoch(1)));
+    two.hears(1_320, 1, Message::Grant(epoch(1), Birth::FOUNDER));
     assert_eq!(two.at(1_330, Input::Request(Request::Yield(Some(id(3))))), "");
     assert_eq!(two.0.status().role, Role::Leader);
 }

@@ -1,6 +1,7 @@
 //! Several elections of the same members: in each, another member comes first.
 
 use super::*;
+use crate::protocol::Birth;
 use crate::protocol::quorum::Mark;
 
 /// Three nodes of the election with this number, which have started.
@@ -8,7 +9,7 @@ fn started(election: usize) -> [Option<Node<Quorum>>; 3] {
     let members = Members::new([1, 2, 3].map(id)).expect("valid").for_election(election);
     [1, 2, 3].map(|number| {
         let config = Config { id: id(number), members: members.clone(), timing: Timing::DEFAULT };
-        let mut node = Node::new(config, None, 0).expect("valid");
+        let mut node = Node::new(config, founder(), 0).expect("valid");
         node.handle(Time::ZERO, Input::Boot);
         while node.poll().is_some() {}
         Some(node)
@@ -41,7 +42,7 @@ fn a_leader_makes_way_for_the_member_that_comes_before_it_and_for_no_other() {
     let timing = Timing { preemption: Preemption::AtOnce, ..Timing::DEFAULT };
     for (number, challenges) in [(2, true), (1, false)] {
         let config = Config { id: id(number), members: members.clone(), timing };
-        let mut node = Story(Node::new(config, None, 0).expect("valid"));
+        let mut node = Story(Node::new(config, founder(), 0).expect("valid"));
         node.at(0, Input::Boot);
         node.at(1_200, Input::Wake);
         let told = node.hears(1_250, 3, Message::Coordinator(epoch(1), 1, Mark::FIRST));
@@ -53,12 +54,12 @@ fn a_leader_makes_way_for_the_member_that_comes_before_it_and_for_no_other() {
 fn the_next_leader_is_the_follower_that_comes_first() {
     let members = Members::new([1, 2, 3].map(id)).expect("valid").for_election(2);
     let config = Config { id: id(1), members, timing: Timing::DEFAULT };
-    let mut one = Story(Node::new(config, None, 0).expect("valid"));
+    let mut one = Story(Node::new(config, founder(), 0).expect("valid"));
     one.at(0, Input::Boot);
     one.at(1_200, Input::Wake);
     one.at(1_300, Input::Wake);
     one.hears(1_310, 2, Message::Support(epoch(1)));
-    one.hears(1_320, 2, Message::Grant(epoch(1)));
+    one.hears(1_320, 2, Message::Grant(epoch(1), Birth::FOUNDER));
     assert_eq!(one.0.successor(), None);
     one.hears(1_330, 2, Message::Ack(epoch(1), 1, Mark::FIRST));
     assert_eq!(one.0.successor(), Some(id(2)));

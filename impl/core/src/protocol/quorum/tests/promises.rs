@@ -1,6 +1,7 @@
 //! A restart with shorter promises: those that were given before last as long as they did.
 
 use super::*;
+use crate::protocol::Birth;
 use crate::protocol::quorum::Mark;
 
 const LONG: Timing = Timing { lease: ms(4_000), promise: ms(5_000), ..Timing::DEFAULT };
@@ -14,10 +15,16 @@ fn remembering(promise: Option<Duration>) -> Option<Durable> {
 fn a_voter_that_starts_with_shorter_promises_is_quiet_for_the_longer_ones() {
     let mut two = Story(node(2, remembering(Some(LONG.promise))));
     two.at(0, Input::Boot);
-    assert_eq!(two.hears(1_300, 1, Message::Claim(epoch(2), Mark::FIRST)), "Refuse 1 to 1");
-    assert_eq!(two.hears(4_999, 1, Message::Claim(epoch(2), Mark::FIRST)), "Refuse 1 to 1");
+    assert_eq!(
+        two.hears(1_300, 1, Message::Claim(epoch(2), Mark::FIRST, Birth::FOUNDER)),
+        "Refuse 1 to 1"
+    );
+    assert_eq!(
+        two.hears(4_999, 1, Message::Claim(epoch(2), Mark::FIRST, Birth::FOUNDER)),
+        "Refuse 1 to 1"
+    );
     two.at(5_000, Input::Wake);
-    let grant = two.hears(5_000, 1, Message::Claim(epoch(2), Mark::FIRST));
+    let grant = two.hears(5_000, 1, Message::Claim(epoch(2), Mark::FIRST, Birth::FOUNDER));
     assert!(grant.contains("durable: 2 to 1, Grant 2 to 1"), "{grant}");
 }
 
@@ -50,7 +57,7 @@ fn the_longer_promise_is_forgotten_once_it_is_over() {
     assert_eq!(kept(&mut two, 0, Input::Boot), []);
     let claim = |number| Input::Receive {
         from: id(1),
-        message: Message::Claim(epoch(number), Mark::FIRST),
+        message: Message::Claim(epoch(number), Mark::FIRST, Birth::FOUNDER),
     };
     assert_eq!(kept(&mut two, 5_000, Input::Wake), []);
     assert_eq!(kept(&mut two, 5_000, claim(2)), [PROMISE]);

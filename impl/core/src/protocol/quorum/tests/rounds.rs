@@ -1,12 +1,13 @@
 //! Which rounds renew a lease, and until when, on networks that are slower than the rounds.
 
+use crate::protocol::Birth;
 use crate::protocol::quorum::Mark;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use proptest::prelude::*;
 
-use super::{Story, at, epoch, id, ms};
+use super::{Story, at, epoch, founder, id, ms};
 use crate::protocol::quorum::{Config, Message, Quorum, Timing};
 use crate::protocol::{Input, Members, Node, NodeId, Output, Role, Time};
 
@@ -29,12 +30,13 @@ fn an_acknowledgement_counts_from_the_sending_of_its_own_round_however_late() {
 fn an_acknowledgement_counts_for_earlier_rounds_too() {
     let members = Members::new((1..=5).map(id)).expect("valid");
     let mut five = Story(
-        Node::new(Config { id: id(5), members, timing: Timing::DEFAULT }, None, 0).expect("valid"),
+        Node::new(Config { id: id(5), members, timing: Timing::DEFAULT }, founder(), 0)
+            .expect("valid"),
     );
     five.at(0, Input::Boot);
     five.at(1_200, Input::Wake);
     five.at(1_300, Input::Wake);
-    for message in [Message::Support(epoch(1)), Message::Grant(epoch(1))] {
+    for message in [Message::Support(epoch(1)), Message::Grant(epoch(1), Birth::FOUNDER)] {
         five.hears(1_310, 1, message.clone());
         five.hears(1_310, 2, message);
     }
@@ -73,7 +75,8 @@ fn an_answer_to_a_round_whose_lease_would_be_over_gives_nothing() {
 fn the_only_voter_leads_and_renews_its_lease() {
     let members = Members::of_any_size([id(1)]);
     let mut one = Story(
-        Node::new(Config { id: id(1), members, timing: Timing::DEFAULT }, None, 0).expect("valid"),
+        Node::new(Config { id: id(1), members, timing: Timing::DEFAULT }, founder(), 0)
+            .expect("valid"),
     );
     one.at(0, Input::Boot);
     for now in 1..5_000 {
@@ -114,7 +117,7 @@ proptest! {
     ) {
         let members = Members::new((1..=5).map(id)).expect("valid");
         let config = Config { id: id(5), members, timing: Timing::DEFAULT };
-        let mut five: Node<Quorum> = Node::new(config, None, 0).expect("valid");
+        let mut five: Node<Quorum> = Node::new(config, founder(), 0).expect("valid");
         let mut now = 0;
         let tell = |five: &mut Node<Quorum>, now: u64, input| {
             five.handle(at(now), input);
@@ -130,8 +133,8 @@ proptest! {
             (1_300, Input::Wake),
             (1_310, Input::Receive { from: id(1), message: Message::Support(epoch(1)) }),
             (1_310, Input::Receive { from: id(2), message: Message::Support(epoch(1)) }),
-            (1_310, Input::Receive { from: id(1), message: Message::Grant(epoch(1)) }),
-            (1_310, Input::Receive { from: id(2), message: Message::Grant(epoch(1)) }),
+            (1_310, Input::Receive { from: id(1), message: Message::Grant(epoch(1), Birth::FOUNDER) }),
+            (1_310, Input::Receive { from: id(2), message: Message::Grant(epoch(1), Birth::FOUNDER) }),
         ] {
             now = at;
             tell(&mut five, at, input);
@@ -171,7 +174,7 @@ fn leaders_lost(one_way: u64, later: u64, timing: Timing) -> usize {
     let members = Members::new([1, 2].map(id)).expect("valid");
     let mut nodes = [1, 2].map(|number| {
         let config = Config { id: id(number), members: members.clone(), timing };
-        Node::<Quorum>::new(config, None, 0).expect("valid")
+        Node::<Quorum>::new(config, founder(), 0).expect("valid")
     });
     let mut flights: Vec<(u64, usize, Input<Message>)> =
         vec![(0, 0, Input::Boot), (0, 1, Input::Boot)];

@@ -1,6 +1,7 @@
 //! Witnesses: members that vote, are waited for by no candidate, and never lead.
 
 use super::*;
+use crate::protocol::Birth;
 use crate::protocol::quorum::Mark;
 use crate::protocol::{MemberError, Request};
 
@@ -9,7 +10,7 @@ fn of(ids: &[u16], number: u16, preemption: Preemption) -> Story {
     let members = Members::new(ids.iter().copied().map(id)).expect("valid");
     let members = members.with_witnesses(ids.last().copied().map(id)).expect("valid");
     let timing = Timing { preemption, ..Timing::DEFAULT };
-    Story(Node::new(Config { id: id(number), members, timing }, None, 0).expect("valid"))
+    Story(Node::new(Config { id: id(number), members, timing }, founder(), 0).expect("valid"))
 }
 
 /// Node 2 of three, which leads epoch 1 from the 1320th millisecond on.
@@ -19,7 +20,7 @@ fn leader() -> Story {
     two.at(1_200, Input::Wake);
     two.at(1_300, Input::Wake);
     two.hears(1_310, 1, Message::Support(epoch(1)));
-    two.hears(1_320, 3, Message::Grant(epoch(1)));
+    two.hears(1_320, 3, Message::Grant(epoch(1), Birth::FOUNDER));
     assert_eq!(two.0.status().role, Role::Leader, "the witness has granted it");
     two
 }
@@ -36,7 +37,7 @@ fn a_witness_votes_and_never_canvasses() {
     assert_eq!(three.at(1_200, Input::Wake), "no timer", "it does not wait to run");
     assert_eq!(three.hears(1_210, 1, Message::Canvass(epoch(1), Mark::FIRST)), "Support 1 to 1");
     assert_eq!(
-        three.hears(1_220, 1, Message::Claim(epoch(1), Mark::FIRST)),
+        three.hears(1_220, 1, Message::Claim(epoch(1), Mark::FIRST, Birth::FOUNDER)),
         "durable: 1 to 1, Grant 1 to 1, wake at 2420"
     );
     assert_eq!(
@@ -46,7 +47,10 @@ fn a_witness_votes_and_never_canvasses() {
         "no challenge of a lower leader"
     );
     assert_eq!(three.hears(1_240, 1, Message::Invite(epoch(1))), "", "nor if it is asked to");
-    assert_eq!(three.hears(1_250, 2, Message::Claim(epoch(2), Mark::FIRST)), "Refuse 1 for 1 to 2");
+    assert_eq!(
+        three.hears(1_250, 2, Message::Claim(epoch(2), Mark::FIRST, Birth::FOUNDER)),
+        "Refuse 1 for 1 to 2"
+    );
     assert_eq!(
         three.at(2_430, Input::Wake),
         "follower becomes follower: the promise to the leader is over, no timer"
