@@ -32,7 +32,6 @@ mod rings;
 mod roll_call;
 mod status;
 mod stoller;
-
 mod suite;
 mod validate;
 mod wrapper;

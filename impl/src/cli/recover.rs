@@ -20,7 +20,7 @@ const LARGEST_EPOCH: u64 = 1 << 62;
 /// Give a survivor new members after a majority of the voters is gone for good
 ///
 /// Works offline, on the directory of one node that has survived and does not run. The node gets
-/// the list in force, and an epoch above all that it knows. It leads alone at once, and lets in the
+/// the list in force, and an epoch above all that it knows. The node leads alone at once, and lets in the
 /// other members as they start, whatever they remember. Then all members of the list vote; a
 /// witness stays one, but for the survivor.
 #[derive(Debug, clap::Args)]

@@ -257,7 +257,7 @@ fn describe(report: &StatusReport) -> String {
     let is_awaited = |node| report.awaited.contains(node);
     let duty = match (report.observes, is_witness(node), is_awaited(node)) {
         (true, ..) => ", which only observes,",
-        (_, _, true) => ", which waits to be let in,",
+        (_, _, true) => ", which waits for its vote,",
         (_, true, _) => ", a witness,",
         _ => "",
     };

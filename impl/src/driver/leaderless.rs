@@ -215,12 +215,13 @@ fn describe_waits(waits: &WaitsToVote) -> String {
             listed(silent)
         ),
         WaitsToVote::ToFound { founders, .. } => format!(
-            "{begin}: {} voted before, so a leader has to let it in, which a majority of those \
-             that have their state elects; if too few have theirs, see `bellwether recover --help`",
+            "{begin}: {} voted before, so a leader has to let it in, and only a majority of all \
+             voters, each with its state, elects one; if too few have theirs, see `bellwether \
+             recover --help`",
             listed(founders)
         ),
-        WaitsToVote::ToBeLetIn => "this node has no vote before a leader lets it in; if no \
-                                   majority of the others is left, see `bellwether recover \
+        WaitsToVote::ToBeLetIn => "this node has no vote before a leader lets it in; if the \
+                                   others are too few for a majority, see `bellwether recover \
                                    --help`"
             .to_owned(),
     }

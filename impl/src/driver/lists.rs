@@ -89,11 +89,12 @@ pub enum MembersError {
 }
 
 fn absent(missing: &BTreeMap<NodeId, Address>) -> String {
-    let each =
-        |(node, address): (&NodeId, &Address)| format!("node {node} does not answer at {address}");
+    let each = |(node, address): (&NodeId, &Address)| {
+        format!("node {node} at {address} is not connected, or has no vote yet")
+    };
     let all: Vec<_> = missing.iter().map(each).collect();
     let them = if all.len() == 1 { "it" } else { "them" };
-    format!("{}: start {them} first", all.join(", "))
+    format!("{}: start {them}, or wait until the leader has let {them} in", all.join(", "))
 }
 
 fn next(leader: Option<NodeId>) -> String {
@@ -265,8 +266,8 @@ impl fmt::Debug for OwnLists {
 }
 
 /// What a node says that has a leader, and no vote.
-const NO_VOTE: &str = "this node has no vote: it starts without the state that it had, or is new; \
-                       the leader lets it in once a majority of the others has agreed";
+const NO_VOTE: &str = "this node has no vote: it lost its state, or is new; the leader lets it in once a \
+                       majority of all voters, without this one, has agreed";
 
 /// The same lists, in which members are reached at these addresses.
 pub(super) fn reached_at(lists: Lists, addresses: &Addresses) -> Lists {

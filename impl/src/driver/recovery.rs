@@ -199,7 +199,8 @@ impl Recovery {
         if is_there && written.is_recovered(node) {
             return Err(RecoveryError::Same { node, config_epoch: number });
         }
-        // Another survivor moves to it, whatever the lost nodes may have decided: its mark is newer.
+        // Above a list that may be pending at a lost node. Another survivor moves to it all the
+        // same: its mark is newer.
         let config_epoch = number.saturating_add(2);
         let ever = known.iter().flat_map(Lists::each).flat_map(Members::iter);
         let gone = ever.filter(|id| !voters.contains(id)).collect();

@@ -1,5 +1,6 @@
 //! What a node says of itself when it is asked how it is.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime};
@@ -55,6 +56,9 @@ impl<M: Send + Sync + 'static> Reporter<M> {
         let problem = self.lists.problem(hello.node).or_else(isolation).or_else(stalled);
         let problem = problem.or_else(|| self.links.service_problem());
         let waits = self.lists.waits();
+        // One that has lost its state is a voter by its list.
+        let own_wait = waits.is_some().then_some(hello.node);
+        let awaited: BTreeSet<_> = list.awaited().iter().copied().chain(own_wait).collect();
         let leaderless = || self.leader_timeout.problem(&now, &members, (observes, waits));
         let problem = problem.or_else(leaderless);
         let led = now.leader.map(|_| now.since.elapsed());
@@ -91,7 +95,7 @@ impl<M: Send + Sync + 'static> Reporter<M> {
                 SystemTime::now(),
             ),
             witnesses: list.witnesses().to_vec(),
-            awaited: list.awaited().to_vec(),
+            awaited: awaited.into_iter().collect(),
             priority: own.priority,
             maintenance: own.maintenance.on,
         }

@@ -95,8 +95,8 @@ pub enum StorageError {
     #[error(
         "the storage in {path} is damaged (slot 0: {first}; slot 1: {second}): restore the \
          directory from a copy that is not older than the node's last start, or give the node \
-         another id and an empty directory; with quorum, the same id will do, and with another \
-         protocol that node would use numbers again that it has used before",
+         another id and an empty directory; with quorum the same id will do; with another \
+         protocol, a node with the same id would use numbers again that it has used before",
         path = path.display()
     )]
     Damaged {

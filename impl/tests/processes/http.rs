@@ -102,7 +102,8 @@ fn only_the_leader_answers_that_it_leads_and_a_stopped_one_does_not_when_it_goes
         let said: Value = serde_json::from_str(&text).expect("JSON");
         (code, said["epoch"].as_u64())
     };
-    let (_, before) = said();
+    let (code, before) = said();
+    assert!(code == 200 && before.is_some(), "it leads: {before:?}");
     process.send("-STOP");
     let (code, epoch) = std::thread::scope(|scope| {
         let asked = scope.spawn(said);

@@ -14,7 +14,7 @@ use super::common::{Process, bellwether, free_port, wait_until};
 use super::roles::Roles;
 
 /// What `members` says, and its exit status.
-fn members(roles: &Roles, node: u16, arguments: &[&str]) -> (Option<i32>, String) {
+pub(super) fn members(roles: &Roles, node: u16, arguments: &[&str]) -> (Option<i32>, String) {
     let mut command = bellwether();
     command.arg("members").args(arguments).args(["--http", &roles.http[&node]]);
     if arguments[0] != "list" {

@@ -98,25 +98,6 @@ fn another_survivor_gets_the_list_from_the_first() {
     wait_until("both have one list", same, || roles.cluster.log_of("4"));
 }
 
-/// The machines of 1 and 2 are there, and their directories are not: epochs go on all the same.
-#[test]
-fn two_of_three_that_have_lost_their_memory_follow_the_third() {
-    let mut roles = Roles::new(3, "");
-    (1..=3).for_each(|node| roles.start(node));
-    let (_, epoch) = roles.leader();
-    (1..=3).for_each(|node| roles.kill(node));
-    (1..=2).for_each(|node| roles.wipe(node));
-    let members: Vec<_> =
-        roles.cluster.ports.iter().map(|(node, port)| format!("{node}=127.0.0.1:{port}")).collect();
-    let (status, said) = roles.recover(3, &members.join(","), &["--yes"]);
-    assert!(status == Some(0) && said.contains("Not a member any more: no node."), "{said}");
-    roles.start(3);
-    wait_until("it is up", || !roles.status(3).is_null(), || roles.cluster.log_of("3"));
-    (1..=2).for_each(|node| roles.start(node));
-    let (_, later) = roles.leader();
-    assert!(later > epoch + 1_000, "{later} after {epoch}");
-}
-
 /// The leader of the others readmits it, as a voter that is new. Its file may stay as it is.
 #[test]
 fn one_of_three_that_has_lost_its_memory_is_removed_and_added_again() {

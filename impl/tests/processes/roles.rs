@@ -6,6 +6,7 @@ use std::fs;
 use serde_json::Value;
 
 use super::common::{Cluster, Process, bellwether, free_port, wait_until};
+use super::members::members;
 
 pub(crate) struct Roles {
     pub(crate) cluster: Cluster,
@@ -53,14 +54,11 @@ impl Roles {
     /// or of a list that is not decided.
     pub(crate) fn all_vote(&self, nodes: &[u16]) {
         let votes = |&node: &u16| {
-            let status = self.status(node);
-            let none_is_awaited = status["awaited"].as_array().is_some_and(Vec::is_empty);
-            let log = self.cluster.log_of(&node.to_string());
-            let run = log.rfind("taking part in elections").map_or("", |at| &log[at..]);
-            let last = |part: &str| run.rfind(part);
-            none_is_awaited
-                && last("this node votes") >= last("this node starts without a state")
-                && last("the members are ") >= last("the next members are to be ")
+            let (_, said) = members(self, node, &["list", "--json"]);
+            let lists: Value = serde_json::from_str(&said).unwrap_or_default();
+            let awaited = &self.status(node)["awaited"];
+            let none_waits = awaited.as_array().is_some_and(Vec::is_empty);
+            none_waits && lists["list"].is_object() && lists["next"].is_null()
         };
         let logs = || nodes.iter().map(|node| self.cluster.log_of(&node.to_string())).collect();
         wait_until(&format!("all of {nodes:?} vote"), || nodes.iter().all(votes), logs);

@@ -76,8 +76,8 @@ pub trait Core: Clone + Debug + Eq + Hash + Send + 'static {
         None
     }
 
-    /// Returns the state of a node that an operator has start without a state, and vote all the
-    /// same; `None` if nodes do not wait with that.
+    /// Returns the state of a node that starts without a state and votes at once, as an operator
+    /// says that the cluster is new; `None` if no node waits for others before it votes.
     fn founder() -> Option<Self::Durable> {
         None
     }

@@ -73,7 +73,7 @@ impl<S: Subject> World<S> {
     pub(super) fn waits(&mut self, node: usize) {
         let host = &self.hosts[node];
         let now = host.clock.read(self.now);
-        // Where no other votes, none can lead.
+        // Where no other votes, no other can lead meanwhile.
         let alone = |lists: &Lists| lists.each().all(|list| list.voters().len() == 1);
         if host.stale.is_some() || host.lists().is_some_and(alone) {
             return;

@@ -151,7 +151,7 @@ pub(super) const ALL: &[Property<Judge<Quorum>>] = &[
 
 type Moment<'a> = View<'a, Quorum>;
 
-fn kept(view: &Moment<'_>, id: Id) -> Stable {
+pub(super) fn kept(view: &Moment<'_>, id: Id) -> Stable {
     known(view.process(id), view.stable(id))
 }
 
@@ -190,7 +190,7 @@ fn majority_by_each(rules: &Quorum, process: &Process, nodes: usize, these: Ids)
 }
 
 /// Whether a process votes by one of its lists.
-fn votes(rules: &Quorum, view: &Moment<'_>, id: Id) -> bool {
+pub(super) fn votes(rules: &Quorum, view: &Moment<'_>, id: Id) -> bool {
     let birth = kept(view, id).birth;
     view.rules_of(rules, id).has_vote(view.process(id), id, birth, view.nodes)
 }

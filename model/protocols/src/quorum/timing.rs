@@ -7,10 +7,8 @@
 //! canvass. One that has failed is electable again after all others have tried.
 
 use super::founding::is_let_in_by;
-use super::{
-    Canvass, Defers, Epoch, Letter, Message, Preemption, Process, Quorum, Role, Stable, Timer,
-    known,
-};
+use super::properties::{kept, votes};
+use super::{Canvass, Defers, Epoch, Letter, Message, Preemption, Process, Quorum, Role, Timer};
 use bellwether_engine::protocol::{Id, View};
 
 type Moment<'a> = View<'a, Quorum>;
@@ -215,16 +213,6 @@ fn is_healthy(rules: &Quorum, view: &Moment<'_>, id: Id) -> bool {
     let own = view.rules_of(rules, id);
     let may_lead = own.may_lead(view.process(id), id, kept(view, id).birth, view.nodes);
     own.unhealthy != Some(id) && !view.armed(id, Timer::Away) && may_lead
-}
-
-/// Whether a process does more than follow.
-fn votes(rules: &Quorum, view: &Moment<'_>, id: Id) -> bool {
-    let birth = kept(view, id).birth;
-    view.rules_of(rules, id).has_vote(view.process(id), id, birth, view.nodes)
-}
-
-fn kept(view: &Moment<'_>, id: Id) -> Stable {
-    known(view.process(id), view.stable(id))
 }
 
 fn epoch(view: &Moment<'_>, id: Id) -> Epoch {

@@ -83,7 +83,8 @@ impl Quorum {
         if epoch == own && matches!(p.state.role, Role::Leader | Role::Lapsed) {
             return;
         }
-        let granted_to = if epoch > own { Some(from) } else { kept.granted_to };
+        // A process that learned of the epoch from lists, or from a refusal, did not know who leads it.
+        let granted_to = kept.granted_to.filter(|_| epoch == own).or(Some(from));
         self.keep(p, Stable { epoch, granted_to, ..kept });
         if p.state.leader == Some(from) && epoch == own {
             p.arm(Timer::Promise);

@@ -104,7 +104,8 @@ impl Quorum {
         if epoch == own && leads {
             return cx.ignore(from, STALE);
         }
-        if epoch > own {
+        // A node that learned of the epoch from lists, or from a refusal, did not know who leads it.
+        if epoch > own || self.durable.granted_to.is_none() {
             self.keep(cx, epoch, Some(from));
         }
         if !observes {

@@ -97,13 +97,7 @@ fn a_voter_grants_nothing_to_a_node_with_older_lists_and_tells_it() {
     let same = two.hears(1_220, 4, Message::Claim(epoch(9), mark(7, 1), Birth::FOUNDER));
     assert!(same.starts_with("durable: 9 to 4, Grant 9 to 4"), "{same}");
     // It starts again with them, whatever it is configured with.
-    let durable = two.0.core().map(|_| super::Durable {
-        epoch: epoch(9),
-        granted_to: Some(id(4)),
-        promise: super::PROMISE,
-        lists: Some(lists),
-        ..super::Durable::default()
-    });
+    let durable = two.0.core().map(|core| core.durable().clone());
     let again: Node<_> = super::node(2, durable);
     assert_eq!(again.config().members.count(), 4);
 }
