@@ -3,28 +3,24 @@
 use anyhow::{Result, ensure};
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::io::{Write as _, stdout};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::bugs::{self, UPDATE};
 use crate::found::Found;
 use crate::judge::{Judge, Verdict};
 use crate::scratch::{Failure, Program, Scratch, Tools, Which};
-use crate::set::{By, Mutant, Set};
+use crate::set::{By, Mutant, Way};
 
 /// A run over the set, and what has come of it so far.
 pub(crate) struct Run {
-    set: Set,
+    set: Vec<Mutant>,
     scratch: Scratch,
-    /// The number of each mistake, in the order of the set: those that are made alike have one.
+    /// The number of each mistake, in the order of the set: one for all ways to catch it.
     numbers: Vec<u32>,
     /// Those that cannot stand beside others in one build.
     alone: BTreeSet<u32>,
-    /// Whether reports are written, and not compared.
-    update: bool,
     /// What each check finds of the right models.
     found: BTreeMap<String, Found>,
     tools: Option<Tools>,
@@ -36,13 +32,12 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    pub(crate) fn new(set: Set, update: bool) -> Result<Self> {
+    pub(crate) fn new(set: Vec<Mutant>) -> Result<Self> {
         let mut run = Self {
-            numbers: numbers(&set.mutants),
+            numbers: numbers(&set),
             set,
             scratch: Scratch::new()?,
             alone: BTreeSet::new(),
-            update,
             found: BTreeMap::new(),
             tools: None,
             judged: AtomicUsize::new(0),
@@ -56,7 +51,7 @@ impl Run {
     /// Judges the right program and then, unless only that is wanted, each wrong one: those that
     /// can stand beside each other from one build, and the others from one build each.
     pub(crate) fn all(&mut self, only_right: bool) -> Result<()> {
-        let programs: BTreeSet<Program> = self.set.mutants.iter().map(Mutant::program).collect();
+        let programs: BTreeSet<Program> = self.set.iter().map(Mutant::program).collect();
         for program in programs {
             let path = self.build(program)?;
             if program == Program::Daemon {
@@ -74,13 +69,13 @@ impl Run {
 
     /// The places of those that this program judges.
     fn of(&self, program: Program) -> Vec<usize> {
-        let of_all = self.set.mutants.iter().enumerate();
+        let of_all = self.set.iter().enumerate();
         of_all.filter(|(_, mutant)| mutant.program() == program).map(|(at, _)| at).collect()
     }
 
     /// Puts all into one build but those that cannot stand there.
     fn weave(&mut self) -> Result<()> {
-        let of_all = self.numbers.iter().copied().zip(&self.set.mutants);
+        let of_all = self.numbers.iter().copied().zip(&self.set);
         let woven = of_all.filter(|(number, _)| !self.alone.contains(number));
         let woven: BTreeMap<u32, &Mutant> = woven.collect();
         let woven: Vec<(u32, &Mutant)> = woven.into_iter().collect();
@@ -107,37 +102,37 @@ impl Run {
     fn right(&mut self, program: Program, path: &Path) -> Result<()> {
         let which = Which { program: path, number: 0 };
         let judge = self.judge_of(which);
-        let of_all = self.set.mutants.iter().filter(|mutant| mutant.program() == program);
+        let of_all = self.set.iter().filter(|mutant| mutant.program() == program);
         let ways: BTreeSet<By> = of_all.flat_map(|mutant| mutant.by.each()).collect();
         let ways: Vec<By> = ways.into_iter().collect();
         let judged: Vec<Result<(Option<Found>, Verdict)>> = ways
             .par_iter()
             .map(|by| {
-                let found = by.checks().first().map(|command| judge.find(command)).transpose()?;
                 // There is nothing that a right model could be compared with.
-                let passes = if found.is_some() { Ok(Verdict::Survived) } else { judge.judge(by) };
+                let judged = match by.way {
+                    Way::Check => (Some(judge.find(&by.what[0])?), Verdict::Survived),
+                    _ => (None, judge.judge(by)?),
+                };
                 say(&format!("right     {by}"));
-                Ok((found, passes?))
+                Ok(judged)
             })
             .collect();
         for (by, judged) in ways.iter().zip(judged) {
             let (found, verdict) = judged?;
             match verdict {
                 Verdict::Survived => {}
-                Verdict::Caught(what) | Verdict::Reported(what) | Verdict::Broken(what) => {
+                Verdict::Caught(what) | Verdict::Broken(what) => {
                     self.wrong.push(format!("the right program by {by}: {what}"));
                 }
             }
-            if let (Some(found), [command]) = (found, by.checks()) {
-                self.found.insert(command.clone(), found);
-            }
+            self.found.extend(found.map(|found| (by.what[0].clone(), found)));
         }
         Ok(())
     }
 
     fn judge_of<'a>(&'a self, which: Which<'a>) -> Judge<'a> {
         let Self { scratch, found, tools, .. } = self;
-        Judge { scratch, worlds: &self.set.worlds, found, which, tools: tools.as_ref() }
+        Judge { scratch, found, which, tools: tools.as_ref() }
     }
 
     /// Judges those at these places by a program that has them all.
@@ -146,8 +141,8 @@ impl Run {
             .par_iter()
             .map(|&at| {
                 let which = Which { program: path, number: self.numbers[at] };
-                let verdict = self.judge_of(which).judge(&self.set.mutants[at].by)?;
-                self.tell(&self.set.mutants[at], &verdict)?;
+                let verdict = self.judge_of(which).judge(&self.set[at].by)?;
+                self.tell(&self.set[at], &verdict);
                 Ok((at, verdict))
             })
             .collect();
@@ -165,13 +160,13 @@ impl Run {
                 .filter(|at| self.numbers[*at] == number && !self.verdicts.contains_key(at))
                 .collect();
             for at in places {
-                let mutant = self.set.mutants[at].clone();
+                let mutant = self.set[at].clone();
                 self.scratch.put(&mutant)?;
                 match self.scratch.build(mutant.program())? {
                     Ok(path) => self.judge(&[at], &path)?,
                     Err(Failure { text, .. }) => {
                         let verdict = Verdict::Broken(format!("cannot be built:\n{text}"));
-                        self.tell(&mutant, &verdict)?;
+                        self.tell(&mutant, &verdict);
                         self.verdicts.insert(at, verdict);
                     }
                 }
@@ -180,24 +175,15 @@ impl Run {
         Ok(())
     }
 
-    /// Says at once what came of one, and writes its report: a run may be stopped.
-    fn tell(&self, mutant: &Mutant, verdict: &Verdict) -> Result<()> {
+    /// Says at once what came of one: a run may be stopped.
+    fn tell(&self, mutant: &Mutant, verdict: &Verdict) {
         let judged = self.judged.fetch_add(1, Ordering::Relaxed) + 1;
-        let title = format!("{} ({judged} of {})", mutant.title(), self.set.mutants.len());
-        match verdict {
-            Verdict::Caught(by) => say(&format!("caught    {title}\n          {by}")),
-            Verdict::Reported(report) => {
-                say(&format!("caught    {title}\n          {}", bugs::first_line(report)));
-                if let (Some(path), true) = (&mutant.report, self.update) {
-                    let part = path.with_extension("part");
-                    fs::write(&part, report)?;
-                    fs::rename(&part, path)?;
-                }
-            }
-            Verdict::Survived => say(&format!("SURVIVED  {title}\n          {}", mutant.wrong)),
-            Verdict::Broken(why) => say(&format!("BROKEN    {title}\n{why}")),
-        }
-        Ok(())
+        let title = format!("{} ({judged} of {})", mutant.title(), self.set.len());
+        say(&match verdict {
+            Verdict::Caught(by) => format!("caught    {title}\n          {by}"),
+            Verdict::Survived => format!("SURVIVED  {title}\n          {}", mutant.wrong),
+            Verdict::Broken(why) => format!("BROKEN    {title}\n{why}"),
+        });
     }
 
     /// Says what came of it all.
@@ -205,25 +191,25 @@ impl Run {
         let (mut caught, mut survived, mut broken) = (0, 0, Vec::new());
         let mut wrong = self.wrong.clone();
         for (&at, verdict) in &self.verdicts {
-            let mutant = &self.set.mutants[at];
-            let title = mutant.title();
+            let mutant = &self.set[at];
+            let (title, survives) = (mutant.title(), mutant.survives.is_some());
+            // Three nodes meet by chance what a mistake needs.
+            let listed = mutant.by.way != Way::Clusters;
             match verdict {
-                Verdict::Caught(_) | Verdict::Reported(_) => caught += 1,
-                Verdict::Survived => survived += 1,
-                Verdict::Broken(_) => broken.push(title.clone()),
+                Verdict::Caught(_) => {
+                    caught += 1;
+                    if listed && survives {
+                        wrong.push(format!("{title} is listed as a survivor, and is caught"));
+                    }
+                }
+                Verdict::Survived => {
+                    survived += 1;
+                    if listed && !survives {
+                        wrong.push(format!("{title} is not caught: {}", mutant.wrong));
+                    }
+                }
+                Verdict::Broken(_) => broken.push(title),
             }
-            wrong.extend(match verdict {
-                Verdict::Caught(_) if mutant.survives.is_some() => {
-                    Some(format!("{title} is listed as a survivor, and is caught"))
-                }
-                Verdict::Survived if mutant.survives.is_none() => {
-                    Some(format!("{title} is not caught: {}", mutant.wrong))
-                }
-                Verdict::Reported(report) if !self.update && !mutant.keeps(report) => {
-                    Some(format!("the report of {title} is another, or is missing: {UPDATE}"))
-                }
-                _ => None,
-            });
         }
         let all = caught + survived;
         let rate = 100.0 * f64::from(caught) / f64::from(all.max(1));
@@ -242,13 +228,13 @@ impl Run {
     }
 }
 
-/// Numbers the mistakes, from 1: those that are made alike are one.
+/// Numbers the mistakes, from 1.
 fn numbers(mutants: &[Mutant]) -> Vec<u32> {
-    let mut known: BTreeMap<(&str, &[[String; 2]]), u32> = BTreeMap::new();
+    let mut known: BTreeMap<(&str, &str), u32> = BTreeMap::new();
     let mut numbers = Vec::new();
     for mutant in mutants {
         let next = u32::try_from(known.len()).unwrap_or(u32::MAX).saturating_add(1);
-        numbers.push(*known.entry((&mutant.file, &mutant.edits)).or_insert(next));
+        numbers.push(*known.entry((&mutant.list, &mutant.name)).or_insert(next));
     }
     numbers
 }

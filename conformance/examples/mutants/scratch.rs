@@ -114,8 +114,7 @@ impl Scratch {
         let (mut left, mut texts) = (BTreeSet::new(), BTreeMap::new());
         self.woven.clear();
         for (file, wrong) in of_files {
-            let source = fs::read_to_string(root().join(file))?;
-            let (woven, left_here) = weave(&source, &wrong).with_context(|| file.to_owned())?;
+            let (woven, left_here) = weave(&wrong[0].1.source, &wrong);
             left.extend(left_here);
             if !woven.bodies.is_empty() {
                 texts.insert(file.to_owned(), woven.text.clone());
@@ -134,9 +133,9 @@ impl Scratch {
 
     /// Puts one mistake into the copy, and takes out all others.
     pub(crate) fn put(&mut self, mutant: &Mutant) -> Result<()> {
-        let source = fs::read_to_string(root().join(&mutant.file))?;
         self.woven.clear();
-        self.write(&BTreeMap::from([(mutant.file.clone(), mutant.apply(&source)?)]))
+        let text = mutant.part(&(0..mutant.source.len()));
+        self.write(&BTreeMap::from([(mutant.file.clone(), text)]))
     }
 
     /// Makes the copy one of the workspace, but for these files.
@@ -224,18 +223,18 @@ impl Scratch {
         self.run(cluster, which.number, LIMIT)
     }
 
-    /// Runs a command of the bridge.
-    pub(crate) fn bridge(&self, which: Which<'_>, arguments: &[&str]) -> Result<Ended> {
+    /// Runs a command of the bridge. What it finds is printed as JSON.
+    pub(crate) fn bridge(&self, which: Which<'_>, command: &str) -> Result<Ended> {
         let mut bridge = Command::new(which.program);
-        bridge.args(arguments);
+        bridge.args(command.split_whitespace()).arg("--json");
         self.run(bridge, which.number, LIMIT)
     }
 
-    /// Runs a check of the models. What it finds is printed as JSON.
-    pub(crate) fn model(&self, which: Which<'_>, command: &str) -> Result<Ended> {
-        let mut model = Command::new(which.program);
-        model.args(command.split_whitespace()).args(["--json", "--max-states", STATES]);
-        self.run(model, which.number, LIMIT)
+    /// Runs a check of a model. What it finds is printed as JSON.
+    pub(crate) fn check(&self, which: Which<'_>, what: &str) -> Result<Ended> {
+        let mut check = Command::new(which.program);
+        check.arg("check").args(what.split_whitespace()).args(["--json", "--max-states", STATES]);
+        self.run(check, which.number, LIMIT)
     }
 
     /// Runs the simulation: with these nodes and faults, until an invariant breaks.

@@ -1,96 +1,132 @@
-//! The set as it stands in `conformance/mutants`: one file of data for each file of source, of the
-//! program, of a model or of a mapping, and the worlds in which the bridge looks for each protocol.
+//! The set as it stands in `conformance/mutants`: a list of rows for each part of the sources, and
+//! the worlds in which a row's mistake is looked for.
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context as _, Result, ensure};
 use serde::Deserialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fs;
+use std::iter;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use toml::Spanned;
 
 use crate::scratch::Program;
+use crate::source::{Edit, Source, find, line};
 
-/// The wrong programs, and where they are looked for.
-pub(crate) struct Set {
-    /// In the order of the files' names, and of each file.
-    pub(crate) mutants: Vec<Mutant>,
-    /// The flags of each world, for each list.
-    pub(crate) worlds: BTreeMap<String, Vec<String>>,
-}
-
-/// One wrong program.
+/// One wrong program, and one way in which it must be caught.
 #[derive(Clone, Debug)]
 pub(crate) struct Mutant {
     /// The list in which it stands: the name of a file of data without its end.
     pub(crate) list: String,
     /// The file of source, from the root of the workspace.
     pub(crate) file: String,
-    /// Its name, which no other has in this file.
+    /// What stands in the file.
+    pub(crate) source: Arc<str>,
+    /// Its name, which no other has in this list.
     pub(crate) name: String,
     /// What is wrong, in one sentence.
     pub(crate) wrong: String,
-    /// What is replaced by what.
-    pub(crate) edits: Vec<[String; 2]>,
+    /// What is replaced, in the order of the source.
+    pub(crate) edits: Vec<Edit>,
     /// What must catch it.
     pub(crate) by: By,
     /// Why nothing does.
     pub(crate) survives: Option<String>,
-    /// The file that keeps the report by which it is caught, for one of the catalogue of bugs.
-    pub(crate) report: Option<PathBuf>,
+    /// The bug of another system that this mistake makes again.
+    pub(crate) bug: Option<Bug>,
 }
 
-/// What must catch a wrong program.
+/// A bug that an election of a real system had.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Bug {
+    /// What it is called.
+    pub(crate) title: String,
+    /// What happened, in some sentences.
+    pub(crate) happened: String,
+    /// Where that is told: what it is called, and its address.
+    pub(crate) sources: Vec<[String; 2]>,
+}
+
+/// What must catch a wrong program: one of these.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum By {
-    /// The walk of one of these lists of worlds.
-    Lockstep(Vec<String>),
-    /// The tests of the production source whose names contain this.
-    Tests(String),
-    /// The simulation of one of these: protocol, number of nodes and faults, as in a code of it.
-    Simulation(Vec<String>),
-    /// One of these checks of a model: it finds a violation that the right model does not have, or
-    /// another number of states.
-    Check(Vec<String>),
-    /// One of these commands of the bridge, whose report is kept.
-    Bridge(Vec<String>),
-    /// The suite of one of these protocols, through the driver.
-    Suite(Vec<String>),
-    /// The traces of clusters that run one of these protocols under faults.
-    Clusters(Vec<String>),
+pub(crate) struct By {
+    pub(crate) way: Way,
+    pub(crate) what: Vec<String>,
 }
 
+/// How a wrong program is caught.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Way {
+    /// The walk of a world: the protocol, and flags.
+    Lockstep,
+    /// The tests of the production source whose names contain this.
+    Tests,
+    /// The simulation of a protocol, a number of nodes and faults, as in a code of it.
+    Simulation,
+    /// A check of a model, which finds a violation that the right model does not have, or another
+    /// number of states: the protocol, and flags.
+    Check,
+    /// The suite of a protocol, through the driver.
+    Suite,
+    /// The traces of clusters that run a protocol under faults.
+    Clusters,
+}
+
+/// A file of data.
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-struct File {
-    file: String,
+#[serde(deny_unknown_fields)]
+struct List {
+    /// Modules, each with all modules below it: the paths of their files without the end.
+    source: Vec<String>,
+    /// The walks that see a mistake of which the row does not say what catches it.
     #[serde(default)]
     lockstep: Vec<String>,
-    #[serde(default)]
-    check: Vec<String>,
-    mutant: Vec<Entry>,
+    mutant: Vec<Row>,
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-struct Entry {
-    name: String,
+#[serde(deny_unknown_fields)]
+struct Row {
+    name: Spanned<String>,
     wrong: String,
+    #[serde(rename = "in")]
+    item: String,
     find: String,
     replace: String,
     #[serde(default)]
-    more: Vec<[String; 2]>,
-    /// The walks that see it, if not all of the file.
+    more: Vec<More>,
+    test: Option<String>,
     #[serde(default)]
     lockstep: Vec<String>,
-    /// The checks that see it, if not all of the file.
     #[serde(default)]
     check: Vec<String>,
-    caught_by: Option<String>,
     #[serde(default)]
     simulation: Vec<String>,
     #[serde(default)]
     suite: Vec<String>,
     survives: Option<String>,
+    bug: Option<Bug>,
+}
+
+/// Another part that a row replaces, in the same item if it names none.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct More {
+    #[serde(rename = "in")]
+    item: Option<String>,
+    find: String,
+    replace: String,
+}
+
+/// The flags of each walk and of each check, for the lists that rows name.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Worlds {
+    lockstep: BTreeMap<String, Vec<String>>,
+    check: BTreeMap<String, Vec<String>>,
 }
 
 /// What has the tests of production source, each with the folder in which these are.
@@ -100,9 +136,12 @@ pub(crate) const TESTS: [(Program, &str); 3] = [
     (Program::Servers, "impl/tests"),
 ];
 
-/// The protocol of a list of worlds: the first word of its name.
-pub(crate) fn protocol(list: &str) -> &str {
-    list.split(' ').next().unwrap_or(list)
+const FOLDER: &str = "conformance/mutants";
+const WORLDS: &str = "worlds.toml";
+
+/// The protocol of a walk, of a check or of a list of them: the first word.
+pub(crate) fn protocol(what: &str) -> &str {
+    what.split(' ').next().unwrap_or(what)
 }
 
 /// The root of the workspace.
@@ -110,51 +149,126 @@ pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-impl Set {
-    /// Reads the set of this workspace.
-    pub(crate) fn read() -> Result<Self> {
-        let folder = root().join("conformance/mutants");
-        let mut paths = Vec::new();
-        for entry in fs::read_dir(&folder).context("conformance/mutants")? {
-            paths.push(entry?.path());
-        }
-        paths.sort();
-        let (mut mutants, mut worlds) = (Vec::new(), BTreeMap::new());
-        for path in paths {
-            let text = fs::read_to_string(&path)?;
-            let name = path.display();
-            if path.ends_with("worlds.toml") {
-                worlds = toml::from_str(&text).with_context(|| name.to_string())?;
-            } else {
-                let file: File = toml::from_str(&text).with_context(|| name.to_string())?;
-                let list = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-                mutants.extend(file.mutants(&list).with_context(|| name.to_string())?);
+/// All that must be caught, in the order of the lists' names, and of each list.
+///
+/// # Errors
+/// If a list cannot be read, or a row of it does not say what is replaced, or what catches that.
+pub(crate) fn read() -> Result<Vec<Mutant>> {
+    let mut names = BTreeSet::new();
+    for entry in fs::read_dir(root().join(FOLDER)).context(FOLDER)? {
+        names.insert(entry?.file_name().to_string_lossy().into_owned());
+    }
+    ensure!(names.remove(WORLDS), "{FOLDER} has no {WORLDS}");
+    let worlds: Worlds = toml::from_str(&text_of(WORLDS)?).context(WORLDS)?;
+    let (mut mutants, mut wrong) = (Vec::new(), Vec::new());
+    for name in names {
+        let text = text_of(&name)?;
+        let list: List = toml::from_str(&text).with_context(|| name.clone())?;
+        let sources = Source::read_all(&list.source).with_context(|| name.clone())?;
+        let mut known = BTreeSet::new();
+        for row in list.mutant {
+            let at = format!("{FOLDER}/{name}:{}", line(&text, row.name.span().start));
+            if !known.insert(row.name.get_ref().clone()) {
+                wrong.push(format!("{at}: another row has this name"));
+            }
+            match row.mutants(name.trim_end_matches(".toml"), &list.lockstep, &sources, &worlds) {
+                Ok(some) => mutants.extend(some),
+                Err(error) => wrong.push(format!("{at}: {error:#}")),
             }
         }
-        Ok(Self { mutants, worlds })
+    }
+    ensure!(wrong.is_empty(), "{}", wrong.join("\n"));
+    Ok(mutants)
+}
+
+fn text_of(name: &str) -> Result<String> {
+    fs::read_to_string(root().join(FOLDER).join(name)).with_context(|| name.to_owned())
+}
+
+/// What these lists have: each walk or check with its protocol.
+fn each_of(all: &BTreeMap<String, Vec<String>>, lists: &[String]) -> Result<Vec<String>> {
+    let mut each = Vec::new();
+    for list in lists {
+        let flags = all.get(list).with_context(|| format!("{WORLDS} has no list {list}"))?;
+        let one = |flags: &String| format!("{} {flags}", protocol(list)).trim_end().to_owned();
+        each.extend(flags.iter().map(one));
+    }
+    Ok(each)
+}
+
+impl Row {
+    /// The wrong program, once for each way that must catch it alone.
+    fn mutants(
+        self,
+        list: &str,
+        otherwise: &[String],
+        sources: &[Source],
+        worlds: &Worlds,
+    ) -> Result<Vec<Mutant>> {
+        ensure!(
+            self.bug.as_ref().is_none_or(Bug::is_whole),
+            "its bug does not say what happened, or where that is told"
+        );
+        let first = More { item: None, find: self.find, replace: self.replace };
+        let place = |More { item, find: pattern, replace }| {
+            find(sources, item.as_ref().unwrap_or(&self.item), &pattern, replace)
+        };
+        let found = iter::once(first).chain(self.more).map(place).collect::<Result<Vec<_>>>()?;
+        let source = found[0].0;
+        let one = found.iter().all(|(of, _)| of.file == source.file);
+        ensure!(one, "its edits are in several files");
+        let mut edits: Vec<Edit> = found.into_iter().map(|(_, edit)| edit).collect();
+        edits.sort_by_key(|edit| edit.place.start);
+        let apart = |two: &[Edit]| two[0].place.end <= two[1].place.start;
+        ensure!(edits.windows(2).all(apart), "its edits overlap");
+        let changes = |edit: &Edit| source.text[edit.place.clone()] != edit.replace;
+        ensure!(edits.iter().all(changes), "an edit of it changes nothing");
+        let mut ways = vec![
+            (Way::Tests, Vec::from_iter(self.test)),
+            (Way::Lockstep, each_of(&worlds.lockstep, &self.lockstep)?),
+            (Way::Check, each_of(&worlds.check, &self.check)?),
+            (Way::Simulation, self.simulation),
+            (Way::Suite, self.suite),
+        ];
+        ways.retain(|(_, what)| !what.is_empty());
+        if ways.is_empty() {
+            ensure!(!otherwise.is_empty(), "it does not say what catches it");
+            ways.push((Way::Lockstep, each_of(&worlds.lockstep, otherwise)?));
+        }
+        let mutant = |(way, what)| Mutant {
+            list: list.to_owned(),
+            file: source.file.clone(),
+            source: Arc::clone(&source.text),
+            name: self.name.get_ref().clone(),
+            wrong: self.wrong.clone(),
+            edits: edits.clone(),
+            by: By { way, what },
+            survives: self.survives.clone(),
+            bug: self.bug.clone(),
+        };
+        Ok(ways.into_iter().map(mutant).collect())
+    }
+}
+
+impl Bug {
+    /// Whether it says what happened, in sentences without code, and where that is told.
+    fn is_whole(&self) -> bool {
+        let Self { title, happened, sources } = self;
+        let is_told = |[named, address]: &[String; 2]| {
+            !named.is_empty() && address.starts_with("https://") && !address.contains([' ', ')'])
+        };
+        !title.ends_with('.')
+            && happened.trim_end().ends_with('.')
+            && ![title, happened].iter().any(|text| text.contains('`'))
+            && !sources.is_empty()
+            && sources.iter().all(is_told)
     }
 }
 
 impl By {
-    /// The checks of a model of which one must find something else.
-    pub(crate) fn checks(&self) -> &[String] {
-        match self {
-            Self::Check(commands) => commands,
-            _ => &[],
-        }
-    }
-
-    /// The tests of which one must fail.
-    pub(crate) fn tests(&self) -> Option<&str> {
-        match self {
-            Self::Tests(filter) => Some(filter),
-            _ => None,
-        }
-    }
-
     /// The program that has these tests, and their folder: that of the first of their modules.
     pub(crate) fn tested(&self) -> Option<(Program, &'static str)> {
-        let module = self.tests()?.split("::").next()?;
+        let module = self.what.first()?.split("::").next()?;
         let of = |folder: &str| {
             let folder = root().join(folder);
             folder.join(module).is_dir() || folder.join(format!("{module}.rs")).is_file()
@@ -162,138 +276,78 @@ impl By {
         TESTS.into_iter().find(|(_, folder)| of(folder))
     }
 
-    /// The commands of the bridge of which one must find a difference.
-    pub(crate) fn commands(&self) -> &[String] {
-        match self {
-            Self::Bridge(commands) => commands,
-            _ => &[],
-        }
-    }
-
     /// Each thing that catches it, by itself.
-    pub(crate) fn each(&self) -> Vec<Self> {
-        let one = |make: fn(Vec<String>) -> Self, all: &[String]| {
-            all.iter().map(|one| make(vec![one.clone()])).collect()
-        };
-        match self {
-            Self::Tests(filter) => vec![Self::Tests(filter.clone())],
-            Self::Lockstep(all) => one(Self::Lockstep, all),
-            Self::Simulation(all) => one(Self::Simulation, all),
-            Self::Check(all) => one(Self::Check, all),
-            Self::Bridge(all) => one(Self::Bridge, all),
-            Self::Suite(all) => one(Self::Suite, all),
-            Self::Clusters(all) => one(Self::Clusters, all),
-        }
+    pub(crate) fn each(&self) -> impl Iterator<Item = Self> {
+        self.what.iter().map(move |one| Self { way: self.way, what: vec![one.clone()] })
     }
 }
 
 impl fmt::Display for By {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Tests(filter) => write!(f, "the tests {filter}"),
-            Self::Lockstep(all) => write!(f, "lockstep {}", all.join(", ")),
-            Self::Simulation(all) => write!(f, "the simulation {}", all.join(", ")),
-            Self::Check(all) | Self::Bridge(all) => f.write_str(&all.join(", ")),
-            Self::Suite(all) => write!(f, "the suite of {} through the driver", all.join(", ")),
-            Self::Clusters(all) => write!(f, "clusters of {}", all.join(", ")),
+        let what = self.what.join(", ");
+        match self.way {
+            Way::Lockstep => write!(f, "lockstep {what}"),
+            Way::Tests => write!(f, "the tests {what}"),
+            Way::Simulation => write!(f, "the simulation {what}"),
+            Way::Check => write!(f, "check {what}"),
+            Way::Suite => write!(f, "the suite of {what} through the driver"),
+            Way::Clusters => write!(f, "clusters of {what}"),
         }
-    }
-}
-
-impl File {
-    fn mutants(self, list: &str) -> Result<Vec<Mutant>> {
-        let mut mutants = Vec::new();
-        for entry in self.mutant {
-            let mut by = Vec::new();
-            by.extend(entry.caught_by.map(By::Tests));
-            let own = Some(entry.lockstep).filter(|own| !own.is_empty());
-            let lockstep = own.unwrap_or_else(|| self.lockstep.clone());
-            if !lockstep.is_empty() {
-                by.push(By::Lockstep(lockstep));
-            }
-            let own = Some(entry.check).filter(|own| !own.is_empty());
-            let check = own.unwrap_or_else(|| self.check.clone());
-            if !check.is_empty() {
-                by.push(By::Check(check));
-            }
-            if !entry.simulation.is_empty() {
-                by.push(By::Simulation(entry.simulation));
-            }
-            if !entry.suite.is_empty() {
-                by.push(By::Suite(entry.suite));
-            }
-            ensure!(!by.is_empty(), "{}: it does not say what catches it", entry.name);
-            let mut edits = vec![[entry.find, entry.replace]];
-            edits.extend(entry.more);
-            // Each of them must catch it alone.
-            mutants.extend(by.into_iter().map(|by| Mutant {
-                list: list.to_owned(),
-                file: self.file.clone(),
-                name: entry.name.clone(),
-                wrong: entry.wrong.clone(),
-                edits: edits.clone(),
-                by,
-                survives: entry.survives.clone(),
-                report: None,
-            }));
-        }
-        Ok(mutants)
     }
 }
 
 impl Mutant {
     /// The program that judges it.
     pub(crate) fn program(&self) -> Program {
-        match &self.by {
-            By::Lockstep(_) | By::Bridge(_) | By::Suite(_) => Program::Bridge,
-            By::Check(_) => Program::Model,
-            By::Simulation(_) => Program::Simulation,
-            By::Clusters(_) => Program::Daemon,
+        match self.by.way {
+            Way::Lockstep | Way::Suite => Program::Bridge,
+            Way::Check => Program::Model,
+            Way::Simulation => Program::Simulation,
+            Way::Clusters => Program::Daemon,
             // A test of the set finds each of them.
-            By::Tests(_) => self.by.tested().map_or(Program::Servers, |(program, _)| program),
+            Way::Tests => self.by.tested().map_or(Program::Servers, |(program, _)| program),
         }
     }
 
-    /// Whether this is the report that is kept of it. What a cluster meets is another each time.
-    pub(crate) fn keeps(&self, report: &str) -> bool {
-        if matches!(self.by, By::Clusters(_)) {
-            return true;
-        }
-        let kept = self.report.as_ref().and_then(|path| fs::read_to_string(path).ok());
-        kept.as_deref() == Some(report)
+    /// The same in clusters that run; `None` if no walk sees it, or no daemon runs its protocol.
+    pub(crate) fn in_clusters(self) -> Option<Self> {
+        let walk = self.by.what.first().filter(|_| self.by.way == Way::Lockstep)?;
+        let protocol = match protocol(walk) {
+            // The protocol around which this repository tries what is around every core.
+            "member" => "quorum",
+            protocol => protocol,
+        };
+        let runs = self.file.starts_with("impl/") && !protocol.ends_with("-commit");
+        let by = By { way: Way::Clusters, what: vec![protocol.to_owned()] };
+        runs.then_some(Self { by, ..self })
     }
 
     /// What it is called in all of the set.
     pub(crate) fn title(&self) -> String {
-        if self.report.is_some() {
-            return format!("bugs: {}", self.name);
-        }
         let of = |&(_, source): &(Program, &str)| self.file.strip_prefix(source)?.strip_prefix('/');
         let file = TESTS.iter().find_map(of).unwrap_or(&self.file).trim_end_matches(".rs");
-        let by = match &self.by {
-            By::Simulation(_) => " (simulated)",
-            By::Suite(_) => " (through the driver)",
-            By::Tests(_) if self.program() == Program::Servers => " (at a server)",
+        let by = match self.by.way {
+            Way::Simulation => " (simulated)",
+            Way::Suite => " (through the driver)",
+            Way::Clusters => " (in clusters)",
+            Way::Tests if self.program() == Program::Servers => " (at a server)",
             // Most of these are caught by tests as well.
-            By::Lockstep(_) if file.starts_with("member/") => " (in lockstep)",
+            Way::Lockstep if file.starts_with("member/") => " (in lockstep)",
             _ => "",
         };
         format!("{file}: {}{by}", self.name)
     }
 
-    /// The source with the mistake in it.
-    ///
-    /// # Errors
-    /// If what is to be replaced does not stand in the source exactly once.
-    pub(crate) fn apply(&self, source: &str) -> Result<String> {
-        let mut text = source.to_owned();
-        for [find, replace] in &self.edits {
-            let found = source.matches(find.as_str()).count();
-            ensure!(found == 1, "{}: found {found} times in {}: {find}", self.name, self.file);
-            ensure!(text.contains(find.as_str()), "{}: its edits overlap", self.name);
-            text = text.replacen(find.as_str(), replace, 1);
+    /// A part of the source with the mistake in it.
+    pub(crate) fn part(&self, part: &Range<usize>) -> String {
+        let (mut text, mut copied) = (String::new(), part.start);
+        for Edit { place, replace, .. } in &self.edits {
+            if part.start <= place.start && place.end <= part.end {
+                text += &self.source[copied..place.start];
+                text += replace;
+                copied = place.end;
+            }
         }
-        ensure!(text != source, "{}: changes nothing", self.name);
-        Ok(text)
+        text + &self.source[copied..part.end]
     }
 }

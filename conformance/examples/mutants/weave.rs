@@ -4,14 +4,8 @@
 //! To build each wrong program by itself would take most of a day. A mistake outside of all such
 //! functions, such as in a constant, is left, and is built alone.
 
-use anyhow::{Context as _, Result};
-use proc_macro2::TokenTree;
-use quote::ToTokens as _;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
-use syn::spanned::Spanned as _;
-use syn::visit::Visit;
-use syn::{Block, ImplItemFn, ItemFn, Signature, TraitItemFn};
 
 use crate::set::Mutant;
 
@@ -46,125 +40,56 @@ impl Woven {
     }
 }
 
-/// The source with these mistakes, each with its number, and the numbers of those that are left.
-///
-/// # Errors
-/// If the source is none, or does not have what is to be replaced.
-pub(crate) fn weave(source: &str, wrong: &[(u32, &Mutant)]) -> Result<(Woven, BTreeSet<u32>)> {
-    let functions = functions(source)?;
-    let mut bodies: BTreeMap<usize, Vec<(u32, String)>> = BTreeMap::new();
+/// By where the right body begins: its end, and the wrong ones.
+type Functions = BTreeMap<usize, (usize, Vec<(u32, String)>)>;
+
+/// The source with these mistakes of one file, each with its number, and the numbers of those that
+/// are left.
+pub(crate) fn weave(source: &str, wrong: &[(u32, &Mutant)]) -> (Woven, BTreeSet<u32>) {
+    let mut functions = Functions::new();
     let mut left = BTreeSet::new();
     for &(number, mutant) in wrong {
-        // Whether it can be made at all.
-        mutant.apply(source)?;
-        match wrong_bodies(source, &functions, mutant) {
-            Some(of_one) => {
-                for (function, body) in of_one {
-                    bodies.entry(function).or_default().push((number, body));
-                }
-            }
-            None => {
-                left.insert(number);
-            }
+        let bodies = mutant.edits.iter().map(|edit| edit.body.clone());
+        let Some(mut bodies) = bodies.collect::<Option<Vec<_>>>() else {
+            left.insert(number);
+            continue;
+        };
+        bodies.dedup();
+        for body in bodies {
+            let (_, of_one) = functions.entry(body.start).or_insert((body.end, Vec::new()));
+            of_one.push((number, mutant.part(&body)));
         }
     }
-    Ok((write(source, &functions, &bodies), left))
-}
-
-/// The bodies that a mistake changes, by the number of their function; `None` if it changes
-/// anything else.
-fn wrong_bodies(
-    source: &str,
-    functions: &[Range<usize>],
-    mutant: &Mutant,
-) -> Option<BTreeMap<usize, String>> {
-    let mut edits: BTreeMap<usize, Vec<&[String; 2]>> = BTreeMap::new();
-    for edit in &mutant.edits {
-        let start = source.find(&edit[0])?;
-        let end = start + edit[0].len();
-        let around = |body: &Range<usize>| body.start < start && end < body.end;
-        edits.entry(functions.iter().position(around)?).or_default().push(edit);
-    }
-    let changed = |(function, edits): (usize, Vec<&[String; 2]>)| {
-        let mut body = source[functions[function].clone()].to_owned();
-        for [find, replace] in edits {
-            body = body.replacen(find, replace, 1);
-        }
-        (function, body)
-    };
-    Some(edits.into_iter().map(changed).collect())
+    (write(source, &functions), left)
 }
 
 /// The source in which each of these functions chooses among its bodies.
-fn write(
-    source: &str,
-    functions: &[Range<usize>],
-    wrong: &BTreeMap<usize, Vec<(u32, String)>>,
-) -> Woven {
+fn write(source: &str, functions: &Functions) -> Woven {
     let (mut text, mut bodies, mut copied) = (String::new(), Vec::new(), 0);
-    for (&function, of_one) in wrong {
-        let right = functions[function].clone();
-        text += &source[copied..right.start];
+    for (&start, (end, wrong)) in functions {
+        text += &source[copied..start];
         text += "{ match crate::wrong_program() {\n";
-        for (number, body) in of_one {
+        for (number, body) in wrong {
             text += &format!("{number} => ");
-            let start = text.len();
+            let from = text.len();
             text += body;
-            bodies.push((start..text.len(), *number));
+            bodies.push((from..text.len(), *number));
             text += "\n";
         }
         text += "_ => ";
-        text += &source[right.clone()];
+        text += &source[start..*end];
         text += "\n} }";
-        copied = right.end;
+        copied = *end;
     }
     text += &source[copied..];
     Woven { text, bodies }
 }
 
-/// The bodies of all functions that can have several, in the order of the source; what is in a body
-/// is part of it.
-fn functions(source: &str) -> Result<Vec<Range<usize>>> {
-    let mut found = Functions(Vec::new());
-    found.visit_file(&syn::parse_file(source).context("this is no source of a module")?);
-    found.0.sort_by_key(|body| body.start);
-    Ok(found.0)
-}
-
-struct Functions(Vec<Range<usize>>);
-
-impl Functions {
-    /// A constant function cannot ask what runs. One that returns a type without a name returns
-    /// another from each body.
-    fn add(&mut self, signature: &Signature, body: &Block) {
-        let is_impl = |token: TokenTree| matches!(token, TokenTree::Ident(name) if name == "impl");
-        let unnamed = signature.output.to_token_stream().into_iter().any(is_impl);
-        if signature.constness.is_none() && !unnamed {
-            self.0.push(body.span().byte_range());
-        }
-    }
-}
-
-impl<'a> Visit<'a> for Functions {
-    fn visit_item_fn(&mut self, function: &'a ItemFn) {
-        self.add(&function.sig, &function.block);
-    }
-
-    fn visit_impl_item_fn(&mut self, function: &'a ImplItemFn) {
-        self.add(&function.sig, &function.block);
-    }
-
-    fn visit_trait_item_fn(&mut self, function: &'a TraitItemFn) {
-        if let Some(body) = &function.default {
-            self.add(&function.sig, body);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::set::By;
+    use crate::set::{By, Way};
+    use crate::source::{Source, find};
 
     const SOURCE: &str = "\
 /// Doubles: { and } in a word.
@@ -180,27 +105,34 @@ impl Some {
 }
 ";
 
-    fn mutant(edits: &[[&str; 2]]) -> Mutant {
+    /// What is replaced in this item by what.
+    fn mutant(edits: &[[&str; 3]]) -> Mutant {
+        let source = Source::parse("impl/core/src/some.rs", SOURCE).expect("a source");
+        let sources = [source];
+        let edit = |&[item, pattern, replace]: &[&str; 3]| {
+            find(&sources, item, pattern, replace.to_owned()).expect("there").1
+        };
         Mutant {
             list: "some".to_owned(),
-            file: "impl/core/src/some.rs".to_owned(),
+            file: sources[0].file.clone(),
+            source: sources[0].text.clone(),
             name: "some".to_owned(),
             wrong: "It is wrong.".to_owned(),
-            edits: edits.iter().map(|edit| edit.map(str::to_owned)).collect(),
-            by: By::Tests("some::tests".to_owned()),
+            edits: edits.iter().map(edit).collect(),
+            by: By { way: Way::Tests, what: vec!["some::tests".to_owned()] },
             survives: None,
-            report: None,
+            bug: None,
         }
     }
 
     #[test]
     fn each_mistake_has_its_body_and_the_right_one_is_the_last() {
-        let adds = mutant(&[["one * TWO", "one + TWO"]]);
-        let both = mutant(&[["one * TWO", "one"], ["self.0 / 2", "self.0"]]);
-        let (woven, left) = weave(SOURCE, &[(4, &adds), (7, &both)]).expect("a source");
+        let adds = mutant(&[["double", "one * TWO", "one + TWO"]]);
+        let both = mutant(&[["double", "one * TWO", "one"], ["half", "self.0 / 2", "self.0"]]);
+        let (woven, left) = weave(SOURCE, &[(4, &adds), (7, &both)]);
         assert!(left.is_empty());
         let text = &woven.text;
-        assert_eq!(functions(text).expect("still a source").len(), 2);
+        assert!(Source::parse("impl/core/src/some.rs", text).is_ok(), "still a source:\n{text}");
         for part in [
             "-> u32 { match crate::wrong_program() {\n4 => {\n    let text",
             "one + TWO + text",
@@ -219,21 +151,15 @@ impl Some {
     #[test]
     fn what_is_in_no_function_with_several_bodies_is_left() {
         for edit in [
-            ["TWO: u32 = 2", "TWO: u32 = 3"],
-            ["u32 { 0 }", "u32 { 1 }"],
-            ["{ 0 }", "{ 1 }"],
-            ["0..7", "0..8"],
-            ["-> u32 { self", "-> u32 { 1 + self"],
+            ["TWO", "= 2", "= 3"],
+            ["none", "u32 { 0 }", "u32 { 1 }"],
+            ["none", "{ 0 }", "{ 1 }"],
+            ["all", "0..7", "0..8"],
+            ["half", "-> u32 { self", "-> u32 { 1 + self"],
         ] {
-            let (woven, left) = weave(SOURCE, &[(1, &mutant(&[edit]))]).expect("a source");
+            let (woven, left) = weave(SOURCE, &[(1, &mutant(&[edit]))]);
             assert_eq!(left, BTreeSet::from([1]), "{edit:?}");
             assert_eq!(woven.text, SOURCE);
         }
-    }
-
-    #[test]
-    fn what_is_not_there_cannot_be_woven() {
-        assert!(weave(SOURCE, &[(1, &mutant(&[["three", "four"]]))]).is_err());
-        assert!(weave("fn {", &[]).is_err());
     }
 }
