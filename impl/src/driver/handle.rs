@@ -108,10 +108,12 @@ impl Handle {
     /// far as it knows.
     #[must_use]
     pub fn leads_now(&self) -> bool {
-        match self.without_lease {
-            Some(_) => self.leadership.now().is_self(),
-            None => self.guard().is_some(),
-        }
+        self.guard().is_some() || self.leads_without_lease()
+    }
+
+    /// Whether this node leads as far as it knows, where leaders have no leases.
+    pub(crate) fn leads_without_lease(&self) -> bool {
+        self.without_lease.is_some() && self.leadership.now().is_self()
     }
 
     /// How long an election takes at most, if a leader comes of it.

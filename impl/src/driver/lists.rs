@@ -300,7 +300,10 @@ fn missing(
 /// What is wrong with a node that has no part in these lists.
 pub(super) fn no_member(lists: &Lists) -> String {
     let number = lists.latest().config_epoch();
-    format!("this node is no member of list {number} any more: stop it")
+    format!(
+        "this node is no member of list {number} any more: stop it, and empty its directory before \
+         it is added again"
+    )
 }
 
 impl Handle {

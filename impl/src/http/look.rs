@@ -18,8 +18,15 @@ const ANSWERS_WITHIN: Duration = Duration::from_secs(2);
 
 /// 200 if this node leads, and its lease lasts at this moment; else 503. Says which node leads.
 pub(super) async fn leader(State(shared): State<Shared>) -> Response {
-    let status = shared.handle.status();
-    let leads = shared.handle.leads_now();
+    let mut status = shared.handle.status();
+    let leads = match shared.handle.guard() {
+        // The lease may have begun after the status was read.
+        Some(guard) => {
+            (status.leader, status.epoch) = (Some(status.node), Some(guard.epoch()));
+            true
+        }
+        None => shared.handle.leads_without_lease(),
+    };
     let code = if leads { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     let address = status.members.iter().find(|member| Some(member.node) == status.leader);
     let answer = json!({
