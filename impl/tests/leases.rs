@@ -1,45 +1,17 @@
 //! Leases and promises that differ from node to node: never two valid leases at a time.
 
-use std::net::SocketAddr;
 use std::time::Duration;
 
 use bellwether::status::Link;
 use bellwether::storage::Memory;
 use bellwether::{Config, Election, Guard, NodeId, Timing};
-use tokio::io::copy_bidirectional;
-use tokio::net::{TcpListener, TcpStream};
-use tokio::task::{JoinHandle, JoinSet};
+use bellwether_testbed::relay::{Gate, Relay};
+use tokio::net::TcpListener;
+use tokio::runtime::Handle;
 use tokio::time::timeout;
 
 /// No wait is longer.
 const LIMIT: Duration = Duration::from_secs(30);
-
-/// Passes connections on to an address, until it is dropped.
-struct Relay(SocketAddr, JoinHandle<()>);
-
-impl Relay {
-    async fn open(to: SocketAddr) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-        let address = listener.local_addr().expect("an address");
-        let task = tokio::spawn(async move {
-            let mut connections = JoinSet::new();
-            while let Ok((mut from, _)) = listener.accept().await {
-                connections.spawn(async move {
-                    if let Ok(mut to) = TcpStream::connect(to).await {
-                        let _ = copy_bidirectional(&mut from, &mut to).await;
-                    }
-                });
-            }
-        });
-        Self(address, task)
-    }
-}
-
-impl Drop for Relay {
-    fn drop(&mut self) {
-        self.1.abort();
-    }
-}
 
 async fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
     let wait = async {
@@ -62,9 +34,10 @@ async fn a_node_whose_lease_outlasts_the_promises_of_the_others_does_not_lead() 
         listeners.push(listener);
     }
     // Between node 3 and the others.
-    let relays = [Relay::open(own[0]).await, Relay::open(own[1]).await, Relay::open(own[2]).await];
-    let here = [own[0], own[1], relays[2].0];
-    let there = [relays[0].0, relays[1].0, own[2]];
+    let relay = |at: usize| Relay::start(&Handle::current(), own[at].port()).expect("a relay");
+    let relays = [0, 1, 2].map(relay);
+    let here = [own[0], own[1], relays[2].address()];
+    let there = [relays[0].address(), relays[1].address(), own[2]];
     let long = Timing {
         lease: Duration::from_secs(4),
         promise: Duration::from_secs(5),
@@ -90,8 +63,13 @@ async fn a_node_whose_lease_outlasts_the_promises_of_the_others_does_not_lead() 
 
     let _ = two.transfer(NodeId::new(3).expect("not zero")).await;
     wait_until("one leads", || [&one, &two, &three].into_iter().any(leads)).await;
-    let refused = refused();
-    drop(relays);
+    let says_why = async {
+        while !refused() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    let refused = timeout(LIMIT, says_why).await.is_ok();
+    relays.iter().for_each(|relay| relay.set(Gate::Reset));
     wait_until("one of the others leads", || leads(&one) || leads(&two)).await;
     assert!(!leads(&three), "two valid leases: of node 3, and of one of the others");
     assert!(refused, "node 3 says why it has no part");

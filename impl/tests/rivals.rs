@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use bellwether::protocol::bully::{self, Bully};
 use bellwether::{Config, Election, Leadership, NodeId, Reason, Role};
-use tokio::io::copy_bidirectional;
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::watch;
+use bellwether_testbed::relay::{Gate, Relay};
+use tokio::net::TcpListener;
+use tokio::runtime::Handle;
 use tokio::time::timeout;
 
 /// No wait is longer.
@@ -23,26 +23,12 @@ async fn bind() -> (TcpListener, SocketAddr) {
     (listener, address)
 }
 
-/// Passes connections on to an address while the link is up. Returns where.
-async fn relay(to: SocketAddr, up: watch::Receiver<bool>) -> SocketAddr {
-    let (listener, address) = bind().await;
-    tokio::spawn(async move {
-        while let Ok((near, _)) = listener.accept().await {
-            tokio::spawn(pass(near, to, up.clone()));
-        }
-    });
-    address
-}
+/// A link between two nodes, in both directions.
+struct Link([Relay; 2]);
 
-/// Passes one connection on until the link is cut.
-async fn pass(mut near: TcpStream, to: SocketAddr, mut up: watch::Receiver<bool>) {
-    if !*up.borrow() {
-        return;
-    }
-    let Ok(mut far) = TcpStream::connect(to).await else { return };
-    tokio::select! {
-        _ = up.wait_for(|up| !up) => {}
-        _ = copy_bidirectional(&mut near, &mut far) => {}
+impl Link {
+    fn set(&self, gate: Gate) {
+        self.0.iter().for_each(|relay| relay.set(gate));
     }
 }
 
@@ -51,10 +37,12 @@ const TIMING: bully::Timing =
     bully::Timing { watch: Duration::from_secs(3), ..bully::Timing::DEFAULT };
 
 /// Nodes 1 and 2 by the bully, with a link between them that is cut.
-async fn cut_off() -> ([Election; 2], watch::Sender<bool>) {
-    let (link, up) = watch::channel(false);
+async fn cut_off() -> ([Election; 2], Link) {
     let [(first, one), (second, two)] = [bind().await, bind().await];
-    let [to_one, to_two] = [relay(one, up.clone()).await, relay(two, up).await];
+    let relay = |to: SocketAddr| Relay::start(&Handle::current(), to.port()).expect("a relay");
+    let link = Link([relay(one), relay(two)]);
+    link.set(Gate::Reset);
+    let [to_one, to_two] = link.0.each_ref().map(Relay::address);
     let join = |node, members: [SocketAddr; 2], listener| {
         let members = (1..).zip(members.map(|address| address.to_string()));
         let config = Config::<Bully>::for_protocol("rivals", node, members, TIMING);
@@ -83,7 +71,7 @@ async fn two_leaders_that_were_cut_off_both_learn_that_the_other_led_as_well() {
     sees(&one, Leadership::is_self).await;
     assert_eq!([&one, &two].map(|node| node.status().counters.rivals), [0, 0]);
 
-    link.send_replace(true);
+    link.set(Gate::Open);
     let follows = sees(&one, |now| now.leader == Some(id(2))).await;
     assert_eq!((follows.rivals, follows.rival), (1, None), "the change came before");
     let [heard, lost] = last(&one, 2)[..] else { panic!("two changes") };
@@ -104,9 +92,9 @@ async fn two_leaders_that_were_cut_off_both_learn_that_the_other_led_as_well() {
     assert_eq!([&one, &two].map(|node| node.status().counters.rivals), [1, 1]);
 
     // The next cut is another term of node 1, and the same of node 2.
-    link.send_replace(false);
+    link.set(Gate::Reset);
     sees(&one, Leadership::is_self).await;
-    link.send_replace(true);
+    link.set(Gate::Open);
     let again = sees(&one, |now| now.leader == Some(id(2)) && now.rivals == 2).await;
     assert_eq!((again.role, two.status().counters.rivals), (Role::Follower, 1));
 }

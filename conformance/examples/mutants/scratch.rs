@@ -25,8 +25,8 @@ const RUNS: &str = "4000";
 /// No right model has so many states in its checks, and a wrong one may have no end.
 const STATES: &str = "1000000";
 
-/// The benchmark that starts clusters, and the program that judges their traces.
-const CLUSTER: &str = "cluster";
+/// The packages of the program that starts clusters, and of the one that judges their traces.
+const SOAK: &str = "bellwether-testbed";
 const JUDGE: &str = "bellwether-conformance";
 
 /// The clusters in which a wrong daemon is looked for, until it is found: with three nodes, and
@@ -176,34 +176,28 @@ impl Scratch {
         };
         let mut cargo = cargo(what);
         cargo.current_dir(&self.folder).env("CARGO_TARGET_DIR", self.folder.join("target"));
-        self.made(cargo, None)
+        self.made(cargo)
     }
 
     /// Builds what starts clusters and what judges them, of the workspace itself: both are right.
     pub(crate) fn tools(&self) -> Result<Tools> {
-        let build = |what: &[&str], target| {
-            let mut cargo = cargo(what);
+        let build = |package| {
+            let mut cargo = cargo(&["build", "-p", package, "--bins"]);
             cargo.current_dir(root());
-            match self.made(cargo, Some(target))? {
+            match self.made(cargo)? {
                 Ok(path) => Ok(path),
-                Err(failure) => bail!("{what:?}:\n{}", failure.text),
+                Err(failure) => bail!("{package}:\n{}", failure.text),
             }
         };
-        Ok(Tools {
-            cluster: build(&["test", "-p", "bellwether", "--bench", CLUSTER, "--no-run"], CLUSTER)?,
-            judge: build(&["build", "-p", JUDGE, "--bins"], JUDGE)?,
-        })
+        Ok(Tools { cluster: build(SOAK)?, judge: build(JUDGE)? })
     }
 
-    /// What this command of `cargo` has built: the program of this target, if one is named, for a
-    /// benchmark brings the programs of its package.
-    fn made(&self, cargo: Command, target: Option<&str>) -> Result<Result<PathBuf, Failure>> {
+    /// The program that this command of `cargo` has built.
+    fn made(&self, cargo: Command) -> Result<Result<PathBuf, Failure>> {
         let Ended { status, output } = self.run(cargo, 0, Duration::MAX)?;
         let told: Vec<Value> =
             output.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
-        let is_asked =
-            |told: &&Value| target.is_none_or(|name| told["target"]["name"].as_str() == Some(name));
-        let mut made = told.iter().filter(is_asked).filter_map(|told| told["executable"].as_str());
+        let mut made = told.iter().filter_map(|told| told["executable"].as_str());
         match made.next_back().filter(|_| status.is_some_and(|status| status.success())) {
             Some(program) => Ok(Ok(program.into())),
             None => Ok(Err(Failure::read(&told, &output))),

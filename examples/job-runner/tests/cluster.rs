@@ -1,13 +1,10 @@
 //! Instances of the program as real processes, which are gone when the test is, however it ends.
 
-use std::collections::BTreeMap;
-use std::fs::File;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
-use tempfile::TempDir;
-
-use crate::server::free_port;
-use crate::wait_for;
+use bellwether_testbed::ports::free_port;
+use bellwether_testbed::process::{Process, Processes, Signal};
+use bellwether_testbed::wait::wait_for;
 
 /// The nodes of the cluster.
 pub(crate) const NODES: [u16; 3] = [1, 2, 3];
@@ -22,10 +19,9 @@ pub(crate) struct Done {
 
 /// The instances of one cluster, and their table.
 pub(crate) struct Cluster {
-    folder: TempDir,
+    processes: Processes,
     database: String,
     more: &'static [&'static str],
-    running: BTreeMap<u16, Child>,
 }
 
 impl Cluster {
@@ -37,18 +33,19 @@ impl Cluster {
         long: &[&str],
         more: &'static [&'static str],
     ) -> Self {
-        let folder = tempfile::tempdir().expect("a folder");
-        let file = || folder.path().join("jobs.db").to_str().expect("plain text").to_owned();
+        let processes = Processes::new().expect("a folder");
+        let folder = processes.folder();
+        let file = || folder.join("jobs.db").to_str().expect("plain text").to_owned();
         let database = database.unwrap_or_else(file);
         let mut config = format!(
             "cluster = \"jobs\"\nprotocol = \"quorum\"\n[storage]\ndirectory = \"{}\"\n[members]\n",
-            folder.path().join("{node}").to_str().expect("plain text")
+            folder.join("{node}").to_str().expect("plain text")
         );
         for node in NODES {
             config += &format!("{node} = \"127.0.0.1:{}\"\n", free_port());
         }
-        std::fs::write(folder.path().join("cluster.toml"), config).expect("writable");
-        let mut cluster = Self { folder, database, more, running: BTreeMap::new() };
+        std::fs::write(folder.join("cluster.toml"), config).expect("writable");
+        let mut cluster = Self { processes, database, more };
         let mut create = cluster.command("create");
         create.args(["--jobs", &jobs.to_string(), "--takes", "30"]);
         create.args(long.iter().flat_map(|long| ["--except", long]));
@@ -66,45 +63,38 @@ impl Cluster {
 
     /// Starts the instance of `node`.
     pub(crate) fn run(&mut self, node: u16) {
-        let open = |kind: &str| {
-            let path = self.folder.path().join(format!("{node}.{kind}"));
-            File::options().create(true).append(true).open(path).expect("writable")
-        };
+        let open = |kind: &str| self.processes.append(format!("{node}.{kind}")).expect("writable");
         let mut command = self.command("run");
-        command.arg("--config").arg(self.folder.path().join("cluster.toml"));
+        command.arg("--config").arg(self.processes.folder().join("cluster.toml"));
         command.args(["--node", &node.to_string()]).args(self.more);
         command.stdout(open("out")).stderr(open("err"));
-        self.running.insert(node, command.spawn().expect("the program starts"));
+        self.processes.insert(node, Process::start(&mut command));
     }
 
     /// SIGKILL: the instance of `node` gets no chance to say anything.
     pub(crate) fn kill(&mut self, node: u16) {
-        let mut process = self.running.remove(&node).expect("it runs");
-        process.kill().expect("it is our child");
-        process.wait().expect("it is our child");
+        self.processes.take(node).expect("it runs").kill();
     }
 
     /// SIGTERM: the instance of `node` leaves. Returns whether it says that all went well.
     pub(crate) fn ask_to_end(&mut self, node: u16) -> bool {
-        self.signal(node, "-TERM");
-        let mut process = self.running.remove(&node).expect("it runs");
-        process.wait().expect("it is our child").success()
+        let mut process = self.processes.take(node).expect("it runs");
+        process.ask_to_end();
+        process.ended().success()
     }
 
     /// The instance of `node` stands still.
     pub(crate) fn pause(&self, node: u16) {
-        self.signal(node, "-STOP");
+        self.signal(node, Signal::STOP);
     }
 
     /// It goes on.
     pub(crate) fn go_on(&self, node: u16) {
-        self.signal(node, "-CONT");
+        self.signal(node, Signal::CONT);
     }
 
-    fn signal(&self, node: u16, signal: &str) {
-        let id = self.running[&node].id().to_string();
-        let status = Command::new("kill").args([signal, &id]).status();
-        assert!(status.is_ok_and(|status| status.success()), "kill {signal} {id}");
+    fn signal(&self, node: u16, signal: Signal) {
+        self.processes.get(node).expect("it runs").send(signal);
     }
 
     /// Waits until one of these instances says this, and returns which.
@@ -143,21 +133,11 @@ impl Cluster {
     }
 
     fn said(&self, node: u16, kind: &str) -> String {
-        let path = self.folder.path().join(format!("{node}.{kind}"));
-        std::fs::read_to_string(path).unwrap_or_default()
+        self.processes.text(format!("{node}.{kind}"))
     }
 
     fn explain(&self) -> String {
         let said = NODES.map(|node| self.said(node, "out") + &self.said(node, "err"));
         format!("{}{:?}", said.concat(), self.done())
-    }
-}
-
-impl Drop for Cluster {
-    fn drop(&mut self) {
-        for process in self.running.values_mut() {
-            let _ = process.kill();
-            let _ = process.wait();
-        }
     }
 }

@@ -6,7 +6,7 @@ use std::process::{Output, Stdio};
 use bellwether_docs_runner::object_of;
 use serde_json::Value;
 
-use super::common::{bellwether, wait_until};
+use super::common::{Signal, bellwether, wait_until};
 use super::http::Served;
 
 fn ask(url: &str, arguments: &[&str]) -> Output {
@@ -22,7 +22,7 @@ fn said(output: &Output) -> String {
 #[test]
 fn commands_hand_over_step_down_and_freeze_with_the_token_and_not_without() {
     let served = Served::new();
-    let token = served.cluster.directory.path().join("token");
+    let token = served.cluster.folder().join("token");
     let token = ["--token-file", token.to_str().expect("plain")];
     let first = served.leader();
     let other = (1..=3).find(|&node| node != first).expect("three nodes");
@@ -32,7 +32,7 @@ fn commands_hand_over_step_down_and_freeze_with_the_token_and_not_without() {
     let none = ask(served.url(first), &transfer);
     assert_eq!(none.status.code(), Some(2), "{}", said(&none));
     assert!(said(&none).contains("--token-file"), "{}", said(&none));
-    let wrong = served.cluster.directory.path().join("wrong");
+    let wrong = served.cluster.folder().join("wrong");
     let made = bellwether().args(["keys", "secret"]).arg(&wrong).output().expect("it runs");
     assert!(made.status.success());
     let wrong = ["--token-file", wrong.to_str().expect("plain")];
@@ -70,7 +70,7 @@ fn commands_hand_over_step_down_and_freeze_with_the_token_and_not_without() {
 #[test]
 fn a_transfer_says_what_has_happened() {
     let mut served = Served::new();
-    let token = served.cluster.directory.path().join("token");
+    let token = served.cluster.folder().join("token");
     let token = ["--token-file", token.to_str().expect("plain")];
     let leader = served.leader();
     let others: Vec<u16> = (1..=3).filter(|&node| node != leader).collect();
@@ -97,9 +97,9 @@ fn a_transfer_says_what_has_happened() {
         members.into_iter().any(|member| member["node"] == other && member["fit"] == true)
     };
     wait_until("the leader knows that it may run again", fits, String::new);
-    served.send(other, "-STOP");
+    served.send(other, Signal::STOP);
     transfer(&served, &["has not taken over", "paused", &leads]);
-    served.send(other, "-CONT");
+    served.send(other, Signal::CONT);
     served.kill(other);
     wait_until(
         "the leader knows that it is gone",
@@ -128,7 +128,7 @@ fn events_and_the_watched_status_go_on_until_no_process_reads_them() {
         object_of("bellwether-events", line)
     };
     assert_eq!(next()["leader"], first);
-    let token = served.cluster.directory.path().join("token");
+    let token = served.cluster.folder().join("token");
     let arguments = ["step-down", "--for", "1min", "--token-file", token.to_str().expect("plain")];
     assert_eq!(ask(served.url(first), &arguments).status.code(), Some(0));
     let changed = next();

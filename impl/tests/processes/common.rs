@@ -1,29 +1,24 @@
 //! A cluster of real processes on loopback, which are gone when the test is, however it ends.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsStr;
-use std::fs::File;
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Output, Stdio};
-use std::sync::atomic::{AtomicU16, Ordering};
+use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use bellwether_docs_runner::object_of;
+use bellwether_testbed::process::Processes;
 use serde_json::Value;
-use tempfile::TempDir;
+use tokio::net::ToSocketAddrs;
 
-/// No wait is longer. Elections take well under a second; a loaded machine may take longer.
-pub(crate) const LIMIT: Duration = Duration::from_secs(30);
-
-/// How long between two looks at something that is waited for.
-const LOOK_AGAIN: Duration = Duration::from_millis(20);
+pub(crate) use bellwether_testbed::ports::free_port;
+pub(crate) use bellwether_testbed::process::{Process, Signal, command as daemon, is_alive};
+pub(crate) use bellwether_testbed::wait::{LIMIT, wait_until};
 
 const BULLY: &str = "\
 [bully]
 election = \"300ms\"
 coordinator = \"800ms\"
-watch = \"400ms\"
+watch = \"1s\"
 heartbeat = \"50ms\"
 ";
 
@@ -35,107 +30,25 @@ pub(crate) fn bellwether() -> Command {
     daemon(PROGRAM)
 }
 
-/// The same, in another file.
-pub(crate) fn daemon(program: impl AsRef<OsStr>) -> Command {
-    let mut command = Command::new(program);
-    for (name, _) in std::env::vars_os() {
-        if name.to_str().is_some_and(|name| name.starts_with("BELLWETHER_")) {
-            command.env_remove(name);
-        }
-    }
-    command.stdin(Stdio::null());
-    command
-}
-
-/// A port on which no process listens, below those that the system hands out by itself, so that no
-/// outgoing connection takes it before the node does.
-pub(crate) fn free_port() -> u16 {
-    static NEXT: AtomicU16 = AtomicU16::new(0);
-    let start = u16::try_from(std::process::id() % 10_000).expect("small");
-    loop {
-        let offset = NEXT.fetch_add(1, Ordering::Relaxed);
-        let port = 20_000 + (start + offset) % 12_000;
-        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
-            return port;
-        }
-    }
-}
-
-/// Looks until `done`, and fails after [`LIMIT`] with what `explain` says.
-pub(crate) fn wait_until(
-    what: &str,
-    mut done: impl FnMut() -> bool,
-    explain: impl FnOnce() -> String,
-) {
+/// Listens at an address that was in use. For a moment, a process that another test has just forked
+/// has the listener open as well.
+pub(crate) async fn listen_again(address: impl ToSocketAddrs + Copy) -> tokio::net::TcpListener {
     let deadline = Instant::now() + LIMIT;
-    while !done() {
-        assert!(Instant::now() < deadline, "not within {LIMIT:?}: {what}\n{}", explain());
-        std::thread::sleep(LOOK_AGAIN);
-    }
-}
-
-/// A running process, killed when dropped.
-pub(crate) struct Process(Child);
-
-impl Process {
-    pub(crate) fn start(command: &mut Command) -> Self {
-        Self(command.spawn().expect("the program starts"))
-    }
-
-    /// SIGKILL: the process gets no chance to say anything.
-    pub(crate) fn kill(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-
-    /// SIGTERM.
-    pub(crate) fn ask_to_end(&self) {
-        self.send("-TERM");
-    }
-
-    pub(crate) fn id(&self) -> u32 {
-        self.0.id()
-    }
-
-    /// Lets the process stand still for so long.
-    pub(crate) fn pause(&self, time: Duration) {
-        self.send("-STOP");
-        std::thread::sleep(time);
-        self.send("-CONT");
-    }
-
-    /// Sends a signal, as in `-STOP`.
-    pub(crate) fn send(&self, signal: &str) {
-        let id = self.0.id().to_string();
-        let status = Command::new("kill").args([signal, &id]).status();
-        assert!(status.is_ok_and(|status| status.success()), "kill {signal} {id}");
-    }
-
-    /// The exit status, if it comes within the limit.
-    pub(crate) fn ended(&mut self) -> ExitStatus {
-        let mut status = None;
-        let look = || {
-            status = self.0.try_wait().expect("it is our child");
-            status.is_some()
-        };
-        wait_until("the process ends", look, String::new);
-        status.expect("seen above")
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        self.kill();
+    loop {
+        match tokio::net::TcpListener::bind(address).await {
+            Ok(listener) => return listener,
+            Err(error) => assert!(Instant::now() < deadline, "the port is not free: {error}"),
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }
 
 /// Nodes `1..=size`, their configuration and their logs.
 pub(crate) struct Cluster {
-    pub(crate) directory: TempDir,
+    processes: Processes,
     protocol: String,
     sections: String,
     pub(crate) ports: BTreeMap<u16, u16>,
-    running: BTreeMap<u16, Process>,
 }
 
 /// The status of a node, or of its groups, as it is printed.
@@ -156,10 +69,10 @@ impl Cluster {
     /// is kept beside the configuration.
     pub(crate) fn running(size: u16, protocol: &str, sections: &str) -> Self {
         let ports: BTreeMap<u16, u16> = (1..=size).map(|node| (node, free_port())).collect();
-        let directory = tempfile::tempdir().expect("a directory");
+        let processes = Processes::new().expect("a directory");
         let sections = format!("[storage]\ndirectory = \"{{protocol}}-{{node}}\"\n{sections}");
         let protocol = protocol.to_owned();
-        let cluster = Self { directory, protocol, sections, ports, running: BTreeMap::new() };
+        let cluster = Self { processes, protocol, sections, ports };
         std::fs::write(cluster.config(), cluster.text("test")).expect("writable");
         cluster
     }
@@ -177,31 +90,32 @@ impl Cluster {
         format!("cluster = \"{name}\"\nprotocol = \"{protocol}\"\n[members]\n{members}{sections}")
     }
 
+    /// Where the files of the nodes are.
+    pub(crate) fn folder(&self) -> &Path {
+        self.processes.folder()
+    }
+
     pub(crate) fn config(&self) -> PathBuf {
-        self.directory.path().join("bellwether.toml")
+        self.folder().join("bellwether.toml")
     }
 
     /// Replaces a file, the configuration or one that it names, by a pipe: what reads it waits
     /// until it is written to.
     pub(crate) fn replace_by_pipe(&self, file: &Path) {
-        let pipe = self.directory.path().join("pipe");
+        let pipe = self.folder().join("pipe");
         let made = Command::new("mkfifo").args(["-m", "600"]).arg(&pipe).status();
         assert!(made.is_ok_and(|status| status.success()), "mkfifo");
         std::fs::rename(pipe, file).expect("both are ours");
     }
 
     pub(crate) fn log_of(&self, name: &str) -> String {
-        std::fs::read_to_string(self.log_path(name)).unwrap_or_default()
-    }
-
-    fn log_path(&self, name: &str) -> PathBuf {
-        self.directory.path().join(format!("{name}.log"))
+        self.processes.text(format!("{name}.log"))
     }
 
     /// `bellwether run` for one node, with further arguments, its log going to the file `name`.
     pub(crate) fn run(&self, name: &str, node: u16, more: &[&str]) -> Process {
-        let log = File::options().create(true).append(true).open(self.log_path(name));
-        self.run_to(log.expect("writable"), node, more)
+        let log = self.processes.append(format!("{name}.log")).expect("writable");
+        self.run_to(log, node, more)
     }
 
     /// The same, with another place for the log.
@@ -213,17 +127,17 @@ impl Cluster {
 
     pub(crate) fn start(&mut self, node: u16) {
         let process = self.run(&node.to_string(), node, &[]);
-        assert!(self.running.insert(node, process).is_none(), "node {node} runs already");
+        self.processes.insert(node, process);
     }
 
     /// Starts a node of a new cluster, of which not all need to run.
     pub(crate) fn found(&mut self, node: u16) {
         let process = self.run(&node.to_string(), node, &["--new-cluster"]);
-        assert!(self.running.insert(node, process).is_none(), "node {node} runs already");
+        self.processes.insert(node, process);
     }
 
     pub(crate) fn take(&mut self, node: u16) -> Process {
-        self.running.remove(&node).expect("it runs")
+        self.processes.take(node).expect("it runs")
     }
 
     /// `bellwether status` for one node.
@@ -236,7 +150,7 @@ impl Cluster {
 
     /// What `bellwether status --json` prints, if the node can be reached.
     pub(crate) fn status(&self, node: u16) -> Option<Value> {
-        let Output { status, stdout, .. } = self.ask(node, &["--json"]);
+        let Output { status, stdout, .. } = self.ask(node, &["--json", "--timeout", "20s"]);
         matches!(status.code(), Some(0 | 1)).then(|| fitting(&stdout))
     }
 
@@ -255,10 +169,9 @@ impl Cluster {
     /// Waits until every running node takes `leader` for the leader.
     pub(crate) fn wait_for_leader(&self, leader: u16) {
         let agrees = |&node: &u16| self.status(node).is_some_and(|s| s["leader"] == leader);
-        let look = || self.running.keys().all(agrees);
+        let leads = || self.status(leader).is_some_and(|status| status["role"] == "leader");
+        let look = || self.processes.up().iter().all(agrees) && leads();
         wait_until(&format!("all follow {leader}"), look, || self.explain());
-        let own = self.status(leader).map(|status| status["role"].clone());
-        assert!(own.is_some_and(|role| role == "leader"), "{}", self.explain());
     }
 
     /// Waits until every running node takes one of them for the leader, and returns that.
@@ -266,10 +179,10 @@ impl Cluster {
         let mut found = None;
         let look = || {
             let leader = |&node: &u16| self.status(node)?["leader"].as_u64();
-            let leaders: BTreeSet<_> = self.running.keys().map(leader).collect();
+            let leaders: BTreeSet<_> = self.processes.up().iter().map(leader).collect();
             let one = leaders.first().copied().flatten().filter(|_| leaders.len() == 1);
             found = one.and_then(|leader| u16::try_from(leader).ok());
-            found.is_some_and(|leader| self.running.contains_key(&leader))
+            found.is_some_and(|leader| self.processes.get(leader).is_some())
         };
         wait_until("all follow one of them", look, || self.explain());
         found.expect("seen above")
@@ -280,6 +193,6 @@ impl Cluster {
             let status = self.status(node).map_or("unreachable".to_owned(), |s| s.to_string());
             format!("--- node {node}: {status}\n{}", self.log_of(&node.to_string()))
         };
-        self.running.keys().map(tell).collect()
+        self.processes.up().iter().map(tell).collect()
     }
 }

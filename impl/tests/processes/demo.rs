@@ -6,10 +6,11 @@ use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
+use bellwether_browser::Page;
+use bellwether_testbed::probe;
 use serde_json::Value;
 
 use super::common::{bellwether, free_port, wait_until};
-use bellwether_browser::Page;
 
 /// As many as there are without `--nodes`.
 const NODES: u16 = 5;
@@ -21,8 +22,7 @@ fn but(node: u16) -> Vec<u16> {
 
 /// Asks the page, which answers at once or never.
 fn agent() -> ureq::Agent {
-    let config = ureq::Agent::config_builder().http_status_as_error(false);
-    config.timeout_global(Some(Duration::from_secs(30))).build().into()
+    probe::agent(Duration::from_secs(30))
 }
 
 struct Demo {
@@ -234,11 +234,11 @@ fn a_person_breaks_the_cluster_and_nothing_is_left_of_it() {
     wait_until("it ends", ended, String::new);
     assert_eq!(status.and_then(|status| status.code()), Some(0));
     assert!(!Path::new(&demo.folder).exists(), "{} is left", demo.folder);
-    std::thread::sleep(Duration::from_millis(100));
-    let left = std::process::Command::new("pgrep").args(["-f", &demo.folder]).output();
-    if let Ok(left) = left {
-        assert!(left.stdout.is_empty(), "processes are left: {left:?}");
-    }
+    let left = || {
+        let left = std::process::Command::new("pgrep").args(["-f", &demo.folder]).output();
+        left.map_or_else(|_| String::new(), |left| String::from_utf8(left.stdout).expect("numbers"))
+    };
+    wait_until("no process is left", || left().is_empty(), left);
 }
 
 /// It is killed, so it can end nothing itself. One of its nodes stands still.

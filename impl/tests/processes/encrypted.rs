@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Output;
 
 use super::bad_input::refuses;
-use super::common::{Cluster, Process, bellwether, free_port, wait_until};
+use super::common::{Cluster, Process, Signal, bellwether, free_port, wait_until};
 
 /// Runs `bellwether keys`, and fails if that does.
 fn keys(arguments: &[&str]) {
@@ -38,7 +38,7 @@ struct Encrypted {
 impl Encrypted {
     fn new() -> Self {
         let cluster = Cluster::running(3, "quorum", "");
-        let keys = cluster.directory.path().join("keys");
+        let keys = cluster.folder().join("keys");
         authority(&keys);
         self::keys(&["secret", keys.join("token").to_str().expect("plain text")]);
         let address = format!("127.0.0.1:{}", free_port());
@@ -76,7 +76,7 @@ impl Encrypted {
     }
 
     fn reload(&self, times: usize) {
-        self.process.send("-HUP");
+        self.process.send(Signal::HUP);
         let read = || self.cluster.log_of("1").matches("was read again").count() == times;
         wait_until("it is read again", read, || self.cluster.log_of("1"));
     }
@@ -90,7 +90,7 @@ fn a_client_shows_a_certificate_or_a_token_and_checks_that_of_the_node() {
     let certified = ["--ca", &ca, "--cert", &cert, "--key", &key];
     assert_eq!(node.freeze(&certified), (Some(0), "done\n".to_owned()));
     assert_eq!(node.freeze(&["--ca", &ca, "--token-file", &token]), (Some(0), "done\n".to_owned()));
-    let other = node.cluster.directory.path().join("other");
+    let other = node.cluster.folder().join("other");
     authority(&other);
     let [other_ca, other_cert, other_key] =
         ["ca.pem", "client-admin.pem", "client-admin.key"].map(|f| other.join(f));
@@ -117,11 +117,11 @@ fn a_client_shows_a_certificate_or_a_token_and_checks_that_of_the_node() {
 #[test]
 fn sighup_replaces_the_certificate_and_the_token_and_nothing_if_one_is_wrong() {
     let node = Encrypted::new();
-    let other = node.cluster.directory.path().join("other");
+    let other = node.cluster.folder().join("other");
     authority(&other);
     keys(&["secret", other.join("token").to_str().expect("plain text")]);
     let [old, new] = [&node.keys, &other].map(|keys| {
-        let copy = node.cluster.directory.path().join(if *keys == other { "new" } else { "old" });
+        let copy = node.cluster.folder().join(if *keys == other { "new" } else { "old" });
         fs::create_dir(&copy).expect("writable");
         for name in ["ca.pem", "token", "node-1.key"] {
             fs::copy(keys.join(name), copy.join(name)).expect("writable");
@@ -147,7 +147,7 @@ fn sighup_replaces_the_certificate_and_the_token_and_nothing_if_one_is_wrong() {
 #[test]
 fn a_token_does_not_go_over_a_network_without_encryption() {
     let cluster = Cluster::running(3, "quorum", "");
-    let token = cluster.directory.path().join("token").display().to_string();
+    let token = cluster.folder().join("token").display().to_string();
     keys(&["secret", &token]);
     let config = cluster.config().display().to_string();
     let check = |more: &[&'static str]| {
@@ -195,7 +195,7 @@ impl Rotated {
     fn reload(&mut self) {
         self.reloads += 1;
         for (process, node) in self.nodes.iter().zip(["3", "2", "1"]) {
-            process.send("-HUP");
+            process.send(Signal::HUP);
             let read = || {
                 let log = self.cluster.log_of(node);
                 log.matches("was read again node").count() == self.reloads

@@ -15,8 +15,10 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::process::Command;
 
+use bellwether_testbed::process::{children, send};
+
 use super::bad_input::refuses;
-use super::common::{Cluster, Process, bellwether, wait_until};
+use super::common::{Cluster, Process, Signal, bellwether, wait_until};
 
 /// What a command says when it starts, and a lock that it and all that it starts hold for as long
 /// as one of them lives.
@@ -46,6 +48,12 @@ impl Cluster {
         Self::running(3, "quorum", "")
     }
 
+    /// The same with a lease that leaves a machine that has much to do its time.
+    fn patient() -> Self {
+        let timing = "[quorum]\nround = \"1s\"\nlease = \"5s\"\npromise = \"6s\"\n";
+        Self::running(3, "quorum", timing)
+    }
+
     /// `bellwether exec` for one node; the command gets the path of the journal as its `$0`.
     fn exec(&self, node: u16, more: &[&str], script: &str) -> Process {
         self.exec_by(bellwether(), node, more, script)
@@ -53,7 +61,7 @@ impl Cluster {
 
     /// The same, by a daemon in another file.
     fn exec_by(&self, daemon: Command, node: u16, more: &[&str], script: &str) -> Process {
-        let path = self.directory.path().join(format!("{node}.log"));
+        let path = self.folder().join(format!("{node}.log"));
         let log = File::options().create(true).append(true).open(path).expect("writable");
         let mut command = self.command_by(daemon, node, more);
         command.args(["--", "sh", "-c", &[STARTS, script].concat()]).arg(self.journal());
@@ -72,14 +80,14 @@ impl Cluster {
 
     /// A file with this text and these permissions.
     fn program(&self, text: &str, mode: u32) -> String {
-        let path = self.directory.path().join("program");
+        let path = self.folder().join("program");
         fs::write(&path, text).expect("writable");
         fs::set_permissions(&path, fs::Permissions::from_mode(mode)).expect("ours");
         path.display().to_string()
     }
 
     fn journal(&self) -> PathBuf {
-        self.directory.path().join("journal")
+        self.folder().join("journal")
     }
 
     fn lines(&self) -> Vec<Vec<String>> {
@@ -124,16 +132,9 @@ fn rounds() -> usize {
     std::env::var("BELLWETHER_ROUNDS").map_or(2, |text| text.parse().expect("BELLWETHER_ROUNDS"))
 }
 
-/// The numbers of the processes that a process has started.
-fn children(process: u32) -> Vec<u32> {
-    let listed = Command::new("pgrep").args(["-P", &process.to_string()]).output();
-    let text = String::from_utf8(listed.expect("pgrep").stdout).expect("digits");
-    text.lines().map(|line| line.parse().expect("a number")).collect()
-}
-
-fn signal(process: u32, signal: &str) {
-    let status = Command::new("kill").args([signal, &process.to_string()]).status();
-    assert!(status.is_ok_and(|status| status.success()), "kill {signal} {process}");
+#[track_caller]
+fn signal(process: u32, signal: Signal) {
+    send(process, signal).expect("the process is there");
 }
 
 /// Does this to the leader each round, and `after` once another leads.
@@ -162,7 +163,7 @@ fn each_round(
 #[test]
 fn a_command_ends_although_its_node_stands_still() {
     for script in [PLAIN, STUBBORN] {
-        each_round(script, |node| node.send("-STOP"), |_, _, node| node.send("-CONT"));
+        each_round(script, |node| node.send(Signal::STOP), |_, _, node| node.send(Signal::CONT));
     }
 }
 
@@ -180,7 +181,7 @@ fn a_command_ends_with_its_keeper() {
         let [keeper] = children(node.id())[..] else { panic!("one child: the keeper") };
         keeper
     };
-    each_round(STUBBORN, |node| signal(keeper(node), "-KILL"), |_, _, _| {});
+    each_round(STUBBORN, |node| signal(keeper(node), Signal::KILL), |_, _, _| {});
 }
 
 #[test]
@@ -191,7 +192,7 @@ fn a_command_ends_although_its_keeper_stands_still() {
         [1, 2, 3].map(|node| cluster.exec(node, &["--stop-timeout", "100ms"], STUBBORN));
     let (_, leader) = cluster.wait_for_start(1);
     let node = &mut nodes[usize::from(leader) - 1];
-    signal(children(node.id())[0], "-STOP");
+    signal(children(node.id())[0], Signal::STOP);
     node.ask_to_end();
     node.ended();
     cluster.wait_for_start(2);
@@ -236,7 +237,7 @@ fn lead<T>(cluster: &Cluster, others: &mut [Process; 2], run: impl FnOnce() -> T
     for other in others.iter_mut() {
         other.kill();
     }
-    *others = [1, 2].map(|node| cluster.run(&node.to_string(), node, &["--set", "skew=2s"]));
+    *others = [1, 2].map(|node| cluster.run(&node.to_string(), node, &["--set", "skew=20s"]));
     run()
 }
 
@@ -254,7 +255,7 @@ fn signals_are_forwarded_also_while_it_waits() {
     let mut nodes = [1, 2, 3].map(|node| cluster.exec(node, &[], script));
     let (_, leader) = cluster.wait_for_start(1);
     let node = &mut nodes[usize::from(leader) - 1];
-    node.send("-HUP");
+    node.send(Signal::HUP);
     let hup = ["hup".to_owned(), "0".to_owned()];
     wait_until("it hears SIGHUP", || cluster.lines().contains(&hup.to_vec()), String::new);
     node.ask_to_end();
@@ -267,12 +268,11 @@ fn a_signal_for_a_command_is_not_kept_for_the_next_one() {
     let cluster = Cluster::quorum();
     let mut three = cluster.exec(3, &["--new-cluster"], "starts; sleep 0.5; exit 7");
     wait_until("it takes part", || cluster.log_of("3").contains("taking part"), String::new);
-    for signal in ["-USR1", "-USR2"] {
+    for signal in [Signal::USR1, Signal::USR2] {
         three.send(signal);
     }
-    std::thread::sleep(std::time::Duration::from_millis(100));
     // With it there is a majority.
-    let _other = cluster.run("1", 1, &["--set", "skew=2s", "--new-cluster"]);
+    let _other = cluster.run("1", 1, &["--set", "skew=20s", "--new-cluster"]);
     cluster.wait_for_start(1);
     assert_eq!(three.ended().code(), Some(7));
 }
@@ -301,11 +301,11 @@ fn sighup_reloads_whether_the_node_leads_or_not_and_is_then_forwarded() {
         };
         let logs = || [1, 2, 3].map(|node| cluster.log_of(&node.to_string())).concat();
         level("debug");
-        nodes.iter().for_each(|node| node.send("-HUP"));
+        nodes.iter().for_each(|node| node.send(Signal::HUP));
         let all = || (1..=3).all(|node| reloads(&cluster, node, "log.level") == 1);
         wait_until("all have read it again", all, logs);
         level("nonsense");
-        nodes.iter().for_each(|node| node.send("-HUP"));
+        nodes.iter().for_each(|node| node.send(Signal::HUP));
         let all = || (1..=3).all(|node| reloads(&cluster, node, "nothing of it is used") == 1);
         wait_until("all refuse it", all, logs);
 
@@ -314,7 +314,7 @@ fn sighup_reloads_whether_the_node_leads_or_not_and_is_then_forwarded() {
             let words = [what.to_owned(), leader.to_string()].to_vec();
             cluster.lines().iter().filter(|line| **line == words).count()
         };
-        nodes[usize::from(leader) - 1].send("-USR1");
+        nodes[usize::from(leader) - 1].send(Signal::USR1);
         wait_until("it hears SIGUSR1", || heard("usr1") == 1, logs);
         assert_eq!(heard("hup") > 0, kept.is_empty(), "{kept:?}: {:?}", cluster.lines());
         nodes.iter_mut().for_each(|node| node.ask_to_end());

@@ -10,11 +10,11 @@ use rcgen::{CertificateParams, DistinguishedName, DnType, Issuer, KeyPair};
 use serde_json::Value;
 
 use super::bad_input::{logs, refuses};
-use super::common::{Cluster, bellwether};
+use super::common::{Cluster, Signal, bellwether};
 use super::security::{certified_cluster, keys};
 
 /// How long a certificate is valid that a test waits for: nodes start and connect in the meantime.
-const SHORT: Duration = Duration::from_secs(10);
+const SHORT: Duration = Duration::from_secs(20);
 
 /// Gives node 1 a certificate of the authority in this directory that expires so soon.
 pub(crate) fn certify_shortly(directory: &Path, valid: Duration) {
@@ -78,7 +78,7 @@ fn a_certificate_that_expires_is_told_of_and_renewed_without_a_restart() {
     }
     let directory = keys_at.to_str().expect("plain text");
     keys(&["node", directory, "--cluster", "test", "--node", "1"]);
-    one.send("-HUP");
+    one.send(Signal::HUP);
     logs(&cluster, "1", &["was read again"]);
     cluster.wait_for(2, "reaches node 1", |status| status["members"][0]["link"] == "connected");
     cluster.wait_for(1, "has the new one, and follows", |status| {

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::common::Cluster;
+use super::common::{Cluster, Signal};
 
 /// The followers would wait an hour for the leader.
 const BULLY: &str = "[bully]\nwatch = \"1h\"\nelection = \"1h\"\ncoordinator = \"3h\"\n";
@@ -11,7 +11,7 @@ const BULLY: &str = "[bully]\nwatch = \"1h\"\nelection = \"1h\"\ncoordinator = \
 const QUORUM: &str = "[quorum]\nelection = \"1h\"\ncoordinator = \"3h\"\nskew = \"500ms\"\n";
 
 /// The connections have to last a moment before their ends mean something.
-const TIMEOUT: Duration = Duration::from_millis(300);
+const TIMEOUT: Duration = Duration::from_millis(1_000);
 
 fn network(more: &str) -> String {
     format!("[network]\ntimeout = \"{}ms\"\n{more}", TIMEOUT.as_millis())
@@ -64,7 +64,7 @@ fn a_leader_that_hangs_is_waited_for_and_so_is_every_one_if_that_is_configured()
     let mut other = following("bully", &format!("{BULLY}{}", network("suspect_refused = false")));
     // Nothing is sent by it, and nothing is closed: the kernel answers for it.
     let three = cluster.take(3);
-    three.send("-STOP");
+    three.send(Signal::STOP);
     other.take(3).kill();
     let seen = Instant::now();
     while seen.elapsed() < TIMEOUT * 5 {

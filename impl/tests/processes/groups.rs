@@ -59,7 +59,7 @@ fn a_killed_daemon_loses_its_groups_and_the_others_keep_theirs() {
 #[test]
 fn the_hooks_of_a_group_are_told_which_it_is() {
     let cluster = Cluster::running(1, "quorum", GROUPS);
-    let path = |name: &str| cluster.directory.path().join(name);
+    let path = |name: &str| cluster.folder().join(name);
     let script = format!(
         "#!/bin/sh\necho \"$1 $BELLWETHER_GROUP $BELLWETHER_ROLE\" >> {}\n",
         path("told").display()

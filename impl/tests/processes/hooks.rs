@@ -3,9 +3,8 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
-use std::time::Duration;
 
-use super::common::{Cluster, wait_until};
+use super::common::{Cluster, is_alive, wait_until};
 
 /// Two nodes of which node 1 runs these scripts; node 2 is down, so the bully's node 1 leads.
 struct Hooked {
@@ -32,7 +31,7 @@ impl Hooked {
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        self.cluster.directory.path().join(name)
+        self.cluster.folder().join(name)
     }
 
     fn text(&self, name: &str) -> String {
@@ -100,17 +99,18 @@ fn a_node_leads_only_once_its_script_has_succeeded() {
 
 #[test]
 fn a_script_that_takes_too_long_is_killed_with_all_that_it_has_started() {
-    let hang =
-        "cd \"$(dirname \"$0\")\"; (sleep 1; echo alive >> late) & sleep 30; echo late >> late";
-    let hooked = Hooked::new(&[("on_change", hang)], "timeout = \"200ms\"\n");
+    let hang = "cd \"$(dirname \"$0\")\"; sleep 60 & echo \"$$ $!\" >> processes; sleep 60";
+    let hooked = Hooked::new(&[("on_change", hang)], "timeout = \"1s\"\n");
     let mut process = hooked.cluster.run("1", 1, &[]);
-    hooked.waits_for("1.log", "did not end within 200ms, and was killed");
+    hooked.waits_for("1.log", "did not end within 1s, and was killed");
     // The election does not wait for it.
     hooked.cluster.wait_for(1, "leads", |status| status["leader"] == 1);
-    std::thread::sleep(Duration::from_millis(1_500));
     process.ask_to_end();
     assert_eq!(process.ended().code(), Some(0));
-    assert_eq!(hooked.text("late"), "");
+    let started = hooked.text("processes");
+    assert!(started.contains(' '), "{}", hooked.cluster.log_of("1"));
+    let lives = |id: &str| is_alive(id.parse().expect("a number"));
+    wait_until("all are killed", || !started.split_whitespace().any(lives), || started.clone());
 }
 
 #[test]

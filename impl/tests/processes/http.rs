@@ -2,20 +2,15 @@
 
 use std::time::Duration;
 
+use bellwether_browser::Page;
+use bellwether_testbed::probe;
 use serde_json::Value;
 
-use super::common::{Cluster, Process, bellwether, free_port, wait_until};
-use bellwether_browser::Page;
+use super::common::{Cluster, Process, Signal, bellwether, free_port, wait_until};
 
 /// What stands at this URL: the status and the body; nothing if no process answers.
 pub(crate) fn get(url: &str) -> Option<(u16, String)> {
-    let agent: ureq::Agent = ureq::Agent::config_builder()
-        .http_status_as_error(false)
-        .timeout_global(Some(Duration::from_secs(5)))
-        .build()
-        .into();
-    let mut answer = agent.get(url).call().ok()?;
-    Some((answer.status().as_u16(), answer.body_mut().read_to_string().ok()?))
+    probe::get(url, Duration::from_secs(15))
 }
 
 /// Three nodes that serve HTTP, with a token, and the URL of each.
@@ -33,7 +28,7 @@ impl Served {
     /// The same, with further arguments.
     pub(crate) fn with(more: &[&str]) -> Self {
         let cluster = Cluster::running(3, "quorum", "");
-        let token = cluster.directory.path().join("token").display().to_string();
+        let token = cluster.folder().join("token").display().to_string();
         let made = bellwether().args(["keys", "secret", &token]).output().expect("it runs");
         assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
         let mut urls = Vec::new();
@@ -60,7 +55,7 @@ impl Served {
         self.code(node, "/leader") == 200
     }
 
-    pub(crate) fn send(&self, node: u16, signal: &str) {
+    pub(crate) fn send(&self, node: u16, signal: Signal) {
         self.processes[usize::from(node) - 1].as_ref().expect("it runs").send(signal);
     }
 
@@ -104,12 +99,12 @@ fn only_the_leader_answers_that_it_leads_and_a_stopped_one_does_not_when_it_goes
     };
     let (code, before) = said();
     assert!(code == 200 && before.is_some(), "it leads: {before:?}");
-    process.send("-STOP");
+    process.send(Signal::STOP);
     let (code, epoch) = std::thread::scope(|scope| {
         let asked = scope.spawn(said);
         // Longer than its lease, and shorter than the promises: no node leads anew by then.
         std::thread::sleep(Duration::from_millis(1_100));
-        process.send("-CONT");
+        process.send(Signal::CONT);
         asked.join().expect("no panic")
     });
     assert!(code == 503 || epoch > before, "its lease of epoch {before:?} is over: {epoch:?}");
@@ -129,7 +124,7 @@ fn the_page_shows_the_cluster_and_follows_a_change_without_being_loaded_again() 
     let name = page.value("document.getElementById('name').textContent");
     assert_eq!(name, format!("node {watched} of cluster test, protocol quorum"));
     let members = "[...document.querySelectorAll('#members .tag')].map(e => e.textContent).join()";
-    assert_eq!(page.value(members), "connected,connected");
+    page.wait_for(&format!("{members} == 'connected,connected'"));
 
     served.kill(first);
     page.wait_for(&format!(
@@ -138,10 +133,8 @@ fn the_page_shows_the_cluster_and_follows_a_change_without_being_loaded_again() 
     let second = served.leader();
     let said = if second == watched { ", this one," } else { "" };
     page.wait_for(&state(format!("Node {second}{said} leads")));
-    assert_eq!(
-        page.value("document.querySelector('#changes td:nth-child(4)').textContent"),
-        second.to_string()
-    );
+    let latest = "document.querySelector('#changes td:nth-child(4)').textContent";
+    page.wait_for(&format!("{latest} == '{second}'"));
     if second == watched {
         page.wait_for("document.getElementById('lease').textContent.endsWith(' s left')");
     }

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::common::{Cluster, Process, free_port, wait_until};
+use super::common::{Cluster, Process, Signal, free_port, wait_until};
 use super::http::get;
 
 const JSON: [&str; 2] = ["--log-format", "json"];
@@ -69,7 +69,7 @@ fn a_member_that_is_killed_and_starts_again_is_a_break_and_a_heal() {
     assert!(links.contains("; last heard "), "{lost}");
     cluster.wait_for(1, "follows 2", |status| status["leader"] == 2);
     // Many attempts fail meanwhile.
-    std::thread::sleep(std::time::Duration::from_secs(2));
+    std::thread::sleep(std::time::Duration::from_secs(4));
 
     let _three = cluster.run("3", 3, &[]);
     for node in [1, 2] {
@@ -104,11 +104,11 @@ fn a_leader_that_is_paused_is_lost_while_its_link_is_up() {
     let cluster = Cluster::new(3);
     let http = format!("127.0.0.1:{}", free_port());
     let (nodes, three) = three(&cluster, &http);
-    three.send("-STOP");
+    three.send(Signal::STOP);
     let lost = loss(&cluster);
     let links = lost["links"].as_str().expect("a text");
     assert!(links.starts_with("link to 3: up, last heard "), "{lost}");
     assert!(breaks(&cluster.log_of("2"), 3).is_empty(), "{}", cluster.log_of("2"));
-    three.send("-CONT");
+    three.send(Signal::CONT);
     drop(nodes);
 }

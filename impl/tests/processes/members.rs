@@ -10,7 +10,7 @@ use bellwether_docs_runner::object_of;
 use serde_json::{Value, json};
 
 use super::bad_input::refuses;
-use super::common::{Process, bellwether, free_port, wait_until};
+use super::common::{Process, Signal, bellwether, free_port, wait_until};
 use super::roles::Roles;
 
 /// What `members` says, and its exit status.
@@ -152,14 +152,14 @@ fn members_come_and_go_while_the_leader_leads_on_and_no_process_ends() {
 #[test]
 fn a_command_runs_on_through_ten_changes() {
     let mut roles = Roles::new(3, "");
-    let started = roles.cluster.directory.path().join("started");
+    let started = roles.cluster.folder().join("started");
     let script = format!("echo $$ >> {}\nwhile :; do sleep 0.05; done", started.display());
     for node in 1..=3_u16 {
         let mut command = bellwether();
         command.args(["exec", "--node", &node.to_string(), "--http", &roles.http[&node]]);
         command.args(["--token-file", &roles.token, "--config"]).arg(roles.cluster.config());
         command.args(["--", "sh", "-c", &script]);
-        let log = roles.cluster.directory.path().join(format!("{node}.log"));
+        let log = roles.cluster.folder().join(format!("{node}.log"));
         let log = fs::File::options().create(true).append(true).open(log).expect("ours");
         roles.running.insert(node, Process::start(command.stderr(log)));
     }
@@ -230,7 +230,7 @@ fn a_leader_that_is_killed_while_it_changes_the_list_leaves_one_list() {
             let roles = &roles;
             scope.spawn(move || members(roles, leader, &arguments));
             thread::sleep(Duration::from_millis(4 * round));
-            roles.running[&leader].send("-KILL");
+            roles.running[&leader].send(Signal::KILL);
         });
         roles.kill(leader);
         roles.start(leader);
@@ -255,7 +255,7 @@ fn hang_ups_while_members_change_end_no_node() {
         scope.spawn(move || {
             let pause = Duration::from_millis(5);
             while is_over.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
-                running.values().for_each(|process| process.send("-HUP"));
+                running.values().for_each(|process| process.send(Signal::HUP));
             }
         });
         // Dropped also if an assertion fails.

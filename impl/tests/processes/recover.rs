@@ -47,7 +47,7 @@ fn one_of_three_leads_again_with_two_new_nodes_and_a_higher_epoch() {
     let lacks = [place(&roles, 4), place(&roles, 5)].join(",");
     let (status, said) = roles.recover(3, &lacks, &["--yes"]);
     assert!(status == Some(2) && said.contains("lacks node 3"), "{status:?}: {said}");
-    let empty = roles.cluster.directory.path().join("empty");
+    let empty = roles.cluster.folder().join("empty");
     let flag = ["--yes", "--data-dir", empty.to_str().expect("plain text")];
     let (status, said) = roles.recover(3, &members, &flag);
     assert!(status == Some(2) && said.contains("has no state in"), "{status:?}: {said}");

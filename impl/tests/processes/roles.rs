@@ -22,7 +22,7 @@ impl Roles {
         let text = fs::read_to_string(cluster.config()).expect("ours");
         let text = text.replace("[members]", &format!("{roles}\n[members]"));
         fs::write(cluster.config(), text).expect("ours");
-        let token = cluster.directory.path().join("token").display().to_string();
+        let token = cluster.folder().join("token").display().to_string();
         let made = bellwether().args(["keys", "secret", &token]).output().expect("it runs");
         assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
         let http = (1..=size).map(|node| (node, format!("127.0.0.1:{}", free_port()))).collect();
@@ -46,7 +46,7 @@ impl Roles {
 
     /// Removes what a node that does not run has kept.
     pub(crate) fn wipe(&self, node: u16) {
-        let data = self.cluster.directory.path().join(format!("quorum-{node}"));
+        let data = self.cluster.folder().join(format!("quorum-{node}"));
         fs::remove_dir_all(data).expect("it is there");
     }
 

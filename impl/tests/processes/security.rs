@@ -141,7 +141,7 @@ fn a_forger_leads_nodes_that_nothing_protects() {
     cluster.wait_for_leader(2);
     let status = cluster.status(2).expect("it answers any process");
     assert!(status["incarnation"].is_null(), "a forger could be the same run of node 2: {status}");
-    assert!(forge(&cluster, 0));
+    assert!((0..15).any(|_| forge(&cluster, 0)));
 }
 
 #[test]
@@ -149,7 +149,7 @@ fn nodes_with_another_secret_or_none_are_refused_on_both_sides() {
     let mut cluster = secret_cluster(2);
     cluster.start(2);
     cluster.wait_for_leader(2);
-    let other = cluster.directory.path().join("other");
+    let other = cluster.folder().join("other");
     keys(&["secret", other.to_str().expect("plain text")]);
     let _other = cluster.run("other", 1, &["--secret-file", other.to_str().expect("plain text")]);
     let remedy = ["WARN", "does not know the secret", "give every node the same secret"];

@@ -3,7 +3,7 @@
 use std::fs;
 
 use super::bad_input::refuses;
-use super::common::{bellwether, wait_until};
+use super::common::{Signal, bellwether, wait_until};
 use super::roles::Roles;
 
 /// What `maintenance` says, and its exit status.
@@ -61,7 +61,7 @@ fn a_priority_is_read_again_and_the_leader_hands_over() {
     let set = |priority: &str| {
         let text = text.replace("priority = 100", &format!("priority = {priority}"));
         fs::write(three.cluster.config(), text).expect("ours");
-        three.running[&1].send("-HUP");
+        three.running[&1].send(Signal::HUP);
     };
     set("201");
     wait_until("node 1 leads", || three.leader().0 == 1, || three.cluster.log_of("1"));

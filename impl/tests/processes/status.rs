@@ -93,7 +93,7 @@ fn a_node_without_a_leader_is_told_by_the_status_whoever_reads_it() {
         ("status --config bellwether.toml --node 1 --leading", 1),
         ("status --config bellwether.toml --node 1 --wait 300ms", 1),
     ];
-    keep_their_status(cluster.directory.path(), &lines);
+    keep_their_status(cluster.folder(), &lines);
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn what_follows_a_node_ends_when_it_is_not_read_and_fails_when_there_is_no_room(
     let lines = ["status --watch --config bellwether.toml --node 1", "events --http"];
     for line in lines {
         let run = |stdout: Stdio| {
-            let mut command = program(served.cluster.directory.path());
+            let mut command = program(served.cluster.folder());
             command.args(line.split(' '));
             if line.ends_with("--http") {
                 command.arg(&http);
@@ -121,8 +121,8 @@ fn what_follows_a_node_ends_when_it_is_not_read_and_fails_when_there_is_no_room(
     let history = format!("history --http {http}");
     // Refused for want of the right token.
     let wrong = format!("step-down --http {http} --for 1s --token-file wrong");
-    let made = program(served.cluster.directory.path()).args(["keys", "secret", "wrong"]).output();
+    let made = program(served.cluster.folder()).args(["keys", "secret", "wrong"]).output();
     assert!(made.is_ok_and(|made| made.status.success()), "a secret");
     let lines = [(status, 0), (&*history, 0), (&*wrong, 1)];
-    keep_their_status(served.cluster.directory.path(), &lines);
+    keep_their_status(served.cluster.folder(), &lines);
 }

@@ -13,7 +13,7 @@ fn cluster() -> Cluster {
 
 impl Cluster {
     fn data(&self, node: u16) -> PathBuf {
-        self.directory.path().join(format!("stoller-{node}"))
+        self.folder().join(format!("stoller-{node}"))
     }
 
     /// `bellwether run` with further arguments ends with this status, and says all of this.
@@ -153,7 +153,7 @@ fn a_leader_whose_disk_does_not_answer_lets_another_lead() {
     (1..=3).for_each(|node| cluster.start(node));
     let leader = cluster.wait_for_any_leader();
     let name = leader.to_string();
-    let probe = cluster.directory.path().join(format!("quorum-{leader}/probe"));
+    let probe = cluster.folder().join(format!("quorum-{leader}/probe"));
     wait_until("it asks its disk", || probe.exists(), || cluster.log_of(&name));
     std::fs::remove_file(&probe).expect("ours");
     let made = std::process::Command::new("mkfifo").arg(&probe).status();

@@ -16,13 +16,13 @@ type QuorumLine = Line<Durable, Message>;
 
 /// Where a node writes its steps.
 fn path(cluster: &Cluster, node: u16) -> PathBuf {
-    cluster.directory.path().join(format!("trace-quorum-{node}"))
+    cluster.folder().join(format!("trace-quorum-{node}"))
 }
 
 /// Three nodes of the quorum bully that write traces.
 fn traced() -> Cluster {
     let cluster = Cluster::running(3, "quorum", "");
-    let path = cluster.directory.path().join("trace-{protocol}-{node}");
+    let path = cluster.folder().join("trace-{protocol}-{node}");
     let text = fs::read_to_string(cluster.config()).expect("ours");
     fs::write(cluster.config(), format!("{text}[log]\ntrace = \"{}\"\n", path.display()))
         .expect("ours");
@@ -169,7 +169,7 @@ fn a_trace_that_cannot_be_written_is_refused_with_the_remedy() {
     let cluster = Cluster::running(3, "quorum", "");
     let config = cluster.config();
     let config = config.to_str().expect("plain text");
-    let none = cluster.directory.path().join("none/trace");
+    let none = cluster.folder().join("none/trace");
     let none = none.to_str().expect("plain text");
     let parts = ["cannot write the trace", none, "name a file in a folder", "--trace"];
     refuses(&["run", "--config", config, "--node", "1", "--trace", none], 2, &parts);
@@ -178,7 +178,7 @@ fn a_trace_that_cannot_be_written_is_refused_with_the_remedy() {
     let text = fs::read_to_string(config).expect("ours");
     fs::write(config, format!("{text}[groups]\ncount = 2\n")).expect("ours");
     let parts = ["a trace is that of one election", "[groups]"];
-    let trace = cluster.directory.path().join("trace");
+    let trace = cluster.folder().join("trace");
     let trace = trace.to_str().expect("plain text");
     refuses(&["run", "--config", config, "--node", "1", "--trace", trace], 2, &parts);
     refuses(&["check-config", config, "--node", "1", "--trace", trace], 2, &parts);
@@ -196,7 +196,7 @@ done
 #[test]
 fn what_a_monitor_finds_is_in_the_log_of_its_node_which_goes_on() {
     let mut cluster = Cluster::running(3, "quorum", "");
-    let judge = cluster.directory.path().join("judge");
+    let judge = cluster.folder().join("judge");
     fs::write(&judge, JUDGE).expect("ours");
     let text = fs::read_to_string(cluster.config()).expect("ours");
     let monitor = format!("monitor = [\"sh\", \"{}\", \"{{node}}\"]", judge.display());

@@ -1,57 +1,12 @@
 //! A node that vanishes without a word, as a machine does that loses its power, and starts again.
 
-use std::io::{Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU16, Ordering};
-use std::thread;
 use std::time::Duration;
 
-use super::common::{Cluster, free_port};
+use bellwether_testbed::relay::Relay;
+use tokio::runtime::Runtime;
 
-/// Where a member can be reached, whichever process it is: connections go on to a port that can
-/// change. Those that there are stay as they are. Everything is late by the same time.
-struct Way(Arc<AtomicU16>);
-
-impl Way {
-    fn open(port: u16, late: Duration) -> Self {
-        let to = Arc::<AtomicU16>::default();
-        let listener = TcpListener::bind(("127.0.0.1", port)).expect("a free port");
-        let target = Arc::clone(&to);
-        thread::spawn(move || {
-            for from in listener.incoming().flatten() {
-                let port = target.load(Ordering::Relaxed);
-                let Ok(to) = TcpStream::connect(("127.0.0.1", port)) else { continue };
-                for (mut from, mut to) in [(&from, &to), (&to, &from)].map(|(a, b)| {
-                    (a.try_clone().expect("a socket"), b.try_clone().expect("a socket"))
-                }) {
-                    thread::spawn(move || {
-                        let _ = pass_on(&mut from, &mut to, late);
-                        let _ = to.shutdown(std::net::Shutdown::Both);
-                    });
-                }
-            }
-        });
-        Self(to)
-    }
-
-    fn leads_to(&self, port: u16) {
-        self.0.store(port, Ordering::Relaxed);
-    }
-}
-
-/// Passes on what comes, each part after this time.
-fn pass_on(from: &mut TcpStream, to: &mut TcpStream, late: Duration) -> std::io::Result<()> {
-    let mut bytes = [0; 4096];
-    loop {
-        let read = from.read(&mut bytes)?;
-        if read == 0 {
-            return Ok(());
-        }
-        thread::sleep(late);
-        to.write_all(&bytes[..read])?;
-    }
-}
+use super::common::{Cluster, Signal, free_port};
 
 /// The first process of node 2 is gone for the others, but no connection to it has ended. The next
 /// one is no double: it is the one that answers where node 2 is.
@@ -68,16 +23,21 @@ fn so_is_one_that_is_far_away() {
 
 fn vanishes_and_starts_again(late: Duration) {
     let cluster = Cluster::new(2);
-    let way = Way::open(cluster.ports[&2], late);
+    // Where node 2 can be reached, whichever process it is. Everything is late by the same time.
+    let runtime = Runtime::new().expect("a runtime");
+    let way = Relay::listen(runtime.handle(), cluster.ports[&2], 0, &Arc::default());
+    let way = way.expect("a free port");
+    way.there(|there| there.delay = late);
+    way.back(|back| back.delay = late);
     let start = |name: &str| {
         let port = free_port();
-        way.leads_to(port);
+        way.aim(port);
         cluster.run(name, 2, &["--listen", &format!("127.0.0.1:{port}")])
     };
     let vanished = start("vanished");
     let one = cluster.run("1", 1, &[]);
     cluster.wait_for(1, "follows", |status| status["leader"] == 2);
-    vanished.send("-STOP");
+    vanished.send(Signal::STOP);
     cluster.wait_for(1, "leads", |status| status["leader"] == 1);
 
     let received = |status: &serde_json::Value| status["members"][0]["received"].as_u64();

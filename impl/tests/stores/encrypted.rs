@@ -5,21 +5,22 @@ use std::fs::{self, File};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use bellwether::NodeId;
 use bellwether::lease_store::{Answer, LeaseStore, StoreError, StoreResult};
 use bellwether::lease_store::{Files, Settings, connector};
+use bellwether_testbed::ports::free_port;
+use bellwether_testbed::process::Process;
+use bellwether_testbed::servers::Store;
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 use tokio::time::timeout;
 
-use super::process::end;
-use super::servers::Store;
-use super::{free_port, here, say};
+use super::{here, say};
 
 /// Nothing takes longer.
 const LIMIT: Duration = Duration::from_secs(20);
@@ -75,7 +76,7 @@ impl Authority {
 struct Server {
     folder: TempDir,
     port: u16,
-    child: Child,
+    process: Process,
 }
 
 impl Server {
@@ -91,12 +92,12 @@ impl Server {
         command.arg("--tls-ca-cert-file").arg(authority.ca()).args(["--tls-auth-clients", "yes"]);
         command.arg("--dir").arg(folder.path()).args(["--save", "", "--requirepass", PASSWORD]);
         command.stdin(Stdio::null()).stdout(log.try_clone().expect("a file")).stderr(log);
-        let child = command.spawn().expect("it is installed");
-        let mut server = Self { folder, port, child };
+        let process = Process::start(&mut command);
+        let mut server = Self { folder, port, process };
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         let deadline = Instant::now() + LIMIT;
         while TcpStream::connect_timeout(&address, LIMIT).is_err() {
-            let runs = matches!(server.child.try_wait(), Ok(None)) && Instant::now() < deadline;
+            let runs = !server.process.has_ended() && Instant::now() < deadline;
             assert!(runs, "it does not start: {}", server.log());
             thread::sleep(LOOK_AGAIN);
         }
@@ -114,12 +115,6 @@ impl Server {
         let connect = connector(&address, files).expect("a good address");
         let settings = Settings { name, keep, limit: LIMIT };
         timeout(LIMIT, connect.connect(&settings)).await.expect("in time")
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        end(&mut self.child);
     }
 }
 

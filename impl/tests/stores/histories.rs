@@ -12,6 +12,9 @@ use bellwether::lease_store::{
     Answer, Connect, Files, LeaseStore, Settings, StoreError, StoreResult, connector,
 };
 use bellwether::protocol::lease::Token;
+use bellwether_testbed::history::{Call, Moment, Operation, Said, Terms, judge};
+use bellwether_testbed::relay::{Gate, Relay};
+use bellwether_testbed::servers::{Server, Store};
 use rand::seq::IndexedRandom as _;
 use rand::{Rng as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
@@ -19,10 +22,7 @@ use tokio::runtime::{Handle, Runtime};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
-use super::history::{Call, Moment, Operation, Said, Terms, judge};
 use super::pretended::{Mistake, Pretended};
-use super::relay::{Gate, Relay};
-use super::servers::{Server, Store};
 use super::{here, say};
 
 /// Longer than any question takes.
@@ -118,7 +118,7 @@ fn at_a_server(store: Store, plan: Plan) {
         return;
     }
     let cases = given("BELLWETHER_CASES").unwrap_or(plan.cases);
-    let server = Server::start(store, super::free_port).expect("it starts");
+    let server = Server::start(store).expect("it starts");
     let runtime = Runtime::new().expect("a runtime");
     let ways = || {
         [(); CONNECTIONS].map(|()| {

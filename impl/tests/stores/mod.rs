@@ -2,24 +2,14 @@
 
 mod encrypted;
 mod histories;
-mod history;
-mod judged;
 mod pretended;
-#[path = "../../benches/cluster/process.rs"]
-#[allow(dead_code, reason = "some of it is for the soak")]
-mod process;
 mod refused;
-#[allow(dead_code, reason = "some of it is for the soak")]
-mod relay;
 mod restarts;
-#[allow(dead_code, reason = "some of it is for the soak")]
-mod servers;
 mod told;
 
 use std::io::Write as _;
 
-use self::servers::Store;
-use crate::processes::common::free_port;
+use bellwether_testbed::servers::Store;
 
 /// Says something that is seen although the test passes.
 fn say(text: &str) {

@@ -9,12 +9,12 @@ use bellwether::NodeId;
 use bellwether::lease_store::postgres::TABLE;
 use bellwether::lease_store::{Answer, Files, LeaseStore, Record, Settings, StoreError};
 use bellwether::lease_store::{StoreResult, connector};
+use bellwether_testbed::servers::{Server, Store};
 use tempfile::NamedTempFile;
 use tokio::runtime::Runtime;
 use tokio_postgres::{Client, NoTls};
 
-use super::servers::{Server, Store};
-use super::{free_port, here};
+use super::here;
 
 /// No question takes longer.
 const LIMIT: Duration = Duration::from_secs(10);
@@ -28,7 +28,7 @@ fn node() -> NodeId {
 
 fn postgres() -> Option<(Server, Runtime)> {
     here(Store::Postgres).then(|| {
-        let server = Server::start(Store::Postgres, free_port).expect("it starts");
+        let server = Server::start(Store::Postgres).expect("it starts");
         (server, Runtime::new().expect("a runtime"))
     })
 }

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use bellwether::NodeId;
 use bellwether::lease_store::{Answer, Files, LeaseStore, Settings, connector};
+use bellwether_testbed::servers::{Server, Store};
 use tokio::runtime::Runtime;
 use tokio::time::timeout;
 
-use super::servers::{Server, Store};
-use super::{free_port, here};
+use super::here;
 
 /// No question takes longer.
 const LIMIT: Duration = Duration::from_secs(10);
@@ -40,7 +40,7 @@ fn lasts(store: Store) {
     if !here(store) {
         return;
     }
-    let mut server = Server::start(store, free_port).expect("it starts");
+    let mut server = Server::start(store).expect("it starts");
     let runtime = Runtime::new().expect("a runtime");
     let (one, two) = (NodeId::new(1).expect("not zero"), NodeId::new(2).expect("not zero"));
 

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use bellwether::NodeId;
 use bellwether::lease_store::{Answer, LeaseStore};
+use bellwether_testbed::servers::{Server, Store};
 use tokio::runtime::Runtime;
 use tokio::time::timeout;
 
+use super::here;
 use super::restarts::connected;
-use super::servers::{Server, Store};
-use super::{free_port, here};
 
 /// Nothing takes longer.
 const LIMIT: Duration = Duration::from_secs(20);
@@ -37,7 +37,7 @@ fn tells(store: Store) {
     if !here(store) {
         return;
     }
-    let mut server = Server::start(store, free_port).expect("it starts");
+    let mut server = Server::start(store).expect("it starts");
     let runtime = Runtime::new().expect("a runtime");
     let (one, two) = (NodeId::new(1).expect("not zero"), NodeId::new(2).expect("not zero"));
     let mut waits = runtime.block_on(async {

@@ -2,6 +2,7 @@
 //! lost, or that searches something else, is named.
 
 use crate::exact::{self, without_how};
+use bellwether_testbed::ports::free_port;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::io::Write;
@@ -22,10 +23,7 @@ pub(crate) struct Cluster {
 
 impl Cluster {
     pub(crate) fn of(processes: usize) -> Self {
-        let free = |_| TcpListener::bind("127.0.0.1:0").expect("a port");
-        let listeners: Vec<_> = (0..processes).map(free).collect();
-        let port = |listener: &TcpListener| listener.local_addr().expect("it listens").port();
-        let ports: Vec<_> = listeners.iter().map(port).collect();
+        let ports: Vec<_> = (0..processes).map(|_| free_port()).collect();
         let mut hosts = NamedTempFile::new().expect("a file");
         for port in &ports {
             writeln!(hosts, "127.0.0.1:{port} # a process").expect("it can be written");

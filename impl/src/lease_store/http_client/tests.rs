@@ -2,13 +2,11 @@
 
 #[cfg(feature = "tls")]
 mod encryption;
-#[path = "../../../tests/stores/http_server.rs"]
-pub(in crate::lease_store) mod server;
 
+use bellwether_testbed::http_server::{Asked, Said, serve_at};
 use serde_json::json;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
-use self::server::{Asked, Said, serve_at};
 use super::*;
 
 const LIMIT: Duration = Duration::from_secs(10);
@@ -93,9 +91,10 @@ async fn a_refusal_need_not_be_json() {
 
 #[tokio::test]
 async fn no_server_is_away_and_a_token_is_one_line() {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
-    let address = listener.local_addr().expect("it listens").to_string();
-    drop(listener);
+    // While it is bound, no other test listens there.
+    let socket = tokio::net::TcpSocket::new_v4().expect("a socket");
+    socket.bind("127.0.0.1:0".parse().expect("an address")).expect("a free port");
+    let address = socket.local_addr().expect("an address").to_string();
     let server = Server::parse(&address, None).expect("an address");
     let error = Client::connect(&server, LIMIT).await.err().expect("no server");
     assert!(matches!(&error, StoreError::Away(problem) if problem.contains(&address)), "{error}");

@@ -3,8 +3,6 @@
 mod addresses;
 mod api;
 mod histories;
-#[path = "../../../tests/stores/lease_api.rs"]
-mod lease_api;
 mod watches;
 
 use serde_json::json;
@@ -12,7 +10,6 @@ use tokio::time::advance;
 
 use self::api::{ALL, Api};
 use super::*;
-use crate::lease_store::http_client::tests::server as http_server;
 
 const KEEP: Duration = Duration::from_secs(10);
 const TICK: Duration = Duration::from_millis(1);

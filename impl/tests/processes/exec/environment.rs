@@ -43,9 +43,9 @@ echo "lease $BELLWETHER_LEASE_UNTIL $up" >> "$0"; "#;
 
 #[test]
 fn a_command_knows_its_lease_and_never_starts_with_less_of_it_than_it_needs() {
-    let cluster = Cluster::quorum();
-    // Between two rounds, 800 ms are left at least. Most moments leave less than it needs.
-    let flags = ["--min-lease", "790ms", "--restart", "always"];
+    let cluster = Cluster::patient();
+    // Between two rounds, 4 s are left at least. Most moments leave less than it needs.
+    let flags = ["--min-lease", "3950ms", "--restart", "always"];
     let script = [TELLS, "exit 0"].concat();
     let before = uptime();
     let mut nodes = [1, 2, 3].map(|node| cluster.exec(node, &flags, &script));
@@ -54,9 +54,9 @@ fn a_command_knows_its_lease_and_never_starts_with_less_of_it_than_it_needs() {
     for words in told {
         let (until, now) = (words[0].parse::<u64>().expect("a number"), nanoseconds(&words[1]));
         let left = until.saturating_sub(now) / 1_000_000;
-        assert!(now >= before && until < uptime() + 1_000_000_000 + TICK, "{words:?}");
+        assert!(now >= before && until < uptime() + 5_000_000_000 + TICK, "{words:?}");
         // The shell itself takes its time after it has started.
-        assert!((500..=1_010).contains(&left), "{left} ms of 1 s are left");
+        assert!((2_000..=5_010).contains(&left), "{left} ms of 5 s are left");
     }
     // A command that ends with status 0 is started again, until the program is asked to end.
     let leader = cluster.starts()[0].1;
@@ -99,23 +99,23 @@ while :; do say lives; sleep 0.01; done"#;
 
 #[test]
 fn sigterm_comes_so_long_before_sigkill_as_the_grace_says() {
-    for grace in [100, 500] {
-        let cluster = Cluster::quorum();
-        let flags = ["--grace", &format!("{grace}ms"), "--margin", "100ms"];
+    for grace in [1_000, 3_000] {
+        let cluster = Cluster::patient();
+        let flags = ["--grace", &format!("{grace}ms"), "--margin", "500ms"];
         let mut nodes = [1, 2, 3].map(|node| cluster.exec(node, &flags, WAITS));
         let (_, leader) = cluster.wait_for_start(1);
         cluster.told("lives", 3);
         // It renews its lease no longer.
         let node = &mut nodes[usize::from(leader) - 1];
-        node.send("-STOP");
+        node.send(Signal::STOP);
         let term = cluster.told("term", 1)[0].clone();
         cluster.wait_for_start(2);
         let lives = cluster.told("lives", 1);
         let of_it = lives.iter().filter(|words| words[1] == term[1]);
         let last = of_it.map(|words| nanoseconds(&words[0])).max().expect("it has lived");
         let had = last.saturating_sub(nanoseconds(&term[0])) / 1_000_000;
-        assert!((grace / 2..grace + 50).contains(&had), "{had} ms of {grace} ms");
-        node.send("-CONT");
+        assert!((grace / 2..grace + 1_000).contains(&had), "{had} ms of {grace} ms");
+        node.send(Signal::CONT);
     }
 }
 
@@ -127,7 +127,7 @@ fn a_program_that_is_asked_to_end_ends_although_the_lease_is_lost_meanwhile() {
     let (_, leader) = cluster.wait_for_start(1);
     let others = || (1..=3).filter(|&node| node != leader);
     for other in others() {
-        nodes[usize::from(other) - 1].send("-STOP");
+        nodes[usize::from(other) - 1].send(Signal::STOP);
     }
     let node = &mut nodes[usize::from(leader) - 1];
     node.ask_to_end();
@@ -139,12 +139,12 @@ fn a_program_that_is_asked_to_end_ends_although_the_lease_is_lost_meanwhile() {
 #[test]
 fn a_script_of_the_node_outlives_the_command() {
     let cluster = Cluster::quorum();
-    let told = cluster.directory.path().join("told");
-    let by_3 = cluster.directory.path().join("told-3");
+    let told = cluster.folder().join("told");
+    let by_3 = cluster.folder().join("told-3");
     let script = format!("sleep 0.3; echo $BELLWETHER_SEQ >> {}-$BELLWETHER_NODE", told.display());
     let hooks = format!("[hooks]\non_change = [\"sh\", \"-c\", \"{script}\"]\n");
     fs::write(cluster.config(), cluster.text("test") + &hooks).expect("ours");
-    let _others = [1, 2].map(|node| cluster.exec(node, &["--set", "skew=2s"], "starts; sleep 60"));
+    let _others = [1, 2].map(|node| cluster.exec(node, &["--set", "skew=20s"], "starts; sleep 60"));
     // Its command ends while a script runs.
     let mut node = cluster.exec(3, &[], "starts; exit 0");
     assert_eq!(node.ended().code(), Some(0));

@@ -24,8 +24,8 @@ struct Handed {
 
 impl Handed {
     fn new(more: &[&str], script: &str) -> Self {
-        let cluster = Cluster::quorum();
-        let token = cluster.directory.path().join("token").display().to_string();
+        let cluster = Cluster::patient();
+        let token = cluster.folder().join("token").display().to_string();
         let made = bellwether().args(["keys", "secret", &token]).output().expect("it runs");
         assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
         let addresses = [1, 2, 3].map(|_| format!("127.0.0.1:{}", free_port()));
@@ -99,7 +99,7 @@ fn a_command_that_ignores_sigterm_is_dead_before_the_node_hands_over() {
 
 #[test]
 fn a_command_has_its_grace_when_the_node_hands_over() {
-    let mut handed = Handed::new(&[], TIDY);
+    let mut handed = Handed::new(&["--grace", "3s"], TIDY);
     handed.transfers(often(5), |_| {});
     handed.each_had_its_grace();
 }
@@ -107,7 +107,7 @@ fn a_command_has_its_grace_when_the_node_hands_over() {
 #[test]
 fn a_node_whose_keeper_stands_still_hands_over_once_it_has_killed_the_command() {
     let mut handed = Handed::new(&[], STUBBORN);
-    handed.transfers(often(2), |node| signal(children(node.id())[0], "-STOP"));
+    handed.transfers(often(2), |node| signal(children(node.id())[0], Signal::STOP));
 }
 
 /// On a slow machine the node that steps down leads again before another has, once its time is
@@ -136,7 +136,7 @@ fn a_command_is_dead_before_its_node_steps_down() {
 /// The highest node takes over as soon as it may.
 #[test]
 fn a_command_is_dead_before_its_node_makes_way_for_a_higher_one() {
-    let mut handed = Handed::new(&["--set", "preemption=at-once"], TIDY);
+    let mut handed = Handed::new(&["--set", "preemption=at-once", "--grace", "3s"], TIDY);
     while handed.next().1 != 3 {}
     let (mut made_way, wanted) = (0, often(5));
     for _ in 0..TRIES * wanted {

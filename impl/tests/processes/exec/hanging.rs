@@ -22,12 +22,12 @@ fn a_command_goes_on_while_the_configuration_does_not_answer() {
     cluster.replace_by_pipe(&cluster.config());
     let node = &nodes[usize::from(leader) - 1];
     // The first is read at once, the others together after that.
-    for _ in 0..3 {
-        node.send("-HUP");
-        std::thread::sleep(std::time::Duration::from_millis(100));
-    }
+    node.send(Signal::HUP);
     // That takes five seconds, and much longer than the lease lasts.
     wait_until("it is told", || log().contains("no answer within"), log);
+    for _ in 0..2 {
+        node.send(Signal::HUP);
+    }
     let lines = || cluster.lines().len();
     let before = lines();
     wait_until("the command works", || lines() > before, log);

@@ -5,10 +5,10 @@ use super::*;
 /// Three nodes whose checks look for a file each.
 fn checked() -> Cluster {
     let cluster = Cluster::quorum();
-    let check = format!("test -e {}/fit-$BELLWETHER_NODE", cluster.directory.path().display());
+    let check = format!("test -e {}/fit-$BELLWETHER_NODE", cluster.folder().display());
     let section = format!(
-        "[health]\ncheck = [\"sh\", \"-c\", \"{check}\"]\ninterval = \"1s\"\n\
-         timeout = \"1s\"\nrise = 2\nfall = 2\n"
+        "[health]\ncheck = [\"sh\", \"-c\", \"{check}\"]\ninterval = \"2s\"\n\
+         timeout = \"2s\"\nrise = 2\nfall = 2\n"
     );
     fs::write(cluster.config(), cluster.text("test") + &section).expect("ours");
     (1..=3).for_each(|node| set_fit(&cluster, node, true));
@@ -16,7 +16,7 @@ fn checked() -> Cluster {
 }
 
 fn set_fit(cluster: &Cluster, node: u16, fit: bool) {
-    let path = cluster.directory.path().join(format!("fit-{node}"));
+    let path = cluster.folder().join(format!("fit-{node}"));
     let done = if fit { fs::write(path, "") } else { fs::remove_file(path) };
     done.expect("ours");
 }

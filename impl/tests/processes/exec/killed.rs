@@ -6,9 +6,10 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::*;
+use crate::processes::common::is_alive;
 
 /// How long the kernel may take.
-const SOON: Duration = Duration::from_secs(1);
+const SOON: Duration = Duration::from_secs(30);
 
 /// Kills a node and its keeper. Neither has a moment to act between the end of the one and that of
 /// the other. Returns the number of the command.
@@ -16,19 +17,13 @@ fn kill_with_its_keeper(node: &mut Process) -> u32 {
     let [keeper] = children(node.id())[..] else { panic!("one child: the keeper") };
     let [command] = children(keeper)[..] else { panic!("one child: the command") };
     for process in [node.id(), keeper] {
-        signal(process, "-STOP");
+        signal(process, Signal::STOP);
     }
     for process in [keeper, node.id()] {
-        signal(process, "-KILL");
+        signal(process, Signal::KILL);
     }
     node.kill();
     command
-}
-
-/// Whether a process does something still. One that has ended may not be reaped yet.
-fn is_alive(process: u32) -> bool {
-    let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-    stat.rsplit_once(") ").is_some_and(|(_, state)| !state.starts_with('Z'))
 }
 
 /// Whether a process ends in time; one that does not is killed.
@@ -39,7 +34,7 @@ fn ends(process: u32) -> bool {
     }
     let ended = !is_alive(process);
     if !ended {
-        signal(process, "-KILL");
+        signal(process, Signal::KILL);
     }
     ended
 }
@@ -90,7 +85,7 @@ fn what_a_command_has_started_ends_with_the_next_start_of_a_node_that_has_a_cgro
     }
     let cluster = Cluster::quorum();
     // The others have no command. They come to lead later than node 3.
-    let vote = || [1, 2].map(|node| cluster.run(&node.to_string(), node, &["--set", "skew=2s"]));
+    let vote = || [1, 2].map(|node| cluster.run(&node.to_string(), node, &["--set", "skew=20s"]));
     let mut others = vote();
     let mut three = cluster.exec(3, &[], DETACHED);
     let detached: u32 = written(&cluster, "detached", 1)[0].parse().expect("a number");

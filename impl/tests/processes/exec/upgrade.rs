@@ -22,7 +22,7 @@ fn remove(program: &Path) {
 fn a_command_starts_although_the_program_was_replaced_or_removed_meanwhile() {
     for fault in [replace, remove] {
         let cluster = Cluster::quorum();
-        let folder = cluster.directory.path().join("bin");
+        let folder = cluster.folder().join("bin");
         fs::create_dir(&folder).expect("ours");
         let program = folder.join("bellwether");
         // By another process: one that this test forks meanwhile may still have the file open.
@@ -33,7 +33,7 @@ fn a_command_starts_although_the_program_was_replaced_or_removed_meanwhile() {
         wait_until("it takes part", || cluster.log_of("3").contains("taking part"), String::new);
         fault(&program);
         // With it there is a majority.
-        let _other = cluster.run("1", 1, &["--set", "skew=2s", "--new-cluster"]);
+        let _other = cluster.run("1", 1, &["--set", "skew=20s", "--new-cluster"]);
         assert_eq!(cluster.wait_for_start(1).1, 3);
         assert_eq!(three.ended().code(), Some(7), "{}", cluster.log_of("3"));
     }

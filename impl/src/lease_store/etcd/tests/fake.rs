@@ -4,11 +4,11 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use bellwether_testbed::http_server::{Asked, Said};
 use serde_json::{Value, json};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 use crate::lease_store::http_client::tests::serve;
-use crate::lease_store::http_client::tests::server::{Asked, Said};
 
 /// The pair of the key, as etcd shows it.
 #[derive(Clone)]

@@ -1,17 +1,21 @@
 //! A server with the [`LeaseApi`], for one test.
 
+use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use serde_json::Value;
+use bellwether_testbed::lease_api::LeaseApi;
 
-pub(super) use super::lease_api::ALL;
-use super::lease_api::LeaseApi;
 use crate::lease_store::http_client::tests::serve;
+
+pub(super) use bellwether_testbed::lease_api::ALL;
 
 #[derive(Clone)]
 pub(super) struct Api {
     pub(super) address: String,
     state: Arc<Mutex<LeaseApi>>,
+    /// While this is there, a thread of the runtime is busy. So a time that is paused does not pass
+    /// by itself, however slow the system is with what was sent.
+    _busy: Sender<()>,
 }
 
 impl Api {
@@ -20,7 +24,9 @@ impl Api {
         let state = Arc::new(Mutex::new(LeaseApi::default()));
         let served = Arc::clone(&state);
         let address = serve(move |asked| served.lock().expect("no panic").answer(asked)).await;
-        Self { address, state }
+        let (busy, ends) = channel();
+        tokio::task::spawn_blocking(move || ends.recv());
+        Self { address, state, _busy: busy }
     }
 
     pub(super) fn state(&self) -> MutexGuard<'_, LeaseApi> {
@@ -30,23 +36,5 @@ impl Api {
     /// How many questions were asked that begin so.
     pub(super) fn count(&self, start: &str) -> usize {
         self.state().asked.iter().filter(|(asked, _)| asked.starts_with(start)).count()
-    }
-
-    /// Waits until so many watches are open.
-    pub(super) async fn watched(&self, times: usize) {
-        while self.count(&format!("GET {ALL}?watch=1")) < times {
-            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-        }
-    }
-}
-
-impl LeaseApi {
-    /// Changes a part of the object, as another program does.
-    pub(super) fn edit(&mut self, spec: &Value) {
-        let mut object = self.object.clone().expect("a Lease");
-        for (field, value) in spec.as_object().expect("fields") {
-            object["spec"][field] = value.clone();
-        }
-        self.change("MODIFIED", object);
     }
 }

@@ -1,15 +1,12 @@
 //! Random histories of two clients with two connections each: each must be one that a register can
 //! have, whichever answers were lost. The server is that of these tests, and no Kubernetes.
 
-#[path = "../../../../tests/stores/history.rs"]
-mod history;
-
+use bellwether_testbed::history::{Call, Moment, Operation, Said, Terms, judge};
 use rand::seq::IndexedRandom as _;
 use rand::{Rng as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
 use tokio::task::JoinSet;
 
-use self::history::{Call, Moment, Operation, Said, Terms, judge};
 use super::*;
 
 /// The shortest time that a Lease can last.

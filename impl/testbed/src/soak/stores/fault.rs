@@ -1,0 +1,173 @@
+//! The faults of nodes, of their store, and of what is between them.
+
+use bellwether_testbed::process::Signal;
+use bellwether_testbed::relay::Gate;
+use bellwether_testbed::servers::Store;
+use bellwether_testbed::stand_in::Trouble;
+
+use super::stand::Stand;
+use crate::soak::LIMIT;
+
+/// What can happen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Kind {
+    KillLeader,
+    KillFollower,
+    PauseLeader,
+    PauseDaemon,
+    HandOver,
+    CutLeader,
+    CutFollower,
+    CutAll,
+    WithholdLeader,
+    WithholdAll,
+    KillStore,
+    RestartStore,
+    StopStore,
+    Conflicts,
+    ConflictsAndKill,
+    CutWatches,
+    Forgotten,
+}
+
+impl Kind {
+    const ALL: [Self; 17] = [
+        Self::KillLeader,
+        Self::KillFollower,
+        Self::PauseLeader,
+        Self::PauseDaemon,
+        Self::HandOver,
+        Self::CutLeader,
+        Self::CutFollower,
+        Self::CutAll,
+        Self::WithholdLeader,
+        Self::WithholdAll,
+        Self::KillStore,
+        Self::RestartStore,
+        Self::StopStore,
+        Self::Conflicts,
+        Self::ConflictsAndKill,
+        Self::CutWatches,
+        Self::Forgotten,
+    ];
+
+    /// What can happen with this store. A file is never away, only taken by another.
+    pub(super) fn of(store: Store) -> Vec<Self> {
+        let all = Self::ALL.into_iter();
+        let can = |kind: &Self| match store {
+            Store::Sqlite => kind.needs_no_server(),
+            Store::Kubernetes => true,
+            _ => kind.trouble().is_none(),
+        };
+        all.filter(can).collect()
+    }
+
+    /// What happens at the API of Kubernetes.
+    fn trouble(self) -> Option<Trouble> {
+        match self {
+            Self::Conflicts | Self::ConflictsAndKill => Some(Trouble::Conflicts),
+            Self::CutWatches => Some(Trouble::Cut),
+            Self::Forgotten => Some(Trouble::Forgotten),
+            _ => None,
+        }
+    }
+
+    fn needs_no_server(self) -> bool {
+        matches!(
+            self,
+            Self::KillLeader
+                | Self::KillFollower
+                | Self::PauseLeader
+                | Self::PauseDaemon
+                | Self::HandOver
+                | Self::StopStore
+        )
+    }
+
+    /// What happens, for people.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::KillLeader => "SIGKILL of the leader",
+            Self::KillFollower => "SIGKILL of a follower",
+            Self::PauseLeader => "SIGSTOP of the leader and its command, then SIGCONT",
+            Self::PauseDaemon => "SIGSTOP of the leader without its command, then SIGCONT",
+            Self::HandOver => "SIGTERM of the leader",
+            Self::CutLeader => "the leader cut from the store",
+            Self::CutFollower => "a follower cut from the store",
+            Self::CutAll => "all cut from the store",
+            Self::WithholdLeader => "answers to the leader withheld",
+            Self::WithholdAll => "answers to all withheld",
+            Self::KillStore => "SIGKILL of the store",
+            Self::RestartStore => "the store restarts",
+            Self::StopStore => "the store stopped",
+            Self::Conflicts => "another program changes the object",
+            Self::ConflictsAndKill => {
+                "SIGKILL of the leader, and another program changes the object"
+            }
+            Self::CutWatches => "all watches cut",
+            Self::Forgotten => "all watches end, and what came before is forgotten",
+        }
+    }
+
+    /// Whether another node must lead before it is over. A leader whose answers are withheld may
+    /// have the lease on and on: the store hears it.
+    pub(super) fn deposes(self) -> bool {
+        matches!(
+            self,
+            Self::KillLeader
+                | Self::PauseLeader
+                | Self::PauseDaemon
+                | Self::HandOver
+                | Self::CutLeader
+                | Self::ConflictsAndKill
+        )
+    }
+
+    pub(super) fn strike(
+        self,
+        stand: &mut Stand,
+        leader: u16,
+        follower: u16,
+    ) -> anyhow::Result<()> {
+        let all = stand.cluster.up();
+        if let Some(trouble) = self.trouble() {
+            trouble.begin(stand.server.port())?;
+        }
+        match self {
+            Self::Conflicts | Self::CutWatches | Self::Forgotten => {}
+            Self::KillLeader | Self::ConflictsAndKill => stand.cluster.kill(leader)?,
+            Self::KillFollower => stand.cluster.kill(follower)?,
+            Self::PauseLeader => stand.cluster.signal(leader, Signal::STOP, true)?,
+            Self::PauseDaemon => stand.cluster.signal(leader, Signal::STOP, false)?,
+            Self::HandOver => stand.cluster.stop(leader, LIMIT)?,
+            Self::CutLeader => stand.gate(&[leader], Gate::Cut),
+            Self::CutFollower => stand.gate(&[follower], Gate::Cut),
+            Self::CutAll => stand.gate(&all, Gate::Cut),
+            Self::WithholdLeader => stand.gate(&[leader], Gate::Withheld),
+            Self::WithholdAll => stand.gate(&all, Gate::Withheld),
+            Self::KillStore => stand.server.kill(),
+            Self::RestartStore => stand.server.restart()?,
+            Self::StopStore => stand.server.stop()?,
+        }
+        Ok(())
+    }
+
+    /// Undoes it.
+    pub(super) fn heal(self, stand: &mut Stand, nodes: u16) -> anyhow::Result<()> {
+        let all: Vec<u16> = (1..=nodes).collect();
+        stand.gate(&all, Gate::Open);
+        match self {
+            Self::KillStore => stand.server.restart()?,
+            Self::StopStore => stand.server.cont(),
+            _ => {}
+        }
+        for node in all {
+            if stand.cluster.has_ended(node) {
+                stand.cluster.start(node)?;
+            } else {
+                stand.cluster.signal(node, Signal::CONT, true)?;
+            }
+        }
+        Ok(())
+    }
+}
