@@ -151,7 +151,7 @@ fn impure(text: &str) -> Vec<&str> {
 }
 
 fn is_tests(path: &str) -> bool {
-    path.ends_with("tests.rs") || path.contains("/tests/")
+    path.ends_with("tests.rs") || path.contains("/tests/") || path.ends_with("stories.rs")
 }
 
 /// Returns the modules of another package that a crate shows as its own.

@@ -18,4 +18,6 @@
 pub mod detector;
 pub mod member;
 pub mod protocol;
+#[cfg(test)]
+mod stories;
 pub mod trace;

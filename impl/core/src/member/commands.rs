@@ -11,6 +11,7 @@ use crate::protocol::{Core, Input, Membership as _, NodeId, Request, Role, Statu
 
 /// A command that the program, or who operates it, gives to a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(test, derive(serde::Deserialize))]
 pub enum Command {
     /// Hands the leadership over to this node, or to one that follows.
     HandOver(Option<NodeId>),

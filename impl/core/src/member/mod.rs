@@ -239,4 +239,6 @@ impl<C: Core> Member<C> {
 }
 
 #[cfg(test)]
+mod stories;
+#[cfg(test)]
 mod tests;

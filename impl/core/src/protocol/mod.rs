@@ -49,6 +49,8 @@ pub mod ring;
 mod settings;
 mod step;
 pub mod stoller;
+#[cfg(test)]
+pub(crate) mod stories;
 mod terms;
 mod time;
 mod timers;

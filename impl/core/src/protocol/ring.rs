@@ -345,6 +345,3 @@ impl<M: RingMessage> RingState<M> {
         Belief { role, leader }
     }
 }
-
-#[cfg(test)]
-pub(super) mod stories;

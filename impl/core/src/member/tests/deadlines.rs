@@ -1,7 +1,13 @@
 //! What is due at some moment, and how long is waited for it.
 
 use super::*;
-use crate::protocol::Birth;
+use crate::trace::Sent;
+
+fn leader() -> Run<Quorum> {
+    let mut run = Run::new(node(), &usual());
+    comes_to_lead(&mut run);
+    run
+}
 
 /// When this is due, if it is.
 fn due<C: Core>(run: &Run<C>, deadline: Deadline<C::Timer>) -> Option<Time> {
@@ -10,7 +16,7 @@ fn due<C: Core>(run: &Run<C>, deadline: Deadline<C::Timer>) -> Option<Time> {
 
 #[test]
 fn a_member_waits_for_the_first_of_its_deadlines() {
-    let mut run = leader(&usual());
+    let mut run = leader();
     for _ in 0..20 {
         let first = run.member.armed().map(|(_, at)| at.since(run.now)).min();
         let longest = first.unwrap_or(LONGEST_SLEEP).min(LONGEST_SLEEP);
@@ -21,7 +27,7 @@ fn a_member_waits_for_the_first_of_its_deadlines() {
 
 #[test]
 fn a_deadline_that_is_brought_forward_passes_earlier_and_never_later() {
-    let mut run = leader(&usual());
+    let mut run = leader();
     let lease = Deadline::Timer(quorum::Timer::Lease);
     let until = due(&run, lease).expect("it leads");
     run.member.bring_forward(lease, until + ms(1));
@@ -33,7 +39,8 @@ fn a_deadline_that_is_brought_forward_passes_earlier_and_never_later() {
 
 #[test]
 fn a_storage_is_late_when_its_deadline_has_passed() {
-    let mut run = unsaved_leader(&usual());
+    let mut run = Run::new(node(), &usual());
+    claims(&mut run);
     assert!(!run.member.is_stalled());
     run.member.bring_forward(Deadline::StorageLate, run.now);
     run.wake();
@@ -43,7 +50,9 @@ fn a_storage_is_late_when_its_deadline_has_passed() {
 /// When the leader with this setup begins its rounds, in microseconds, if its first deadline is
 /// that late.
 fn rounds(setup: &Setup, late: u64) -> Vec<u64> {
-    let mut run = candidate(setup);
+    let mut run = Run::new(node(), setup);
+    claims(&mut run);
+    run.saved();
     run.now = run.now + ms(late);
     run.hears(2, Message::Grant(first(), Birth::FOUNDER));
     let (mut moments, mut number) = (Vec::new(), 1);
@@ -51,14 +60,13 @@ fn rounds(setup: &Setup, late: u64) -> Vec<u64> {
         run.hears(2, Message::Ack(first(), number, Mark::FIRST));
         let longest = run.member.wait(run.now);
         run.now = run.now + longest;
-        let began = sent(&run.wake())
-            .iter()
-            .any(|(_, message)| matches!(message, Message::Coordinator(..)));
-        if began {
+        let is_round = |action: &Action<_, _>| {
+            matches!(action, Action::Send(Sent { message: Message::Coordinator(..), .. }))
+        };
+        if run.wake().iter().any(is_round) {
             number += 1;
             moments.push(u64::try_from(run.now.since(Time::ZERO).as_micros()).expect("fits"));
         }
-        run.saves_all();
     }
     assert!(run.leads());
     moments

@@ -1,19 +1,14 @@
 //! The steps of a node, as its member has them written.
 
 use super::*;
-use crate::protocol::Birth;
+use crate::protocol::Role;
 use crate::trace::{Happened, Out, Step};
 
 type QuorumStep = Step<quorum::Durable, Message>;
 
-/// Node 3 of three by the quorum bully, which records its steps, and has started.
-fn recording() -> (Run<Quorum>, Actions<Quorum>) {
-    let config = quorum::Config { id: id(3), members: members(), timing: Timing::DEFAULT };
-    let node = Node::<Quorum>::new(config, Quorum::founder(), 0).expect("valid").recording();
-    let now = Time::ZERO + ms(1_000);
-    let mut run = Run { member: Member::new(node, &usual(), now), now, works: false };
-    let done = run.take(Event::Start);
-    (run, done)
+/// Node 3 of three by the quorum bully, which records its steps, and has not started.
+fn recording() -> Run<Quorum> {
+    Run::new(node().recording(), &usual())
 }
 
 /// The steps that are written.
@@ -27,13 +22,8 @@ fn written(done: Actions<Quorum>) -> Vec<QuorumStep> {
 
 #[test]
 fn each_step_is_written_before_anything_that_it_puts_out() {
-    let (mut run, mut done) = recording();
-    done.extend(run.runs(1_300));
-    done.extend(run.hears(2, Message::Support(first())));
-    done.extend(run.saves_all());
-    done.extend(run.hears(2, Message::Grant(first(), Birth::FOUNDER)));
-    done.extend(run.hears(2, Message::Ack(first(), 1, Mark::FIRST)));
-    assert!(run.leads());
+    let mut run = recording();
+    let mut done = comes_to_lead(&mut run);
     done.extend(run.runs(500));
     let (mut sends, mut states, mut sent) = (Vec::new(), Vec::new(), 0);
     let mut leads = false;
@@ -65,8 +55,8 @@ fn each_step_is_written_before_anything_that_it_puts_out() {
 
 #[test]
 fn a_message_is_written_with_its_number_and_the_run_of_its_sender() {
-    let (mut run, done) = recording();
-    let steps = written(done);
+    let mut run = recording();
+    let steps = written(run.take(Event::Start));
     assert!(matches!(&steps[..], [Step { happened: Happened::Boot(Some(_)), .. }]), "{steps:?}");
     let (incarnation, number, message) = (Some(7), Some(9), Message::Refuse(first(), None));
     for from in [2, 9].map(id) {
@@ -80,9 +70,11 @@ fn a_message_is_written_with_its_number_and_the_run_of_its_sender() {
     }
 }
 
+/// All stories show that a node which does not record has nothing written.
 #[test]
 fn what_is_no_step_is_not_written() {
-    let (mut run, _) = recording();
+    let mut run = recording();
+    run.take(Event::Start);
     assert_eq!(written(run.wake()), []);
     assert_eq!(written(run.take(Event::Start)), [], "it has started");
     assert_eq!(written(run.saved()), [], "nothing was saved");
@@ -92,13 +84,4 @@ fn what_is_no_step_is_not_written() {
     let expiries = steps.iter().filter(|step| matches!(step.happened, Happened::Expire(_)));
     assert_eq!(expiries.count(), steps.len());
     assert!(!steps.is_empty());
-}
-
-#[test]
-fn a_node_that_does_not_record_has_nothing_written() {
-    let mut run = candidate(&usual());
-    let mut done = run.hears(2, Message::Grant(first(), Birth::FOUNDER));
-    done.extend(run.runs(500));
-    assert!(!sent(&done).is_empty());
-    assert_eq!(written(done), []);
 }

@@ -1,6 +1,7 @@
 //! In which order a program is told that its node leads, and that it does not.
 
 use super::*;
+use crate::protocol::Role;
 
 fn lease(epoch: u64, until: u64) -> Option<Lease> {
     Some(Lease { epoch: Epoch::new(epoch), until: Time::ZERO + ms(until) })

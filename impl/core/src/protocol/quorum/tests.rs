@@ -1,297 +1,213 @@
-//! Stories: what happens to one node of three, and to three of them on virtual time.
+//! The stories are scripts in `testdata`. Here is what no script tells: stories with many
+//! parameters, the lease by a reckoning of its own, and what is wrong with a configuration.
 
-mod changes;
-mod founding;
-mod handover;
-mod observers;
-mod orders;
-mod promises;
-mod requests;
-mod returns;
-mod rounds;
-mod witnesses;
-
-use crate::protocol::Birth;
-use crate::protocol::quorum::Mark;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::{Config, Durable, Epoch, Message, Preemption, Quorum, Timer, Timing};
-use crate::protocol::{Core, DurationError, Input, Members, Node, NodeId, Output, Role, Time};
+use proptest::prelude::*;
+
+use super::{Config, Mark, Message, Preemption, Quorum, Timing};
+use crate::protocol::stories::{Nodes, Scripted};
+use crate::protocol::{
+    Birth, Core, DurationError, Epoch, Input, MemberError, Members, Node, NodeId, Output, Role,
+    Time,
+};
+use crate::stories::{self, tell};
+
+impl Scripted for Quorum {
+    fn configured(id: NodeId, members: Members) -> Config {
+        Config { id, members, timing: Timing::DEFAULT }
+    }
+
+    fn set(config: &mut Config, key: &str, value: &str) -> Option<()> {
+        let timing = &mut config.timing;
+        if key == "preemption" {
+            let named = Preemption::NAMES.into_iter().find(|(name, _)| *name == value);
+            timing.preemption = named?.1;
+            return Some(());
+        }
+        let duration = match key {
+            "round" => &mut timing.round,
+            "lease" => &mut timing.lease,
+            "promise" => &mut timing.promise,
+            "election" => &mut timing.election,
+            "coordinator" => &mut timing.coordinator,
+            "dwell" => &mut timing.dwell,
+            _ => return None,
+        };
+        *duration = ms(value.parse().ok()?);
+        Some(())
+    }
+}
+
+#[test]
+fn stories_go_as_they_are_told() {
+    stories::run::<Nodes<Quorum>>("src/protocol/quorum/testdata");
+}
 
 fn id(number: u16) -> NodeId {
     NodeId::new(number).expect("not zero")
 }
 
 fn at(milliseconds: u64) -> Time {
-    Time::ZERO + Duration::from_millis(milliseconds)
+    Time::ZERO + ms(milliseconds)
 }
 
 const fn ms(milliseconds: u64) -> Duration {
     Duration::from_millis(milliseconds)
 }
 
-/// A node that does not wait for others to vote.
-fn founder() -> Option<Durable> {
-    <Quorum as Core>::founder()
+/// These nodes, which have started.
+fn started(nodes: &str) -> Nodes<Quorum> {
+    let mut started = Nodes::default();
+    tell(&mut started, &format!("node {nodes}\nat 0 boot"));
+    started
 }
 
-fn node(number: u16, durable: Option<Durable>) -> Node<Quorum> {
-    node_with(number, durable, Timing::DEFAULT)
+/// How many of these lines say something.
+fn count(told: &[String], what: &str) -> usize {
+    told.iter().filter(|line| line.contains(what)).count()
 }
 
-fn node_with(number: u16, durable: Option<Durable>, timing: Timing) -> Node<Quorum> {
-    let members = Members::new([1, 2, 3].map(id)).expect("valid");
-    let durable = durable.or_else(founder);
-    Node::new(Config { id: id(number), members, timing }, durable, 0).expect("valid")
-}
-
-/// One node, told what happens at which millisecond, and the outputs it gave, on one line.
-struct Story(Node<Quorum>);
-
-impl Story {
-    fn at(&mut self, milliseconds: u64, input: Input<Message>) -> String {
-        self.0.handle(at(milliseconds), input);
-        let outputs: Vec<_> = std::iter::from_fn(|| self.0.poll()).map(|o| line(&o)).collect();
-        outputs.join(", ")
-    }
-
-    fn hears(&mut self, milliseconds: u64, from: u16, message: Message) -> String {
-        self.at(milliseconds, Input::Receive { from: id(from), message })
-    }
-
-    /// Node 3, which leads epoch 1 from the 1310th millisecond on, with a lease until 2310.
-    fn of_a_leader() -> Self {
-        let mut three = Story(node(3, None));
-        three.at(0, Input::Boot);
-        three.at(1_200, Input::Wake);
-        three.at(1_300, Input::Wake);
-        three.hears(1_310, 2, Message::Support(epoch(1)));
-        three.hears(1_320, 2, Message::Grant(epoch(1), Birth::FOUNDER));
-        assert_eq!(three.0.leads(at(2_309)), Some(epoch(1)));
-        assert_eq!(three.0.leads(at(2_310)), None, "its lease is over, whatever it believes");
-        three
-    }
-
-    /// Node 2, which leads epoch 1 from the 1700th millisecond on.
-    fn of_a_leader_in_the_middle() -> Self {
-        let mut two = Story(node(2, None));
-        two.at(0, Input::Boot);
-        two.at(1_200, Input::Wake);
-        two.at(1_400, Input::Wake);
-        two.hears(1_410, 1, Message::Support(epoch(1)));
-        two.at(1_700, Input::Wake);
-        two.hears(1_700, 1, Message::Grant(epoch(1), Birth::FOUNDER));
-        two
+#[test]
+fn the_last_leader_leads_again_whenever_the_network_comes_back() {
+    let mut led_by_1 = started("1,2,3");
+    tell(&mut led_by_1, "delay 5\nrun 2000\n3 at 2000 request yield(1)\nrun 500");
+    for outage in (1_000..6_000).step_by(37) {
+        let (mut nodes, end) = (led_by_1.clone(), 2_500 + outage + 4_000);
+        tell(&mut nodes, &format!("run {outage} mute=1,2,3\nrun 4000"));
+        let leads = tell(&mut nodes, &format!("1 leads {end}"));
+        assert_eq!(count(&leads, "epoch"), 1, "after an outage of {outage} ms: {leads:?}");
     }
 }
 
-fn line(output: &Output<Durable, Message>) -> String {
-    match output {
-        Output::Persist(Durable { epoch, granted_to: Some(to), .. }) => {
-            format!("durable: {epoch} to {to}")
+#[test]
+fn in_each_election_the_member_leads_that_comes_first_and_after_it_the_second() {
+    let orders = [[3, 2], [2, 3], [1, 3], [3, 1], [2, 1], [1, 2]];
+    for (election, [first, second]) in orders.into_iter().enumerate() {
+        let mut nodes = started(&format!("1,2,3 order={election}"));
+        let mut led = tell(&mut nodes, &format!("run 1400\n{first} leads 1400"));
+        led.extend(tell(&mut nodes, &format!("crash {first}\nrun 1750\n{second} leads 3150")));
+        assert_eq!(count(&led, "leads: epoch"), 2, "{election}: {led:?}");
+    }
+}
+
+/// How often a leader of two loses its lease in a minute. A message takes `one_way` milliseconds,
+/// and from the tenth second on `later`.
+fn leases_lost(one_way: u64, later: u64, timing: &str) -> usize {
+    let mut nodes = started(&format!("1,2 members=1,2 {timing}"));
+    let minute = format!("delay {one_way}\nrun 10000\ndelay {later}\nrun 50000");
+    let told = tell(&mut nodes, &minute);
+    assert!(count(&told, "becomes leader") > 0, "no node has led with {one_way} ms one way");
+    count(&told, "leader becomes")
+}
+
+#[test]
+fn a_leader_keeps_its_lease_while_a_round_trip_is_shorter_than_the_lease_without_a_round() {
+    let timing = Timing::DEFAULT;
+    let longest = timing.longest_round_trip().as_millis() as u64;
+    assert_eq!(longest, 800, "a lease without a round");
+    for round_trip in (20..longest).step_by(20).chain([longest - 2]) {
+        assert_eq!(leases_lost(5, round_trip / 2, ""), 0, "{round_trip} ms");
+    }
+    assert!(leases_lost(5, longest / 2 + 1, "") > 0, "the bound is no larger");
+    let longest = Timing { round: ms(450), ..timing }.longest_round_trip().as_millis() as u64;
+    assert_eq!(longest, 500, "half a lease: two rounds wait at a time");
+    assert_eq!(leases_lost(5, longest / 2 - 1, "round=450"), 0);
+}
+
+/// The first lease counts from the claim, and the first round follows the grants.
+#[test]
+fn a_node_comes_to_lead_while_two_round_trips_are_shorter_than_the_lease() {
+    let timing = "election=900 coordinator=2700";
+    for one_way in (5..250).step_by(5).chain([249]) {
+        assert_eq!(leases_lost(one_way, one_way, timing), 0, "{one_way} ms one way");
+    }
+    assert!(leases_lost(251, 251, timing) > 0, "the bound is no larger");
+}
+
+/// The lease that a leader of five has, reckoned from all that was sent and heard.
+struct Reckoning {
+    lease: Duration,
+    sent: Vec<Time>,
+    answered: BTreeMap<NodeId, u64>,
+    until: Time,
+}
+
+impl Reckoning {
+    fn hears(&mut self, from: NodeId, round: u64) {
+        let latest = self.answered.entry(from).or_default();
+        *latest = round.max(*latest);
+        let mut latest: Vec<_> = self.answered.values().copied().collect();
+        latest.sort_unstable();
+        // With the leader, two of the others are a majority of five.
+        let Some(second) = latest.iter().rev().nth(1) else { return };
+        let Some(sent) = second.checked_sub(1).and_then(|at| self.sent.get(at as usize)) else {
+            return;
+        };
+        self.until = self.until.max(*sent + self.lease);
+    }
+}
+
+proptest! {
+    /// The lease is never longer than the answers allow, and never shorter: whatever is late, lost
+    /// or answered out of order.
+    #[test]
+    fn the_lease_is_that_of_the_latest_round_that_a_majority_has_answered(
+        answers in prop::collection::vec((1_u16..=4, 0_usize..6, 1_u64..120), 1..200),
+    ) {
+        let (epoch, members) = (Epoch::new(1), Members::new((1..=5).map(id)).expect("valid"));
+        let config = Quorum::configured(id(5), members);
+        let mut five = Node::<Quorum>::new(config, Quorum::founder(), 0).expect("valid");
+        let mut now = 0;
+        let tell = |five: &mut Node<Quorum>, now: u64, input| {
+            five.handle(at(now), input);
+            let sent = |output| match output {
+                Output::Send { message: Message::Coordinator(_, round, _), .. } => Some(round),
+                _ => None,
+            };
+            std::iter::from_fn(|| five.poll()).filter_map(sent).max()
+        };
+        let (support, grant) = (Message::Support(epoch), Message::Grant(epoch, Birth::FOUNDER));
+        for (at, input) in [
+            (0, Input::Boot),
+            (1_200, Input::Wake),
+            (1_300, Input::Wake),
+            (1_310, Input::Receive { from: id(1), message: support.clone() }),
+            (1_310, Input::Receive { from: id(2), message: support }),
+            (1_310, Input::Receive { from: id(1), message: grant.clone() }),
+            (1_310, Input::Receive { from: id(2), message: grant }),
+        ] {
+            now = at;
+            tell(&mut five, at, input);
         }
-        Output::Persist(Durable { epoch, granted_to: None, .. }) => format!("durable: {epoch}"),
-        Output::Send { to, message } => format!("{} to {to}", said(message.clone())),
-        Output::Event(event) => event.to_string(),
-        Output::WakeAt(None) => "no timer".to_owned(),
-        Output::WakeAt(Some(time)) => format!("wake at {}", time.since(Time::ZERO).as_millis()),
+        let lease = Timing::DEFAULT.lease;
+        let (sent, answered) = (vec![at(now)], BTreeMap::new());
+        let mut reckoning = Reckoning { lease, sent, answered, until: at(now) + lease };
+        for (from, back, later) in answers {
+            for _ in 0..later {
+                now += 1;
+                if let Some(round) = tell(&mut five, now, Input::Wake) {
+                    prop_assert_eq!(round as usize, reckoning.sent.len() + 1);
+                    reckoning.sent.push(at(now));
+                }
+            }
+            if five.status().role != Role::Leader {
+                prop_assert!(reckoning.until <= at(now), "it gave up a lease that lasted");
+                return Ok(());
+            }
+            let Some(round) = reckoning.sent.len().checked_sub(back).filter(|&round| round > 0)
+            else {
+                continue;
+            };
+            let message = Message::Ack(epoch, round as u64, Mark::FIRST);
+            tell(&mut five, now, Input::Receive { from: id(from), message });
+            reckoning.hears(id(from), round as u64);
+            let last = reckoning.until.since(Time::ZERO).as_millis() as u64 - 1;
+            prop_assert_eq!(five.leads(at(last)), Some(epoch));
+            prop_assert_eq!(five.leads(reckoning.until), None);
+        }
     }
-}
-
-fn said(message: Message) -> String {
-    match message {
-        Message::Canvass(epoch, _) => format!("Canvass {epoch}"),
-        Message::Support(epoch) => format!("Support {epoch}"),
-        Message::Outrank(epoch) => format!("Outrank {epoch}"),
-        Message::Claim(epoch, _, _) => format!("Claim {epoch}"),
-        Message::Grant(epoch, _) => format!("Grant {epoch}"),
-        Message::Coordinator(epoch, round, _) => format!("Coordinator {epoch}.{round}"),
-        Message::Ack(epoch, round, _) => format!("Ack {epoch}.{round}"),
-        Message::Refuse(epoch, None) => format!("Refuse {epoch}"),
-        Message::Refuse(epoch, Some(to)) => format!("Refuse {epoch} for {to}"),
-        Message::Challenge(epoch, _) => format!("Challenge {epoch}"),
-        Message::Yield(epoch, None) => format!("Yield {epoch}"),
-        Message::Yield(epoch, Some(to)) => format!("Yield {epoch} to {to}"),
-        Message::Entrust(epoch) => format!("Entrust {epoch}"),
-        Message::Invite(epoch) => format!("Invite {epoch}"),
-        Message::Meet(_, None, _) => "Meet".to_owned(),
-        Message::Meet(_, Some(_), _) => "Meet again".to_owned(),
-        Message::Lists(lists) => format!("Lists {}.{}", lists.mark.epoch, lists.mark.turn),
-    }
-}
-
-/// What a node remembers that has always had the timing of these tests.
-const PROMISE: Option<Duration> = Some(Timing::DEFAULT.promise);
-
-fn mark(epoch_number: u64, turn: u64) -> Mark {
-    Mark { epoch: epoch(epoch_number), turn }
-}
-
-fn epoch(number: u64) -> Epoch {
-    Epoch::new(number)
-}
-
-fn granted(number: u64, to: u16) -> Option<Durable> {
-    let (epoch, granted_to) = (epoch(number), Some(id(to)));
-    Some(Durable { epoch, granted_to, promise: PROMISE, ..Durable::default() })
-}
-
-#[test]
-fn the_highest_node_canvasses_claims_and_leads() {
-    let mut three = Story(node(3, None));
-    assert_eq!(
-        three.at(0, Input::Boot),
-        "not_started becomes follower: the node started, wake at 1200"
-    );
-    assert_eq!(three.at(1_200, Input::Wake), "wake at 1300", "the highest waits one skew");
-    assert_eq!(
-        three.at(1_300, Input::Wake),
-        "Canvass 1 to 1, Canvass 1 to 2, \
-         follower becomes candidate: no leader was heard in time, wake at 1600"
-    );
-    assert_eq!(
-        three.hears(1_310, 2, Message::Support(epoch(1))),
-        "durable: 1 to 3, Claim 1 to 1, Claim 1 to 2, wake at 1610"
-    );
-    assert_eq!(
-        three.hears(1_320, 2, Message::Grant(epoch(1), Birth::FOUNDER)),
-        "Coordinator 1.1 to 1, Coordinator 1.1 to 2, \
-         candidate becomes leader of 3: a majority granted the epoch, wake at 1520"
-    );
-}
-
-#[test]
-fn a_lease_counts_from_before_the_round_that_a_majority_acknowledged() {
-    let mut three = Story::of_a_leader();
-    assert_eq!(
-        three.at(1_520, Input::Wake),
-        "Coordinator 1.2 to 1, Coordinator 1.2 to 2, wake at 1720"
-    );
-    three.hears(1_700, 1, Message::Ack(epoch(1), 2, Mark::FIRST));
-    assert_eq!(three.0.leads(at(2_519)), Some(epoch(1)));
-    assert_eq!(three.0.leads(at(2_520)), None, "not 2700, which is when the answer came");
-}
-
-#[test]
-fn a_leader_that_wakes_up_late_says_nothing_as_leader() {
-    let mut three = Story::of_a_leader();
-    assert_eq!(
-        three.at(60_000, Input::Wake),
-        "leader becomes follower: no majority renewed the lease in time, wake at 60100"
-    );
-}
-
-#[test]
-fn a_grant_is_durable_and_binds() {
-    let mut one = Story(node(1, None));
-    one.at(0, Input::Boot);
-    one.at(1_200, Input::Wake);
-    assert_eq!(
-        one.hears(1_250, 3, Message::Claim(epoch(1), Mark::FIRST, Birth::FOUNDER)),
-        "durable: 1 to 3, Grant 1 to 3, wake at 2450"
-    );
-    assert_eq!(
-        one.hears(1_260, 2, Message::Claim(epoch(2), Mark::FIRST, Birth::FOUNDER)),
-        "Refuse 1 for 3 to 2"
-    );
-    assert_eq!(one.hears(1_270, 2, Message::Canvass(epoch(2), Mark::FIRST)), "Refuse 1 for 3 to 2");
-    assert_eq!(
-        one.hears(1_300, 3, Message::Coordinator(epoch(1), 1, Mark::FIRST)),
-        "Ack 1.1 to 3, follower becomes follower of 3: the leader of the epoch was heard, \
-         wake at 2500"
-    );
-    one.at(2_500, Input::Wake);
-    assert_eq!(
-        one.hears(2_501, 2, Message::Claim(epoch(2), Mark::FIRST, Birth::FOUNDER)),
-        "durable: 2 to 2, Grant 2 to 2, wake at 3701"
-    );
-    assert_eq!(
-        one.hears(2_502, 3, Message::Coordinator(epoch(1), 9, Mark::FIRST)),
-        "Refuse 2 for 2 to 3"
-    );
-}
-
-#[test]
-fn a_late_question_of_the_leader_breaks_no_promise_to_it() {
-    let mut three = Story(node(3, None));
-    three.at(0, Input::Boot);
-    three.at(1_200, Input::Wake);
-    three.hears(1_210, 2, Message::Claim(epoch(1), Mark::FIRST, Birth::FOUNDER));
-    assert_eq!(three.hears(1_220, 2, Message::Canvass(epoch(1), Mark::FIRST)), "Support 1 to 2");
-    three.hears(1_230, 2, Message::Coordinator(epoch(1), 1, Mark::FIRST));
-    assert_eq!(three.hears(1_240, 2, Message::Canvass(epoch(1), Mark::FIRST)), "Support 1 to 2");
-    assert_eq!(three.0.status().leader, Some(id(2)), "it does not run while the promise lasts");
-}
-
-#[test]
-fn a_restarted_voter_grants_nothing_while_a_promise_that_it_forgot_may_last() {
-    let mut one = Story(node(1, granted(4, 3)));
-    one.at(0, Input::Boot);
-    assert_eq!(
-        one.hears(1_199, 2, Message::Claim(epoch(5), Mark::FIRST, Birth::FOUNDER)),
-        "Refuse 4 to 2"
-    );
-    assert_eq!(
-        one.hears(1_200, 2, Message::Claim(epoch(5), Mark::FIRST, Birth::FOUNDER)),
-        "durable: 5 to 2, Grant 5 to 2, wake at 2400"
-    );
-}
-
-#[test]
-fn an_epoch_is_granted_once_also_after_a_restart() {
-    let mut one = Story(node(1, granted(4, 3)));
-    one.at(0, Input::Boot);
-    one.at(1_200, Input::Wake);
-    assert_eq!(
-        one.hears(1_210, 2, Message::Claim(epoch(4), Mark::FIRST, Birth::FOUNDER)),
-        "Refuse 4 to 2"
-    );
-    assert_eq!(
-        one.hears(1_220, 3, Message::Claim(epoch(4), Mark::FIRST, Birth::FOUNDER)),
-        "Grant 4 to 3, wake at 2420"
-    );
-}
-
-#[test]
-fn a_higher_node_that_is_asked_runs_itself() {
-    let mut two = Story(node(2, None));
-    two.at(0, Input::Boot);
-    two.at(1_200, Input::Wake);
-    assert_eq!(
-        two.hears(1_210, 1, Message::Canvass(epoch(1), Mark::FIRST)),
-        "Outrank 1 to 1, Canvass 1 to 1, Canvass 1 to 3, \
-         follower becomes candidate: a lower node asked for support, wake at 1510"
-    );
-    let mut one = Story(node(1, None));
-    one.at(0, Input::Boot);
-    one.at(1_200, Input::Wake);
-    one.at(1_500, Input::Wake);
-    assert_eq!(
-        one.hears(1_510, 2, Message::Outrank(epoch(1))),
-        "candidate becomes waiting: a higher node runs itself, wake at 2410"
-    );
-}
-
-#[test]
-fn a_node_without_a_majority_supports_lower_ones_for_a_while() {
-    let mut three = Story(node(3, None));
-    three.at(0, Input::Boot);
-    three.at(1_200, Input::Wake);
-    three.at(1_300, Input::Wake);
-    assert_eq!(
-        three.at(1_600, Input::Wake),
-        "candidate becomes follower: no majority answered in time, wake at 2200"
-    );
-    assert_eq!(three.hears(1_700, 1, Message::Canvass(epoch(1), Mark::FIRST)), "Support 1 to 1");
-}
-
-#[test]
-fn a_higher_epoch_deposes() {
-    let mut three = Story::of_a_leader();
-    assert_eq!(
-        three.hears(1_400, 1, Message::Refuse(epoch(7), Some(id(2)))),
-        "durable: 7, leader becomes follower: there is a higher epoch, wake at 1500"
-    );
 }
 
 #[test]
@@ -310,71 +226,44 @@ fn a_promise_that_a_lease_may_outlast_is_refused_with_the_numbers() {
     assert!(clocks.validate().is_err(), "no promise is long enough for such clocks");
 }
 
-/// Messages in flight, with the time at which they arrive.
-type Flights = Vec<(Time, NodeId, NodeId, Message)>;
-
-/// Three nodes on virtual time, until `end`; a message takes ten milliseconds. What a crashed node
-/// is sent is lost.
-fn run(nodes: &mut [Option<Node<Quorum>>; 3], flights: &mut Flights, from: u64, end: u64) {
-    for now in (from..end).map(at) {
-        let (due, later): (Flights, _) = flights.drain(..).partition(|flight| flight.0 <= now);
-        *flights = later;
-        let inputs =
-            due.into_iter().map(|(_, from, to, message)| (to, Input::Receive { from, message }));
-        let wakes = (1..=3).map(|number| (id(number), Input::Wake));
-        for (to, input) in inputs.chain(wakes).collect::<Vec<_>>() {
-            let Some(node) = &mut nodes[usize::from(to.get()) - 1] else { continue };
-            node.handle(now, input);
-            while let Some(output) = node.poll() {
-                if let Output::Send { to: other, message } = output {
-                    flights.push((now + ms(10), to, other, message));
-                }
-            }
-        }
-        let leaders = nodes.iter().flatten().filter(|node| node.leads(now).is_some());
-        assert!(leaders.count() <= 1, "two leases at {now:?}");
-    }
+fn all() -> Members {
+    Members::new([1, 2, 3].map(id)).expect("valid")
 }
 
 #[test]
-fn three_nodes_replace_their_leader_within_the_promise_and_the_election() {
-    let mut nodes = [1, 2, 3].map(|number| Some(node(number, None)));
-    for node in nodes.iter_mut().flatten() {
-        node.handle(Time::ZERO, Input::Boot);
-        while node.poll().is_some() {}
-    }
-    let mut flights = Vec::new();
-    run(&mut nodes, &mut flights, 1, 1_400);
-    assert_eq!(nodes[2].as_ref().and_then(|three| three.leads(at(1_400))), Some(epoch(1)));
-    nodes[2] = None;
-    // What it said last arrives 10 ms later; then the promise, two skews, a canvass and a claim.
-    run(&mut nodes, &mut flights, 1_400, 1_400 + 10 + 1_200 + 200 + 300 + 40);
-    let two = nodes[1].as_ref().expect("it is up");
-    assert_eq!(two.status().role, Role::Leader);
-    assert_eq!(two.core().map(super::Quorum::epoch), Some(epoch(2)));
+fn observers_are_members_and_leave_enough_voters() {
+    let unknown = all().with_observers([id(4)]);
+    assert!(matches!(unknown, Err(MemberError::UnknownObserver { .. })), "{unknown:?}");
+    let twice = all().with_observers([id(3), id(3)]);
+    assert_eq!(twice, Err(MemberError::DuplicateId { node: id(3) }));
+    let none = all().with_observers([id(3), id(1), id(2)]);
+    assert_eq!(none, Err(MemberError::TooFewVoters { voters: 0 }));
+    let one = all().with_observers([id(3), id(1)]).expect("one votes");
+    assert_eq!(one.voters(), [id(2)]);
+    let two = all().with_observers([id(2)]).expect("two vote");
+    assert_eq!((two.voters(), two.count()), (&[id(1), id(3)][..], 3));
+    assert!(two.observes(id(2)) && !two.votes(id(2)) && !two.observes(id(9)));
+    assert_eq!(two.candidates().collect::<Vec<_>>(), [id(1), id(3)]);
 }
 
-/// What waits for nodes that are gone may end early, and a promise never does.
 #[test]
-fn a_candidate_with_a_majority_waits_for_higher_nodes_only() {
-    let mut two = Story(node(2, None));
-    let waits = |two: &Story| two.0.waits_for();
-    two.at(0, Input::Boot);
-    assert_eq!(waits(&two), None, "for what it may have promised");
-    two.at(1_200, Input::Wake);
-    assert_eq!(waits(&two), None, "for the promises of others to end");
-    two.at(1_400, Input::Wake);
-    assert_eq!(waits(&two), None, "for a majority");
-    two.hears(1_410, 1, Message::Support(epoch(1)));
-    assert_eq!(waits(&two), Some((Timer::Election, vec![id(3)])));
-    two.hears(1_420, 3, Message::Outrank(epoch(1)));
-    assert_eq!(waits(&two), None, "for the time that the higher one has");
-    two.hears(1_430, 3, Message::Coordinator(epoch(1), 0, Mark::FIRST));
-    assert_eq!(waits(&two), None, "for its promise to end, whatever became of the leader");
-    let mut one = Story(node(1, None));
-    one.at(0, Input::Boot);
-    one.at(1_200, Input::Wake);
-    one.at(1_500, Input::Wake);
-    one.hears(1_510, 3, Message::Support(epoch(1)));
-    assert_eq!(waits(&one), Some((Timer::Election, vec![id(2)])), "3 has answered");
+fn witnesses_are_voters_and_leave_one_that_may_lead() {
+    let unknown = all().with_witnesses([id(4)]);
+    assert!(matches!(unknown, Err(MemberError::UnknownWitness { .. })), "{unknown:?}");
+    let twice = all().with_witnesses([id(3), id(3)]);
+    assert_eq!(twice, Err(MemberError::DuplicateId { node: id(3) }));
+    let none_leads = all().with_witnesses([1, 2, 3].map(id));
+    assert_eq!(none_leads, Err(MemberError::NoCandidate { voters: 3 }));
+    let watched = || all().with_observers([id(1)]).expect("two vote");
+    let none_leads = watched().with_witnesses([2, 3].map(id));
+    assert_eq!(none_leads, Err(MemberError::NoCandidate { voters: 2 }));
+    let both = Err(MemberError::WitnessObserves { node: id(1) });
+    assert_eq!(watched().with_witnesses([id(1)]), both);
+    assert_eq!(all().with_witnesses([id(1)]).expect("valid").with_observers([id(1)]), both);
+
+    let two = all().with_witnesses([id(3), id(1)]).expect("node 2 may lead");
+    assert_eq!((two.voters().len(), two.witnesses()), (3, &[id(1), id(3)][..]));
+    assert_eq!(two.candidates().collect::<Vec<_>>(), [id(2)]);
+    assert!(two.is_witness(id(3)) && two.votes(id(3)) && !two.may_lead(id(3)));
+    assert!(two.may_lead(id(2)) && !two.may_lead(id(9)) && !two.is_witness(id(9)));
 }
