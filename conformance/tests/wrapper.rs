@@ -81,34 +81,9 @@ pub(crate) trait Hooks<M: Mapping>: Copies<M> + Send + Sync {
         node.core.bring_forward(timer, deadline);
     }
 
-    /// Returns the nodes that the node shows as watched.
-    fn watched(&self, node: &Wrapped<M::Program>) -> Vec<NodeId> {
-        node.core.watched().collect()
-    }
-
     /// Returns what the node tells the outside.
     fn facts(&self, node: &Wrapped<M::Program>) -> Facts<ProgramTimer<M>> {
         node.core.facts()
-    }
-
-    /// Returns the epoch that the node leads at this moment.
-    fn leads(&self, node: &Wrapped<M::Program>, now: Time) -> Option<Epoch> {
-        node.core.leads(now)
-    }
-
-    /// Returns whether the node waits for that one to lead instead.
-    fn awaits_successor(&self, node: &Wrapped<M::Program>, to: NodeId) -> bool {
-        node.core.awaits_successor(to)
-    }
-
-    /// Returns whether that node may be named to lead.
-    fn may_lead(&self, node: &Wrapped<M::Program>, id: NodeId) -> bool {
-        node.core.may_lead(id)
-    }
-
-    /// Returns the durations by which what surrounds the node acts.
-    fn limits(&self, right: Option<Limits>) -> Option<Limits> {
-        right
     }
 
     /// Returns the process that the node stands for.
@@ -240,21 +215,20 @@ impl<T: Remembered> Remembered for Memory<T> {
     }
 }
 
-/// A node of a wrong program, which [serves requests](Program::REQUESTS) or not.
-pub(crate) struct WrongProgram<M: Mapping, const SERVES: bool> {
+/// A node of a wrong program.
+pub(crate) struct WrongProgram<M: Mapping> {
     node: Wrapped<M::Program>,
     hooks: Box<dyn Hooks<M>>,
 }
 
-impl<M: Mapping, const SERVES: bool> Clone for WrongProgram<M, SERVES> {
+impl<M: Mapping> Clone for WrongProgram<M> {
     fn clone(&self) -> Self {
         WrongProgram { node: self.node.clone(), hooks: (*self.hooks).copy() }
     }
 }
 
-impl<M: Mapping, const SERVES: bool> Program for WrongProgram<M, SERVES> {
+impl<M: Mapping> Program for WrongProgram<M> {
     const NAME: &'static str = <M::Program as Program>::NAME;
-    const REQUESTS: bool = SERVES;
     type Durable = Durable<M>;
     type Message = ProgramMessage<M>;
     type Timer = ProgramTimer<M>;
@@ -284,7 +258,7 @@ impl<M: Mapping, const SERVES: bool> Program for WrongProgram<M, SERVES> {
     }
 
     fn watched(&self) -> impl Iterator<Item = NodeId> {
-        self.hooks.watched(&self.node).into_iter()
+        self.node.core.watched()
     }
 
     fn broken_promise(&self) -> Option<BrokenPromise> {
@@ -296,15 +270,15 @@ impl<M: Mapping, const SERVES: bool> Program for WrongProgram<M, SERVES> {
     }
 
     fn leads(&self, now: Time) -> Option<Epoch> {
-        self.hooks.leads(&self.node, now)
+        self.node.core.leads(now)
     }
 
     fn awaits_successor(&self, to: NodeId) -> bool {
-        self.hooks.awaits_successor(&self.node, to)
+        self.node.core.awaits_successor(to)
     }
 
     fn may_lead(&self, node: NodeId) -> bool {
-        self.hooks.may_lead(&self.node, node)
+        self.node.core.may_lead(node)
     }
 
     fn is_witness(&self, node: NodeId) -> bool {
@@ -312,16 +286,13 @@ impl<M: Mapping, const SERVES: bool> Program for WrongProgram<M, SERVES> {
     }
 
     fn limits(&self) -> Option<Limits> {
-        self.hooks.limits(self.node.core.limits())
+        self.node.core.limits()
     }
 }
 
-/// The mapping of a right program, for one with a mistake. By default the program serves requests,
-/// and so none is probed that its specification does not know.
-pub(crate) struct WrongMapping<M: Mapping, const SERVES: bool = true>(
-    pub(crate) M,
-    pub(crate) Box<dyn Hooks<M>>,
-);
+/// The mapping of a right program, for one with a mistake. The program [serves
+/// requests](Program::REQUESTS), and so none is probed that its specification does not know.
+pub(crate) struct WrongMapping<M: Mapping>(M, Box<dyn Hooks<M>>);
 
 impl<M: Mapping> WrongMapping<M> {
     pub(crate) fn new(mapping: M, hooks: impl Hooks<M> + 'static) -> Self {
@@ -329,16 +300,16 @@ impl<M: Mapping> WrongMapping<M> {
     }
 }
 
-impl<M: Mapping, const SERVES: bool> Wraps for WrongMapping<M, SERVES> {
+impl<M: Mapping> Wraps for WrongMapping<M> {
     type Inner = M;
-    type Program = WrongProgram<M, SERVES>;
+    type Program = WrongProgram<M>;
     type Memory = String;
 
     fn inner(&self) -> &M {
         &self.0
     }
 
-    fn inside(program: &WrongProgram<M, SERVES>) -> &M::Program {
+    fn inside(program: &WrongProgram<M>) -> &M::Program {
         &program.node.core
     }
 
@@ -347,7 +318,7 @@ impl<M: Mapping, const SERVES: bool> Wraps for WrongMapping<M, SERVES> {
         id: NodeId,
         members: &Members,
         durable: Option<&Durable<M>>,
-    ) -> Result<WrongProgram<M, SERVES>, Refusal> {
+    ) -> Result<WrongProgram<M>, Refusal> {
         let kept = self.1.kept(durable.cloned());
         let core = self.0.program(id, members, kept.as_ref())?;
         let mut node = Wrapped { core, outputs: VecDeque::new() };
@@ -355,7 +326,7 @@ impl<M: Mapping, const SERVES: bool> Wraps for WrongMapping<M, SERVES> {
         Ok(WrongProgram { node, hooks: (*self.1).copy() })
     }
 
-    fn memory(&self, program: &WrongProgram<M, SERVES>) -> String {
+    fn memory(&self, program: &WrongProgram<M>) -> String {
         program.hooks.memory()
     }
 
@@ -367,7 +338,7 @@ impl<M: Mapping, const SERVES: bool> Wraps for WrongMapping<M, SERVES> {
         if self.1.probes_requests() { self.0.orders(of, armed) } else { Vec::new() }
     }
 
-    fn process(&self, program: &WrongProgram<M, SERVES>) -> Process<M> {
+    fn process(&self, program: &WrongProgram<M>) -> Process<M> {
         program.hooks.process(self.0.process(&program.node.core))
     }
 
