@@ -240,7 +240,8 @@ fn with_free_ports(text: &str) -> String {
 /// the node does.
 fn free_port() -> u16 {
     static NEXT: AtomicU16 = AtomicU16::new(0);
-    let start = u16::try_from(std::process::id() % 4_000).expect("small");
+    // Processes that are started one after the other begin far apart.
+    let start = u16::try_from(std::process::id().wrapping_mul(601) % 8_000).expect("small");
     loop {
         let port = 10_000 + (start + NEXT.fetch_add(1, Ordering::Relaxed)) % 8_000;
         if TcpListener::bind(("127.0.0.1", port)).is_ok() {

@@ -146,13 +146,26 @@ fn write_all(
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::Mutex;
+pub(crate) mod tests {
     use std::sync::mpsc::{Sender, channel};
+    use std::sync::{LazyLock, Mutex};
+
+    use tracing::Dispatch;
+    use tracing::level_filters::LevelFilter;
+    use tracing_subscriber::layer::SubscriberExt as _;
 
     use super::*;
 
     const LIMIT: Duration = Duration::from_secs(30);
+
+    /// Adds a listener that wants nothing. A test that listens to its thread calls this first: as
+    /// long as a process has one listener, `tracing` asks only the thread that comes to a line
+    /// first whether the line is wanted, and keeps the answer, which is no in any other test.
+    pub(crate) fn listen_beside_others() {
+        static SECOND: LazyLock<Dispatch> =
+            LazyLock::new(|| Dispatch::new(tracing_subscriber::registry().with(LevelFilter::OFF)));
+        LazyLock::force(&SECOND);
+    }
 
     /// Takes as many lines as it is allowed to, and fails if it is told to.
     struct Slow {

@@ -12,6 +12,9 @@ use bellwether::{Config, Election, Groups, Guard, JoinError, NodeId};
 use tokio::net::TcpListener;
 use tokio::time::timeout;
 
+use super::PATIENT;
+use super::processes::common::listen_again;
+
 /// No wait is longer.
 const LIMIT: Duration = Duration::from_secs(60);
 
@@ -47,7 +50,7 @@ fn members(ports: &[(u16, TcpListener, String)]) -> Vec<(u16, String)> {
 /// The configuration of a node, in which the member that comes first in a group leads it in the
 /// end, whichever was there first.
 fn config(node: u16, members: &[(u16, String)]) -> Config {
-    let timing = Timing { preemption: Preemption::AtOnce, ..Timing::DEFAULT };
+    let timing = Timing { preemption: Preemption::AtOnce, ..PATIENT };
     let config = Config::new("groups", node, members.iter().cloned()).expect("valid");
     config.with_section(timing).expect("valid")
 }
@@ -275,7 +278,7 @@ async fn nodes_with_other_groups_do_not_talk_and_say_why() {
     }
     let address = two.address();
     two.leave().await.expect("nothing failed");
-    let listener = TcpListener::bind(address).await.expect("the port is free again");
+    let listener = listen_again(address).await;
     let two = Election::join_with(config(2, &members), listener, Memory::default());
     let two = two.expect("it listens");
     let said = problem_with_the_other(|| two.status()).await;
@@ -294,12 +297,12 @@ async fn what_is_wrong_with_groups_is_told_with_the_remedy() {
 
     let none = Groups::join_with(config(), listener, Kept::default()).expect_err("no groups");
     assert!(none.to_string().contains("`Election::join`"), "{none}");
-    let listener = TcpListener::bind(address.as_str()).await.expect("the port is free again");
+    let listener = listen_again(address.as_str()).await;
     let grouped = config().with_groups(["a"]).expect("valid");
     let many = Election::join_with(grouped, listener, Memory::default()).expect_err("groups");
     assert!(many.to_string().contains("`Groups::join`"), "{many}");
 
-    let listener = TcpListener::bind(address.as_str()).await.expect("the port is free again");
+    let listener = listen_again(address.as_str()).await;
     let grouped = config().with_groups(["a", "b"]).expect("valid");
     let node = Groups::join_with(grouped, listener, Kept::default()).expect("it listens");
     let unknown = node.group("c").expect_err("no such group");

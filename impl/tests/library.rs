@@ -15,6 +15,9 @@ use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
 
+use super::PATIENT;
+use super::processes::common::listen_again;
+
 /// No wait is longer.
 const LIMIT: Duration = Duration::from_secs(30);
 
@@ -29,6 +32,7 @@ async fn cluster(size: u16) -> Vec<Election> {
     }
     let join = |(node, listener)| {
         let config = Config::new("library", node, members.clone()).expect("valid");
+        let config = config.with_section(PATIENT).expect("valid");
         Election::join_with(config, listener, Memory::default()).expect("can join")
     };
     (1..).zip(listeners).map(join).collect()
@@ -39,7 +43,7 @@ async fn cluster(size: u16) -> Vec<Election> {
 async fn the_only_member_leads_itself_and_keeps_its_lease() {
     let node = cluster(1).await.remove(0);
     let guard = timeout(LIMIT, node.lead()).await.expect("within the limit").expect("takes part");
-    tokio::time::sleep(Timing::DEFAULT.lease * 2).await;
+    sleep(PATIENT.lease * 2).await;
     assert!(guard.is_valid_now(), "its lease was renewed");
     assert_eq!(node.status().problem, None);
 }
@@ -67,6 +71,18 @@ async fn take_leader(nodes: &mut Vec<Election>) -> Election {
     nodes.remove(nodes.iter().position(leads).expect("it is one of them"))
 }
 
+/// Waits until both others have acknowledged rounds of the leader.
+async fn acknowledged(leader: &Election) {
+    let received = || leader.status().members.into_iter().map(|member| member.received);
+    let before = received().max().expect("two others");
+    let rounds = async {
+        while received().min() < Some(before + 3) {
+            sleep(Duration::from_millis(10)).await;
+        }
+    };
+    timeout(LIMIT, rounds).await.expect("within the limit");
+}
+
 #[tokio::test]
 async fn a_node_that_left_leads_no_longer_and_another_takes_over() {
     let mut nodes = cluster(3).await;
@@ -82,7 +98,7 @@ async fn a_node_that_left_leads_no_longer_and_another_takes_over() {
     assert!(!guard.is_valid_now());
     let last = leadership.now();
     assert_eq!((last.role, last.leader, last.reason), (Role::NotStarted, None, Some(Reason::LEFT)));
-    assert!(TcpListener::bind(address).await.is_ok(), "the port is free again");
+    drop(listen_again(address).await);
     wait_for_leader(&mut nodes[0].leadership(), first.leader).await;
     let second = take_leader(&mut nodes).await.guard().expect("it leads with a lease");
     assert!(second.epoch() > guard.epoch(), "a later leader has a higher epoch");
@@ -170,7 +186,7 @@ async fn no_other_node_leads_before_the_work_of_the_leader_has_ended() {
         tokio::time::sleep(Duration::from_millis(10)).await;
         assert!(work.guard().is_valid_now() && leader.leadership().now().is_self());
         assert!(leader.begin_work().is_none(), "none begins");
-        let responds = timeout(Duration::from_millis(100), leader.responds());
+        let responds = timeout(LIMIT, leader.responds());
         responds.await.expect("it only waits").expect("it takes part");
         for other in &nodes {
             assert!(other.guard().is_none(), "it leads too early");
@@ -227,9 +243,8 @@ async fn work_of_the_leader_moves_with_the_leadership() {
     let (first, epoch, starts) = next().await;
     assert!(starts);
     for round in 1..=3 {
-        // Until both others have acknowledged its rounds.
-        tokio::time::sleep(Duration::from_millis(500)).await;
         let leader = nodes.iter().find(|node| node.leadership().now().is_self()).expect("leads");
+        acknowledged(leader).await;
         let own = leader.leadership().now();
         let to = if own.node == first { 2 } else { first.get() };
         let to = NodeId::new(if to == own.node.get() { 1 } else { to }).expect("not zero");
@@ -249,8 +264,7 @@ async fn work_of_the_leader_moves_with_the_leadership() {
 async fn a_node_that_steps_down_or_is_not_healthy_leaves_the_lead_to_others() {
     let mut nodes = cluster(3).await;
     let first = take_leader(&mut nodes).await;
-    // Until both others have acknowledged its rounds.
-    tokio::time::sleep(Duration::from_millis(500)).await;
+    acknowledged(&first).await;
     let next = first.step_down(LIMIT).await.expect("it can").expect("both others follow");
     let highest = nodes.iter().map(|election| election.leadership().now().node).max();
     assert_eq!(Some(next), highest);

@@ -23,7 +23,7 @@ const DURATIONS: Durations = Durations {
     hold: Duration::from_secs(4),
     keep: Duration::from_secs(6),
     renew: Duration::from_millis(200),
-    retry: Duration::from_secs(5),
+    retry: Duration::from_secs(15),
 };
 
 /// One record, in memory.
@@ -209,7 +209,7 @@ async fn one_of_three_has_the_lease_and_another_gets_it_when_it_is_given_back() 
     assert!(!guard.is_valid_now());
     let second = &nodes[leader(&nodes).await];
     let taken = left.elapsed();
-    assert!(taken < DURATIONS.hold, "the store has told that the lease is free: {taken:?}");
+    assert!(taken < DURATIONS.retry * 2 / 3, "the store has told that it is free: {taken:?}");
     let next = second.guard().expect("it leads with a lease");
     assert!(next.epoch() > guard.epoch(), "a later grant has a higher token");
 }

@@ -13,6 +13,8 @@ use bellwether::{Config, Election, JoinError, NodeId, Reason, Role, Stopped};
 use tokio::net::TcpListener;
 use tokio::time::timeout;
 
+use super::processes::common::{free_port, listen_again};
+
 /// No wait is longer.
 const LIMIT: Duration = Duration::from_secs(30);
 
@@ -138,7 +140,7 @@ async fn a_write_that_fails_stops_the_node_and_nothing_is_sent() {
     // It may have been written all the same. The next run reads it, and is another incarnation.
     assert_eq!(memory.saved(), Some(1));
     let address = &pair.addresses[1];
-    let two = TcpListener::bind(address.as_str()).await.expect("free again");
+    let two = listen_again(address.as_str()).await;
     let two = Election::join_with(pair.config(2), two, memory.clone()).expect("can join");
     follows(&two, 2).await;
     follows(&one, 2).await;
@@ -182,8 +184,8 @@ fn a_process_killed_between_write_and_send_has_written_and_not_sent() {
         return;
     }
     runtime.block_on(async {
-        let (pair, [one, two]) = Pair::new().await;
-        drop(two);
+        let (mut pair, [one, _]) = Pair::new().await;
+        pair.addresses[1] = format!("127.0.0.1:{}", free_port());
         let directory = tempfile::tempdir().expect("a directory");
         let one = Election::join_with(pair.config(1), one, Memory::default()).expect("can join");
 

@@ -340,13 +340,15 @@ fn a_picture_is_drawn_in_a_moment() {
     let world = world(Bully::BASELINE, 7, faults);
     let lines = "7 crashes\n 1's watch timer expires\n gets ELECTION from 1...\n gets OK from...";
     let trace = record(&world, lines, None);
-    let start = std::time::Instant::now();
-    for _ in 0..100 {
+    let drawn = |_| {
+        let start = std::time::Instant::now();
         std::hint::black_box(svg::draw(&trace));
-    }
-    let each = start.elapsed() / 100;
-    println!("{} steps: {each:?}", trace.steps.len());
-    assert!(each.as_millis() < 10, "{each:?}");
+        start.elapsed()
+    };
+    // The machine may have much else to do at most of the times.
+    let fastest = (0..100).map(drawn).min().expect("some");
+    println!("{} steps: {fastest:?}", trace.steps.len());
+    assert!(fastest.as_millis() < 10, "{fastest:?}");
 }
 
 /// A random execution of a random world.

@@ -102,8 +102,10 @@ fn a_signal_ends_a_search_and_it_says_what_it_knows() {
 fn a_second_signal_ends_the_program_at_once() {
     let mut search = start(ENDLESS);
     search.works();
-    search.signal(Signal::INT);
-    search.signal(Signal::TERM);
+    // It sees both at the same time.
+    for signal in [Signal::STOP, Signal::INT, Signal::TERM, Signal::CONT] {
+        search.signal(signal);
+    }
     search.ends(|_| ());
     let (status, [report, _]) = search.said();
     // Which of two signals that wait is handled first is the system's choice.
@@ -211,7 +213,7 @@ fn a_terminal_shows_a_line_that_changes_and_clears_it() {
     let mut printed = tempfile::tempfile().expect("a file");
     let mut search = Command::new(assert_cmd::cargo::cargo_bin("bellwether-model"))
         .args(ENDLESS.split(' '))
-        .args(["--max-seconds", "1.5"])
+        .args(["--max-seconds", "5"])
         .env("TERM", "xterm")
         .stdout(printed.try_clone().expect("a handle"))
         .stderr(slave)

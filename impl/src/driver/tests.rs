@@ -11,7 +11,7 @@ mod work;
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -56,11 +56,14 @@ enum Order {
     /// To arm its timer for so many milliseconds.
     Arm(u64),
     Cancel,
-    /// To keep its thread for so many milliseconds.
-    Block(u64),
+    /// To keep its thread until [`IS_KEPT`] is false again.
+    Block,
     /// To panic, in the task that reads it.
     Poison(Poison),
 }
+
+/// Whether a node keeps its thread, in the one test that has it do so.
+static IS_KEPT: AtomicBool = AtomicBool::new(false);
 
 /// Reading one is a mistake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
@@ -110,8 +113,15 @@ impl Core for Recorder {
             Order::Arm(milliseconds) => {
                 cx.arm_at((), cx.now() + Duration::from_millis(milliseconds));
             }
-            Order::Block(milliseconds) => {
-                std::thread::sleep(Duration::from_millis(milliseconds));
+            Order::Block => {
+                IS_KEPT.store(true, Ordering::Relaxed);
+                // A test that fails does not wait for it for ever.
+                for _ in 0..60_000 {
+                    std::thread::sleep(ms(1));
+                    if !IS_KEPT.load(Ordering::Relaxed) {
+                        break;
+                    }
+                }
             }
             Order::Cancel | Order::Poison(_) => cx.cancel(()),
         }
@@ -158,6 +168,9 @@ fn id(number: u16) -> NodeId {
 const fn ms(milliseconds: u64) -> Duration {
     Duration::from_millis(milliseconds)
 }
+
+/// No wait is longer.
+const LIMIT: Duration = ms(30_000);
 
 /// What was saved, in order. The first so many saves fail.
 #[derive(Clone, Default)]

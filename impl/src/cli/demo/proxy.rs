@@ -112,7 +112,7 @@ mod tests {
         assert_eq!(far.read(&mut [0]).await.expect("the end"), 0);
         // The relay has left this side as well: what is written to it is refused at last.
         let mut refused = false;
-        for _ in 0..100 {
+        for _ in 0..3_000 {
             refused = far.write_all(b"y").await.is_err();
             if refused {
                 break;

@@ -32,6 +32,8 @@ thread_local! {
 impl Log {
     fn new() -> Self {
         let lines = Lines::default();
+        #[cfg(test)]
+        crate::log::tests::listen_beside_others();
         Self { dispatch: Dispatch::new(lines.clone()), lines }
     }
 }

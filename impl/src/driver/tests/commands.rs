@@ -119,6 +119,7 @@ async fn no_guard_is_valid_when_a_leadership_is_said_to_be_over() {
     let answers = Arc::<Mutex<Vec<bool>>>::default();
     let guard = leader.leases.guard().expect("it leads");
     let asks = WatchesGuard { guard, answers: answers.clone() };
+    crate::log::tests::listen_beside_others();
     let log = tracing::subscriber::set_default(tracing_subscriber::registry().with(asks));
     assert_eq!(
         leader.asked(Command::HandOver(None), Some(2)).await,

@@ -11,9 +11,6 @@ use crate::protocol::Timing;
 use crate::protocol::quorum::{Durable, Quorum};
 use crate::storage::Memory;
 
-/// No wait is longer.
-const LIMIT: Duration = ms(30_000);
-
 /// Three elections take 1.4 s.
 const FAST: Timing = Timing {
     round: ms(20),
@@ -94,15 +91,19 @@ fn names(problem: &str, parts: &[&str]) {
 
 #[tokio::test]
 async fn a_port_at_which_no_process_listens_is_named_as_refused() {
-    let mut ports = ports().await;
-    let others: Vec<_> = ports.drain(1..).map(|(_, address)| address).collect();
-    let addresses = [&[ports[0].1.clone()][..], &others[..]].concat();
-    let (listener, _) = ports.remove(0);
+    let (listener, address) = ports().await.remove(0);
+    // A process that has a port and does not listen keeps the others from it.
+    let others = [(); 2].map(|()| tokio::net::TcpSocket::new_v4().expect("a socket"));
+    let [two, three] = others.each_ref().map(|other| {
+        other.bind("127.0.0.1:0".parse().expect("an address")).expect("a port");
+        other.local_addr().expect("an address").to_string()
+    });
+    let addresses = [address, two, three];
     let one = Election::join_with(config("orders", 1, &addresses), listener, Memory::default());
     let one = one.expect("it listens");
     let said = problem(&one).await;
     names(&said, &["1 of 3 voters", "2 are needed", "refused", "node 2 (", "node 3 ("]);
-    names(&said, &[others[0].as_str(), others[1].as_str()]);
+    names(&said, &[&addresses[1], &addresses[2]]);
     let status = one.status();
     assert!(status.members.iter().all(|member| member.error.is_some() && !member.heard));
     assert!(status.counters.attempts > 0);

@@ -43,7 +43,7 @@ async fn until(election: &Election, is_so: impl Fn(&MonitorMeasurements) -> bool
         if is_so(&seen) {
             return;
         }
-        assert!(started.elapsed() < ms(20_000), "{seen:?}");
+        assert!(started.elapsed() < LIMIT, "{seen:?}");
         tokio::time::sleep(ms(10)).await;
     }
 }
@@ -93,11 +93,11 @@ async fn a_monitor_that_does_not_end_is_killed_and_the_file_has_the_trace_as_wel
         if let Ok(text) = fs::read_to_string(&file) {
             break text.trim().parse().ok().and_then(Pid::from_raw).expect("a process");
         }
-        assert!(started.elapsed() < ms(20_000), "it does not start");
+        assert!(started.elapsed() < LIMIT, "it does not start");
         tokio::time::sleep(ms(10)).await;
     };
     assert!(test_kill_process(number).is_ok(), "it runs");
-    tokio::time::timeout(ms(20_000), election.leave()).await.expect("soon").expect("it leaves");
+    tokio::time::timeout(LIMIT, election.leave()).await.expect("soon").expect("it leaves");
     assert!(test_kill_process(number).is_err(), "it was killed, and reaped");
     let text = fs::read_to_string(&trace).expect("text");
     assert!(text.ends_with("\"did\":\"ended\"}\n"), "{text}");

@@ -246,9 +246,10 @@ async fn the_next_connection_is_to_the_next_server() {
 #[tokio::test]
 async fn a_server_that_is_down_is_passed_over() {
     let fake = Fake::start().await;
-    let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0)).await.expect("a port");
-    let gone = listener.local_addr().expect("an address");
-    drop(listener);
+    // While it is bound, no other test listens there.
+    let socket = tokio::net::TcpSocket::new_v4().expect("a socket");
+    socket.bind("127.0.0.1:0".parse().expect("an address")).expect("a port");
+    let gone = socket.local_addr().expect("an address");
     let some = way(&format!("{gone},{}", fake.address));
     for _ in 0..2 {
         let mut store = some.connect(&settings()).await.expect("one listens");

@@ -7,7 +7,7 @@ async fn told(store: &mut Box<dyn LeaseStore>) -> StoreResult<()> {
 }
 
 async fn is_quiet(store: &mut Box<dyn LeaseStore>) -> bool {
-    timeout(Duration::from_millis(150), store.changed()).await.is_err()
+    timeout(Duration::from_millis(500), store.changed()).await.is_err()
 }
 
 /// Node 1 has the lease, and node 2 watches.

@@ -23,6 +23,7 @@ impl Lines {
     /// Those of this test, until the guard is dropped.
     fn listen() -> (Self, DefaultGuard) {
         let lines = Self::default();
+        crate::log::tests::listen_beside_others();
         let guard = set_default(tracing_subscriber::registry().with(lines.clone()));
         (lines, guard)
     }
