@@ -53,6 +53,7 @@ mod stoller_parts;
 mod stoller_rules;
 mod stopped;
 mod suite;
+mod suites;
 mod survey;
 mod swarm;
 mod timed;

@@ -1,8 +1,7 @@
 //! Groups in which processes have rules and durations of their own: what a mixed group does that no
-//! uniform one does, and which settings may differ.
+//! uniform one does, how it is told, and what it costs that one has another rule.
 
 use crate::cli::run;
-use bellwether_model::check::Verdict::{Holds, Violated};
 use bellwether_model::check::{Options, Report, check};
 use bellwether_model::cli::WorldArgs;
 use bellwether_model::machine::Machine;
@@ -15,8 +14,6 @@ use bellwether_model::world::{
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 
-#[path = "mixed/leases.rs"]
-mod leases;
 #[path = "mixed/quorum.rs"]
 mod quorum;
 
@@ -61,19 +58,9 @@ fn old(processes: &str) -> Arc<dyn Machine> {
 fn one_process_without_pre_vote_and_check_quorum_wedges() {
     for one in ["1", "2"] {
         let found = report(old(one), healed_cut(), &["settles"]);
-        assert_eq!(found.verdict(), Violated, "{one}");
         let counterexample = found.decisions[0].counterexample.as_ref().expect("it is shown");
         assert!(counterexample.cycle.as_ref().is_some_and(|cycle| !cycle.is_empty()), "a lasso");
     }
-}
-
-#[test]
-fn neither_uniform_group_wedges() {
-    for uniform in [group("raft-election", "etcd", &[]), group("raft-election", "etcd", &OLD)] {
-        assert_eq!(report(uniform, healed_cut(), &["settles"]).verdict(), Holds);
-    }
-    // The same by what each process has of its own.
-    assert_eq!(report(old("1,2,3"), healed_cut(), &["settles"]).verdict(), Holds);
 }
 
 /// From a cold start, Raft asks ids for nothing but which is which: it does not matter whose rules

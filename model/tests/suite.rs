@@ -97,6 +97,60 @@ fn the_command_of_a_difference_works_as_it_stands() {
     assert!(shown.stdout.contains("violated (5 steps)"), "{}", shown.stdout);
 }
 
+/// Several worlds in one case, each with what is expected of it; every property that is not named;
+/// and the steps of an execution.
+const SEVERAL: &str = r#"
+[defaults]
+protocol = "bully"
+
+[[case]]
+name = "crashes"
+each = [{ crashes = 1 }, { crashes = 1, recoveries = 1 }]
+states = [96, 629]
+expect = { "*" = "holds", at-most-one-leader = ["holds", "violated in 5 steps"], follower-bound = ["holds", "violated"] }
+
+[case.story]
+at-most-one-leader = [
+    "3 crashes",
+    "2's watch timer expires",
+    "3 gets ELECTION from 2",
+    "2's election timer expires",
+    "3 recovers",
+]
+"#;
+
+#[test]
+fn a_case_with_several_worlds_is_decided_in_each() {
+    let ran = suite(SEVERAL, "");
+    assert_eq!(ran.status, 0, "{}{}", ran.stdout, ran.stderr);
+    for line in [
+        "as expected: crashes: --crashes=1 (",
+        "as expected: crashes: --crashes=1 --recoveries=1 (",
+        "2 cases: 2 as expected",
+    ] {
+        assert!(ran.stdout.lines().any(|told| told.starts_with(line)), "{line}: {}", ran.stdout);
+    }
+    for (written, instead, told) in [
+        ("96, 629", "95, 629", "crashes: --crashes=1: states: expected 95, found 96"),
+        (
+            "[\"holds\", \"violated\"]",
+            "\"holds\"",
+            "follower-bound: expected holds, found violated",
+        ),
+        ("3 crashes", "2 crashes", "expected '2 crashes; 2's watch timer expires; "),
+    ] {
+        let ran = suite(&SEVERAL.replacen(written, instead, 1), "");
+        assert_eq!(ran.status, 1, "{instead}: {}{}", ran.stdout, ran.stderr);
+        assert!(ran.stdout.contains(told), "{told} in: {}", ran.stdout);
+        assert!(ran.stdout.ends_with("2 cases: 1 as expected, 1 differs\n"), "{}", ran.stdout);
+    }
+    let one = suite(SEVERAL, "--case recoveries");
+    assert!(one.stdout.ends_with("\n1 case: 1 as expected\n"), "{}", one.stdout);
+    let none = suite(SEVERAL, "--case twins");
+    assert_eq!((none.status, &*none.stdout), (2, ""));
+    assert!(none.stderr.contains("no case of bellwether.toml has 'twins' in its name"));
+}
+
 #[test]
 fn what_is_not_decided_is_no_success() {
     let cut = right().replacen("threads = 2", "max-states = 20", 1);
@@ -178,6 +232,10 @@ fn a_wrong_file_is_told_its_line_its_column_and_the_remedy() {
             &[":1:3: ", "no key 'cases' here; did you mean 'case'?"],
         ),
         (format!("[defaults]\nname = \"x\"\n{}", at("")), &[":2:1: ", "leave it out"]),
+        (at("each = 1"), &[":3:8: ", "write each = [{ KEY = VALUE }, …]"]),
+        (at("each = [{ crashs = 1 }]"), &[":3:11: ", "did you mean 'crashes'?"]),
+        (at("each = [{ crashes = 2 }]\nstates = [1, 2]"), &[":4:10: ", "states has 2 values"]),
+        (at("story = { decided = [\"1 crashes\"] }"), &[":3:11: ", "no world violates 'decided'"]),
         (at("name = \"x\"") + &at("name = \"x\""), &[":7:8: ", "another case has the name 'x'"]),
     ] {
         let Ran { status, stdout, stderr } = suite(&text, "");

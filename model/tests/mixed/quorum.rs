@@ -1,15 +1,12 @@
-//! The quorum bully where one process has another value of a rule: which safety that costs, and
-//! which settings of the program may differ.
+//! The quorum bully where one process has another value of a rule: which safety that costs.
 
 use super::{group, report};
 use bellwether_docs_runner::is_shown;
-use bellwether_model::check::Reason;
-use bellwether_model::check::Verdict::{Holds, Violated};
+use bellwether_model::check::Verdict::Violated;
 use bellwether_model::protocol::{REGISTRY, Values};
 use bellwether_model::world::{Faults, Scenario, Start};
 use std::collections::BTreeSet;
 use std::fmt::Write;
-use std::sync::Arc;
 
 const SAFETY: [&str; 4] =
     ["one-leader-per-epoch", "grants-stand", "epochs-grow", "at-most-one-leader"];
@@ -62,7 +59,7 @@ const UNPROMISED: &str =
     "a leader asks nothing of a process that its list leaves out; one early time-out is enough";
 
 /// Why a process that alone has this value costs safety.
-const REASONS: [(&str, &str); 8] = [
+const REASONS: [(&str, &str); 9] = [
     ("grants=again", "its grants of one epoch make two majorities"),
     ("grants=counts-support", "it leads by supports, which bind no process"),
     ("storage=syncs-late", "its grants are sent before they outlast its crash"),
@@ -70,6 +67,7 @@ const REASONS: [(&str, &str); 8] = [
     ("storage=forgets-all", "the same, and it grants older epochs"),
     ("lists=joins", UNPROMISED),
     ("lists=lowest-joins", UNPROMISED),
+    ("lists=lowest-leaves", "of the two that are left, one may have claimed the epoch for itself"),
     ("lists=replaces", UNPROMISED),
 ];
 
@@ -116,54 +114,4 @@ fn every_rule_that_one_process_may_not_have_has_a_reason() {
         violated.extend(costs);
     }
     assert_eq!(violated, BTreeSet::from(["epochs-grow", "grants-stand"]));
-}
-
-/// The program has one rule that is a setting: whether a higher process takes over. Nodes may
-/// differ in it, and there is one leader for good.
-#[test]
-fn preemption_may_differ_between_nodes() {
-    for value in ["at-once", "dwell"] {
-        for processes in ["1", "2", "3", "1,2", "2,3", "1,3"] {
-            let machine =
-                group("quorum", "recommended", &[&format!("{processes}:preemption={value}")]);
-            for faults in [CRASH, Faults { losses: 1.into(), ..Faults::NONE }] {
-                let names = [&SAFETY[..], &["settles", "stable-leader"]].concat();
-                let scenario = Scenario { faults, ..Scenario::calm(3) };
-                for decision in report(Arc::clone(&machine), scenario, &names).decisions {
-                    let vacuous = decision.reason == Some(Reason::Vacuous);
-                    let (name, verdict) = (decision.property.name, decision.verdict);
-                    let holds = verdict == Holds || vacuous;
-                    assert!(holds, "{processes}: {value}: {faults}: {name}: {verdict:?}");
-                }
-            }
-        }
-    }
-}
-
-/// Which processes a majority is one of, each says by its own rules: that 1 observes is so whether
-/// it is a rule of the group or of each process.
-#[test]
-fn an_observer_is_no_voter_whoever_has_the_rule() {
-    let scenario = Scenario { missing: "2>1".parse().expect("a link"), ..Scenario::calm(2) };
-    for rule in ["observer=1", "1,2:observer=1"] {
-        let found =
-            report(group("quorum", "recommended", &[rule]), scenario, &["majority-settles"]);
-        assert_eq!(found.verdict(), Holds, "{rule}");
-    }
-}
-
-/// Two halves whose lists of members differ by two elect a leader each, in one epoch: that is why
-/// nodes refuse each other that have other members.
-#[test]
-fn lists_of_members_that_differ_by_two_give_an_epoch_two_leaders() {
-    let rules = ["1,2:lists=joins", "3,4:lists=lowest-joins"];
-    let apart = "2-3".parse().expect("a link");
-    let cold = Scenario { start: Start::Cold, missing: apart, ..Scenario::calm(4) };
-    let verdict = |rules: &[&str]| {
-        report(group("quorum", "recommended", rules), cold, &SAFETY[..1]).verdict()
-    };
-    assert_eq!(verdict(&rules), Violated);
-    for uniform in ["lists=joins", "lists=lowest-joins"] {
-        assert_eq!(verdict(&[uniform]), Holds, "{uniform}");
-    }
 }

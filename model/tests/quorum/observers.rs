@@ -1,54 +1,10 @@
-//! Processes that only observe: they follow, and whatever becomes of them changes nothing for those
-//! that vote.
+//! Processes that only observe: whatever happens, they follow, and no majority counts them.
 
-use super::{CRASH, Holds, SAFETY, report, rules, with, world};
-use bellwether_model::check::Verdict::Violated;
+use super::{CRASH, rules, with, world};
 use bellwether_model::protocol::Id;
 use bellwether_model::protocol::quorum::{Quorum, Role};
-use bellwether_model::world::{Faults, Heals, Scenario};
+use bellwether_model::world::Faults;
 use std::collections::{HashSet, VecDeque};
-
-fn observed(variant: &str, observer: u8) -> Quorum {
-    rules(variant, &[&format!("observer={observer}")])
-}
-
-/// Three voters and the lowest or the highest process, which observes.
-fn four(faults: Faults) -> Scenario {
-    Scenario { nodes: 4, ..with(faults) }
-}
-
-#[test]
-fn voters_keep_what_they_promise_and_an_observer_follows() {
-    let loss = Faults { losses: 1.into(), ..Faults::NONE };
-    for observer in [1, 4] {
-        for faults in [CRASH, loss] {
-            let report = report(observed("recommended", observer), four(faults), &[]);
-            for decision in &report.decisions {
-                let (name, verdict) = (decision.property.name, decision.verdict);
-                let says_nothing = decision.reason.is_some();
-                assert!(verdict == Holds || says_nothing, "{name}: {verdict:?}: {faults}");
-            }
-        }
-        let healed = Scenario { heals: Heals::Must, ..four(Faults { cuts: 1, ..Faults::NONE }) };
-        let names = ["first-leader-stays", "settles"];
-        let report = report(observed("recommended", observer), healed, &names);
-        assert_eq!(report.verdict(), Holds, "observer {observer}");
-    }
-}
-
-/// Of two voters and an observer, both voters are needed.
-#[test]
-fn an_observer_replaces_no_voter() {
-    for observer in [1, 3] {
-        let rules = observed("recommended", observer);
-        let safe = [&SAFETY[..], &["at-most-one-leader"]].concat();
-        assert_eq!(report(rules, with(CRASH), &safe).verdict(), Holds, "observer {observer}");
-        let crash = with(Faults { crashes: 1, ..Faults::NONE });
-        assert_eq!(report(rules, crash, &["settles"]).verdict(), Violated, "observer {observer}");
-        let calm = with(Faults { suspicions: 1, ..Faults::NONE });
-        assert_eq!(report(rules, calm, &["settles"]).verdict(), Holds, "observer {observer}");
-    }
-}
 
 /// Whatever happens, and whether it would outrank or is to be next.
 #[test]

@@ -1,49 +1,10 @@
 //! A process that votes and never leads: the others elect with its vote, and it never runs.
 
-use super::{CRASH, Holds, SAFETY, report, rules, with, world};
-use bellwether_model::check::Verdict::Violated;
+use super::{CRASH, rules, with, world};
 use bellwether_model::protocol::Id;
 use bellwether_model::protocol::quorum::{Quorum, Role};
-use bellwether_model::world::{Faults, Heals, Scenario};
+use bellwether_model::world::Faults;
 use std::collections::{HashSet, VecDeque};
-
-fn witnessed(variant: &str, witness: u8) -> Quorum {
-    rules(variant, &[&format!("witness={witness}")])
-}
-
-/// Everything that the rules without a witness keep, the highest or the lowest being one.
-#[test]
-fn a_witness_costs_no_promise() {
-    let loss = Faults { losses: 1.into(), ..Faults::NONE };
-    for witness in [1, 3] {
-        for faults in [CRASH, loss] {
-            let report = report(witnessed("recommended", witness), with(faults), &[]);
-            for decision in &report.decisions {
-                let (name, verdict) = (decision.property.name, decision.verdict);
-                let says_nothing = decision.reason.is_some();
-                assert!(verdict == Holds || says_nothing, "{name}: {verdict:?}: {faults}");
-            }
-        }
-        let healed = Scenario { heals: Heals::Must, ..with(Faults { cuts: 1, ..Faults::NONE }) };
-        let names = ["first-leader-stays", "settles"];
-        let report = report(witnessed("recommended", witness), healed, &names);
-        assert_eq!(report.verdict(), Holds, "witness {witness}");
-    }
-}
-
-/// With its vote, one of the other two is enough; alone, it does not lead.
-#[test]
-fn a_witness_votes_and_is_no_replacement_for_a_leader() {
-    let crash = with(Faults { crashes: 1, ..Faults::NONE });
-    let names = [&SAFETY[..], &["at-most-one-leader", "settles", "stable-leader"]].concat();
-    assert_eq!(report(witnessed("recommended", 3), crash, &names).verdict(), Holds);
-    // Process 1 is the leader of two, and the other a witness, whose vote it needs.
-    let two = Scenario { nodes: 2, ..crash };
-    let rules = witnessed("recommended", 2);
-    assert_eq!(report(rules, two, &["settles"]).verdict(), Violated);
-    let calm = Scenario { nodes: 2, ..with(Faults { suspicions: 1, ..Faults::NONE }) };
-    assert_eq!(report(rules, calm, &["settles"]).verdict(), Holds);
-}
 
 /// Whatever happens, and whether it would outrank or is to be next; and it is counted.
 #[test]

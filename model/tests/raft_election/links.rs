@@ -107,20 +107,6 @@ fn the_page_shows_what_becomes_of_a_leader_in_each_network() {
     is_shown("docs/protocols/raft-election.md", Some(marks), |_| table);
 }
 
-#[test]
-fn where_nobody_can_be_elected_no_leader_comes_again_and_otherwise_one_may_for_ever() {
-    let recurs = |network: &Network, name| {
-        let rules = network.rules(variant(name));
-        let report = report(rules, network.scenario(), &["following-recurs"]);
-        decision(&report, "following-recurs").verdict
-    };
-    let [chained, .., constrained] = &NETWORKS;
-    assert_eq!(recurs(chained, "paper"), Verdict::Holds);
-    for variant in RaftElection::VARIANTS {
-        assert_eq!(recurs(constrained, variant.name), Verdict::Violated, "{}", variant.name);
-    }
-}
-
 /// The links of four processes, each there or not.
 fn networks_of_four() -> impl Iterator<Item = Missing> {
     let links = ["1-2", "1-3", "1-4", "2-3", "2-4", "3-4"];

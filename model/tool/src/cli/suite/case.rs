@@ -1,7 +1,7 @@
 //! A case of a suite: the flags of `check`, read and decided as `check` does it, and whether what
 //! was found is what the file expects.
 
-use super::file::{Count, Expected, Mistake, Place, Written};
+use super::file::{Count, Expected, Mistake, OTHERS, Place, Written};
 use super::wanted::{found, steps};
 use crate::cli::check::CheckArgs;
 use crate::cli::{Tool, complaint, shown, with_durations};
@@ -22,6 +22,30 @@ pub(super) fn check_command(tool: Tool) -> Command {
     with_durations(Command::new(tool.name).subcommand(check), tool.registry)
 }
 
+/// Where, of what and how `check` is asked by these words.
+type Asked = (Arc<World>, Vec<Property>, Options);
+
+fn asked(
+    tool: Tool,
+    command: &Command,
+    written: &Written,
+    words: &[(String, Place)],
+) -> Result<Asked, Mistake> {
+    let wrong = |problem: String| Mistake::new(written.place_of(&problem), problem);
+    let called = tool.called();
+    let typed = words.iter().map(|(word, _)| word.as_str());
+    let typed: Vec<&str> = [tool.name, "check"].into_iter().chain(typed).collect();
+    let flags = command.clone().try_get_matches_from(&typed).and_then(|matches| {
+        let (_, flags) = matches.subcommand().unwrap_or(("", &matches));
+        CheckArgs::from_arg_matches(flags)
+    });
+    let flags = flags.map_err(|error| {
+        let told = complaint::complaint((command, called.as_str()), &typed, &error);
+        wrong(told.unwrap_or_else(|| error.to_string().trim_end().to_owned()))
+    })?;
+    flags.asked(tool).map_err(|error| wrong(format!("{error:#}")))
+}
+
 /// A case that can be run.
 pub struct Case {
     pub(super) name: String,
@@ -40,25 +64,24 @@ pub struct Case {
 impl Case {
     /// Returns the case that is written, if `check` takes its words.
     pub(super) fn of(tool: Tool, command: &Command, written: Written) -> Result<Case, Mistake> {
-        let asked = written.expected.iter().map(|one| {
+        let line_of = |words: &[(String, Place)]| asked(tool, command, &written, words);
+        let mut expected = written.expected.clone();
+        if let Some(others) = expected.pop_if(|one| one.property == OTHERS) {
+            let (_, usual, _) = line_of(&written.words)?;
+            let named = |name: &str| expected.iter().any(|one| one.property == name);
+            let others: Vec<_> = usual
+                .iter()
+                .filter(|usual| !named(usual.name))
+                .map(|usual| Expected { property: usual.name.to_string(), ..others.clone() })
+                .collect();
+            expected.extend(others);
+        }
+        let properties = expected.iter().map(|one| {
             let word = format!("--property={}", one.property);
             (word, one.place.clone())
         });
-        let words: Vec<(String, Place)> = written.words.iter().cloned().chain(asked).collect();
-        let wrong = |problem: String| Mistake::new(written.place_of(&problem), problem);
-        let called = tool.called();
-        let typed = words.iter().map(|(word, _)| word.as_str());
-        let typed: Vec<&str> = [tool.name, "check"].into_iter().chain(typed).collect();
-        let flags = command.clone().try_get_matches_from(&typed).and_then(|matches| {
-            let (_, flags) = matches.subcommand().unwrap_or(("", &matches));
-            CheckArgs::from_arg_matches(flags)
-        });
-        let flags = flags.map_err(|error| {
-            let told = complaint::complaint((command, called.as_str()), &typed, &error);
-            wrong(told.unwrap_or_else(|| error.to_string().trim_end().to_owned()))
-        })?;
-        let asked = flags.asked(tool).map_err(|error| wrong(format!("{error:#}")))?;
-        let (world, properties, options) = asked;
+        let words: Vec<(String, Place)> = written.words.iter().cloned().chain(properties).collect();
+        let (world, properties, options) = line_of(&words)?;
         let count = written.states.as_ref().or(written.transitions.as_ref());
         if options.engine == Engine::Simulation
             && let Some(count) = count
@@ -67,9 +90,9 @@ impl Case {
             return Err(Mistake::new(count.place.clone(), problem));
         }
         let usual = line(&written.words);
-        let command = format!("{called} check {}", line(&words));
+        let command = format!("{} check {}", tool.called(), line(&words));
         let words = written.words.iter().map(|(word, _)| word.clone()).collect();
-        let Written { name, expected, states, transitions, .. } = written;
+        let Written { name, states, transitions, .. } = written;
         Ok(Case {
             name: name.unwrap_or(usual),
             command,
@@ -119,8 +142,17 @@ impl Case {
         let mut ran = Ran { elapsed: report.elapsed, ..Ran::default() };
         // Properties are decided in the order in which they are asked.
         for (expected, decision) in self.expected.iter().zip(&report.decisions) {
-            let Expected { property, wanted, .. } = expected;
+            let Expected { property, wanted, story, .. } = expected;
             let found = found(report, decision);
+            if let Some(story) = story
+                && let Some(shown) = &decision.counterexample
+            {
+                let steps: Vec<String> = shown.steps.iter().map(ToString::to_string).collect();
+                if *story != steps {
+                    let (story, steps) = (story.join("; "), steps.join("; "));
+                    ran.differs.push(format!("{property}: expected '{story}', found '{steps}'"));
+                }
+            }
             match wanted.agrees(decision) {
                 Some(true) => {}
                 Some(false) => {

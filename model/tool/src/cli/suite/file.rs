@@ -35,7 +35,7 @@ impl Mistake {
     }
 }
 
-/// A case as it is written.
+/// A case as it is written; one for each world if it has several.
 #[derive(Debug)]
 pub(super) struct Written {
     /// Its name, if it has one.
@@ -53,12 +53,19 @@ pub(super) struct Written {
 }
 
 /// What is expected of a property.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Expected {
+    /// The name of the property, or [`OTHERS`].
     pub(super) property: String,
     pub(super) wanted: Wanted,
+    /// The steps of the execution that violates it, in words, if they are written.
+    pub(super) story: Option<Vec<String>>,
     pub(super) place: Place,
 }
+
+/// The name that stands for every property that `check` decides if none is named, and the case does
+/// not name.
+pub(super) const OTHERS: &str = "*";
 
 /// A number that is expected, and where it stands.
 #[derive(Clone, Debug)]
@@ -68,7 +75,7 @@ pub(super) struct Count {
 }
 
 /// The keys of a case that are no flags of `check`.
-const OWN: [&str; 5] = ["name", "protocol", "expect", "states", "transitions"];
+const OWN: [&str; 7] = ["name", "protocol", "expect", "story", "each", "states", "transitions"];
 
 /// The keys at the top of the file.
 const TOP: [&str; 2] = ["case", "defaults"];
@@ -92,8 +99,11 @@ pub(super) fn read(text: &str, check: &Command) -> Result<Vec<Written>, Mistake>
         return Err(Mistake::new(place, problem));
     }
     let defaults = match root.get("defaults") {
-        Some(defaults) => flags(table(defaults, "defaults")?, check, &[])?,
-        None => Vec::new(),
+        Some(defaults) => {
+            let all = table(defaults, "defaults")?;
+            (self::text(all, "protocol")?, flags(all, check, &["protocol"])?)
+        }
+        None => (None, Vec::new()),
     };
     let no_case = |place| Mistake::new(place, "there is no case; write [[case]], and what it has");
     let cases = root.get("case").ok_or_else(|| no_case(0..0))?;
@@ -101,14 +111,15 @@ pub(super) fn read(text: &str, check: &Command) -> Result<Vec<Written>, Mistake>
     let mut names = HashSet::new();
     let mut written = Vec::new();
     for one in all {
-        let case = case(one, check, &defaults)?;
-        if let Some(name) = &case.name
-            && !names.insert(name.clone())
-        {
-            let problem = format!("another case has the name '{name}'; give each its own");
-            return Err(Mistake::new(case.place, problem));
+        for case in cases_of(one, check, &defaults)? {
+            if let Some(name) = &case.name
+                && !names.insert(name.clone())
+            {
+                let problem = format!("another case has the name '{name}'; give each its own");
+                return Err(Mistake::new(case.place, problem));
+            }
+            written.push(case);
         }
-        written.push(case);
     }
     if written.is_empty() { Err(no_case(cases.span())) } else { Ok(written) }
 }
@@ -128,35 +139,98 @@ fn table<'t, 'd>(value: &'t Spanned<DeValue<'d>>, name: &str) -> Result<&'t DeTa
     }
 }
 
-fn case(
+/// The protocol and the flags that a case has if it does not say otherwise.
+type Defaults = (Option<(String, Place)>, Vec<Flag>);
+
+/// The case that is written: one for each of its worlds, if it has several.
+fn cases_of(
     value: &Spanned<DeValue<'_>>,
     check: &Command,
-    defaults: &[Flag],
-) -> Result<Written, Mistake> {
+    (usual, defaults): &Defaults,
+) -> Result<Vec<Written>, Mistake> {
     let table = table(value, "a case")?;
     let own = flags(table, check, &OWN)?;
-    let stays = |flag: &&Flag| !own.iter().any(|other| other.name == flag.name);
-    let protocol = text(table, "protocol")?;
-    let mut words: Vec<_> = protocol.into_iter().collect();
-    for flag in defaults.iter().filter(stays).chain(&own) {
-        words.extend(flag.words.iter().map(|word| (word.clone(), flag.place.clone())));
-    }
+    let protocol = text(table, "protocol")?.or_else(|| usual.clone());
     let name = text(table, "name")?;
-    let begin = name.as_ref().or(words.first()).map(|(_, place)| place.clone());
+    let begin = name.as_ref().or(protocol.as_ref()).map(|(_, place)| place.clone());
+    let begin = begin.or_else(|| own.first().map(|flag| flag.place.clone()));
     let place = begin.unwrap_or_else(|| value.span());
     let Some(expect) = table.get("expect") else {
         let problem = "the case says nothing of what is expected; write expect = { PROPERTY = \
                        \"holds\" }";
         return Err(Mistake::new(place, problem));
     };
-    Ok(Written {
-        name: name.map(|(name, _)| name),
-        expected: expected(expect)?,
-        states: count(table, "states")?,
-        transitions: count(table, "transitions")?,
-        place,
-        words,
-    })
+    let each = each(table, check)?;
+    let number = each.as_ref().map_or(1, Vec::len);
+    let mut expected = expected(expect, number)?;
+    if let Some(stories) = table.get("story") {
+        tell_stories(stories, &mut expected)?;
+    }
+    let (states, transitions) =
+        (counts(table, "states", number)?, counts(table, "transitions", number)?);
+    let no_flags = || vec![Vec::new()];
+    let worlds = each.unwrap_or_else(no_flags).into_iter().zip(states).zip(transitions);
+    let case = |(((world, states), transitions), expected): (((Vec<Flag>, _), _), _)| {
+        let mut kept: Vec<&Flag> = Vec::new();
+        for flag in defaults.iter().chain(&own).chain(&world) {
+            kept.retain(|other| other.name != flag.name);
+            kept.push(flag);
+        }
+        let words = kept
+            .iter()
+            .flat_map(|flag| flag.words.iter().map(|word| (word.clone(), flag.place.clone())));
+        let named = |(name, _): &(String, Place)| {
+            let flags: Vec<&str> =
+                world.iter().flat_map(|flag| &flag.words).map(String::as_str).collect();
+            if flags.is_empty() { name.clone() } else { format!("{name}: {}", flags.join(" ")) }
+        };
+        Written {
+            name: name.as_ref().map(named),
+            expected,
+            states,
+            transitions,
+            place: place.clone(),
+            words: protocol.iter().cloned().chain(words).collect(),
+        }
+    };
+    Ok(worlds.zip(expected).map(case).collect())
+}
+
+/// The flags of each world of a case that has several.
+fn each(table: &DeTable<'_>, check: &Command) -> Result<Option<Vec<Vec<Flag>>>, Mistake> {
+    let Some(value) = table.get("each") else { return Ok(None) };
+    let problem = "each has a table of flags for each world; write each = [{ KEY = VALUE }, …]";
+    let DeValue::Array(worlds) = value.get_ref() else {
+        return Err(Mistake::new(value.span(), problem));
+    };
+    if worlds.is_empty() {
+        return Err(Mistake::new(value.span(), problem));
+    }
+    let flags_of = |world: &Spanned<DeValue<'_>>| match world.get_ref() {
+        DeValue::Table(flags_of_world) => flags(flags_of_world, check, &[]),
+        _ => Err(Mistake::new(world.span(), problem)),
+    };
+    worlds.iter().map(flags_of).collect::<Result<_, _>>().map(Some)
+}
+
+/// What is written of each of so many worlds: a value for all of them, or an array with as many.
+fn for_each<'t, 'd>(
+    value: &'t Spanned<DeValue<'d>>,
+    name: &str,
+    worlds: usize,
+) -> Result<Vec<&'t Spanned<DeValue<'d>>>, Mistake> {
+    match value.get_ref() {
+        DeValue::Array(all) if all.len() == worlds => Ok(all.iter().collect()),
+        DeValue::Array(all) => {
+            let (found, s) = (all.len(), if worlds == 1 { "" } else { "s" });
+            let problem = format!(
+                "{name} has {found} values, and the case has {worlds} world{s}; give one value \
+                 for all, or as many as 'each' has"
+            );
+            Err(Mistake::new(value.span(), problem))
+        }
+        _ => Ok(vec![value; worlds]),
+    }
 }
 
 /// The text with this name, if there is one, and where it stands.
@@ -171,40 +245,83 @@ fn text(table: &DeTable<'_>, name: &str) -> Result<Option<(String, Place)>, Mist
     }
 }
 
-fn count(table: &DeTable<'_>, name: &str) -> Result<Option<Count>, Mistake> {
-    let Some(value) = table.get(name) else { return Ok(None) };
-    let number = match value.get_ref() {
-        DeValue::Integer(number) if number.radix() == 10 => number.as_str().parse().ok(),
-        _ => None,
-    };
-    match number {
-        Some(number) => Ok(Some(Count { number, place: value.span() })),
-        None => {
-            let problem = format!("{name} is a number; give a whole number, at least 0");
-            Err(Mistake::new(value.span(), problem))
+/// The number with this name for each of so many worlds, if there is one.
+fn counts(table: &DeTable<'_>, name: &str, worlds: usize) -> Result<Vec<Option<Count>>, Mistake> {
+    let Some(value) = table.get(name) else { return Ok(vec![None; worlds]) };
+    let count = |value: &Spanned<DeValue<'_>>| {
+        let number = match value.get_ref() {
+            DeValue::Integer(number) if number.radix() == 10 => number.as_str().parse().ok(),
+            _ => None,
+        };
+        match number {
+            Some(number) => Ok(Some(Count { number, place: value.span() })),
+            None => {
+                let problem = format!("{name} is a number; give a whole number, at least 0");
+                Err(Mistake::new(value.span(), problem))
+            }
         }
-    }
+    };
+    for_each(value, name, worlds)?.into_iter().map(count).collect()
 }
 
-/// What is expected of each property, in the order of the file.
-fn expected(value: &Spanned<DeValue<'_>>) -> Result<Vec<Expected>, Mistake> {
-    let mut expected = Vec::new();
-    for (property, verdict) in table(value, "expect")? {
-        let words = match verdict.get_ref() {
-            DeValue::String(words) => &**words,
-            _ => "",
-        };
-        let wanted =
-            Wanted::read(words).map_err(|problem| Mistake::new(verdict.span(), problem))?;
-        let (property, place) = (word(property).to_owned(), property.span());
-        expected.push(Expected { property, wanted, place });
-    }
-    if expected.is_empty() {
+/// What is expected in each of so many worlds: of each property, in the order of the file.
+fn expected(value: &Spanned<DeValue<'_>>, worlds: usize) -> Result<Vec<Vec<Expected>>, Mistake> {
+    let properties = table(value, "expect")?;
+    if properties.is_empty() {
         let problem = "no property is named; write expect = { PROPERTY = \"holds\" }";
         return Err(Mistake::new(value.span(), problem));
     }
-    expected.sort_by_key(|one| one.place.start);
+    let mut expected = vec![Vec::new(); worlds];
+    for (property, verdicts) in properties {
+        let (name, place) = (word(property).to_owned(), property.span());
+        let verdicts = for_each(verdicts, &name, worlds)?;
+        for (expected, verdict) in expected.iter_mut().zip(verdicts) {
+            let words = match verdict.get_ref() {
+                DeValue::String(words) => &**words,
+                _ => "",
+            };
+            let wanted =
+                Wanted::read(words).map_err(|problem| Mistake::new(verdict.span(), problem))?;
+            let (property, place) = (name.clone(), place.clone());
+            expected.push(Expected { property, wanted, story: None, place });
+        }
+    }
+    // Every other one is known when all that are named are.
+    let order = |one: &Expected| (one.property == OTHERS, one.place.start);
+    expected.iter_mut().for_each(|one| one.sort_by_key(order));
     Ok(expected)
+}
+
+/// Adds the steps that are written of executions: the same in each world in which the property is
+/// violated.
+fn tell_stories(
+    value: &Spanned<DeValue<'_>>,
+    expected: &mut [Vec<Expected>],
+) -> Result<(), Mistake> {
+    for (property, steps) in table(value, "story")? {
+        let problem = "a story is the steps of an execution, each as 'check' prints it; write \
+                       story = { PROPERTY = [\"3 crashes\", …] }";
+        let wrong = || Mistake::new(steps.span(), problem);
+        let DeValue::Array(all) = steps.get_ref() else { return Err(wrong()) };
+        let story = all.iter().map(|step| match step.get_ref() {
+            DeValue::String(step) => Ok(step.to_string()),
+            _ => Err(wrong()),
+        });
+        let story = story.collect::<Result<Vec<_>, _>>()?;
+        let mut told = false;
+        let of_property = |one: &&mut Expected| {
+            one.property == word(property) && matches!(one.wanted, Wanted::Violated(_))
+        };
+        for one in expected.iter_mut().flatten().filter(of_property) {
+            (one.story, told) = (Some(story.clone()), true);
+        }
+        if !told {
+            let name = word(property);
+            let problem = format!("no world violates '{name}' here; a story is of a violation");
+            return Err(Mistake::new(property.span(), problem));
+        }
+    }
+    Ok(())
 }
 
 /// A flag as it is written, and the words that `check` gets for it.

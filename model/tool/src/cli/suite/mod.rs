@@ -8,7 +8,7 @@ mod wanted;
 
 use super::{Bar, Exit, HOLDS, ProgressArgs, Tool, UNKNOWN, USAGE, VIOLATED, stopped, text};
 use anstyle::{AnsiColor, Style};
-use anyhow::{Context, anyhow};
+use anyhow::{Context, anyhow, bail};
 use bellwether_engine::check::Event;
 use case::{Done, End};
 use clap::Args;
@@ -25,6 +25,10 @@ pub(super) struct SuiteArgs {
     /// The file with the cases
     #[arg(default_value = "bellwether.toml", value_name = "SUITE")]
     file: PathBuf,
+
+    /// Run only the cases whose names have this text in them
+    #[arg(long, value_name = "NAME")]
+    case: Option<String>,
 
     /// Print one JSON object and nothing else
     #[arg(long, help_heading = "Output")]
@@ -81,7 +85,14 @@ pub struct Reports<'a> {
 pub type RunCase<'r> = dyn Fn(&Case, &mut (dyn FnMut(Event) + Send)) -> Ran + 'r;
 
 pub(super) fn run(tool: Tool, args: &SuiteArgs) -> anyhow::Result<Exit> {
-    let cases = read(tool, &args.file)?;
+    let mut cases = read(tool, &args.file)?;
+    if let Some(name) = &args.case {
+        cases.retain(|case| case.name.contains(name));
+        if cases.is_empty() {
+            let (called, file) = (tool.called(), args.file.display());
+            bail!("no case of {file} has '{name}' in its name; '{called} suite' tells the names");
+        }
+    }
     let reports = Reports {
         file: &args.file,
         json: args.json,
