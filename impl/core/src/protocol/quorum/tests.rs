@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 
+use super::changes::{Lists, is_majority};
 use super::{Config, Mark, Message, Preemption, Quorum, Timing};
 use crate::protocol::stories::{Nodes, Scripted};
 use crate::protocol::{
@@ -266,4 +267,14 @@ fn witnesses_are_voters_and_leave_one_that_may_lead() {
     assert_eq!(two.candidates().collect::<Vec<_>>(), [id(2)]);
     assert!(two.is_witness(id(3)) && two.votes(id(3)) && !two.may_lead(id(3)));
     assert!(two.may_lead(id(2)) && !two.may_lead(id(9)) && !two.is_witness(id(9)));
+}
+
+/// Nobody knows which of its two lives a node was in when it granted an epoch.
+#[test]
+fn a_voter_with_two_births_in_two_lists_counts_in_no_majority() {
+    let decided = Members::new([1, 2, 3].map(id)).expect("valid");
+    let pending = Some(decided.clone().letting_in(id(3), Birth::random(7)));
+    let lists = Lists { decided, pending, mark: Mark::FIRST };
+    let counts = |these: [u16; 2]| is_majority(&lists, |node| these.map(id).contains(&node));
+    assert_eq!([[1, 2], [1, 3], [2, 3]].map(counts), [true, false, false]);
 }
