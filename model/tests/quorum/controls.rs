@@ -207,11 +207,6 @@ fn members() -> Vec<Control> {
         list("lists_joint=false", "while a list is pending, a majority is one of both lists"),
         list("decides=at-once", "a list is decided once a majority of both lists has it"),
         Control {
-            property: "epochs-grow",
-            world: "--recoveries 1 --cuts 1".to_owned(),
-            ..list("reproposes=false", "a leader proposes a list that it finds pending anew")
-        },
-        Control {
             world: "--crashes 0 --without '2-3' --losses 3".to_owned(),
             ..list("up_to_date=false", "a voter grants nothing to a process with older lists")
         },
