@@ -10,17 +10,14 @@
 //! waiting (it had an OK and waits `T_coord` for a COORDINATOR), or the leader.
 
 use bellwether_engine::protocol::{
-    Belief, Effect, Id, Judge, Local, Options, Property, Protocol, Rule, TimerRow, Variant, View,
+    Belief, Duration, Effect, Id, Judge, Local, Options, Property, Protocol, Rule, TimerRow,
+    Variant, View,
 };
+use bellwether_engine::temporal::Temporal;
 use serde::{Deserialize, Serialize};
 
-mod durations;
-mod properties;
 mod rules;
-mod timing;
-mod variants;
 
-use durations::{T_ANSWER, T_COORD, T_DETECT, T_ELEC, T_HEARTBEAT};
 pub use rules::{
     Accept, Announce, Awaits, Bully, Challenged, Highest, Incumbent, Initiate, Restart, Watch,
 };
@@ -83,27 +80,71 @@ pub enum Timer {
     Answer,
 }
 
+// `T_coord` waits for a whole election of another process, so `T_elec` comes first.
+static T_ELEC: Duration = Duration {
+    name: "t-elec",
+    meaning: "how long a candidate waits for an OK",
+    order: 0,
+    enough: Some(3),
+};
+
+static T_ANSWER: Duration = Duration {
+    name: "t-answer",
+    meaning: "how long a process that asked which leads waits for an answer",
+    order: 1,
+    enough: None,
+};
+
+static T_COORD: Duration = Duration {
+    name: "t-coord",
+    meaning: "how long a process that had an OK waits for a COORDINATOR before it starts an \
+              election",
+    order: 2,
+    enough: Some(7),
+};
+
+static T_DETECT: Duration = Duration {
+    name: "t-detect",
+    meaning: "how long it may take a follower to notice that its leader is gone",
+    order: 3,
+    enough: Some(1),
+};
+
+static T_HEARTBEAT: Duration = Duration {
+    name: "t-heartbeat",
+    meaning: "how long a leader waits before it says again that it leads",
+    order: 4,
+    enough: Some(2),
+};
+
 impl Protocol for Bully {
     const NAME: &'static str = "bully";
     const SUMMARY: &'static str =
         "the highest live id leads (Garcia-Molina 1982, as the textbooks tell it)";
-    const VARIANTS: &'static [Variant<Self>] = variants::ALL;
+    const VARIANTS: &'static [Variant<Self>] = rules::VARIANTS;
     const TIMERS: &'static [TimerRow<Self>] = &[
         TimerRow::fixed(Timer::Election, &T_ELEC),
         TimerRow::fixed(Timer::Coordinator, &T_COORD).armed_if(|rules| rules.t_coord),
         TimerRow::detector(Timer::Watch, &T_DETECT),
         TimerRow::fixed(Timer::Heartbeat, &T_HEARTBEAT)
             .armed_if(|rules: &Self| rules.watch == Watch::Announcement)
-            .periodic(timing::all_are_told),
+            .periodic(all_are_told),
         TimerRow::fixed(Timer::Answer, &T_ANSWER)
             .armed_if(|rules| rules.restart == Restart::CheckFirst),
     ];
-    const PROPERTIES: &'static [Property<Judge<Self>>] = properties::ALL;
-    // A process that starts an election waits for an OK; the highest id may not need one.
+    const PROPERTIES: &'static [Property<Judge<Self>>] = &[Property {
+        name: "one-coordinator",
+        formula: "□ ∀ up i, j, both normal: leader(i) = leader(j)",
+        meaning: "processes that are in no election have the same coordinator, at every moment",
+        by_default: false,
+        premise: None,
+        temporal: Temporal::Always(one_coordinator),
+    }];
     const RULES: fn() -> Vec<Rule> = Rule::all_of::<Self>;
 
     const OPTIONS: Options<Self> = Options {
         own: rules::OWN,
+        // A process that starts an election waits for an OK; the highest id may not need one.
         begins_election: |_, _, effects| effects.contains(&Effect::Arm(Timer::Election)),
         ..Options::NONE
     };
@@ -171,7 +212,15 @@ impl Protocol for Bully {
     }
 
     fn may_time_out(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
-        timing::may_time_out(self, view, me, timer)
+        match timer {
+            Timer::Election => self.no_answer_can_come(view, me),
+            Timer::Coordinator => self.no_coordinator_can_come(view, me),
+            Timer::Watch => self.leader_is_silent(view, me),
+            Timer::Heartbeat => {
+                !view.in_flight(|from, _, m| from == me && m == Message::Coordinator)
+            }
+            Timer::Answer => self.no_process_says_who_leads(view, me),
+        }
     }
 
     fn belief(process: &Process) -> Belief {
@@ -308,4 +357,113 @@ impl Bully {
             p.arm(Timer::Heartbeat);
         }
     }
+}
+
+/// When, with perfect timing, a process has waited long enough.
+impl Bully {
+    /// `T_coord`: no COORDINATOR is on its way, and no higher process that is heard will send one:
+    /// it neither is in an election nor is about to be asked to start one, nor repeats that it
+    /// leads, nor is a follower whose watch expires within that time.
+    fn no_coordinator_can_come(&self, view: &View<'_, Self>, me: Id) -> bool {
+        let will_announce = |id: Id| {
+            let own = view.rules_of(self, id);
+            match view.process(id).role {
+                Role::Candidate | Role::Asking => true,
+                // One that waits for a COORDINATOR only may wait for ever.
+                Role::Waiting => own.t_coord,
+                Role::Leader => own.watch == Watch::Announcement,
+                Role::Follower => view.armed(id, Timer::Watch) && own.will_miss_leader(view, id),
+            }
+        };
+        let on_its_way = |from: Id, to: Id, m: Message| match m {
+            Message::Election => from == me && self.may_answer(view, to),
+            Message::Coordinator => to == me,
+            // A late one does no harm, but where each T_coord may bring another they would pile up.
+            Message::Ok => to == me && view.rules_of(self, from).challenged == Challenged::Answers,
+            Message::ImBack | Message::WhoLeads => false,
+        };
+        !view.in_flight(on_its_way)
+            && !view.ids().any(|id| id > me && view.hears(me, id) && will_announce(id))
+    }
+
+    /// Whether a follower's watch expires before a `T_coord` that begins now. Time-outs wait for a
+    /// process that answers and does not elect as long as its own watch takes, which begins anew
+    /// with the last COORDINATOR of a leader that is gone.
+    fn will_miss_leader(&self, view: &View<'_, Self>, id: Id) -> bool {
+        match self.challenged {
+            Challenged::Elects => self.leader_is_silent(view, id),
+            Challenged::Answers => self.no_leader_is_heard(view, id),
+        }
+    }
+
+    /// A follower's watch: its leader gives no sign of life, or (with heartbeats) neither leads nor
+    /// is about to: a leader that starts an election again ends it before a watch expires.
+    fn leader_is_silent(&self, view: &View<'_, Self>, me: Id) -> bool {
+        let known = view.process(me).leader;
+        let on_its_way = |from: Id, to: Id, m: Message| {
+            to == me && known.is_none_or(|leader| leader == from) && m == Message::Coordinator
+        };
+        self.no_leader_is_heard(view, me)
+            && (self.watch != Watch::Announcement || !view.in_flight(on_its_way))
+    }
+
+    /// The same, whatever is still on its way.
+    fn no_leader_is_heard(&self, view: &View<'_, Self>, me: Id) -> bool {
+        let leads = |id: Id| {
+            view.hears(me, id) && matches!(view.process(id).role, Role::Leader | Role::Candidate)
+        };
+        match (self.watch, view.process(me).leader) {
+            (Watch::Answer, Some(leader)) => !(view.hears(me, leader) && view.hears(leader, me)),
+            (Watch::Answer, None) => false,
+            (Watch::Heartbeat | Watch::Announcement, Some(leader)) => !leads(leader),
+            (Watch::Heartbeat | Watch::Announcement, None) => !view.ids().any(leads),
+        }
+    }
+
+    /// `T_elec`: every ELECTION has reached each process that is up or may recover, and no OK is on
+    /// its way.
+    fn no_answer_can_come(&self, view: &View<'_, Self>, me: Id) -> bool {
+        !view.in_flight(|from, to, m| match m {
+            Message::Election => from == me && self.may_answer(view, to),
+            Message::Ok => to == me,
+            _ => false,
+        })
+    }
+
+    /// Every "who leads?" has reached each process that is up or may recover, and no COORDINATOR is
+    /// on its way.
+    fn no_process_says_who_leads(&self, view: &View<'_, Self>, me: Id) -> bool {
+        !view.in_flight(|from, to, m| match m {
+            Message::WhoLeads => from == me && self.may_answer(view, to),
+            Message::Coordinator => to == me,
+            _ => false,
+        })
+    }
+
+    /// Whether time-outs wait for what this process may answer.
+    fn may_answer(&self, view: &View<'_, Self>, id: Id) -> bool {
+        match self.awaits {
+            Awaits::Live => view.up(id),
+            Awaits::Recovering => view.may_answer(id),
+        }
+    }
+}
+
+/// A heartbeat tells no process anything new: every process that it reaches follows this one.
+fn all_are_told(rules: &Bully, view: &View<'_, Bully>, me: Id) -> bool {
+    view.ids().filter(|&id| id < me || rules.announce == Announce::All).all(|id| {
+        let hears = id != me && view.up(id) && view.hears(id, me);
+        !hears || view.process(id).leader == Some(me)
+    })
+}
+
+/// A process is normal when it leads or follows, and is in no election.
+fn one_coordinator(_: &Bully, view: &View<'_, Bully>) -> bool {
+    let normal = |id: Id| {
+        let process = view.process(id);
+        let counts = matches!(process.role, Role::Leader | Role::Follower);
+        process.leader.filter(|_| counts && view.up(id))
+    };
+    let mut all = view.ids().filter_map(normal);
+    all.next().is_none_or(|first| all.all(|other| other == first))
 }

@@ -10,19 +10,47 @@
 //! State: a process is a follower, a candidate (its own id goes round), waiting (it has let a
 //! higher id pass), or the leader.
 
-use crate::ring::{self, Accept, Lap, Process, Ring, Role, Rounds, Rules, Timer};
-use bellwether_engine::protocol::{
-    Belief, Id, Judge, Local, Options, Property, Protocol, Rule, TimerRow, Variant, View,
+use crate::ring::{
+    self, Accept, Lap, Order, Orphans, Process, Restart, Ring, Role, Rounds, Rules, Timer, Watch,
 };
+use bellwether_engine::protocol::{
+    Belief, Duration, Id, Judge, Local, Options, Property, Protocol, Rule, RuleDocs, TimerRow,
+    Variant, View,
+};
+use bellwether_engine::temporal::{Liveness, Temporal};
 use serde::{Deserialize, Serialize};
 
-mod durations;
-mod properties;
-mod rules;
-mod variants;
+/// The rules in which the variants of the ring of Chang and Roberts differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
+#[serde(deny_unknown_fields)]
+pub struct ChangRoberts {
+    /// The order of the processes in the ring.
+    pub order: Order,
+    /// What goes round is acknowledged; if no ACK comes in time, the next in the ring gets it.
+    pub skip: bool,
+    /// What becomes of a message whose originator has failed.
+    pub orphans: Orphans,
+    /// A process in an election that has not ended within `T_lap` starts a new one.
+    pub t_lap: bool,
+    /// Which process leads when its id has completed the ring.
+    pub home: Home,
+    /// Whose announcement is accepted.
+    pub accept: Accept,
+    /// What a process does when it recovers.
+    pub restart: Restart,
+    /// How a follower watches its leader.
+    pub watch: Watch,
+}
 
-use durations::{T_DETECT, T_HEARTBEAT, T_HOP, T_LAP};
-pub use rules::{ChangRoberts, Home};
+/// Which process leads when its id has completed the ring.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
+#[serde(rename_all = "kebab-case")]
+pub enum Home {
+    /// Any process that gets its own id.
+    Any,
+    /// Only one that is still a candidate: it has heard of no higher id and of no leader since.
+    Candidate,
+}
 
 /// What processes send to each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -57,14 +85,19 @@ impl Rounds for Message {
     }
 }
 
+static T_HOP: Duration = ring::hop(3);
+static T_LAP: Duration = ring::lap(6);
+static T_DETECT: Duration = ring::detect(1);
+static T_HEARTBEAT: Duration = ring::heartbeat(7);
+
 impl Protocol for ChangRoberts {
     const NAME: &'static str = "chang-roberts";
     const SUMMARY: &'static str =
         "in a ring, the process whose own id completes the ring leads (Chang and Roberts 1979)";
-    const VARIANTS: &'static [Variant<Self>] = variants::ALL;
+    const VARIANTS: &'static [Variant<Self>] = VARIANTS;
     const TIMERS: &'static [TimerRow<Self>] =
         &ring::timers([&T_HOP, &T_LAP, &T_DETECT, &T_HEARTBEAT]);
-    const PROPERTIES: &'static [Property<Judge<Self>>] = properties::ALL;
+    const PROPERTIES: &'static [Property<Judge<Self>>] = PROPERTIES;
     const RULES: fn() -> Vec<Rule> = Rule::all_of::<Self>;
 
     const OPTIONS: Options<Self> = Options {
@@ -89,7 +122,7 @@ impl Protocol for ChangRoberts {
     }
 
     fn receive(&self, p: &mut Local<'_, Self>, from: Id, message: Message) {
-        ring::acknowledge(self, p, (from, message));
+        ring::acknowledge(self, p, from, message);
         match message {
             Message::Election(id) => self.on_election(p, id),
             Message::Coordinator(leader) => self.on_coordinator(p, leader),
@@ -110,7 +143,7 @@ impl Protocol for ChangRoberts {
     }
 
     fn may_time_out(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
-        ring::may_time_out(self, view, (me, timer))
+        ring::may_time_out(self, view, me, timer)
     }
 
     fn belief(process: &Process<Message>) -> Belief {
@@ -176,4 +209,77 @@ impl ChangRoberts {
             ring::take_for_leader(self, p, leader);
         }
     }
+}
+
+const PROPERTIES: &[Property<Judge<ChangRoberts>>] = &[
+    ring::laps_end(),
+    Property {
+        name: "announcements-end",
+        formula: "◇□ ¬∃ announcement in flight: down(its leader)",
+        meaning: "no announcement of a leader that has failed goes round for ever",
+        by_default: false,
+        premise: None,
+        temporal: Temporal::Liveness(Liveness::EventuallyAlways(|_, view| {
+            let dead = |message: Message| message.announces().is_some_and(|id| !view.up(id));
+            !view.in_flight(|_, _, message| dead(message))
+        })),
+    },
+    Property {
+        name: "only-the-highest-leads",
+        formula: "□ ∀ up i: leads(i) ⇒ i = max{j: up(j)}",
+        meaning: "no process leads but the highest live id (E1 in Coulouris et al., section 15.3)",
+        by_default: false,
+        premise: None,
+        temporal: Temporal::Always(|_, view| {
+            let mut live = view.ids().rev().filter(|&id| view.up(id)).skip(1);
+            live.all(|id| view.process(id).role != Role::Leader)
+        }),
+    },
+];
+
+const VARIANTS: &[Variant<ChangRoberts>] = &[
+    Variant {
+        name: "recommended",
+        source: "repaired; without any of its rules but the order, a property fails that holds \
+                 with it",
+        rules: ChangRoberts::RECOMMENDED,
+    },
+    Variant {
+        name: "published",
+        source: "Chang and Roberts 1979, where no process fails; so also the course lesson's class \
+                 RingElection",
+        rules: ChangRoberts::PUBLISHED,
+    },
+    Variant {
+        name: "lesson-robust",
+        source: "course lesson, class RobustRingElection (backup successors), as it was meant",
+        rules: ChangRoberts { skip: true, ..ChangRoberts::PUBLISHED },
+    },
+];
+
+impl ChangRoberts {
+    /// The repaired ring.
+    pub const RECOMMENDED: ChangRoberts = ChangRoberts {
+        order: Order::Ascending,
+        skip: true,
+        orphans: Orphans::Removed,
+        t_lap: true,
+        home: Home::Candidate,
+        accept: Accept::NotLowerThanSelf,
+        restart: Restart::Nothing,
+        watch: Watch::Announcement,
+    };
+
+    /// The ring of the paper. It knows no failures; what a follower does when the leader is gone,
+    /// and a process that recovers, is what the textbooks say of elections: it holds one.
+    pub const PUBLISHED: ChangRoberts = ChangRoberts {
+        order: Order::Ascending,
+        skip: false,
+        orphans: Orphans::Circulate,
+        t_lap: false,
+        home: Home::Any,
+        accept: Accept::Any,
+        restart: Restart::Election,
+        watch: Watch::Answer,
+    };
 }

@@ -18,26 +18,101 @@
 //! and a message, and between two messages, a process may crash ([`Steps::OneByOne`]).
 
 use crate::bully::{self, Bully};
+use crate::{three_phase_commit, two_phase_commit};
 use bellwether_engine::protocol::{
-    Belief, Effect, Id, Ids, Local, MAX_SEARCHED, Misfit, Options, Protocol, TimerRow, View,
+    Belief, Effect, Id, Ids, Judge, Local, MAX_SEARCHED, Misfit, Options, Property, Protocol,
+    RuleDocs, TimerRow, View,
 };
-use serde::{Deserialize, Serialize};
+use bellwether_engine::temporal::{Liveness, Temporal};
+use serde::{Deserialize, Serialize, Serializer};
 
 mod coordinator;
 mod election;
-mod outbox;
 mod participant;
-mod properties;
-mod reports;
-mod rules;
-mod timing;
 
-pub use outbox::Outgoing;
-pub(super) use properties::all as properties;
-pub use reports::Reports;
-pub(super) use rules::Rules;
-pub use rules::{Confirm, Heeds, Recovered, Silence, Steps, Termination};
-pub(super) use timing::may_time_out;
+/// The rules in which these protocols differ, each as the protocol at hand has it.
+#[derive(Clone, Copy)]
+pub(super) struct Rules {
+    pub(super) termination: Termination,
+    pub(super) confirm: Confirm,
+    pub(super) recovered: Recovered,
+    pub(super) heeds: Heeds,
+    pub(super) silence: Silence,
+    pub(super) logs: bool,
+    pub(super) steps: Steps,
+    pub(super) refuses: Option<Id>,
+}
+
+impl Rules {
+    /// Whether a coordinator that found an undecided record when it recovered waits for all.
+    fn waits_when_recovered(self) -> bool {
+        let live = Termination::Three(three_phase_commit::Termination::Live);
+        self.termination == live && self.recovered == Recovered::Waits
+    }
+}
+
+/// How a coordinator decides that finds an undecided record in its log, when none that answers it
+/// knows the decision; and so, how many phases a commit has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Termination {
+    /// Votes, then the decision.
+    Two(two_phase_commit::Termination),
+    /// Votes, then the announcement that all have voted YES, then the decision.
+    Three(three_phase_commit::Termination),
+}
+
+/// Which participants must be committable before a coordinator commits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
+#[serde(rename_all = "kebab-case")]
+pub enum Confirm {
+    /// All that answer in time: the others have failed.
+    Live,
+    /// A majority of all.
+    Majority,
+}
+
+/// Whether a coordinator that found an undecided record in its log when it recovered decides as one
+/// that did not fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
+#[serde(rename_all = "kebab-case")]
+pub enum Recovered {
+    /// It does.
+    Decides,
+    /// It waits until all have answered: those that do not may have decided in its absence.
+    Waits,
+}
+
+/// What a coordinator does when a vote has not come in time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
+#[serde(rename_all = "kebab-case")]
+pub enum Silence {
+    /// It aborts.
+    Aborts,
+    /// It goes on as if it had been YES.
+    Commits,
+    /// It has no time-out, and waits.
+    Waits,
+}
+
+/// Whose PRECOMMIT and PREABORT a participant follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
+#[serde(rename_all = "kebab-case")]
+pub enum Heeds {
+    /// Those of any process: one that failed may have sent them before another took over.
+    Any,
+    /// Only those of the coordinator that it last told its vote or its record.
+    Latest,
+}
+
+/// Whether something can happen between two messages of a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
+#[serde(rename_all = "kebab-case")]
+pub enum Steps {
+    /// A crash may come after each record and each message; others act meanwhile.
+    OneByOne,
+    /// A record and the messages that follow from it are one step.
+    AtOnce,
+}
 
 /// The last record in the log of a participant.
 #[derive(
@@ -93,6 +168,52 @@ pub enum Duty {
     Blocked,
 }
 
+/// The record of each process that a coordinator has heard.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Reports([Option<Record>; MAX_SEARCHED]);
+
+impl Reports {
+    /// What this process has reported.
+    #[must_use]
+    pub fn of(&self, id: Id) -> Option<Record> {
+        self.0[id.index()]
+    }
+
+    fn note(&mut self, id: Id, record: Record) {
+        self.0[id.index()] = Some(record);
+    }
+
+    fn count(&self, record: Record) -> usize {
+        self.0.iter().filter(|&&known| known == Some(record)).count()
+    }
+
+    fn len(&self) -> usize {
+        self.0.iter().flatten().count()
+    }
+
+    /// Only what says this.
+    fn only(self, record: Record) -> Reports {
+        Reports(self.0.map(|known| known.filter(|&known| known == record)))
+    }
+}
+
+impl FromIterator<(Id, Record)> for Reports {
+    fn from_iter<T: IntoIterator<Item = (Id, Record)>>(told: T) -> Reports {
+        let mut reports = Reports::default();
+        for (id, record) in told {
+            reports.note(id, record);
+        }
+        reports
+    }
+}
+
+impl Serialize for Reports {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let known = Id::all(MAX_SEARCHED).filter_map(|id| Some((id, self.of(id)?)));
+        serializer.collect_map(known)
+    }
+}
+
 /// The state of one process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 pub struct Process {
@@ -110,6 +231,15 @@ pub struct Process {
     pub reports: Reports,
     /// What it has yet to send.
     pub outgoing: Option<Outgoing>,
+}
+
+/// A message, and the processes to which it is yet to be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+pub struct Outgoing {
+    /// What is said.
+    pub message: Message,
+    /// To which processes, the lowest first.
+    pub to: Ids,
 }
 
 /// What processes send to each other.
@@ -165,19 +295,13 @@ pub(super) trait Commit:
     fn commit(&self) -> Rules;
 }
 
-/// Makes a type of rules a protocol that is such a commit.
+/// Makes a protocol of a type whose rules are those of such a commit.
 macro_rules! protocol {
     ($rules:ident, $name:literal, $summary:literal) => {
-        impl commit::Commit for $rules {
-            fn commit(&self) -> commit::Rules {
-                self.rules()
-            }
-        }
-
         impl Protocol for $rules {
             const NAME: &'static str = $name;
             const SUMMARY: &'static str = $summary;
-            const VARIANTS: &'static [Variant<Self>] = variants::ALL;
+            const VARIANTS: &'static [Variant<Self>] = VARIANTS;
             const TIMERS: &'static [TimerRow<Self>] = &commit::timers();
             const PROPERTIES: &'static [Property<Judge<Self>>] = &commit::properties();
             const RULES: fn() -> Vec<Rule> = Rule::all_of::<Self>;
@@ -198,7 +322,7 @@ macro_rules! protocol {
             }
 
             fn receive(&self, p: &mut Local<'_, Self>, from: Id, message: commit::Message) {
-                commit::receive(self, p, (from, message));
+                commit::receive(self, p, from, message);
             }
 
             fn expire(&self, p: &mut Local<'_, Self>, timer: commit::Timer) {
@@ -230,9 +354,9 @@ pub(super) const fn timers<P: Commit>() -> [TimerRow<P>; 8] {
         TimerRow::untimed(Timer::Election(bully::Timer::Heartbeat)).periodic(election::no_news),
         TimerRow::untimed(Timer::Begin).periodic(|_, _, _| false),
         TimerRow::untimed(Timer::Answers)
-            .periodic(timing::poll_is_no_news)
+            .periodic(poll_is_no_news)
             .waits_if(|process: &Process| !matches!(process.duty, Duty::Blocked)),
-        TimerRow::untimed(Timer::Word).periodic(timing::question_is_no_news),
+        TimerRow::untimed(Timer::Word).periodic(question_is_no_news),
         TimerRow::untimed(Timer::Send)
             .armed_if(|rules: &P| rules.commit().steps == Steps::OneByOne)
             .periodic(|_, _, _| false),
@@ -280,8 +404,7 @@ pub(super) fn recover<P: Commit>(rules: &P, p: &mut Local<'_, P>) {
     });
 }
 
-/// A message arrives.
-pub(super) fn receive<P: Commit>(rules: &P, p: &mut Local<'_, P>, (from, message): (Id, Message)) {
+pub(super) fn receive<P: Commit>(rules: &P, p: &mut Local<'_, P>, from: Id, message: Message) {
     act(rules, p, |p| match message {
         Message::Election(message) => {
             election::step(p, |bully, p| bully.receive(p, from, message));
@@ -289,19 +412,18 @@ pub(super) fn receive<P: Commit>(rules: &P, p: &mut Local<'_, P>, (from, message
         Message::Request => participant::on_request(rules, p, from),
         Message::Yes => coordinator::on_yes(rules, p, from),
         Message::No => coordinator::on_no(rules, p),
-        Message::Precommit => participant::on_prepare(rules, p, (from, Record::Committable)),
-        Message::Preabort => participant::on_prepare(rules, p, (from, Record::Abortable)),
+        Message::Precommit => participant::on_prepare(rules, p, from, Record::Committable),
+        Message::Preabort => participant::on_prepare(rules, p, from, Record::Abortable),
         Message::Poll => participant::on_poll(rules, p, from),
-        Message::State(record) => coordinator::on_report(rules, p, (from, record)),
+        Message::State(record) => coordinator::on_report(rules, p, from, record),
         Message::Commit => participant::on_decision(rules, p, Record::Committed),
         Message::Abort => participant::on_decision(rules, p, Record::Aborted),
     });
 }
 
-/// A timer expires.
 pub(super) fn expire<P: Commit>(rules: &P, p: &mut Local<'_, P>, timer: Timer) {
     match timer {
-        Timer::Send => outbox::send_next(p),
+        Timer::Send => send_next(p),
         Timer::Election(timer) => {
             act(rules, p, |p| election::step(p, |bully, p| bully.expire(p, timer)));
         }
@@ -314,7 +436,7 @@ pub(super) fn expire<P: Commit>(rules: &P, p: &mut Local<'_, P>, timer: Timer) {
 /// A process does one thing after another: what it has yet to send comes before what happens now,
 /// and what follows from the election after it.
 fn act<P: Commit>(rules: &P, p: &mut Local<'_, P>, happens: impl FnOnce(&mut Local<'_, P>)) {
-    outbox::send_all(p);
+    send_all(p);
     let before = belief(p.state);
     happens(p);
     let after = belief(p.state);
@@ -324,7 +446,44 @@ fn act<P: Commit>(rules: &P, p: &mut Local<'_, P>, happens: impl FnOnce(&mut Loc
         _ => {}
     }
     participant::wait_for_the_word(p);
-    outbox::go_on(rules.commit().steps, p);
+    go_on(rules.commit().steps, p);
+}
+
+/// Says something to these processes, after what is yet to be sent.
+fn say<P: Commit>(p: &mut Local<'_, P>, to: Ids, message: Message) {
+    send_all(p);
+    if !to.is_empty() {
+        p.state.outgoing = Some(Outgoing { message, to });
+    }
+}
+
+fn send_all<P: Commit>(p: &mut Local<'_, P>) {
+    if let Some(Outgoing { message, to }) = p.state.outgoing.take() {
+        for id in to.iter() {
+            p.send(id, message);
+        }
+    }
+    p.cancel(Timer::Send);
+}
+
+fn send_next<P: Commit>(p: &mut Local<'_, P>) {
+    let Some(Outgoing { message, to }) = p.state.outgoing.take() else { return };
+    let Some(next) = to.iter().next() else { return };
+    p.send(next, message);
+    let rest = to.without(next);
+    if !rest.is_empty() {
+        p.state.outgoing = Some(Outgoing { message, to: rest });
+        p.arm(Timer::Send);
+    }
+}
+
+/// The rule `steps`: whether something may come between the messages.
+fn go_on<P: Commit>(steps: Steps, p: &mut Local<'_, P>) {
+    match steps {
+        Steps::AtOnce => send_all(p),
+        Steps::OneByOne if p.state.outgoing.is_some() => p.arm(Timer::Send),
+        Steps::OneByOne => {}
+    }
 }
 
 /// Writes a record to the log before anything that follows from it is said.
@@ -338,7 +497,6 @@ fn write<P: Commit>(rules: &P, p: &mut Local<'_, P>, record: Record) {
     }
 }
 
-/// All other processes.
 fn others<P: Commit>(p: &Local<'_, P>) -> Ids {
     p.others().collect()
 }
@@ -368,4 +526,176 @@ pub(super) fn role(process: &Process) -> &'static str {
 /// The record of a process: what it knows, or what is in its log while it is down.
 fn record<P: Commit>(view: &View<'_, P>, id: Id) -> Record {
     if view.up(id) { view.process(id).record } else { *view.stable(id) }
+}
+
+/// Whether what `timer` of `me` waits for can no longer come.
+pub(super) fn may_time_out<P: Commit>(view: &View<'_, P>, me: Id, timer: Timer) -> bool {
+    match timer {
+        Timer::Election(timer) => election::may_time_out(view, me, timer),
+        // They only pace.
+        Timer::Begin | Timer::Send => true,
+        Timer::Answers if view.process(me).duty == Duty::Blocked => a_poll_would_help(view, me),
+        Timer::Answers => no_answer_can_come(view, me),
+        Timer::Word => a_question_would_help(view, me),
+    }
+}
+
+/// Whether a message that `wanted` is in flight, or is yet to be sent to a process that hears it.
+fn under_way<P: Commit>(view: &View<'_, P>, wanted: impl Fn(Id, Id, Message) -> bool) -> bool {
+    let outgoing = |from: Id| {
+        let outgoing = view.process(from).outgoing.filter(|_| view.up(from));
+        outgoing.is_some_and(|outgoing| {
+            outgoing.to.iter().any(|to| view.hears(to, from) && wanted(from, to, outgoing.message))
+        })
+    };
+    view.in_flight(&wanted) || view.ids().any(outgoing)
+}
+
+/// Every question of the coordinator has reached each process that is up or may recover, and no
+/// answer is on its way.
+fn no_answer_can_come<P: Commit>(view: &View<'_, P>, me: Id) -> bool {
+    !under_way(view, |from, to, message| match message {
+        Message::Request | Message::Poll | Message::Precommit | Message::Preabort => {
+            from == me && view.may_answer(to)
+        }
+        Message::Yes | Message::No | Message::State(_) | Message::Commit | Message::Abort => {
+            to == me
+        }
+        Message::Election(_) => false,
+    })
+}
+
+/// The coordinator that `me` follows hears it, says nothing by itself, and knows the decision or
+/// has yet to hear what `me` would say.
+fn a_question_would_help<P: Commit>(view: &View<'_, P>, me: Id) -> bool {
+    let Belief::Follows(leader) = belief(view.process(me)) else { return false };
+    let between = |from, to, message: Message| {
+        let pair = (from, to) == (me, leader) || (from, to) == (leader, me);
+        pair && !matches!(message, Message::Election(_))
+    };
+    let process = view.process(leader);
+    let news = record(view, leader).is_decided()
+        || process.duty == Duty::Blocked && process.reports.of(me) != Some(record(view, me));
+    view.links(me, leader) && news && !under_way(view, between)
+}
+
+/// A process that answers a poll of the blocked coordinator `me` hears it, and its record is not
+/// what `me` knows of it; nothing between the two is under way.
+fn a_poll_would_help<P: Commit>(view: &View<'_, P>, me: Id) -> bool {
+    let reports = view.process(me).reports;
+    let would_tell = |id: Id| {
+        let between = |from, to, message: Message| {
+            let pair = (from, to) == (me, id) || (from, to) == (id, me);
+            pair && !matches!(message, Message::Election(_))
+        };
+        let answers = view.links(me, id) && view.process(id).duty == Duty::None;
+        answers && reports.of(id) != Some(record(view, id)) && !under_way(view, between)
+    };
+    view.ids().any(|id| id != me && would_tell(id))
+}
+
+/// The next poll of a blocked coordinator would tell it nothing new.
+fn poll_is_no_news<P: Commit>(_: &P, view: &View<'_, P>, me: Id) -> bool {
+    view.process(me).duty == Duty::Blocked && !a_poll_would_help(view, me)
+}
+
+/// The next question of a participant tells the coordinator nothing new.
+fn question_is_no_news<P: Commit>(_: &P, view: &View<'_, P>, me: Id) -> bool {
+    !a_question_would_help(view, me)
+}
+
+pub(super) const fn properties<P: Commit>() -> [Property<Judge<P>>; 6] {
+    [
+        Property {
+            name: "atomicity",
+            formula: "□ ¬∃ i, j: committed(i) ∧ aborted(j)",
+            meaning: "no process commits what another aborts, whether they are up or down",
+            by_default: true,
+            premise: Some(("a process has decided", |_, view| decided(view))),
+            temporal: Temporal::Always(|_, view| {
+                !(has(view, Record::Committed) && has(view, Record::Aborted))
+            }),
+        },
+        Property {
+            name: "unanimity",
+            formula: "□ ∀ committed(i): every process has voted YES",
+            meaning: "no process commits unless every process has voted to",
+            by_default: true,
+            premise: None,
+            temporal: Temporal::Always(|rules, view| {
+                !has(view, Record::Committed) || all_agree(rules, view)
+            }),
+        },
+        Property {
+            name: "non-blocking",
+            formula: "◇□ ∀ up i that has voted YES: committed(i) ∨ aborted(i)",
+            meaning: "in the end every live process that has voted YES knows the decision",
+            by_default: true,
+            premise: None,
+            temporal: Temporal::Liveness(Liveness::EventuallyAlways(|_, view| none_waits(view))),
+        },
+        Property {
+            name: "word-spreads",
+            formula: "(∃ up i: committed(i) ∨ aborted(i)) ⇝ (∀ up i that has voted YES: \
+                      committed(i) ∨ aborted(i))",
+            meaning: "whenever a live process knows the decision, all live ones that have voted \
+                      YES know it later",
+            by_default: false,
+            premise: Some(("a live process knows the decision", |_, view| known(view))),
+            temporal: Temporal::Liveness(Liveness::LeadsTo(
+                |_, view| known(view),
+                |_, view| none_waits(view),
+            )),
+        },
+        Property {
+            name: "successor-decides",
+            formula: "reachable: ∃ up i: leads(i) ∧ (committed(i) ∨ aborted(i)) ∧ the first \
+                      coordinator has voted YES and does not know",
+            meaning: "another coordinator can end what the first one began",
+            by_default: false,
+            premise: None,
+            temporal: Temporal::Reachable(|_, view| {
+                let first = view.ids().last();
+                let decided = |id| {
+                    let leads = belief(view.process(id)) == Belief::Leads;
+                    view.up(id) && leads && record(view, id).is_decided()
+                };
+                first.is_some_and(|id| record(view, id).waits()) && view.ids().any(decided)
+            }),
+        },
+        Property {
+            name: "commits",
+            formula: "◇ ∀ i: committed(i)",
+            meaning: "at some moment every process has committed; ask it without faults",
+            by_default: false,
+            premise: None,
+            temporal: Temporal::Liveness(Liveness::Eventually(|_, view| {
+                view.ids().all(|id| record(view, id) == Record::Committed)
+            })),
+        },
+    ]
+}
+
+fn has<P: Commit>(view: &View<'_, P>, wanted: Record) -> bool {
+    view.ids().any(|id| record(view, id) == wanted)
+}
+
+fn decided<P: Commit>(view: &View<'_, P>) -> bool {
+    view.ids().any(|id| record(view, id).is_decided())
+}
+
+/// Whether a live process knows the decision.
+fn known<P: Commit>(view: &View<'_, P>) -> bool {
+    view.ids().any(|id| view.up(id) && record(view, id).is_decided())
+}
+
+/// Whether no live process that has voted YES waits for the decision.
+fn none_waits<P: Commit>(view: &View<'_, P>) -> bool {
+    view.ids().all(|id| !view.up(id) || !record(view, id).waits())
+}
+
+/// Whether every process has voted, and none refuses: a vote is a record.
+fn all_agree<P: Commit>(rules: &P, view: &View<'_, P>) -> bool {
+    let voted = |id| record(view, id) != Record::Nothing && rules.commit().refuses != Some(id);
+    view.ids().all(voted)
 }

@@ -17,25 +17,137 @@
 //! says how it does not.
 
 use bellwether_engine::protocol::{
-    Belief, Effect, Id, Ids, Judge, Local, Options, Property, Protocol, Rule, TimerRow, Variant,
-    View,
+    Belief, Duration, Effect, Everything, Id, Ids, Judge, Local, Options, Property, Protocol, Rule,
+    TimerRow, Variant, View, WithinBounds,
 };
+use bellwether_engine::temporal::{Liveness, Temporal};
 use serde::{Deserialize, Serialize};
 
-mod durations;
 mod procedures;
-mod properties;
 mod rules;
-mod state;
-mod symmetry;
-mod timing;
-mod variants;
 
 use procedures::how;
-
-use durations::{T_CALL, T_CHECK, T_ELECTION, T_SILENCE};
 pub use rules::{Answered, Check, GarciaMolina, Halt, Recovery, Unfinished};
-pub use state::{Coordinator, Process, Status, Step, Task, Tasks};
+
+/// The state of one process: the paper's S(i), and where its own procedure stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+pub struct Process {
+    /// S(i).s.
+    pub status: Status,
+    /// S(i).c: the coordinator, which means something while the process reorganizes or is normal.
+    pub coordinator: Coordinator,
+    /// S(i).h: who halted the process last.
+    pub halter: Option<Id>,
+    /// S(i).d: the task, which means something while the process is normal.
+    pub task: Option<Task>,
+    /// S(i).Up: those whom the process has halted in its own election.
+    pub up: Ids,
+    /// What it is doing itself.
+    pub step: Step,
+}
+
+/// S(i).s.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Status {
+    /// It has failed, or has recovered and has not been in an election since.
+    #[default]
+    Down,
+    /// It has been halted, by another or by itself.
+    Election,
+    /// It knows its coordinator, and waits for its task.
+    Reorganization,
+    /// It works.
+    Normal,
+}
+
+/// S(i).c.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Coordinator {
+    /// There has been none since it recovered.
+    #[default]
+    Unknown,
+    /// The process itself.
+    Myself,
+    /// Another.
+    Other(Id),
+}
+
+impl Coordinator {
+    /// `it`, as process `me` sees it.
+    #[must_use]
+    pub fn seen_by(me: Id, it: Id) -> Coordinator {
+        if it == me { Coordinator::Myself } else { Coordinator::Other(it) }
+    }
+
+    /// The coordinator's id, if it is that of process `me`.
+    #[must_use]
+    pub fn of(self, me: Id) -> Option<Id> {
+        match self {
+            Coordinator::Unknown => None,
+            Coordinator::Myself => Some(me),
+            Coordinator::Other(it) => Some(it),
+        }
+    }
+}
+
+/// Where a process's own procedure stands: which call it waits to be answered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Step {
+    /// No procedure of its own is under way.
+    #[default]
+    Idle,
+    /// Recovery has not begun its election.
+    Recovering,
+    /// Timeout: is the coordinator there?
+    Probing(Id),
+    /// Election: is this higher process there?
+    Asking(Id),
+    /// Election: this lower process is to halt.
+    Halting(Id),
+    /// Election: this one of those that were halted is to know the coordinator.
+    Announcing(Id),
+    /// Election: this one is to have its task.
+    HandingOut(Id),
+    /// Check: is this process normal?
+    Checking(Id),
+}
+
+impl Step {
+    /// Whether the process is halting others.
+    #[must_use]
+    pub fn halts(self) -> bool {
+        matches!(self, Step::Halting(_))
+    }
+}
+
+/// S(i).d: what a process works on. Who computed it, and its number among those that this
+/// coordinator has computed, which is all that can be asked of two tasks: are they the same?
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Task {
+    /// The coordinator that computed it.
+    pub by: Id,
+    /// Its number.
+    pub number: u8,
+}
+
+/// How many tasks a process has computed: kept in safe storage, lest a coordinator that recovers
+/// give a new task the number of an old one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+pub struct Tasks(pub u8);
+
+impl Tasks {
+    /// So many tasks of one process in a row have different numbers, and a search follows no more.
+    pub const TOLD_APART: u8 = 8;
+
+    /// One more.
+    #[must_use]
+    pub fn next(self) -> Tasks {
+        Tasks((self.0 + 1) % Self::TOLD_APART)
+    }
+}
 
 /// What processes send to each other: the five calls, and their answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -93,11 +205,40 @@ pub enum Timer {
     Check,
 }
 
+// The election of another process is made of calls, so the time-out of a call comes first.
+static T_CALL: Duration = Duration {
+    name: "t-call",
+    meaning: "how long a caller waits for the answer to a call",
+    order: 0,
+    enough: Some(3),
+};
+
+static T_SILENCE: Duration = Duration {
+    name: "t-silence",
+    meaning: "how long it may take a process to notice that its coordinator is gone",
+    order: 1,
+    enough: Some(1),
+};
+
+static T_ELECTION: Duration = Duration {
+    name: "t-election",
+    meaning: "how long a process waits for the election of a higher one to reach it",
+    order: 2,
+    enough: Some(7),
+};
+
+static T_CHECK: Duration = Duration {
+    name: "t-check",
+    meaning: "how long a coordinator waits before it checks again",
+    order: 3,
+    enough: Some(1),
+};
+
 impl Protocol for GarciaMolina {
     const NAME: &'static str = "garcia-molina";
     const SUMMARY: &'static str =
         "the highest live id leads: the bully algorithm of 1982, with its calls and states";
-    const VARIANTS: &'static [Variant<Self>] = variants::ALL;
+    const VARIANTS: &'static [Variant<Self>] = rules::VARIANTS;
     const TIMERS: &'static [TimerRow<Self>] = &[
         TimerRow::fixed(Timer::Answer, &T_CALL),
         TimerRow::fixed(Timer::Recovery, &T_CALL)
@@ -106,14 +247,14 @@ impl Protocol for GarciaMolina {
         TimerRow::fixed(Timer::Election, &T_ELECTION),
         TimerRow::fixed(Timer::Check, &T_CHECK)
             .armed_if(|rules: &Self| rules.check != Check::Never)
-            .periodic(timing::all_are_well),
+            .periodic(all_are_well),
     ];
-    const PROPERTIES: &'static [Property<Judge<Self>>] = properties::ALL;
+    const PROPERTIES: &'static [Property<Judge<Self>>] = PROPERTIES;
     const RULES: fn() -> Vec<Rule> = Rule::all_of::<Self>;
 
     const OPTIONS: Options<Self> = Options {
-        canonicalize: Some(symmetry::canonicalize),
-        within_bounds: Some(symmetry::WITHIN),
+        canonicalize: Some(canonicalize),
+        within_bounds: Some(WITHIN),
         begins_election,
         ..Options::NONE
     };
@@ -174,7 +315,13 @@ impl Protocol for GarciaMolina {
     }
 
     fn may_time_out(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
-        timing::may_time_out(self, view, me, timer)
+        match timer {
+            Timer::Answer => called(view, me).is_none_or(|it| !answer_can_come(view, me, it)),
+            Timer::Recovery => is_quiet(view, me),
+            Timer::Silence => coordinator_is_gone(view, me),
+            Timer::Election => nobody_will_call(self, view, me),
+            Timer::Check => true,
+        }
     }
 
     fn belief(process: &Process) -> Belief {
@@ -206,4 +353,212 @@ fn begins_election(before: &Process, after: &Process, _: &[Effect<GarciaMolina>]
         step if halts(step) => !asks(before.step) && !halts(before.step),
         _ => false,
     }
+}
+
+type Seen<'a, 'b> = &'a View<'b, GarciaMolina>;
+
+/// A check tells the coordinator nothing new if all processes that it reaches are well.
+fn all_are_well(rules: &GarciaMolina, view: Seen, me: Id) -> bool {
+    let mut reached = view.ids().filter(|&id| id != me && reach_each_other(view, id, me));
+    reached.all(|id| rules.is_well(me, view.process(me), how(view.process(id))))
+}
+
+fn called(view: Seen, me: Id) -> Option<Id> {
+    match view.process(me).step {
+        Step::Probing(it)
+        | Step::Asking(it)
+        | Step::Halting(it)
+        | Step::Announcing(it)
+        | Step::HandingOut(it)
+        | Step::Checking(it) => Some(it),
+        Step::Idle | Step::Recovering => None,
+    }
+}
+
+/// `T`: the call has arrived, or found its receiver down, and no answer is on its way. A call that
+/// is still on its way to a process that is down may yet find it up again.
+fn answer_can_come(view: Seen, me: Id, it: Id) -> bool {
+    view.in_flight(|from, to, message| match message.is_call() {
+        true => from == me && to == it,
+        false => from == it && to == me,
+    })
+}
+
+/// Nothing that the process has ever called is still to be answered.
+fn is_quiet(view: Seen, me: Id) -> bool {
+    !view.in_flight(|from, to, message| if message.is_call() { from == me } else { to == me })
+}
+
+fn reach_each_other(view: Seen, a: Id, b: Id) -> bool {
+    view.hears(a, b) && view.hears(b, a)
+}
+
+/// The coordinator cannot be reached, and nothing of it is on its way. Any time-out of a process
+/// that waits for another to call is longer than that of a call, so no old answer is either.
+fn coordinator_is_gone(view: Seen, me: Id) -> bool {
+    match view.process(me).coordinator {
+        Coordinator::Other(it) => {
+            !reach_each_other(view, me, it)
+                && !view.in_flight(|from, to, _| from == it && to == me)
+                && is_quiet(view, me)
+        }
+        Coordinator::Unknown | Coordinator::Myself => true,
+    }
+}
+
+/// No higher process has called on this one in its election, or will: none that is reached holds
+/// one, or is a coordinator that finds out by its check that this process is not well.
+fn nobody_will_call(rules: &GarciaMolina, view: Seen, me: Id) -> bool {
+    let of_an_election =
+        |message| matches!(message, Message::Halt | Message::NewCoordinator | Message::Ready(_));
+    !view.in_flight(|from, to, message| to == me && from > me && of_an_election(message))
+        && is_quiet(view, me)
+        && !view
+            .ids()
+            .any(|id| id > me && reach_each_other(view, me, id) && acts(rules, view, id, me))
+}
+
+/// Whether process `id` is holding an election or will, for the sake of `me` or of itself. If it
+/// waits for an election itself, a still higher one acts, or its own wait may time out.
+fn acts(rules: &GarciaMolina, view: Seen, id: Id, me: Id) -> bool {
+    let process = view.process(id);
+    match process.step {
+        Step::Recovering
+        | Step::Probing(_)
+        | Step::Asking(_)
+        | Step::Halting(_)
+        | Step::Announcing(_)
+        | Step::HandingOut(_) => true,
+        Step::Checking(_) => checks(rules, view, id, me),
+        Step::Idle if view.armed(id, Timer::Check) => checks(rules, view, id, me),
+        Step::Idle if view.armed(id, Timer::Silence) => coordinator_is_gone(view, id),
+        Step::Idle => view.armed(id, Timer::Election),
+    }
+}
+
+/// Whether the check of coordinator `id` finds out that something is wrong with `me`.
+fn checks(rules: &GarciaMolina, view: Seen, id: Id, me: Id) -> bool {
+    let well = rules.is_well(id, view.process(id), how(view.process(me)));
+    rules.check != Check::Never && !well
+}
+
+/// Numbers begin with 1 and come round to 0, so that 0 is the first that is given again.
+const WITHIN: WithinBounds<GarciaMolina> = WithinBounds {
+    at_most: "7 tasks of a process told apart",
+    within: |_, process, _| process.task.is_none_or(|task| task.number != 0),
+};
+
+/// Replaces the number of each task by its rank among those that a process or a message still has.
+///
+/// Of two tasks a process asks whether they are the same, and a coordinator adds one to the number
+/// of its last, which is the largest of its numbers.
+fn canonicalize(_: &GarciaMolina, mut all: Everything<'_, GarciaMolina>) {
+    for coordinator in Id::all(all.processes.len()) {
+        let mut known = [false; Tasks::TOLD_APART as usize];
+        each_number(&mut all, coordinator, |number| known[usize::from(*number)] = true);
+        let mut ranks = [0; Tasks::TOLD_APART as usize];
+        for number in 1..known.len() {
+            ranks[number] = ranks[number - 1] + u8::from(known[number]);
+        }
+        each_number(&mut all, coordinator, |number| *number = ranks[usize::from(*number)]);
+    }
+}
+
+/// The numbers of this coordinator's tasks.
+fn each_number(
+    all: &mut Everything<'_, GarciaMolina>,
+    coordinator: Id,
+    mut call: impl FnMut(&mut u8),
+) {
+    call(&mut all.stable[coordinator.index()].0);
+    let mut of_it = |task: &mut Task| {
+        if task.by == coordinator {
+            call(&mut task.number);
+        }
+    };
+    all.processes.iter_mut().filter_map(|process| process.task.as_mut()).for_each(&mut of_it);
+    for envelope in &mut *all.messages {
+        match &mut envelope.message {
+            Message::Normal(Some(task)) => of_it(task),
+            Message::Ready(number) => {
+                let mut task = Task { by: envelope.from, number: *number };
+                of_it(&mut task);
+                *number = task.number;
+            }
+            _ => {}
+        }
+    }
+}
+
+const PROPERTIES: &[Property<Judge<GarciaMolina>>] = &[
+    Property {
+        name: "assertion-1",
+        formula: "□ ∀ i, j: s(i), s(j) ∈ {Reorganization, Normal} ⇒ c(i) = c(j)",
+        meaning: "processes that reorganize or are normal agree on the coordinator (1982, \
+                  Assertion 1)",
+        by_default: true,
+        premise: None,
+        temporal: Temporal::Always(one_coordinator),
+    },
+    Property {
+        name: "assertion-1-task",
+        formula: "□ ∀ i, j: s(i) = s(j) = Normal ⇒ d(i) = d(j)",
+        meaning: "processes that are normal work on one task (1982, Assertion 1, second half)",
+        by_default: true,
+        premise: None,
+        temporal: Temporal::Always(one_task),
+    },
+    Property {
+        name: "assertion-2",
+        formula: "◇□ ((∃ up i) ⇒ ∃ up l: c(l) = l ∧ ∀ up i: s(i) = Normal ∧ c(i) = l)",
+        meaning: "in the end a process is normal and leads, and all others are normal under it \
+                  (1982, Assertion 2)",
+        by_default: true,
+        premise: None,
+        temporal: Temporal::Liveness(Liveness::EventuallyAlways(all_normal)),
+    },
+    Property {
+        name: "one-task",
+        formula: "◇□ ∀ i, j: s(i) = s(j) = Normal ⇒ d(i) = d(j)",
+        meaning: "in the end processes that are normal work on one task, for good",
+        by_default: true,
+        premise: None,
+        temporal: Temporal::Liveness(Liveness::EventuallyAlways(one_task)),
+    },
+];
+
+fn live<'a>(view: &View<'a, GarciaMolina>) -> impl Iterator<Item = Id> + use<'a> {
+    let view = *view;
+    view.ids().filter(move |&id| view.up(id))
+}
+
+/// Whether all that `of` gives for the live processes, where it gives something, is the same.
+fn same<T: PartialEq>(view: &View<'_, GarciaMolina>, of: impl Fn(Id) -> Option<T>) -> bool {
+    let mut all = live(view).filter_map(of);
+    all.next().is_none_or(|first| all.all(|other| other == first))
+}
+
+fn one_coordinator(_: &GarciaMolina, view: &View<'_, GarciaMolina>) -> bool {
+    same(view, |id| {
+        let process = view.process(id);
+        let counts = matches!(process.status, Status::Reorganization | Status::Normal);
+        counts.then(|| process.coordinator.of(id))
+    })
+}
+
+fn one_task(_: &GarciaMolina, view: &View<'_, GarciaMolina>) -> bool {
+    same(view, |id| {
+        let process = view.process(id);
+        (process.status == Status::Normal).then_some(process.task)
+    })
+}
+
+fn all_normal(_: &GarciaMolina, view: &View<'_, GarciaMolina>) -> bool {
+    let under = |leader: Id| {
+        live(view).all(|id| {
+            let process = view.process(id);
+            process.status == Status::Normal && process.coordinator.of(id) == Some(leader)
+        })
+    };
+    live(view).next().is_none() || live(view).any(under)
 }

@@ -28,22 +28,49 @@
 //! members are known or it has accepted, and the task is being handed out).
 
 use bellwether_engine::protocol::{
-    Belief, Effect, Elects, Id, Ids, Judge, Local, Options, Property, Protocol, Rule, TimerRow,
-    Variant, View, WithinBounds,
+    Belief, Duration, Effect, Elects, Id, Ids, Judge, Local, Options, Property, Protocol, Rule,
+    RuleDocs, TimerRow, Variant, View, WithinBounds,
 };
 use serde::{Deserialize, Serialize};
 
-mod durations;
 mod group;
 mod properties;
-mod rules;
-mod symmetry;
-mod timing;
-mod variants;
 
-use durations::{T_ACCEPT, T_ANSWER, T_CHECK, T_DELAY, T_DETECT};
 pub use group::Group;
-pub use rules::{Counter, Invitation, Priority};
+
+/// The rules in which the variants of the invitation algorithm differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
+#[serde(deny_unknown_fields)]
+pub struct Invitation {
+    /// What keeps two coordinators that have found each other from inviting each other.
+    pub priority: Priority,
+    /// Where a process keeps the number of its last group.
+    pub counter: Counter,
+    /// READY is acknowledged, and a coordinator that misses an acknowledgement starts anew.
+    pub acknowledge: bool,
+}
+
+/// What keeps two coordinators that have found each other from inviting each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
+#[serde(rename_all = "kebab-case")]
+pub enum Priority {
+    /// A coordinator waits before it merges, the longer the higher the highest that it has found.
+    Delay,
+    /// Nothing: both merge at once.
+    None,
+    /// A coordinator conceals from lower ones that it is one.
+    IgnoreLower,
+}
+
+/// Where a process keeps the number of its last group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
+#[serde(rename_all = "kebab-case")]
+pub enum Counter {
+    /// On stable storage: the next number is a new one, also after a crash.
+    Stable,
+    /// In memory: after a crash it counts from the beginning.
+    Volatile,
+}
 
 /// What a process is doing: the paper's `s`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
@@ -168,13 +195,53 @@ impl Process {
     }
 }
 
+// The values that are enough hold for three processes of which one crashes and recovers. An answer
+// takes `2·Tm + 2·Tp + 1`; an acceptance `Tm` more, since an invitation may be passed on. A delay
+// waits for a higher process, which may have to finish a merge (`t-accept`, then READY and DONE)
+// and to check (`t-check`, `t-answer`) before its invitation leaves: it comes last.
+static T_ANSWER: Duration = Duration {
+    name: "t-answer",
+    meaning: "how long a process that asks another waits for an answer",
+    order: 0,
+    enough: Some(3),
+};
+
+static T_ACCEPT: Duration = Duration {
+    name: "t-accept",
+    meaning: "how long a process that invites others waits for acceptances",
+    order: 1,
+    enough: Some(4),
+};
+
+static T_CHECK: Duration = Duration {
+    name: "t-check",
+    meaning: "how long a coordinator waits before it looks for others",
+    order: 2,
+    enough: Some(1),
+};
+
+static T_DETECT: Duration = Duration {
+    name: "t-detect",
+    meaning: "how long it may take a member to notice that its coordinator is silent",
+    order: 3,
+    enough: Some(1),
+};
+
+static T_DELAY: Duration = Duration {
+    name: "t-delay",
+    meaning: "how long a coordinator waits before it merges, for each rank that the highest \
+              coordinator it has found is above it",
+    order: 4,
+    enough: Some(11),
+};
+
 impl Protocol for Invitation {
     const NAME: &'static str = "invitation";
     const SUMMARY: &'static str =
         "groups that find each other merge into one (Garcia-Molina 1982, invitation algorithm)";
-    const VARIANTS: &'static [Variant<Self>] = variants::ALL;
+    const VARIANTS: &'static [Variant<Self>] = VARIANTS;
     const TIMERS: &'static [TimerRow<Self>] = &[
-        TimerRow::fixed(Timer::Check, &T_CHECK).periodic(timing::no_other_is_found),
+        TimerRow::fixed(Timer::Check, &T_CHECK).periodic(no_other_is_found),
         TimerRow::fixed(Timer::Answers, &T_ANSWER),
         TimerRow::fixed(Timer::Delay, &T_DELAY).armed_if(|rules| rules.priority == Priority::Delay),
         TimerRow::fixed(Timer::Accepts, &T_ACCEPT),
@@ -188,7 +255,7 @@ impl Protocol for Invitation {
     const OPTIONS: Options<Self> = Options {
         // The process that formed a group coordinates it.
         elects: |_| Elects::Any,
-        canonicalize: Some(symmetry::canonicalize),
+        canonicalize: Some(group::canonicalize),
         within_bounds: Some(WithinBounds {
             at_most: "6 groups of a process told apart",
             within: |_, _, stable| stable.counter <= Self::MOST_GROUPS,
@@ -256,7 +323,30 @@ impl Protocol for Invitation {
     }
 
     fn may_time_out(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
-        timing::may_time_out(view, me, timer)
+        match timer {
+            // Longer than a message takes, also one to a process that is down.
+            Timer::Check => {
+                !view.in_flight(|from, _, m| from == me && m == Message::AreYouCoordinator)
+            }
+            Timer::Answers => answered(view, me, |m| match m {
+                Message::AreYouCoordinator => Call::Question,
+                Message::Coordinator => Call::Answer,
+                _ => Call::Other,
+            }),
+            Timer::Ready => answered(view, me, |m| match m {
+                Message::Ready { .. } => Call::Question,
+                Message::Done(_) => Call::Answer,
+                _ => Call::Other,
+            }),
+            Timer::There => answered(view, me, |m| match m {
+                Message::AreYouThere(_) => Call::Question,
+                Message::Here(_) => Call::Answer,
+                _ => Call::Other,
+            }),
+            Timer::Accepts => all_have_accepted(view, me),
+            Timer::Delay => no_higher_one_will_merge(view, me),
+            Timer::Watch => coordinator_is_silent(view, me),
+        }
     }
 
     fn belief(process: &Process) -> Belief {
@@ -301,7 +391,6 @@ impl Invitation {
         self.merge_or_wait(p);
     }
 
-    /// One delay is over.
     fn on_delay(&self, p: &mut Local<'_, Self>) {
         p.state.delays -= 1;
         self.merge_or_wait(p);
@@ -481,4 +570,104 @@ fn on_here(p: &mut Local<'_, Invitation>, from: Id, group: Group) {
         p.cancel(Timer::There);
         p.arm(Timer::Watch);
     }
+}
+
+/// A check finds no other group.
+fn no_other_is_found(rules: &Invitation, view: &View<'_, Invitation>, me: Id) -> bool {
+    let found = |id| view.links(me, id) && view.process(id).leads() && rules.admits(id, me);
+    !view.ids().any(|id| id != me && found(id))
+}
+
+enum Call {
+    Question,
+    Answer,
+    Other,
+}
+
+/// Every question of `me` has reached each process that is up or may recover, and no answer is on
+/// its way.
+fn answered(view: &View<'_, Invitation>, me: Id, call: impl Fn(Message) -> Call) -> bool {
+    !view.in_flight(|from, to, m| match call(m) {
+        Call::Question => from == me && view.may_answer(to),
+        Call::Answer => to == me,
+        Call::Other => false,
+    })
+}
+
+/// Every invitation to this group, also those passed on, has reached each process that is up or may
+/// recover, and no acceptance is on its way.
+fn all_have_accepted(view: &View<'_, Invitation>, me: Id) -> bool {
+    let mine = view.process(me).group;
+    !view.in_flight(|_, to, m| match m {
+        Message::Invitation(group) => mine == Some(group) && view.may_answer(to),
+        Message::Accept(group) => mine == Some(group) && to == me,
+        _ => false,
+    })
+}
+
+/// No invitation is on its way, and no higher coordinator is left that would find this one.
+fn no_higher_one_will_merge(view: &View<'_, Invitation>, me: Id) -> bool {
+    let will = |id: Id| {
+        id > me && view.links(me, id) && view.process(id).coordinator == Some(Coordinator::Itself)
+    };
+    !invited(view, me) && !view.ids().any(will)
+}
+
+/// The coordinator would not say that this process is in its group, nor is it about to count it
+/// in, and nothing is on its way that would make the process think of something else.
+fn coordinator_is_silent(view: &View<'_, Invitation>, me: Id) -> bool {
+    let process = view.process(me);
+    let Some(coordinator) = process.coordinator_of(me) else { return false };
+    let other = view.process(coordinator);
+    let accepting = other.state == State::Election
+        && view.in_flight(|from, to, m| {
+            (from, to) == (me, coordinator) && process.group.map(Message::Accept) == Some(m)
+        });
+    let counts_in = view.links(me, coordinator)
+        && other.coordinator == Some(Coordinator::Itself)
+        && other.group == process.group
+        && (other.members.contains(me) || accepting);
+    !counts_in && !invited(view, me)
+}
+
+fn invited(view: &View<'_, Invitation>, me: Id) -> bool {
+    view.in_flight(|_, to, m| to == me && matches!(m, Message::Invitation(_)))
+}
+
+const VARIANTS: &[Variant<Invitation>] = &[
+    Variant {
+        name: "paper",
+        source: "Garcia-Molina 1982, the invitation algorithm (priority delay, safe storage)",
+        rules: Invitation::PAPER,
+    },
+    Variant {
+        name: "no-delay",
+        source: "lecture notes (The Invitation Algorithm), before they come to priorities",
+        rules: Invitation { priority: Priority::None, ..Invitation::PAPER },
+    },
+    Variant {
+        name: "ignore-lower",
+        source: "lecture notes (The Invitation Algorithm), the first of their two ways out",
+        rules: Invitation { priority: Priority::IgnoreLower, ..Invitation::PAPER },
+    },
+    Variant {
+        name: "volatile",
+        source: "the paper without its safe storage",
+        rules: Invitation { counter: Counter::Volatile, ..Invitation::PAPER },
+    },
+    Variant {
+        name: "unacknowledged",
+        source: "the paper with READY as a message instead of a call that returns",
+        rules: Invitation { acknowledge: false, ..Invitation::PAPER },
+    },
+];
+
+impl Invitation {
+    /// The rules of the paper.
+    pub const PAPER: Invitation =
+        Invitation { priority: Priority::Delay, counter: Counter::Stable, acknowledge: true };
+
+    /// A process that has formed more groups is beyond the bounds of the search. Where groups
+    /// are called by their ranks, none comes near it.
+    pub const MOST_GROUPS: u8 = 6;
 }

@@ -14,22 +14,17 @@
 //! the store can do: a variant for each of the stores that people run says what its manual says.
 
 use bellwether_engine::protocol::{
-    Belief, Elects, Id, Ids, Judge, Local, Options, Property, Protocol, Rule, Services, TimerRow,
-    Variant, View,
+    Belief, Duration, Elects, Id, Ids, Judge, Local, Options, Property, Protocol, Rule, Services,
+    TimerRow, Variant, View,
 };
+use bellwether_engine::temporal::Temporal;
 use serde::{Deserialize, Serialize};
 
 mod client;
-mod durations;
-mod properties;
 mod rules;
 mod store;
-mod symmetry;
-mod timing;
 mod tokens;
-mod variants;
 
-use durations::{T_GRANT, T_HOLDER, T_LAG, T_LOCK_DELAY, T_RENEW, T_RETRY};
 pub use rules::{Acquire, Answers, Compares, Count, Expiry, Fence, Lease, Reads, Release};
 pub use rules::{Renewal, StoreFault, Term};
 pub use store::{Accepted, Copied};
@@ -148,18 +143,62 @@ pub enum Timer {
     Replicate,
 }
 
+// The store must keep a lease for longer than its holder counts it, so the holder's time comes
+// first.
+static T_HOLDER: Duration = Duration {
+    name: "t-holder",
+    meaning: "how long a client counts the lease that it is granted",
+    order: 0,
+    enough: Some(8),
+};
+
+static T_GRANT: Duration = Duration {
+    name: "t-grant",
+    meaning: "how long the store keeps the lease for its holder",
+    order: 1,
+    enough: Some(9),
+};
+
+static T_RENEW: Duration = Duration {
+    name: "t-renew",
+    meaning: "how long a holder waits before it writes, and renews its lease",
+    order: 2,
+    enough: Some(3),
+};
+
+static T_RETRY: Duration = Duration {
+    name: "t-retry",
+    meaning: "how long a client that was refused the lease waits before it asks again",
+    order: 3,
+    enough: Some(2),
+};
+
+static T_LAG: Duration = Duration {
+    name: "t-lag",
+    meaning: "how far the replica of the store is behind at most",
+    order: 4,
+    enough: None,
+};
+
+static T_LOCK_DELAY: Duration = Duration {
+    name: "t-lock-delay",
+    meaning: "how long a lease that has expired is granted to no client",
+    order: 5,
+    enough: None,
+};
+
 impl Protocol for Lease {
     const NAME: &'static str = "lease";
     const SUMMARY: &'static str =
         "the client with a store's lease leads until the lease expires (Gray and Cheriton 1989)";
-    const VARIANTS: &'static [Variant<Self>] = variants::ALL;
+    const VARIANTS: &'static [Variant<Self>] = rules::VARIANTS;
     const TIMERS: &'static [TimerRow<Self>] = &[
         // A request waits for as long as its lease would last: what is granted later is worth
         // nothing.
         TimerRow::fixed(Timer::Asked, &T_HOLDER),
         TimerRow::fixed(Timer::Lease, &T_HOLDER),
-        TimerRow::fixed(Timer::Renew, &T_RENEW).periodic(timing::has_written_and_renewed),
-        TimerRow::fixed(Timer::Retry, &T_RETRY).periodic(timing::knows_the_holder),
+        TimerRow::fixed(Timer::Renew, &T_RENEW).periodic(has_written_and_renewed),
+        TimerRow::fixed(Timer::Retry, &T_RETRY).periodic(knows_the_holder),
         // A connection is a failure detector: its loss is noticed.
         TimerRow::fixed(Timer::Grant, &T_GRANT)
             .armed_if(Self::store_ends)
@@ -170,15 +209,15 @@ impl Protocol for Lease {
             .armed_if(|rules| rules.lock_delay && rules.store_ends()),
         TimerRow::detector(Timer::Replicate, &T_LAG).armed_if(Self::replicates),
     ];
-    const PROPERTIES: &'static [Property<Judge<Self>>] = properties::ALL;
+    const PROPERTIES: &'static [Property<Judge<Self>>] = PROPERTIES;
     const RULES: fn() -> Vec<Rule> = Rule::all_of::<Self>;
 
     const OPTIONS: Options<Self> = Options {
         // The client that is first.
         elects: |_| Elects::Any,
         services: Services { count: 1, crash: |rules| rules.store != StoreFault::Lives },
-        canonicalize: Some(symmetry::canonicalize),
-        within_bounds: Some(symmetry::WITHIN),
+        canonicalize: Some(tokens::canonicalize),
+        within_bounds: Some(tokens::WITHIN),
         // A client's, not the store's.
         own: &["count", "acquire", "answers", "renewal", "expiry", "release"],
         unused: Self::unused,
@@ -236,7 +275,24 @@ impl Protocol for Lease {
     }
 
     fn may_time_out(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
-        timing::may_time_out(self, view, me, timer)
+        match timer {
+            // Neither the request nor an answer is on its way; a holder asks again before that.
+            Timer::Asked => view.process(me).role == Role::Follower && !asks(view, me),
+            Timer::Retry => !asks(view, me),
+            Timer::Renew => !asks(view, me) && !writes(view, me),
+            Timer::Lease => self.renewal == Renewal::Asks && !asks(view, me) && !reaches(view, me),
+            Timer::Grant if self.term == Term::Session => connection_is_lost(view, me),
+            Timer::Grant => lease_is_over(self, view, me),
+            // Its operator waits for no process, and nor does a replica.
+            Timer::Request | Timer::Replicate => true,
+            // What it has seen is the newest, and will stay so: no answer on its way has another.
+            Timer::Observed => view.services().all(|store| {
+                let newest = view.process(store).version == view.process(me).version;
+                newest && lease_is_over(self, view, store)
+            }),
+            // What was sent under the lease has arrived.
+            Timer::LockDelay => !view.in_flight(|_, _, m| matches!(m, Message::Write(_))),
+        }
     }
 
     fn belief(process: &Process) -> Belief {
@@ -259,4 +315,127 @@ impl Protocol for Lease {
             },
         }
     }
+}
+
+/// The store's: its holder is gone, or what one of them sends does not reach the other. A process
+/// that is paused still has its connection.
+fn connection_is_lost(view: &View<'_, Lease>, store: Id) -> bool {
+    let cut = |from: Id, to: Id| view.cut[from.index()].contains(to);
+    let lost = |holder: Id| !view.up(holder) || cut(store, holder) || cut(holder, store);
+    view.process(store).holder.is_none_or(lost)
+}
+
+/// The store's: its holder has stepped down or is gone, or will never be heard of again; it will
+/// not hear of another grant, and has nothing under way to the store or the resource.
+fn lease_is_over(rules: &Lease, view: &View<'_, Lease>, store: Id) -> bool {
+    let goes_on = |holder: Id| {
+        let own = view.rules_of(rules, holder);
+        // It asks again and again for a lease that is free, and its own is not.
+        let in_vain = |m: &Message| {
+            own.acquire == Acquire::SetIfAbsent
+                && matches!(m, Message::Claim(_) | Message::Refused(_, None))
+        };
+        let sends = view.in_flight(|from, _, m| from == holder && !in_vain(&m));
+        let renews = own.renewal == Renewal::Asks && reaches(view, holder);
+        let steps_down = own.renewal == Renewal::Asks && own.expiry == Expiry::StepsDown;
+        let leads = view.process(holder).role != Role::Follower;
+        let holds = leads && (renews || steps_down);
+        let asks = view.in_flight(|from, to, m| is_asked(holder, from, to, &m) && !in_vain(&m));
+        sends || (view.up(holder) && (holds || asks))
+    };
+    !view.process(store).holder.is_some_and(goes_on)
+}
+
+/// Whether a request of `client`, or an answer to one, is on its way.
+fn asks(view: &View<'_, Lease>, client: Id) -> bool {
+    view.in_flight(|from, to, m| is_asked(client, from, to, &m))
+}
+
+/// Whether a message is a request of `client`, or an answer to one.
+fn is_asked(client: Id, from: Id, to: Id, message: &Message) -> bool {
+    (from == client && !matches!(message, Message::Write(_))) || to == client
+}
+
+fn writes(view: &View<'_, Lease>, client: Id) -> bool {
+    view.in_flight(|from, _, m| from == client && matches!(m, Message::Write(_)))
+}
+
+/// Whether requests and answers get through.
+fn reaches(view: &View<'_, Lease>, client: Id) -> bool {
+    view.services().all(|store| view.hears(store, client) && view.hears(client, store))
+}
+
+/// What a holder writes and renews is nothing new if it gets nowhere, or the client has written and
+/// the store has renewed the lease already.
+fn has_written_and_renewed(_: &Lease, view: &View<'_, Lease>, me: Id) -> bool {
+    agree_or_cut_off(view, me, |client, store| {
+        let written = store.written == client.token && store.accepted == Accepted::Fresh;
+        let renewed = store.holder == Some(me) && store.token == client.token;
+        client.role == Role::Holder && written && renewed
+    })
+}
+
+/// Asking again is nothing new if it gets nowhere, or the client knows the holder already, and
+/// watches the newest version of the record if it is to watch it.
+fn knows_the_holder(rules: &Lease, view: &View<'_, Lease>, me: Id) -> bool {
+    let watches = rules.term != Term::Observed || view.armed(me, Timer::Observed);
+    agree_or_cut_off(view, me, |client, store| {
+        let newest = rules.term != Term::Observed || client.version == store.version;
+        client.holder.is_some() && store.holder == client.holder && newest && watches
+    })
+}
+
+fn agree_or_cut_off(
+    view: &View<'_, Lease>,
+    me: Id,
+    agree: impl Fn(&Process, &Process) -> bool,
+) -> bool {
+    view.services()
+        .all(|store| agree(view.process(me), view.process(store)) || !view.hears(store, me))
+}
+
+// At most one client *believes* that it holds the lease: that is the usual `at-most-one-leader`.
+const PROPERTIES: &[Property<Judge<Lease>>] = &[
+    Property {
+        name: "one-grant",
+        formula: "□ ∀ i ≠ j: ¬(granted(i) ∧ granted(j))",
+        meaning: "the store has granted the lease to at most one client at a time",
+        by_default: true,
+        premise: None,
+        temporal: Temporal::Always(|_, view| {
+            view.services().all(|store| view.process(store).granted.len() <= 1)
+        }),
+    },
+    Property {
+        name: "tokens-grow",
+        formula: "□ ∀ accepted writes v before w: token(v) ≤ token(w)",
+        meaning: "the resource accepts no write with a lower token than one before (fencing)",
+        by_default: true,
+        premise: None,
+        temporal: Temporal::Always(|_, view| last(view) != Accepted::Backwards),
+    },
+    Property {
+        name: "no-stale-write",
+        formula: "□ ∀ accepted writes w: token(w) = token of the newest grant",
+        meaning: "the resource accepts no write of a holder after the lease was granted again",
+        by_default: true,
+        premise: None,
+        temporal: Temporal::Always(|_, view| last(view) == Accepted::Fresh),
+    },
+    Property {
+        name: "lowest-can-lead",
+        formula: "reachable: holds(min{i})",
+        meaning: "the client with the lowest id can come to hold the lease; ids are nothing but \
+                  names",
+        by_default: false,
+        premise: None,
+        temporal: Temporal::Reachable(|_, view| {
+            view.ids().next().is_some_and(|id| view.process(id).role == Role::Holder)
+        }),
+    },
+];
+
+/// What the last write was that the resource has accepted.
+fn last(view: &View<'_, Lease>) -> Accepted {
+    view.services().map(|store| view.process(store).accepted).next().unwrap_or_default()
 }

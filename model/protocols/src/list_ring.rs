@@ -10,21 +10,63 @@
 //! State: a process is a follower, a candidate (its list goes round), or the leader. Other
 //! processes' lists pass by and change nothing.
 
-use crate::ring::{self, Lap, Process, Ring, Role, Rounds, Rules, Timer};
-use bellwether_engine::protocol::{
-    Belief, Id, Judge, Local, Options, Property, Protocol, Rule, TimerRow, Variant, View,
+use crate::ring::{
+    self, Accept, Lap, Order, Orphans, Process, Restart, Ring, Role, Rounds, Rules, Timer, Watch,
 };
+use bellwether_engine::protocol::{
+    Belief, Duration, Id, Judge, Local, Options, Property, Protocol, Rule, RuleDocs, TimerRow,
+    Variant, View,
+};
+use bellwether_engine::temporal::Temporal;
 use serde::{Deserialize, Serialize};
 
-mod durations;
 mod list;
-mod properties;
-mod rules;
-mod variants;
 
-use durations::{T_DETECT, T_HEARTBEAT, T_HOP, T_LAP};
 pub use list::List;
-pub use rules::{Decides, Home, ListRing};
+
+/// The rules in which the variants of the ring with lists differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
+#[serde(deny_unknown_fields)]
+pub struct ListRing {
+    /// The order of the processes in the ring.
+    pub order: Order,
+    /// What goes round is acknowledged; if no ACK comes in time, the next in the ring gets it.
+    pub skip: bool,
+    /// What becomes of a message whose originator has failed.
+    pub orphans: Orphans,
+    /// A process whose list has not completed the ring within `T_lap` starts a new election.
+    pub t_lap: bool,
+    /// How it is known that a list has completed the ring.
+    pub home: Home,
+    /// Which process decides when a list has completed the ring.
+    pub decides: Decides,
+    /// Whose announcement is accepted.
+    pub accept: Accept,
+    /// What a process does when it recovers.
+    pub restart: Restart,
+    /// How a follower watches its leader.
+    pub watch: Watch,
+}
+
+/// How it is known that a list has completed the ring.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
+#[serde(rename_all = "kebab-case")]
+pub enum Home {
+    /// It begins with one's own id.
+    First,
+    /// One's own id is in it.
+    Listed,
+}
+
+/// Which process decides when a list has completed the ring.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
+#[serde(rename_all = "kebab-case")]
+pub enum Decides {
+    /// Any process that the list has reached again.
+    Any,
+    /// Only one that is still a candidate: it has heard of no leader since.
+    Candidate,
+}
 
 /// What processes send to each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -64,14 +106,19 @@ impl Rounds for Message {
     }
 }
 
+static T_HOP: Duration = ring::hop(3);
+static T_LAP: Duration = ring::lap(8);
+static T_DETECT: Duration = ring::detect(1);
+static T_HEARTBEAT: Duration = ring::heartbeat(7);
+
 impl Protocol for ListRing {
     const NAME: &'static str = "list-ring";
     const SUMMARY: &'static str =
         "in a ring, a list of all that live goes round, and the highest in it leads (Tanenbaum)";
-    const VARIANTS: &'static [Variant<Self>] = variants::ALL;
+    const VARIANTS: &'static [Variant<Self>] = VARIANTS;
     const TIMERS: &'static [TimerRow<Self>] =
         &ring::timers([&T_HOP, &T_LAP, &T_DETECT, &T_HEARTBEAT]);
-    const PROPERTIES: &'static [Property<Judge<Self>>] = properties::ALL;
+    const PROPERTIES: &'static [Property<Judge<Self>>] = PROPERTIES;
     const RULES: fn() -> Vec<Rule> = Rule::all_of::<Self>;
 
     const OPTIONS: Options<Self> = Options {
@@ -96,7 +143,7 @@ impl Protocol for ListRing {
     }
 
     fn receive(&self, p: &mut Local<'_, Self>, from: Id, message: Message) {
-        ring::acknowledge(self, p, (from, message));
+        ring::acknowledge(self, p, from, message);
         match message {
             Message::Election(list) => self.on_election(p, list),
             Message::Coordinator { leader, list } => self.on_coordinator(p, leader, list),
@@ -117,7 +164,7 @@ impl Protocol for ListRing {
     }
 
     fn may_time_out(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
-        ring::may_time_out(self, view, (me, timer))
+        ring::may_time_out(self, view, me, timer)
     }
 
     fn belief(process: &Process<Message>) -> Belief {
@@ -187,4 +234,85 @@ impl ListRing {
     fn announce(&self, p: &mut Local<'_, Self>, leader: Id) {
         ring::hand_on(self, p, Message::Coordinator { leader, list: List::of(p.id()) });
     }
+}
+
+const PROPERTIES: &[Property<Judge<ListRing>>] = &[
+    ring::laps_end(),
+    Property {
+        name: "one-result",
+        formula: "□ ∀ announcements a, b in flight: leader(a) = leader(b)",
+        meaning: "elections at the same time have the same result",
+        by_default: false,
+        premise: None,
+        temporal: Temporal::Always(|_, view| {
+            let differ = |a: Option<Id>, b: Option<Id>| a.is_some() && b.is_some() && a != b;
+            let other = |a| view.in_flight(|_, _, b| differ(a, b.announces()));
+            !view.in_flight(|_, _, a| other(a.announces()))
+        }),
+    },
+    Property {
+        name: "announces-the-living",
+        formula: "□ ∀ announcement a in flight: up(leader(a))",
+        meaning: "a process that is announced is up",
+        by_default: false,
+        premise: None,
+        temporal: Temporal::Always(|_, view| {
+            let dead = |message: Message| message.announces().is_some_and(|id| !view.up(id));
+            !view.in_flight(|_, _, message| dead(message))
+        }),
+    },
+];
+
+/// Where a text is silent, its variant gets the rule of [`ListRing::TANENBAUM`].
+const VARIANTS: &[Variant<ListRing>] = &[
+    Variant {
+        name: "recommended",
+        source: "repaired: what lasts holds after crashes, recoveries and lost messages",
+        rules: ListRing::RECOMMENDED,
+    },
+    Variant {
+        name: "tanenbaum",
+        source: "Tanenbaum and van Steen, Distributed Systems (election algorithms, ring)",
+        rules: ListRing::TANENBAUM,
+    },
+    Variant {
+        name: "clustering",
+        source: "article on clustered software, 2016 (Ring algorithm, steps 1 to 5)",
+        rules: ListRing { restart: Restart::Nothing, ..ListRing::TANENBAUM },
+    },
+    Variant {
+        name: "lecture",
+        source: "lecture notes (Ring Election: the process that started a list sees its number in \
+                 it)",
+        rules: ListRing { home: Home::First, ..ListRing::TANENBAUM },
+    },
+];
+
+impl ListRing {
+    /// The repaired ring.
+    pub const RECOMMENDED: ListRing = ListRing {
+        order: Order::Ascending,
+        skip: true,
+        orphans: Orphans::Removed,
+        t_lap: true,
+        home: Home::First,
+        decides: Decides::Candidate,
+        accept: Accept::NotLowerThanSelf,
+        restart: Restart::Nothing,
+        watch: Watch::Announcement,
+    };
+
+    /// The ring of the textbook: who finds its own id in a list decides; the announcement goes
+    /// round once.
+    pub const TANENBAUM: ListRing = ListRing {
+        order: Order::Ascending,
+        skip: true,
+        orphans: Orphans::Circulate,
+        t_lap: false,
+        home: Home::Listed,
+        decides: Decides::Any,
+        accept: Accept::Any,
+        restart: Restart::Election,
+        watch: Watch::Answer,
+    };
 }

@@ -1,10 +1,9 @@
 //! The member: what surrounds a node, and decides whether its program believes that it leads.
 //!
 //! It is no election, and stands beside the [registry](crate::REGISTRY) of those. The node is the
-//! simplest that there can be: a baton, which one process has and hands on by a message
-//! ([`node`](self)). Around it is what a program is told, and when: what waits for the disk, a
-//! program that prepares itself first, a process that stood still, work that ends before a
-//! leadership is given up.
+//! simplest that there can be: a baton, which one process has and hands on by a message. Around it
+//! is what a program is told, and when: what waits for the disk, a program that prepares itself
+//! first, a process that stood still, work that ends before a leadership is given up.
 //!
 //! What happens to a process from outside is a timer that may expire whenever it is armed: the disk
 //! answers, the process stands still, the program is prepared, or cannot be, or ends its work, or
@@ -12,21 +11,15 @@
 //! a property reads what that was told, not what its node believes.
 
 use bellwether_engine::protocol::{
-    Belief, Elects, Id, Judge, Local, Options, Property, Protocol, Rule, TimerRow, Variant, View,
-    WithinBounds,
+    Belief, Duration, Elects, Id, Judge, Local, Options, Property, Protocol, Rule, TimerRow,
+    Variant, View, WithinBounds,
 };
+use bellwether_engine::temporal::Temporal;
 use serde::{Deserialize, Serialize};
 
-mod disk;
-mod durations;
-mod node;
-mod program;
-mod properties;
 mod rules;
-mod variants;
+mod steps;
 
-pub use disk::Steps;
-use durations::{T_CLAIM, T_DISK, T_LEASE, T_ROUND, T_SILENCE};
 pub use rules::{Gated, Member, Order, Pause, Stall, Work};
 
 /// The number of a leadership.
@@ -133,6 +126,16 @@ pub struct Process {
     pub silent: bool,
 }
 
+/// What waits for one state. A process that waits sends no more than one message after it, and a
+/// leadership of which it is to tell its program comes after that.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+pub struct Steps {
+    /// A message, and to whom.
+    pub send: Option<(Id, Message)>,
+    /// That its node leads, and why.
+    pub lead: Option<Reason>,
+}
+
 /// What a process keeps on stable storage.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 pub struct Stable {
@@ -182,6 +185,41 @@ pub enum Timer {
     HandOver,
 }
 
+static T_ROUND: Duration = Duration {
+    name: "t-round",
+    meaning: "how long a leader waits before it renews its lease",
+    order: 0,
+    enough: None,
+};
+
+static T_LEASE: Duration = Duration {
+    name: "t-lease",
+    meaning: "how long a leader counts its lease",
+    order: 1,
+    enough: None,
+};
+
+static T_CLAIM: Duration = Duration {
+    name: "t-claim",
+    meaning: "how long the holder of the baton waits before it claims the next epoch",
+    order: 2,
+    enough: None,
+};
+
+static T_SILENCE: Duration = Duration {
+    name: "t-silence",
+    meaning: "how long after a pause a program is not told that its node leads",
+    order: 3,
+    enough: None,
+};
+
+static T_DISK: Duration = Duration {
+    name: "t-disk",
+    meaning: "how long a disk may take before its node is not fit to lead",
+    order: 4,
+    enough: None,
+};
+
 /// One that waits for something outside of all processes.
 const fn environment(timer: Timer) -> TimerRow<Member> {
     TimerRow::detector(timer, &T_LEASE)
@@ -191,7 +229,7 @@ impl Protocol for Member {
     const NAME: &'static str = "member";
     const SUMMARY: &'static str =
         "what decides whether a program believes that its node leads, around the simplest node";
-    const VARIANTS: &'static [Variant<Self>] = variants::ALL;
+    const VARIANTS: &'static [Variant<Self>] = rules::VARIANTS;
     const TIMERS: &'static [TimerRow<Self>] = &[
         TimerRow::fixed(Timer::Lease, &T_LEASE),
         TimerRow::fixed(Timer::Round, &T_ROUND).periodic(|_, view, me| !view.process(me).late),
@@ -207,7 +245,7 @@ impl Protocol for Member {
         environment(Timer::WorkEnds),
         environment(Timer::HandOver),
     ];
-    const PROPERTIES: &'static [Property<Judge<Self>>] = properties::ALL;
+    const PROPERTIES: &'static [Property<Judge<Self>>] = PROPERTIES;
     const RULES: fn() -> Vec<Rule> = Rule::all_of::<Self>;
 
     const OPTIONS: Options<Self> = Options {
@@ -340,4 +378,89 @@ fn arm_environment(p: &mut Local<'_, Member>) {
             p.cancel(timer);
         }
     }
+}
+
+const PROPERTIES: &[Property<Judge<Member>>] = &[
+    Property {
+        name: "one-program-leads",
+        formula: "□ ¬∃ i ≠ j: acts(i) ∧ acts(j), acts(i) = told(i) ∨ (works(i) ∧ the lease of that \
+                  work lasts)",
+        meaning: "no two programs do at the same time what only a leader may",
+        by_default: true,
+        premise: None,
+        temporal: Temporal::Always(|_, view| view.ids().filter(|&id| acts(view, id)).count() <= 1),
+    },
+    Property {
+        name: "told-is-durable",
+        formula: "□ ∀ told(i, e): e ≤ epoch on the stable storage of i",
+        meaning: "no program knows of an epoch of its node that a crash can undo",
+        by_default: true,
+        premise: Some(("a program leads", |_, view| told(view).next().is_some())),
+        temporal: Temporal::Always(|_, view| {
+            told(view).all(|(id, epoch)| epoch <= view.stable(id).epoch)
+        }),
+    },
+    Property {
+        name: "sent-is-durable",
+        formula: "□ ∀ ENTRUST(e) of i in flight: e ≤ epoch on the stable storage of i",
+        meaning: "no process hears of an epoch that a crash of its sender can undo",
+        by_default: true,
+        premise: Some(("something is in flight", |_, view| view.in_flight(|_, _, _| true))),
+        temporal: Temporal::Always(|_, view| {
+            !view.in_flight(|from, _, Message::Entrust(epoch)| epoch > view.stable(from).epoch)
+        }),
+    },
+    Property {
+        name: "silence-is-a-loss",
+        formula: "□ ¬∃ told(i): the node of i led while it could say nothing for too long, and the \
+                  others have not had the time to hear that it leads still",
+        meaning: "after a silence no program leads before all others can know",
+        by_default: true,
+        premise: Some(("a leader was silent", |_, view| {
+            view.ids().any(|id| view.process(id).silent)
+        })),
+        temporal: Temporal::Always(|_, view| told(view).all(|(id, _)| !view.process(id).silent)),
+    },
+    Property {
+        name: "prepared-first",
+        formula: "□ ∀ told(i): prepared(i)",
+        meaning: "no program leads that has not prepared itself",
+        by_default: true,
+        premise: Some(("a program leads", |_, view| told(view).next().is_some())),
+        temporal: Temporal::Always(|_, view| {
+            told(view).all(|(id, _)| view.process(id).gate == Gate::Open)
+        }),
+    },
+    Property {
+        name: "work-ends-first",
+        formula: "□ ¬∃ i: works(i) ∧ i has given up the lease of that work, which lasts ∧ \
+                  ENTRUST(epoch(i)) of i is in flight",
+        meaning: "no process hears that a leadership is given up while there is work under it",
+        by_default: true,
+        premise: Some(("a program works", |_, view| view.ids().any(|id| view.process(id).works))),
+        temporal: Temporal::Always(|_, view| {
+            !view.in_flight(|from, _, Message::Entrust(epoch)| {
+                works_on(view, from) && epoch >= view.process(from).epoch
+            })
+        }),
+    },
+];
+
+/// The programs that know that their nodes lead, each with the epoch.
+fn told(view: &View<'_, Member>) -> impl Iterator<Item = (Id, Epoch)> {
+    view.ids().filter_map(move |id| match view.process(id).program {
+        ProgramView::Leads(epoch) => Some((id, epoch)),
+        _ => None,
+    })
+}
+
+/// Whether there is work under a lease that is given up, and lasts.
+fn works_on(view: &View<'_, Member>, id: Id) -> bool {
+    view.process(id).works && view.armed(id, Timer::Work)
+}
+
+/// Whether the program does what only a leader may.
+fn acts(view: &View<'_, Member>, id: Id) -> bool {
+    let Process { program, .. } = view.process(id);
+    matches!(program, ProgramView::Leads(_)) || works_on(view, id)
 }

@@ -12,21 +12,52 @@
 //! priority of 0, with which a router can become neither, is the rule `eligible`.
 
 use bellwether_engine::protocol::{
-    Belief, Elects, Id, Ids, Judge, Local, MAX_SEARCHED, Options, Property, Protocol, Rule,
-    TimerRow, Variant, View,
+    Belief, Duration, Effects, Elects, Id, Ids, Judge, Local, MAX_SEARCHED, Options, Property,
+    Protocol, Rule, RuleDocs, TimerRow, Timers, Variant, View,
 };
-use serde::{Deserialize, Serialize};
+use bellwether_engine::temporal::{Liveness, Temporal};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use smallvec::SmallVec;
 
-mod durations;
-mod election;
-mod properties;
-mod rules;
-mod timers;
-mod timing;
-mod variants;
+/// The rules of the election that are worth a question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
+#[serde(deny_unknown_fields)]
+pub struct OspfDr {
+    /// The highest is the DR and the second highest the BDR, no matter which are in office.
+    pub preempt: bool,
+    /// A router that comes up listens before it calculates.
+    pub waiting: bool,
+    /// Only a neighbour that hears this router counts.
+    pub two_way: bool,
+    /// A router that has come into office, or out of it, by calculating calculates once more.
+    pub repeat: bool,
+    /// Which router may become DR or BDR.
+    pub eligible: Eligible,
+}
 
-pub use rules::{Eligible, OspfDr};
-pub use timers::Timer;
+/// Which router may become DR or BDR: every router whose priority is not 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
+#[serde(rename_all = "kebab-case")]
+pub enum Eligible {
+    /// Every router.
+    All,
+    /// Every router but the one with the highest id.
+    AllButHighest,
+    /// No router but the one with the highest id.
+    OnlyHighest,
+}
+
+impl OspfDr {
+    /// Whether the priority of `id`, one of `nodes`, is not 0.
+    fn may_lead(&self, id: Id, nodes: usize) -> bool {
+        let highest = id.index() + 1 == nodes;
+        match self.eligible {
+            Eligible::All => true,
+            Eligible::AllButHighest => !highest,
+            Eligible::OnlyHighest => highest,
+        }
+    }
+}
 
 /// The state of a router's interface to the network (section 9.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
@@ -102,13 +133,83 @@ pub enum Message {
     },
 }
 
+/// What a router waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Timer {
+    /// The next Hello is due (`HelloInterval`).
+    Hello,
+    /// A router that has come up listens (`Wait Timer`).
+    Wait,
+    /// A neighbour has to be heard again (`Inactivity Timer`).
+    Inactivity(Id),
+}
+
+const fn inactivity(at: usize) -> TimerRow<OspfDr> {
+    TimerRow::fixed(Timer::Inactivity(Id::at(at)), &T_DEAD)
+}
+
+/// A timer's name, as it stands in traces: `inactivity-3` waits for router 3.
+impl Serialize for Timer {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Timer::Hello => serializer.serialize_str("hello"),
+            Timer::Wait => serializer.serialize_str("wait"),
+            Timer::Inactivity(id) => serializer.collect_str(&format_args!("inactivity-{id}")),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Timer {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        let name_of = |timer: &Timer| bellwether_engine::words::plain(timer);
+        let mut known = OspfDr::TIMERS.iter().map(|row| row.timer);
+        known
+            .find(|timer| name_of(timer) == name.replace('-', " "))
+            .ok_or_else(|| serde::de::Error::custom(format!("there is no timer {name:?}")))
+    }
+}
+
+static T_HELLO: Duration = Duration {
+    name: "t-hello",
+    meaning: "how long a router waits before it says Hello again",
+    order: 0,
+    enough: Some(3),
+};
+
+// By the standard this duration and the next are one, `RouterDeadInterval`; they wait for different
+// things.
+static T_DEAD: Duration = Duration {
+    name: "t-dead",
+    meaning: "how long a neighbour may be silent before it is down",
+    order: 1,
+    enough: Some(5),
+};
+
+static T_WAIT: Duration = Duration {
+    name: "t-wait",
+    meaning: "how long a router that has come up listens",
+    order: 2,
+    enough: Some(8),
+};
+
 impl Protocol for OspfDr {
     const NAME: &'static str = "ospf-dr";
     const SUMMARY: &'static str =
         "a network's designated router and its backup; a router in office stays (OSPF, RFC 2328)";
-    const VARIANTS: &'static [Variant<Self>] = variants::ALL;
-    const TIMERS: &'static [TimerRow<Self>] = timers::ROWS;
-    const PROPERTIES: &'static [Property<Judge<Self>>] = properties::ALL;
+    const VARIANTS: &'static [Variant<Self>] = VARIANTS;
+    const TIMERS: &'static [TimerRow<Self>] = &[
+        TimerRow::fixed(Timer::Hello, &T_HELLO).periodic(all_are_told),
+        TimerRow::fixed(Timer::Wait, &T_WAIT).armed_if(|rules| rules.waiting),
+        inactivity(0),
+        inactivity(1),
+        inactivity(2),
+        inactivity(3),
+        inactivity(4),
+        inactivity(5),
+        inactivity(6),
+    ];
+    const PROPERTIES: &'static [Property<Judge<Self>>] = PROPERTIES;
     const RULES: fn() -> Vec<Rule> = Rule::all_of::<Self>;
 
     const OPTIONS: Options<Self> = Options {
@@ -204,7 +305,12 @@ impl Protocol for OspfDr {
     }
 
     fn may_time_out(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
-        timing::may_time_out(self, view, me, timer)
+        match timer {
+            // It only paces: the last Hello has arrived everywhere.
+            Timer::Hello => !view.in_flight(|from, _, _| from == me),
+            Timer::Wait => view.ids().all(|id| id == me || self.has_said_all(view, me, id)),
+            Timer::Inactivity(id) => is_silent(view, me, id),
+        }
     }
 
     fn belief(process: &Process) -> Belief {
@@ -270,4 +376,202 @@ impl Neighbor {
             Neighbor::Down | Neighbor::Init => None,
         }
     }
+}
+
+/// Those among whom the choice is, ascending, each with what it says of itself.
+type List = SmallVec<[(Id, Declares); 7]>;
+
+/// The calculation of DR and BDR: RFC 2328, section 9.4, step by step.
+impl OspfDr {
+    /// "Router X calculates the two anew."
+    fn elect(&self, p: &mut Local<'_, Self>) {
+        // 1. Keep in mind who is in office.
+        let before = p.state.declares(p.id());
+        // 2. and 3.
+        self.calculate(p);
+        // 4. If X has come into office, or out of it, by this, once more: as DR it can no longer be
+        //    the backup, so that no router ends as both.
+        if p.state.declares(p.id()) != before && self.repeat {
+            self.calculate(p);
+        }
+        // 5. The state of the interface follows.
+        if p.state.interface == Interface::Waiting {
+            p.cancel(Timer::Wait);
+        }
+        p.state.take_office(p.id());
+    }
+
+    /// Steps 2 and 3.
+    fn calculate(&self, p: &mut Local<'_, Self>) {
+        let list = self.list(p);
+        if self.preempt {
+            let mut best = list.iter().rev().map(|&(id, _)| id);
+            (p.state.dr, p.state.bdr) = (best.next(), best.next());
+            return;
+        }
+        let declared = |office| highest(&list, |d| d == office);
+        // 2. The BDR is never one that declares itself DR. It is the highest of those that declare
+        //    themselves BDR; if none does, the highest of all the others.
+        let bdr = declared(Declares::Backup).or_else(|| highest(&list, |d| d != Declares::Dr));
+        // 3. The DR is the highest of those that declare themselves DR; if none does, the new BDR
+        //    is promoted.
+        p.state.dr = declared(Declares::Dr).or(bdr);
+        p.state.bdr = bdr;
+    }
+
+    /// Router X itself, and its neighbours that are 2-Way; without those of priority 0.
+    fn list(&self, p: &Local<'_, Self>) -> List {
+        let own = |id: Id| match id == p.id() {
+            true => Some(p.state.declares(id)),
+            false => p.state.neighbors[id.index()].listed(),
+        };
+        let eligible = Id::all(p.nodes()).filter(|&id| self.may_lead(id, p.nodes()));
+        eligible.filter_map(|id| own(id).map(|declares| (id, declares))).collect()
+    }
+}
+
+/// The highest that says such a thing of itself: the order of ids is that of priority, and among
+/// equals that of Router IDs.
+fn highest(list: &List, wanted: impl Fn(Declares) -> bool) -> Option<Id> {
+    list.iter().rev().find(|&&(_, declares)| wanted(declares)).map(|&(id, _)| id)
+}
+
+/// The next Hello changes nothing that any router knows.
+fn all_are_told(rules: &OspfDr, view: &View<'_, OspfDr>, me: Id) -> bool {
+    view.ids().all(|id| {
+        let hears = id != me && view.up(id) && view.hears(id, me);
+        !hears || !rules.is_news(view, me, id, view.process(me).hello())
+    })
+}
+
+impl OspfDr {
+    /// `RouterDeadInterval` of listening: each of two that can hear each other knows it, and what
+    /// the other has to say of the DR and BDR has been heard: it does not end the waiting, and will
+    /// not because a router is gone.
+    fn has_said_all(&self, view: &View<'_, Self>, me: Id, other: Id) -> bool {
+        let news = view.in_flight(|from, to, hello| {
+            from == other && to == me && self.is_news(view, from, to, hello)
+        });
+        if news || !(view.hears(me, other) && view.hears(other, me)) {
+            return !news;
+        }
+        let knows = |a: Id, b: Id| view.process(a).neighbors[b.index()].listed().is_some();
+        let is = view.process(other);
+        let ends = match is.interface {
+            Interface::Backup => true,
+            Interface::Dr => is.bdr.is_none(),
+            Interface::Down | Interface::Waiting | Interface::DrOther => false,
+        };
+        let silent =
+            |gone| view.armed(other, Timer::Inactivity(gone)) && is_silent(view, other, gone);
+        knows(me, other) && knows(other, me) && !ends && !view.ids().any(silent)
+    }
+
+    /// Whether this Hello would change what its receiver knows.
+    fn is_news(&self, view: &View<'_, Self>, from: Id, to: Id, hello: Message) -> bool {
+        let mut knows = *view.process(to);
+        let mut effects = Effects::new();
+        let nothing = ((), Timers::NONE);
+        let mut p = Local::new(to, view.ids().count(), nothing, &mut knows, &mut effects);
+        self.receive(&mut p, from, hello);
+        knows != *view.process(to)
+    }
+}
+
+/// No Hello of `other` is on its way to `me`, and none will be.
+fn is_silent(view: &View<'_, OspfDr>, me: Id, other: Id) -> bool {
+    !view.hears(me, other) && !view.in_flight(|from, to, _| from == other && to == me)
+}
+
+const PROPERTIES: &[Property<Judge<OspfDr>>] = &[
+    Property {
+        name: "never-both",
+        formula: "□ ∀ up i: ¬(dr(i) = i ∧ bdr(i) = i)",
+        meaning: "no router takes itself for both (RFC 2328, section 9.4, step 4)",
+        by_default: true,
+        premise: None,
+        temporal: Temporal::Always(never_both),
+    },
+    Property {
+        name: "backup-settles",
+        formula: "◇□ ∀ up i, j: bdr(i) = bdr(j) ∧ (up(bdr(i)) ∧ bdr(i) ≠ dr(i) ∨ fewer than two \
+                  may be)",
+        meaning: "in the end all agree on one live backup besides the DR, if there are two to \
+                  choose",
+        by_default: true,
+        premise: None,
+        temporal: Temporal::Liveness(Liveness::EventuallyAlways(backup_settled)),
+    },
+    Property {
+        name: "dr-hears",
+        formula: "◇□ ∀ up i: follows(i, l) ∧ up(l) ⇒ l hears i",
+        meaning: "in the end no router relies on a DR that does not hear it",
+        by_default: true,
+        premise: None,
+        temporal: Temporal::Liveness(Liveness::EventuallyAlways(dr_hears)),
+    },
+];
+
+fn never_both(_: &OspfDr, view: &View<'_, OspfDr>) -> bool {
+    view.ids().all(|id| {
+        let process = view.process(id);
+        !(process.dr == Some(id) && process.bdr == Some(id))
+    })
+}
+
+fn backup_settled(rules: &OspfDr, view: &View<'_, OspfDr>) -> bool {
+    let nodes = view.ids().count();
+    let live = || view.ids().filter(|&id| view.up(id));
+    let may = live().filter(|&id| rules.may_lead(id, nodes)).count();
+    let Some(first) = live().next().map(|id| view.process(id)) else { return true };
+    let agreed = live().all(|id| view.process(id).bdr == first.bdr);
+    agreed
+        && match first.bdr {
+            Some(bdr) => may >= 2 && view.up(bdr) && first.dr != Some(bdr),
+            None => may < 2,
+        }
+}
+
+fn dr_hears(_: &OspfDr, view: &View<'_, OspfDr>) -> bool {
+    let live = view.ids().filter(|&id| view.up(id));
+    live.into_iter().all(|id| match OspfDr::belief(view.process(id)) {
+        Belief::Follows(dr) => !view.up(dr) || view.hears(dr, id),
+        Belief::Leads | Belief::Undecided => true,
+    })
+}
+
+const VARIANTS: &[Variant<OspfDr>] = &[
+    Variant { name: "rfc2328", source: "RFC 2328, section 9.4", rules: OspfDr::RFC2328 },
+    Variant {
+        name: "preempting",
+        source: "what the names lead one to expect: the highest is the DR, the next one the BDR",
+        rules: OspfDr { preempt: true, ..OspfDr::RFC2328 },
+    },
+    Variant {
+        name: "without-waiting",
+        source: "RFC 2328 without the state Waiting (sections 9.1, 9.3)",
+        rules: OspfDr { waiting: false, ..OspfDr::RFC2328 },
+    },
+    Variant {
+        name: "one-way",
+        source: "RFC 2328, but every router that is heard counts (against section 9.4, first \
+                 paragraph)",
+        rules: OspfDr { two_way: false, ..OspfDr::RFC2328 },
+    },
+    Variant {
+        name: "without-repeat",
+        source: "RFC 2328 without step 4 of section 9.4",
+        rules: OspfDr { repeat: false, ..OspfDr::RFC2328 },
+    },
+];
+
+impl OspfDr {
+    /// The election as the standard has it; no router has the priority 0.
+    pub const RFC2328: OspfDr = OspfDr {
+        preempt: false,
+        waiting: true,
+        two_way: true,
+        repeat: true,
+        eligible: Eligible::All,
+    };
 }

@@ -11,26 +11,22 @@
 //! store: sessions, each with what its client is to be told of, and entries.
 
 use bellwether_engine::protocol::{
-    Belief, Elects, Id, Judge, Local, MAX_SEARCHED, Options, Property, Protocol, Rule, Services,
-    TimerRow, Variant, View, WithinBounds,
+    Belief, Duration, Elects, Id, Judge, Local, MAX_SEARCHED, Options, Property, Protocol, Rule,
+    Services, TimerRow, Variant, View, WithinBounds,
 };
+use bellwether_engine::temporal::{Liveness, Temporal};
 use serde::{Deserialize, Serialize};
 
 mod client;
-mod durations;
 mod entries;
-mod properties;
 mod rules;
 mod store;
-mod symmetry;
-mod timing;
-mod variants;
 
 pub use client::{Client, Role};
-use durations::{T_CONTACT, T_PING, T_SESSION};
 pub use entries::{Entries, Entry, Number, Session};
 pub use rules::{Alone, Contact, Directory, Gone, Notified, Own, Queue, Silence, Watch};
 pub use store::Store;
+use store::Watched;
 
 /// The state of one process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
@@ -99,6 +95,28 @@ pub enum Timer {
     Ping,
 }
 
+// A client is patient for longer than it takes to ping, and the store for longer than a client.
+static T_PING: Duration = Duration {
+    name: "t-ping",
+    meaning: "how long a client waits before it pings again",
+    order: 0,
+    enough: None,
+};
+
+static T_CONTACT: Duration = Duration {
+    name: "t-contact",
+    meaning: "how long a client bears not to hear from the store (of a detector: at most)",
+    order: 1,
+    enough: Some(1),
+};
+
+static T_SESSION: Duration = Duration {
+    name: "t-session",
+    meaning: "how long the store bears not to hear from a client (of a detector: at most)",
+    order: 2,
+    enough: Some(1),
+};
+
 /// The store's row for the client at this position.
 const fn session(at: usize) -> TimerRow<Queue> {
     TimerRow::fixed(Timer::Session(Id::at(at)), &T_SESSION).detects_if(Queue::assumes_contact)
@@ -115,7 +133,7 @@ impl Protocol for Queue {
     const NAME: &'static str = "queue";
     const SUMMARY: &'static str =
         "the client with the first entry in a store leads (ZooKeeper's recipe for elections)";
-    const VARIANTS: &'static [Variant<Self>] = variants::ALL;
+    const VARIANTS: &'static [Variant<Self>] = rules::VARIANTS;
     const TIMERS: &'static [TimerRow<Self>] = &[
         session(0),
         session(1),
@@ -126,16 +144,16 @@ impl Protocol for Queue {
         TimerRow::fixed(Timer::Silence, &T_CONTACT).detects_if(Self::assumes_contact),
         TimerRow::fixed(Timer::Ping, &T_PING)
             .armed_if(|rules: &Self| rules.contact == Contact::Pings)
-            .periodic(timing::session_goes_on),
+            .periodic(session_goes_on),
     ];
-    const PROPERTIES: &'static [Property<Judge<Self>>] = properties::ALL;
+    const PROPERTIES: &'static [Property<Judge<Self>>] = PROPERTIES;
     const RULES: fn() -> Vec<Rule> = Rule::all_of::<Self>;
 
     const OPTIONS: Options<Self> = Options {
         // The client that entered first.
         elects: |_| Elects::Any,
         services: Services { count: 1, ..Options::<Self>::NONE.services },
-        canonicalize: Some(symmetry::canonicalize),
+        canonicalize: Some(entries::canonicalize),
         // The search ends where the store has no room for more sessions or entries.
         within_bounds: Some(WithinBounds {
             at_most: "two sessions and two entries more than clients",
@@ -163,10 +181,10 @@ impl Protocol for Queue {
                 let before = Number(store.next_entry.0 - 1);
                 store.create(id, session);
                 match self.watch {
-                    Watch::Directory => store.watch(session, store::Watched::Directory),
+                    Watch::Directory => store.watch(session, Watched::Directory),
                     _ if id == Id::at(0) => {}
-                    Watch::First => store.watch(session, store::Watched::Entry(Number(1))),
-                    Watch::Predecessor => store.watch(session, store::Watched::Entry(before)),
+                    Watch::First => store.watch(session, Watched::Entry(Number(1))),
+                    Watch::Predecessor => store.watch(session, Watched::Entry(before)),
                 }
                 p.arm(Timer::Session(id));
             }
@@ -195,14 +213,14 @@ impl Protocol for Queue {
     fn receive(&self, p: &mut Local<'_, Self>, from: Id, message: Message) {
         match *p.state {
             Process::Client(client) => self.on_store_message(p, client, message),
-            Process::Store(store) => self.serve(p, (store, from), message),
+            Process::Store(store) => self.serve(p, store, from, message),
         }
     }
 
     fn expire(&self, p: &mut Local<'_, Self>, timer: Timer) {
         match (*p.state, timer) {
             (Process::Store(store), Timer::Session(client)) => {
-                self.on_silent_client(p, (store, client));
+                self.on_silent_client(p, store, client);
             }
             (Process::Client(client), Timer::Silence) => self.on_silence(p, client),
             (Process::Client(client), Timer::Ping) => self.ping(p, client),
@@ -212,7 +230,14 @@ impl Protocol for Queue {
     }
 
     fn may_time_out(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
-        timing::may_time_out(self, view, me, timer)
+        let Some((id, store)) = store_in(view) else { return false };
+        match timer {
+            Timer::Session(client) => self.is_silent(view, id, store, client),
+            Timer::Silence => nothing_will_come(view, id, store, me),
+            Timer::Ping => !view.in_flight(|from, to, m| {
+                (from == me && matches!(m, Message::Ping(_))) || (to == me && m == Message::Pong)
+            }),
+        }
     }
 
     fn belief(process: &Process) -> Belief {
@@ -237,4 +262,140 @@ impl Protocol for Queue {
             },
         }
     }
+}
+
+/// The store, as far as there is one already.
+fn store_in<'v>(view: &'v View<'_, Queue>) -> Option<(Id, &'v Store)> {
+    let id = view.services().next()?;
+    match view.process(id) {
+        Process::Store(store) => Some((id, store)),
+        Process::Client(_) => None,
+    }
+}
+
+/// What a live client knows.
+fn client_in<'v>(view: &'v View<'_, Queue>, id: Id) -> Option<&'v Client> {
+    match view.process(id) {
+        Process::Client(client) if view.up(id) => Some(client),
+        _ => None,
+    }
+}
+
+/// A ping in a session that has not ended only says what is so anyway.
+fn session_goes_on(_: &Queue, view: &View<'_, Queue>, me: Id) -> bool {
+    let (client, store) = (client_in(view, me), store_in(view));
+    client.zip(store).is_some_and(|(client, (_, store))| store.has(client.session))
+}
+
+impl Queue {
+    /// The oldest session of a client: the client is down, or has another by now, or is cut off;
+    /// and nothing of it is on its way. The store is patient for longer than a client: it does not
+    /// end the session of a leader that would stand down and has not yet.
+    fn is_silent(&self, view: &View<'_, Self>, id: Id, store: &Store, owner: Id) -> bool {
+        let Some(session) = store.oldest(owner) else { return false };
+        let on_its_way = |from: Id, to: Id, m: Message| {
+            (from == owner && to == id) || (to == owner && m == Message::Opened(session))
+        };
+        let Some(client) = client_in(view, owner) else {
+            return !view.in_flight(|from, to, _| from == owner && to == id);
+        };
+        let heard = view.hears(id, owner) && view.hears(owner, id);
+        let has_another = client.session != Some(session);
+        let may_act = client.role == Role::Leader && self.silence == Silence::StandsDown;
+        !view.in_flight(on_its_way) && (has_another || (!heard && !may_act))
+    }
+}
+
+/// Nothing is on its way between a client and the store, and nothing will be unless the client
+/// asks again: an answer was lost, or what it was to be told; or they do not hear each other.
+fn nothing_will_come(view: &View<'_, Queue>, id: Id, store: &Store, me: Id) -> bool {
+    let Some(client) = client_in(view, me) else { return false };
+    let on_its_way =
+        |from: Id, to: Id, _: Message| (from, to) == (me, id) || (from, to) == (id, me);
+    let heard = view.hears(me, id) && view.hears(id, me);
+    let idle = match client.role {
+        Role::Opening | Role::Creating | Role::Joining | Role::Reading | Role::Checking => false,
+        Role::Follower => store.watches(client.session),
+        Role::Waiting | Role::Leader => store.has(client.session),
+    };
+    !(view.in_flight(on_its_way) || heard && idle)
+}
+
+const PROPERTIES: &[Property<Judge<Queue>>] = &[
+    Property {
+        name: "only-the-first-leads",
+        formula: "□ ∀ up i: leads(i) ⇒ the first entry in the store is i's",
+        meaning: "a process that leads owns the first entry in the queue (\"the smallest is the \
+                  leader\")",
+        by_default: true,
+        premise: None,
+        temporal: Temporal::Always(only_the_first_leads),
+    },
+    Property {
+        name: "first-leads",
+        formula: "◇□ ((∃ up i) ⇒ the owner of the first entry is up and leads)",
+        meaning: "in the end the owner of the first entry in the queue leads, for good",
+        by_default: true,
+        premise: None,
+        temporal: Temporal::Liveness(Liveness::EventuallyAlways(first_leads)),
+    },
+    Property {
+        name: "tokens-grow",
+        formula: "□ ∀ up i: leads(i) ∧ the first entry f is not i's ⇒ number(i) < number(f)",
+        meaning: "a process that leads out of turn has a smaller number than the owner of the \
+                  first entry",
+        by_default: true,
+        premise: None,
+        temporal: Temporal::Always(tokens_grow),
+    },
+    Property {
+        name: "one-entry",
+        formula: "□ ∀ session s: at most one entry is s's",
+        meaning: "no session owns two entries, of which its client knows only one",
+        by_default: true,
+        premise: None,
+        temporal: Temporal::Always(one_entry),
+    },
+];
+
+fn leaders<'v>(view: &'v View<'_, Queue>) -> impl Iterator<Item = (Id, &'v Client)> {
+    let live = view.ids().filter_map(|id| client_in(view, id).map(|client| (id, client)));
+    live.filter(|(_, client)| client.role == Role::Leader)
+}
+
+fn only_the_first_leads(_: &Queue, view: &View<'_, Queue>) -> bool {
+    let first = store_in(view).and_then(|(_, store)| store.entries.first());
+    leaders(view).all(|(_, client)| {
+        first.is_some_and(|first| {
+            Some(first.session) == client.session && Some(first.number) == client.entry
+        })
+    })
+}
+
+fn first_leads(_: &Queue, view: &View<'_, Queue>) -> bool {
+    let first = store_in(view).and_then(|(_, store)| store.entries.first());
+    let leads = first.is_some_and(|first| {
+        leaders(view).any(|(id, client)| {
+            id == first.client
+                && Some(first.session) == client.session
+                && Some(first.number) == client.entry
+        })
+    });
+    leads || !view.ids().any(|id| view.up(id))
+}
+
+fn tokens_grow(_: &Queue, view: &View<'_, Queue>) -> bool {
+    let Some(first) = store_in(view).and_then(|(_, store)| store.entries.first()) else {
+        return true;
+    };
+    leaders(view).all(|(_, client)| {
+        Some(first.session) == client.session || client.entry < Some(first.number)
+    })
+}
+
+fn one_entry(_: &Queue, view: &View<'_, Queue>) -> bool {
+    let Some((_, store)) = store_in(view) else { return true };
+    store
+        .sessions()
+        .all(|open| store.entries.iter().filter(|entry| entry.session == open.session).count() <= 1)
 }

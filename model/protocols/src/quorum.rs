@@ -12,38 +12,30 @@
 //! promise has run out by its own clock, it grants nothing to another.
 
 use bellwether_engine::protocol::{
-    Belief, Effect, Elects, Id, Ids, Judge, Local, Options, Property, Protocol, Rule, TimerRow,
-    Variant, View,
+    Belief, Duration, Effect, Elects, Envelope, Everything, Id, Ids, Judge, Local, Options,
+    Property, Protocol, Rule, TimerRow, Variant, View, WithinBounds,
 };
-use bellwether_engine::terms::majority;
+use bellwether_engine::terms::{self, BEYOND, majority};
+use bellwether_engine::world::Durations;
 use serde::{Deserialize, Serialize};
 
-mod births;
 mod candidate;
 mod changes;
-mod durations;
 mod founding;
 mod handover;
 mod leader;
 mod lists;
-mod message;
 mod properties;
 mod rules;
-mod symmetry;
 mod timing;
-mod variants;
 mod voter;
 
 pub use bellwether_engine::terms::Term as Epoch;
-pub use births::{Birth, Births, FOUNDER, Met};
 pub use changes::{Decides, Mark};
-pub use founding::{Forgotten, Founding};
+pub use founding::{Birth, Births, FOUNDER, Forgotten, Founding, Met};
 pub use lists::{List, Lists, Observing};
-pub use message::{Letter, Message};
 pub use rules::{Absent, Canvass, Count, Defers, Deposed, Expiry, Grants, Handover, Heir, Late};
 pub use rules::{Preemption, Promises, Quorum, Rounds, Storage};
-
-use durations::{T_BACKOFF, T_COORD, T_DWELL, T_ELEC, T_LEASE, T_PROMISE, T_ROUND, T_SKEW};
 
 /// The number of one of a leader's rounds.
 pub type Round = u16;
@@ -138,6 +130,104 @@ pub struct Stable {
     pub lost: u8,
 }
 
+/// A message, how new the lists of members are of the process that sends it, and which life of a
+/// process it is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Letter {
+    /// What is said.
+    #[serde(flatten)]
+    pub message: Message,
+    /// How new the lists of its sender are, if the receiver asks.
+    #[serde(default, skip_serializing_if = "Mark::is_first")]
+    pub mark: Mark,
+    /// Which life of the process it is that claims an epoch, or is granted it.
+    #[serde(default, skip_serializing_if = "is_founder")]
+    pub birth: Birth,
+}
+
+/// What processes send to each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Message {
+    /// "Would you grant me this epoch?" Asking changes nothing.
+    Canvass(Epoch),
+    /// "I would."
+    Support(Epoch),
+    /// "I am higher and electable, and run myself": the bully's OK.
+    Outrank(Epoch),
+    /// "Grant me this epoch."
+    Claim(Epoch),
+    /// "It is yours": durable before it is sent.
+    Grant(Epoch),
+    /// "I lead this epoch, and this is my round": the heartbeat that renews promises.
+    Coordinator(Epoch, Round),
+    /// "I follow you": it counts toward the lease of that round.
+    Ack(Epoch, Round),
+    /// "No: this is the highest epoch that I know, and this process holds my promise", if any.
+    Refuse(Epoch, Option<Id>),
+    /// "I lead this epoch: take over from me."
+    Invite(Epoch),
+    /// "I am higher than you, or invited, and take over."
+    Challenge(Epoch),
+    /// "I have stopped leading this epoch, your promises to me are void, and this one is next: it
+    /// has the next epoch from me."
+    Yield(Epoch, Option<Id>),
+    /// "This epoch is yours: the leader of the one before has yielded to you." Durable before it is
+    /// sent.
+    Entrust(Epoch),
+    /// "These are the lists that I know": the one that is decided, and the latest.
+    Lists(List, List),
+    /// "This is my birth, and that is the one with which I have met you", if it has: from a process
+    /// that may not vote, and the answer to it.
+    Meet(Birth, Option<Birth>),
+}
+
+fn is_founder(birth: &Birth) -> bool {
+    *birth == FOUNDER
+}
+
+impl Message {
+    /// Whether it is also for processes that observe: what a leader says to all, and what has to do
+    /// with who votes.
+    fn is_for_all(self) -> bool {
+        matches!(self, Message::Coordinator(..) | Message::Yield(..)) || self.is_of_members()
+    }
+
+    /// Whether any member may say it: it has to do with who votes.
+    fn is_of_members(self) -> bool {
+        matches!(self, Message::Lists(..) | Message::Meet(..))
+    }
+
+    /// Whether it asks for what one with older lists does not get.
+    fn asks(self) -> bool {
+        matches!(self, Message::Canvass(_) | Message::Claim(_) | Message::Challenge(_))
+    }
+
+    /// Whether the receiver asks how new the lists of its sender are.
+    fn carries_a_mark(self) -> bool {
+        let is_of_a_round = matches!(self, Message::Coordinator(..) | Message::Ack(..));
+        self.asks() || is_of_a_round || self.is_of_members()
+    }
+
+    fn epoch_mut(&mut self) -> Option<&mut Epoch> {
+        Some(match self {
+            Message::Canvass(epoch)
+            | Message::Support(epoch)
+            | Message::Outrank(epoch)
+            | Message::Claim(epoch)
+            | Message::Grant(epoch)
+            | Message::Coordinator(epoch, _)
+            | Message::Ack(epoch, _)
+            | Message::Refuse(epoch, _)
+            | Message::Invite(epoch)
+            | Message::Challenge(epoch)
+            | Message::Yield(epoch, _)
+            | Message::Entrust(epoch) => epoch,
+            Message::Lists(..) | Message::Meet(..) => return None,
+        })
+    }
+}
+
 /// What a process waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -177,6 +267,63 @@ pub enum Timer {
     Meet,
 }
 
+// A voter must keep a promise for longer than a leader counts the lease that rests on it.
+static T_ROUND: Duration = Duration {
+    name: "t-round",
+    meaning: "how long a leader waits before its next round",
+    order: 0,
+    enough: Some(3),
+};
+
+static T_LEASE: Duration = Duration {
+    name: "t-lease",
+    meaning: "how long a leader counts the lease that a majority's answers give it",
+    order: 1,
+    enough: Some(8),
+};
+
+static T_PROMISE: Duration = Duration {
+    name: "t-promise",
+    meaning: "how long a voter keeps a promise, and a restarted one grants nothing",
+    order: 2,
+    enough: Some(9),
+};
+
+static T_ELEC: Duration = Duration {
+    name: "t-elec",
+    meaning: "how long a process waits for answers to its canvass or its claim",
+    order: 3,
+    enough: Some(3),
+};
+
+static T_COORD: Duration = Duration {
+    name: "t-coord",
+    meaning: "how long a process waits for a higher one to lead that runs",
+    order: 4,
+    enough: Some(8),
+};
+
+static T_BACKOFF: Duration = Duration {
+    name: "t-backoff",
+    meaning: "how long a process without a majority is not electable",
+    order: 5,
+    enough: Some(20),
+};
+
+static T_DWELL: Duration = Duration {
+    name: "t-dwell",
+    meaning: "how long a higher process follows a leader before it takes over",
+    order: 7,
+    enough: None,
+};
+
+static T_SKEW: Duration = Duration {
+    name: "t-skew",
+    meaning: "how much later than the next higher a process canvasses that hears no leader",
+    order: 6,
+    enough: Some(6),
+};
+
 /// What a process waits for whatever its role.
 const OUTLAST_ROLES: [Timer; 2] = [Timer::Away, Timer::Sync];
 
@@ -184,7 +331,7 @@ impl Protocol for Quorum {
     const NAME: &'static str = "quorum";
     const SUMMARY: &'static str =
         "the highest process with a majority's grants leads an epoch while its lease lasts";
-    const VARIANTS: &'static [Variant<Self>] = variants::ALL;
+    const VARIANTS: &'static [Variant<Self>] = rules::VARIANTS;
     const TIMERS: &'static [TimerRow<Self>] = &[
         TimerRow::fixed(Timer::Asked, &T_LEASE),
         TimerRow::fixed(Timer::Later, &T_LEASE).armed_if(|rules| rules.rounds != Rounds::Latest),
@@ -220,11 +367,11 @@ impl Protocol for Quorum {
         elects: |_| Elects::Any,
         // By the first list; with lists that change, a later one may have others.
         voters: |rules, nodes| rules.voters_of(&Process::default(), nodes),
-        canonicalize: Some(symmetry::canonicalize),
-        within_bounds: Some(symmetry::WITHIN),
+        canonicalize: Some(canonicalize),
+        within_bounds: Some(WITHIN),
         fits: rules::fits,
         own: rules::OWN,
-        agrees_within: Some(durations::agrees_within),
+        agrees_within: Some(agrees_within),
         begins_election,
         ..Options::NONE
     };
@@ -307,7 +454,7 @@ impl Protocol for Quorum {
             Message::Yield(epoch, next) => self.on_yield(p, from, epoch, next),
             Message::Entrust(epoch) => self.on_entrust(p, from, epoch),
             Message::Lists(decided, list) => self.on_lists(p, decided, list, letter.mark),
-            Message::Meet(birth, met) => self.on_meet(p, from, (birth, met), letter.mark),
+            Message::Meet(birth, met) => self.on_meet(p, from, birth, met, letter.mark),
         }
     }
 
@@ -435,4 +582,76 @@ fn begins_election(before: &Process, after: &Process, effects: &[Effect<Quorum>]
         },
         _ => false,
     }) || (after.role == Role::Succeeding && before.role != Role::Succeeding)
+}
+
+/// The leader's last round arrives, promises to it run out, the next highest process waits for its
+/// turn, canvasses, waits in vain for the one that is gone, claims, is granted, and leads.
+fn agrees_within(durations: &Durations, delay: u8) -> Option<u8> {
+    let ticks = |duration: &Duration| durations.get(duration.name).map(u16::from);
+    let silence = u16::from(delay) + ticks(&T_PROMISE)?;
+    let turn = 2 * ticks(&T_SKEW)? + ticks(&T_ELEC)?;
+    u8::try_from(silence + turn + 3 * u16::from(delay)).ok()
+}
+
+/// How many rounds a leader can have where they are concrete.
+const MOST_ROUNDS: u16 = 8;
+
+/// Whether the state of which this is a part is within the bounds.
+const WITHIN: WithinBounds<Quorum> = WithinBounds {
+    at_most: "2 epochs between a process that runs and the next higher epoch (or as many epochs as \
+              the rule 'epochs' says), and 8 rounds told apart",
+    within: |rules, process, stable| {
+        let Stable { epoch, .. } = known(process, stable);
+        let follows = rules.epochs.is_none_or(|most| epoch <= most);
+        epoch != BEYOND && follows && process.round < MOST_ROUNDS
+    },
+};
+
+/// Gives epochs and rounds names that do not depend on [history](bellwether_engine::terms).
+///
+/// Of rounds, only a leader asks anything: for how many of those that it waits for an
+/// acknowledgement counts. A round is therefore called by that number, in its state and in flight.
+fn canonicalize(rules: &Quorum, all: Everything<'_, Quorum>) {
+    let Everything { count, processes, stable, messages, group } = all;
+    let (processes, stable) = (&mut processes[..count], &mut stable[..count]);
+    name_rounds(processes, stable, messages);
+    if rules.epochs.is_some() {
+        return;
+    }
+    let forgets = |rules: &Quorum| rules.storage == Storage::ForgetsAll;
+    terms::canonicalize(group.any(count, forgets), |show| {
+        let written = processes.iter_mut().filter_map(|process| process.written.as_mut());
+        for stable in stable.iter_mut().chain(written) {
+            show(&mut stable.epoch);
+            stable.mark.epoch_mut().map(&mut *show);
+        }
+        for Envelope { message: Letter { message, mark, .. }, .. } in messages.iter_mut() {
+            message.epoch_mut().map(&mut *show);
+            mark.epoch_mut().map(&mut *show);
+        }
+    });
+}
+
+fn name_rounds(processes: &mut [Process], stable: &[Stable], messages: &mut [Envelope<Letter>]) {
+    let leads = |process: &Process| matches!(process.role, Role::Leader | Role::Lapsed);
+    let counts = |leader: Id, epoch, round| {
+        let process = &processes[leader.index()];
+        let own = known(process, &stable[leader.index()]).epoch;
+        let for_one = |waits| waits > 0 && round >= waits;
+        let waits = [process.asked, process.later].map(|waits| u16::from(for_one(waits)));
+        if leads(process) && epoch == own { waits.iter().sum() } else { 0 }
+    };
+    for Envelope { from, to, message } in messages.iter_mut() {
+        let (leader, epoch, round) = match &mut message.message {
+            Message::Coordinator(epoch, round) => (*from, *epoch, round),
+            Message::Ack(epoch, round) => (*to, *epoch, round),
+            _ => continue,
+        };
+        *round = counts(leader, epoch, *round);
+    }
+    for process in processes.iter_mut() {
+        process.asked = u16::from(process.asked > 0);
+        process.later = 2 * u16::from(process.later > 0);
+        process.round = process.asked.max(process.later);
+    }
 }

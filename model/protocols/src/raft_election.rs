@@ -11,22 +11,29 @@
 //!
 //! What of a vote is refused is not sent: a refusal tells its receiver nothing but the term, and
 //! that only if it is higher. So there is one message for it, [`Message::HigherTerm`].
+//!
+//! **Time.** Raft asks of time that broadcasts are much quicker than election time-outs (5.6), and
+//! that these are so spread out that in most cases one process times out alone and wins before
+//! others do (5.2). Perfect timing takes both at their word: an election time-out expires only when
+//! nothing is in flight and no heartbeat is due that a process has yet to hear. Elections therefore
+//! happen one at a time, and no vote is split because two happen to begin together. The shortest of
+//! all election time-outs is over before any other, for every process ([`Timer::Baseline`]). Whose
+//! time-out is the next is open, and [randomness](bellwether_engine::protocol::TimerRow::random)
+//! sees to it that no process is for ever too late. `--suspicions` and `--timing asynchronous` show
+//! worse timing.
 
 use bellwether_engine::protocol::{
-    Belief, Effect, Elects, Id, Ids, Judge, Local, Options, Property, Protocol, Rule, TimerRow,
-    Variant, View,
+    Belief, Effect, Elects, Everything, Id, Ids, Judge, Local, Options, Property, Protocol, Rule,
+    TimerRow, Variant, View, WithinBounds,
 };
-use bellwether_engine::terms::majority;
+use bellwether_engine::terms::{self, BEYOND, majority};
 use serde::{Deserialize, Serialize};
 
 mod properties;
 mod rules;
-mod symmetry;
-mod timing;
-mod variants;
 
+pub use bellwether_engine::terms::Term;
 pub use rules::{Logs, PreVote, Promoted, RaftElection, Returning, Storage, TimeOuts, Unelected};
-pub use symmetry::Term;
 
 /// What a process is doing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
@@ -127,12 +134,12 @@ impl Protocol for RaftElection {
     const NAME: &'static str = "raft-election";
     const SUMMARY: &'static str =
         "the process with a majority's votes leads its term (Ongaro and Ousterhout 2014; no log)";
-    const VARIANTS: &'static [Variant<Self>] = variants::ALL;
+    const VARIANTS: &'static [Variant<Self>] = rules::VARIANTS;
     const TIMERS: &'static [TimerRow<Self>] = &[
         // The election time-out is drawn at random, each time anew (5.2).
         TimerRow::untimed(Timer::Election).random_if(|rules| rules.timeouts == TimeOuts::Random),
         TimerRow::untimed(Timer::Baseline),
-        TimerRow::untimed(Timer::Heartbeat).periodic(timing::has_no_news),
+        TimerRow::untimed(Timer::Heartbeat).periodic(has_no_news),
         TimerRow::untimed(Timer::Quorum),
     ];
     const PROPERTIES: &'static [Property<Judge<Self>>] = properties::ALL;
@@ -140,8 +147,8 @@ impl Protocol for RaftElection {
 
     const OPTIONS: Options<Self> = Options {
         elects: |_| Elects::Any,
-        canonicalize: Some(symmetry::canonicalize),
-        within_bounds: Some(symmetry::WITHIN),
+        canonicalize: Some(canonicalize),
+        within_bounds: Some(WITHIN),
         fits: rules::fits,
         own: rules::OWN,
         // It promises one leader in each term.
@@ -206,7 +213,23 @@ impl Protocol for RaftElection {
     }
 
     fn may_time_out(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
-        timing::may_time_out(self, view, me, timer)
+        match timer {
+            Timer::Election => {
+                let forgets = |id| view.armed(id, Timer::Baseline) && !hears_a_leader(view, id);
+                is_quiet(self, view) && !hears_a_leader(view, me) && !view.ids().any(forgets)
+            }
+            Timer::Baseline => is_quiet(self, view) && !hears_a_leader(view, me),
+            Timer::Heartbeat => {
+                // Who is to answer the last one has done so.
+                let on_its_way = |from, to, m| match m {
+                    Message::Heartbeat(_) => from == me,
+                    Message::HigherTerm(_) => to == me,
+                    _ => false,
+                };
+                has_news(self, view, me) && !view.in_flight(on_its_way)
+            }
+            Timer::Quorum => !has_contact(self, view, me),
+        }
     }
 
     fn belief(process: &Process) -> Belief {
@@ -412,4 +435,70 @@ fn begins_election(before: &Process, _: &Process, effects: &[Effect<RaftElection
         Effect::Send { message: Message::RequestVote(_), .. } => before.role != Role::PreCandidate,
         _ => false,
     })
+}
+
+/// Nothing is on its way, and no leader has anything to say.
+fn is_quiet(rules: &RaftElection, view: &View<'_, RaftElection>) -> bool {
+    !view.in_flight(|_, _, _| true)
+        && !view.ids().any(|id| leads(view, id) && has_news(rules, view, id))
+}
+
+/// Whether a leader whose heartbeats start this process's time-out again is heard.
+fn hears_a_leader(view: &View<'_, RaftElection>, me: Id) -> bool {
+    let term = |id| view.stable(id).term;
+    view.ids().any(|id| leads(view, id) && view.hears(me, id) && term(id) >= term(me))
+}
+
+/// A leader's next heartbeat changes nothing.
+fn has_no_news(rules: &RaftElection, view: &View<'_, RaftElection>, me: Id) -> bool {
+    !has_news(rules, view, me)
+}
+
+/// Whether a leader's next heartbeat would change anything: a process is to follow it, or to tell
+/// it that it is behind.
+fn has_news(rules: &RaftElection, view: &View<'_, RaftElection>, leader: Id) -> bool {
+    let term = |id| view.stable(id).term;
+    view.ids().filter(|&id| id != leader && view.up(id) && view.hears(id, leader)).any(|id| {
+        let process = view.process(id);
+        match term(id) {
+            higher if higher > term(leader) => {
+                view.rules_of(rules, id).answer_lower && view.hears(leader, id)
+            }
+            same if same == term(leader) => {
+                process.role != Role::Leader && process.leader != Some(leader)
+            }
+            _ => true,
+        }
+    })
+}
+
+/// Whether a majority, itself included, hears a leader and answers it.
+fn has_contact(rules: &RaftElection, view: &View<'_, RaftElection>, leader: Id) -> bool {
+    let term = |id| view.stable(id).term;
+    let answers = |&id: &Id| {
+        let both_ways = view.hears(leader, id) && view.hears(id, leader);
+        let answers = || view.rules_of(rules, id).answer_lower || term(id) <= term(leader);
+        id == leader || (both_ways && answers())
+    };
+    view.ids().filter(answers).count() >= majority(view.ids().count())
+}
+
+fn leads(view: &View<'_, RaftElection>, id: Id) -> bool {
+    view.up(id) && view.process(id).role == Role::Leader
+}
+
+/// Whether the state of which this is a part is within the bounds.
+const WITHIN: WithinBounds<RaftElection> = WithinBounds {
+    at_most: "2 terms between a candidate and the next higher term",
+    within: |_, _, stable| stable.term != BEYOND,
+};
+
+/// Gives all terms names that do not depend on [history](bellwether_engine::terms).
+fn canonicalize(_: &RaftElection, all: Everything<'_, RaftElection>) {
+    let Everything { count, stable, messages, group, .. } = all;
+    let forgets = |rules: &RaftElection| rules.storage == Storage::ForgetsAll;
+    terms::canonicalize(group.any(count, forgets), |show| {
+        stable.iter_mut().for_each(|stable| show(&mut stable.term));
+        messages.iter_mut().for_each(|envelope| show(envelope.message.term_mut()));
+    });
 }

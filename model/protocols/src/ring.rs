@@ -14,23 +14,95 @@
 //! perfect timing, then, no other timer of a process expires while it waits for one.
 
 use bellwether_engine::protocol::{
-    Belief, Effect, Id, Judge, Local, Property, Protocol, WithinBounds,
+    Belief, Duration, Effect, Id, Judge, Local, MAX_SEARCHED, Property, Protocol, RuleDocs,
+    TimerRow, View, WithinBounds,
 };
 use bellwether_engine::temporal::{Liveness, Temporal};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
-mod durations;
-mod hand_on;
-mod outbox;
-mod rules;
-mod timing;
+/// The rules that a protocol on a ring has besides its own.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rules {
+    /// The order of the processes in the ring.
+    pub order: Order,
+    /// What goes round is acknowledged; if no ACK comes in time, the next in the ring gets it.
+    pub skip: bool,
+    /// What becomes of a message whose originator has failed.
+    pub orphans: Orphans,
+    /// A process in an election that has not ended within `T_lap` starts a new one.
+    pub t_lap: bool,
+    /// Whose announcement is accepted.
+    pub accept: Accept,
+    /// What a process does when it recovers.
+    pub restart: Restart,
+    /// How a follower watches its leader.
+    pub watch: Watch,
+}
 
-pub(super) use durations::{detect, heartbeat, hop, lap, timers};
-pub(super) use hand_on::{acknowledge, acknowledged, hand_on, on_silence};
-pub use outbox::Outbox;
-pub(super) use rules::Rules;
-pub use rules::{Accept, Order, Orphans, Restart, Watch};
-pub(super) use timing::{accepts, may_time_out};
+/// The order of the processes in the ring.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
+#[serde(rename_all = "kebab-case")]
+pub enum Order {
+    /// 1, 2, …, n, and 1 again: each hands on to the next higher.
+    Ascending,
+    /// n, n − 1, …, 1, and n again: each hands on to the next lower.
+    Descending,
+}
+
+impl Order {
+    /// The one after `id` in a ring of `nodes`.
+    #[must_use]
+    pub fn after(self, id: Id, nodes: usize) -> Id {
+        let step = match self {
+            Order::Ascending => 1,
+            Order::Descending => nodes - 1,
+        };
+        Id::at((id.index() + step) % nodes)
+    }
+}
+
+/// What becomes of a message that is of no use any more, because its originator, or whom it
+/// announces, has failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
+#[serde(rename_all = "kebab-case")]
+pub enum Orphans {
+    /// It goes round.
+    Circulate,
+    /// A process that has to skip that one removes it, and starts an election.
+    Removed,
+}
+
+/// Whose announcement is accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
+#[serde(rename_all = "kebab-case")]
+pub enum Accept {
+    /// Any leader's.
+    Any,
+    /// That of a leader with a higher id than one's own; a lower one's is removed, and the process
+    /// that removes it starts an election.
+    NotLowerThanSelf,
+}
+
+/// What a process does when it recovers from a crash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
+#[serde(rename_all = "kebab-case")]
+pub enum Restart {
+    /// It starts an election.
+    Election,
+    /// It waits to hear of a leader: if announcements are awaited, as long as any follower does,
+    /// otherwise for ever.
+    Nothing,
+}
+
+/// How a follower watches its leader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
+#[serde(rename_all = "kebab-case")]
+pub enum Watch {
+    /// It asks "are you there?"; any answer will do, also from a process that does not lead.
+    Answer,
+    /// The leader's announcement goes round again and again, as its heartbeat.
+    Announcement,
+}
 
 /// What a process is doing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
@@ -99,11 +171,6 @@ pub enum Timer {
     Heartbeat,
 }
 
-impl Timer {
-    /// Every timer.
-    pub const ALL: &'static [Timer] = &[Timer::Hop, Timer::Lap, Timer::Watch, Timer::Heartbeat];
-}
-
 /// A message of a protocol on a ring.
 pub trait Rounds: Copy {
     /// The lap that it is part of; `None` if it does not go round but back, to acknowledge.
@@ -119,6 +186,69 @@ pub trait Rounds: Copy {
     /// a process that has failed.
     fn is_orphaned_by(&self, down: Id) -> bool {
         self.announces() == Some(down) || self.lap().is_some_and(|lap| lap.origin() == down)
+    }
+}
+
+/// The most that can be in it within the [bounds](Outbox::is_within_bounds). Two laps of each
+/// process can be under way, its election and its announcement, so that is all where so many
+/// processes are searched exhaustively; with more, processes can have more to keep than that.
+const MOST: usize = 2 * MAX_SEARCHED;
+
+/// What a process has handed on that is not acknowledged yet, and to whom each went last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Outbox<M> {
+    /// In the order in which they were handed on, without gaps, one of each lap.
+    kept: [Option<(M, Id)>; MOST + 1],
+}
+
+impl<M> Default for Outbox<M> {
+    fn default() -> Self {
+        Outbox { kept: std::array::from_fn(|_| None) }
+    }
+}
+
+impl<M: Rounds> Outbox<M> {
+    /// What is in it, and to whom it went.
+    pub fn iter(&self) -> impl Iterator<Item = (M, Id)> {
+        self.kept.iter().copied().flatten()
+    }
+
+    /// Whether no more is in it than a walk follows. Of more than that, some is not kept.
+    fn is_within_bounds(&self) -> bool {
+        self.kept[MOST].is_none()
+    }
+
+    /// Whether nothing is in it.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.kept[0].is_none()
+    }
+
+    /// Keeps `message`, which goes to `to`, in the place of an earlier one of the same lap.
+    pub fn keep(&mut self, message: M, to: Id) {
+        let others = self.iter().filter(|(kept, _)| kept.lap() != message.lap());
+        *self = others.chain([(message, to)]).collect();
+    }
+
+    /// Drops what belongs to `lap`.
+    pub fn acknowledge(&mut self, lap: Lap) {
+        *self = self.iter().filter(|(kept, _)| kept.lap() != Some(lap)).collect();
+    }
+}
+
+impl<M: Rounds> FromIterator<(M, Id)> for Outbox<M> {
+    fn from_iter<T: IntoIterator<Item = (M, Id)>>(kept: T) -> Self {
+        let mut outbox = Outbox::default();
+        for (place, one) in outbox.kept.iter_mut().zip(kept) {
+            *place = Some(one);
+        }
+        outbox
+    }
+}
+
+impl<M: Rounds + Serialize> Serialize for Outbox<M> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.iter())
     }
 }
 
@@ -162,7 +292,6 @@ pub(super) fn start_election_unless_candidate<M: Rounds, P: Ring<M>>(
     }
 }
 
-/// A process takes part in an election, in this role.
 pub(super) fn take_part<M: Rounds, P: Ring<M>>(ring: &P, p: &mut Local<'_, P>, role: Role) {
     retire(p);
     (p.state.role, p.state.leader) = (role, None);
@@ -193,7 +322,82 @@ fn retire<M: Rounds, P: Ring<M>>(p: &mut Local<'_, P>) {
     }
 }
 
-/// What a process believes of the leadership.
+/// Sends `message` to the successor.
+pub(super) fn hand_on<M: Rounds, P: Ring<M>>(ring: &P, p: &mut Local<'_, P>, message: M) {
+    let successor = ring.ring().order.after(p.id(), p.nodes());
+    p.send(successor, message);
+    if ring.ring().skip {
+        p.state.outbox.keep(message, successor);
+        p.arm(Timer::Hop);
+    }
+}
+
+/// Acknowledges a message that goes round to the process that handed it on.
+pub(super) fn acknowledge<M: Rounds, P: Ring<M>>(
+    ring: &P,
+    p: &mut Local<'_, P>,
+    from: Id,
+    message: M,
+) {
+    if let (true, Some(lap)) = (ring.ring().skip, message.lap()) {
+        p.send(from, M::ack(lap));
+    }
+}
+
+/// What was handed on has arrived.
+pub(super) fn acknowledged<M: Rounds, P: Ring<M>>(p: &mut Local<'_, P>, lap: Lap) {
+    p.state.outbox.acknowledge(lap);
+    if p.state.outbox.is_empty() {
+        p.cancel(Timer::Hop);
+    }
+}
+
+/// No acknowledgement came in time: who should have sent it has failed, and is skipped. If all
+/// others have, there is no other process to lead. If something was removed that could not have
+/// come home, there may be no leader.
+pub(super) fn on_silence<M: Rounds, P: Ring<M>>(ring: &P, p: &mut Local<'_, P>) {
+    match skip(ring, p) {
+        Skipped::AllOthers if p.state.role != Role::Leader => take_for_leader(ring, p, p.id()),
+        Skipped::Orphans => start_election_unless_candidate(ring, p),
+        Skipped::AllOthers | Skipped::Nothing => {}
+    }
+}
+
+/// What follows when a process is skipped.
+enum Skipped {
+    /// All others were: the process is alone in the ring.
+    AllOthers,
+    /// Something was removed, because it could not have come home.
+    Orphans,
+    /// Everything went to the next.
+    Nothing,
+}
+
+/// What a silent process should have taken goes to the one after it, except, by the rule `orphans`,
+/// what could not come home.
+fn skip<M: Rounds, P: Ring<M>>(ring: &P, p: &mut Local<'_, P>) -> Skipped {
+    let (rules, me, nodes) = (ring.ring(), p.id(), p.nodes());
+    let after = |silent| rules.order.after(silent, nodes);
+    let kept = p.state.outbox;
+    if kept.iter().any(|(_, silent)| after(silent) == me) {
+        p.state.outbox = Outbox::default();
+        p.cancel(Timer::Hop);
+        return Skipped::AllOthers;
+    }
+    let removes = rules.orphans == Orphans::Removed;
+    let orphan = |(message, silent): (M, Id)| removes && message.is_orphaned_by(silent);
+    let rest = kept.iter().filter(|&one| !orphan(one));
+    let rest: Outbox<M> = rest.map(|(message, silent)| (message, after(silent))).collect();
+    p.state.outbox = rest;
+    for (message, next) in rest.iter() {
+        p.send(next, message);
+    }
+    if !rest.is_empty() {
+        p.arm(Timer::Hop);
+    }
+    if kept.iter().any(orphan) { Skipped::Orphans } else { Skipped::Nothing }
+}
+
 pub(super) fn belief<M>(process: &Process<M>) -> Belief {
     match (process.role, process.leader) {
         (Role::Leader, _) => Belief::Leads,
@@ -221,7 +425,6 @@ pub(super) const fn within<M: Rounds, P: Ring<M>>() -> WithinBounds<P> {
     }
 }
 
-/// The role in a word.
 pub(super) fn role<M>(process: &Process<M>) -> &'static str {
     match process.role {
         Role::Follower => "follower",
@@ -243,5 +446,136 @@ pub(super) const fn laps_end<M: Rounds, P: Ring<M>>() -> Property<Judge<P>> {
             let down = |lap: Lap| !view.up(lap.origin());
             !view.in_flight(|_, _, message| message.lap().is_some_and(down))
         })),
+    }
+}
+
+/// The rows of a ring's timers. `T_lap` waits for every hop of a lap, so the hop comes first.
+pub(super) const fn timers<M: Rounds, P: Ring<M>>(
+    [hop, lap, watch, heartbeat]: [&'static Duration; 4],
+) -> [TimerRow<P>; 4] {
+    [
+        TimerRow::fixed(Timer::Hop, hop).armed_if(|ring: &P| ring.ring().skip),
+        TimerRow::fixed(Timer::Lap, lap).armed_if(|ring: &P| ring.ring().t_lap),
+        TimerRow::detector(Timer::Watch, watch),
+        TimerRow::fixed(Timer::Heartbeat, heartbeat)
+            .armed_if(|ring: &P| ring.ring().watch == Watch::Announcement)
+            .periodic(all_follow),
+    ]
+}
+
+/// How long a process that handed something on waits for its acknowledgement.
+pub(super) const fn hop(enough: u8) -> Duration {
+    Duration {
+        name: "t-hop",
+        meaning: "how long a process that handed something on waits for its ACK",
+        order: 0,
+        enough: Some(enough),
+    }
+}
+
+/// How long a process that takes part in an election waits for its end.
+pub(super) const fn lap(enough: u8) -> Duration {
+    Duration {
+        name: "t-lap",
+        meaning: "how long a process in a ring's election waits before it starts a new one",
+        order: 1,
+        enough: Some(enough),
+    }
+}
+
+/// How long a follower may take to notice that its leader is gone.
+pub(super) const fn detect(enough: u8) -> Duration {
+    Duration {
+        name: "t-detect",
+        meaning: "how long it may take a follower to notice that its leader is gone",
+        order: 2,
+        enough: Some(enough),
+    }
+}
+
+/// How long a leader waits before it announces itself again.
+pub(super) const fn heartbeat(enough: u8) -> Duration {
+    Duration {
+        name: "t-heartbeat",
+        meaning: "how long a leader waits before it says again that it leads",
+        order: 3,
+        enough: Some(enough),
+    }
+}
+
+/// Whether what `timer` of `me` waits for can no longer come.
+pub(super) fn may_time_out<M: Rounds, P: Ring<M>>(
+    ring: &P,
+    view: &View<'_, P>,
+    me: Id,
+    timer: Timer,
+) -> bool {
+    match timer {
+        Timer::Hop => no_ack_can_come(view, me),
+        _ if view.armed(me, Timer::Hop) => false,
+        Timer::Lap => election_has_failed(ring, view, me),
+        Timer::Watch => leader_is_silent(ring, view, me),
+        Timer::Heartbeat => {
+            !under_way(view, |message: &M| message.lap() == Some(Lap::Coordinator(me)))
+        }
+    }
+}
+
+/// A heartbeat tells no process anything new once every process follows the leader.
+fn all_follow<M: Rounds, P: Ring<M>>(_: &P, view: &View<'_, P>, me: Id) -> bool {
+    view.ids().filter(|&id| view.up(id)).all(|id| view.process(id).leader == Some(me))
+}
+
+/// Whether `me` follows `leader` if that one is announced to it.
+pub(super) fn accepts<M: Rounds, P: Ring<M>>(ring: &P, me: Id, leader: Id) -> bool {
+    ring.ring().accept == Accept::Any || leader >= me
+}
+
+/// Whether a message that `wanted` is in flight, or with a process that is up and may have to send
+/// it to the next.
+fn under_way<M: Rounds, P: Ring<M>>(view: &View<'_, P>, wanted: impl Fn(&M) -> bool) -> bool {
+    let kept =
+        |id: Id| view.up(id) && view.process(id).outbox.iter().any(|(message, _)| wanted(&message));
+    view.in_flight(|_, _, message| wanted(&message)) || view.ids().any(kept)
+}
+
+/// `Hop`: everything handed on has arrived somewhere, and no acknowledgement is on its way.
+fn no_ack_can_come<M: Rounds, P: Ring<M>>(view: &View<'_, P>, me: Id) -> bool {
+    !view.in_flight(|from, to, message| match message.lap() {
+        Some(_) => from == me,
+        None => to == me,
+    })
+}
+
+/// `T_lap`: nothing is under way that could end the election, and no other leader that this process
+/// accepts repeats its announcement.
+fn election_has_failed<M: Rounds, P: Ring<M>>(ring: &P, view: &View<'_, P>, me: Id) -> bool {
+    let repeats = |id: Id| {
+        let leads = accepts(ring, me, id) && view.process(id).role == Role::Leader;
+        leads && ring.ring().watch == Watch::Announcement && view.hears(me, id)
+    };
+    let hope = |message: &M| ring.may_end_election(me, message);
+    !view.ids().any(repeats) && !under_way(view, hope)
+}
+
+/// A follower's watch: its leader gives no sign of life, or (with announcements) neither leads nor
+/// is about to, and no announcement of it goes round. One that knows no leader waits for any
+/// leader's.
+fn leader_is_silent<M: Rounds, P: Ring<M>>(ring: &P, view: &View<'_, P>, me: Id) -> bool {
+    let known = view.process(me).leader;
+    let leads = |id: Id| {
+        view.hears(me, id) && matches!(view.process(id).role, Role::Leader | Role::Candidate)
+    };
+    let announced = |message: &M| {
+        let said = message.announces();
+        said.is_some() && (known.is_none() || said == known)
+    };
+    match (ring.ring().watch, known) {
+        (Watch::Answer, Some(leader)) => !(view.hears(me, leader) && view.hears(leader, me)),
+        (Watch::Answer, None) => false,
+        (Watch::Announcement, _) => {
+            let led = known.map_or_else(|| view.ids().any(leads), leads);
+            !led && !under_way(view, announced)
+        }
     }
 }

@@ -13,26 +13,20 @@
 //! or waiting (it was halted, and waits for the one that halted it to lead).
 
 use bellwether_engine::protocol::{
-    Belief, Effect, Elects, Id, Ids, Judge, Local, MAX_SEARCHED, Options, Property, Protocol, Rule,
-    TimerRow, Variant, View,
+    Belief, Duration, Effect, Elects, Id, Ids, Judge, Local, MAX_SEARCHED, Options, Property,
+    Protocol, Rule, TimerRow, Variant, View,
 };
 use serde::{Deserialize, Serialize};
 
-mod durations;
 mod election;
 mod properties;
 mod questions;
 mod rules;
-mod symmetry;
-mod timers;
-mod timing;
-mod variants;
 
 pub use election::Elid;
 pub use rules::{
     Again, Answer, Begins, Counter, Halted, Incarnation, Query, Restart, Stoller, Unanswered,
 };
-pub use timers::Timer;
 
 /// What a process is doing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
@@ -112,12 +106,82 @@ pub enum Message {
     Restarted,
 }
 
+/// What a process waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub enum Timer {
+    /// The failure detector of this process: its expiry is the report that the process is down.
+    Monitor(Id),
+    /// A leader asks again who does not follow it; in stage 2 a HALT has not been answered.
+    Ask,
+}
+
+/// The detector of a process that a world can have, which none starts for itself.
+const fn detector(at: usize) -> TimerRow<Stoller> {
+    TimerRow::detector(Timer::Monitor(Id::at(at)), &T_DETECT)
+}
+
+const _: () = assert!(Stoller::TIMERS.len() == MAX_SEARCHED + 1);
+
+impl From<Timer> for String {
+    fn from(timer: Timer) -> String {
+        match timer {
+            Timer::Monitor(id) => format!("monitor-{id}"),
+            Timer::Ask => "ask".to_owned(),
+        }
+    }
+}
+
+impl TryFrom<String> for Timer {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Timer, String> {
+        if text == "ask" {
+            return Ok(Timer::Ask);
+        }
+        let number = text.strip_prefix("monitor-").and_then(|number| number.parse().ok());
+        number
+            .and_then(election::id)
+            .map(Timer::Monitor)
+            .ok_or_else(|| format!("no timer is called '{text}'"))
+    }
+}
+
+static T_DETECT: Duration = Duration {
+    name: "t-detect",
+    meaning: "how long it may take to notice that a process is gone",
+    order: 0,
+    enough: Some(1),
+};
+
+/// A question and its answer take two ticks, and may come in the last moment.
+static T_ASK: Duration = Duration {
+    name: "t-ask",
+    meaning: "how long a leader waits before it asks again, and a HALT for its answer",
+    order: 1,
+    enough: Some(3),
+};
+
 impl Protocol for Stoller {
     const NAME: &'static str = "stoller";
     const SUMMARY: &'static str =
         "the bully over a failure detector, its elections named (Stoller 1997, gen_leader)";
-    const VARIANTS: &'static [Variant<Self>] = variants::ALL;
-    const TIMERS: &'static [TimerRow<Self>] = timers::ROWS;
+    const VARIANTS: &'static [Variant<Self>] = rules::VARIANTS;
+    const TIMERS: &'static [TimerRow<Self>] = &[
+        detector(0),
+        detector(1),
+        detector(2),
+        detector(3),
+        detector(4),
+        detector(5),
+        detector(6),
+        TimerRow::fixed(Timer::Ask, &T_ASK)
+            .armed_if(|rules: &Self| {
+                rules.query != Query::None || rules.unanswered != Unanswered::Waits
+            })
+            .periodic(all_follow)
+            .waits_if(|process| process.pendack.is_some()),
+    ];
     const PROPERTIES: &'static [Property<Judge<Self>>] = properties::ALL;
     const RULES: fn() -> Vec<Rule> = Rule::all_of::<Self>;
 
@@ -127,8 +191,8 @@ impl Protocol for Stoller {
             Halted::TellsLeader => Elects::Any,
             _ => Elects::Highest,
         },
-        canonicalize: Some(symmetry::canonicalize),
-        within_bounds: Some(symmetry::WITHIN),
+        canonicalize: Some(election::canonicalize),
+        within_bounds: Some(election::WITHIN),
         begins_election,
         // It has a detector for each other.
         most: MAX_SEARCHED,
@@ -197,8 +261,26 @@ impl Protocol for Stoller {
         }
     }
 
+    /// A detector that makes no mistake reports a process that is down, cannot be reached, or plays
+    /// dead. Questions are repeated once the last ones are answered or lost. A HALT is unanswered
+    /// once neither it nor an answer is on its way, unless its receiver is down: the detector is
+    /// quicker.
     fn may_time_out(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
-        timing::may_time_out(view, me, timer)
+        match timer {
+            Timer::Monitor(j) => {
+                let reached = view.hears(me, j) && view.hears(j, me);
+                !reached || (me < j && view.process(j).plays_dead)
+            }
+            Timer::Ask => {
+                let answered = !view.in_flight(|from, to, m| match m {
+                    Message::NormQ(_) | Message::Halt(_) => from == me,
+                    Message::NotNorm(_) | Message::Ack(_) | Message::Rej(_) => to == me,
+                    _ => false,
+                });
+                let reached = |asked| view.hears(asked, me) && view.hears(me, asked);
+                answered && view.process(me).pendack.is_none_or(reached)
+            }
+        }
     }
 
     fn belief(process: &Process) -> Belief {
@@ -439,4 +521,16 @@ fn monitor_only(p: &mut Local<'_, Stoller>, wanted: Ids) {
     for id in wanted.iter() {
         monitor(p, id);
     }
+}
+
+/// No process that would be asked would say no.
+fn all_follow(rules: &Stoller, view: &View<'_, Stoller>, me: Id) -> bool {
+    let process = view.process(me);
+    let Some(elid) = process.elid else { return false };
+    let gets = |id| view.up(id) && view.hears(id, me);
+    if process.status == Status::Elec2 {
+        return process.pendack.is_none_or(|asked| !gets(asked));
+    }
+    let asked = rules.asked(process, me, view.ids());
+    asked.iter().all(|id| !gets(id) || !rules.says_no(view.process(id), id, me, elid))
 }

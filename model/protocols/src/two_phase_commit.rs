@@ -6,18 +6,95 @@
 //! fails in between, the next one asks the others; if none of them knows, all wait. What the two
 //! protocols have in common is in [`commit`].
 
-use crate::commit;
+use crate::commit::{self, Commit, Confirm, Heeds, Recovered, Rules, Silence, Steps};
 use bellwether_engine::protocol::{
-    Belief, Id, Judge, Local, Options, Property, Protocol, Rule, TimerRow, Variant, View,
+    Belief, Id, Judge, Local, Options, Property, Protocol, Rule, RuleDocs, TimerRow, Variant, View,
 };
+use serde::{Deserialize, Serialize};
 
-mod rules;
-mod variants;
+/// The rules of two-phase commit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
+#[serde(deny_unknown_fields)]
+pub struct TwoPhaseCommit {
+    /// How a coordinator decides that finds an undecided record in its log, when none that answers
+    /// it knows the decision.
+    pub termination: Termination,
+    /// What a coordinator does when a vote has not come in time.
+    pub silence: Silence,
+    /// A vote is on stable storage before it is sent.
+    pub logs: bool,
+    /// Whether something can happen between two messages of a process.
+    pub steps: Steps,
+    /// A process that votes NO.
+    #[rule(values = "the id of a process, such as 1, or null for none")]
+    pub refuses: Option<Id>,
+}
 
-pub use rules::{Termination, TwoPhaseCommit};
+/// How a coordinator decides when none that answers it knows the decision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
+#[serde(rename_all = "kebab-case")]
+pub enum Termination {
+    /// It aborts when all have answered; until then it waits.
+    Cooperative,
+    /// It aborts.
+    Unilateral,
+}
 
 commit::protocol!(
     TwoPhaseCommit,
     "two-phase-commit",
     "all vote, then the elected coordinator decides: a commit in two phases (Gray 1978)"
 );
+
+impl Commit for TwoPhaseCommit {
+    fn commit(&self) -> Rules {
+        let TwoPhaseCommit { termination, silence, logs, steps, refuses } = *self;
+        Rules {
+            termination: commit::Termination::Two(termination),
+            confirm: Confirm::Live,
+            recovered: Recovered::Decides,
+            heeds: Heeds::Latest,
+            silence,
+            logs,
+            steps,
+            refuses,
+        }
+    }
+}
+
+const VARIANTS: &[Variant<TwoPhaseCommit>] = &[
+    Variant {
+        name: "cooperative",
+        source: "Bernstein, Hadzilacos and Goodman 1987, section 7.4, with cooperative termination",
+        rules: TwoPhaseCommit::COOPERATIVE,
+    },
+    Variant {
+        name: "lecture",
+        source: "lecture, Two Phase Commit: the coordinator blocks until all replies are there",
+        rules: TwoPhaseCommit { silence: Silence::Waits, ..TwoPhaseCommit::COOPERATIVE },
+    },
+    Variant {
+        name: "unilateral",
+        source: "a new coordinator aborts what it cannot find out (against section 7.4)",
+        rules: TwoPhaseCommit {
+            termination: Termination::Unilateral,
+            ..TwoPhaseCommit::COOPERATIVE
+        },
+    },
+    Variant {
+        name: "volatile",
+        source: "a vote is not written before it is sent (against section 7.4)",
+        rules: TwoPhaseCommit { logs: false, ..TwoPhaseCommit::COOPERATIVE },
+    },
+];
+
+impl TwoPhaseCommit {
+    /// Two-phase commit with a time-out for votes and cooperative termination.
+    pub const COOPERATIVE: TwoPhaseCommit = TwoPhaseCommit {
+        termination: Termination::Cooperative,
+        silence: Silence::Aborts,
+        logs: true,
+        steps: Steps::OneByOne,
+        refuses: None,
+    };
+}

@@ -13,18 +13,72 @@
 //! Discovery), and intervals that differ from router to router.
 
 use bellwether_engine::protocol::{
-    Belief, Elects, Id, Judge, Local, Options, Property, Protocol, Rule, TimerRow, Variant, View,
+    Belief, Duration, Effect, Effects, Elects, Id, Judge, Local, Options, Property, Protocol, Rule,
+    RuleDocs, TimerRow, Timers, Variant, View,
 };
+use bellwether_engine::temporal::{Liveness, Temporal};
 use serde::{Deserialize, Serialize};
 
-mod durations;
-mod properties;
-mod rules;
-mod timing;
-mod variants;
+/// The rules of the election that can be set, or are worth a question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
+#[serde(deny_unknown_fields)]
+pub struct Vrrp {
+    /// `Preempt_Mode`: a Backup does not heed an Active router of a lower priority.
+    pub preempt: bool,
+    /// `Skew_Time`: a Backup waits the longer the lower its priority.
+    pub skew: bool,
+    /// An Active router contradicts one of a lower priority at once.
+    pub asserts: bool,
+    /// Whether priorities differ.
+    pub priorities: Priorities,
+    /// The highest router owns the address: its priority is 255.
+    pub owner: bool,
+    /// The router that is Active at first is shut down in an orderly way at some moment, once, and
+    /// starts again.
+    pub restart: bool,
+    /// How a router that starts waits, so that it does not preempt at once.
+    ///
+    /// The standard has no such delay; keepalived calls it `preempt_delay`.
+    pub preempt_delay: PreemptDelay,
+}
 
-use durations::{T_ADVERTISE, T_DOWN, T_PREEMPT_DELAY, T_RESTART, T_SKEW};
-pub use rules::{PreemptDelay, Priorities, Vrrp};
+/// How a router that starts waits, so that it does not preempt at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
+#[serde(rename_all = "kebab-case")]
+pub enum PreemptDelay {
+    /// It does not.
+    None,
+    /// For a time it heeds an Active router of a lower priority.
+    BeforePreemption,
+    /// For a time it does not become Active, even if no router is.
+    BeforeAll,
+}
+
+/// Whether priorities differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
+#[serde(rename_all = "kebab-case")]
+pub enum Priorities {
+    /// A router with a higher id has a higher priority.
+    Distinct,
+    /// All have the same; a router with a higher id has a higher address.
+    Equal,
+}
+
+/// The priority of the owner of the address (section 5.2.4).
+const OWNER: u8 = 255;
+/// The priority of who is configured with none (section 6.1).
+const DEFAULT: u8 = 100;
+
+impl Vrrp {
+    /// The priority of `id`, one of `nodes`.
+    fn priority(&self, id: Id, nodes: usize) -> u8 {
+        match self.priorities {
+            _ if self.owner && id.index() + 1 == nodes => OWNER,
+            Priorities::Distinct => DEFAULT + id.number(),
+            Priorities::Equal => DEFAULT,
+        }
+    }
+}
 
 /// The state of a virtual router in one router (section 6.3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
@@ -92,6 +146,42 @@ pub enum Timer {
     PreemptDelay,
 }
 
+static T_ADVERTISE: Duration = Duration {
+    name: "t-advertise",
+    meaning: "how long an Active router waits before it says again that it is (one interval)",
+    order: 0,
+    enough: Some(2),
+};
+
+// The skew sets the time-outs apart, so it comes before the rest of `Active_Down_Interval`.
+static T_SKEW: Duration = Duration {
+    name: "t-skew",
+    meaning: "by how much longer a Backup waits than one of the next higher priority",
+    order: 1,
+    enough: Some(3),
+};
+
+static T_DOWN: Duration = Duration {
+    name: "t-down",
+    meaning: "how long a Backup bears silence, before its skew (by the standard 3 intervals)",
+    order: 2,
+    enough: Some(1),
+};
+
+static T_RESTART: Duration = Duration {
+    name: "t-restart",
+    meaning: "when the router that is Active at first is restarted",
+    order: 3,
+    enough: None,
+};
+
+static T_PREEMPT_DELAY: Duration = Duration {
+    name: "t-preempt-delay",
+    meaning: "how long a router that starts waits before it preempts",
+    order: 4,
+    enough: None,
+};
+
 impl Process {
     /// What made a Backup arm `Active_Down_Interval`.
     fn waits_since(&self) -> Cause {
@@ -103,13 +193,13 @@ impl Protocol for Vrrp {
     const NAME: &'static str = "vrrp";
     const SUMMARY: &'static str =
         "one router answers for a shared address; priority sets the time-outs apart (RFC 9568)";
-    const VARIANTS: &'static [Variant<Self>] = variants::ALL;
+    const VARIANTS: &'static [Variant<Self>] = VARIANTS;
     const TIMERS: &'static [TimerRow<Self>] = &[
-        TimerRow::fixed(Timer::Advertisement, &T_ADVERTISE).periodic(timing::all_are_told),
-        TimerRow::fixed(Timer::ActiveDown, &T_DOWN).staggered(&T_SKEW, durations::skew),
+        TimerRow::fixed(Timer::Advertisement, &T_ADVERTISE).periodic(all_are_told),
+        TimerRow::fixed(Timer::ActiveDown, &T_DOWN).staggered(&T_SKEW, skew),
         TimerRow::fixed(Timer::Skew, &T_SKEW)
             .armed_if(|rules: &Self| rules.skew)
-            .staggered(&T_SKEW, durations::more_skew),
+            .staggered(&T_SKEW, more_skew),
         TimerRow::fixed(Timer::Restart, &T_RESTART)
             .armed_if(|rules: &Self| rules.restart)
             .periodic(|_, _, _| false),
@@ -117,7 +207,14 @@ impl Protocol for Vrrp {
             .armed_if(|rules: &Self| rules.preempt_delay != PreemptDelay::None)
             .periodic(|_, _, _| false),
     ];
-    const PROPERTIES: &'static [Property<Judge<Self>>] = properties::ALL;
+    const PROPERTIES: &'static [Property<Judge<Self>>] = &[Property {
+        name: "one-active-again",
+        formula: "□◇ |{up i: active(i)}| ≤ 1",
+        meaning: "again and again there is no more than one Active router (RFC 9568, section 1)",
+        by_default: true,
+        premise: None,
+        temporal: Temporal::Liveness(Liveness::AlwaysEventually(at_most_one_active)),
+    }];
     const RULES: fn() -> Vec<Rule> = Rule::all_of::<Self>;
 
     const OPTIONS: Options<Self> = Options {
@@ -191,7 +288,15 @@ impl Protocol for Vrrp {
     }
 
     fn may_time_out(&self, view: &View<'_, Self>, me: Id, timer: Timer) -> bool {
-        timing::may_time_out(self, view, me, timer)
+        match timer {
+            // It only paces: the last one has arrived everywhere.
+            Timer::Advertisement => !view.in_flight(|from, _, _| from == me),
+            Timer::ActiveDown | Timer::Skew => {
+                self.no_router_speaks(view, me)
+                    && !view.ids().any(|id| self.comes_first(view, me, id))
+            }
+            Timer::Restart | Timer::PreemptDelay => true,
+        }
     }
 
     fn belief(process: &Process) -> Belief {
@@ -322,4 +427,169 @@ fn become_active(p: &mut Local<'_, Vrrp>, cause: Cause) {
 fn become_backup(p: &mut Local<'_, Vrrp>, active: Option<Id>) {
     *p.state = Process { phase: Phase::Backup, active, ..Process::default() };
     p.arm(Timer::ActiveDown);
+}
+
+/// `Skew_Time` (section 6.1): the lower the priority, the longer. The highest router has one step,
+/// each other one step more than the next higher, and `Active_Down_Interval` has it all on top.
+fn skew(rules: &Vrrp, id: Id, nodes: usize) -> u8 {
+    if rules.skew { more_skew(rules, id, nodes) + 1 } else { 0 }
+}
+
+/// The steps that a router has more than the highest.
+fn more_skew(rules: &Vrrp, id: Id, nodes: usize) -> u8 {
+    let higher = |&other: &Id| rules.priority(other, nodes) > rules.priority(id, nodes);
+    Id::all(nodes).filter(higher).fold(0, |count, _| count + 1)
+}
+
+/// What made a Backup arm its time-out, or will when it hears of it.
+fn waits_since(view: &View<'_, Vrrp>, id: Id) -> Cause {
+    let zero = |_: Id, to: Id, m: Message| (to, m) == (id, Message::PriorityZero);
+    let resigned = view.armed(id, Timer::Skew) || view.in_flight(zero);
+    if resigned { Cause::Resigned } else { view.process(id).waits_since() }
+}
+
+/// The next ADVERTISEMENT changes and moves no router.
+fn all_are_told(rules: &Vrrp, view: &View<'_, Vrrp>, me: Id) -> bool {
+    let told = |id| id == me || !view.up(id) || !view.hears(id, me) || !rules.is_news(view, me, id);
+    !view.process(me).asserted && view.ids().all(told)
+}
+
+impl Vrrp {
+    /// No Active router that a Backup heeds will send an ADVERTISEMENT, and nothing is on its way
+    /// that would set its time-out anew. The ADVERTISEMENT of a router that became Active while the
+    /// time-out was running counts only if that router surely came first.
+    fn no_router_speaks(&self, view: &View<'_, Self>, me: Id) -> bool {
+        let waits_for = |id| self.heeds_now(view, me, id) && !self.is_as_quick(view, me, id);
+        let active =
+            |id: Id| id != me && view.hears(me, id) && view.process(id).phase == Phase::Active;
+        let on_its_way = |from: Id, to: Id, m: Message| {
+            to == me && (m == Message::PriorityZero || waits_for(from))
+        };
+        !view.ids().any(|id| active(id) && waits_for(id)) && !view.in_flight(on_its_way)
+    }
+
+    /// Whether an ADVERTISEMENT of `from` keeps the Backup `id` quiet, its priority or its delay.
+    fn heeds_now(&self, view: &View<'_, Self>, id: Id, from: Id) -> bool {
+        view.armed(id, Timer::PreemptDelay) || self.heeds(id, from, view.ids().count())
+    }
+
+    /// Whether the first ADVERTISEMENT of `other` is on its way to `me`, and the time-out of `me`
+    /// may expire before it arrives.
+    fn is_as_quick(&self, view: &View<'_, Self>, me: Id, other: Id) -> bool {
+        let (process, heard) = (view.process(other), view.process(me).active);
+        let cause = if view.up(other) {
+            // One that contradicts another may have been heard already, and so may one of which a
+            // copy is on its way.
+            let may_be_heard = process.asserted || view.doubled;
+            process.cause.filter(|_| !may_be_heard || heard != Some(other))
+        } else {
+            // It has crashed. It was not Active when `me` heard another.
+            heard.filter(|&heard| heard != other).map(Cause::Heard)
+        };
+        view.in_flight(|from, to, _| (from, to) == (other, me))
+            && cause.is_some_and(|cause| !self.is_first(view, me, other, cause))
+    }
+
+    /// Whether the time-out of `other`, which is a Backup that `me` hears, expires before that of
+    /// `me`: it heeds no Active router, and is surely the first.
+    fn comes_first(&self, view: &View<'_, Self>, me: Id, other: Id) -> bool {
+        let keeps_quiet = |id: Id| {
+            let heeded = id != other && self.heeds_now(view, other, id);
+            heeded && view.hears(other, id) && view.process(id).phase == Phase::Active
+        };
+        let is_held =
+            self.preempt_delay == PreemptDelay::BeforeAll && view.armed(other, Timer::PreemptDelay);
+        view.hears(me, other)
+            && !is_held
+            && view.process(other).phase == Phase::Backup
+            && !view.ids().any(keeps_quiet)
+            && self.is_first(view, me, other, waits_since(view, other))
+    }
+
+    /// Whether a time-out of `other` that was armed because of `cause` surely expires before that
+    /// of `me`. That is so only if one event made both arm theirs: both heard the same router last,
+    /// and no message was lost; or it is no router's recovery. Then it waits for a `Skew_Time`
+    /// only, or its priority is higher, so that its skew is shorter, by more than any ADVERTISEMENT
+    /// is late.
+    fn is_first(&self, view: &View<'_, Self>, me: Id, other: Id, cause: Cause) -> bool {
+        let nodes = view.ids().count();
+        let mine = waits_since(view, me);
+        let at_once = match (cause, mine) {
+            (Cause::Heard(one), Cause::Heard(same)) => one == same,
+            _ => !view.recovered,
+        };
+        let soon = |cause, id| (cause == Cause::Resigned, self.priority(id, nodes));
+        let waits_less = self.skew && soon(cause, other) > soon(mine, me);
+        // The owner of the address does not wait at all when it starts.
+        let waits_for_nothing = cause == Cause::Startup && self.owner && other == Id::at(nodes - 1);
+        // What it says then follows its resignation, if this router has heard that.
+        let has_resigned = waits_for_nothing && mine == Cause::Resigned && !view.recovered;
+        has_resigned || (at_once && !view.lossy && (waits_less || waits_for_nothing))
+    }
+
+    /// Whether the next ADVERTISEMENT of `me` would change or move `other`.
+    fn is_news(&self, view: &View<'_, Self>, me: Id, other: Id) -> bool {
+        let mut knows = *view.process(other);
+        let mut effects = Effects::new();
+        let timers = match view.armed(other, Timer::PreemptDelay) {
+            true => Timers::NONE.with::<Self>(Timer::PreemptDelay),
+            false => Timers::NONE,
+        };
+        let kept = ((), timers);
+        let mut p = Local::new(other, view.ids().count(), kept, &mut knows, &mut effects);
+        self.receive(&mut p, me, Message::Advertisement);
+        let sends = effects.iter().any(|effect| matches!(effect, Effect::Send { .. }));
+        knows != *view.process(other) || sends || view.armed(other, Timer::Skew)
+    }
+}
+
+fn at_most_one_active(_: &Vrrp, view: &View<'_, Vrrp>) -> bool {
+    view.ids().filter(|&id| view.up(id) && view.process(id).phase == Phase::Active).count() <= 1
+}
+
+const VARIANTS: &[Variant<Vrrp>] = &[
+    Variant { name: "rfc9568", source: "RFC 9568, section 6.4", rules: Vrrp::RFC9568 },
+    Variant {
+        name: "no-preempt",
+        source: "RFC 9568 with Preempt_Mode off (section 6.1)",
+        rules: Vrrp { preempt: false, ..Vrrp::RFC9568 },
+    },
+    Variant {
+        name: "without-skew",
+        source: "RFC 9568 with a Skew_Time of 0 for every router (against section 6.1)",
+        rules: Vrrp { skew: false, ..Vrrp::RFC9568 },
+    },
+    Variant {
+        name: "rfc5798",
+        source: "RFC 5798 and RFC 3768: an Active router says nothing to one of a lower priority",
+        rules: Vrrp { asserts: false, ..Vrrp::RFC9568 },
+    },
+    Variant {
+        name: "equal-priorities",
+        source: "RFC 9568 with nothing configured: every router has the priority 100",
+        rules: Vrrp { priorities: Priorities::Equal, ..Vrrp::RFC9568 },
+    },
+    Variant {
+        name: "owner",
+        source: "RFC 9568; the highest router owns the address (priority 255)",
+        rules: Vrrp { owner: true, ..Vrrp::RFC9568 },
+    },
+    Variant {
+        name: "restart",
+        source: "RFC 9568; the first Active router is restarted in an orderly way (section 6.4.3)",
+        rules: Vrrp { restart: true, ..Vrrp::RFC9568 },
+    },
+];
+
+impl Vrrp {
+    /// The election as the standard has it by default, priorities set, none the owner.
+    pub const RFC9568: Vrrp = Vrrp {
+        preempt: true,
+        skew: true,
+        asserts: true,
+        priorities: Priorities::Distinct,
+        owner: false,
+        restart: false,
+        preempt_delay: PreemptDelay::None,
+    };
 }

@@ -55,7 +55,7 @@ pub const PRINTED: &[Printed] = &[
     rules(
         "encyclopedia",
         "the same, where a process that waits handles what arrives (`encyclopedia-code`)",
-        "model/protocols/src/bully/variants.rs",
+        "model/protocols/src/bully/rules.rs",
         &[1, 3, 5],
     ),
     program(
@@ -67,25 +67,25 @@ pub const PRINTED: &[Printed] = &[
     rules(
         "clustering",
         "Distributed mutex, steps 1 to 5 (`clustering`)",
-        "model/protocols/src/lease/variants.rs",
+        "model/protocols/src/lease/rules.rs",
         &[35, 36, 37],
     ),
     rules(
         "clustering",
         "Bully algorithm, steps 1 to 4 (`clustering`)",
-        "model/protocols/src/bully/variants.rs",
+        "model/protocols/src/bully/rules.rs",
         &[39, 40, 41, 42],
     ),
     rules(
         "clustering",
         "Ring algorithm, steps 1 to 5 (`clustering`)",
-        "model/protocols/src/list_ring/variants.rs",
+        "model/protocols/src/list_ring.rs",
         &[43, 44, 45, 46],
     ),
     rules(
         "chapter",
         "The state machine of four states (`chapter`)",
-        "model/protocols/src/bully/variants.rs",
+        "model/protocols/src/bully/rules.rs",
         &[57, 59, 60, 63],
     ),
     program(
@@ -139,13 +139,13 @@ pub const PRINTED: &[Printed] = &[
     rules(
         "lecture",
         "Two Phase Commit, the table of coordinator and participants (`lecture`)",
-        "model/protocols/src/two_phase_commit/variants.rs",
+        "model/protocols/src/two_phase_commit.rs",
         &[154, 155],
     ),
     rules(
         "lecture",
         "Recovery in 3PC, the list of cases (`lecture`)",
-        "model/protocols/src/three_phase_commit/variants.rs",
+        "model/protocols/src/three_phase_commit.rs",
         &[157, 158, 159, 160, 161],
     ),
     program(

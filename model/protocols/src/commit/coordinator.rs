@@ -1,9 +1,8 @@
 //! What the elected process does: it counts votes, or terminates what another began.
 
-use super::outbox::say;
 use super::{
     Commit, Confirm, Duty, Message, Record, Reports, Silence, Termination, Timer, belief, others,
-    participant, write,
+    participant, say, write,
 };
 use crate::three_phase_commit::Termination as Three;
 use crate::two_phase_commit::Termination as Two;
@@ -90,7 +89,7 @@ pub(super) fn on_no<P: Commit>(rules: &P, p: &mut Local<'_, P>) {
 }
 
 /// A participant says what its record is.
-pub(super) fn on_report<P: Commit>(rules: &P, p: &mut Local<'_, P>, (from, record): (Id, Record)) {
+pub(super) fn on_report<P: Commit>(rules: &P, p: &mut Local<'_, P>, from: Id, record: Record) {
     let decision = match p.state.record {
         Record::Committed => Some(Message::Commit),
         Record::Aborted => Some(Message::Abort),
@@ -221,7 +220,6 @@ pub(super) fn decide<P: Commit>(rules: &P, p: &mut Local<'_, P>, decision: Recor
     say(p, others(p), message);
 }
 
-/// Whether the process leads.
 pub(super) fn leads<P: Commit>(p: &Local<'_, P>) -> bool {
     belief(p.state) == Belief::Leads
 }

@@ -71,7 +71,7 @@ fn observe<P: Commit>(
 }
 
 /// Whether what a timer of the election waits for can no longer come.
-pub(super) fn may_time_out<P: Commit>(view: &View<'_, P>, (me, timer): (Id, bully::Timer)) -> bool {
+pub(super) fn may_time_out<P: Commit>(view: &View<'_, P>, me: Id, timer: bully::Timer) -> bool {
     observe(view, |bully, view| bully.may_time_out(view, me, timer))
 }
 

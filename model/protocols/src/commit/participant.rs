@@ -1,7 +1,6 @@
 //! What every process does for the coordinator: it votes, reports its record, and obeys.
 
-use super::outbox::say;
-use super::{Commit, Duty, Heeds, Message, Record, Timer, belief, coordinator, write};
+use super::{Commit, Duty, Heeds, Message, Record, Timer, belief, coordinator, say, write};
 use bellwether_engine::protocol::{Belief, Id, Ids, Local};
 
 /// REQUEST: the vote. A process votes once; to any other coordinator it says NO, as it does while
@@ -38,7 +37,7 @@ pub(super) fn on_poll<P: Commit>(rules: &P, p: &mut Local<'_, P>, from: Id) {
 
 /// PRECOMMIT or PREABORT: only one that is uncertain follows, and by the rule `heeds` only the
 /// coordinator that it last told so; one that has promised the opposite says nothing.
-pub(super) fn on_prepare<P: Commit>(rules: &P, p: &mut Local<'_, P>, (from, to): (Id, Record)) {
+pub(super) fn on_prepare<P: Commit>(rules: &P, p: &mut Local<'_, P>, from: Id, to: Record) {
     let heeds = rules.commit().heeds == Heeds::Any || p.state.heeds == Some(from);
     if p.state.record == Record::Uncertain && heeds {
         write(rules, p, to);

@@ -16,9 +16,7 @@ pub(super) const ALL: &[Property<Judge<Invitation>>] = &[
         premise: Some(("two live processes have one group number", |_, view| {
             pairs(view).any(|(i, j)| same_group(view.process(i), view.process(j)))
         })),
-        temporal: Temporal::Always(|_, view| {
-            pairs(view).all(|(i, j)| consistent((i, view.process(i)), (j, view.process(j))))
-        }),
+        temporal: Temporal::Always(|_, view| pairs(view).all(|(i, j)| consistent(view, i, j))),
     },
     Property {
         name: "numbers-unique",
@@ -140,7 +138,8 @@ fn same_group(i: &Process, j: &Process) -> bool {
     settled(i) && settled(j) && i.group == j.group
 }
 
-fn consistent((i, of_i): (Id, &Process), (j, of_j): (Id, &Process)) -> bool {
+fn consistent(view: &View<'_, Invitation>, i: Id, j: Id) -> bool {
+    let (of_i, of_j) = (view.process(i), view.process(j));
     let both_normal = of_i.state == State::Normal && of_j.state == State::Normal;
     !same_group(of_i, of_j)
         || of_i.coordinator_of(i) == of_j.coordinator_of(j)
@@ -157,7 +156,6 @@ fn one_group(view: &View<'_, Invitation>, set: Ids, leader: Id) -> bool {
     })
 }
 
-/// Sets of processes.
 type Sets = SmallVec<[Ids; 8]>;
 
 /// The maximal sets of live processes of which each two hear each other.
@@ -165,14 +163,14 @@ fn cliques(view: &View<'_, Invitation>) -> Sets {
     let linked = |i| live(view).filter(|&j| j != i && view.links(i, j)).collect();
     let linked: Sets = view.ids().map(linked).collect();
     let mut found = Sets::new();
-    extend(&linked, Ids::NONE, (live(view).collect(), Ids::NONE), &mut found);
+    extend(&linked, Ids::NONE, live(view).collect(), Ids::NONE, &mut found);
     found
 }
 
 /// Finds the maximal sets that have all of `clique`, some of those that are `open`, and none of
 /// those that are `done`, each of which would fit (C. Bron and J. Kerbosch, *Finding all cliques of
 /// an undirected graph*, Communications of the ACM 16(9), 1973).
-fn extend(linked: &[Ids], clique: Ids, (mut open, mut done): (Ids, Ids), found: &mut Sets) {
+fn extend(linked: &[Ids], clique: Ids, mut open: Ids, mut done: Ids, found: &mut Sets) {
     let fits = |id: &Id| linked[id.index()].common(open).len();
     // Each of the sets has this one, or one that is not linked with it.
     let Some(pivot) = open.and(done).iter().max_by_key(fits) else {
@@ -181,7 +179,7 @@ fn extend(linked: &[Ids], clique: Ids, (mut open, mut done): (Ids, Ids), found: 
     };
     for id in open.iter().filter(|&id| !linked[pivot.index()].contains(id)) {
         let others = linked[id.index()];
-        extend(linked, clique.with(id), (open.common(others), done.common(others)), found);
+        extend(linked, clique.with(id), open.common(others), done.common(others), found);
         (open, done) = (open.without(id), done.with(id));
     }
 }

@@ -188,7 +188,6 @@ fn request(p: &mut Local<'_, Lease>, message: impl FnOnce(Number) -> Message) {
     to_store(p, message);
 }
 
-/// The number of its latest request.
 fn latest(p: &Local<'_, Lease>) -> Number {
     Number { incarnation: p.stable().incarnation, request: p.state.requests }
 }

@@ -1,6 +1,15 @@
-//! The numbers of grants, of writes and of requests.
+//! The numbers of grants, of writes and of requests: they grow for ever, and only their order
+//! matters.
+//!
+//! Processes ask which of two tokens is higher, and the next one is higher than all. They ask which
+//! versions of the record are the same, and the next one is another than all. They ask which of a
+//! client's requests is the latest. Each is therefore called by its place among those of its kind
+//! that a process still has.
 
+use super::{Lease, Message, StoreFault, Term};
+use bellwether_engine::protocol::{Envelope, Everything, Id, WithinBounds};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 /// A fencing token: the number of a grant.
 #[derive(
@@ -18,8 +27,6 @@ impl Token {
 }
 
 /// How often the store's record was written, where clients watch it ([`Term::Observed`]).
-///
-/// [`Term::Observed`]: super::Term::Observed
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
@@ -62,4 +69,139 @@ impl TryFrom<String> for Number {
         });
         parts.ok_or_else(|| format!("a request is called as in 1.2, not {text:?}"))
     }
+}
+
+/// How many grants, and how many requests of a client, are told apart at most: where concrete
+/// names, or so many are in flight, a search ends there. A version of the record counts as a grant.
+const MOST_GRANTS: u8 = 6;
+const MOST_REQUESTS: u8 = 3;
+
+pub(super) const WITHIN: WithinBounds<Lease> = WithinBounds {
+    at_most: "6 grants, and 3 starts and 3 requests of a client told apart",
+    within: |_, process, stable| {
+        process.token.0 <= MOST_GRANTS
+            && process.version.0 <= MOST_GRANTS
+            && process.requests <= MOST_REQUESTS
+            && stable.incarnation <= MOST_REQUESTS
+    },
+};
+
+/// Gives tokens, versions and numbers names that do not depend on history. A store that forgets its
+/// tokens grants them again from 1 on, or from the last that its replica has, whatever is higher:
+/// then they have to keep their names, and so have the versions of its record.
+pub(super) fn canonicalize(rules: &Lease, mut all: Everything<'_, Lease>) {
+    match rules.store {
+        StoreFault::Lives | StoreFault::CrashesAndKeeps => {
+            rename_tokens(&mut all);
+            if rules.term == Term::Observed {
+                rename_versions(&mut all);
+            }
+        }
+        StoreFault::CrashesAndForgets | StoreFault::FailsOverAndLosesTheLast => {}
+    }
+    for client in 0..all.processes.len() {
+        rename_numbers(&mut all, Id::at(client));
+    }
+}
+
+fn rename_tokens(all: &mut Everything<'_, Lease>) {
+    let mut used = BTreeSet::from([0]);
+    each_token(all, |token| {
+        used.insert(token.0);
+    });
+    each_token(all, |token| token.0 = place(&used, token.0));
+}
+
+fn each_token(all: &mut Everything<'_, Lease>, mut call: impl FnMut(&mut Token)) {
+    for process in &mut *all.processes {
+        call(&mut process.token);
+        call(&mut process.written);
+        call(&mut process.replica.token);
+    }
+    for stable in &mut *all.stable {
+        call(&mut stable.token);
+        call(&mut stable.written);
+    }
+    for envelope in &mut *all.messages {
+        match &mut envelope.message {
+            Message::Renew(_, token)
+            | Message::Granted(_, token)
+            | Message::Write(token)
+            | Message::Release(token) => call(token),
+            _ => {}
+        }
+    }
+}
+
+fn rename_versions(all: &mut Everything<'_, Lease>) {
+    let mut used = BTreeSet::from([0]);
+    each_version(all, |version| {
+        used.insert(version.0);
+    });
+    each_version(all, |version| version.0 = place(&used, version.0));
+}
+
+fn each_version(all: &mut Everything<'_, Lease>, mut call: impl FnMut(&mut Version)) {
+    for process in &mut *all.processes {
+        call(&mut process.version);
+        call(&mut process.replica.version);
+    }
+    for stable in &mut *all.stable {
+        call(&mut stable.version);
+    }
+    for envelope in &mut *all.messages {
+        if let Message::Take(_, version) | Message::Record(_, _, version) = &mut envelope.message {
+            call(version);
+        }
+    }
+}
+
+fn rename_numbers(all: &mut Everything<'_, Lease>, client: Id) {
+    let at = client.index();
+    let latest =
+        Number { incarnation: all.stable[at].incarnation, request: all.processes[at].requests };
+    let mut used = BTreeSet::from([latest]);
+    each_number(all, client, |number| {
+        used.insert(*number);
+    });
+    let starts: BTreeSet<u8> = [0].into_iter().chain(used.iter().map(|n| n.incarnation)).collect();
+    let renamed = |number: Number| {
+        let same = used.iter().filter(|n| n.incarnation == number.incarnation);
+        let requests = [0].into_iter().chain(same.map(|n| n.request)).collect();
+        Number {
+            incarnation: place(&starts, number.incarnation),
+            request: place(&requests, number.request),
+        }
+    };
+    each_number(all, client, |number| *number = renamed(*number));
+    let latest = renamed(latest);
+    all.stable[at].incarnation = latest.incarnation;
+    all.processes[at].requests = latest.request;
+}
+
+/// The numbers of this client's requests in flight, and of the answers to them.
+fn each_number(all: &mut Everything<'_, Lease>, client: Id, mut call: impl FnMut(&mut Number)) {
+    for Envelope { from, to, message } in &mut *all.messages {
+        let (whose, number) = match message {
+            Message::Acquire(number)
+            | Message::Claim(number)
+            | Message::Take(number, _)
+            | Message::Renew(number, _)
+            | Message::Read(number)
+            | Message::Set(number) => (*from, number),
+            Message::Free(number)
+            | Message::Granted(number, _)
+            | Message::Refused(number, _)
+            | Message::Record(number, ..) => (*to, number),
+            Message::Write(_) | Message::Release(_) | Message::Available => continue,
+        };
+        if whose == client {
+            call(number);
+        }
+    }
+}
+
+fn place(used: &BTreeSet<u8>, name: u8) -> u8 {
+    let below = used.iter().take_while(|&&known| known < name).count();
+    u8::try_from(below).expect("a set of 8-bit numbers")
 }

@@ -1,6 +1,10 @@
-//! The rules in which programs that queue for the leadership differ, as data.
+//! The rules in which programs that queue for the leadership differ, and each variant of the recipe
+//! as one value of them.
+//!
+//! Where a text is silent, its variant gets the rule of [`Queue::LOCK`], except for a leader that
+//! does not hear from the store: to be told nothing of it is to go on.
 
-use bellwether_engine::protocol::RuleDocs;
+use bellwether_engine::protocol::{RuleDocs, Variant};
 use serde::{Deserialize, Serialize};
 
 /// The rules in which programs that queue for the leadership differ.
@@ -112,4 +116,76 @@ pub enum Directory {
     Stays,
     /// It goes as well, as a container does; the next one counts from the beginning.
     GoesToo,
+}
+
+pub(super) const VARIANTS: &[Variant<Queue>] = &[
+    Variant {
+        name: "recommended",
+        source: "every process learns which leads, and a leader cut off from the store stands down",
+        rules: Queue::RECOMMENDED,
+    },
+    Variant {
+        name: "lock",
+        source: "ZooKeeper, Recipes and Solutions: Locks, read as an election",
+        rules: Queue::LOCK,
+    },
+    Variant {
+        name: "recipe",
+        source: "ZooKeeper, Recipes and Solutions: Leader Election, prose",
+        rules: Queue { gone: Gone::Waits, ..Queue::LOCK },
+    },
+    Variant {
+        name: "pseudocode",
+        source: "ZooKeeper, Recipes and Solutions: Leader Election, pseudocode to the letter",
+        rules: Queue { gone: Gone::Waits, alone: Alone::Waits, ..Queue::LOCK },
+    },
+    Variant {
+        name: "herd",
+        source: "ZooKeeper, Recipes and Solutions: Leader Election, the trivial solution",
+        rules: Queue { watch: Watch::First, ..Queue::LOCK },
+    },
+    Variant {
+        name: "herd-directory",
+        source: "the same with a watch on the directory, set by reading it",
+        rules: Queue { watch: Watch::Directory, ..Queue::LOCK },
+    },
+    Variant {
+        name: "without-re-check",
+        source: "a mistake that is often made: who is told leads",
+        rules: Queue { told: Notified::Leads, ..Queue::LOCK },
+    },
+    Variant {
+        name: "lesson",
+        source: "course lesson, class ZooKeeperLeaderElection",
+        rules: Queue { own: Own::Replied, silence: Silence::Ignores, ..Queue::LOCK },
+    },
+    Variant {
+        name: "container",
+        source: "the recommended rules in a directory that goes with its last entry",
+        rules: Queue { directory: Directory::GoesToo, ..Queue::RECOMMENDED },
+    },
+    Variant {
+        name: "pings",
+        source: "the recommended rules, and pings that are messages, to measure time-outs by",
+        rules: Queue { contact: Contact::Pings, ..Queue::RECOMMENDED },
+    },
+];
+
+impl Queue {
+    /// What keeps most: all watch the first entry, and a client that does not hear from the store
+    /// does not lead.
+    pub const RECOMMENDED: Queue =
+        Queue { watch: Watch::First, silence: Silence::StandsDown, ..Queue::LOCK };
+
+    /// The recipe for locks, which is that for elections told more carefully.
+    pub const LOCK: Queue = Queue {
+        watch: Watch::Predecessor,
+        told: Notified::Reads,
+        gone: Gone::Reads,
+        own: Own::Named,
+        alone: Alone::Leads,
+        silence: Silence::GoesOn,
+        contact: Contact::Assumed,
+        directory: Directory::Stays,
+    };
 }

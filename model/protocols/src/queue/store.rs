@@ -122,7 +122,8 @@ impl Queue {
     pub(super) fn serve(
         &self,
         p: &mut Local<'_, Self>,
-        (mut store, from): (Store, Id),
+        mut store: Store,
+        from: Id,
         message: Message,
     ) {
         let session = match message {
@@ -141,7 +142,7 @@ impl Queue {
             let entries = Message::Children(store.entries);
             return p.send(from, if answered { entries } else { Message::Expired(session) });
         }
-        self.renew(p, &store, (from, session));
+        self.renew(p, &store, from, session);
         match message {
             Message::Create(_) => {
                 let number = store.create(from, session);
@@ -181,7 +182,7 @@ impl Queue {
     }
 
     /// Who is heard of keeps its session: the time-out is that of its oldest one.
-    fn renew(&self, p: &mut Local<'_, Self>, store: &Store, (client, session): (Id, Session)) {
+    fn renew(&self, p: &mut Local<'_, Self>, store: &Store, client: Id, session: Session) {
         if self.contact == Contact::Pings && store.oldest(client) == Some(session) {
             p.arm(Timer::Session(client));
         }
@@ -190,11 +191,7 @@ impl Queue {
     /// The store has not heard from a client for too long: the session ends, its entries go, and
     /// each client that watched one of them is told. The client is not: the store does not reach
     /// it.
-    pub(super) fn on_silent_client(
-        &self,
-        p: &mut Local<'_, Self>,
-        (mut store, client): (Store, Id),
-    ) {
+    pub(super) fn on_silent_client(&self, p: &mut Local<'_, Self>, mut store: Store, client: Id) {
         let Some(session) = store.oldest(client) else { return };
         let gone = store.close(session);
         if !gone.is_empty() {

@@ -4,8 +4,7 @@
 //! asked for nothing, answers nothing, never runs, and is counted in no majority. A member that is
 //! to vote, and did not by the list before, is *awaited*: it observes until a leader lets it in.
 
-use super::births::{self, Births};
-use super::{Birth, FOUNDER, Letter, Mark, Message, Process, Quorum, majority};
+use super::{Birth, Births, FOUNDER, Letter, Mark, Message, Process, Quorum, founding, majority};
 use bellwether_engine::protocol::{Id, Ids, Local, RuleDocs};
 use serde::{Deserialize, Serialize};
 
@@ -21,7 +20,7 @@ pub struct List {
     #[serde(skip_serializing_if = "is_zero")]
     pub place: u8,
     /// The members that are to vote once a leader has let them in.
-    #[serde(skip_serializing_if = "births::is_none")]
+    #[serde(skip_serializing_if = "founding::is_none")]
     pub awaited: Ids,
     /// The births with which members vote.
     #[serde(skip_serializing_if = "Births::is_none")]
@@ -245,7 +244,6 @@ impl Quorum {
         matches!(self.lists, Lists::ForkJoins | Lists::ForkAlone)
     }
 
-    /// Sends a message to a member.
     pub(super) fn say(&self, p: &mut Local<'_, Self>, to: Id, message: Message) {
         let mark = Self::kept(p).mark;
         let mark = if message.carries_a_mark() { mark } else { Mark::FIRST };

@@ -132,7 +132,7 @@ fn has_news(rules: &Quorum, view: &Moment<'_>, leader: Id) -> bool {
             return true;
         }
         let answers = stable.epoch <= epoch(view, leader) && view.hears(leader, id);
-        if answers && is_let_in_by(rules, view, leader, (id, stable.birth)) {
+        if answers && is_let_in_by(rules, view, leader, id, stable.birth) {
             return true;
         }
         match epoch(view, id) {
@@ -191,7 +191,7 @@ pub(super) fn has_met_all(rules: &Quorum, view: &Moment<'_>, me: Id) -> bool {
         let is_told = is_met && !other.met_by.contains(me);
         (may_found && (is_new || is_told))
             || (answers && !is_met && (may_found || votes(rules, view, id)))
-            || is_let_in_by(rules, view, id, (me, stable.birth))
+            || is_let_in_by(rules, view, id, me, stable.birth)
     };
     let asked = view.rules_of(rules, me).electors_of(process, view.nodes).without(me);
     let hear = |&id: &Id| view.up(id) && hears(rules, view, id, me);

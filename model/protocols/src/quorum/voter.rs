@@ -83,7 +83,8 @@ impl Quorum {
         if epoch == own && matches!(p.state.role, Role::Leader | Role::Lapsed) {
             return;
         }
-        // A process that learned of the epoch from lists, or from a refusal, did not know who leads it.
+        // A process that learned of the epoch from lists, or from a refusal, did not know who leads
+        // it.
         let granted_to = kept.granted_to.filter(|_| epoch == own).or(Some(from));
         self.keep(p, Stable { epoch, granted_to, ..kept });
         if p.state.leader == Some(from) && epoch == own {
@@ -114,7 +115,7 @@ impl Quorum {
     }
 
     /// It has heard this leader.
-    pub(super) fn follow(&self, p: &mut Local<'_, Self>, leader: Id) {
+    fn follow(&self, p: &mut Local<'_, Self>, leader: Id) {
         self.promise(p, leader);
         p.state.leader = Some(leader);
         self.dwell(p);

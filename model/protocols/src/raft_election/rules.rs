@@ -1,6 +1,7 @@
-//! The rules that the paper, the thesis and the programs add to each other, as data.
+//! The rules that the paper, the thesis and the programs add to each other, and each election of
+//! the texts as one value of them.
 
-use bellwether_engine::protocol::{Id, MAX_SEARCHED, Misfit, RuleDocs};
+use bellwether_engine::protocol::{Id, MAX_SEARCHED, Misfit, RuleDocs, Variant};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
@@ -221,4 +222,65 @@ impl<'de> Deserialize<'de> for Logs {
         };
         word.parse().map_err(D::Error::custom)
     }
+}
+
+pub(super) const VARIANTS: &[Variant<RaftElection>] = &[
+    Variant {
+        name: "recommended",
+        source: "thesis 9.6 (pre-vote) and 6.2 (a leader without a majority steps down)",
+        rules: RaftElection::RECOMMENDED,
+    },
+    Variant {
+        name: "paper",
+        source: "Ongaro and Ousterhout 2014, sections 5.1, 5.2 and 5.4.1",
+        rules: RaftElection::PAPER,
+    },
+    Variant {
+        name: "sticky",
+        source: "the same with section 6: a process that hears a leader ignores requests for its \
+                 vote",
+        rules: RaftElection { stickiness: true, ..RaftElection::PAPER },
+    },
+    Variant {
+        name: "prevote",
+        source: "Ongaro 2014 (thesis), section 9.6",
+        rules: RaftElection { prevote: PreVote::LogAndSilence, ..RaftElection::PAPER },
+    },
+    Variant {
+        name: "check-quorum",
+        source: "Ongaro 2014 (thesis), section 6.2",
+        rules: RaftElection { check_quorum: true, ..RaftElection::PAPER },
+    },
+    Variant {
+        name: "etcd-prevote",
+        source: "etcd with PreVote but without CheckQuorum: only logs decide a pre-vote",
+        rules: RaftElection { prevote: PreVote::Log, ..RaftElection::PAPER },
+    },
+    Variant {
+        name: "etcd",
+        source: "etcd with PreVote and CheckQuorum, which brings stickiness",
+        rules: RaftElection { stickiness: true, ..RaftElection::RECOMMENDED },
+    },
+];
+
+impl RaftElection {
+    /// The paper's election with everything that it needs where some processes do not hear each
+    /// other.
+    pub const RECOMMENDED: RaftElection =
+        RaftElection { prevote: PreVote::LogAndSilence, check_quorum: true, ..RaftElection::PAPER };
+
+    /// The paper's election.
+    pub const PAPER: RaftElection = RaftElection {
+        prevote: PreVote::None,
+        check_quorum: false,
+        stickiness: false,
+        answer_lower: true,
+        logs: Logs::EQUAL,
+        storage: Storage::Durable,
+        timeouts: TimeOuts::Random,
+        unelected: Unelected::Canvasses,
+        returning: Returning::KeepsVote,
+        known_leader: false,
+        promoted: Promoted::None,
+    };
 }

@@ -5,8 +5,8 @@
 //! Algorithm*, 2008; his conjectures are problems SWV475 to SWV484 of the TPTP library), with
 //! larger ids higher.
 
-use super::symmetry::named;
-use super::{Counter, Elid, Ldr, Message, Process, Status, Stoller};
+use super::election::named;
+use super::{Counter, Elid, Incarnation, Ldr, Message, Process, Status, Stoller};
 use bellwether_engine::protocol::{Id, Judge, Property, View};
 use bellwether_engine::temporal::{Liveness, Temporal};
 
@@ -72,7 +72,6 @@ pub(super) const ALL: &[Property<Judge<Stoller>>] = &[
     },
 ];
 
-/// The processes that are up.
 fn live<'a>(view: &'a View<'a, Stoller>) -> impl Iterator<Item = (Id, &'a Process)> {
     view.ids().filter(|&id| view.up(id)).map(|id| (id, view.process(id)))
 }
@@ -82,7 +81,7 @@ fn holds(process: &Process) -> bool {
 }
 
 /// The leader of a normal process.
-fn leader((id, process): (Id, &Process)) -> Option<Id> {
+fn leader(id: Id, process: &Process) -> Option<Id> {
     match (process.status, process.ldr) {
         (Status::Norm, Ldr::Itself) => Some(id),
         (Status::Norm, Ldr::Other(leader)) => Some(leader),
@@ -95,12 +94,12 @@ fn leads(process: &Process) -> bool {
 }
 
 fn sle1(_: &Stoller, view: &View<'_, Stoller>) -> bool {
-    let mut leaders = live(view).filter_map(leader);
+    let mut leaders = live(view).filter_map(|(id, p)| leader(id, p));
     leaders.next().is_none_or(|first| leaders.all(|other| other == first))
 }
 
 fn sle2(_: &Stoller, view: &View<'_, Stoller>) -> bool {
-    live(view).all(|process| leader(process).is_some_and(|leader| view.up(leader)))
+    live(view).all(|(id, p)| leader(id, p).is_some_and(|leader| view.up(leader)))
 }
 
 fn own_election(rules: &Stoller, view: &View<'_, Stoller>) -> bool {
@@ -144,7 +143,7 @@ fn new_names(rules: &Stoller, view: &View<'_, Stoller>) -> bool {
             let Process { incarnation, nextel, .. } = *view.process(owner);
             return Elid { owner, incarnation, counter: nextel };
         }
-        let stable = rules.incarnation == super::Incarnation::Stable;
+        let stable = rules.incarnation == Incarnation::Stable;
         let incarnation = if stable { view.stable(owner).saturating_add(1) } else { 0 };
         Elid { owner, incarnation, counter: 0 }
     };

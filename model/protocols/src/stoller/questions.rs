@@ -26,7 +26,7 @@ impl Stoller {
 
     /// NORM_Q: who does not follow says so.
     pub(super) fn on_norm_q(&self, p: &mut Local<'_, Self>, from: Id, t: Elid) {
-        if t.owner != from || !self.says_no(p.state, (p.id(), from), t) {
+        if t.owner != from || !self.says_no(p.state, p.id(), from, t) {
             return;
         }
         if self.answer == Answer::GivesWay {
@@ -109,7 +109,7 @@ impl Stoller {
     }
 
     /// Whether process `me` says no when `leader` asks whether it follows it in election `t`.
-    pub(super) fn says_no(&self, process: &Process, (me, leader): (Id, Id), t: Elid) -> bool {
+    pub(super) fn says_no(&self, process: &Process, me: Id, leader: Id, t: Elid) -> bool {
         let led_by = led_by(process, me);
         match self.answer {
             Answer::NotNorm => process.status != Status::Norm,
