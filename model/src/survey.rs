@@ -71,7 +71,6 @@ pub struct SurveyOptions {
     pub most_early: u8,
 }
 
-/// One thing to find out.
 #[derive(Clone, Copy)]
 enum Task {
     Cell(usize),

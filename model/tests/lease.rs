@@ -62,7 +62,7 @@ fn the_smallest_lease_of_the_store_is_found() {
         most: 12,
         options: Options::default(),
     };
-    let row = question.row((1, 0), &mut |_, _, _| {}).expect("possible");
+    let row = question.row(1, 0, &mut |_, _, _| {}).expect("possible");
     assert_eq!(row.ticks("t-grant"), Some(9));
 }
 

@@ -158,7 +158,7 @@ fn the_invariant_holds_in_every_state_of_small_worlds() {
         for part in parts_of(words) {
             let relation = &part.relation;
             for &scenario in &part.worlds {
-                let compared = part.compare(scenario, (300, None), &mut |transition, _| {
+                let compared = part.compare(scenario, 300, None, &mut |transition, _| {
                     let after = transition.after;
                     assert!(after.is_possible(relation), "{words}: {scenario}");
                     for one in relation.invariant.iter().chain(&relation.properties) {

@@ -125,7 +125,7 @@ fn tune_finds_each_duration_of_the_page() {
             most: 8,
             options: Options::default(),
         };
-        let row = question.row((1, 0), &mut |_, _, _| {}).expect("possible");
+        let row = question.row(1, 0, &mut |_, _, _| {}).expect("possible");
         assert_eq!((sought, row.ticks(sought)), (sought, Some(ticks)));
     }
 }

@@ -101,7 +101,7 @@ fn the_time_outs_that_are_enough_are_the_shortest_that_are_accurate() {
             most: 12,
             options: Options::default(),
         };
-        let row = question.row((1, 0), &mut |_, _, _| {}).expect("possible");
+        let row = question.row(1, 0, &mut |_, _, _| {}).expect("possible");
         assert_eq!(row.periods, Some(Verdict::Holds), "{}", P::NAME);
         for (name, ticks) in ["t-hop", "t-lap"].map(named) {
             assert_eq!(row.ticks(name), Some(ticks), "{} {name}", P::NAME);

@@ -32,7 +32,7 @@ fn the_shortest_time_outs_are_linear_in_the_delays() {
     let mut found = [Vec::new(), Vec::new()];
     for tm in 1..=3 {
         for tp in 0..=2 {
-            let row = question.row((tm, tp), &mut |_, _, _| {}).expect("possible");
+            let row = question.row(tm, tp, &mut |_, _, _| {}).expect("possible");
             for (name, numbers) in ["t-elec", "t-coord"].iter().zip(&mut found) {
                 numbers.push((tm, tp, row.ticks(name).expect("there is one")));
             }
@@ -54,7 +54,7 @@ fn a_stale_heartbeat_makes_detection_a_part_of_the_wait() {
         let mut question = question(Bully::RECOMMENDED, TIMEOUTS_ACCURATE, 3);
         question.given.durations = given;
         for (tm, tp) in [(1, 0), (1, 1), (2, 0), (3, 1)] {
-            let row = question.row((tm, tp), &mut |_, _, _| {}).expect("possible");
+            let row = question.row(tm, tp, &mut |_, _, _| {}).expect("possible");
             let found = (row.ticks("t-elec"), row.ticks("t-coord"));
             assert_eq!(found, (Some(2 * tm + tp + 1), Some(4 * tm + tp + t_detect + 2)));
         }
@@ -66,7 +66,7 @@ fn a_stale_heartbeat_makes_detection_a_part_of_the_wait() {
 #[test]
 fn which_time_out_matters_depends_on_the_property() {
     let row = |property| {
-        let row = question(Bully::BASELINE, property, 3).row((2, 0), &mut |_, _, _| {});
+        let row = question(Bully::BASELINE, property, 3).row(2, 0, &mut |_, _, _| {});
         let row = row.expect("possible");
         (row.ticks("t-elec"), row.ticks("t-coord"))
     };

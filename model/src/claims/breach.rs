@@ -1,10 +1,9 @@
 //! Rules that hold over all claims, and are read off the entries without a run.
 
-use super::admitted::pairs;
 use super::assumption::{Assumption, Standing};
-use super::beside::{question, rules};
 use super::demand::Demand;
-use super::entry::{Ask, Check, Claim, Source, Subject};
+use super::entry::{Ask, Check, Claim, Source, Subject, pairs};
+use super::flaws::{question, rules};
 use super::load::Ledger;
 use super::quantifier::Quantifier;
 use std::collections::BTreeMap;

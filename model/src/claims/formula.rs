@@ -200,10 +200,9 @@ mod tests {
 
     #[test]
     fn what_has_no_value_says_why() {
-        assert!(matches!(value("n/2", 3), Err(FormulaError::NotWhole(_))));
-        assert!(matches!(value("n/(n-3)", 3), Err(FormulaError::NotWhole(_))));
-        assert!(matches!(value("2^(n-3)", 2), Err(FormulaError::NotWhole(_))));
-        assert!(matches!(value("10^(9*n)", 3), Err(FormulaError::NotWhole(_))));
+        for (text, n) in [("n/2", 3), ("n/(n-3)", 3), ("2^(n-3)", 2), ("10^(9*n)", 3)] {
+            assert!(matches!(value(text, n), Err(FormulaError::NotWhole(_))), "{text}");
+        }
         let error = value("m + 1", 3).expect_err("there is no m").to_string();
         assert_eq!(error, "'m' is no variable here; there are: n");
     }

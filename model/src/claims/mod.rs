@@ -9,21 +9,18 @@
 //! The claims are in `model/claims/*.toml`, one file for each text, and are compiled in. To add a
 //! claim or a check, edit these files; see `docs/model.md`.
 
-mod admitted;
 mod assumption;
-mod beside;
 mod breach;
 mod cause;
-mod coverage;
 mod cure;
 mod demand;
 mod entry;
+mod flaws;
 mod formula;
 mod larger;
 mod load;
 mod printed;
 mod program;
-mod prose;
 mod quantifier;
 mod ruling;
 mod run;
@@ -31,12 +28,12 @@ mod written;
 
 pub use crate::round::Starters;
 pub use assumption::{Assumption, Departure, Stance, Standing};
-pub use beside::may_contradict;
 pub use breach::Breach;
 pub use cause::{Cause, NoCause};
 pub use cure::{Change, Cures, rules_apart};
 pub use demand::{Demand, DemandError, Expectation, Finding, Point, Word};
 pub use entry::{Ask, Check, Claim, LeftOut, Source, Subject};
+pub use flaws::may_contradict;
 pub use formula::{Formula, FormulaError};
 pub use larger::Larger;
 pub use load::{Ledger, LedgerError};

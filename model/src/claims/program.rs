@@ -81,7 +81,6 @@ const CLASS_RING_RUN: &str = "model/src/claims/program/class_ring_run.rs";
 const MONITORING: &str = "model/src/claims/program/monitoring.rs";
 const BANK: &str = "model/src/claims/program/bank.rs";
 
-/// Every program.
 pub(super) const ALL: &[Program] = &[
     Program::new("storage-accepts-no-older-epoch", FENCING, fencing::as_printed),
     Program::new(

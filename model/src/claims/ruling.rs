@@ -1,12 +1,9 @@
 //! From what runs find to a ruling on the claim.
 
 use super::assumption::{Assumption, Standing};
-use super::beside;
-use super::coverage;
 use super::demand::{Finding, Point};
 use super::entry::{Check, Claim, Source};
 use super::formula::FormulaError;
-use super::prose;
 use super::quantifier::rule;
 use super::run::Ran;
 use serde::{Deserialize, Serialize};
@@ -127,7 +124,8 @@ pub struct Outcome<'a> {
 impl<'a> Outcome<'a> {
     /// Compares what was found with what is demanded, and with what the ledger says.
     pub(super) fn new(
-        (check, standing): (&'a Check, Standing),
+        check: &'a Check,
+        standing: Standing,
         ran: Vec<Ran>,
     ) -> Result<Outcome<'a>, FormulaError> {
         let each = ran.iter().map(|ran| check.demands.met(&ran.point, &ran.finding));
@@ -278,45 +276,6 @@ impl Judged<'_> {
     #[must_use]
     pub fn is_dangerous(&self) -> bool {
         self.ruling() == Some(Ruling::Confirmed) && self.claim.dangerous.is_some()
-    }
-
-    /// What is wrong with the entry, now that its runs are known.
-    #[must_use]
-    pub fn flaws(&self) -> Vec<String> {
-        let mut flaws = prose::unshown(self);
-        flaws.extend(beside::flaws(self));
-        let ruling = self.ruling();
-        let fails = matches!(ruling, Some(Ruling::Refuted | Ruling::OnlyIf));
-        if matches!(ruling, Some(Ruling::Confirmed | Ruling::OnlyIf)) {
-            let mut runs: Vec<(&Check, &Standing)> = Vec::new();
-            for outcome in &self.checks {
-                runs.push((outcome.check, &outcome.standing));
-            }
-            let missing = coverage::flaws(self.source, self.claim, &runs);
-            flaws.extend(missing.unwrap_or_else(|wrong| vec![wrong]));
-        } else if !self.claim.left_out.is_empty() {
-            flaws.push("It is refuted, or not decided; leave 'left_out' out.".to_owned());
-        }
-        if fails && self.claim.cause.is_none() {
-            flaws.push("Say in 'cause' what its verdict hangs on.".to_owned());
-        }
-        if self.claim.dangerous.is_some() && ruling != Some(Ruling::Confirmed) {
-            flaws.push("It is not confirmed; leave 'dangerous' out.".to_owned());
-        }
-        flaws.extend(self.without_cure(ruling == Some(Ruling::Refuted)).map(str::to_owned));
-        flaws
-    }
-
-    /// What is wrong with what is said of cures.
-    fn without_cure(&self, refuted: bool) -> Option<&'static str> {
-        match (refuted, self.cures.is_empty(), &self.claim.no_cure) {
-            (true, true, None) => {
-                Some("It is refuted; give a [[claim.cure]], or say in 'no_cure' why there is none.")
-            }
-            (true, false, Some(_)) => Some("It has a cure, and 'no_cure' says that there is none."),
-            (false, _, Some(_)) => Some("It is not refuted; leave 'no_cure' out."),
-            _ => None,
-        }
     }
 
     /// Whether everything came out as the ledger says: `None` if something was not decided.

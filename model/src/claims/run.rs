@@ -77,7 +77,7 @@ impl Runner {
             Standing::of(source, claim, check)
                 .and_then(|standing| Ok((standing, self.ask(&check.ask)?)))
                 .and_then(|(standing, ran)| {
-                    Outcome::new((check, standing), ran).map_err(|wrong| wrong.to_string())
+                    Outcome::new(check, standing, ran).map_err(|wrong| wrong.to_string())
                 })
                 .map_err(|wrong| format!("claim {}, {}: {wrong}", claim.number, check.shows))
         };
@@ -287,7 +287,7 @@ fn least(protocol: &dyn AnyProtocol, ask: &Ask, limits: Limits) -> Result<Vec<Ra
     for question in questions(protocol, ask, limits)? {
         for tm in delays[0]..=delays[1] {
             for tp in processing[0]..=processing[1] {
-                let row = question.row((tm, tp), &mut |_, _, _| {}).map_err(|e| words(&e))?;
+                let row = question.row(tm, tp, &mut |_, _, _| {}).map_err(|e| words(&e))?;
                 let finding = match (row.ticks(duration), row.unknown) {
                     (Some(ticks), _) => Finding::Count(u64::from(ticks)),
                     (None, Some(reason)) => Finding::Unknown(reason),

@@ -1,18 +1,21 @@
 //! `claims`: check the literature, by running the checks of the ledger.
 
-pub(super) mod command;
-mod json;
-mod larger;
 pub(super) mod markdown;
 mod overview;
 mod print;
 
-use super::{Exit, HOLDS, LimitArgs, ProgressArgs, UNKNOWN, VIOLATED, as_written, stopped, text};
+use super::{Exit, HOLDS, LimitArgs, ProgressArgs, UNKNOWN, WorldArgs, as_written, stopped, text};
 use crate::check::Limits;
-use crate::claims::{Cause, Claim, Cures, Judged, Ledger, Ruling, Runner, Source};
+use crate::check::bounds::Until;
+use crate::claims::{
+    Ask, Assumption, Cause, Check, Claim, Cures, Judged, Ledger, LeftOut, Outcome, Ran, Ruling,
+    Runner, Source, Standing, Subject,
+};
+use crate::world::{Durations, Scenario, Timing};
 use anyhow::anyhow;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use serde_json::{Value, json};
 use std::io::{self, Write};
 use std::path::PathBuf;
 
@@ -111,7 +114,7 @@ pub(super) fn run(args: &ClaimsArgs) -> anyhow::Result<Exit> {
         return cures(&runner, &chosen);
     }
     if args.markdown.as_deref() == Some(markdown::LARGER) {
-        return larger::run(args, &runner, &chosen);
+        return markdown::larger(args, &runner, &chosen);
     }
     let bar = args.progress.steps(Runner::checks(&chosen), args.json);
     let streams = !args.json && args.markdown.is_none();
@@ -173,7 +176,7 @@ fn print_rest(args: &ClaimsArgs, mut judged: Vec<Judged<'_>>) -> anyhow::Result<
     }
     judged.retain(|one| is_wanted(args, one));
     let page = match args.markdown.as_deref() {
-        None => return text::print_json(&json::of(&judged), args.ascii),
+        None => return text::print_json(&object(&judged), args.ascii),
         Some(markdown::OVERVIEW) => overview::of(&judged),
         Some(_) => markdown::of(&judged),
     };
@@ -237,4 +240,135 @@ fn cures_of(out: &mut impl Write, number: u16, found: Option<Cures>) -> io::Resu
             })
         }
     }
+}
+
+/// The program that the commands call.
+pub(super) const NAME: &str = "bellwether-model";
+
+/// The command lines that run a check again: one for each run, or one for all where one does it.
+fn commands(number: u16, outcome: &Outcome<'_>) -> Vec<String> {
+    let Check { ask, .. } = outcome.check;
+    let mut commands: Vec<String> =
+        outcome.ran.iter().map(|ran| command(number, ask, ran)).collect();
+    commands.dedup();
+    commands
+}
+
+fn command(number: u16, ask: &Ask, ran: &Ran) -> String {
+    let again = || format!("{NAME} claims {number} --show");
+    let Some(scenario) = &ran.scenario else { return again() };
+    match ask {
+        Ask::Property(subject, property) => check_command(subject, scenario, property),
+        Ask::Most(subject, metric, until) => {
+            let until = if *until == Until::Agreed { " --until agreed" } else { "" };
+            let flags = WorldArgs::typed(scenario);
+            format!("{NAME} bounds {} {flags}{until} --show {metric}", typed(subject))
+        }
+        Ask::Least { subject, duration, keeping, delays, processing } => {
+            let range = |[from, to]: [u8; 2]| match from == to {
+                true => from.to_string(),
+                false => format!("{from}..{to}"),
+            };
+            let given = scenario.timing.timed().map(|timed| timed.durations);
+            let given = given.iter().flat_map(Durations::words);
+            let given: String = given.map(|word| format!(" --{word}")).collect();
+            let flags = WorldArgs::typed(&Scenario { timing: Timing::Perfect, ..*scenario });
+            format!(
+                "{NAME} tune {} {flags} --delay {} --processing {} --find {duration} \
+                 --property {keeping}{given}",
+                typed(subject),
+                range(*delays),
+                range(*processing)
+            )
+        }
+        Ask::Round { .. } | Ask::Program(_) => again(),
+    }
+}
+
+/// The command that checks one property.
+pub(super) fn check_command(subject: &Subject, scenario: &Scenario, property: &str) -> String {
+    let flags = WorldArgs::typed(scenario);
+    format!("{NAME} check {} {flags} --property {property}", typed(subject))
+}
+
+/// Protocol, variant and rules as they are typed.
+fn typed(subject: &Subject) -> String {
+    let Subject { protocol, variant, rules, .. } = subject;
+    let variant = variant.as_ref().map(|name| format!(" --variant {name}")).unwrap_or_default();
+    let rules: String =
+        rules.iter().map(|(rule, value)| format!(" --rule {rule}={value}")).collect();
+    format!("{protocol}{variant}{rules}")
+}
+
+/// The object that `--json` prints.
+fn object(judged: &[Judged<'_>]) -> Value {
+    let count = |ruling: Ruling| judged.iter().filter(|j| j.ruling() == Some(ruling)).count();
+    let counts: serde_json::Map<String, Value> = Ruling::ALL
+        .iter()
+        .map(|&ruling| (ruling.name().to_owned(), json!(count(ruling))))
+        .collect();
+    let dangerous = judged.iter().filter(|judged| judged.is_dangerous()).count();
+    let claims: Vec<Value> = judged.iter().map(claim_view).collect();
+    json!({ "counts": counts, "dangerous": dangerous, "claims": claims })
+}
+
+fn claim_view(judged: &Judged<'_>) -> Value {
+    let claim = judged.claim;
+    let all = |outcomes: &[Outcome<'_>]| {
+        outcomes.iter().map(|one| outcome_view(claim.number, one)).collect::<Vec<_>>()
+    };
+    json!({
+        "number": claim.number, "source": judged.source.name, "section": claim.section,
+        "says": claim.says, "quantifier": claim.quantifier, "ruling": judged.ruling(),
+        "cause": claim.cause, "steps": judged.steps(), "dangerous": claim.dangerous,
+        "agrees": judged.agrees(), "flaws": judged.flaws(), "why": claim.why,
+        "only_if": judged.ruled().map(|(_, left)| words(&left)).filter(|left| !left.is_empty()),
+        "waits_for": claim.waits_for, "no_cure": claim.no_cure,
+        "leaves_open": claim.leaves_open, "left_out": left_out(judged),
+        "checks": all(&judged.checks), "besides": all(&judged.besides),
+        "cures": all(&judged.cures),
+    })
+}
+
+/// What no run has that decides the claim, and why.
+fn left_out(judged: &Judged<'_>) -> Vec<Value> {
+    let one = |left: &LeftOut| {
+        let of: Vec<&str> = left.of.iter().map(|departure| departure.words().0).collect();
+        json!({ "of": of, "why": left.why })
+    };
+    judged.claim.left_out.iter().map(one).collect()
+}
+
+fn words(assumptions: &[Assumption]) -> Vec<String> {
+    assumptions.iter().map(ToString::to_string).collect()
+}
+
+/// Where a run stands, and without which assumptions.
+fn standing_view(standing: &Standing) -> Value {
+    match standing {
+        Standing::Inside => json!({ "where": "inside" }),
+        Standing::Silent(left) => json!({ "where": "silent", "without": words(left) }),
+        Standing::Outside(left) => json!({ "where": "outside", "without": words(left) }),
+    }
+}
+
+fn outcome_view(number: u16, outcome: &Outcome<'_>) -> Value {
+    let ran: Vec<Value> = outcome
+        .ran
+        .iter()
+        .map(|ran| {
+            let point: serde_json::Map<String, Value> =
+                ran.point.0.iter().map(|&(name, value)| (name.to_owned(), json!(value))).collect();
+            let steps = ran.trace.as_ref().map(|trace| &trace.steps);
+            let without = ran.scenario.map(|scenario| scenario.missing.words());
+            json!({ "at": point, "without": without, "found": ran.finding, "steps": steps })
+        })
+        .collect();
+    json!({
+        "shows": outcome.check.shows, "demands": outcome.check.demands.to_string(),
+        "standing": standing_view(&outcome.standing),
+        "this_link": outcome.check.this_link, "this_size": outcome.check.this_size,
+        "met": outcome.met, "as_expected": outcome.expected, "runs": ran,
+        "commands": commands(number, outcome),
+    })
 }

@@ -1,10 +1,7 @@
 //! `gallery`: find the executions that are worth a look, and write a page for each.
 
-mod index;
-mod markdown;
-
-use super::claims::ENOUGH_STATES;
-use super::claims::command::NAME;
+use super::claims::markdown::wrapped;
+use super::claims::{ENOUGH_STATES, NAME};
 use super::table::{Cell, Table};
 use super::{
     Exit, LimitArgs, ProgressArgs, QuestionArgs, Tool, as_written, called, shown, text,
@@ -19,8 +16,9 @@ use crate::trace::Trace;
 use anstyle::{AnsiColor, Style};
 use anyhow::{Context, anyhow};
 use clap::{Args, Command, FromArgMatches};
+use std::fmt::Write as _;
 use std::fs;
-use std::io::Write;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 /// The flags of `gallery`.
@@ -68,7 +66,6 @@ Examples:
 Exit status: 0 every command finds what its entry says; 1 one does not; 2 wrong usage or an error in
 the entries; 3 a search was cut short, so nothing is claimed.";
 
-/// The page that lists all.
 const INDEX: &str = "index.html";
 
 /// What the command of an execution found.
@@ -118,7 +115,7 @@ fn find_all<'a>(
     let limits = Limits { states: limits.states.or(Some(ENOUGH_STATES)), ..limits };
     let paged = args.out.is_some();
     let one = |&execution: &&'a Execution| {
-        let found = find(tool, execution, (limits, paged));
+        let found = find(tool, execution, limits, paged);
         bar.step(&execution.name);
         found.with_context(|| execution.name.clone())
     };
@@ -134,7 +131,8 @@ fn find_all<'a>(
 fn find<'a>(
     tool: Tool,
     execution: &'a Execution,
-    (limits, paged): (Limits, bool),
+    limits: Limits,
+    paged: bool,
 ) -> anyhow::Result<Found<'a>> {
     let check = QuestionArgs::augment_args(Command::new("check"));
     let command = Command::new(tool.name).subcommand_required(true).subcommand(check);
@@ -151,7 +149,7 @@ fn find<'a>(
     let report = check::check(&world, &properties, &options, &mut |_| {})?;
     let ran = Ran::of(&world, &report).context("nothing was decided")?;
     let page = match &ran.trace {
-        Some(trace) if paged => Some(page(tool, execution, (trace, &report))?),
+        Some(trace) if paged => Some(page(tool, execution, trace, &report)?),
         _ => None,
     };
     let protocol = world.machine().protocol().name().to_owned();
@@ -162,7 +160,8 @@ fn find<'a>(
 fn page(
     tool: Tool,
     execution: &Execution,
-    (trace, report): (&Trace, &Report),
+    trace: &Trace,
+    report: &Report,
 ) -> anyhow::Result<String> {
     let mut walk = shown::walk(tool, trace)?;
     walk.know(report);
@@ -188,7 +187,7 @@ fn save(found: &[Found<'_>], folder: &Path) -> anyhow::Result<()> {
             write(&one.file(), page)?;
         }
     }
-    write(INDEX, &index::of(found))
+    write(INDEX, &index(found))
 }
 
 const BOLD: Style = Style::new().bold();
@@ -197,7 +196,7 @@ const WRONG: Style = AnsiColor::Red.on_default().bold();
 fn print(args: &GalleryArgs, found: &[Found<'_>]) -> anyhow::Result<()> {
     let mut out = text::stdout(args.ascii);
     if args.markdown {
-        write!(out, "{}", markdown::of(found))?;
+        write!(out, "{}", markdown(found))?;
         return Ok(());
     }
     let width = text::width();
@@ -246,4 +245,108 @@ fn table(found: &[Found<'_>]) -> Table {
         ]);
     }
     table
+}
+
+const INDEX_HEAD: &str = "\
+<!doctype html>
+<html lang=\"en\">
+<head>
+<meta charset=\"utf-8\">
+<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">
+<meta name=\"color-scheme\" content=\"light dark\">
+<title>Executions worth a look</title>
+<link rel=\"icon\" href=\"data:,\">
+<style>
+:root { --back: #f5f6f8; --ink: #1b1f27; --dim: #586070; --line: #d8dce3; --link: #2457c5; }
+@media (prefers-color-scheme: dark) {
+  :root { --back: #12151b; --ink: #e8ebf0; --dim: #a2abb9; --line: #343b48; --link: #8fb2ff; }
+}
+body { margin: 0; background: var(--back); color: var(--ink);
+  font: 16px/1.5 system-ui, sans-serif; }
+main { max-width: 48rem; margin: 0 auto; padding: 1rem; }
+ol { padding-left: 1.6rem; }
+li { padding: .6rem 0; border-bottom: 1px solid var(--line); }
+li p { margin: .2rem 0; }
+a { color: var(--link); font-weight: 600; }
+.dim { color: var(--dim); }
+code { overflow-wrap: anywhere; }
+</style>
+</head>
+<body>
+<main>
+<h1>Executions worth a look</h1>
+<p>Each is a shortest one that violates its property, and can be walked through, state by state. The
+arrow keys take a step, and the space bar plays.</p>
+<ol>
+";
+
+/// The page that lists the pages of the executions.
+fn index(found: &[Found<'_>]) -> String {
+    let mut page = INDEX_HEAD.to_owned();
+    for one in found.iter().filter(|one| one.page.is_some()) {
+        let execution = one.execution;
+        // Writing into a string does not fail.
+        let _ = writeln!(
+            page,
+            "<li><a href=\"{}\">{}</a>\n<p>{}</p>\n\
+             <p class=\"dim\"><code>{NAME} {}</code><br>{} {}</p></li>",
+            one.file(),
+            escaped(&execution.title),
+            escaped(&execution.about),
+            escaped(&execution.command),
+            escaped(one.property),
+            escaped(&one.ran.finding.to_string())
+        );
+    }
+    page + "</ol>\n</main>\n</body>\n</html>\n"
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+const HEAD: &str = "\
+# Executions worth a look
+
+This page is for people who want to see elections go wrong. Each execution is a shortest one that
+violates the property: the command finds it, tells it as a story and draws it. Where a property
+speaks of the end, the steps are those before a cycle that can go on for ever.
+
+`bellwether-model gallery --out pages` writes a page for each, which needs neither a server nor a
+network: every state of it can be looked at, step by step. `pages/index.html` lists them. `gallery
+NAME` prints one, and `gallery --markdown > docs/gallery/README.md` prints this page. A test runs
+every command and fails when the page is out of date. In a clone, `cargo run --release --` stands
+for `bellwether-model`.
+";
+
+/// The page `docs/gallery/README.md`.
+fn markdown(found: &[Found<'_>]) -> String {
+    let mut page = format!("{HEAD}\n| execution | protocol | steps |\n|---|---|---|\n");
+    for one in found {
+        let (title, name) = (&one.execution.title, &one.execution.name);
+        let protocol = &one.protocol;
+        let steps = one.ran.trace.as_ref().map_or_else(String::new, steps);
+        let _ = writeln!(
+            page,
+            "| [{title}](#{name}) | [`{protocol}`](../protocols/{protocol}.md) | {steps} |"
+        );
+    }
+    for one in found {
+        let execution = one.execution;
+        let text = format!("**{}.** {}", execution.title, execution.about);
+        let _ = write!(page, "\n## {}\n\n{}\n", execution.name, wrapped("", &text));
+        let found = format!("`{}`: **{}**.", one.property, one.ran.finding);
+        page.push_str(&wrapped("- ", &found));
+        page.push_str(&wrapped("  ", &format!("`{NAME} {}`", execution.command)));
+    }
+    page
+}
+
+/// How many steps there are, and how many of them repeat.
+fn steps(trace: &Trace) -> String {
+    let all = trace.steps.len();
+    match trace.header.shows.as_ref().and_then(|shows| shows.cycle_after) {
+        Some(after) if after < all => format!("{after}, then {} for ever", all - after),
+        _ => all.to_string(),
+    }
 }

@@ -1,17 +1,18 @@
 //! `history`: run the bugs that elections of real systems had.
 
-mod json;
-mod markdown;
-mod print;
-
-use super::claims::{ENOUGH_STATES, command};
-use super::{Exit, LimitArgs, ProgressArgs, as_written, text};
+use super::claims::markdown::wrapped;
+use super::claims::{ENOUGH_STATES, NAME, check_command};
+use super::table::{Cell, Table};
+use super::{Exit, LimitArgs, ProgressArgs, as_written, called, shown, text};
 use crate::check::Limits;
-use crate::claims::{Ran, Runner, Subject};
-use crate::history::{History, Rerun, rerun};
+use crate::claims::{Finding, Ran, Runner, Subject};
+use crate::history::{History, Place, Rerun, Unsaid, rerun};
+use anstyle::{AnsiColor, Style};
 use anyhow::anyhow;
 use clap::Args;
-use std::io::Write;
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+use std::io::{self, Write};
 use std::path::PathBuf;
 
 /// The flags of `history`.
@@ -77,13 +78,13 @@ pub(super) fn run(args: &HistoryArgs) -> anyhow::Result<Exit> {
 
 fn print(args: &HistoryArgs, history: &History, rerun: &[Rerun<'_>]) -> anyhow::Result<()> {
     if args.json {
-        return text::print_json(&json::of(rerun), args.ascii);
+        return text::print_json(&object(rerun), args.ascii);
     }
     let mut out = text::stdout(args.ascii);
     if args.markdown {
-        write!(out, "{}", markdown::of(rerun, &history.unsaid))?;
+        write!(out, "{}", markdown(rerun, &history.unsaid))?;
     } else {
-        print::all(&mut out, args, rerun)?;
+        print_all(&mut out, args, rerun)?;
     }
     Ok(())
 }
@@ -93,8 +94,178 @@ fn commands(one: &Rerun<'_>) -> [String; 2] {
     let command = |subject: &Subject, ran: &Ran| {
         let scenario = ran.scenario.as_ref();
         scenario.map_or_else(String::new, |scenario| {
-            command::check(subject, scenario, &one.bug.property)
+            check_command(subject, scenario, &one.bug.property)
         })
     };
     [command(&one.bug.broken, &one.broken), command(&one.bug.repaired, &one.repaired)]
+}
+
+const BOLD: Style = Style::new().bold();
+const WRONG: Style = AnsiColor::Red.on_default().bold();
+
+/// A table, or with names or `--show` each bug in full; then how many there are, and which does not
+/// come out as its entry says.
+fn print_all(out: &mut impl Write, args: &HistoryArgs, rerun: &[Rerun<'_>]) -> io::Result<()> {
+    if args.show || !args.names.is_empty() {
+        for one in rerun {
+            print_bug(out, args, one)?;
+        }
+    } else {
+        writeln!(out, "{}\n", table(rerun).print(args.ascii))?;
+    }
+    let s = if rerun.len() == 1 { "" } else { "s" };
+    writeln!(out, "{} bug{s}, each with its rules and without.", rerun.len())?;
+    for one in rerun.iter().filter(|one| one.agrees() != Some(true)) {
+        let difference = format!(
+            "{}\n  its entry says: violated ({} steps), and {} without\n  found: {}, and {}\n",
+            one.bug.name,
+            one.bug.steps,
+            if one.bug.within { "holds within" } else { "holds" },
+            one.broken.finding,
+            one.repaired.finding
+        );
+        writeln!(out, "\n{WRONG}This does not agree.{WRONG:#}")?;
+        write!(out, "{}", text::wrap(&difference, text::width()))?;
+    }
+    Ok(())
+}
+
+fn table(rerun: &[Rerun<'_>]) -> Table {
+    let mut table = Table::new(["name", "systems", "with it", "without", "what went wrong"]);
+    for one in rerun {
+        let colour = |found: Cell, as_said: bool| {
+            found.in_colour(if as_said { AnsiColor::Green } else { AnsiColor::Red })
+        };
+        let agrees = one.agrees() == Some(true);
+        table.row([
+            Cell::new(&one.bug.name),
+            Cell::new(&one.bug.systems),
+            colour(Cell::new(&one.broken.finding), agrees),
+            colour(Cell::new(&one.repaired.finding), agrees),
+            Cell::new(&one.bug.title),
+        ]);
+    }
+    table
+}
+
+/// The bug, where it is told, and what both worlds found.
+fn print_bug(out: &mut impl Write, args: &HistoryArgs, one: &Rerun<'_>) -> io::Result<()> {
+    let (bug, width) = (one.bug, text::width());
+    let head = format!("{BOLD}{}{BOLD:#} ({}): {}.", bug.name, bug.systems, bug.title);
+    writeln!(out, "{}", text::wrap(&head, width))?;
+    writeln!(out, "{}", text::wrap(&format!("    {}", bug.story), width))?;
+    writeln!(out, "{}", text::wrap(&format!("    {}", bug.model), width))?;
+    for place in &bug.sources {
+        writeln!(out, "    {}: {}", place.what, place.url)?;
+    }
+    let [broken, repaired] = commands(one);
+    for (what, ran, command) in
+        [("with it", &one.broken, broken), ("without", &one.repaired, repaired)]
+    {
+        let line = format!("  {what}: {} {}", bug.property, ran.finding);
+        writeln!(out, "{}", text::wrap(&line, width))?;
+        writeln!(out, "    {}", command.replacen(NAME, &called(NAME, ""), 1))?;
+    }
+    if let Some(trace) = one.broken.trace.as_ref().filter(|_| args.show) {
+        shown::tell(out, trace, args.ascii)?;
+    }
+    writeln!(out)
+}
+
+/// The object that `--json` prints.
+fn object(rerun: &[Rerun<'_>]) -> Value {
+    json!({ "bugs": rerun.iter().map(bug_view).collect::<Vec<_>>() })
+}
+
+fn bug_view(one: &Rerun<'_>) -> Value {
+    let bug = one.bug;
+    let place = |place: &Place| json!({ "what": place.what, "url": place.url });
+    let [broken, repaired] = commands(one);
+    json!({
+        "name": bug.name, "title": bug.title, "systems": bug.systems, "story": bug.story,
+        "model": bug.model, "sources": bug.sources.iter().map(place).collect::<Vec<_>>(),
+        "property": bug.property, "agrees": one.agrees(),
+        "broken": { "command": broken, "steps": bug.steps, "found": one.broken.finding },
+        "repaired": { "command": repaired, "found": one.repaired.finding },
+    })
+}
+
+const HEAD: &str = "\
+# Bugs that happened
+
+This page is for people who build or run elections. It lists bugs that elections of real systems
+had, each with where it is told, in our words. Some struck in production, some were found by
+reading. The model says each by a rule value, a variant, or a duration. With it, a
+[property](model.md#properties) is violated, and a shortest execution has so many steps (of what is
+to happen in the end: until a cycle begins that can go on for ever). Without, the property holds. So
+each shows what keeps it out.
+
+`bellwether-model history --markdown > docs/history.md` prints this page, `history NAME --show`
+draws an execution, and a test runs every bug and fails when the page is out of date. In a clone,
+`cargo run --release --` stands for `bellwether-model`.
+
+`holds` is proved for the world that the command names, and for no larger one. Where executions
+exceed the bounds of the search, it says within which: beyond is not claimed. That a system is named
+here does not say that it has the bug today; its source says what became of it.
+";
+
+const UNSAID: &str = "\
+## What cannot be said here
+
+These happened too, and no rule has them.
+";
+
+/// The page `docs/history.md`.
+fn markdown(rerun: &[Rerun<'_>], unsaid: &[Unsaid]) -> String {
+    let mut page = format!("{HEAD}\n| bug | systems | property | steps |\n|---|---|---|---|\n");
+    for one in rerun {
+        let bug = one.bug;
+        let _ = writeln!(
+            page,
+            "| [{}](#{}) | {} | `{}` | {} |",
+            bug.title,
+            bug.name,
+            bug.systems,
+            bug.property,
+            steps(one)
+        );
+    }
+    for one in rerun {
+        tell_bug(&mut page, one);
+    }
+    let _ = write!(page, "\n{UNSAID}\n");
+    for Unsaid { what, why, sources } in unsaid {
+        page.push_str(&wrapped("- ", &format!("**{what}** {why} {}", places(sources))));
+    }
+    page
+}
+
+fn steps(one: &Rerun<'_>) -> String {
+    match one.broken.finding {
+        Finding::Violated { steps: Some(steps) } => steps.to_string(),
+        _ => "-".to_owned(),
+    }
+}
+
+fn tell_bug(page: &mut String, one: &Rerun<'_>) {
+    let bug = one.bug;
+    let _ = writeln!(page, "\n## {}\n", bug.name);
+    page.push_str(&wrapped("", &format!("**{}** ({}). {}", bug.title, bug.systems, bug.story)));
+    let _ = write!(page, "\n{}\n", wrapped("", &format!("Told in {}", places(&bug.sources))));
+    page.push_str(&wrapped("", &bug.model));
+    page.push('\n');
+    let [broken, repaired] = commands(one);
+    for (what, found, command) in [
+        ("With it", one.broken.finding.to_string(), broken),
+        ("Without", one.repaired.finding.to_string(), repaired),
+    ] {
+        page.push_str(&wrapped("- ", &format!("{what}, `{}`: **{found}**.", bug.property)));
+        page.push_str(&wrapped("  ", &format!("`{command}`")));
+    }
+}
+
+fn places(sources: &[Place]) -> String {
+    let links: Vec<String> =
+        sources.iter().map(|Place { what, url }| format!("[{what}]({url})")).collect();
+    format!("{}.", links.join("; "))
 }

@@ -12,15 +12,15 @@ mod quorum;
 mod raft_election;
 pub mod relation;
 mod sexp;
-mod show;
 mod smt;
 mod solver;
 mod structure;
 mod votes;
 
-pub use obligation::{Goal, Obligation, Outcome, Proof, Shown, Why, prove, questions, script};
+pub use obligation::{
+    Goal, Obligation, Outcome, Proof, Shown, Why, pair, prove, questions, script, step_words,
+};
 pub use part::{Part, See, Seen, Tie, Tied, Transition, Untied};
-pub use show::{pair, step_words};
 pub use solver::{Solver, SolverError};
 pub use structure::{Picture, Step, Structure};
 

@@ -8,7 +8,8 @@
 //! A part that some action breaks is left out, and so is what cannot be proved without it, until
 //! what is left proves itself. A property that follows from what is left is proved.
 
-use super::relation::{Expr, Relation};
+use super::relation::{Expr, Kind, Relation, Sort, Symbol};
+use super::sexp::Sexp;
 use super::smt::{When, Writer};
 use super::solver::{Answer, Solver, SolverError, Try};
 use super::structure::Structure;
@@ -154,7 +155,6 @@ fn drop_broken(kept: &mut [bool], obligations: &[Obligation]) -> bool {
     before != kept
 }
 
-/// Puts questions about a relation.
 struct Asker<'a> {
     relation: &'a Relation,
     solver: &'a Solver,
@@ -176,7 +176,7 @@ impl Asker<'_> {
             });
         }
         let script = script(self.relation, goal, kept, None);
-        let first = self.solver.ask(&script, (Try::First, FIRST_TRY))?;
+        let first = self.solver.ask(&script, Try::First, FIRST_TRY)?;
         if first == Answer::Unsat {
             return Ok(Outcome::Proved);
         }
@@ -188,7 +188,7 @@ impl Asker<'_> {
             Sought::Unknown(Why::Stopped) => return Ok(Outcome::Unknown(Why::Stopped)),
             Sought::Unknown(_) | Sought::Nothing => {}
         }
-        Ok(match self.solver.ask(&script, (Try::Second, self.solver.limit))? {
+        Ok(match self.solver.ask(&script, Try::Second, self.solver.limit)? {
             Answer::Unsat => Outcome::Proved,
             Answer::Sat(_) | Answer::Unknown => Outcome::Unknown(Why::GaveUp),
             Answer::TooLate => Outcome::Unknown(Why::Time),
@@ -201,7 +201,7 @@ impl Asker<'_> {
         let mut why = None;
         for sizes in sizes(self.relation) {
             let script = script(self.relation, goal, kept, Some(&sizes));
-            match self.solver.ask(&script, (Try::First, self.solver.limit))? {
+            match self.solver.ask(&script, Try::First, self.solver.limit)? {
                 Answer::Unsat => {}
                 Answer::Sat(Some(values)) => {
                     let shown = self.shown(goal, kept, &sizes, &values);
@@ -225,7 +225,7 @@ impl Asker<'_> {
         goal: Goal,
         kept: &[bool],
         sizes: &[usize],
-        values: &crate::prove::sexp::Sexp,
+        values: &Sexp,
     ) -> Result<Shown, String> {
         let relation = self.relation;
         let action = action_of(goal).map(|at| (at, &relation.actions[at]));
@@ -317,4 +317,63 @@ pub fn script(relation: &Relation, goal: Goal, kept: &[bool], sizes: Option<&[us
         let _ = writeln!(out, "(get-value ({}))", writer.values(action).join(" "));
     }
     out
+}
+
+fn name(relation: &Relation, sort: Sort, value: i64) -> String {
+    match sort {
+        Sort::Of(sort) => format!("{}{}", relation.sorts[sort].letter, value + 1),
+        Sort::Truth | Sort::Number => value.to_string(),
+    }
+}
+
+/// What a symbol gives, in words: where it holds, or its value for each argument.
+fn told(relation: &Relation, structure: &Structure, at: usize) -> String {
+    let symbol = &relation.symbols[at];
+    let row = |(place, args): (usize, Vec<i64>)| {
+        let args = args.iter().zip(&symbol.args);
+        let args: Vec<_> = args.map(|(&arg, &sort)| name(relation, Sort::Of(sort), arg)).collect();
+        let value = structure.tables[at][place];
+        match (symbol.result, args.join(" ")) {
+            (Sort::Truth, _) if value == 0 => None,
+            (Sort::Truth, args) if symbol.args.is_empty() => Some(format!("yes{args}")),
+            (Sort::Truth, args) if symbol.args.len() == 1 => Some(args),
+            (Sort::Truth, args) => Some(format!("({args})")),
+            (sort, args) if args.is_empty() => Some(name(relation, sort, value)),
+            (sort, args) => Some(format!("{args}: {}", name(relation, sort, value))),
+        }
+    };
+    let rows: Vec<_> = structure.each(&symbol.args).enumerate().filter_map(row).collect();
+    let between = if symbol.result == Sort::Truth { " " } else { ", " };
+    if rows.is_empty() { "-".to_owned() } else { rows.join(between) }
+}
+
+/// A row for each symbol: its name, and what it gives before and after; of what cannot change,
+/// once.
+#[must_use]
+pub fn pair(
+    relation: &Relation,
+    before: &Structure,
+    after: Option<&Structure>,
+) -> Vec<(String, String, Option<String>)> {
+    let row = |(at, symbol): (usize, &Symbol)| {
+        let changes = symbol.kind != Kind::Rigid;
+        let after = after.filter(|_| changes).map(|after| told(relation, after, at));
+        (symbol.name.clone(), told(relation, before, at), after)
+    };
+    relation.symbols.iter().enumerate().map(row).collect()
+}
+
+/// The step in words: the action with its parameters.
+#[must_use]
+pub fn step_words(relation: &Relation, shown: &Shown) -> Option<String> {
+    let (action, params, _) = shown.step.as_ref()?;
+    let action = &relation.actions[*action];
+    let given = action.params.iter().zip(params).map(|((param, sort), &value)| {
+        format!("{param} = {}", name(relation, Sort::Of(*sort), value))
+    });
+    let given: Vec<_> = given.collect();
+    Some(match given.is_empty() {
+        true => action.name.clone(),
+        false => format!("{}, {}", action.name, given.join(", ")),
+    })
 }

@@ -8,7 +8,7 @@ use crate::machine::Machine;
 use crate::property::Temporal;
 use crate::protocol::Id;
 use crate::world::{Action, Condition, Scenario, State, World, WorldError};
-use std::collections::{BTreeMap, HashSet, VecDeque};
+use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 
 /// A part of a protocol: its relation, and how a state of the model reads in it.
@@ -93,7 +93,7 @@ impl Part {
         let mut worlds = Vec::new();
         for &scenario in &self.worlds {
             let mut count = |_: &Transition<'_>, step: &Step| by_action[step.action] += 1;
-            match self.compare(scenario, (states, cancel), &mut count)? {
+            match self.compare(scenario, states, cancel, &mut count)? {
                 Ok(tied) => worlds.push(tied),
                 Err(untied) => return Ok(Err(untied)),
             }
@@ -204,7 +204,8 @@ impl Part {
     pub fn compare(
         &self,
         scenario: Scenario,
-        (states, cancel): (usize, Option<Cancel>),
+        states: usize,
+        cancel: Option<Cancel>,
         see: &mut dyn FnMut(&Transition<'_>, &Step),
     ) -> Result<Result<Tied, Box<Untied>>, WorldError> {
         let world = World::of(Arc::clone(&self.rules), scenario)?;
@@ -255,14 +256,4 @@ impl Part {
 /// The number of a thing that is called by a process's id.
 pub(super) fn thing(id: Id) -> u64 {
     u64::from(id.number())
-}
-
-/// The sets of at least so many of these: the majorities, if they are one of them.
-pub(super) fn sets_of(members: &[u64], enough: usize) -> BTreeMap<u64, Vec<u64>> {
-    let all = 0u64..1 << members.len();
-    let set = |bits: u64| {
-        members.iter().enumerate().filter(|&(at, _)| bits & 1 << at != 0).map(|(_, &m)| m).collect()
-    };
-    let sets = all.map(|bits| (bits, set(bits)));
-    sets.filter(|(_, set): &(u64, Vec<u64>)| set.len() >= enough).collect()
 }

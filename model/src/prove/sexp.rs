@@ -3,11 +3,9 @@
 /// A word, a text in quotes, or a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Sexp {
-    /// A word.
     Word(String),
     /// A text in quotes.
     Text(String),
-    /// A list.
     List(Vec<Sexp>),
 }
 
@@ -49,7 +47,6 @@ impl Sexp {
         }
     }
 
-    /// The word that it is.
     pub(super) fn word(&self) -> Result<&str, String> {
         match self {
             Sexp::Word(word) => Ok(word),
@@ -57,7 +54,6 @@ impl Sexp {
         }
     }
 
-    /// The text that it is.
     pub(super) fn text(&self) -> Result<&str, String> {
         match self {
             Sexp::Text(text) => Ok(text),
@@ -65,7 +61,6 @@ impl Sexp {
         }
     }
 
-    /// The list that it is.
     pub(super) fn list(&self) -> Result<&[Sexp], String> {
         match self {
             Sexp::List(list) => Ok(list),

@@ -12,9 +12,7 @@ use std::fmt::Write;
 /// Which of the two states of a step is meant.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum When {
-    /// The state before.
     Before,
-    /// The state after.
     After,
 }
 
@@ -31,7 +29,6 @@ impl<'r> Writer<'r> {
         Writer { relation, sizes }
     }
 
-    /// The name of a thing.
     fn thing(&self, sort: usize, place: usize) -> String {
         format!("{}{}", self.relation.sorts[sort].letter, place + 1)
     }

@@ -24,15 +24,12 @@ const KNOWN: [(&str, [Args; 2]); 2] = [
     ),
 ];
 
-/// The arguments of a program.
 type Args = &'static [&'static str];
 
 /// Which try it is to answer a question: the second may go about it in another way.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Try {
-    /// The first.
     First,
-    /// The second.
     Second,
 }
 
@@ -130,7 +127,8 @@ impl Solver {
     pub(super) fn ask(
         &self,
         script: &str,
-        (which, limit): (Try, Duration),
+        which: Try,
+        limit: Duration,
     ) -> Result<Answer, SolverError> {
         let wrong = |error: std::io::Error| SolverError::Unusable {
             path: self.name(),

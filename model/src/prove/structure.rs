@@ -86,7 +86,7 @@ impl Structure {
                 if of(condition) != 0 { of(then) } else { of(otherwise) }
             }
             Expr::Each(every, sorts, body) => {
-                i64::from(self.quantified(relation, (*every, sorts), body, vars))
+                i64::from(self.quantified(relation, *every, sorts, body, vars))
             }
         }
     }
@@ -94,7 +94,8 @@ impl Structure {
     fn quantified(
         &self,
         relation: &Relation,
-        (every, sorts): (bool, &[usize]),
+        every: bool,
+        sorts: &[usize],
         body: &Expr,
         vars: &mut Vec<i64>,
     ) -> bool {
@@ -104,7 +105,7 @@ impl Structure {
         let around = vars.len();
         for thing in 0..self.sizes[sort] {
             vars.push(i64::try_from(thing).expect("few things"));
-            let found = self.quantified(relation, (every, rest), body, vars) != every;
+            let found = self.quantified(relation, every, rest, body, vars) != every;
             vars.truncate(around);
             if found {
                 return !every;
@@ -158,7 +159,7 @@ impl Structure {
         self.sizes == after.sizes
             && self.holds(relation, &action.when, params)
             && (0..relation.symbols.len())
-                .all(|symbol| self.becomes(relation, action, params, (symbol, after)))
+                .all(|symbol| self.becomes(relation, action, params, symbol, after))
     }
 
     /// Whether a symbol afterwards is what the action makes of it.
@@ -167,7 +168,8 @@ impl Structure {
         relation: &Relation,
         action: &Action,
         params: &[i64],
-        (at, after): (usize, &Structure),
+        at: usize,
+        after: &Structure,
     ) -> bool {
         let symbol = &relation.symbols[at];
         let message = symbol.kind == Kind::Message;

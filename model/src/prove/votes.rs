@@ -1,8 +1,8 @@
 //! Votes in terms, whatever they are called: what Raft's election and the quorum bully share.
 
-use super::part::sets_of;
 use super::relation::Relation;
 use super::structure::Picture;
+use std::collections::BTreeMap;
 
 /// The relation as text; what begins with `%` is called otherwise by each protocol.
 const TEXT: &str = include_str!("votes.rel");
@@ -51,4 +51,14 @@ pub(super) fn tell_of_majorities(
         }
     }
     picture.is("lowest", &[], 0);
+}
+
+/// The sets of at least so many of these: the majorities, if they are one of them.
+fn sets_of(members: &[u64], enough: usize) -> BTreeMap<u64, Vec<u64>> {
+    let all = 0u64..1 << members.len();
+    let set = |bits: u64| {
+        members.iter().enumerate().filter(|&(at, _)| bits & 1 << at != 0).map(|(_, &m)| m).collect()
+    };
+    let sets = all.map(|bits| (bits, set(bits)));
+    sets.filter(|(_, set): &(u64, Vec<u64>)| set.len() >= enough).collect()
 }

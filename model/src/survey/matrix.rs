@@ -123,25 +123,24 @@ pub fn svg(worlds: &[Surrounding], rows: &[Row]) -> String {
     );
     for (at, world) in worlds.iter().enumerate() {
         let middle = LEFT + at * COLUMN + COLUMN / 2;
-        text(&mut out, (middle, HEAD - 30), INK, world.name, true);
-        text(&mut out, (middle, HEAD - 14), PALE, &world.budget(), false);
+        text(&mut out, middle, HEAD - 30, INK, world.name, true);
+        text(&mut out, middle, HEAD - 14, PALE, &world.budget(), false);
     }
     let last = LEFT + worlds.len() * COLUMN + LAST / 2;
-    text(&mut out, (last, HEAD - 30), INK, "messages", true);
+    text(&mut out, last, HEAD - 30, INK, "messages", true);
     let proved = LEFT + worlds.len() * COLUMN + LAST;
-    text(&mut out, (proved + PROVED / 2, HEAD - 30), INK, "every n", true);
+    text(&mut out, proved + PROVED / 2, HEAD - 30, INK, "every n", true);
     let mut top = HEAD;
     for ((row, texts), &high) in rows.iter().zip(&texts).zip(&heights) {
-        text(&mut out, (LEFT / 2, top + high / 2 + 4), INK, row.protocol, true);
+        text(&mut out, LEFT / 2, top + high / 2 + 4, INK, row.protocol, true);
         for (at, (cell, lines)) in row.cells.iter().zip(texts).enumerate() {
-            let place = (LEFT + at * COLUMN, top, high, COLUMN);
-            square(&mut out, place, cell.standing(), lines);
+            square(&mut out, LEFT + at * COLUMN, top, high, COLUMN, cell.standing(), lines);
         }
-        text(&mut out, (last, top + high / 2 + 4), INK, &row.messages.words(), false);
+        text(&mut out, last, top + high / 2 + 4, INK, &row.messages.words(), false);
         if !row.proved.is_empty() {
             let (_, ink) = colours(Some(Standing::Holds));
             let lines = row.proved.iter().map(|&name| (ink, name.to_owned())).collect();
-            square(&mut out, (proved, top, high, PROVED), Some(Standing::Holds), &lines);
+            square(&mut out, proved, top, high, PROVED, Some(Standing::Holds), &lines);
         }
         top += high;
     }
@@ -172,7 +171,10 @@ fn colours(standing: Option<Standing>) -> (&'static str, &'static str) {
 
 fn square(
     out: &mut String,
-    (x, y, high, column): (usize, usize, usize, usize),
+    x: usize,
+    y: usize,
+    high: usize,
+    column: usize,
     standing: Option<Standing>,
     lines: &Lines,
 ) {
@@ -185,11 +187,11 @@ fn square(
     let bold = standing == Some(Standing::Holds);
     let first = y + high / 2 + 3 - (lines.len() - 1) * LINE / 2;
     for (at, (ink, line)) in lines.iter().enumerate() {
-        text(out, (x + wide / 2, first + at * LINE), ink, line, bold);
+        text(out, x + wide / 2, first + at * LINE, ink, line, bold);
     }
 }
 
-fn text(out: &mut String, (x, y): (usize, usize), ink: &str, words: &str, bold: bool) {
+fn text(out: &mut String, x: usize, y: usize, ink: &str, words: &str, bold: bool) {
     let weight = if bold { " font-weight=\"600\"" } else { "" };
     let _ = writeln!(
         out,

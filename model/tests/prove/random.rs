@@ -69,7 +69,7 @@ fn perturbed(relation: &Relation, structure: &Structure, draw: &mut Draw) -> Str
 fn states(part: &Part, draw: &mut Draw) -> Vec<Structure> {
     let mut all = Vec::new();
     for &scenario in &part.worlds {
-        let compared = part.compare(scenario, (60, None), &mut |transition, _| {
+        let compared = part.compare(scenario, 60, None, &mut |transition, _| {
             if draw.one_in(3) {
                 all.push(transition.before.clone());
                 all.push(perturbed(&part.relation, transition.before, draw));
@@ -171,7 +171,7 @@ fn no_transition_of_a_random_world_is_no_step() {
         let scenario = scenario(&mut draw);
         for part in parts_of(words).iter().filter(|part| part.name != "clocks") {
             // Some scenarios contradict themselves, or the rules.
-            let Ok(tied) = part.compare(scenario, (150, None), &mut |_, _| {}) else { continue };
+            let Ok(tied) = part.compare(scenario, 150, None, &mut |_, _| {}) else { continue };
             let tied = tied.unwrap_or_else(|untied| panic!("{words}: {untied:?}"));
             compared += 1;
             transitions += tied.transitions;

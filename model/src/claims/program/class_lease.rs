@@ -5,9 +5,7 @@
 use super::Account;
 use super::search::{Steps, search};
 
-/// How long a lease is.
 const LEASE: u8 = 2;
-/// How long the clock runs.
 const END: u8 = 6;
 
 #[derive(Clone, Copy, Debug)]

@@ -156,7 +156,6 @@ fn most(watch: Watch) -> (Cost, String) {
     (most, line)
 }
 
-/// Compares heartbeats with another watch.
 fn compare(other: Watch, holds: fn(&Cost, &Cost) -> bool) -> Account {
     let ((heartbeats, ours), (other, theirs)) = (most(Watch::Heartbeats), most(other));
     Account::of(holds(&heartbeats, &other), vec![ours, theirs])

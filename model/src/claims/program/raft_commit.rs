@@ -5,7 +5,6 @@
 use super::Account;
 use super::search::{Steps, search};
 
-/// How many processes there are.
 const NODES: usize = 3;
 /// Terms end here, and logs.
 const TERMS: u8 = 3;

@@ -13,7 +13,6 @@ const T_COORD: u32 = 2_500;
 const DELAY: u32 = 50;
 const END: u32 = 20_000;
 
-/// What happens at some moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     Crash(usize),
@@ -70,7 +69,6 @@ struct Simulation {
     ghosts: Vec<usize>,
     /// At each retry: the nodes, and what is under way, and when, but for crashes and recoveries.
     retried_in: Vec<Moment>,
-    /// How many messages were sent.
     messages: usize,
     /// When a node declared itself for the first time.
     declared: Option<u32>,

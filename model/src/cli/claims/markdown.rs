@@ -1,8 +1,15 @@
-//! The pages `docs/claims/TEXT.md`: what one text says, with every run.
+//! The pages of `docs/claims`: what one text says, with every run, and what comes out with one
+//! process more.
 
-use super::{command, print};
-use crate::claims::{Ask, Judged, LeftOut, Outcome, PRINTED, Printed, Stance};
-use std::fmt::Write;
+use super::{ClaimsArgs, commands, print};
+use crate::check::Limits;
+use crate::claims::{
+    Ask, Check, Claim, Judged, Larger, LeftOut, Outcome, PRINTED, Printed, Runner, Source, Stance,
+};
+use crate::cli::{Exit, HOLDS, UNKNOWN, VIOLATED, stopped, text};
+use anyhow::anyhow;
+use std::fmt::Write as _;
+use std::io::Write as _;
 
 /// The width of the page's lines; tables and a single long word may be wider.
 const WIDTH: usize = 100;
@@ -18,7 +25,6 @@ pub(super) fn is_of_all(page: &str) -> bool {
     page == OVERVIEW || page == LARGER
 }
 
-/// The page of a text.
 pub(super) fn of(judged: &[Judged<'_>]) -> String {
     let Some(source) = judged.first().map(|one| one.source) else { return String::new() };
     let name = &source.name;
@@ -113,13 +119,13 @@ fn claim(page: &mut String, judged: &Judged<'_>) {
         page.push('\n');
     }
     for outcome in &judged.checks {
-        check(page, claim.number, ("", outcome));
+        check(page, claim.number, "", outcome);
     }
     for outcome in &judged.besides {
-        check(page, claim.number, ("*Beside*: ", outcome));
+        check(page, claim.number, "*Beside*: ", outcome);
     }
     for outcome in &judged.cures {
-        check(page, claim.number, ("*Changed*: ", outcome));
+        check(page, claim.number, "*Changed*: ", outcome);
     }
     if let Some(no_cure) = &claim.no_cure {
         page.push_str(&wrapped("- ", &format!("*No change helps*: {no_cure}.")));
@@ -135,7 +141,7 @@ fn claim(page: &mut String, judged: &Judged<'_>) {
     }
 }
 
-fn check(page: &mut String, number: u16, (what, outcome): (&str, &Outcome<'_>)) {
+fn check(page: &mut String, number: u16, what: &str, outcome: &Outcome<'_>) {
     let shows = &outcome.check.shows;
     let asks = capital(&outcome.check.demands.asks());
     let found = outcome.found();
@@ -146,7 +152,7 @@ fn check(page: &mut String, number: u16, (what, outcome): (&str, &Outcome<'_>)) 
     let only: String = only.collect();
     let line = format!("{what}{shows}. {asks}: **{found}**.{standing}{only}");
     page.push_str(&wrapped("- ", &line));
-    for command in command::of(number, outcome) {
+    for command in commands(number, outcome) {
         page.push_str(&wrapped("  ", &format!("`{command}`")));
     }
     if let Ask::Program(program) = outcome.check.ask {
@@ -154,9 +160,80 @@ fn check(page: &mut String, number: u16, (what, outcome): (&str, &Outcome<'_>)) 
     }
 }
 
-pub(super) fn capital(text: &str) -> String {
+fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// States of a world with one process more, if no other limit is given: one that needs more is not
+/// decided here.
+const LARGER_STATES: u64 = 150_000;
+
+const LARGER_HEAD: &str = "\
+# The literature, checked: one process more
+
+A claim that is confirmed holds for as many processes as its runs have. Here each check that decides
+it is run again with one more. *stopped* says that the search was cut short: then nothing is
+claimed. A line that is *not met* refutes its claim, and a test fails. So it does where two faults
+happen in a check, and the search with one process more ends: then the ledger has to run that.
+";
+
+/// Prints the page of all checks that confirm a claim, with one process more, and says in the
+/// status whether a claim is false there.
+pub(super) fn larger(
+    args: &ClaimsArgs,
+    runner: &Runner,
+    chosen: &[(&Source, &Claim)],
+) -> anyhow::Result<Exit> {
+    let states = args.limits.limits().states.unwrap_or(LARGER_STATES);
+    let runner = Runner { limits: Limits { states: Some(states), ..runner.limits }, ..*runner };
+    let mut out = text::stdout(args.ascii);
+    let command = format!("bellwether-model claims --markdown larger --max-states {states}");
+    let head = format!("`{command} > docs/claims/larger.md` prints this page.");
+    let table = "| claim | check | n | found | |\n|---|---|---|---|---|";
+    let mut told = writeln!(out, "{LARGER_HEAD}\n{}\n{table}", wrapped("", &head));
+    let bar = args.progress.steps(chosen.len(), false);
+    let mut status = HOLDS;
+    for &(source, claim) in chosen {
+        let number = claim.number;
+        let wrong = |wrong: String| anyhow!("claim {number}: {wrong}");
+        let checks = claim.confirming(source).map_err(wrong)?;
+        for (check, larger) in runner.all_larger(&checks).map_err(wrong)? {
+            let is = remark(&larger, states);
+            status = if is.is_empty() { status } else { VIOLATED };
+            let row = larger_row(source, claim, check, &larger, is);
+            told = told.and_then(|()| bar.suspend(|| writeln!(out, "{row}")));
+        }
+        bar.step(&format!("claim {number}"));
+    }
+    bar.finish();
+    // That its own limit stops a search is a line of the page.
+    let interrupted = status == HOLDS && stopped().is_due();
+    Ok(Exit::with(if interrupted { UNKNOWN } else { status }).told(told))
+}
+
+/// What is wrong with it, in a few words; nothing if nothing is. The ledger runs what ends within
+/// so many states, and need not run what a higher limit lets end.
+fn remark(larger: &Larger, states: u64) -> &'static str {
+    match larger.met {
+        Some(false) => "**not met**",
+        _ if larger.pair_is_feasible && states <= LARGER_STATES => "**two faults: to be run**",
+        _ => "",
+    }
+}
+
+fn larger_row(source: &Source, claim: &Claim, check: &Check, larger: &Larger, is: &str) -> String {
+    let (number, name) = (claim.number, &source.name);
+    let cell = |text: &str| text.replace('|', "\\|");
+    let found = match larger.met {
+        None if larger.ran.is_ok() => "stopped".to_owned(),
+        _ => cell(&larger.found(&check.demands)),
+    };
+    format!(
+        "| [{number}]({name}.md#claim-{number}) | {} | {} | {found} | {is} |",
+        cell(&check.shows),
+        larger.nodes
+    )
 }
 
 /// The text in lines of at most [`WIDTH`] columns. The first begins with `lead`. So do the others

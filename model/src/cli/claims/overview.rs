@@ -65,7 +65,6 @@ const INDEX: &str = "\
 Every claim on one line. Behind a refuted one is the change under which it holds.
 ";
 
-/// The whole page.
 pub(super) fn of(judged: &[Judged<'_>]) -> String {
     let all: Vec<&Judged<'_>> = judged.iter().collect();
     let mut page = format!("{HEAD}\n{}\n", wrapped("", &print::summary(&all)));
@@ -112,7 +111,6 @@ fn counts(page: &mut String, judged: &[&Judged<'_>]) {
     }
 }
 
-/// A link to a claim.
 fn link(judged: &Judged<'_>) -> String {
     let (number, name) = (judged.claim.number, &judged.source.name);
     format!("[{number}](claims/{name}.md#claim-{number})")
@@ -219,7 +217,6 @@ fn change(shows: &str) -> &str {
     shows.split([':', ';']).next().unwrap_or(shows)
 }
 
-/// One line of the index.
 fn index(page: &mut String, judged: &Judged<'_>) {
     let cure = match judged.ruling() {
         Some(Ruling::Refuted) => judged.cures.first(),

@@ -1,6 +1,6 @@
 //! What `claims` prints for people.
 
-use super::{ClaimsArgs, command, is_wanted};
+use super::{ClaimsArgs, NAME, commands, is_wanted};
 use crate::claims::{
     Ask, Assumption, Expectation, Judged, Outcome, PRINTED, Printed, Ruling, Standing, Word,
 };
@@ -140,13 +140,13 @@ fn claim(out: &mut impl Write, args: &ClaimsArgs, judged: &Judged<'_>) -> io::Re
         writeln!(out, "{}", text::wrap(&line, width))?;
     }
     for outcome in &judged.checks {
-        check(out, args, claim.number, ("checked", outcome))?;
+        check(out, args, claim.number, "checked", outcome)?;
     }
     for outcome in &judged.besides {
-        check(out, args, claim.number, ("beside", outcome))?;
+        check(out, args, claim.number, "beside", outcome)?;
     }
     for outcome in &judged.cures {
-        check(out, args, claim.number, ("changed", outcome))?;
+        check(out, args, claim.number, "changed", outcome)?;
     }
     if let Some(no_cure) = &claim.no_cure {
         let line = format!("  no change helps: {no_cure}");
@@ -159,7 +159,8 @@ fn check(
     out: &mut impl Write,
     args: &ClaimsArgs,
     number: u16,
-    (what, outcome): (&str, &Outcome<'_>),
+    what: &str,
+    outcome: &Outcome<'_>,
 ) -> io::Result<()> {
     let line = format!("  {what}: {}", outcome.check.shows);
     writeln!(out, "{}", text::wrap(&line, text::width()))?;
@@ -171,8 +172,8 @@ fn check(
     if let Some(standing) = standing(outcome).filter(|_| what == "checked") {
         writeln!(out, "{}", text::wrap(&format!("    {standing}"), text::width()))?;
     }
-    for command in command::of(number, outcome) {
-        let command = command.replacen(command::NAME, &called(command::NAME, ""), 1);
+    for command in commands(number, outcome) {
+        let command = command.replacen(NAME, &called(NAME, ""), 1);
         writeln!(out, "    {command}")?;
     }
     if let Ask::Program(program) = outcome.check.ask {

@@ -66,7 +66,7 @@ impl Relation {
                 self.properties.push(property);
             }
             ("action", [name, params, words, when, changes @ ..]) => {
-                let action = self.action((name, params, words, when), changes)?;
+                let action = self.action(name, params, words, when, changes)?;
                 self.actions.push(action);
             }
             (kind, _) => return Err(format!("'{kind}' is not declared like this")),
@@ -81,7 +81,10 @@ impl Relation {
 
     fn action(
         &self,
-        (name, params, words, when): (&Sexp, &Sexp, &Sexp, &Sexp),
+        name: &Sexp,
+        params: &Sexp,
+        words: &Sexp,
+        when: &Sexp,
         changes: &[Sexp],
     ) -> Read<Action> {
         let mut scope = self.variables(params)?;

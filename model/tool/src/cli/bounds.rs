@@ -127,7 +127,7 @@ impl BoundsArgs {
         let Some(dir) = &self.out else { return Ok(()) };
         saved(found).try_for_each(|line| {
             let name = format!("{}-{}", name(found), line.name().replace('/', "-"));
-            shown::save(tool, &line.trace(&found.world), None, (dir, &name)).map(drop)
+            shown::save(tool, &line.trace(&found.world), None, dir, &name).map(drop)
         })
     }
 

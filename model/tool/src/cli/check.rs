@@ -1,18 +1,18 @@
 //! `check`: decide a protocol's properties in a world, and show what violates them.
 
 use super::table::{Cell, Table};
-use super::{Exit, ProtocolArgs, QuestionArgs, Tool, UsageError, shown, text, walks};
+use super::{Exit, ProtocolArgs, QuestionArgs, Tool, UsageError, shown, text};
 use anstyle::{AnsiColor, Style};
 use bellwether_engine::check::{
     self, CheckError, Counterexample, Decision, Distinct, Engine, Options, Reason, Reduction,
-    Report, Several, Unfinished, Verdict,
+    Report, Several, Simulation, Unfinished, Verdict,
 };
 use bellwether_engine::property::{Kind, Property};
 use bellwether_engine::trace::Trace;
 use bellwether_engine::world::World;
 use clap::{Args, Command, ValueEnum};
 use indicatif::{HumanBytes, HumanCount};
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -219,7 +219,7 @@ pub fn print(
         writeln!(out, "{}", text::wrap(&caveat.to_string(), width))?;
     }
     if let Some(simulation) = &report.simulation {
-        walks::met(&mut out, simulation, ascii)?;
+        met(&mut out, simulation, ascii)?;
     }
     let mut told: Vec<Execution<'_>> = Vec::new();
     for (at, execution) in executions(report).enumerate() {
@@ -242,8 +242,8 @@ pub fn print(
             shown::saved(&mut out, file)?;
         }
         if report.world.is_searchable().is_ok() {
-            let shows = (execution.property().name, execution.found);
-            shown::browse(&mut out, tool, protocol, &report.world, shows)?;
+            let (property, found) = (execution.property().name, execution.found);
+            shown::browse(&mut out, tool, protocol, &report.world, property, found)?;
         }
         told.push(execution);
     }
@@ -327,7 +327,7 @@ impl<'r> Execution<'r> {
 
 fn searched(report: &Report) -> String {
     if let Some(simulation) = &report.simulation {
-        return walks::searched(report, simulation);
+        return walked(report, simulation);
     }
     let counts = report.counts;
     let how = match report.engine {
@@ -391,7 +391,7 @@ fn verdict(report: &Report, decision: &Decision) -> Cell {
             (AnsiColor::Yellow, "not decided".to_owned())
         }
         (Verdict::Unknown, _) if decision.property.kind() != Kind::Liveness => {
-            let not_found = report.simulation.as_ref().map(walks::not_found);
+            let not_found = report.simulation.as_ref().map(not_found);
             (AnsiColor::Yellow, not_found.unwrap_or_else(|| unknown(report, decision)))
         }
         (Verdict::Unknown, _) => (AnsiColor::Yellow, unknown(report, decision)),
@@ -402,4 +402,61 @@ fn verdict(report: &Report, decision: &Decision) -> Cell {
 fn unknown(report: &Report, decision: &Decision) -> String {
     let why = decision.reason.map(|reason| reason.within(&report.bounds_met));
     format!("unknown: {}", why.unwrap_or_default())
+}
+
+/// How far random walks went.
+fn walked(report: &Report, simulation: &Simulation) -> String {
+    let Simulation { walks, steps, longest, about_states, .. } = *simulation;
+    let seconds = report.elapsed.as_secs_f64();
+    let s = |count| if count == 1 { "" } else { "s" };
+    let threads = format!("{} thread{}", report.threads, s(report.threads as u64));
+    let memory = report.peak_rss_bytes.map(|bytes| format!(", {}", HumanBytes(bytes)));
+    format!(
+        "engine: random walks, {threads}: {} walk{}, {} step{}, at most {longest} in a walk, about \
+         {} states, in {seconds:.2} s ({:.0} steps a second){}",
+        HumanCount(walks),
+        s(walks),
+        HumanCount(steps),
+        s(steps),
+        HumanCount(about_states),
+        steps as f64 / seconds.max(1e-9),
+        memory.unwrap_or_default()
+    )
+}
+
+/// What is said of a property that no walk decides.
+fn not_found(simulation: &Simulation) -> String {
+    let Simulation { walks, steps, .. } = *simulation;
+    let s = if walks == 1 { "" } else { "s" };
+    format!("not found in {} walk{s}, {} steps", HumanCount(walks), HumanCount(steps))
+}
+
+/// How often each kind of action happened to a process in each role, and the rules that no step
+/// depended on.
+fn met(out: &mut impl Write, simulation: &Simulation, ascii: bool) -> io::Result<()> {
+    let taken = &simulation.actions;
+    let kinds = taken.kinds();
+    let header = std::iter::once("steps of a process").chain(kinds.iter().map(|k| k.name()));
+    let mut table = Table::new(header).at_the_right();
+    for role in taken.roles() {
+        let count = |&kind| match taken.of(kind, role) {
+            0 => Cell::new(""),
+            count => Cell::new(HumanCount(count)),
+        };
+        let name = Cell::new(role.unwrap_or("(no process)"));
+        table.row(std::iter::once(name).chain(kinds.iter().map(count)));
+    }
+    writeln!(out, "\n{}", table.print(ascii))?;
+    let unmet = simulation.rules_not_met();
+    let (rules, looked) = (simulation.rules.len(), HumanCount(simulation.looked));
+    let decided = rules - unmet.len();
+    let unmet = match &unmet[..] {
+        [] => String::new(),
+        unmet => format!("; none on {}", unmet.join(", ")),
+    };
+    let s = if simulation.looked == 1 { "" } else { "s" };
+    let line = format!(
+        "Rules: in {looked} walk{s} that looked, some step depended on {decided} of {rules}{unmet}."
+    );
+    writeln!(out, "{}", text::wrap(&line, text::width()))
 }

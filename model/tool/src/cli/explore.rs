@@ -1,29 +1,28 @@
 //! `explore`: a world in the browser. Our page stands in front of stateright's Explorer, whose own
 //! page and API are served beside it; or the whole world stands in one file.
 
-mod export;
-mod inside;
 mod server;
-mod verdicts;
 mod worlds;
 
 use super::shown::{self, ADDRESS};
 use super::{Exit, HOLDS, LimitArgs, ProtocolArgs, Tool, WorldArgs, searchable_world};
+use crate::explore::{TooMany, Whole};
 use crate::report::svg;
 use anyhow::{Context, anyhow};
 use bellwether_engine::check::model::{Model, named};
-use bellwether_engine::check::{Engine, Options};
-use bellwether_engine::property;
+use bellwether_engine::check::{Engine, Limits, Options};
+use bellwether_engine::property::{self, Property};
+use bellwether_engine::world::World;
 use clap::Args;
-use inside::Inside;
-use server::Explorer;
-use std::io::Write;
+use indicatif::{HumanBytes, HumanCount};
+use server::{Explorer, Inside};
+use std::fs;
+use std::io::{self, Write};
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tiny_http::Server;
-use verdicts::Verdicts;
-use worlds::{Served, Worlds};
+use worlds::{Served, Verdicts, Worlds};
 
 /// The flags of `explore`.
 #[derive(Debug, Args)]
@@ -72,7 +71,7 @@ pub(super) fn run(tool: Tool, args: &ExploreArgs) -> anyhow::Result<Exit> {
     let properties = shown::asked(&world, &args.properties)?;
     let world = Arc::new(property::world_of(&world, &properties).into_owned());
     if let Some(file) = &args.export {
-        return export::run(args, (&world, properties), file);
+        return export(args, &world, properties, file);
     }
     let scenario = world.scenario();
     let listener = listen(&args.address)?;
@@ -82,14 +81,14 @@ pub(super) fn run(tool: Tool, args: &ExploreArgs) -> anyhow::Result<Exit> {
     let server = Server::from_listener(listener, None).map_err(|error| anyhow!("{error}"))?;
     let (threads, limits) = (args.limits.threads(), args.limits.limits());
     let options = Options { engine: Engine::Exact, threads, limits, ..Options::default() };
-    let served = Served::new(&args.protocol, (Arc::clone(&world), properties), options.clone());
+    let served = Served::new(&args.protocol, Arc::clone(&world), properties, options.clone());
     let exit = Exit::with(HOLDS);
     let beginning = format!(
         "{}: {scenario}\nExplorer: http://{address}/\nStop it with Ctrl-C.\n",
         args.protocol.typed()
     );
     // A page that has no reader is none.
-    if let Err(error) = std::io::stdout().write_all(beginning.as_bytes()) {
+    if let Err(error) = io::stdout().write_all(beginning.as_bytes()) {
         return Ok(exit.told(Err(error)));
     }
     if !args.on_demand {
@@ -117,5 +116,52 @@ fn listen(address: &str) -> anyhow::Result<TcpListener> {
 fn tell(verdicts: &Verdicts, address: SocketAddr) {
     let told = verdicts.links(&address.to_string());
     // The page works even if this cannot be printed.
-    let _ = std::io::stdout().write_all(told.as_bytes());
+    let _ = io::stdout().write_all(told.as_bytes());
+}
+
+/// The largest number of states in a file if nothing else is said: a browser opens the page of so
+/// many in a second or two.
+const MOST: u64 = 5_000;
+
+/// Writes the whole world into a file, and says what is in it.
+fn export(
+    args: &ExploreArgs,
+    world: &Arc<World>,
+    properties: Vec<Property>,
+    file: &Path,
+) -> anyhow::Result<Exit> {
+    let most = args.limits.max_states.unwrap_or(MOST);
+    let whole = Whole::of(world, &properties, usize::try_from(most).unwrap_or(usize::MAX));
+    let whole = whole.map_err(too_large)?;
+    // So many states are within any limit.
+    let limits = Limits { states: None, ..args.limits.limits() };
+    let threads = args.limits.threads();
+    let options = Options { engine: Engine::Exact, threads, limits, ..Options::default() };
+    let verdicts = Verdicts::new(Arc::clone(world), properties, options);
+    verdicts.decide();
+    let page = whole.html(&verdicts.view());
+    let mut told = format!(
+        "{}: {}\n{} states, {} steps, {}\n",
+        args.protocol.typed(),
+        world.scenario(),
+        HumanCount(whole.states() as u64),
+        HumanCount(whole.steps() as u64),
+        HumanBytes(page.len() as u64)
+    );
+    let saved = fs::write(file, page).with_context(|| {
+        format!("cannot write {}; give --export a file that has room", file.display())
+    });
+    if saved.is_ok() {
+        told += &format!("Saved: {}\n", file.display());
+    }
+    Ok(Exit::with(HOLDS).saved(saved).told(io::stdout().write_all(told.as_bytes())))
+}
+
+/// What is wrong with a world that has too many states, and what to do.
+fn too_large(wrong: TooMany) -> anyhow::Error {
+    let more = wrong.most.saturating_mul(4);
+    anyhow!(
+        "{wrong}, too many for one page; make it smaller, as with fewer --nodes or faults, allow \
+         more, as with --max-states {more}, or leave --export out: then a page is served"
+    )
 }

@@ -2,7 +2,7 @@
 //! and durations are one protocol's, and `COMMAND PROTOCOL --help` shows them.
 
 use super::world_args::without_clock;
-use super::{Exit, HOLDS, Tool, complaint, failure, text};
+use super::{Exit, HOLDS, Tool, failure, text};
 use bellwether_cli::{MORE, brief, first_words};
 use bellwether_engine::machine::AnyProtocol;
 use bellwether_engine::property::Property;
@@ -51,9 +51,9 @@ pub fn parse(command: &Command, called: &str, tells: &Tells<'_>) -> Result<ArgMa
             Some(Err(error)) => super::fail(&format!("{error:#}")),
             None => printed(&error),
         },
-        ErrorKind::InvalidUtf8 => super::fail(&complaint::no_text(&words)),
+        ErrorKind::InvalidUtf8 => super::fail(&failure::no_text(&words)),
         _ if !error.use_stderr() => printed(&error),
-        _ => match complaint::complaint((command, called), &text, &error) {
+        _ => match failure::complaint(command, called, &text, &error) {
             Some(message) => super::fail(&message),
             None if failure::as_json() => super::fail(&first_words(&error)),
             None => printed(&error),

@@ -70,7 +70,7 @@ fn one(protocol: &dyn AnyProtocol, args: &ListArgs) -> anyhow::Result<()> {
     let variants = protocol.variants();
     let (usual, timed) = protocol.properties();
     let properties = usual.iter().map(|p| (p, false)).chain(timed.iter().map(|p| (p, true)));
-    let properties: Vec<_> = properties.map(property_view).collect();
+    let properties: Vec<_> = properties.map(|(p, timed)| property_view(p, timed)).collect();
     let durations: Vec<_> = protocol
         .durations()
         .iter()
@@ -120,7 +120,7 @@ fn one(protocol: &dyn AnyProtocol, args: &ListArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn property_view((p, timed): (&Property, bool)) -> Value {
+fn property_view(p: &Property, timed: bool) -> Value {
     json!({ "name": p.name, "kind": p.kind(), "formula": p.formula, "meaning": p.meaning,
             "timed": timed })
 }

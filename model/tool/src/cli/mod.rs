@@ -3,11 +3,7 @@
 //! [`shown::browse`] shows no command that is not there, and `trace` no address.
 
 mod bounds;
-mod called;
 mod check;
-mod complaint;
-#[cfg(feature = "shell")]
-mod completions;
 mod exit;
 #[cfg(feature = "explore")]
 mod explore;
@@ -15,14 +11,11 @@ mod failure;
 mod help;
 mod limit_args;
 mod list;
-#[cfg(feature = "shell")]
-mod man;
 mod progress;
-mod protocol_args;
 mod question;
-mod recoveries_arg;
+#[cfg(feature = "shell")]
+mod shell;
 pub mod shown;
-mod signals;
 #[cfg(feature = "suite")]
 pub mod suite;
 pub mod table;
@@ -30,39 +23,32 @@ pub mod text;
 mod timed_args;
 mod trace;
 mod tune;
-mod usage;
-mod walks;
 mod world_args;
-mod worlds;
 
-pub use called::called;
 pub use check::{Saved, print};
-#[cfg(feature = "shell")]
-pub use completions::{Names, answer, script};
-pub use exit::Exit;
+pub use exit::{Exit, stopped, tell_when_stopped};
+pub use failure::UsageError;
 pub use help::{About, Tells, parse};
 pub use limit_args::{LimitArgs, seconds, states};
-#[cfg(feature = "shell")]
-pub use man::ManArgs;
 pub use progress::{Bar, ProgressArgs};
-pub use protocol_args::ProtocolArgs;
 pub use question::QuestionArgs;
-pub use recoveries_arg::RecoveriesArg;
-pub use signals::{stopped, tell_when_stopped};
+#[cfg(feature = "shell")]
+pub use shell::{ManArgs, Names, answer, script};
 pub use timed_args::{DelayArg, DurationArgs, TickRange, TimedArgs, with_durations};
 pub use trace::unreadable;
-pub use tune::Section;
-pub use usage::UsageError;
 pub use world_args::{
-    FairnessArg, HealsArg, NetworkArg, StartArg, TimingArg, WorldArgs, without_clock,
+    FairnessArg, HealsArg, NetworkArg, ProtocolArgs, RecoveriesArg, StartArg, TimingArg, WorldArgs,
+    searchable_world, without_clock, world,
 };
-pub use worlds::{searchable_world, world};
 
 use crate::report::ascii;
 use bellwether_engine::check::Verdict;
 use bellwether_engine::machine::Registry;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
+use std::env;
+use std::ffi::OsStr;
 use std::io::Write;
+use std::path::Path;
 use std::process::ExitCode;
 
 /// The exit status if every checked property holds, or the command did what it was asked.
@@ -123,7 +109,7 @@ enum Command {
     Trace(trace::TraceArgs),
     /// Print a completion script for a shell
     #[cfg(feature = "shell")]
-    Completions(completions::CompletionsArgs),
+    Completions(shell::CompletionsArgs),
     /// Print the manual page, or write those of all commands
     #[cfg(feature = "shell")]
     Man(ManArgs),
@@ -144,6 +130,15 @@ pub struct Tool {
     pub cargo: &'static str,
     /// The sections of the file of another program, which runs some of the protocols.
     pub sections: &'static [Section],
+}
+
+/// The section of a protocol in the file of the program that runs it.
+#[derive(Clone, Copy, Debug)]
+pub struct Section {
+    /// The name of the protocol, and of the section.
+    pub protocol: &'static str,
+    /// The keys that set durations, each with the duration of the specification.
+    pub keys: &'static [(&'static str, &'static str)],
 }
 
 /// A subcommand that only one program has, or has in its own way.
@@ -231,6 +226,28 @@ impl Tool {
     }
 }
 
+/// Returns the beginning of a command that calls this program again: under `cargo run` that of
+/// cargo with these arguments of its own, such as `-p PACKAGE`; otherwise what was typed.
+#[must_use]
+pub fn called(name: &str, cargo: &str) -> String {
+    let typed = env::args_os().next().unwrap_or_default();
+    let by_cargo = env::var_os("CARGO").is_some() && is_built(Path::new(&typed));
+    match typed.to_str() {
+        _ if by_cargo && cargo.is_empty() => "cargo run --release --".to_owned(),
+        _ if by_cargo => format!("cargo run --release {cargo} --"),
+        Some(typed) if !typed.is_empty() && !typed.contains(char::is_whitespace) => {
+            typed.to_owned()
+        }
+        _ => name.to_owned(),
+    }
+}
+
+/// Whether the program is where cargo builds it, rather than where it is installed.
+fn is_built(program: &Path) -> bool {
+    let folder = program.parent().and_then(Path::file_name);
+    folder.is_some_and(|folder| [OsStr::new("debug"), OsStr::new("release")].contains(&folder))
+}
+
 /// The program and the protocol that the examples of the subcommands name.
 const WRITTEN_FOR: (&str, &str) = ("bellwether-model", "bully");
 
@@ -252,7 +269,7 @@ const WRITTEN_FOR: (&str, &str) = ("bellwether-model", "bully");
 #[must_use]
 pub fn main(tool: Tool) -> ExitCode {
     #[cfg(feature = "shell")]
-    if let Some(status) = completions::answer_of(tool) {
+    if let Some(status) = shell::answer_of(tool) {
         return status;
     }
     let tells = |command: &str, protocol: &str| help::about(tool, command, protocol);
@@ -314,10 +331,26 @@ fn run(tool: Tool, matches: &ArgMatches) -> anyhow::Result<Exit> {
         Command::List(args) => list::run(tool, &args),
         Command::Trace(args) => trace::run(tool, &args),
         #[cfg(feature = "shell")]
-        Command::Completions(args) => completions::run(tool, &args),
+        Command::Completions(args) => shell::completions(tool, &args),
         #[cfg(feature = "shell")]
         Command::Man(args) => args.run(command(tool)),
     }
 }
 
 const ERROR: anstyle::Style = anstyle::AnsiColor::Red.on_default().bold();
+
+#[cfg(test)]
+mod tests {
+    use super::is_built;
+    use std::path::Path;
+
+    #[test]
+    fn what_cargo_builds_is_told_from_what_is_installed() {
+        for built in ["target/release/tool", "/home/of/me/target/debug/tool"] {
+            assert!(is_built(Path::new(built)), "{built}");
+        }
+        for installed in ["tool", "./tool", "/usr/local/bin/tool", ""] {
+            assert!(!is_built(Path::new(installed)), "{installed}");
+        }
+    }
+}

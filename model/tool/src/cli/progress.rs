@@ -46,13 +46,11 @@ impl ProgressArgs {
     }
 }
 
-/// How progress is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ProgressMode {
     Nothing,
     /// A line that changes.
     Bar,
-    /// Lines.
     Lines,
 }
 

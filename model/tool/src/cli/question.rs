@@ -229,7 +229,7 @@ impl QuestionArgs {
             };
             let free = (1..).map(again).find(|name| names.insert(name.clone()));
             let name = free.unwrap_or_default();
-            match shown::save(tool, &execution.trace, Some(report), (dir, &name)) {
+            match shown::save(tool, &execution.trace, Some(report), dir, &name) {
                 Ok(file) => files.push(file),
                 Err(error) => return (files, Err(error)),
             }

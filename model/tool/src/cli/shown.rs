@@ -39,7 +39,8 @@ pub fn save(
     tool: Tool,
     trace: &Trace,
     known: Option<&Report>,
-    (dir, name): (&Path, &str),
+    dir: &Path,
+    name: &str,
 ) -> anyhow::Result<PathBuf> {
     let mut walk = walk(tool, trace)?;
     known.into_iter().for_each(|report| walk.know(report));
@@ -153,7 +154,8 @@ pub fn browse(
     tool: Tool,
     protocol: &ProtocolArgs,
     world: &World,
-    (property, found): (&'static str, &Counterexample),
+    property: &str,
+    found: &Counterexample,
 ) -> anyhow::Result<()> {
     if cfg!(not(feature = "explore")) {
         return Ok(());

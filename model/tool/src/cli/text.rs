@@ -97,20 +97,16 @@ mod tests {
     use super::wrap;
 
     #[test]
-    fn lines_break_between_words_beside_their_number() {
-        let broken = wrap(" 1. one two three\nfour five\n", Some(11));
-        assert_eq!(broken, " 1. one two\n    three\nfour five\n");
-    }
-
-    #[test]
-    fn colours_take_no_room() {
+    fn lines_break_between_words_beside_their_number_and_colours_take_no_room() {
         let bold = "\u{1b}[1mone\u{1b}[0m two";
-        assert_eq!(wrap(bold, Some(7)), bold);
-    }
-
-    #[test]
-    fn a_word_that_fits_nowhere_stays_whole() {
-        assert_eq!(wrap("  2. enormous word", Some(6)), "  2. enormous\n     word");
-        assert_eq!(wrap("as it is", None), "as it is");
+        for (text, width, broken) in [
+            (" 1. one two three\nfour five\n", Some(11), " 1. one two\n    three\nfour five\n"),
+            (bold, Some(7), bold),
+            // A word that fits nowhere stays whole.
+            ("  2. enormous word", Some(6), "  2. enormous\n     word"),
+            ("as it is", None, "as it is"),
+        ] {
+            assert_eq!(wrap(text, width), broken);
+        }
     }
 }

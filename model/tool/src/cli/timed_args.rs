@@ -126,7 +126,6 @@ pub(super) fn any_delay(text: &str) -> Result<DelayArg, String> {
     }
 }
 
-/// The unit of milliseconds.
 const MILLIS: &str = "ms";
 
 fn millis(text: &str) -> Option<DelayArg> {
@@ -165,7 +164,6 @@ impl TimedArgs {
         Ok(Timed { delay, slow, processing, drift, durations, within: self.within })
     }
 
-    /// The slow links.
     pub(super) fn slow(&self) -> Slow {
         self.slow.iter().fold(Slow::NONE, |all, &one| all.and(one))
     }

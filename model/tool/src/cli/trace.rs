@@ -104,7 +104,7 @@ pub(super) fn run(tool: Tool, args: &TraceArgs) -> anyhow::Result<Exit> {
     } else {
         let remedy = if needed { "" } else { " (--unchecked shows it all the same)" };
         let walk = shown::certified(tool, &trace);
-        Some(walk.map_err(|wrong| refused(wrong, (&name, remedy, saves.as_str())))?)
+        Some(walk.map_err(|wrong| refused(wrong, &name, remedy, &saves))?)
     };
     // What the model knows of each step besides.
     let trace = if args.unchecked { trace } else { shown::retold(tool, &trace)? };
@@ -190,10 +190,7 @@ impl TraceArgs {
 }
 
 /// The error of a trace that is no execution, or does not show what it says.
-fn refused(
-    wrong: anyhow::Error,
-    (name, remedy, saves): (&impl Display, &str, &str),
-) -> anyhow::Error {
+fn refused(wrong: anyhow::Error, name: &impl Display, remedy: &str, saves: &str) -> anyhow::Error {
     match wrong.downcast_ref() {
         Some(CertificateError::Claim { .. }) => anyhow!(
             "{name} does not show what it says{remedy}: {wrong:#}; correct the file, or use \

@@ -1,18 +1,85 @@
-//! The flags that describe a world; the same for every command that needs one.
+//! The flags that describe a protocol and a world, and the world that they describe or why there is
+//! none; the same for every command that needs one.
 
 use super::help::DURATIONS;
 use super::timed_args::ticks;
-use super::usage::UsageError;
-use super::{RecoveriesArg, TimedArgs};
-use bellwether_engine::machine::AnyProtocol;
+use super::{DelayArg, TickRange, TimedArgs, UsageError};
+use bellwether_engine::machine::{AnyProtocol, Machine, Registry};
 use bellwether_engine::property::{AGREED_WITHIN, Kind};
-use bellwether_engine::protocol::{MAX_NODES, MAX_SEARCHED};
+use bellwether_engine::protocol::{MAX_NODES, MAX_SEARCHED, split_ids};
 use bellwether_engine::world::{
-    Budget, Delay, DeliveryFairness, Faults, Heals, Missing, Network, Scenario, Start, Symmetry,
-    Timing, WorldError,
+    Budget, Delay, DeliveryFairness, Faults, Heals, Missing, Network, Recovers, Scenario, Start,
+    Symmetry, Timing, World, WorldError,
 };
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Command, ValueEnum};
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+/// The protocol and its rules.
+#[derive(Clone, Debug, Args)]
+pub struct ProtocolArgs {
+    /// The protocol (`list` shows them)
+    #[arg(value_name = "PROTOCOL")]
+    pub protocol: String,
+
+    /// The named set of rules (`list PROTOCOL` shows them)
+    #[arg(long, value_name = "NAME", help_heading = "Protocol")]
+    pub variant: Option<String>,
+
+    /// Replace a rule of the variant, or with '2:RULE=VALUE' that of process 2 alone; may be given
+    /// again
+    #[arg(long = "rule", value_name = "RULE=VALUE", value_parser = rule, help_heading = "Protocol")]
+    pub rules: Vec<(String, String)>,
+}
+
+fn rule(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((rule, value)) if !rule.is_empty() && !value.is_empty() => {
+            Ok((rule.trim().to_owned(), value.trim().to_owned()))
+        }
+        _ => Err("a rule is given as RULE=VALUE, such as t_coord=false".to_owned()),
+    }
+}
+
+/// Whether both set the same rule of the same process, or of all.
+fn same(one: &str, other: &str) -> bool {
+    let (Ok((ids, rule)), Ok((others, other))) = (split_ids(one), split_ids(other)) else {
+        return false;
+    };
+    rule == other && (ids == others || ids.iter().any(|id| others.contains(id)))
+}
+
+impl ProtocolArgs {
+    /// Returns the rules that the flags name.
+    ///
+    /// # Errors
+    /// If there is no such protocol, variant, process, rule or value.
+    pub fn rules(&self, registry: Registry) -> Result<Arc<dyn Machine>, UsageError> {
+        let protocol = registry.find(&self.protocol)?;
+        let twice =
+            |at: &usize| self.rules[..*at].iter().any(|(rule, _)| same(rule, &self.rules[*at].0));
+        if let Some(at) = (0..self.rules.len()).find(twice) {
+            let rule = self.rules[at].0.clone();
+            return Err(UsageError::RuleTwice { rule });
+        }
+        Ok(protocol.rules(self.variant.as_deref(), &self.rules)?)
+    }
+
+    /// Returns the flags as they are typed.
+    #[must_use]
+    pub fn typed(&self) -> String {
+        let mut typed = self.protocol.clone();
+        if let Some(variant) = &self.variant {
+            typed += &format!(" --variant {variant}");
+        }
+        for (rule, value) in &self.rules {
+            typed += &format!(" --rule {rule}={value}");
+        }
+        typed
+    }
+}
 
 /// The processes and their surrounding.
 #[derive(Clone, Debug, Args)]
@@ -463,5 +530,186 @@ impl WorldArgs {
             flags += &format!(" --symmetry {}", scenario.symmetry);
         }
         flags
+    }
+}
+
+/// The value of `--recoveries`: how often a crashed process may recover, `K`. If it recovers in the
+/// end, as long as any of them are left: `must:K`, or `must` for as many as there may be crashes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecoveriesArg {
+    /// So many recoveries, each of which may happen.
+    May(u8),
+    /// So many, not 0, and while one is left, no process stays down for ever.
+    Must(u8),
+    /// The same, and as many as processes may crash: none stays down for ever.
+    EachMust,
+}
+
+const MUST: &str = "must";
+
+impl RecoveriesArg {
+    /// No process recovers.
+    pub const NONE: RecoveriesArg = RecoveriesArg::May(0);
+
+    /// Returns the shortest that says so many recoveries where there may be `crashes`.
+    fn of(most: u8, crashes: u8, recovers: Recovers) -> RecoveriesArg {
+        match recovers {
+            Recovers::Must if most > 0 && most == crashes => RecoveriesArg::EachMust,
+            Recovers::Must if most > 0 => RecoveriesArg::Must(most),
+            _ => RecoveriesArg::May(most),
+        }
+    }
+
+    /// Returns how many recoveries there may be, if there may be `crashes`.
+    #[must_use]
+    pub fn most(self, crashes: u8) -> u8 {
+        match self {
+            RecoveriesArg::May(most) | RecoveriesArg::Must(most) => most,
+            RecoveriesArg::EachMust => crashes,
+        }
+    }
+
+    /// Returns whether they must happen.
+    #[must_use]
+    pub fn recovers(self) -> Recovers {
+        match self {
+            RecoveriesArg::May(_) => Recovers::May,
+            RecoveriesArg::Must(_) | RecoveriesArg::EachMust => Recovers::Must,
+        }
+    }
+
+    /// Returns the flag as it is typed, if this scenario takes it.
+    fn typed(scenario: &Scenario) -> String {
+        let faults = scenario.faults;
+        let arg = RecoveriesArg::of(faults.recoveries, faults.crashes, scenario.recovers);
+        match arg {
+            _ if arg == RecoveriesArg::NONE || faults.crashes == 0 => String::new(),
+            arg => format!(" --recoveries {arg}"),
+        }
+    }
+}
+
+impl fmt::Display for RecoveriesArg {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RecoveriesArg::May(most) => most.fmt(f),
+            RecoveriesArg::Must(most) => write!(f, "{MUST}:{most}"),
+            RecoveriesArg::EachMust => f.write_str(MUST),
+        }
+    }
+}
+
+impl FromStr for RecoveriesArg {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let wrong = "give a whole number K from 0 to 255, 'must:K' with K from 1, or 'must'";
+        let (must, number) = match text.split_once(':') {
+            None if text == MUST => return Ok(RecoveriesArg::EachMust),
+            None => (false, text),
+            Some((MUST, number)) => (true, number),
+            Some(_) => return Err(wrong),
+        };
+        match number.parse() {
+            Ok(0) if must => Err(wrong),
+            Ok(most) if must => Ok(RecoveriesArg::Must(most)),
+            Ok(most) => Ok(RecoveriesArg::May(most)),
+            Err(_) => Err(wrong),
+        }
+    }
+}
+
+/// Returns the world that the flags describe.
+///
+/// # Errors
+/// If the rules or the scenario are not possible.
+pub fn world(
+    registry: Registry,
+    protocol: &ProtocolArgs,
+    scenario: &WorldArgs,
+) -> Result<Arc<World>, UsageError> {
+    let rules = protocol.rules(registry)?;
+    scenario.have_effect(registry.find(&protocol.protocol)?)?;
+    match scenario.scenario() {
+        Err(WorldError::NoDelay) => Err(nothing_of_delays(&rules, scenario).into()),
+        asked => {
+            let world = World::of(rules, asked?)?;
+            can_crash_so_often(scenario, &world)?;
+            Ok(Arc::new(world))
+        }
+    }
+}
+
+/// Refuses more crashes than there can be.
+fn can_crash_so_often(scenario: &WorldArgs, world: &World) -> Result<(), UsageError> {
+    let (asked, most) = (scenario.crashes, world.most_crashes());
+    let Some(more) = usize::from(asked).checked_sub(most).filter(|&more| more > 0) else {
+        return Ok(());
+    };
+    let recoveries = usize::from(world.scenario().faults.recoveries);
+    let (processes, recoveries) = (most - recoveries, recoveries + more);
+    let why = format!(
+        "there are at most {most}, as each of the {processes} processes that may crash does so \
+         once, and again after each recovery; give --crashes {most}, or --recoveries {recoveries}"
+    );
+    Err(UsageError::no_effect(format!("--crashes {asked}"), why))
+}
+
+/// Returns the world that the flags describe, for a command that searches it exhaustively.
+///
+/// # Errors
+/// As [`world`], and if there are too many processes for that.
+pub fn searchable_world(
+    registry: Registry,
+    protocol: &ProtocolArgs,
+    scenario: &WorldArgs,
+) -> Result<Arc<World>, UsageError> {
+    let world = world(registry, protocol, scenario)?;
+    world.is_searchable()?;
+    Ok(world)
+}
+
+/// What is missing where no delay is given: all of it at once.
+fn nothing_of_delays(rules: &Arc<dyn Machine>, scenario: &WorldArgs) -> WorldError {
+    let mut with_delay = scenario.clone();
+    with_delay.timed.delay = Some(DelayArg::Ticks(TickRange { from: 1, to: 1 }));
+    let wrong =
+        with_delay.scenario().and_then(|scenario| World::of(Arc::clone(rules), scenario).map(drop));
+    match wrong {
+        Err(WorldError::NoDuration { mut missing }) => {
+            missing.insert(0, ("delay", "how long a message may take; or 'unbounded'"));
+            WorldError::NoDuration { missing }
+        }
+        _ => WorldError::NoDelay,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RecoveriesArg::{self, EachMust, May, Must};
+    use bellwether_engine::world::{Recovers, Scenario};
+
+    #[test]
+    fn it_is_read_as_it_is_written() {
+        for arg in [May(0), May(1), May(255), Must(1), Must(255), EachMust] {
+            assert_eq!(arg.to_string().parse(), Ok(arg));
+        }
+        for wrong in ["", "-1", "256", "must:0", "must:", "must:x", "may:1", "Must", "must:1:1"] {
+            assert!(wrong.parse::<RecoveriesArg>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn what_is_typed_for_a_scenario_sets_it() {
+        for (crashes, most, must) in
+            [(0, 0, false), (2, 1, false), (2, 2, false), (2, 1, true), (2, 2, true)]
+        {
+            let recovers = if must { Recovers::Must } else { Recovers::May };
+            let scenario = Scenario { recovers, ..Scenario::calm(3).with_crashes(crashes, most) };
+            let typed = RecoveriesArg::typed(&scenario);
+            let value = typed.strip_prefix(" --recoveries ").unwrap_or("0");
+            let read: RecoveriesArg = value.parse().expect("it is read");
+            assert_eq!((read.most(crashes), read.recovers()), (most, recovers), "{typed}");
+        }
     }
 }

@@ -125,7 +125,6 @@ fn unlinked(state: &State) -> Value {
     json!({ "#set": cut.collect::<Vec<_>>() })
 }
 
-/// The number of a process.
 fn number(id: Id) -> Value {
     expression(&json!(id.number()))
 }

@@ -4,7 +4,6 @@
 
 mod itf;
 mod moment;
-mod shared;
 mod whole;
 
 pub use itf::itf;

@@ -3,17 +3,14 @@
 //! Arrows in text cannot slant, so a message is drawn in the row in which it arrives, with the
 //! number that it was given where it was sent.
 
-mod canvas;
-mod notes;
-
-use super::fold::Part;
-use super::layout::{Arrow, End, Ending, Layout, Origin, Row};
-use super::{cast, words};
+use super::ascii;
+use super::layout::{self, Arrow, Change, End, Ending, Layout, Origin, Part, Row};
+use super::words::{self, Tone};
+use anstyle::{AnsiColor, Color, Effects, Style};
 use bellwether_engine::property::Kind;
 use bellwether_engine::protocol::Id;
-use bellwether_engine::trace::{Event, Lifeline, Trace};
-use canvas::{Canvas, Paint};
-use notes::Note;
+use bellwether_engine::trace::{Event, Lifeline, Trace, plain_value};
+use bellwether_engine::words::jumps;
 use std::collections::BTreeMap;
 
 /// The options of a diagram: how it is drawn.
@@ -48,7 +45,7 @@ const NARROWEST: usize = 12;
 /// Returns the diagram of `trace`.
 #[must_use]
 pub fn draw(trace: &Trace, options: Options) -> String {
-    let (drawn, left_out) = cast::drawn(trace);
+    let (drawn, left_out) = layout::drawn(trace);
     let layout = Layout::of(&drawn);
     let mut drawing = Drawing::new(&layout, options.width);
     if !options.bare {
@@ -169,7 +166,7 @@ impl<'a> Drawing<'a> {
         self.line();
         let layout = self.layout;
         let already = layout.arrows.iter().filter(|a| a.origin == Origin::Beginning);
-        let already: Vec<String> = already.map(notes::flying).collect();
+        let already: Vec<String> = already.map(flying).collect();
         if !already.is_empty() {
             let text = format!("in flight at the beginning: {}", already.join(", "));
             self.text(&text, Paint::Message);
@@ -240,7 +237,7 @@ impl<'a> Drawing<'a> {
     fn ticks(&mut self, text: &str, number: usize) {
         let line = self.line();
         self.number(line, number);
-        self.stroke(line, (self.margin + 1, self.width() - 1), "┄", Paint::Timer);
+        self.stroke(line, self.margin + 1, self.width() - 1, "┄", Paint::Timer);
         for column in 0..self.layout.ids.len() {
             self.canvas.put(line, self.x(column), "┼", Paint::Line);
         }
@@ -258,7 +255,7 @@ impl<'a> Drawing<'a> {
         self.number(top, at + 1);
         let across = self.happening(top, row);
         self.now.extend(row.changes.iter().map(|c| (c.id, c.after)));
-        let notes = notes::of(self.layout, row);
+        let notes = notes(self.layout, row);
         let mut next: BTreeMap<usize, usize> = BTreeMap::new();
         for note in notes {
             let right_is_taken = across.is_some_and(|(a, b)| a <= note.column && note.column < b);
@@ -327,7 +324,7 @@ impl<'a> Drawing<'a> {
     ) -> Option<(usize, usize)> {
         let [a, b] = ends.map(|id| self.layout.column(id.number()));
         let (a, b) = (a.min(b), a.max(b));
-        self.stroke(line, (self.x(a) + 1, self.x(b)), stroke, paint);
+        self.stroke(line, self.x(a) + 1, self.x(b), stroke, paint);
         self.crossings(line, a, b);
         self.canvas.put(line, self.x(a), "├", Paint::Line);
         self.canvas.put(line, self.x(b), "┤", Paint::Line);
@@ -337,7 +334,7 @@ impl<'a> Drawing<'a> {
         Some((a, b))
     }
 
-    fn stroke(&mut self, line: usize, (from, to): (usize, usize), stroke: &str, paint: Paint) {
+    fn stroke(&mut self, line: usize, from: usize, to: usize, stroke: &str, paint: Paint) {
         for x in from..to {
             self.canvas.put(line, x, stroke, paint);
         }
@@ -362,10 +359,10 @@ impl<'a> Drawing<'a> {
             Paint::Message
         };
         let stroke = if arrow.stale.is_some() { "╌" } else { "─" };
-        self.stroke(line, (self.x(a) + 1, self.x(b)), stroke, paint);
+        self.stroke(line, self.x(a) + 1, self.x(b), stroke, paint);
         self.crossings(line, a, b);
         if from != to {
-            self.tips(line, (from, to), arrow, paint);
+            self.tips(line, from, to, arrow, paint);
         }
         let full = format!(" m{} {} ", arrow.flight.id, arrow.label);
         let gap = self.spacing - 1;
@@ -378,7 +375,7 @@ impl<'a> Drawing<'a> {
         Some((a, b))
     }
 
-    fn tips(&mut self, line: usize, (from, to): (usize, usize), arrow: &Arrow<'_>, paint: Paint) {
+    fn tips(&mut self, line: usize, from: usize, to: usize, arrow: &Arrow<'_>, paint: Paint) {
         let rightwards = from < to;
         let tip = if rightwards { self.x(to) - 1 } else { self.x(to) + 1 };
         let head = match arrow.end {
@@ -402,11 +399,11 @@ impl<'a> Drawing<'a> {
         self.line();
         let line = self.canvas.line();
         let (margin, width) = (self.margin, self.width());
-        self.stroke(line, (margin, width - 1), "━", paint);
+        self.stroke(line, margin, width - 1, "━", paint);
         self.canvas.put(line, margin + 2, &format!(" {title} "), paint);
         self.states();
         let layout = self.layout;
-        let flying: Vec<String> = layout.in_flight().map(notes::flying).collect();
+        let flying: Vec<String> = layout.in_flight().map(flying).collect();
         if !flying.is_empty() {
             self.text(&format!("still in flight: {}", flying.join(", ")), Paint::Message);
         }
@@ -429,5 +426,215 @@ fn directed(
         (false, _) => both,
         (true, true) => right,
         (true, false) => left,
+    }
+}
+
+/// A piece of text at the right of a lifeline: what a process did and became in a step.
+struct Note {
+    column: usize,
+    text: String,
+    paint: Paint,
+}
+
+/// The notes of a step, those of one lifeline from top to bottom.
+fn notes(layout: &Layout<'_>, row: &Row<'_>) -> Vec<Note> {
+    let mut notes = Vec::new();
+    happened(layout, row, &mut notes);
+    for change in &row.changes {
+        became(layout, row, change, &mut notes);
+    }
+    sent(layout, row, &mut notes);
+    notes
+}
+
+/// What the picture alone does not say of the event.
+fn happened(layout: &Layout<'_>, row: &Row<'_>, notes: &mut Vec<Note>) {
+    let own = row.step.node.map_or(0, |id| layout.column(id.number()));
+    let mut note = |column, text: &str, paint| {
+        notes.push(Note { column, text: text.to_owned(), paint });
+    };
+    match &row.step.event {
+        Event::Crash => note(own, "crashes", Paint::Bad),
+        Event::Recover => note(own, "recovers", Paint::Bold),
+        Event::Pause => note(own, "is paused", Paint::Bad),
+        Event::Resume => note(own, "goes on", Paint::Bold),
+        Event::Jump { by } => note(own, &format!("clock {}", jumps(*by)), Paint::Bad),
+        Event::Expire { timer, early } => {
+            let timer = plain_value(timer);
+            note(own, &format!("{} expires", words::clean(&timer)), Paint::Timer);
+            if *early {
+                note(own, "too early: a false suspicion", Paint::Bad);
+            }
+        }
+        Event::Choose { outcome } => {
+            let outcome = plain_value(outcome);
+            note(own, &format!("chooses {}", words::clean(&outcome)), Paint::Timer);
+        }
+        Event::Deliver(_) | Event::Lose(_) | Event::Duplicate(_) => {
+            if let Some(arrow) = row.arrow.map(|at| &layout.arrows[at]) {
+                about(layout.column(arrow.to()), arrow, &mut note);
+            }
+        }
+        Event::Cut { link: [a, b], .. } => {
+            let column = layout.column(a.min(b).number());
+            for &lost in &row.cut_off {
+                note(column, &format!("✗ {}", flying(&layout.arrows[lost])), Paint::Bad);
+            }
+        }
+        Event::Heal { .. } | Event::Tick => {}
+    }
+}
+
+fn about(column: usize, arrow: &Arrow<'_>, note: &mut impl FnMut(usize, &str, Paint)) {
+    match arrow.end {
+        End::Down(_) => note(column, "down: lost", Paint::Bad),
+        End::Lost(_) => note(column, "lost", Paint::Bad),
+        _ => {}
+    }
+    if let Some(why) = &arrow.stale {
+        note(column, &format!("stale: {why}"), Paint::Stale);
+    }
+}
+
+fn became(layout: &Layout<'_>, row: &Row<'_>, change: &Change<'_>, notes: &mut Vec<Note>) {
+    let column = layout.column(change.id);
+    if change.visible() && row.step.event != Event::Crash {
+        let text = format!("[{}]", words::status(change.id, change.after));
+        notes.push(Note { column, text, paint: Paint::of(words::tone(change.id, change.after)) });
+    }
+    let armed: Vec<_> = change.armed().map(words::clean).collect();
+    if !armed.is_empty() {
+        notes.push(Note { column, text: format!("◷ {}", armed.join(", ")), paint: Paint::Timer });
+    }
+}
+
+fn sent(layout: &Layout<'_>, row: &Row<'_>, notes: &mut Vec<Note>) {
+    let mut groups: Vec<(&Arrow<'_>, String)> = Vec::new();
+    for arrow in row.sends.iter().map(|&at| &layout.arrows[at]) {
+        let to = match arrow.end {
+            End::Barred | End::Merged => format!(" →{}", arrow.to()),
+            _ => format!(" m{}→{}", arrow.flight.id, arrow.to()),
+        };
+        let alike = |known: &Arrow<'_>| {
+            let kind = |end: End| (end == End::Barred, end == End::Merged);
+            known.from() == arrow.from()
+                && known.label == arrow.label
+                && kind(known.end) == kind(arrow.end)
+        };
+        match groups.iter_mut().find(|(known, _)| alike(known)) {
+            Some((_, all)) => all.push_str(&to),
+            None => groups.push((arrow, to)),
+        }
+    }
+    for (arrow, to) in groups {
+        let (text, paint) = match arrow.end {
+            End::Barred => (format!("✗ {}{to} link is cut", arrow.label), Paint::Bad),
+            End::Merged => {
+                let known = arrow.flight.id;
+                (format!("▸ {}{to} merged with m{known}", arrow.label), Paint::Faint)
+            }
+            _ => (format!("▸ {}{to}", arrow.label), Paint::Message),
+        };
+        notes.push(Note { column: layout.column(arrow.from()), text, paint });
+    }
+}
+
+fn flying(arrow: &Arrow<'_>) -> String {
+    format!("m{} {} {}→{}", arrow.flight.id, arrow.label, arrow.from(), arrow.to())
+}
+
+/// What a character is part of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Paint {
+    Plain,
+    Bold,
+    Faint,
+    Line,
+    Message,
+    Stale,
+    Timer,
+    Bad,
+    Leader,
+    Other,
+    Cycle,
+}
+
+impl Paint {
+    fn of(tone: Tone) -> Paint {
+        match tone {
+            Tone::Leader => Paint::Leader,
+            Tone::Follower => Paint::Plain,
+            Tone::Other => Paint::Other,
+            Tone::Down => Paint::Bad,
+        }
+    }
+
+    fn style(self) -> Style {
+        let colour = |c: AnsiColor| Style::new().fg_color(Some(Color::Ansi(c)));
+        match self {
+            Paint::Plain | Paint::Line => Style::new(),
+            Paint::Bold => Style::new().effects(Effects::BOLD),
+            Paint::Faint => Style::new().effects(Effects::DIMMED),
+            Paint::Message => colour(AnsiColor::Cyan),
+            Paint::Stale | Paint::Cycle => colour(AnsiColor::Magenta),
+            Paint::Timer | Paint::Other => colour(AnsiColor::Yellow),
+            Paint::Bad => colour(AnsiColor::Red).effects(Effects::BOLD),
+            Paint::Leader => colour(AnsiColor::Green).effects(Effects::BOLD),
+        }
+    }
+}
+
+/// Lines of characters, as long as they need to be.
+#[derive(Default)]
+struct Canvas {
+    lines: Vec<Vec<(char, Paint)>>,
+}
+
+impl Canvas {
+    /// Adds an empty line; its number.
+    fn line(&mut self) -> usize {
+        self.lines.push(Vec::new());
+        self.lines.len() - 1
+    }
+
+    fn height(&self) -> usize {
+        self.lines.len()
+    }
+
+    /// Writes text over what is there.
+    fn put(&mut self, line: usize, x: usize, text: &str, paint: Paint) {
+        let Some(line) = self.lines.get_mut(line) else { return };
+        for (x, c) in (x..).zip(text.chars()) {
+            if line.len() <= x {
+                line.resize(x + 1, (' ', Paint::Plain));
+            }
+            line[x] = (c, paint);
+        }
+    }
+
+    fn render(&self, ascii: bool, colour: bool) -> String {
+        let mut out = String::new();
+        for line in &self.lines {
+            let end = line.iter().rposition(|(c, _)| *c != ' ').map_or(0, |at| at + 1);
+            for run in line[..end].chunk_by(|a, b| a.1 == b.1) {
+                let style = run[0].1.style();
+                if colour {
+                    out.push_str(&style.render().to_string());
+                }
+                for (c, _) in run {
+                    match c {
+                        // It stands between the signs that are explained.
+                        '·' if ascii => out.push(';'),
+                        c if ascii => ascii::put(*c, &mut out),
+                        c => out.push(*c),
+                    }
+                }
+                if colour {
+                    out.push_str(&style.render_reset().to_string());
+                }
+            }
+            out.push('\n');
+        }
+        out
     }
 }

@@ -1,13 +1,15 @@
 //! One reading of a trace, from which story, diagram and picture are drawn: where each message
 //! was sent, what became of it, whether it was stale by then, and how each process changed.
 
-use super::fold::{self, Part};
 use super::words;
 use bellwether_engine::property::Kind;
-use bellwether_engine::protocol::Id;
+use bellwether_engine::protocol::{Id, MAX_SEARCHED};
 use bellwether_engine::trace::{Event, Fate, Flight, Lifeline, Sent, Shows, Step, Trace, label_of};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHasher};
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{Hash, Hasher};
+use std::ops::Range;
 
 /// A trace, understood.
 pub(super) struct Layout<'a> {
@@ -20,13 +22,11 @@ pub(super) struct Layout<'a> {
     pub(super) arrows: Vec<Arrow<'a>>,
     /// What every process is at the end.
     pub(super) last: BTreeMap<u8, &'a Lifeline>,
-    /// How it ends.
     pub(super) ending: Ending,
     /// What is shown of the rows.
     pub(super) parts: Vec<Part>,
 }
 
-/// One step.
 pub(super) struct Row<'a> {
     pub(super) step: &'a Step,
     /// The message that this step is about, among the arrows.
@@ -66,7 +66,6 @@ impl<'a> Change<'a> {
     }
 }
 
-/// A message.
 pub(super) struct Arrow<'a> {
     pub(super) flight: &'a Flight,
     pub(super) label: String,
@@ -162,7 +161,7 @@ impl<'a> Layout<'a> {
             arrows,
             last: now.into_iter().map(|(id, now)| (id, now.lifeline)).collect(),
             ending,
-            parts: fold::parts(&trace.steps, boundary),
+            parts: parts(&trace.steps, boundary),
         }
     }
 
@@ -247,7 +246,7 @@ impl<'a> Reader<'a> {
             Event::Duplicate(flight) => Some(self.double(flight)),
             Event::Cut { link: [a, b], one_way } => {
                 self.ids.extend([a.number(), b.number()]);
-                cut_off = self.cut((*a, *b), *one_way, at);
+                cut_off = self.cut(*a, *b, *one_way, at);
                 None
             }
             Event::Heal { link: [a, b], .. } => {
@@ -332,7 +331,7 @@ impl<'a> Reader<'a> {
         at
     }
 
-    fn cut(&mut self, (a, b): (Id, Id), one_way: bool, at: usize) -> Vec<usize> {
+    fn cut(&mut self, a: Id, b: Id, one_way: bool, at: usize) -> Vec<usize> {
         let mut lost = Vec::new();
         for (&(_, from, to), open) in &mut self.open {
             if (from, to) == (a, b) || (!one_way && (from, to) == (b, a)) {
@@ -361,4 +360,182 @@ impl<'a> Reader<'a> {
 
 fn key(flight: &Flight) -> (u32, Id, Id) {
     (flight.id, flight.from, flight.to)
+}
+
+/// Executions up to this length are shown whole.
+const LONG: usize = 60;
+
+/// The longest part whose repetition is looked for.
+const LONGEST_PART: usize = 24;
+
+/// How often a part must occur in a row to be folded.
+const OFTEN: usize = 4;
+
+/// What is shown of an execution, in order.
+///
+/// Long executions repeat themselves: what repeats is shown at its first and its last time. Ticks
+/// that follow each other are shown as one stretch of time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    /// The step at this index.
+    Step(usize),
+    /// Nothing but ticks, and how many have passed at its end since the beginning.
+    Ticks { steps: Range<usize>, now: usize },
+    /// Steps that do the same again, `times` times, as the `period` steps before them.
+    Again { steps: Range<usize>, period: usize, times: usize },
+}
+
+impl Part {
+    pub(super) fn words(&self) -> String {
+        match self {
+            Part::Step(_) => String::new(),
+            Part::Ticks { steps, .. } => match steps.len() {
+                1 => "1 tick".to_owned(),
+                ticks => format!("{ticks} ticks"),
+            },
+            Part::Again { steps, period, times } => {
+                let what = if *period == 1 {
+                    format!("step {}", steps.start)
+                } else {
+                    format!("steps {} to {}", steps.start + 1 - period, steps.start)
+                };
+                format!("steps {} to {}: {what} again, {times} times", steps.start + 1, steps.end)
+            }
+        }
+    }
+}
+
+/// What is shown of `steps`. A fold never crosses `boundary`, where the cycle begins.
+fn parts(steps: &[Step], boundary: usize) -> Vec<Part> {
+    let mut parts = Vec::new();
+    let mut now = 0;
+    for part in repeated(steps, boundary) {
+        match (part, parts.last_mut()) {
+            (Part::Step(at), Some(Part::Ticks { steps: before, now: then }))
+                if steps[at].event == Event::Tick && before.end == at && at != boundary =>
+            {
+                before.end += 1;
+                now += 1;
+                *then = now;
+            }
+            (Part::Step(at), _) if steps[at].event == Event::Tick => {
+                now += 1;
+                parts.push(Part::Ticks { steps: at..at + 1, now });
+            }
+            (part, _) => {
+                if let Part::Again { steps: again, .. } = &part {
+                    let ticks = steps[again.clone()].iter().filter(|s| s.event == Event::Tick);
+                    now += ticks.count();
+                }
+                parts.push(part);
+            }
+        }
+    }
+    parts
+}
+
+/// The same, before ticks are put together.
+fn repeated(steps: &[Step], boundary: usize) -> Vec<Part> {
+    if steps.len() <= LONG {
+        return (0..steps.len()).map(Part::Step).collect();
+    }
+    let shapes: Vec<u64> = steps.iter().map(shape).collect();
+    let mut parts = Vec::new();
+    let mut at = 0;
+    while at < steps.len() {
+        let end = if at < boundary { boundary.min(steps.len()) } else { steps.len() };
+        let Some((period, times)) = repetition(&shapes[at..end]) else {
+            parts.push(Part::Step(at));
+            at += 1;
+            continue;
+        };
+        let (first, last) = (at + period, at + period * (times - 1));
+        parts.extend((at..first).map(Part::Step));
+        parts.push(Part::Again { steps: first..last, period, times: times - 2 });
+        parts.extend((last..last + period).map(Part::Step));
+        at = last + period;
+    }
+    parts
+}
+
+/// The part with which `shapes` begins again and again: its length, and how often it occurs.
+fn repetition(shapes: &[u64]) -> Option<(usize, usize)> {
+    (1..=LONGEST_PART.min(shapes.len() / OFTEN)).find_map(|period| {
+        let same = shapes.iter().zip(&shapes[period..]).take_while(|(a, b)| a == b).count();
+        let times = 1 + same / period;
+        (times >= OFTEN).then_some((period, times))
+    })
+}
+
+/// What a step does, without the numbers of step and messages.
+fn shape(step: &Step) -> u64 {
+    fn flight(flight: &Flight, hasher: &mut FxHasher) {
+        (flight.from, flight.to, label_of(&flight.message)).hash(hasher);
+    }
+    let mut hasher = FxHasher::default();
+    step.node.hash(&mut hasher);
+    std::mem::discriminant(&step.event).hash(&mut hasher);
+    match &step.event {
+        Event::Deliver(f) | Event::Lose(f) | Event::Duplicate(f) => flight(f, &mut hasher),
+        Event::Expire { timer, early } => (timer.to_string(), early).hash(&mut hasher),
+        Event::Choose { outcome } => outcome.to_string().hash(&mut hasher),
+        Event::Cut { link, one_way } | Event::Heal { link, one_way } => {
+            (link, one_way).hash(&mut hasher);
+        }
+        Event::Jump { by } => by.hash(&mut hasher),
+        Event::Crash | Event::Recover | Event::Pause | Event::Resume | Event::Tick => {}
+    }
+    step.sent.iter().for_each(|sent| flight(&sent.flight, &mut hasher));
+    for (id, after) in &step.changed {
+        (id, words::status(*id, after), &after.timers).hash(&mut hasher);
+    }
+    hasher.finish()
+}
+
+/// What is drawn of `trace`, and what is said of the processes that are not. Up to [`MAX_SEARCHED`]
+/// processes are all drawn. Of more, those are to which something happens, and who leads at the
+/// beginning.
+pub(super) fn drawn(trace: &Trace) -> (Cow<'_, Trace>, Option<String>) {
+    let first = trace.header.initial.iter();
+    let leads = first.filter(|&(&id, lifeline)| words::leads(id, lifeline));
+    let mut acts: BTreeSet<u8> = leads.map(|(&id, _)| id).collect();
+    trace.steps.iter().for_each(|step| concerned(step, &mut acts));
+    let idle: Vec<u8> =
+        trace.header.initial.keys().copied().filter(|id| !acts.contains(id)).collect();
+    if trace.header.initial.len() <= MAX_SEARCHED || acts.is_empty() || idle.is_empty() {
+        return (Cow::Borrowed(trace), None);
+    }
+    let mut less = trace.clone();
+    less.header.initial.retain(|id, _| acts.contains(id));
+    let stays = |sent: &Sent| acts.contains(&sent.flight.to.number());
+    let acted = |sent: &Sent| acts.contains(&sent.flight.from.number());
+    less.header.in_flight.retain(|sent| stays(sent) && acted(sent));
+    less.steps.iter_mut().for_each(|step| step.sent.retain(stays));
+    let (are, them) = if idle.len() == 1 { ("is", "it") } else { ("are", "them") };
+    let told = format!(
+        "Nothing happens to {}, which {are} not drawn, and neither is what is sent to {them}.",
+        words::ids(&idle)
+    );
+    (Cow::Owned(less), Some(told))
+}
+
+/// The processes to which something happens in a step.
+fn concerned(step: &Step, acts: &mut BTreeSet<u8>) {
+    acts.extend(step.node.map(Id::number));
+    acts.extend(step.changed.keys());
+    match &step.event {
+        Event::Deliver(flight) | Event::Lose(flight) | Event::Duplicate(flight) => {
+            let Flight { from, to, .. } = flight;
+            acts.extend([from.number(), to.number()]);
+        }
+        Event::Cut { link, .. } | Event::Heal { link, .. } => acts.extend(link.map(Id::number)),
+        Event::Expire { .. }
+        | Event::Choose { .. }
+        | Event::Crash
+        | Event::Recover
+        | Event::Pause
+        | Event::Resume
+        | Event::Jump { .. }
+        | Event::Tick => {}
+    }
 }

@@ -12,9 +12,7 @@
 //! [`Trace::actions`]: bellwether_engine::trace::Trace::actions
 
 pub mod ascii;
-mod cast;
 pub mod diagram;
-mod fold;
 mod layout;
 pub mod sequence;
 pub mod shiviz;

@@ -4,9 +4,8 @@
 //! A message is an arrow where it arrives. What follows from it, and what happens otherwise, is a
 //! note, in the words of the [story].
 
-use super::fold::Part;
-use super::layout::{Arrow, End, Ending, Layout};
-use super::{cast, story, words};
+use super::layout::{self, Arrow, End, Ending, Layout, Part};
+use super::{story, words};
 use bellwether_engine::protocol::Id;
 use bellwether_engine::trace::{Event, Trace};
 
@@ -25,12 +24,10 @@ pub fn plantuml(trace: &Trace) -> String {
 /// How wide a note is, in characters.
 const WIDTH: usize = 44;
 
-/// A language of sequence diagrams.
 trait Language {
     /// What stands before the processes.
     fn begin(&self, title: &str) -> String;
 
-    /// A process.
     fn process(&self, id: u8) -> String;
 
     /// A message that arrives, or one that does not.
@@ -44,7 +41,7 @@ trait Language {
 }
 
 fn draw(trace: &Trace, language: &dyn Language) -> String {
-    let (drawn, left_out) = cast::drawn(trace);
+    let (drawn, left_out) = layout::drawn(trace);
     let layout = Layout::of(&drawn);
     let mut chart = Chart { layout: &layout, language, out: language.begin(&layout.protocol()) };
     for &id in &layout.ids {
@@ -54,7 +51,7 @@ fn draw(trace: &Trace, language: &dyn Language) -> String {
         chart.everywhere(&[left_out]);
     }
     for (&id, lifeline) in &layout.trace.header.initial {
-        chart.note((id, id), &[words::status(id, lifeline)]);
+        chart.note(id, id, &[words::status(id, lifeline)]);
     }
     chart.parts();
     chart.end();
@@ -108,23 +105,22 @@ impl Chart<'_> {
                 let down = matches!(arrow.end, End::Down(_));
                 let lost = if down { " (it is down)" } else { "" };
                 self.arrow(arrow, !down, &format!("{number}. {}{lost}", arrow.label));
-                self.note((arrow.to(), arrow.to()), &[follows]);
+                self.note(arrow.to(), arrow.to(), &[follows]);
             }
             (Event::Lose(_), Some(arrow)) => {
                 self.arrow(arrow, false, &format!("{number}. {} is lost", arrow.label));
-                self.note((arrow.to(), arrow.to()), &[follows]);
+                self.note(arrow.to(), arrow.to(), &[follows]);
             }
             (Event::Duplicate(_), Some(arrow)) => {
-                self.note((arrow.from(), arrow.to()), &[format!("{number}. {event}"), follows]);
+                self.note(arrow.from(), arrow.to(), &[format!("{number}. {event}"), follows]);
             }
             (Event::Cut { link: [a, b], .. } | Event::Heal { link: [a, b], .. }, _) => {
-                let link = (a.number(), b.number());
-                self.note(link, &[format!("{number}. {event}"), follows]);
+                self.note(a.number(), b.number(), &[format!("{number}. {event}"), follows]);
             }
             _ => {
                 let lines = [format!("{number}. {event}"), follows];
                 match row.step.node.map(Id::number) {
-                    Some(id) => self.note((id, id), &lines),
+                    Some(id) => self.note(id, id, &lines),
                     None => self.everywhere(&lines),
                 }
             }
@@ -154,12 +150,12 @@ impl Chart<'_> {
     /// A note over all processes.
     fn everywhere(&mut self, told: &[String]) {
         if let (Some(&first), Some(&last)) = (self.layout.ids.first(), self.layout.ids.last()) {
-            self.note((first, last), told);
+            self.note(first, last, told);
         }
     }
 
     /// A note over the lifelines of two processes, or of one, unless there is nothing to say.
-    fn note(&mut self, (one, other): (u8, u8), told: &[String]) {
+    fn note(&mut self, one: u8, other: u8, told: &[String]) {
         let told = told.iter().filter(|text| !text.is_empty());
         let lines: Vec<String> = told.flat_map(|text| words::wrap(text, WIDTH)).collect();
         if !lines.is_empty() {

@@ -4,8 +4,8 @@
 //! links, and the ticks of a timed world are those of *clock*. A process that is down takes no
 //! step, so what arrives at it tells it nothing.
 
-use super::layout::{Arrow, End, Ending, Layout, Origin};
-use super::{cast, story, words};
+use super::layout::{self, Arrow, End, Ending, Layout, Origin};
+use super::{story, words};
 use bellwether_engine::trace::{Event, Trace};
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ type Clock = BTreeMap<String, u64>;
 /// Returns the log of `trace`.
 #[must_use]
 pub fn log(trace: &Trace) -> String {
-    let (drawn, _) = cast::drawn(trace);
+    let (drawn, _) = layout::drawn(trace);
     let layout = Layout::of(&drawn);
     let mut log = Log { clocks: BTreeMap::new(), out: PATTERN.to_owned() };
     let mut first = BTreeMap::new();

@@ -1,7 +1,6 @@
 //! An execution as a numbered story in plain sentences, one line for each step.
 
-use super::fold::Part;
-use super::layout::{Arrow, Change, End, Ending, Layout, Row};
+use super::layout::{Arrow, Change, End, Ending, Layout, Part, Row};
 use super::words;
 use bellwether_engine::property::Kind;
 use bellwether_engine::protocol::Id;

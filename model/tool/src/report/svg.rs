@@ -9,12 +9,12 @@ mod geometry;
 mod pen;
 mod rows;
 
-use super::layout::{Ending, Layout};
-use super::{cast, words};
+use super::layout::{self, Ending, Layout};
+use super::words;
 use bellwether_engine::property::Kind;
 use bellwether_engine::trace::{Lifeline, Trace};
 use geometry::Geometry;
-use pen::{Align, Ink, Pen, Text};
+use pen::{Align, Area, Ink, Pen, Text};
 use std::collections::BTreeMap;
 
 /// Returns the picture of `trace`.
@@ -26,7 +26,7 @@ pub fn draw(trace: &Trace) -> String {
 /// Returns the picture of `trace`, and for each step the top and the bottom of its place in it.
 #[must_use]
 pub fn draw_with_rows(trace: &Trace) -> (String, Vec<(i32, i32)>) {
-    let (drawn, left_out) = cast::drawn(trace);
+    let (drawn, left_out) = layout::drawn(trace);
     let layout = Layout::of(&drawn);
     let caption = Caption::of(&layout, left_out.as_deref());
     let geometry = Geometry::of(&layout, caption.lines.len());
@@ -105,7 +105,8 @@ fn band(layout: &Layout<'_>, geometry: &Geometry, pen: &mut Pen) {
         Ending::Repeats(_) => ("and so on, for ever", "#fde2e1", Ink::Bad),
     };
     let top = geometry.end;
-    pen.rect("bw-end", (0, top, geometry.width, geometry::BAND), fill, None);
+    let area = Area { x: 0, y: top, width: geometry.width, height: geometry::BAND };
+    pen.rect("bw-end", area, fill, 0);
     let text = Text { x: 16, y: top + 46, align: Align::Start, ink };
     pen.text(text, "bw-verdict", words);
 }
@@ -156,7 +157,8 @@ enum Alive {
 fn heads(layout: &Layout<'_>, geometry: &Geometry, pen: &mut Pen) {
     for (column, id) in layout.ids.iter().enumerate() {
         let x = geometry.x(column);
-        pen.rect("bw-head", (x - 16, geometry.head, 32, 22), "#263238", Some(4));
+        let area = Area { x: x - 16, y: geometry.head, width: 32, height: 22 };
+        pen.rect("bw-head", area, "#263238", 4);
         let at = Text { x, y: geometry.head + 16, align: Align::Middle, ink: Ink::Light };
         pen.text(at, "bw-id", &id.to_string());
         let mut pill = |lifeline: &Lifeline, y| {

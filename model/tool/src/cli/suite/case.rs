@@ -1,10 +1,9 @@
 //! A case of a suite: the flags of `check`, read and decided as `check` does it, and whether what
 //! was found is what the file expects.
 
-use super::file::{Count, Expected, Mistake, OTHERS, Place, Written};
-use super::wanted::{found, steps};
+use super::file::{Count, Expected, Mistake, OTHERS, Place, Written, found, steps};
 use crate::cli::check::CheckArgs;
-use crate::cli::{Tool, complaint, shown, with_durations};
+use crate::cli::{Tool, failure, shown, with_durations};
 use bellwether_engine::check::{self, Engine, Event, Limits, Options, Reason, Report};
 use bellwether_engine::property::Property;
 use bellwether_engine::world::World;
@@ -40,7 +39,7 @@ fn asked(
         CheckArgs::from_arg_matches(flags)
     });
     let flags = flags.map_err(|error| {
-        let told = complaint::complaint((command, called.as_str()), &typed, &error);
+        let told = failure::complaint(command, &called, &typed, &error);
         wrong(told.unwrap_or_else(|| error.to_string().trim_end().to_owned()))
     })?;
     flags.asked(tool).map_err(|error| wrong(format!("{error:#}")))
@@ -126,7 +125,6 @@ impl Case {
         taken.map(|word| typed(word)).collect::<Vec<_>>().join(" ")
     }
 
-    /// Decides the case.
     pub(super) fn run(&self, on_event: &mut (dyn FnMut(Event) + Send)) -> Ran {
         match check::check(&self.world, &self.properties, &self.options, on_event) {
             Ok(report) => self.compare(&report),
@@ -274,7 +272,6 @@ pub struct Found {
     pub steps: Option<usize>,
 }
 
-/// How a case ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
     AsExpected,

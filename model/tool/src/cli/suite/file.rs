@@ -3,10 +3,11 @@
 //! A key of a case is a flag of `check`, without its dashes. Which flags there are, and what their
 //! values may be, is not said here: the words go to `check`, which knows.
 
-use super::wanted::Wanted;
+use bellwether_engine::check::{Counterexample, Decision, Report, Verdict, holds_within};
 use bellwether_engine::words::perhaps;
 use clap::{Arg, ArgAction, Command};
 use std::collections::HashSet;
+use std::fmt;
 use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
@@ -63,6 +64,84 @@ pub(super) struct Expected {
     pub(super) place: Place,
 }
 
+/// The verdict that is expected of a property.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wanted {
+    /// It holds.
+    Holds,
+    /// It holds within the bounds of the search.
+    HoldsWithin,
+    /// It is violated, by an execution of so many steps if a number is given.
+    Violated(Option<usize>),
+}
+
+impl Wanted {
+    /// Reads the words of a file.
+    ///
+    /// # Errors
+    /// What to write instead.
+    fn read(words: &str) -> Result<Wanted, String> {
+        const KNOWN: [&str; 3] = ["holds", "holds within", "violated"];
+        let steps = words.strip_prefix("violated in ").and_then(|rest| {
+            let number = rest.strip_suffix(" steps").or_else(|| rest.strip_suffix(" step"))?;
+            number.parse().ok()
+        });
+        match words {
+            "holds" => Ok(Wanted::Holds),
+            "holds within" => Ok(Wanted::HoldsWithin),
+            "violated" => Ok(Wanted::Violated(None)),
+            _ if steps.is_some() => Ok(Wanted::Violated(steps)),
+            _ => Err(format!(
+                "no verdict is '{words}'; {}there are: {}, violated in N steps",
+                perhaps(words, &KNOWN),
+                KNOWN.join(", ")
+            )),
+        }
+    }
+
+    /// Returns whether this is what a check has found; nothing if it has not decided it.
+    pub(super) fn agrees(self, decision: &Decision) -> Option<bool> {
+        Some(match (self, decision.verdict) {
+            (_, Verdict::Unknown) => return None,
+            (Wanted::Holds, Verdict::Holds)
+            | (Wanted::HoldsWithin, Verdict::HoldsWithin)
+            | (Wanted::Violated(None), Verdict::Violated) => true,
+            (Wanted::Violated(wanted), Verdict::Violated) => wanted == steps(decision),
+            _ => false,
+        })
+    }
+}
+
+/// The number of steps of what violates a property.
+pub(super) fn steps(decision: &Decision) -> Option<usize> {
+    decision.counterexample.as_ref().map(Counterexample::length)
+}
+
+/// What a check has found of a property, in the words of a file where it has words for it.
+pub(super) fn found(report: &Report, decision: &Decision) -> String {
+    match decision.verdict {
+        Verdict::Holds => Wanted::Holds.to_string(),
+        Verdict::HoldsWithin => holds_within(&report.bounds_met),
+        Verdict::Violated => Wanted::Violated(steps(decision)).to_string(),
+        Verdict::Unknown => {
+            let why = decision.reason.map(|reason| reason.within(&report.bounds_met));
+            format!("unknown: {}", why.unwrap_or_default())
+        }
+    }
+}
+
+impl fmt::Display for Wanted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Wanted::Holds => f.write_str("holds"),
+            Wanted::HoldsWithin => f.write_str("holds within"),
+            Wanted::Violated(None) => f.write_str("violated"),
+            Wanted::Violated(Some(1)) => f.write_str("violated in 1 step"),
+            Wanted::Violated(Some(steps)) => write!(f, "violated in {steps} steps"),
+        }
+    }
+}
+
 /// The name that stands for every property that `check` decides if none is named, and the case does
 /// not name.
 pub(super) const OTHERS: &str = "*";
@@ -101,9 +180,10 @@ pub(super) fn read(text: &str, check: &Command) -> Result<Vec<Written>, Mistake>
     let defaults = match root.get("defaults") {
         Some(defaults) => {
             let all = table(defaults, "defaults")?;
-            (self::text(all, "protocol")?, flags(all, check, &["protocol"])?)
+            let protocol = self::text(all, "protocol")?;
+            Defaults { protocol, flags: flags(all, check, &["protocol"])? }
         }
-        None => (None, Vec::new()),
+        None => Defaults::default(),
     };
     let no_case = |place| Mistake::new(place, "there is no case; write [[case]], and what it has");
     let cases = root.get("case").ok_or_else(|| no_case(0..0))?;
@@ -124,7 +204,6 @@ pub(super) fn read(text: &str, check: &Command) -> Result<Vec<Written>, Mistake>
     if written.is_empty() { Err(no_case(cases.span())) } else { Ok(written) }
 }
 
-/// The word of a key.
 fn word<'t>(key: &'t Spanned<DeString<'_>>) -> &'t str {
     key.get_ref()
 }
@@ -140,17 +219,21 @@ fn table<'t, 'd>(value: &'t Spanned<DeValue<'d>>, name: &str) -> Result<&'t DeTa
 }
 
 /// The protocol and the flags that a case has if it does not say otherwise.
-type Defaults = (Option<(String, Place)>, Vec<Flag>);
+#[derive(Default)]
+struct Defaults {
+    protocol: Option<(String, Place)>,
+    flags: Vec<Flag>,
+}
 
 /// The case that is written: one for each of its worlds, if it has several.
 fn cases_of(
     value: &Spanned<DeValue<'_>>,
     check: &Command,
-    (usual, defaults): &Defaults,
+    defaults: &Defaults,
 ) -> Result<Vec<Written>, Mistake> {
     let table = table(value, "a case")?;
     let own = flags(table, check, &OWN)?;
-    let protocol = text(table, "protocol")?.or_else(|| usual.clone());
+    let protocol = text(table, "protocol")?.or_else(|| defaults.protocol.clone());
     let name = text(table, "name")?;
     let begin = name.as_ref().or(protocol.as_ref()).map(|(_, place)| place.clone());
     let begin = begin.or_else(|| own.first().map(|flag| flag.place.clone()));
@@ -172,7 +255,7 @@ fn cases_of(
     let worlds = each.unwrap_or_else(no_flags).into_iter().zip(states).zip(transitions);
     let case = |(((world, states), transitions), expected): (((Vec<Flag>, _), _), _)| {
         let mut kept: Vec<&Flag> = Vec::new();
-        for flag in defaults.iter().chain(&own).chain(&world) {
+        for flag in defaults.flags.iter().chain(&own).chain(&world) {
             kept.retain(|other| other.name != flag.name);
             kept.push(flag);
         }
@@ -423,6 +506,32 @@ fn scalar(name: &str, value: &Spanned<DeValue<'_>>) -> Result<String, Mistake> {
         DeValue::Datetime(_) | DeValue::Array(_) | DeValue::Table(_) => {
             let problem = format!("{name} has a value that no flag has; write it as a text");
             Err(Mistake::new(value.span(), problem))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Wanted;
+
+    #[test]
+    fn what_is_written_is_what_is_read() {
+        for words in ["holds", "holds within", "violated", "violated in 1 step"] {
+            assert_eq!(Wanted::read(words).expect("a verdict").to_string(), words);
+        }
+        assert_eq!(Wanted::read("violated in 12 steps"), Ok(Wanted::Violated(Some(12))));
+    }
+
+    #[test]
+    fn what_is_no_verdict_is_told_what_there_is() {
+        for (words, says) in [
+            ("hold", "did you mean 'holds'? there are: holds, holds within, violated, "),
+            ("violated in few steps", "no verdict is 'violated in few steps'; there are: "),
+            ("unknown", "no verdict is 'unknown'; there are: "),
+            ("", "no verdict is ''; there are: "),
+        ] {
+            let told = Wanted::read(words).expect_err("it is no verdict");
+            assert!(told.contains(says), "{told}");
         }
     }
 }

@@ -4,7 +4,6 @@
 mod case;
 mod file;
 mod tables;
-mod wanted;
 
 use super::{Bar, Exit, HOLDS, ProgressArgs, Tool, UNKNOWN, USAGE, VIOLATED, stopped, text};
 use anstyle::{AnsiColor, Style};

@@ -107,7 +107,6 @@ fn escaped(text: &str) -> String {
     out
 }
 
-/// The table.
 pub(super) fn markdown(file: &str, done: &[Done<'_>]) -> String {
     let mut page = format!("**{}**: {}.\n\n", cell(file), counted(done));
     page.push_str("| case | result | what | states | seconds |\n|---|---|---|---|---|\n");

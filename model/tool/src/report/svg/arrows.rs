@@ -84,10 +84,12 @@ fn labels(layout: &Layout<'_>, geometry: &Geometry, pen: &mut Pen, at: usize, ro
         }
         (_, Some(arrow)) => label(layout, geometry, pen, arrow),
         (Event::Cut { link, one_way }, None) => {
-            beneath(layout, geometry, pen, at, *link, ("link cut", *one_way, Ink::Bad));
+            let words = format!("link cut {}", ends(*link, *one_way));
+            beneath(layout, geometry, pen, at, *link, &words, Ink::Bad);
         }
         (Event::Heal { link, one_way }, None) => {
-            beneath(layout, geometry, pen, at, *link, ("link heals", *one_way, Ink::Good));
+            let words = format!("link heals {}", ends(*link, *one_way));
+            beneath(layout, geometry, pen, at, *link, &words, Ink::Good);
         }
         (_, None) => {}
     }
@@ -113,7 +115,6 @@ fn on_its_way(layout: &Layout<'_>, geometry: &Geometry, arrow: &Arrow<'_>, at: u
     (from.0 + i32::try_from(way).unwrap_or(0), y)
 }
 
-/// Where an arrow begins.
 fn start(layout: &Layout<'_>, geometry: &Geometry, arrow: &Arrow<'_>, row: usize) -> Point {
     let (from, to) = (layout.column(arrow.from()), layout.column(arrow.to()));
     let x = geometry.x(from) + if from <= to { RIM } else { -RIM };
@@ -160,16 +161,18 @@ fn beneath(
     pen: &mut Pen,
     at: usize,
     [a, b]: [Id; 2],
-    (words, one_way, ink): (&str, bool, Ink),
+    words: &str,
+    ink: Ink,
 ) {
     let x = geometry.x(layout.column(a.min(b).number())) + 10;
     let y = geometry.slot(at).tip + 14;
+    pen.text(Text { x, y, align: Align::Start, ink }, "bw-event", words);
+}
+
+/// The ends of a link, or of one of its directions.
+fn ends([a, b]: [Id; 2], one_way: bool) -> String {
     let between = if one_way { "→" } else { "–" };
-    pen.text(
-        Text { x, y, align: Align::Start, ink },
-        "bw-event",
-        &format!("{words} {a}{between}{b}"),
-    );
+    format!("{a}{between}{b}")
 }
 
 /// A link that is cut or heals.

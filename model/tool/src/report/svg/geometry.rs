@@ -2,8 +2,7 @@
 //! its arrow, the words beneath, what follows, and the point from which its messages leave.
 
 use super::rows;
-use crate::report::fold::Part;
-use crate::report::layout::{Ending, Layout};
+use crate::report::layout::{Ending, Layout, Part};
 use crate::report::words;
 
 /// The height of a line of text.

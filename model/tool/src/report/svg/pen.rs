@@ -56,6 +56,15 @@ pub(super) struct Text {
 
 pub(super) type Point = (i32, i32);
 
+/// A place for a rectangle: its upper left corner, and how large it is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Area {
+    pub(super) x: i32,
+    pub(super) y: i32,
+    pub(super) width: i32,
+    pub(super) height: i32,
+}
+
 /// Writes SVG elements. Writing into a string does not fail.
 pub(super) struct Pen {
     out: String,
@@ -77,7 +86,7 @@ impl Pen {
         self.out.push_str("</title><desc>");
         self.escaped(description);
         self.out.push_str("</desc>\n");
-        self.rect("bw-paper", (0, 0, width, height), "#ffffff", Some(0));
+        self.rect("bw-paper", Area { x: 0, y: 0, width, height }, "#ffffff", 0);
     }
 
     pub(super) fn end(mut self) -> String {
@@ -123,15 +132,9 @@ impl Pen {
         self.out.push_str("/>\n");
     }
 
-    /// A rectangle of x, y, width and height, with round corners if asked for.
-    pub(super) fn rect(
-        &mut self,
-        class: &str,
-        (x, y, width, height): (i32, i32, i32, i32),
-        fill: &str,
-        round: Option<i32>,
-    ) {
-        let round = round.unwrap_or(0);
+    /// A rectangle, whose corners have this radius.
+    pub(super) fn rect(&mut self, class: &str, area: Area, fill: &str, round: i32) {
+        let Area { x, y, width, height } = area;
         let _ = writeln!(
             self.out,
             "<rect class=\"{class}\" x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" \

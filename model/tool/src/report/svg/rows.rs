@@ -1,9 +1,8 @@
 //! What stands beside the lifelines in each step.
 
 use super::geometry::{self, Geometry, LINE};
-use super::pen::{Align, Ink, Pen, Text};
-use crate::report::fold::Part;
-use crate::report::layout::{Change, End, Layout, Row};
+use super::pen::{Align, Area, Ink, Pen, Point, Text};
+use crate::report::layout::{Change, End, Layout, Part, Row};
 use crate::report::words::{self, Tone};
 use bellwether_engine::protocol::Id;
 use bellwether_engine::trace::{Event, plain_value};
@@ -64,7 +63,7 @@ fn place(
     spacing: i32,
     column: usize,
     notes: &[Note],
-    mut at: impl FnMut(&Note, (i32, i32)),
+    mut at: impl FnMut(&Note, Point),
 ) {
     let (mut x, mut y) = (GAP, if right_is_taken(layout, row, column) { LINE + 10 } else { 0 });
     for note in notes {
@@ -168,8 +167,8 @@ pub(super) fn draw(layout: &Layout<'_>, geometry: &Geometry, pen: &mut Pen) {
             }
             Part::Again { steps, .. } => {
                 let y = geometry.slot(steps.start).tip;
-                let band = (0, y - 11, geometry.width, 22);
-                pen.rect("bw-fold", band, "#f3f4f6", None);
+                let band = Area { x: 0, y: y - 11, width: geometry.width, height: 22 };
+                pen.rect("bw-fold", band, "#f3f4f6", 0);
                 let text = Text { x: 16, y: y + 4, align: Align::Start, ink: Ink::Faint };
                 pen.text(text, "bw-caption", &format!("… {} …", part.words()));
             }
@@ -194,7 +193,7 @@ fn number(pen: &mut Pen, y: i32, number: usize) {
     pen.text(at, "bw-step", &number.to_string());
 }
 
-fn write(pen: &mut Pen, note: &Note, (x, y): (i32, i32)) {
+fn write(pen: &mut Pen, note: &Note, (x, y): Point) {
     let text = |x, ink| Text { x, y: y + 4, align: Align::Start, ink };
     match note {
         Note::Words(words, ink) => pen.text(text(x, *ink), "bw-event", words),
@@ -220,8 +219,8 @@ fn mark(layout: &Layout<'_>, geometry: &Geometry, pen: &mut Pen, at: usize) {
     let Some(id) = row.step.node else { return };
     let x = geometry.x(layout.column(id.number()));
     if row.sends.iter().any(|&send| leaves(layout.arrows[send].end)) {
-        let bar = (x - 3, slot.tip, 6, (slot.out - slot.tip).max(2));
-        pen.rect("bw-active", bar, "#90a4ae", Some(2));
+        let bar = Area { x: x - 3, y: slot.tip, width: 6, height: (slot.out - slot.tip).max(2) };
+        pen.rect("bw-active", bar, "#90a4ae", 2);
     }
     match &row.step.event {
         Event::Crash => pen.cross((x, slot.tip), 7, Ink::Bad),
