@@ -26,7 +26,6 @@ pub mod processes;
 
 pub use bellwether_bridge::{
     Difference, Divergence, Error, Kind, Malformed, Program, cli, divergence, further, large_group,
-    lockstep, long_run, node, pair, probe, program, reconfigured, reduce, replay, report, suite,
-    validate, wraps,
+    lockstep, node, pair, probe, program, reduce, replay, report, suite, validate, wraps,
 };
 pub use mapping::Mapping;

@@ -5,7 +5,7 @@ use assert_cmd::Command;
 use bellwether_conformance::Error;
 use bellwether_conformance::lockstep::{Summary, lockstep};
 use bellwether_conformance::mapping::MAPPINGS;
-use bellwether_conformance::mapping::lease::{LeaseMapping, stores};
+use bellwether_conformance::mapping::lease::{self as stores, LeaseMapping};
 use bellwether_docs_runner::object_of;
 use bellwether_model::check::Limits;
 use bellwether_model::protocol::lease::{Acquire, Compares, Count, Fence, Lease, Reads};

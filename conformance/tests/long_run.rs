@@ -1,10 +1,10 @@
 //! Programs that have run for long: their numbers are large, and the walk is otherwise the same.
 
 use bellwether_conformance::divergence::Kind;
-use bellwether_conformance::long_run::LongRun;
+use bellwether_conformance::further::LongRun;
 use bellwether_conformance::mapping::Mapping;
 use bellwether_conformance::mapping::invitation::InvitationMapping;
-use bellwether_conformance::mapping::lease::{LeaseMapping, stores};
+use bellwether_conformance::mapping::lease::{self as stores, LeaseMapping};
 use bellwether_conformance::mapping::quorum::{AnyQuorum, Preemptive, Recommended};
 use bellwether_conformance::mapping::stoller::StollerMapping;
 use bellwether_core::protocol::quorum::Mark;

@@ -9,7 +9,7 @@ use bellwether_conformance::mapping::bully::BullyMapping;
 use bellwether_conformance::mapping::chang_roberts::ChangRobertsMapping;
 use bellwether_conformance::mapping::garcia_molina::GarciaMolinaMapping;
 use bellwether_conformance::mapping::invitation::InvitationMapping;
-use bellwether_conformance::mapping::lease::{LeaseMapping, stores};
+use bellwether_conformance::mapping::lease::{self as stores, LeaseMapping};
 use bellwether_conformance::mapping::list_ring::ListRingMapping;
 use bellwether_conformance::mapping::quorum::{AnyQuorum, AtOnce, Preemptive, Recommended};
 use bellwether_conformance::mapping::stoller::StollerMapping;

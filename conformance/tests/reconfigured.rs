@@ -1,9 +1,9 @@
 //! Nodes that start again with other durations, and what they promised by the earlier ones.
 
 use bellwether_conformance::divergence::Kind;
+use bellwether_conformance::further::Reconfigured;
 use bellwether_conformance::mapping::Mapping;
 use bellwether_conformance::mapping::quorum::{AnyQuorum, Recommended};
-use bellwether_conformance::reconfigured::Reconfigured;
 use bellwether_core::protocol::quorum::Durable;
 use bellwether_model::check::Limits;
 use bellwether_model::world::Scenario;

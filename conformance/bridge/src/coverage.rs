@@ -36,7 +36,6 @@ pub struct Coverage {
     pub missing: Vec<String>,
 }
 
-/// Counts what happens.
 pub(crate) struct Tally<'a, M: Mapping> {
     mapping: &'a M,
     timers: BTreeMap<String, MetCount>,
@@ -125,7 +124,6 @@ impl<'a, M: Mapping> Tally<'a, M> {
     }
 }
 
-/// The rules of a specification, by their JSON.
 fn rules(rules: serde_json::Result<serde_json::Value>) -> Vec<(String, MetCount)> {
     match rules {
         Ok(serde_json::Value::Object(rules)) => {
@@ -135,7 +133,6 @@ fn rules(rules: serde_json::Result<serde_json::Value>) -> Vec<(String, MetCount)
     }
 }
 
-/// The kinds of messages that are not known.
 fn unknown(messages: &[(String, MetCount)], known: &[bool]) -> Vec<String> {
     let unknown = messages.iter().zip(known).filter(|(_, known)| !**known);
     unknown.map(|((kind, _), _)| kind.clone()).collect()

@@ -138,7 +138,6 @@ pub struct Size {
 pub(crate) struct Unsettled {
     /// What happened to it, in words; it differs after the last.
     pub(crate) lines: Vec<String>,
-    /// What differs.
     pub(crate) differences: Vec<Difference>,
 }
 
@@ -282,7 +281,6 @@ impl Divergence {
     }
 }
 
-/// The rules with these names and their values.
 pub(crate) fn values(rules: &impl Specification, names: &[&str]) -> Vec<(String, String)> {
     let Ok(serde_json::Value::Object(all)) = serde_json::to_value(rules) else { return Vec::new() };
     let named = names.iter().filter_map(|name| Some((*name, all.get(*name)?)));

@@ -9,9 +9,9 @@
 use crate::compare::fields;
 use crate::coverage::kind_of;
 use crate::divergence::{Difference, Guard};
-use crate::follows::ExpectedRun;
 use crate::mapping::{Mapping, Process, SpecEvent, SpecMessage};
 use crate::node::{Group, NodeView};
+use crate::step::ExpectedRun;
 use bellwether_engine::protocol::{Effect, Id, Protocol as Specification, Rule, Values, rules};
 use bellwether_engine::trace::{label, plain, plain_value};
 use indexmap::IndexSet;
@@ -206,7 +206,6 @@ fn together(differ: Vec<Difference>) -> Guard {
     Guard { reads, value, as_if }
 }
 
-/// The values that a rule can have.
 fn values(of: &Values) -> Vec<Value> {
     let value = |name: &str| {
         let read: Option<Value> = serde_json::from_str(name).ok();
@@ -237,7 +236,6 @@ pub(crate) fn does<M: Mapping>(run: &ExpectedRun<M>) -> Vec<String> {
     all
 }
 
-/// An effect, in words.
 fn words<P: Specification>(effect: &Effect<P>) -> String {
     match effect {
         Effect::Persist(stable) => format!("writes {}", plain(stable)),

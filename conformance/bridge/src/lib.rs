@@ -6,10 +6,8 @@
 //! - [`lockstep`] takes *every* transition of a bounded world in both, and compares them;
 //! - [`probe`] asks every node that was met for what no honest world would do to it;
 //! - [`large_group`](large_group::large_group) starts a group as large as the program allows;
-//! - [`long_run`](long_run::long_run) walks a small world with numbers that are large;
-//! - [`reconfigured`](reconfigured::reconfigured) walks one whose nodes start again with other
-//!   durations;
-//! - [`further`](further::further) walks those in which other rules of the program decide;
+//! - [`further`] walks worlds besides: with numbers that are large, with nodes that start again
+//!   with other durations, and by other rules of the program;
 //! - [`replay`] drives the program through one saved execution of the model;
 //! - [`suite`] finds executions that together take every transition, and drives it through each;
 //! - [`processes`] is what is asked of real processes, to show what they can of a suite;
@@ -30,14 +28,12 @@ pub mod divergence;
 pub mod further;
 pub mod large_group;
 pub mod lockstep;
-pub mod long_run;
 pub mod mapping;
 pub mod node;
 pub mod pair;
 pub mod probe;
 pub mod processes;
 pub mod program;
-pub mod reconfigured;
 pub mod reduce;
 pub mod registry;
 pub mod replay;
@@ -48,10 +44,7 @@ pub mod wraps;
 
 mod compare;
 mod error;
-mod follows;
 mod guards;
-mod pool;
-mod remembers;
 mod settle;
 mod step;
 mod why;

@@ -13,9 +13,8 @@ use crate::divergence::{Difference, Divergence, happening};
 use crate::error::Error;
 use crate::large_group::{LargeGroup, large_group};
 use crate::mapping::{Mapping, ProgramOutput};
-use crate::node::{Group, Node};
+use crate::node::{Group, Key, Node};
 use crate::pair;
-use crate::pool::{NodeRef, Origin, Pool};
 use crate::probe;
 use crate::settle;
 use crate::step;
@@ -25,7 +24,8 @@ use bellwether_engine::protocol::MAX_SEARCHED;
 use bellwether_engine::trace::Trace;
 use bellwether_engine::world::packed::Packed;
 use bellwether_engine::world::{Action, Outcome as Step, State, World};
-use indexmap::IndexSet;
+use indexmap::map::Entry;
+use indexmap::{IndexMap, IndexSet};
 use rustc_hash::FxBuildHasher;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -205,6 +205,59 @@ pub(crate) fn walk<M: Mapping>(
         return Err(Error::NothingCompared);
     }
     Ok(Outcome { summary, divergence, large_group: LargeGroup::default() })
+}
+
+/// The number of a node in its pool.
+type NodeRef = u32;
+
+/// How something was first met: the number of a pair, and the position of the action that was taken
+/// there; `None` at the beginning.
+type Origin = Option<(u32, u16)>;
+
+/// Every node met, in the order in which they were met.
+struct Pool<M: Mapping>(IndexMap<Key<M>, PooledNode<M>, FxBuildHasher>);
+
+/// A node, and how it was met first.
+struct PooledNode<M: Mapping> {
+    node: Node<M>,
+    origin: Origin,
+}
+
+impl<M: Mapping> Pool<M> {
+    fn new() -> Self {
+        Pool(IndexMap::default())
+    }
+
+    /// The number of the node that behaves like this one, which is kept if there is none yet; and
+    /// what the two remember differently, although they read as one.
+    fn intern(
+        &mut self,
+        group: &Group<'_, M>,
+        node: Node<M>,
+        origin: Origin,
+    ) -> (NodeRef, Vec<Difference>) {
+        let (at, hidden) = match self.0.entry(node.key(group)) {
+            Entry::Occupied(known) => (known.index(), node.hides(group, &known.get().node)),
+            Entry::Vacant(place) => {
+                let at = place.index();
+                place.insert(PooledNode { node, origin });
+                (at, Vec::new())
+            }
+        };
+        (u32::try_from(at).unwrap_or(u32::MAX), hidden)
+    }
+
+    fn get(&self, number: NodeRef) -> &Node<M> {
+        &self.met(number as usize).node
+    }
+
+    fn met(&self, at: usize) -> &PooledNode<M> {
+        &self.0[at]
+    }
+
+    fn len(&self) -> usize {
+        self.0.len()
+    }
 }
 
 /// A state of the model and the nodes beside it, by number.

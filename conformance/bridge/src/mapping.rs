@@ -5,23 +5,14 @@
 
 use crate::program::{Limits, Program, Refusal};
 use bellwether_core::protocol::{Input, Members, NodeId, Output, Request, Role, Time};
-use bellwether_engine::protocol::{Id, MAX_NODES, Protocol as Specification, Timers};
+use bellwether_engine::protocol::{
+    Id, Ids, MAX_NODES, MAX_SEARCHED, Protocol as Specification, Timers,
+};
+use bellwether_engine::world::Scenario;
+use serde::Serialize;
+use serde_json::{Map, Value};
 use std::hash::Hash;
 use std::time::Duration;
-
-mod counters;
-mod facts;
-mod orders;
-mod services;
-mod starts;
-mod timers;
-
-pub use counters::{Counters, Exchange, IdsIn, NameNode, Rename, RequestNumber};
-pub use facts::{ExpectedFacts, ProcessView, Waits};
-pub use orders::{GoesOn, Harmless, Order, Reaction};
-pub(crate) use services::unlike;
-pub use starts::{Further, Restart, Start};
-pub(crate) use timers::{armed, compared, is_from_outside, timers};
 
 /// The message that nodes of the program send to each other.
 pub type ProgramMessage<M> = <<M as Mapping>::Program as Program>::Message;
@@ -74,12 +65,12 @@ pub trait Mapping {
     const LOG_RULES: Self::Spec = Self::RULES;
 
     /// By how much larger the numbers of each kind of the [counters](Mapping::COUNTERS) are in a
-    /// [long run](crate::long_run), in the order of their kinds; empty if no number can begin so.
-    /// To be given together with [`Mapping::began`], where durable data has such numbers.
+    /// [long run](crate::further::long_run), in the order of their kinds; empty if no number can
+    /// begin so. To be given together with [`Mapping::began`], where durable data has such numbers.
     const FROM: &'static [u64] = &[];
 
     /// The number of other sets of durations with which a node may [start
-    /// again](crate::reconfigured). To be given, with [`Mapping::restart`] and
+    /// again](crate::further::reconfigured). To be given, with [`Mapping::restart`] and
     /// [`Mapping::period_again`], where a node that starts acts by the durations that it had before
     /// too. Such a mapping has no [environment events](Mapping::environment_event).
     const RESTARTS: usize = 0;
@@ -102,7 +93,7 @@ pub trait Mapping {
         }
     }
 
-    /// Returns the [further](crate::further) worlds in which the program is walked.
+    /// Returns the [further](crate::further::further) worlds in which the program is walked.
     fn further(&self) -> Vec<Further<Self>>
     where
         Self: Sized,
@@ -464,6 +455,280 @@ pub struct Step<'a, P: Specification> {
     pub after: &'a P::Process,
 }
 
+/// A process, and what it knows of its world.
+#[derive(Clone, Copy, Debug)]
+pub struct ProcessView<'a, P: Specification> {
+    /// The id of the process.
+    pub id: Id,
+    /// The number of processes, services among them.
+    pub nodes: usize,
+    /// The process.
+    pub process: &'a P::Process,
+    /// The stable storage of the process.
+    pub stable: &'a P::Stable,
+}
+
+/// What a node must tell the outside that stands for a process: the
+/// [facts](crate::program::Facts) of the program, in the terms of the specification.
+#[derive(Clone, Copy, Debug)]
+pub struct ExpectedFacts<P: Specification> {
+    /// The epoch of the leader that it follows or is; `None` if it must tell none.
+    pub epoch: Option<u64>,
+    /// The epoch for which its program is asked to prepare itself; `None` if it is not asked.
+    pub prepares: Option<u64>,
+    /// The timer at the end of which its lease is over, if it leads by a lease: that of its epoch.
+    /// It leads before that moment, and not from then on.
+    pub lease: Option<P::Timer>,
+    /// The nodes that it waits for.
+    pub waits_for: Waits<P>,
+    /// The nodes of which it may name one to lead after it. What else decides that, a
+    /// specification does not know.
+    pub successors: Ids,
+    /// The nodes that it has asked to lead instead, and waits for; `None` if that is not said.
+    pub awaited: Option<Ids>,
+    /// The nodes that may be named to lead; `None` if that is not said.
+    pub may_lead: Option<Ids>,
+    /// The nodes that vote and never lead.
+    pub witnesses: Ids,
+}
+
+/// The nodes that a process waits for.
+#[derive(Clone, Copy, Debug)]
+pub enum Waits<P: Specification> {
+    /// The mapping does not say.
+    Unsaid,
+    /// It waits for none.
+    Nothing,
+    /// While this timer runs, it waits for these, and for nothing else.
+    For(P::Timer, Ids),
+}
+
+impl<P: Specification> ExpectedFacts<P> {
+    /// The facts of a process that knows no epoch, has no lease and waits for no node.
+    pub const NONE: Self = ExpectedFacts {
+        epoch: None,
+        prepares: None,
+        lease: None,
+        waits_for: Waits::Nothing,
+        successors: Ids::NONE,
+        awaited: None,
+        may_lead: None,
+        witnesses: Ids::NONE,
+    };
+
+    /// Returns the same of a process in a group of `nodes`, any of which may lead.
+    #[must_use]
+    pub fn among_equals(nodes: usize) -> Self {
+        ExpectedFacts { may_lead: Some(Ids::all(nodes)), ..Self::NONE }
+    }
+}
+
+/// A request that a node gets, and then the same once more, for probing.
+#[derive(Clone, Debug)]
+pub struct Order<P: Specification> {
+    /// What the node is asked.
+    pub request: Request,
+    /// What follows.
+    pub first: Reaction<P>,
+    /// What follows when it is asked the same again.
+    pub again: Reaction<P>,
+    /// How the node goes on when it was asked once, if that is another way than before.
+    pub then: Option<GoesOn<P>>,
+}
+
+/// How a node goes on that was asked for something: it is probed with each message and each of its
+/// timers.
+#[derive(Clone, Copy, Debug)]
+pub struct GoesOn<P: Specification> {
+    /// The rules that hold for it from then on.
+    pub rules: P,
+    /// A timer by the expiry of which its belief changes, and the name of the reason, where the
+    /// [table of reasons](Mapping::reason) has another.
+    pub reason: Option<(P::Timer, &'static str)>,
+}
+
+/// What follows from a request.
+#[derive(Clone, Copy, Debug)]
+pub enum Reaction<P: Specification> {
+    /// The mapping does not say.
+    Unsaid,
+    /// Nothing but that these timers are cancelled, and that one is armed: no message is sent,
+    /// nothing is written, and the process stays what it is.
+    Timers {
+        /// The timers that are not armed afterwards, whether they were before or not.
+        cancelled: Timers,
+        /// The timer that is armed anew.
+        armed: Option<P::Timer>,
+    },
+    /// What follows by these rules when this timer expires.
+    Expiry(P, P::Timer),
+}
+
+impl<P: Specification> Reaction<P> {
+    /// Nothing follows.
+    pub const NOTHING: Self = Reaction::Timers { cancelled: Timers::NONE, armed: None };
+}
+
+/// Something that can happen to a node from outside, and of which nothing shows, for probing.
+pub struct Harmless<P> {
+    /// What it is, in words.
+    pub words: &'static str,
+    /// What it does to the node.
+    pub event: EnvironmentEvent<P>,
+}
+
+/// A node that starts again with other durations than before.
+pub struct Restart<P: Program> {
+    /// The node, which has not booted.
+    pub program: P,
+    /// What it must make durable as it boots, before all else, beyond what the specification has
+    /// written. It reads as the same stable state as before.
+    pub written: Option<P::Durable>,
+}
+
+/// A node that starts again with other members than before, for probing.
+pub struct Start<P, S: Specification> {
+    /// The words for the members that it has.
+    pub with: &'static str,
+    /// The node, which has not booted; or the refusal of the program.
+    pub program: Result<P, Refusal>,
+    /// The rules by which it boots; `None` if the program must refuse.
+    pub by: Option<S>,
+}
+
+/// A further world in which a program is walked, which implements the rules of that world too.
+pub struct Further<M> {
+    /// The mapping by those rules.
+    pub mapping: M,
+    /// The world.
+    pub scenario: Scenario,
+    /// The words for what is other than in the world that is asked for.
+    pub happens: &'static str,
+}
+
+// Numbers that grow for as long as nodes run, such as epochs, and how those of a long run read as
+// the small ones of a specification. A specification asks of numbers which is higher, which are the
+// same, and which is the next; so those that one process knows at a time can be called by smaller
+// names that keep that.
+
+/// A function that gives each number another name: it gets the kind of the number, counted from 0.
+pub type Rename<'a> = &'a mut dyn FnMut(usize, u64) -> u64;
+
+/// A function that renames the numbers of a message, which the node itself sends or not.
+type InMessage<M> = fn(ProgramMessage<M>, bool, Rename<'_>) -> ProgramMessage<M>;
+
+/// The numbers of a protocol that grow for as long as nodes run: where they stand.
+pub struct Counters<M: Mapping + ?Sized> {
+    /// The number of kinds that can have smaller names. Further kinds keep theirs.
+    pub kinds: usize,
+    /// The kind of the epochs that a node [tells](Mapping::facts), if it tells any.
+    pub epochs: Option<usize>,
+    /// The largest number that the specification has room for, of a kind that keeps its names.
+    pub most: u64,
+    /// The function that renames the numbers of a message; whether the node itself sends it is
+    /// said, as a number may be of another kind then: one that is only repeated is none of its own.
+    pub in_message: InMessage<M>,
+    /// The function that renames the numbers of durable data.
+    pub in_durable: fn(&Durable<M>, Rename<'_>) -> Durable<M>,
+    /// The function that lowers the numbers of one kind in a process, and returns the highest that
+    /// is left: 0 if the process has none, or knows none yet.
+    pub lower: fn(usize, u64, &mut Process<M>, &mut Stable<M>) -> u64,
+    /// The places of ids of nodes in messages and durable data, so that the logs of nodes with any
+    /// ids can be judged; `None` if that is not given.
+    pub ids: Option<IdsIn<M>>,
+    /// The most members, services among them, of which logs can be judged. A judge searches no
+    /// world, so it is [`MAX_NODES`] where a process of the specification has room for what it
+    /// keeps in a group as large as that.
+    pub members: usize,
+    /// The function that says whether a node that begins with this, in the list of members with
+    /// this number, if that is known, does what it does in a group whose members never change.
+    pub is_settled: fn(Option<&Durable<M>>, Option<u64>) -> bool,
+    /// The function that returns the process that a node is after it has led, if what it shows then
+    /// says all of it: its leader, its stable storage and its timers. `None` if it does not.
+    pub after_leading: AfterLeading<M>,
+    /// The function that says what a message between a node and a service says of requests and
+    /// grants; `None` if it says nothing of them. To be given where a service may be no node.
+    pub exchange: fn(ProgramMessage<M>) -> Option<Exchange>,
+}
+
+/// The number of a request, of which a node has no other: how often it had started, and which
+/// request since then it is. A later one has a higher number.
+pub type RequestNumber = (u64, u64);
+
+/// What a message between a node and a service that grants epochs says, by its numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exchange {
+    /// The node asks to keep this epoch, or, if there is none, for a new one.
+    Request(RequestNumber, Option<u64>),
+    /// The service answers that request: it grants this epoch, or refuses.
+    Answer(RequestNumber, Option<u64>),
+}
+
+/// A function that gives a node another id.
+pub type NameNode<'a> = &'a dyn Fn(NodeId) -> NodeId;
+
+/// The places of ids of nodes in what a program sends and keeps, as far as a process of the
+/// specification reads them.
+pub struct IdsIn<M: Mapping + ?Sized> {
+    /// The function that gives the nodes in a message other ids.
+    pub message: fn(ProgramMessage<M>, NameNode<'_>) -> ProgramMessage<M>,
+    /// The function that gives the nodes in durable data other ids.
+    pub durable: fn(&Durable<M>, NameNode<'_>) -> Durable<M>,
+}
+
+impl<M: Mapping + ?Sized> IdsIn<M> {
+    /// The places of a protocol that has none.
+    pub const NONE: Self =
+        IdsIn { message: |message, _| message, durable: |durable, _| durable.clone() };
+}
+
+/// A function from what a node shows once it leads no longer to the process that it is then.
+type AfterLeading<M> = fn(Option<Id>, &Stable<M>, Timers) -> Option<Process<M>>;
+
+impl<M: Mapping + ?Sized> Counters<M> {
+    /// The counters of a protocol that has none.
+    pub const NONE: Self = Counters {
+        kinds: 0,
+        epochs: None,
+        most: 200,
+        in_message: |message, _, _| message,
+        in_durable: |durable, _| durable.clone(),
+        lower: |_, _, _, _| 0,
+        ids: None,
+        members: MAX_SEARCHED,
+        is_settled: |_, _| true,
+        after_leading: |_, _, _| None,
+        exchange: |_| None,
+    };
+
+    /// Returns the same for another mapping of the same specification, whose program sends and
+    /// keeps the same.
+    #[must_use]
+    pub const fn of<N>(self) -> Counters<N>
+    where
+        N: Mapping<Spec = M::Spec> + ?Sized,
+        N::Program: Program<Durable = Durable<M>, Message = ProgramMessage<M>>,
+    {
+        let ids = match self.ids {
+            Some(IdsIn { message, durable }) => Some(IdsIn { message, durable }),
+            None => None,
+        };
+        Counters {
+            kinds: self.kinds,
+            epochs: self.epochs,
+            most: self.most,
+            in_message: self.in_message,
+            in_durable: self.in_durable,
+            lower: self.lower,
+            ids,
+            members: self.members,
+            is_settled: self.is_settled,
+            after_leading: self.after_leading,
+            exchange: self.exchange,
+        }
+    }
+}
+
 /// Returns the program's id of a process.
 #[must_use]
 pub fn node_id(id: Id) -> NodeId {
@@ -478,4 +743,57 @@ pub fn node_id(id: Id) -> NodeId {
 pub fn process_id(node: NodeId) -> Option<Id> {
     let index = usize::from(node.get()) - 1;
     (index < MAX_NODES).then(|| Id::at(index))
+}
+
+/// The program's timers that are armed, as the model's, with their deadlines.
+pub(crate) fn armed<M: Mapping + ?Sized>(
+    mapping: &M,
+    program: &M::Program,
+) -> impl Iterator<Item = (SpecTimer<M>, Time)> {
+    program.armed().map(|(timer, deadline)| (mapping.timer(timer), deadline))
+}
+
+/// Whether the specification's `timer` stands for something that is [asked](Mapping::asks) of a
+/// node, or [happens](Mapping::environment_event) to it.
+pub(crate) fn is_from_outside<M: Mapping + ?Sized>(mapping: &M, timer: SpecTimer<M>) -> bool {
+    mapping.asks(timer).is_some() || mapping.environment_event(timer).is_some()
+}
+
+/// These timers but for those that stand for something [from outside](is_from_outside).
+pub(crate) fn compared<M: Mapping + ?Sized>(mapping: &M, timers: Timers) -> Timers {
+    let outside = M::Spec::TIMERS.iter().filter(|row| is_from_outside(mapping, row.timer));
+    outside.fold(timers, |timers, row| timers.without::<M::Spec>(row.timer))
+}
+
+pub(crate) fn timers<P: Specification>(armed: impl Iterator<Item = P::Timer>) -> Timers {
+    armed.fold(Timers::NONE, Timers::with::<P>)
+}
+
+/// What the program does otherwise than by these rules, in words, as in "count=from-receipt, and
+/// the program count=before-sending"; `None` if it does all.
+pub(crate) fn unlike<M: Mapping + ?Sized>(mapping: &M, rules: &M::Spec) -> Option<String> {
+    let (theirs, ours) = (fields(rules), fields(&mapping.nearest_rules(rules)));
+    let differs = |(name, value): &(&String, &Value)| ours.get(*name) != Some(*value);
+    let (mut asked, mut own) = (Vec::new(), Vec::new());
+    for (name, value) in theirs.iter().filter(differs) {
+        asked.push(rule(name, value));
+        own.push(rule(name, ours.get(name).unwrap_or(&Value::Null)));
+    }
+    let words = || format!("{}, and the program {}", asked.join(", "), own.join(", "));
+    (!asked.is_empty()).then(words)
+}
+
+fn fields(rules: &impl Serialize) -> Map<String, Value> {
+    match serde_json::to_value(rules) {
+        Ok(Value::Object(fields)) => fields,
+        _ => Map::new(),
+    }
+}
+
+/// A rule and its value, as the command line of the checker takes them.
+fn rule(name: &str, value: &Value) -> String {
+    match value {
+        Value::String(value) => format!("{name}={value}"),
+        other => format!("{name}={other}"),
+    }
 }

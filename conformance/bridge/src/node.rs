@@ -38,11 +38,11 @@ use crate::mapping::{
     SpecMessage, SpecTimer, Stable, node_id,
 };
 use crate::program::{BrokenPromise, Limits, Program as _, Remembered as _};
-use crate::remembers;
 use bellwether_core::protocol::{Input, Members, NodeId, Output, Role, Status, Time};
 use bellwether_engine::protocol::{Id, MAX_TIMERS, Protocol as Specification, TimerRow, Timers};
 use bellwether_engine::trace::{label, plain};
 use std::any::Any;
+use std::fmt::Debug;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
@@ -219,7 +219,6 @@ fn panicked(id: Id, panic: &(dyn Any + Send)) -> Difference {
     Difference::different(id, "step", "taken", words)
 }
 
-/// How long each timer of a node takes.
 fn periods<M: Mapping>(
     mapping: &M,
     id: NodeId,
@@ -295,12 +294,12 @@ impl<M: Mapping> Node<M> {
         let (here, there) = (self.core.remembers(), known.core.remembers());
         if !here.is_same_as(&there) {
             let declared = group.mapping.ignored_fields();
-            return remembers::differences(self.id, declared, &here, &there);
+            return differences(self.id, declared, &here, &there);
         }
         match (&self.durable, &known.durable) {
             (Some(here), Some(there)) if here != there => {
                 let declared = group.mapping.ignored_fields();
-                remembers::differences(self.id, declared, here, there)
+                differences(self.id, declared, here, there)
             }
             _ => Vec::new(), // nothing written reads as the default
         }
@@ -455,4 +454,56 @@ impl<M: Mapping> Node<M> {
     pub fn process(&self) -> &Process<M> {
         &self.view.process
     }
+}
+
+/// In what the memories of two nodes `id` differ that read as one, if in more than instants, which
+/// mean nothing to a core, and in fields that the mapping declares. They are compared as text.
+fn differences(
+    id: Id,
+    declared: &[(&str, &str)],
+    here: &dyn Debug,
+    there: &dyn Debug,
+) -> Vec<Difference> {
+    let declared: Vec<_> = declared.iter().map(|&(field, _)| field).collect();
+    let (here, there) = (lines(here, &declared), lines(there, &declared));
+    if here == there {
+        return Vec::new();
+    }
+    let only = |one: &[String], other: &[String]| -> String {
+        let only: Vec<_> = one.iter().filter(|line| !other.contains(line)).collect();
+        if only.is_empty() {
+            return one.join(" ");
+        }
+        only.iter().map(|line| line.trim_end_matches(',')).collect::<Vec<_>>().join(", ")
+    };
+    let words = format!(
+        "'{}' here and '{}' after another execution, but both read as one process of the model",
+        only(&here, &there),
+        only(&there, &here)
+    );
+    vec![Difference::hidden(id, words)]
+}
+
+/// The lines of the debug form, one for each field.
+fn lines(of: &dyn Debug, declared: &[&str]) -> Vec<String> {
+    let text = format!("{of:#?}");
+    let mut lines = Vec::new();
+    // While a value is left out: how far the line is indented that ends it.
+    let mut ends: Option<usize> = None;
+    let mut instant = false;
+    for line in text.lines() {
+        let (indent, line) = (line.len() - line.trim_start().len(), line.trim());
+        if let Some(until) = ends {
+            ends = ends.filter(|_| indent > until);
+            continue;
+        }
+        let field = line.split_once(": ");
+        if field.is_some_and(|(name, _)| declared.contains(&name)) {
+            ends = Some(indent).filter(|_| line.ends_with(['(', '{', '[']));
+            continue;
+        }
+        lines.push(if instant { "_,".to_owned() } else { line.to_owned() });
+        instant = line.ends_with("Time(");
+    }
+    lines
 }

@@ -21,22 +21,21 @@
 //!
 //! So are the nodes that have never run, whether the world has any or not.
 
-use crate::compare::{Expected, ExpectedReport, compare};
+use crate::compare::{Expected, ExpectedReport, compare, without_facts};
 use crate::coverage::Tally;
 use crate::divergence::Difference;
-use crate::follows::ExpectedRun;
 use crate::mapping::{
-    Mapping, OnInvalid, ProgramInput, ProgramOutput, SpecEvent, SpecMessage, SpecTimer, node_id,
+    Mapping, OnInvalid, ProgramInput, ProgramOutput, SpecEvent, SpecMessage, SpecTimer, Start,
+    node_id,
 };
 use crate::node::{Group, Node};
-use crate::step::step;
+use crate::step::{ExpectedRun, step};
 use bellwether_core::protocol::{Input, NodeId, Reason, Time};
 use bellwether_engine::protocol::{Id, Protocol as Specification};
 use bellwether_engine::trace::{label, plain};
 use std::time::Duration;
 
 mod orders;
-mod starts;
 
 /// Later than anything that a node waits for.
 const LATE: Duration = Duration::from_secs(3600);
@@ -45,17 +44,14 @@ const LATE: Duration = Duration::from_secs(3600);
 pub(crate) struct ProbeOutcome<P: Specification> {
     /// How many questions it was asked.
     pub(crate) count: u64,
-    /// The first answer that was wrong.
     pub(crate) found: Option<WrongAnswer<P>>,
 }
 
-/// A wrong answer.
 pub(crate) struct WrongAnswer<P: Specification> {
     /// What was asked.
     pub(crate) words: String,
     /// The same as something that the rules decide, if they do.
     pub(crate) happening: Option<SpecEvent<P>>,
-    /// What is wrong.
     pub(crate) differences: Vec<Difference>,
 }
 
@@ -152,8 +148,7 @@ impl<M: Mapping> Probe<'_, '_, '_, M> {
         for deadline in void {
             if deadline > after.now && after.earliest().is_none_or(|due| due > deadline) {
                 let words = format!("{}, then a wake-up at a deadline that is void", words());
-                let wake = (deadline, Input::Wake);
-                Self::silent(self.group, &after, wake, &[], &mut self.outputs)
+                Self::silent(self.group, &after, deadline, Input::Wake, &[], &mut self.outputs)
                     .map_err(|differences| WrongAnswer { words, happening: None, differences })?;
                 self.count += 1;
             }
@@ -192,7 +187,7 @@ impl<M: Mapping> Probe<'_, '_, '_, M> {
             let (names, follows) = self.late(&due[..=last]);
             let words = format!("{} is woken when {names} have passed", node.id);
             let happening = Some(SpecEvent::Expire(timer));
-            self.answers(words, happening, (now, Input::Wake), &follows)?;
+            self.answers(words, happening, now, Input::Wake, &follows)?;
             if later.is_none() {
                 self.message_after_deadlines(now, &names, &follows)?;
             }
@@ -219,7 +214,7 @@ impl<M: Mapping> Probe<'_, '_, '_, M> {
                     label(&message)
                 );
                 let input = Input::Receive { from: node_id(from), message: late.clone() };
-                self.answers(words, Some(happening), (now, input), &both)?;
+                self.answers(words, Some(happening), now, input, &both)?;
             }
         }
         Ok(())
@@ -274,7 +269,7 @@ impl<M: Mapping> Probe<'_, '_, '_, M> {
             };
             let words = format!("a report that {suspect} has failed");
             let happening = SpecEvent::Expire(timer);
-            self.answers(words, Some(happening), (now, input), &self.after([happening]))?;
+            self.answers(words, Some(happening), now, input, &self.after([happening]))?;
         }
         Ok(())
     }
@@ -297,7 +292,7 @@ impl<M: Mapping> Probe<'_, '_, '_, M> {
                 };
                 let happening = SpecEvent::Receive { from, message: like };
                 let words = format!("{} gets {what}", self.node.id);
-                self.answers(words, Some(happening), (now, input), &self.after([happening]))?;
+                self.answers(words, Some(happening), now, input, &self.after([happening]))?;
             }
         }
         Ok(())
@@ -324,12 +319,53 @@ impl<M: Mapping> Probe<'_, '_, '_, M> {
         Ok(())
     }
 
+    /// The node stops, and starts again with [other members](Mapping::starts) than those of its
+    /// world, or does not: what it may be given depends on what it has kept.
+    fn starts(&mut self) -> ProbeResult<M::Spec> {
+        let (group, node) = (self.group, self.node);
+        let Some(durable) = node.durable() else { return Ok(()) };
+        let id = node.id;
+        for Start { with, program, by } in
+            group.mapping.starts(node_id(id), &group.members, durable)
+        {
+            self.count += 1;
+            let differences = match (program, by) {
+                (Err(_), None) => Vec::new(),
+                (Ok(_), None) => vec![Difference::unexpected(id, "start", "it must refuse")],
+                (Err(refusal), Some(_)) => {
+                    vec![Difference::different(id, "start", "possible", refusal.to_string())]
+                }
+                (Ok(core), Some(rules)) => self.boots_by(rules, &node.after_crash(group, core)),
+            };
+            if !differences.is_empty() {
+                let words = format!("{id} starts again with {with}");
+                return Err(WrongAnswer { words, happening: None, differences });
+            }
+        }
+        Ok(())
+    }
+
+    /// What differs when a node boots by these rules. What it tells of its members is not compared:
+    /// the world has others.
+    fn boots_by(&mut self, rules: M::Spec, down: &Node<M>) -> Vec<Difference> {
+        let group = self.group;
+        let mut run = ExpectedRun::<M>::by(rules, &down.view);
+        run.happens(group, down.id, SpecEvent::Boot);
+        match down.react(group, SpecEvent::Boot, &mut self.outputs) {
+            Ok(after) => {
+                without_facts(group, down, &self.outputs, &after, &run.expected(), &run.told)
+            }
+            Err(difference) => vec![difference],
+        }
+    }
+
     /// The answer to `input` is what the specification says.
     fn answers(
         &mut self,
         words: String,
         happening: Option<SpecEvent<M::Spec>>,
-        (now, input): (Time, ProgramInput<M>),
+        now: Time,
+        input: ProgramInput<M>,
         follows: &ExpectedRun<M>,
     ) -> ProbeResult<M::Spec> {
         let (expected, told) = (follows.expected(), &follows.told);
@@ -367,14 +403,15 @@ impl<M: Mapping> Probe<'_, '_, '_, M> {
     ) -> ProbeResult<M::Spec> {
         self.count += 1;
         let words = || format!("{} gets {what}", self.node.id);
-        Self::silent(self.group, self.node, (now, input), told, &mut self.outputs)
+        Self::silent(self.group, self.node, now, input, told, &mut self.outputs)
             .map_err(|differences| WrongAnswer { words: words(), happening: None, differences })
     }
 
     fn silent(
         group: &Group<'_, M>,
         node: &Node<M>,
-        (now, input): (Time, ProgramInput<M>),
+        now: Time,
+        input: ProgramInput<M>,
         told: &[ExpectedReport],
         outputs: &mut Vec<ProgramOutput<M>>,
     ) -> Result<(), Vec<Difference>> {

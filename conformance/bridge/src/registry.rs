@@ -2,11 +2,9 @@
 //! them.
 
 use crate::error::Error;
-use crate::further::further;
+use crate::further::{further, long_run, reconfigured};
 use crate::lockstep::{Outcome, lockstep};
-use crate::long_run::long_run;
 use crate::mapping::{Mapping, unlike};
-use crate::reconfigured::reconfigured;
 use crate::reduce::reduce;
 use crate::replay::{Replayed, replay};
 use crate::suite::{self, Ran, Suite};

@@ -130,7 +130,6 @@ fn items(out: &mut String, list: &[String], most: usize) {
     }
 }
 
-/// The diagram of these steps.
 fn drawing(steps: &Trace, ascii: bool) -> String {
     let options = diagram::Options { ascii, bare: true, ..diagram::Options::default() };
     let title = match steps.steps.len() {

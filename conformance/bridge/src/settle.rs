@@ -6,10 +6,9 @@
 use crate::compare::compare;
 use crate::divergence::{Difference, Unsettled};
 use crate::error::Error;
-use crate::follows::ExpectedRun;
 use crate::mapping::{Mapping, ProgramInput, SpecEvent, node_id, process_id};
 use crate::node::{Group, Node};
-use crate::step::{bystander, step};
+use crate::step::{ExpectedRun, bystander, step};
 use bellwether_core::protocol::{Input, Time};
 use bellwether_engine::trace::{label, plain};
 use bellwether_engine::world::{Start, World};
@@ -80,7 +79,7 @@ fn converged<M: Mapping>(
             _ => at.max(later),
         };
         let mut follows = ExpectedRun::nothing(group.mapping, &node.view);
-        lines.push(script(group, &node, (now, input.clone()), &mut follows));
+        lines.push(script(group, &node, now, input.clone(), &mut follows));
         outputs.clear();
         let before = node.clone();
         node.apply_input(group, now, input, &mut outputs).map_err(|difference| vec![difference])?;
@@ -104,7 +103,8 @@ fn converged<M: Mapping>(
 fn script<M: Mapping>(
     group: &Group<'_, M>,
     node: &Node<M>,
-    (now, input): (Time, ProgramInput<M>),
+    now: Time,
+    input: ProgramInput<M>,
     follows: &mut ExpectedRun<M>,
 ) -> String {
     let (id, mapping) = (node.id, group.mapping);

@@ -3,11 +3,11 @@
 
 use crate::compare::{fields, persists, sends};
 use crate::divergence::{Difference, Divergence, happening};
-use crate::follows::ExpectedRun;
 use crate::guards::{Case, does, was};
 use crate::mapping::{Mapping, Process, SpecEvent, Stable, compared};
 use crate::node::NodeView;
 use crate::pair::Pair;
+use crate::step::ExpectedRun;
 use bellwether_core::protocol::Output;
 use bellwether_engine::protocol::Id;
 use bellwether_engine::trace::{Event, Flight, Step, Trace, label_of};
@@ -94,7 +94,6 @@ fn same_change<M: Mapping>(
     after.up && names(to, &after.process).is_disjoint(&changed)
 }
 
-/// The names of what differs.
 fn whats(found: Vec<Difference>) -> BTreeSet<String> {
     found.into_iter().map(|found| found.what).collect()
 }

@@ -4,7 +4,6 @@ use anyhow::{Context as _, Result};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-use crate::found::Found;
 use crate::scratch::{CLUSTERS, Ended, Scratch, Tools, Which};
 use crate::set::{By, Way};
 
@@ -13,6 +12,9 @@ const CONFORMS: i32 = 0;
 const DIVERGES: i32 = 1;
 /// That of a walk that has met no difference, and not all that it should have.
 const NO_CLAIM: i32 = 3;
+
+/// The verdict that is no surprise only if the right model has it too.
+const VIOLATED: &str = "violated";
 
 /// What came of one wrong program.
 pub(crate) enum Verdict {
@@ -94,7 +96,7 @@ impl Judge<'_> {
         let tools = self.tools.context("nothing starts clusters")?;
         for clusters in CLUSTERS {
             let Ended { output, .. } =
-                self.scratch.clusters(self.which, tools, (protocol, clusters))?;
+                self.scratch.clusters(self.which, tools, protocol, clusters)?;
             let found: Option<Value> = output.find('{').and_then(|start| {
                 serde_json::Deserializer::from_str(&output[start..]).into_iter().next()?.ok()
             });
@@ -161,9 +163,50 @@ fn broken(output: &str) -> String {
     format!("{} ({})", failed["invariant"], failed["what"])
 }
 
-/// The tests that failed.
 fn failed(output: &str) -> String {
     let failed = output.lines().filter_map(|line| line.strip_prefix("---- "));
     let names = failed.filter_map(|line| line.strip_suffix(" stdout ----")).collect::<Vec<_>>();
     names.join(", ")
+}
+
+/// What a check has found.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Found {
+    /// The verdict on each property.
+    verdicts: BTreeMap<String, String>,
+    /// The number of distinct states.
+    states: u64,
+}
+
+impl Found {
+    /// What a check has printed as JSON; `None` if that is something else.
+    pub(crate) fn read(output: &str) -> Option<Self> {
+        let object = output.lines().find_map(|line| serde_json::from_str::<Value>(line).ok())?;
+        let verdict = |property: &Value| {
+            let text = |key: &str| property[key].as_str().map(str::to_owned);
+            Some((text("name")?, text("verdict")?))
+        };
+        let verdicts = object["properties"]
+            .as_array()?
+            .iter()
+            .map(verdict)
+            .collect::<Option<BTreeMap<_, _>>>()?;
+        let states = object["states"]["distinct"].as_u64()?;
+        Some(Self { verdicts, states })
+    }
+
+    /// In what it differs from what the right model has, in a few words: a violation first of all.
+    pub(crate) fn differs(&self, right: &Self) -> Option<String> {
+        let others: Vec<(&String, &String)> = self
+            .verdicts
+            .iter()
+            .filter(|&(name, found)| right.verdicts.get(name) != Some(found))
+            .collect();
+        let violation = others.iter().find(|(_, found)| *found == VIOLATED);
+        if let Some((name, found)) = violation.or(others.first()) {
+            return Some(format!("{name} is {found}"));
+        }
+        let (mine, states) = (self.states, right.states);
+        (mine != states).then(|| format!("{mine} states in place of {states}"))
+    }
 }

@@ -18,7 +18,6 @@
 //! $ cargo run -p bellwether-conformance --example mutants -- --bugs quorum
 //! ```
 
-mod found;
 mod judge;
 mod run;
 mod scratch;

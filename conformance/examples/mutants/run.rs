@@ -8,8 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::found::Found;
-use crate::judge::{Judge, Verdict};
+use crate::judge::{Found, Judge, Verdict};
 use crate::scratch::{Failure, Program, Scratch, Tools, Which};
 use crate::set::{By, Mutant, Way};
 

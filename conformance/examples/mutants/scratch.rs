@@ -89,7 +89,6 @@ pub(crate) struct Which<'a> {
 pub(crate) struct Ended {
     /// `None` if it had to be killed.
     pub(crate) status: Option<ExitStatus>,
-    /// What it printed.
     pub(crate) output: String,
 }
 
@@ -192,7 +191,6 @@ impl Scratch {
         Ok(Tools { cluster: build(SOAK)?, judge: build(JUDGE)? })
     }
 
-    /// The program that this command of `cargo` has built.
     fn made(&self, cargo: Command) -> Result<Result<PathBuf, Failure>> {
         let Ended { status, output } = self.run(cargo, 0, Duration::MAX)?;
         let told: Vec<Value> =
@@ -209,7 +207,8 @@ impl Scratch {
         &self,
         which: Which<'_>,
         tools: &Tools,
-        (protocol, clusters): (&str, &[&str]),
+        protocol: &str,
+        clusters: &[&str],
     ) -> Result<Ended> {
         let mut cluster = Command::new(&tools.cluster);
         cluster.args(["recorded", "--json", "--protocol", protocol]).args(clusters);

@@ -16,7 +16,6 @@ use syn::{
 
 use crate::set::root;
 
-/// A file of source.
 pub(crate) struct Source {
     /// The path from the root of the workspace.
     pub(crate) file: String,
@@ -57,7 +56,6 @@ impl Source {
         files.into_iter().map(read).collect()
     }
 
-    /// Finds the items of a file.
     pub(crate) fn parse(file: &str, text: &str) -> Result<Self> {
         let (_, module) = file.split_once("/src/").context("no source of a package")?;
         let names = module.trim_end_matches(".rs").split('/');

@@ -1,6 +1,6 @@
 //! That the set does not rot, without building any of it.
 
-use crate::found::Found;
+use crate::judge::Found;
 use crate::set::{Bug, By, Mutant, Way, protocol, read, root};
 use bellwether_conformance::mapping::MAPPINGS;
 use bellwether_docs_runner::is_shown;

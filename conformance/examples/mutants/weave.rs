@@ -33,7 +33,6 @@ pub(crate) struct Woven {
 }
 
 impl Woven {
-    /// Whose body stands there.
     pub(crate) fn whose(&self, at: usize) -> Option<u32> {
         let there = self.bodies.iter().find(|(body, _)| body.contains(&at));
         there.map(|&(_, number)| number)

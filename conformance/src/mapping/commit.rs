@@ -126,7 +126,6 @@ impl<K: Pair> CommitMapping<K> {
     }
 }
 
-/// The model's record for one of the program's.
 fn record(record: program::Record) -> spec::Record {
     match record {
         program::Record::Voted => spec::Record::Uncertain,

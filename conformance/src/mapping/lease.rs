@@ -1,15 +1,15 @@
-//! The lease: the client core against the rules that it follows, and the store that it relies on.
+//! The lease: the client core against the rules that it follows, and the store that it relies on,
+//! which is that of the program or one of those that people run.
 
-use super::{Counters, ExpectedFacts, Mapping, OnInvalid, Order, ProcessView, Reaction, SpecEvent};
-use super::{Step, node_id, process_id};
+use super::{
+    Counters, Exchange, ExpectedFacts, IdsIn, Mapping, OnInvalid, Order, ProcessView, Reaction,
+    Rename, RequestNumber, SpecEvent, Specification, Step, node_id, process_id, same,
+};
 use bellwether_bridge::program::{Limits, Refusal};
 use bellwether_core::protocol::lease as program;
 use bellwether_core::protocol::{Input, Members, Node, NodeId, Request, Role};
-use bellwether_model::protocol::{Id, Timers, lease as spec};
+use bellwether_model::protocol::{Id, MAX_NODES, Timers, lease as spec};
 use std::time::Duration;
-
-mod numbers;
-pub mod stores;
 
 /// How a node of the lease reads as a process of [`spec::Lease`].
 ///
@@ -27,7 +27,7 @@ pub mod stores;
 ///
 /// With `ASKED`, the first holder is asked to lead no longer, once and at any moment.
 ///
-/// The program has a store of its own, by the recommended rules. By [others](stores) the
+/// The program has a store of its own, by the recommended rules. By [others](POSTGRES_ROW) the
 /// specification plays the store, and a request for the lease reads as the one that it knows:
 /// ACQUIRE, or CLAIM where the store grants only what is free.
 #[derive(Clone, Copy, Debug)]
@@ -80,7 +80,6 @@ impl<const ASKED: bool> LeaseMapping<ASKED> {
         program::Config::Client(program::ClientConfig { id, store, durations })
     }
 
-    /// A client's request for the lease.
     fn request(&self, number: spec::Number) -> spec::Message {
         match self.rules.acquire {
             spec::Acquire::SetIfAbsent => spec::Message::Claim(number),
@@ -123,21 +122,21 @@ impl<const ASKED: bool> Mapping for LeaseMapping<ASKED> {
     type Memory = ();
 
     const RULES: spec::Lease = spec::Lease { asked: ASKED, ..spec::Lease::RECOMMENDED };
-    const COUNTERS: Counters<Self> = numbers::counters();
+    const COUNTERS: Counters<Self> = counters();
     /// Tokens have a byte in the specification.
     const LARGEST_EPOCH: u64 = u8::MAX as u64;
-    const FROM: &'static [u64] = numbers::FROM;
+    const FROM: &'static [u64] = FROM;
 
     fn own_rules(&self) -> spec::Lease {
         self.rules
     }
 
     fn nearest_rules(&self, rules: &spec::Lease) -> spec::Lease {
-        stores::nearest(rules)
+        nearest(rules)
     }
 
     fn unplayed_services(&self) -> Option<&'static str> {
-        (!stores::is_a_node(&self.rules)).then_some(stores::WHY)
+        (!is_a_node(&self.rules)).then_some(UNPLAYED)
     }
 
     fn program(
@@ -287,8 +286,7 @@ impl<const ASKED: bool> Mapping for LeaseMapping<ASKED> {
 
     /// A client has started often. The store keeps nothing.
     fn began(&self, id: NodeId, members: &Members) -> Option<program::Durable> {
-        let started = numbers::STARTS;
-        (id != store(members)).then_some(program::Durable { started })
+        (id != store(members)).then_some(program::Durable { started: STARTS })
     }
 
     fn memory(&self, _: &Node<program::Lease>) {}
@@ -313,7 +311,7 @@ impl<const ASKED: bool> Mapping for LeaseMapping<ASKED> {
     }
 
     fn uncovered(&self) -> &'static [(&'static str, &'static str)] {
-        stores::uncovered(&self.rules)
+        uncovered(&self.rules)
     }
 
     fn invalid_messages(&self, _: &Members) -> Vec<(program::Message, OnInvalid<spec::Lease>)> {
@@ -380,8 +378,8 @@ impl<const ASKED: bool> Mapping for LeaseMapping<ASKED> {
     }
 
     fn rules(&self, happening: &SpecEvent<spec::Lease>) -> &'static [&'static str] {
-        if !stores::is_a_node(&self.rules) {
-            return stores::of_clients(happening);
+        if !is_a_node(&self.rules) {
+            return rules_of_clients(happening);
         }
         match happening {
             SpecEvent::Boot | SpecEvent::Crash => &[],
@@ -417,4 +415,225 @@ fn token(of: program::Token) -> spec::Token {
 
 fn small(number: u32) -> u8 {
     u8::try_from(number).unwrap_or(u8::MAX)
+}
+
+// The stores that people run, where the client of the program is the same. By their rules the
+// specification plays the store, and only clients are compared. A client's own rules must be those
+// of the program: from when on it counts its lease, and the like.
+
+/// The mapping of a resource that knows only the writes that it has seen.
+pub const FENCED: LeaseMapping = LeaseMapping::on(rules_of("fenced"));
+/// The mapping of a resource that knows nothing of grants.
+pub const UNFENCED: LeaseMapping = LeaseMapping::on(rules_of("unfenced"));
+/// The mapping of a store that keeps what it grants through its crashes, and has no token.
+pub const CLUSTERING: LeaseMapping = LeaseMapping::on(rules_of("clustering"));
+/// The mapping of a lock, which nothing ends but its holder.
+pub const LOCK: LeaseMapping = LeaseMapping::on(rules_of("lock"));
+/// The mapping of a row in PostgreSQL.
+pub const POSTGRES_ROW: LeaseMapping = LeaseMapping::on(rules_of("postgres-row"));
+/// The mapping of a key in Redis, on a server with a replica that takes over.
+pub const REDIS_SETNX: LeaseMapping = LeaseMapping::on(rules_of("redis-setnx"));
+/// The mapping of a majority of servers that may forget what they have granted.
+pub const REDLOCK: LeaseMapping = LeaseMapping::on(rules_of("redlock"));
+
+/// Why no node stands beside the store.
+const UNPLAYED: &str = "the store is the specification's";
+
+/// The rules of the variant of this name.
+const fn rules_of(name: &str) -> spec::Lease {
+    let mut left = <spec::Lease as Specification>::VARIANTS;
+    while let [variant, others @ ..] = left {
+        if same(variant.name, name) {
+            return variant.rules;
+        }
+        left = others;
+    }
+    panic!("the specification has no such variant")
+}
+
+/// The rules nearest to these: those of the store are the same, and the client's are those of the
+/// program. Whether it sends ACQUIRE or CLAIM is the same request to the program, which the store
+/// answers by its own rules.
+fn nearest(rules: &spec::Lease) -> spec::Lease {
+    const OWN: spec::Lease = spec::Lease::RECOMMENDED;
+    let acquire = match rules.acquire {
+        spec::Acquire::CompareAndSet | spec::Acquire::SetIfAbsent => rules.acquire,
+        // A client that reads first sends two requests.
+        spec::Acquire::ReadThenWrite => OWN.acquire,
+    };
+    let term = match rules.term {
+        spec::Term::Expires | spec::Term::Never | spec::Term::Session => rules.term,
+        // It is the clients that observe.
+        spec::Term::Observed => OWN.term,
+    };
+    let spec::Lease { count, answers, renewal, expiry, release, .. } = OWN;
+    spec::Lease { count, acquire, answers, renewal, expiry, term, release, ..*rules }
+}
+
+/// Whether these are the rules of the store that is a node of the program.
+fn is_a_node(rules: &spec::Lease) -> bool {
+    *rules == spec::Lease { asked: rules.asked, ..spec::Lease::RECOMMENDED }
+}
+
+/// The rules of clients that decide what follows from something.
+fn rules_of_clients(happening: &SpecEvent<spec::Lease>) -> &'static [&'static str] {
+    match happening {
+        SpecEvent::Boot | SpecEvent::Crash => &[],
+        SpecEvent::Receive { message, .. } => match message {
+            spec::Message::Granted(..) => &["count", "answers"],
+            spec::Message::Refused(..) => &["answers"],
+            spec::Message::Available => &["acquire"],
+            _ => &[],
+        },
+        SpecEvent::Expire(timer) => match timer {
+            spec::Timer::Lease => &["expiry"],
+            spec::Timer::Renew => &["renewal"],
+            spec::Timer::Asked | spec::Timer::Retry => &["acquire"],
+            spec::Timer::Request => &["asked", "release"],
+            spec::Timer::Grant
+            | spec::Timer::Observed
+            | spec::Timer::LockDelay
+            | spec::Timer::Replicate => &[],
+        },
+    }
+}
+
+/// What no comparison meets of the rules and timers, with the reason.
+fn uncovered(rules: &spec::Lease) -> &'static [(&'static str, &'static str)] {
+    type Never = (&'static str, &'static str);
+    const NOT_ASKED: &str = "by these rules nothing is asked";
+    const NEVER: &[Never] = &[
+        ("rule asked", NOT_ASKED),
+        ("rule release", NOT_ASKED),
+        ("rule reads", UNPLAYED),
+        ("rule term", UNPLAYED),
+        ("rule lock_delay", UNPLAYED),
+        ("rule compares", UNPLAYED),
+        ("rule fence", UNPLAYED),
+        ("rule store", UNPLAYED),
+        ("timer grant", UNPLAYED),
+        ("timer lock-delay", UNPLAYED),
+        ("timer replicate", UNPLAYED),
+    ];
+    const NODE: &[Never] =
+        &[("rule store", "by these rules the store has no fault"), ("rule asked", NOT_ASKED)];
+    match (is_a_node(rules), rules.asked) {
+        (true, true) => &NODE[..1],
+        (true, false) => NODE,
+        (false, true) => &NEVER[2..],
+        (false, false) => NEVER,
+    }
+}
+
+// Tokens and the numbers of requests, which grow for as long as nodes run.
+
+/// Tokens, by which processes ask which is higher, and which is the next.
+const TOKEN: usize = 0;
+/// How often a client has started.
+const STARTED: usize = 1;
+/// Which of its requests since then it is.
+const REQUEST: usize = 2;
+/// The same two, of another's requests, which are only repeated.
+const REPEATED: [usize; 2] = [3, 4];
+
+/// How often a client has started in a long run: nearly as often as it can.
+const STARTS: u32 = u32::MAX - 100;
+/// By how much larger the numbers are then. Tokens and requests begin anew: the store forgets its
+/// grants when it restarts, and a client counts its requests since its start.
+const FROM: &[u64] = &[0, STARTS as u64, 0, STARTS as u64, 0];
+
+const fn counters<const ASKED: bool>() -> Counters<LeaseMapping<ASKED>> {
+    Counters {
+        kinds: 5,
+        epochs: Some(TOKEN),
+        in_message,
+        in_durable: |durable, rename| program::Durable {
+            started: narrow(rename(STARTED, durable.started.into())),
+        },
+        lower,
+        ids: Some(IdsIn {
+            message: |message, name| match message {
+                program::Message::Refused(of, holder) => {
+                    program::Message::Refused(of, holder.map(name))
+                }
+                other => other,
+            },
+            ..IdsIn::NONE
+        }),
+        members: MAX_NODES,
+        exchange,
+        ..Counters::NONE
+    }
+}
+
+/// What is called by a number is a client's own where it asks, and where it is answered.
+fn in_message(message: program::Message, sent: bool, rename: Rename<'_>) -> program::Message {
+    use program::Message as P;
+    let asks = matches!(message, P::Acquire(_) | P::Renew(..));
+    let kinds = if asks == sent { [STARTED, REQUEST] } else { REPEATED };
+    match message {
+        P::Acquire(of) => P::Acquire(renamed_request(of, kinds, rename)),
+        P::Renew(of, with) => {
+            P::Renew(renamed_request(of, kinds, rename), renamed_token(with, rename))
+        }
+        P::Granted(of, with) => {
+            P::Granted(renamed_request(of, kinds, rename), renamed_token(with, rename))
+        }
+        P::Refused(of, holder) => P::Refused(renamed_request(of, kinds, rename), holder),
+        P::Write(with) => P::Write(renamed_token(with, rename)),
+        P::Release(with) => P::Release(renamed_token(with, rename)),
+        P::Available => P::Available,
+    }
+}
+
+/// What a client asks of the store, and what it is answered. The token is the epoch.
+fn exchange(message: program::Message) -> Option<Exchange> {
+    use program::Message as P;
+    let number = |of: program::Request| -> RequestNumber { (of.started.into(), of.number.into()) };
+    match message {
+        P::Acquire(of) => Some(Exchange::Request(number(of), None)),
+        P::Renew(of, with) => Some(Exchange::Request(number(of), Some(with.get()))),
+        P::Granted(of, with) => Some(Exchange::Answer(number(of), Some(with.get()))),
+        P::Refused(of, _) => Some(Exchange::Answer(number(of), None)),
+        P::Write(_) | P::Release(_) | P::Available => None,
+    }
+}
+
+fn renamed_request(
+    of: program::Request,
+    [starts, requests]: [usize; 2],
+    rename: Rename<'_>,
+) -> program::Request {
+    let started = narrow(rename(starts, of.started.into()));
+    program::Request { started, number: narrow(rename(requests, of.number.into())) }
+}
+
+fn renamed_token(of: program::Token, rename: Rename<'_>) -> program::Token {
+    program::Token::new(rename(TOKEN, of.get()))
+}
+
+fn lower(kind: usize, by: u64, process: &mut spec::Process, stable: &mut spec::Stable) -> u64 {
+    let by = u8::try_from(by).unwrap_or(u8::MAX);
+    let number = match kind {
+        TOKEN => {
+            process.token.0 = process.token.0.saturating_sub(by);
+            process.written.0 = process.written.0.saturating_sub(by);
+            process.token.0
+        }
+        STARTED => {
+            stable.incarnation = stable.incarnation.saturating_sub(by);
+            stable.incarnation
+        }
+        REQUEST => {
+            process.requests = process.requests.saturating_sub(by);
+            process.requests
+        }
+        _ => 0,
+    };
+    number.into()
+}
+
+/// A name is smaller than the number that has it.
+fn narrow(name: u64) -> u32 {
+    u32::try_from(name).unwrap_or(u32::MAX)
 }

@@ -2,33 +2,26 @@
 //! against the same core, which is configured for it.
 
 use super::{
-    Asked, Counters, ExpectedFacts, Mapping, Order, ProcessView, Restart, SpecEvent, Step,
+    Asked, Counters, ExpectedFacts, IdsIn, Mapping, Order, ProcessView, Rename, Restart, SpecEvent,
+    Step, Waits, node_id, process_id,
 };
-use super::{node_id, process_id};
 use bellwether_bridge::program::{Limits, Refusal};
 use bellwether_core::protocol::quorum as program;
-use bellwether_core::protocol::{Birth, Core as _, Input, Members, Node, NodeId, Request, Role};
-use bellwether_model::protocol::{Id, Ids, Timers, quorum as spec};
+use bellwether_core::protocol::{
+    Birth, Core as _, Input, MemberError, Members, Node, NodeId, Request, Role,
+};
+use bellwether_model::protocol::{Id, Ids, MAX_NODES, Timers, quorum as spec};
+use std::collections::{BTreeMap, BTreeSet};
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Duration;
 
-mod any;
-mod coverage;
-mod facts;
-mod lists;
-mod numbers;
-mod orders;
-mod restarts;
-mod values;
 mod variants;
 
-pub use any::AnyQuorum;
-use values::{birth, epoch, ids, met, program_birth, program_mark, small, waits_for};
-use variants::AWAY;
+use variants::{AWAY, orders, rules, uncovered, when_asked};
 pub use variants::{
-    AtOnce, Declines, Founds, Joins, Leaves, LetIn, Observed, Overlooks, Preemptive, Promotes,
-    Recommended, Resigns, StepsAside, StepsDown, Transfers, Variant, Witnessed,
+    AnyQuorum, AtOnce, Declines, Founds, Joins, Leaves, LetIn, Observed, Overlooks, Preemptive,
+    Promotes, Recommended, Resigns, StepsAside, StepsDown, Transfers, Variant, Witnessed,
 };
 
 /// The birth of each node that starts without a state, and without having had one.
@@ -139,10 +132,10 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
 
     const RULES: spec::Quorum = V::RULES;
     const LOG_RULES: spec::Quorum = V::LOG_RULES;
-    const COUNTERS: Counters<Self> = numbers::counters();
+    const COUNTERS: Counters<Self> = counters();
     const LARGEST_EPOCH: u64 = spec::Epoch::MAX as u64;
-    const FROM: &'static [u64] = if Self::CHANGES { &[] } else { numbers::FROM };
-    const RESTARTS: usize = if Self::LISTED { 0 } else { restarts::TIMES.len() };
+    const FROM: &'static [u64] = if Self::CHANGES { &[] } else { FROM };
+    const RESTARTS: usize = if Self::LISTED { 0 } else { TIMES.len() };
 
     fn program(
         &self,
@@ -305,7 +298,7 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
         members: &Members,
         durable: &program::Durable,
     ) -> Result<Restart<Self::Program>, Refusal> {
-        restarts::restart(with, Self::config(id, members), durable)
+        restart(with, Self::config(id, members), durable)
     }
 
     fn period_again(
@@ -315,7 +308,7 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
         members: &Members,
         timer: spec::Timer,
     ) -> Option<Duration> {
-        let again = restarts::period(with, Self::TIMING.promise, timer);
+        let again = period_after_restart(with, Self::TIMING.promise, timer);
         again.or_else(|| self.period(id, members, timer))
     }
 
@@ -328,15 +321,15 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
     }
 
     fn believes(&self, _: Id, process: &spec::Process) -> Option<(Role, Option<Id>)> {
-        Some((numbers::role(process.role)?, process.leader))
+        Some((role(process.role)?, process.leader))
     }
 
     fn facts(&self, of: &ProcessView<'_, spec::Quorum>) -> Option<ExpectedFacts<spec::Quorum>> {
-        Some(facts::facts::<V>(of))
+        Some(facts::<V>(of))
     }
 
     fn limits(&self, _: NodeId, members: &Members) -> Option<Limits> {
-        facts::limits::<V>(members)
+        limits::<V>(members)
     }
 
     fn stable(&self, durable: &program::Durable) -> spec::Stable {
@@ -362,7 +355,7 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
 
     /// It has heard of an epoch, and neither granted it nor any other.
     fn began(&self, _: NodeId, _: &Members) -> Option<program::Durable> {
-        let epoch = program::Epoch::new(numbers::FROM[0]);
+        let epoch = program::Epoch::new(FROM[0]);
         let promise = Some(Self::TIMING.promise);
         Some(program::Durable { epoch, promise, ..program::Durable::default() })
             .filter(|_| !Self::CHANGES)
@@ -371,7 +364,7 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
     fn memory(&self, _: &Node<program::Quorum>) {}
 
     fn messages(&self) -> Vec<spec::Letter> {
-        values::messages::<V>()
+        messages::<V>()
     }
 
     fn reason(&self, step: &Step<'_, spec::Quorum>) -> Option<&'static str> {
@@ -414,7 +407,7 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
         let SpecEvent::Receive { from, message } = step.happening else { return None };
         let role = step.before.role;
         let own = step.stable.epoch;
-        let who = lists::Heard::of::<V>(step, from);
+        let who = Heard::of::<V>(step, from);
         let is_outdated = message.mark < step.stable.mark;
         let is_for_all =
             matches!(message.message, spec::Message::Coordinator(..) | spec::Message::Yield(..));
@@ -470,7 +463,7 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
         process: &spec::Process,
         armed: Timers,
     ) -> Asked<spec::Quorum> {
-        variants::when_asked::<V>(&request, process, armed)
+        when_asked::<V>(&request, process, armed)
     }
 
     fn orders(
@@ -478,7 +471,7 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
         of: &ProcessView<'_, spec::Quorum>,
         armed: Timers,
     ) -> Vec<Order<spec::Quorum>> {
-        orders::orders::<V>(of, armed)
+        orders::<V>(of, armed)
     }
 
     fn asks(&self, timer: spec::Timer) -> Option<Request> {
@@ -490,10 +483,463 @@ impl<V: Variant> Mapping for QuorumMapping<V> {
     }
 
     fn uncovered(&self) -> &'static [(&'static str, &'static str)] {
-        coverage::uncovered::<V>()
+        uncovered::<V>()
     }
 
     fn rules(&self, happening: &SpecEvent<spec::Quorum>) -> &'static [&'static str] {
-        coverage::rules::<V>(happening)
+        rules::<V>(happening)
     }
+}
+
+// How single values of the program read as those of the model.
+
+/// How many lists were decided before the one with this config epoch.
+fn number(config_epoch: u64) -> u8 {
+    u8::try_from(config_epoch - Members::FIRST).unwrap_or(u8::MAX)
+}
+
+/// A node that starts without a state has a random birth. None does twice.
+fn birth(of: Birth) -> spec::Birth {
+    spec::Birth::from(of != Birth::FOUNDER)
+}
+
+fn program_birth(of: spec::Birth) -> Birth {
+    if of == spec::FOUNDER { Birth::FOUNDER } else { Birth::random(of.into()) }
+}
+
+/// The births with which a node has met others.
+fn met(all: &BTreeMap<NodeId, Birth>) -> spec::Met {
+    let known = all.iter().filter_map(|(&id, &of)| Some((process_id(id)?, birth(of))));
+    known.fold(spec::Met::default(), |met, (id, birth)| met.with(id, birth))
+}
+
+/// A message among members of the first list.
+fn of_the_list(message: spec::Message) -> spec::Letter {
+    spec::Letter { message, mark: spec::Mark::FIRST, birth: spec::FOUNDER }
+}
+
+fn mark(of: program::Mark) -> spec::Mark {
+    let turn = u8::try_from(of.turn).unwrap_or(u8::MAX);
+    spec::Mark { epoch: epoch(of.epoch), turn }
+}
+
+fn program_mark(of: spec::Mark) -> program::Mark {
+    program::Mark { epoch: program::Epoch::new(of.epoch.into()), turn: of.turn.into() }
+}
+
+fn ids(nodes: &BTreeSet<NodeId>) -> Ids {
+    nodes.iter().copied().filter_map(process_id).collect()
+}
+
+fn epoch(of: program::Epoch) -> spec::Epoch {
+    spec::Epoch::try_from(of.number()).unwrap_or(spec::Epoch::MAX)
+}
+
+fn small(round: u64) -> spec::Round {
+    spec::Round::try_from(round).unwrap_or(spec::Round::MAX)
+}
+
+/// For how many further rounds a leader waits for the node that it has invited. One that yields if
+/// that does not come does so before it could count.
+fn waits_for(invited: program::Invitation) -> u8 {
+    invited.rounds.map_or(1, |rounds| u8::try_from(rounds).unwrap_or(u8::MAX))
+}
+
+/// Those messages from a process with the first list and from one with a pending one, what
+/// processes say to each other of their births, and the lists.
+fn of_both<V: Variant>(all: &[spec::Letter]) -> Vec<spec::Letter> {
+    use spec::Message::{Ack, Canvass, Challenge, Claim, Coordinator, Grant, Lists, Meet};
+    let of = |epoch, turn| spec::Mark { epoch, turn };
+    let meets =
+        [Meet(0, None), Meet(0, Some(1)), Meet(1, None), Meet(1, Some(0)), Meet(1, Some(1))];
+    let all: Vec<_> = all.iter().copied().chain(meets.map(of_the_list)).collect();
+    let carries = |letter: &&spec::Letter| {
+        let with_a_round = matches!(letter.message, Coordinator(..) | Ack(..) | Meet(..));
+        with_a_round || matches!(letter.message, Canvass(_) | Claim(_) | Challenge(_))
+    };
+    let later = all.iter().filter(carries);
+    let later = later.map(|&letter| spec::Letter { mark: of(1, 1), ..letter });
+    let first = spec::List::default();
+    let next = V::RULES.next_list(Id::at(0), first, V::NODES);
+    let next = next.unwrap_or(first.letting_in(Id::at(0), 1));
+    let lists = [
+        (Lists(first, next), of(1, 1)),
+        (Lists(next, next), of(1, 2)),
+        (Lists(first, next), of(2, 1)),
+    ];
+    let lists = lists.map(|(message, mark)| spec::Letter { mark, ..of_the_list(message) });
+    let of_a_life = |letter: &&spec::Letter| matches!(letter.message, Claim(_) | Grant(_));
+    let lives = all.iter().filter(of_a_life).map(|&letter| spec::Letter { birth: 1, ..letter });
+    all.iter().copied().chain(later).chain(lives).chain(lists).collect()
+}
+
+/// Every message, for probing; of the first two lists, if there are more than one.
+fn messages<V: Variant>() -> Vec<spec::Letter> {
+    use spec::Message::{Ack, Canvass, Challenge, Claim, Coordinator, Entrust, Grant, Invite};
+    use spec::Message::{Outrank, Refuse, Support, Yield};
+    let of_epoch = |epoch| {
+        let rounds = [1, 2].map(|round| [Coordinator(epoch, round), Ack(epoch, round)]);
+        let holders = [None, Some(Id::at(0)), Some(Id::at(1))];
+        let questions = [Canvass(epoch), Support(epoch), Outrank(epoch), Claim(epoch)];
+        let refusals = holders.map(|holder| Refuse(epoch, holder));
+        let yields = holders.map(|next| Yield(epoch, next));
+        let claims = [Grant(epoch), Challenge(epoch), Entrust(epoch)];
+        let invitations = [Invite(epoch)];
+        let invitations = if V::HANDS_OVER { &invitations[..] } else { &[] };
+        [&questions[..], &claims, invitations, rounds.as_flattened(), &refusals, &yields].concat()
+    };
+    let all: Vec<_> = (0..4).flat_map(of_epoch).map(of_the_list).collect();
+    if QuorumMapping::<V>::CHANGES { of_both::<V>(&all) } else { all }
+}
+
+// Lists of members that change, and who is heard by them.
+
+impl<V: Variant> QuorumMapping<V> {
+    /// The first list of members.
+    fn first(members: &Members) -> Result<Members, MemberError> {
+        let listed = Self::LISTED && members.count() <= MAX_NODES;
+        if listed {
+            Self::listed(spec::List::default(), members.count())
+        } else {
+            Ok(members.clone())
+        }
+    }
+
+    /// This list of the specification, in a group of so many.
+    fn listed(list: spec::List, nodes: usize) -> Result<Members, MemberError> {
+        let ids = V::RULES.members(list.place, nodes).unwrap_or(Ids::NONE);
+        let given = Members::of_any_size(ids.iter().map(node_id));
+        let observers = V::RULES.observers(list.place, nodes).iter().map(node_id);
+        let given = given.numbered(u64::from(list.number) + Members::FIRST);
+        let given = given.with_observers(observers)?;
+        let given = given.with_witnesses(V::RULES.witness.map(node_id))?;
+        // Who does not vote by the list before is awaited.
+        let voters = V::RULES.voters(list, nodes);
+        let voting = Members::of_any_size(voters.iter().map(node_id));
+        let births = voters.iter().map(|id| (node_id(id), program_birth(list.births.of(id))));
+        let voting = births.fold(voting, |voting, (id, birth)| voting.letting_in(id, birth));
+        Ok(given.after(&voting))
+    }
+
+    /// The lists that a node knows: the one that is decided, and the latest.
+    fn lists(lists: &program::Lists) -> (spec::List, spec::List) {
+        // Where lists do not change, the one that there is is the first.
+        if !Self::CHANGES {
+            return (spec::List::default(), spec::List::default());
+        }
+        (Self::list(&lists.decided), Self::list(lists.latest()))
+    }
+
+    fn list(members: &Members) -> spec::List {
+        let all = |nodes: &[NodeId]| nodes.iter().copied().filter_map(process_id).collect::<Ids>();
+        let (ids, observers) = (members.iter(), members.observers());
+        let [ids, observers] = [all(&ids.collect::<Vec<_>>()), all(&observers.collect::<Vec<_>>())];
+        let is_listed = |&place: &u8| {
+            let listed = V::RULES.members(place, V::NODES);
+            listed == Some(ids) && V::RULES.observers(place, V::NODES).common(ids) == observers
+        };
+        let births = members.iter().filter_map(|id| Some((process_id(id)?, members.birth(id)?)));
+        spec::List {
+            number: number(members.config_epoch()),
+            place: (0..u8::MAX).find(is_listed).unwrap_or(u8::MAX),
+            awaited: all(members.awaited()),
+            births: births.fold(spec::Births::NONE, |all, (id, of)| all.with(id, birth(of))),
+        }
+    }
+
+    fn mark(of: program::Mark) -> spec::Mark {
+        if Self::CHANGES { mark(of) } else { spec::Mark::FIRST }
+    }
+
+    fn program_lists(decided: spec::List, latest: spec::List, mark: spec::Mark) -> program::Lists {
+        let of = |list| Self::listed(list, V::NODES).ok();
+        let first = || Members::of_any_size(Id::all(V::NODES).map(node_id));
+        let pending = (latest != decided).then(|| of(latest)).flatten();
+        let decided = of(decided).unwrap_or_else(first);
+        program::Lists { decided, pending, mark: program_mark(mark) }
+    }
+}
+
+/// What a process takes the sender of a message for, and itself.
+struct Heard {
+    /// Whether the sender is a member by one of the lists.
+    is_member: bool,
+    /// Whether the sender votes by one of them.
+    votes: bool,
+    /// Whether the process itself votes by none, with its birth.
+    observes: bool,
+}
+
+impl Heard {
+    fn of<V: Variant>(step: &Step<'_, spec::Quorum>, from: Id) -> Self {
+        let spec::Process { list, decided, .. } = *step.before;
+        let lists = [list, decided];
+        let members = |place| V::RULES.members(place, step.nodes).unwrap_or(Ids::NONE);
+        let birth = step.stable.birth;
+        Self {
+            is_member: lists.iter().any(|list| members(list.place).contains(from)),
+            votes: lists.iter().any(|&list| V::RULES.voters(list, step.nodes).contains(from)),
+            observes: !V::RULES.has_vote(step.before, step.id, birth, step.nodes),
+        }
+    }
+}
+
+// The facts that a node tells the outside which stands for a process.
+
+/// It knows the epoch of the leader that it is, or that it has heard. A leader leads by the lease
+/// of its epoch, may name any other that may lead, and waits for the one that it has invited.
+fn facts<V: Variant>(of: &ProcessView<'_, spec::Quorum>) -> ExpectedFacts<spec::Quorum> {
+    let ProcessView { id, nodes, process, stable } = *of;
+    let leads = process.role == spec::Role::Leader;
+    let voters = V::RULES.voters(process.list, nodes);
+    let witnesses: Ids = V::RULES.witness.into_iter().filter(|id| id.index() < nodes).collect();
+    let candidates = voters.except(witnesses);
+    ExpectedFacts {
+        epoch: process.leader.map(|_| u64::from(stable.epoch)),
+        prepares: None,
+        lease: leads.then_some(spec::Timer::Lease),
+        waits_for: awaited_supports::<V>(of, voters, candidates),
+        successors: if leads { candidates.without(id) } else { Ids::NONE },
+        awaited: Some(process.invited.into_iter().collect()),
+        may_lead: Some(candidates),
+        witnesses,
+    }
+}
+
+/// With a majority of supports, a process canvasses on only for those that come before it: the
+/// higher ones, and the last leader. Which majority it needs is not said where lists change.
+fn awaited_supports<V: Variant>(
+    of: &ProcessView<'_, spec::Quorum>,
+    voters: Ids,
+    candidates: Ids,
+) -> Waits<spec::Quorum> {
+    let ProcessView { id, process, stable, .. } = *of;
+    let supports = process.granted;
+    if process.role != spec::Role::Canvassing {
+        return Waits::Nothing;
+    }
+    if QuorumMapping::<V>::CHANGES {
+        return Waits::Unsaid;
+    }
+    if 2 * supports.len() <= voters.len() {
+        return Waits::Nothing;
+    }
+    let never = matches!(V::RULES.preemption, spec::Preemption::Never);
+    let last = stable.granted_to.filter(|_| V::RULES.returns && never);
+    let before = candidates.iter().filter(|&other| other > id || last == Some(other));
+    Waits::For(spec::Timer::Election, before.filter(|&other| !supports.contains(other)).collect())
+}
+
+/// A candidate does without an answer that is late, a leader that is silent has no lease any more,
+/// and the promises to it are over before the lowest node runs, which a higher one may outrank.
+/// Which members may lead is not said where lists change.
+fn limits<V: Variant>(members: &Members) -> Option<Limits> {
+    let timing = QuorumMapping::<V>::TIMING;
+    let never_lead = [V::RULES.observer, V::RULES.witness];
+    let leads =
+        |other: &NodeId| process_id(*other).is_none_or(|id| !never_lead.contains(&Some(id)));
+    let candidates = u32::try_from(members.iter().filter(leads).count()).unwrap_or(u32::MAX);
+    let election = timing.promise + timing.skew * candidates + timing.election + timing.coordinator;
+    let all = Limits { lifetime: timing.election, silence: timing.lease, election };
+    Some(all).filter(|_| !QuorumMapping::<V>::CHANGES)
+}
+
+// The durations of a node that starts again, and had others before.
+
+/// Promises and leases that are shorter than before, and longer ones. Nodes with either and nodes
+/// with those before would talk, and a leader waits for two rounds at once by all of them.
+const TIMES: [(Duration, Duration); 2] = [
+    (Duration::from_millis(1_100), Duration::from_millis(950)),
+    (Duration::from_millis(1_500), Duration::from_millis(1_150)),
+];
+
+/// A node of this configuration, but that its promises and leases are others. Longer promises are
+/// durable before any is given.
+fn restart(
+    with: usize,
+    config: program::Config,
+    durable: &program::Durable,
+) -> Result<Restart<Node<program::Quorum>>, Refusal> {
+    let ((promise, lease), before) = (TIMES[with], config.timing);
+    let timing = program::Timing { promise, lease, ..before };
+    let node = Node::new(program::Config { timing, ..config }, Some(durable.clone()), 0)?;
+    let longest = program::Durable { promise: Some(promise), ..durable.clone() };
+    Ok(Restart { program: node, written: Some(longest).filter(|_| promise > before.promise) })
+}
+
+/// How long a timer takes on such a node whose promises were as long as `before`, if not as long as
+/// then. It is quiet for the longest promise that it may have given.
+fn period_after_restart(with: usize, before: Duration, timer: spec::Timer) -> Option<Duration> {
+    let (promise, lease) = TIMES[with];
+    match timer {
+        spec::Timer::Asked | spec::Timer::Later | spec::Timer::Lease => Some(lease),
+        spec::Timer::Promise => Some(promise),
+        spec::Timer::Quiet => Some(promise.max(before)),
+        _ => None,
+    }
+}
+
+// Epochs and rounds, which grow for as long as nodes run; and what a node tells of its process.
+
+/// Epochs, by which processes ask which is higher, and which is the next.
+const EPOCH: usize = 0;
+/// A leader's own rounds.
+const ROUND: usize = 1;
+/// Another's rounds, which are only repeated.
+const REPEATED: usize = 2;
+
+/// In a long run, epochs are near the last that there can be. Rounds begin anew with each epoch.
+const FROM: &[u64] = &[u64::MAX - 1_000];
+
+const fn counters<V: Variant>() -> Counters<QuorumMapping<V>> {
+    Counters {
+        kinds: 3,
+        epochs: Some(EPOCH),
+        in_message,
+        in_durable,
+        lower,
+        is_settled,
+        ids: Some(IdsIn {
+            message: |message, name| match message {
+                program::Message::Refuse(of, holder) => {
+                    program::Message::Refuse(of, holder.map(name))
+                }
+                program::Message::Yield(of, next) => program::Message::Yield(of, next.map(name)),
+                other => other,
+            },
+            durable: |durable, name| program::Durable {
+                granted_to: durable.granted_to.map(name),
+                met: durable.met.iter().map(|(&id, &birth)| (name(id), birth)).collect(),
+                ..durable.clone()
+            },
+        }),
+        members: MAX_NODES,
+        after_leading: after_leading::<V>,
+        ..Counters::NONE
+    }
+}
+
+fn in_durable(durable: &program::Durable, rename: Rename<'_>) -> program::Durable {
+    let mut durable = durable.clone();
+    durable.epoch = program::Epoch::new(rename(EPOCH, durable.epoch.number()));
+    if let Some(lists) = durable.lists.as_mut() {
+        lists.mark = in_mark(lists.mark, rename);
+    }
+    durable
+}
+
+/// Whether a node has the list of members that it was started with, in which all are founders, and
+/// no other is pending. That one was started as a founder does not show before it knows an epoch.
+fn is_settled(durable: Option<&program::Durable>, config_epoch: Option<u64>) -> bool {
+    let Some(durable) = durable else { return true };
+    let is_founder = durable.birth == Birth::FOUNDER;
+    let shows = !is_founder || durable.epoch.number() > 0 || !durable.met.is_empty();
+    let is_first = durable.lists.as_ref().is_none_or(|lists| {
+        let (decided, given) = (&lists.decided, |number| lists.decided.config_epoch() == number);
+        let founded = |&id: &NodeId| decided.birth(id) == Some(Birth::FOUNDER);
+        let all_founded = decided.awaited().is_empty() && decided.voters().iter().all(founded);
+        all_founded && lists.pending.is_none() && config_epoch.is_none_or(given)
+    });
+    shows && is_first
+}
+
+/// The first list has no leader's mark.
+fn in_mark(mark: program::Mark, rename: Rename<'_>) -> program::Mark {
+    if mark == program::Mark::FIRST {
+        return mark;
+    }
+    program::Mark { epoch: program::Epoch::new(rename(EPOCH, mark.epoch.number())), ..mark }
+}
+
+fn in_message(message: program::Message, sent: bool, rename: Rename<'_>) -> program::Message {
+    use program::Message as P;
+    let round = match message {
+        P::Coordinator(_, round, _) => rename(if sent { ROUND } else { REPEATED }, round),
+        P::Ack(_, round, _) => rename(if sent { REPEATED } else { ROUND }, round),
+        _ => 0,
+    };
+    if let P::Lists(lists) = message {
+        let mark = in_mark(lists.mark, rename);
+        return P::Lists(Arc::new(program::Lists { mark, ..(*lists).clone() }));
+    }
+    let mark = match message {
+        P::Canvass(_, mark) | P::Claim(_, mark, _) | P::Challenge(_, mark) => mark,
+        P::Coordinator(.., mark) | P::Ack(.., mark) | P::Meet(.., mark) => mark,
+        _ => program::Mark::FIRST,
+    };
+    let mark = in_mark(mark, rename);
+    let mut epoch = |of: program::Epoch| program::Epoch::new(rename(EPOCH, of.number()));
+    match message {
+        P::Canvass(of, _) => P::Canvass(epoch(of), mark),
+        P::Support(of) => P::Support(epoch(of)),
+        P::Outrank(of) => P::Outrank(epoch(of)),
+        P::Claim(of, _, birth) => P::Claim(epoch(of), mark, birth),
+        P::Grant(of, birth) => P::Grant(epoch(of), birth),
+        P::Coordinator(of, ..) => P::Coordinator(epoch(of), round, mark),
+        P::Ack(of, ..) => P::Ack(epoch(of), round, mark),
+        P::Refuse(of, holder) => P::Refuse(epoch(of), holder),
+        P::Challenge(of, _) => P::Challenge(epoch(of), mark),
+        P::Yield(of, next) => P::Yield(epoch(of), next),
+        P::Entrust(of) => P::Entrust(epoch(of)),
+        P::Invite(of) => P::Invite(epoch(of)),
+        P::Lists(lists) => P::Lists(lists),
+        P::Meet(birth, met, _) => P::Meet(birth, met, mark),
+    }
+}
+
+fn lower(kind: usize, by: u64, process: &mut spec::Process, stable: &mut spec::Stable) -> u64 {
+    let by = u16::try_from(by).unwrap_or(u16::MAX);
+    match kind {
+        EPOCH => {
+            stable.epoch = stable.epoch.saturating_sub(by);
+            stable.mark.epoch = stable.mark.epoch.saturating_sub(by);
+            stable.epoch.into()
+        }
+        ROUND => {
+            // 0 stands for no round.
+            let less = |round: spec::Round| match round {
+                0 => 0,
+                round => round.saturating_sub(by).max(1),
+            };
+            let spec::Process { round, asked, later, .. } = *process;
+            let [round, asked, later] = [round, asked, later].map(less);
+            *process = spec::Process { round, asked, later, ..*process };
+            round.into()
+        }
+        _ => 0,
+    }
+}
+
+/// The role that a node tells, if the program has it.
+fn role(role: spec::Role) -> Option<Role> {
+    Some(match role {
+        spec::Role::Follower => Role::Follower,
+        spec::Role::Deferring => Role::Waiting,
+        spec::Role::Canvassing | spec::Role::Claiming | spec::Role::Succeeding => Role::Candidate,
+        spec::Role::Leader => Role::Leader,
+        spec::Role::Lapsed => return None,
+    })
+}
+
+/// A leader may wait for more rounds than the specification tells apart. Once it follows, it waits
+/// for none, and if its promise runs, it is to the node to which it has granted its epoch.
+fn after_leading<V: Variant>(
+    leader: Option<Id>,
+    stable: &spec::Stable,
+    timers: Timers,
+) -> Option<spec::Process> {
+    if !matches!(V::RULES.lists, spec::Lists::One) {
+        return None;
+    }
+    let promises = timers.contains::<spec::Quorum>(spec::Timer::Promise);
+    let promised = stable.granted_to.filter(|_| promises);
+    // Only another node's promise ends that it has led.
+    let led = V::RULES.returns && !promises;
+    (leader.is_none() || leader == promised).then_some(spec::Process {
+        leader,
+        promised,
+        led,
+        met: stable.met,
+        ..spec::Process::default()
+    })
 }

@@ -93,7 +93,6 @@ pub(super) fn limits(id: NodeId, members: &Members) -> Limits {
     Limits { lifetime: hop, silence, election: watch + lap }
 }
 
-/// The program's lap for one of the model's.
 pub(super) fn lap_to_program(lap: Lap) -> ring::Lap {
     match lap {
         Lap::Election(id) => ring::Lap::Election(node_id(id)),
@@ -101,7 +100,6 @@ pub(super) fn lap_to_program(lap: Lap) -> ring::Lap {
     }
 }
 
-/// The model's lap for one of the program's.
 pub(super) fn lap_to_model(lap: ring::Lap) -> Lap {
     match lap {
         ring::Lap::Election(id) => Lap::Election(known(id)),
@@ -109,7 +107,6 @@ pub(super) fn lap_to_model(lap: ring::Lap) -> Lap {
     }
 }
 
-/// The model's timer for one of the program's.
 pub(super) fn timer_to_model(timer: ring::Timer) -> Timer {
     match timer {
         ring::Timer::Hop => Timer::Hop,

@@ -156,7 +156,7 @@ impl Shared {
         let shared = Arc::clone(self);
         thread::Builder::new().name("says".to_owned()).spawn(move || {
             let far = Arc::new(Mutex::new(far));
-            let _ = shared.forward((link, connection), &near, &far);
+            let _ = shared.forward(link, connection, &near, &far);
             // What was not let through before one side ended never arrives.
             shared.waiting().messages.retain(|one| one.connection != connection);
             let _ = near.shutdown(Shutdown::Both);
@@ -168,7 +168,8 @@ impl Shared {
     /// Relays what one node says to another, until the connection ends.
     fn forward(
         &self,
-        (link, connection): (Link, u64),
+        link: Link,
+        connection: u64,
         mut near: &TcpStream,
         far: &Arc<Mutex<TcpStream>>,
     ) -> io::Result<()> {

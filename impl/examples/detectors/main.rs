@@ -3,7 +3,6 @@
 //! `cargo run --release -p bellwether --example detectors` prints the tables of
 //! `docs/detectors.md`; with `--out DIR` it also draws the picture.
 
-mod choice;
 mod network;
 mod plot;
 mod report;

@@ -8,10 +8,9 @@ use plotters::coord::Shift;
 use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 
-use crate::choice::Choice;
 use crate::network::{Heartbeat, Kind, trace};
 use crate::report::{LENGTH, SEED};
-use crate::trial::{self, Outcome};
+use crate::trial::{self, Choice, Outcome};
 
 const SIZE: (u32, u32) = (900, 1180);
 /// Longer detection times are not drawn, in milliseconds.
@@ -28,7 +27,6 @@ type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<RangedCoordf64
 /// A detector on a network: the detection time in milliseconds, and mistakes per hour.
 type Point = (f64, f64);
 
-/// Draws the picture as SVG.
 pub(crate) fn draw() -> Result<String> {
     let mut svg = String::new();
     {

@@ -7,9 +7,8 @@ use bellwether::detector::SettingsError;
 use bellwether::protocol::Time;
 use comfy_table::{CellAlignment, Table, presets};
 
-use crate::choice::Choice;
 use crate::network::{Kind, trace};
-use crate::trial::{self, Detection, Outcome};
+use crate::trial::{self, Choice, Detection, Outcome};
 
 /// How long each process is watched.
 pub(crate) const LENGTH: Duration = Duration::from_secs(10 * 3_600);

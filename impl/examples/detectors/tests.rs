@@ -5,11 +5,10 @@ use std::time::Duration;
 use bellwether::protocol::Time;
 use bellwether_docs_runner::is_shown;
 
-use crate::choice::Choice;
 use crate::network::{Heartbeat, INTERVAL, Kind, trace};
+use crate::plot;
 use crate::report::{LENGTH, SEED, tables};
-use crate::trial::{self, Outcome};
-use crate::{plot, trial::early_crashes};
+use crate::trial::{self, Choice, Outcome, early_crashes};
 
 fn run(choice: Choice, kind: Kind) -> Outcome {
     trial::run(choice, &trace(kind, LENGTH, SEED)).expect("good settings")

@@ -1,7 +1,5 @@
-//! The command line: one file for each subcommand.
+//! The command line: one file for each larger subcommand.
 
-mod completions;
-mod list;
 mod lockstep;
 mod replay;
 mod suite;
@@ -17,12 +15,15 @@ use bellwether_engine::machine::Registry;
 use bellwether_engine::trace::Trace;
 use bellwether_engine::words::instead_of;
 use bellwether_tool::cli::{
-    About, Exit, ManArgs, More, called, ends, parse, tell_when_stopped, with_durations,
-    without_clock,
+    About, Exit, ManArgs, More, Names, answer, called, ends, parse, script, tell_when_stopped,
+    text, with_durations, without_clock,
 };
 use clap::{ArgMatches, Args, Command as Clap, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap_complete::Shell;
+use serde_json::json;
+use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::BufWriter;
+use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -61,11 +62,26 @@ enum Command {
     /// Judge the logs of nodes that ran by the model
     Validate(validate::ValidateArgs),
     /// Show the protocols that have a mapping, and the rules that their programs implement
-    List(list::ListArgs),
+    List(ListArgs),
     /// Print a completion script for a shell
-    Completions(completions::CompletionsArgs),
+    Completions(CompletionsArgs),
     /// Print the manual page, or write those of all commands
     Man(ManArgs),
+}
+
+/// The flags of `list`.
+#[derive(Debug, Args)]
+struct ListArgs {
+    /// Print one JSON object and nothing else
+    #[arg(long)]
+    json: bool,
+}
+
+/// The flags of `completions`.
+#[derive(Debug, Args)]
+struct CompletionsArgs {
+    /// The shell
+    shell: Shell,
 }
 
 /// The whole command line of a program called `name`, with a flag for each duration.
@@ -152,7 +168,7 @@ pub fn main_with(
     further: Further,
     registry: Registry,
 ) -> ExitCode {
-    if let Some(status) = completions::answer_of(mappings, || command(name, registry)) {
+    if let Some(status) = answer_of(mappings, || command(name, registry)) {
         return status;
     }
     let tells = |_: &str, protocol: &str| about(mappings, protocol);
@@ -167,13 +183,48 @@ pub fn main_with(
         Command::Replay(args) => replay::run(mappings, &args),
         Command::Suite(args) => {
             let flags = matches.subcommand_matches("suite").unwrap_or(&matches);
-            suite::run(Known { name, mappings, registry }, further, (&*args, flags))
+            suite::run(Known { name, mappings, registry }, further, &args, flags)
         }
         Command::Validate(args) => validate::run(mappings, &args),
-        Command::List(args) => list::run(mappings, &args),
-        Command::Completions(args) => completions::run(name, &args),
+        Command::List(args) => Ok(Exit::with(CONFORMS).told(print_list(mappings, &args))),
+        Command::Completions(args) => complete(name, &args),
         Command::Man(args) => args.run(command(name, registry)),
     })
+}
+
+/// Answers a shell that asks; nothing if none does.
+fn answer_of(mappings: Mappings, command: impl Fn() -> Clap) -> Option<ExitCode> {
+    let described = || mappings.0.iter().map(|mapping| mapping.description());
+    let names = |protocol: Option<&str>| {
+        let of_it = described().filter(|one| protocol.is_none_or(|name| name == one.protocol));
+        let variant = |one: Description| (one.variant, one.protocol.to_owned());
+        Names::variants(of_it.map(variant).collect())
+    };
+    // A protocol has a mapping for each variant.
+    let protocols: BTreeMap<_, _> =
+        described().map(|one| (one.protocol.to_owned(), one.summary.to_owned())).collect();
+    answer(command, &protocols.into_iter().collect::<Vec<_>>(), names)
+}
+
+fn complete(name: &str, args: &CompletionsArgs) -> anyhow::Result<Exit> {
+    Ok(Exit::with(CONFORMS).told(std::io::stdout().write_all(&script(args.shell, name)?)))
+}
+
+fn print_list(mappings: Mappings, args: &ListArgs) -> anyhow::Result<()> {
+    let all: Vec<_> = mappings.0.iter().map(|mapping| mapping.description()).collect();
+    if args.json {
+        return text::print_json(&json!({ "protocols": all }), false);
+    }
+    let mut out = std::io::stdout();
+    for one in &all {
+        writeln!(out, "{}: {}", one.protocol, one.summary)?;
+        writeln!(out, "  the program implements the variant '{}':", one.variant)?;
+        for (rule, value) in one.rules.as_object().into_iter().flatten() {
+            let value = value.as_str().map_or(value.to_string(), str::to_owned);
+            writeln!(out, "    {rule} = {value}")?;
+        }
+    }
+    Ok(())
 }
 
 const ERROR: anstyle::Style = anstyle::AnsiColor::Red.on_default().bold();

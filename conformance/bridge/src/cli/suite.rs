@@ -136,10 +136,11 @@ fn count(text: &str) -> Result<usize, String> {
 pub(super) fn run(
     known: Known,
     further: Further,
-    (args, flags): (&SuiteArgs, &ArgMatches),
+    args: &SuiteArgs,
+    flags: &ArgMatches,
 ) -> anyhow::Result<Exit> {
     if let Some(file) = args.file() {
-        return cases::run(known, file, (args, flags));
+        return cases::run(known, file, args, flags);
     }
     let mappings = known.mappings;
     if args.no_run && args.through != Through::Core {
@@ -304,7 +305,7 @@ impl Outcome<'_> {
             writeln!(out, "\n{BOLD}Cut short: {reason}.{BOLD:#} No executions, no claim.")?;
         }
         match &self.ran {
-            Some(ran) => self.print_ran(&mut out, ran, (args, saved)),
+            Some(ran) => self.print_ran(&mut out, ran, args, saved),
             None => Ok(()),
         }
     }
@@ -313,7 +314,8 @@ impl Outcome<'_> {
         &self,
         out: &mut impl Write,
         ran: &Ran,
-        (args, saved): (&SuiteArgs, Option<&PathBuf>),
+        args: &SuiteArgs,
+        saved: Option<&PathBuf>,
     ) -> anyhow::Result<()> {
         let rate = HumanCount((ran.steps as f64 / ran.seconds.max(1e-9)) as u64);
         let steps = HumanCount(ran.steps);

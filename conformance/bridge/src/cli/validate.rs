@@ -1,19 +1,21 @@
 //! `validate`: the logs of nodes that ran, judged by the model.
 
-mod follow;
-
 use super::{BOLD, CONFORMS, DIVERGES, ERROR, GOOD, USAGE, told};
+use crate::divergence::Divergence;
+use crate::error::Malformed;
 use crate::registry::{AnyMapping, Mappings};
-use crate::validate::{Judge, Log, Options, Outcome, Summary, Text, smaller};
+use crate::validate::{Judge, Log, Options, Outcome, Summary, Text, Watch, smaller};
 use anyhow::Context;
-use bellwether_tool::cli::{Exit, text};
+use bellwether_tool::cli::{Exit, stopped, text};
 use clap::Args;
 use indicatif::HumanCount;
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// The flags of `validate`.
 #[derive(Debug, Args)]
@@ -88,13 +90,13 @@ pub(super) fn run(mappings: Mappings, args: &ValidateArgs) -> anyhow::Result<Exi
         let name = || file.display().to_string();
         let cannot = || format!("cannot read {}; give files that nodes have written", name());
         let mut log = args.open(file).with_context(cannot)?;
-        let of_it = log.protocol(follow::waits).with_context(cannot)?;
+        let of_it = log.protocol(waits).with_context(cannot)?;
         protocol = protocol.or(of_it);
         logs.push(log);
     }
     let mapping = mappings.find(protocol.as_deref(), args.variant.as_deref())?;
     match args.follow {
-        true => follow::run(args, logs, mapping),
+        true => follow(args, logs, mapping),
         false => args.judge(logs, mapping),
     }
 }
@@ -249,4 +251,117 @@ fn figures(out: &mut impl Write, summary: &Summary) -> std::io::Result<()> {
         writeln!(out, "not judged: {} {what}", HumanCount(*count))?;
     }
     Ok(())
+}
+
+/// How long nothing is read after nothing has come, and how rarely it is said how far it is.
+const POLL: Duration = Duration::from_millis(200);
+
+/// Waits for more of a log; whether to go on.
+fn waits() -> bool {
+    let goes_on = || !stopped().is_due();
+    if goes_on() {
+        thread::sleep(POLL);
+    }
+    goes_on()
+}
+
+fn follow(args: &ValidateArgs, logs: Vec<Log>, mapping: &dyn AnyMapping) -> anyhow::Result<Exit> {
+    let description = mapping.description();
+    let (protocol, variant) = (description.protocol, description.variant);
+    let mut teller = Teller { args, lines: 0, last: Instant::now(), told: Ok(()) };
+    teller.tell(
+        &format!("{protocol}, {variant}: logs and model, while the logs grow\n"),
+        || json!({"event": "begun", "protocol": protocol, "variant": variant}),
+    );
+    let outcome = mapping.follow(logs, args.options(), &mut teller)?;
+    let exit = Exit::with(status(&outcome));
+    teller.ends(&outcome);
+    Ok(exit.told(teller.told))
+}
+
+/// Tells what is found as soon as it is.
+struct Teller<'a> {
+    args: &'a ValidateArgs,
+    /// How many lines were judged when that was told, and when that was.
+    lines: u64,
+    last: Instant,
+    /// Whether all of it could be printed. After the first that cannot, the judgement ends.
+    told: anyhow::Result<()>,
+}
+
+impl Teller<'_> {
+    /// Prints this text, or this object.
+    fn tell(&mut self, words: &str, object: impl FnOnce() -> Value) {
+        if self.told.is_err() {
+            return;
+        }
+        let ascii = self.args.ascii;
+        self.told = if self.args.json {
+            text::print_json(&object(), ascii)
+        } else {
+            let mut out = text::stdout(ascii);
+            out.write_all(words.as_bytes()).and_then(|()| out.flush()).map_err(Into::into)
+        };
+    }
+
+    fn ends(&mut self, outcome: &Outcome) {
+        let Outcome { summary, rejection, differences, malformed } = outcome;
+        let mut words = b"\n".to_vec();
+        if let Err(error) = figures(&mut words, summary) {
+            self.told = Err(error.into());
+        }
+        let mut words = String::from_utf8_lossy(&words).into_owned();
+        words += &match (differences, malformed.is_empty()) {
+            (0, true) => format!("\n{GOOD}Up to here, the logs are accepted.{GOOD:#}\n"),
+            (0, false) => "\nWhat could be read, the model allows.\n".to_owned(),
+            (1, _) => format!("\n{ERROR}The logs are rejected at one line.{ERROR:#}\n"),
+            _ => format!("\n{ERROR}The logs are rejected at {differences} lines.{ERROR:#}\n"),
+        };
+        let verdict = verdict(outcome);
+        self.tell(&words, || {
+            json!({
+                "event": "ended",
+                "verdict": verdict,
+                "differences": differences,
+                "judged": summary,
+                "malformed": malformed,
+                "rejection": rejection,
+            })
+        });
+    }
+}
+
+impl Watch for Teller<'_> {
+    fn differs(&mut self, divergence: &Divergence) -> bool {
+        let report = told(divergence, self.args.ascii, self.args.verbose);
+        let words = format!("\n{ERROR}The logs are rejected.{ERROR:#}\n\n{report}");
+        self.tell(&words, || {
+            let report: Vec<_> = report.lines().collect();
+            json!({"event": "difference", "rejection": divergence, "report": report})
+        });
+        self.told.is_ok()
+    }
+
+    fn malformed(&mut self, malformed: &Malformed) {
+        let words = format!("\n{BOLD}Cannot be read from here:{BOLD:#} {malformed}.\n");
+        self.tell(&words, || json!({"event": "malformed", "malformed": malformed}));
+    }
+
+    fn goes_on(&mut self, judged: &Summary, is_idle: bool) -> bool {
+        let goes_on = if is_idle { waits() } else { !stopped().is_due() };
+        if judged.lines > self.lines && self.last.elapsed() >= POLL {
+            (self.lines, self.last) = (judged.lines, Instant::now());
+            let not: u64 = judged.not_judged.values().sum();
+            self.tell("", || {
+                json!({
+                    "event": "judged",
+                    "lines": judged.lines,
+                    "steps": judged.judged(),
+                    "believed": judged.believed,
+                    "not_judged": not,
+                })
+            });
+        }
+        goes_on && self.told.is_ok()
+    }
 }

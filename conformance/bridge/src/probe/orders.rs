@@ -3,12 +3,12 @@
 
 use super::{Probe, ProbeResult, WrongAnswer};
 use crate::compare::{Expected, compare};
-use crate::follows::ExpectedRun;
 use crate::mapping::{
     GoesOn, Harmless, Mapping, Order, ProcessView, Reaction, SpecEvent, SpecTimer, node_id,
 };
 use crate::node::Node;
 use crate::program::Program as _;
+use crate::step::ExpectedRun;
 use bellwether_core::protocol::{Input, Request};
 use bellwether_engine::protocol::{Effect, Id};
 use bellwether_engine::trace::{label, plain};
@@ -17,7 +17,6 @@ use std::time::Duration;
 /// For how long a node is to stay away that serves no request.
 const AWAY: Duration = Duration::from_secs(7);
 
-/// Each kind of request.
 fn requests() -> [Request; 6] {
     let first = node_id(Id::at(0));
     [
@@ -49,8 +48,8 @@ impl<M: Mapping> Probe<'_, '_, '_, M> {
         for order in self.group.mapping.orders(&of, node.view.timers) {
             let Order { request, first, again, then } = order;
             let words = format!("{} is asked: {request:?}", node.id);
-            let once = self.asked(words.clone(), node, (request.clone(), first))?;
-            self.asked(format!("{words}, and then the same again"), &once, (request, again))?;
+            let once = self.asked(words.clone(), node, request.clone(), first)?;
+            self.asked(format!("{words}, and then the same again"), &once, request, again)?;
             if let Some(then) = then {
                 self.goes_on(&words, &once, then)?;
             }
@@ -112,7 +111,8 @@ impl<M: Mapping> Probe<'_, '_, '_, M> {
         &mut self,
         words: String,
         node: &Node<M>,
-        (request, reaction): (Request, Reaction<M::Spec>),
+        request: Request,
+        reaction: Reaction<M::Spec>,
     ) -> Result<Node<M>, WrongAnswer<M::Spec>> {
         self.count += 1;
         self.outputs.clear();

@@ -35,7 +35,6 @@ pub(super) struct Answers {
 }
 
 impl Answers {
-    /// The node starts.
     pub(super) fn start(&mut self) {
         *self = Answers { epoch: self.epoch, ..Answers::default() };
     }

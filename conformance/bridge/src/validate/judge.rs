@@ -3,29 +3,30 @@
 //! A step of one process is decided by what happened to it, so nothing is looked for: the process
 //! takes the step, and what the log says of the node must be the same.
 
-mod boot;
 mod checks;
 mod timers;
 
-use super::kept::Kept;
-use super::met::Tally;
+use super::kept::{Begins, Kept};
 use super::numbers::Numbers;
 use super::words::Vocabulary;
-use crate::compare::ExpectedReport;
+use crate::compare::{ExpectedReport, fields};
+use crate::coverage::kind_of;
 use crate::divergence::{Difference, Guard, values};
-use crate::follows::ExpectedRun;
 use crate::guards::{self, Case, was};
 use crate::mapping::{
     Asked, Mapping, Process, SpecEvent, SpecMessage, SpecTimer, Stable, process_id,
 };
 use crate::node::{Group, NodeView};
 use crate::program::Program as _;
+use crate::step::ExpectedRun;
+use crate::suite::Met;
 use bellwether_core::protocol::{NodeId, Request, Role};
 use bellwether_core::trace::{After, Deed, Happened, Out, Received, Sent, Step};
 use bellwether_engine::protocol::{Effect, Id, Protocol as Specification, Timers};
-use bellwether_engine::trace::plain;
+use bellwether_engine::trace::{DOWN, plain};
 use checks::Armed;
 use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use timers::Deadlines;
 
@@ -70,7 +71,6 @@ struct Told {
     until: Option<u64>,
 }
 
-/// One node.
 pub(super) struct Judge<'a, M: Mapping, V: Vocabulary<M>> {
     group: &'a Group<'a, M>,
     id: Id,
@@ -145,6 +145,33 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Judge<'a, M, V> {
             written: Vec::new(),
             met: Tally::new(),
         }
+    }
+
+    /// The node is a member of another group from now on, and so are those that it names.
+    pub(super) fn regroup(&mut self, group: &'a Group<'a, M>, id: Id) {
+        (self.group, self.id) = (group, id);
+        self.kept.known = false;
+    }
+
+    /// Another incarnation begins, with the list of members of this number; it has not booted.
+    pub(super) fn begin(&mut self, config_epoch: Option<u64>) {
+        self.config_epoch = config_epoch;
+        // One that has left has not crashed.
+        if self.booted && !self.ended && self.doubt.is_none() {
+            self.met.step(&self.view, SpecEvent::Crash, true, true);
+        }
+        self.incarnations += 1;
+        self.booted = false;
+        self.killed = !self.ended && !self.whole;
+        self.ended = false;
+        self.fit = true;
+        self.deadlines = Deadlines::default();
+        self.rules = self.group.mapping.log_rules();
+        self.owed = None;
+        self.doubt = None;
+        self.told = Told::default();
+        let stable = self.view.stable;
+        self.view = NodeView { stable, ..down() };
     }
 
     /// Lines are missing here.
@@ -227,6 +254,84 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Judge<'a, M, V> {
         judged
     }
 
+    /// The node boots with this. How many of the states that the incarnation before had put out it
+    /// remembers is kept in [`Judge::remembers`].
+    fn boot(&mut self, durable: Option<&V::Durable>) -> Judged {
+        if self.booted {
+            let words = "it starts, and has started before";
+            return Err(Difference::unexpected(self.id, "step", words).into());
+        }
+        self.booted = true;
+        self.remembers = None;
+        if self.incarnations > 1 {
+            match self.kept.begins(durable, self.killed) {
+                Begins::With(count) => self.remembers = Some(count),
+                Begins::Unknown => {}
+                Begins::Unwritten if !self.is_older(durable) => self.unwritten += 1,
+                Begins::Unwritten | Begins::Wrong => return Err(self.forgot(durable)),
+            }
+        }
+        self.kept = Kept::new(durable.cloned());
+        let numbers = durable.map(V::numbers).unwrap_or_default();
+        self.numbers.restart(&numbers);
+        match self.read(durable) {
+            Some(stable) => self.view.stable = stable,
+            None => self.doubt = Some(UNREADABLE),
+        }
+        if self.numbers.take_misfit() {
+            self.doubt = Some(TOO_LARGE);
+        }
+        let nodes = self.group.size - M::Spec::OPTIONS.services.count;
+        let lives = !(M::Spec::OPTIONS.services.crash)(&self.rules);
+        if self.id.index() >= nodes && lives && self.incarnations > 1 {
+            self.doubt = Some(SERVICE);
+        }
+        if !V::is_settled(durable, self.config_epoch) {
+            self.doubt = Some(LISTS);
+        }
+        Ok(())
+    }
+
+    /// What is durable as the specification has it.
+    fn read(&mut self, durable: Option<&V::Durable>) -> Option<Stable<M>> {
+        let Some(durable) = durable else { return Some(Stable::<M>::default()) };
+        let (mapping, numbers) = (self.group.mapping, &mut self.numbers);
+        let mut rename = |kind, number| numbers.rename(kind, number);
+        V::stable(mapping, durable, &self.stables, &mut rename).ok()
+    }
+
+    /// Whether a number in it is lower than in what was durable.
+    fn is_older(&self, durable: Option<&V::Durable>) -> bool {
+        let numbers = |durable: Option<&V::Durable>| durable.map(V::numbers).unwrap_or_default();
+        let (now, before) = (numbers(durable), numbers(self.kept.certain()));
+        let lower = |&(kind, number): &(usize, u64)| {
+            let highest = before.iter().filter(|&&(of, _)| of == kind).map(|&(_, before)| before);
+            kind < M::COUNTERS.kinds && highest.max().is_some_and(|before| number < before)
+        };
+        now.iter().any(lower)
+    }
+
+    /// It does not begin with what was durable.
+    fn forgot(&mut self, durable: Option<&V::Durable>) -> Box<Differs> {
+        let certain = self.kept.certain().cloned();
+        let mut found = Vec::new();
+        self.numbers.restart(&certain.as_ref().map(V::numbers).unwrap_or_default());
+        let (model, program) = (self.read(certain.as_ref()), self.read(durable));
+        if let (Some(model), Some(program)) = (&model, &program) {
+            fields(self.id, model, program, &mut found);
+        }
+        if found.is_empty() {
+            let words =
+                |of: Option<&V::Durable>| of.map_or("nothing".into(), |of| format!("{of:?}"));
+            let (model, program) = (words(certain.as_ref()), words(durable));
+            found.push(Difference::different(self.id, "stable storage", model, program));
+        }
+        let before = model.as_ref().map(plain).unwrap_or_default();
+        let would = vec!["begins with what was durable".to_owned()];
+        let before = format!("on stable storage: {before}");
+        Box::new(Differs { found, before, would, rules: Vec::new(), guards: Vec::new() })
+    }
+
     /// Takes note of what the node puts out, judged or not.
     fn note(&mut self, before: Role, step: &Step<V::Durable, V::Message>) {
         for out in &step.out {
@@ -267,7 +372,7 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Judge<'a, M, V> {
         }
         let found = self.compare(step, &run, armed);
         if !found.is_empty() {
-            return Err(Box::new(self.differs(found, happening, (step, armed), &run)));
+            return Err(Box::new(self.differs(found, happening, step, armed, &run)));
         }
         for effect in &run.effects {
             if let Effect::Persist(stable) = *effect
@@ -283,7 +388,7 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Judge<'a, M, V> {
             let (view, after) = (&self.view, &run.view);
             let changes = after.up != view.up || after.process != view.process;
             let acts = changes || !run.effects.is_empty();
-            self.met.step(view, happening, (self.incarnations > 1, acts));
+            self.met.step(view, happening, self.incarnations > 1, acts);
         }
         self.note_times(&step.after, &run);
         self.view = run.view;
@@ -412,7 +517,8 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Judge<'a, M, V> {
         &self,
         found: Vec<Difference>,
         happening: Option<SpecEvent<M::Spec>>,
-        (step, armed): (&Step<V::Durable, V::Message>, Armed),
+        step: &Step<V::Durable, V::Message>,
+        armed: Armed,
         run: &ExpectedRun<M>,
     ) -> Differs {
         let before = was(&self.view) + &self.numbers.words();
@@ -439,5 +545,72 @@ fn down<P: Specification>() -> NodeView<P> {
         process: P::Process::default(),
         stable: P::Stable::default(),
         timers: Timers::NONE,
+    }
+}
+
+/// What a step is about.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum About<L> {
+    Nothing,
+    Message(L),
+    /// The place of a timer among those of the specification.
+    Timer(usize),
+}
+
+/// The kind of an action, what it is about, the role before, and whether the process acts.
+type Key<M> = (&'static str, About<SpecMessage<M>>, &'static str, bool);
+
+/// How often each kind of step was judged.
+pub(super) struct Tally<M: Mapping>(FxHashMap<Key<M>, u64>);
+
+impl<M: Mapping> Tally<M> {
+    fn new() -> Self {
+        Tally(FxHashMap::default())
+    }
+
+    /// A process takes a step; whether it has run before, and whether it acts.
+    fn step(
+        &mut self,
+        before: &NodeView<M::Spec>,
+        happening: SpecEvent<M::Spec>,
+        again: bool,
+        acts: bool,
+    ) {
+        let (action, about) = match happening {
+            SpecEvent::Boot if again => ("recover", About::Nothing),
+            SpecEvent::Boot => ("start", About::Nothing),
+            SpecEvent::Receive { message, .. } => ("deliver", About::Message(message)),
+            SpecEvent::Expire(timer) => ("expire", About::Timer(Timers::place::<M::Spec>(timer))),
+            SpecEvent::Crash => ("crash", About::Nothing),
+        };
+        let role = if before.up { M::Spec::role(&before.process) } else { DOWN };
+        *self.0.entry((action, about, role, acts)).or_default() += 1;
+    }
+
+    /// Adds what was counted to these kinds.
+    pub(super) fn add_to(&self, kinds: &mut Kinds) {
+        for (&(action, about, role, acts), count) in &self.0 {
+            let of = match about {
+                About::Nothing => None,
+                About::Message(message) => Some(kind_of(&message)),
+                About::Timer(place) => Some(kind_of(&M::Spec::TIMERS[place].timer)),
+            };
+            *kinds.0.entry((action, of, role, acts)).or_default() += count;
+        }
+    }
+}
+
+/// The kinds of steps of all nodes.
+#[derive(Default)]
+pub(super) struct Kinds(BTreeMap<(&'static str, Option<String>, &'static str, bool), u64>);
+
+impl Kinds {
+    /// The kinds, each with how many steps there are.
+    pub(super) fn met(self) -> Vec<Met> {
+        let met = |((action, of, role, acts), transitions)| {
+            let role = Some(role);
+            Met { action, of, role, acts, transitions }
+        };
+        self.0.into_iter().map(met).collect()
     }
 }

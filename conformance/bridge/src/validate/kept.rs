@@ -90,7 +90,6 @@ impl<D: Clone + PartialEq> Kept<D> {
         self.put.push_back((self.count, state.clone()));
     }
 
-    /// It puts out a message.
     pub(super) fn send(&mut self, id: u64) {
         self.last = Some(id);
         if self.count > self.saved && self.unsent.len() < MOST {

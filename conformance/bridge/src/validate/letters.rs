@@ -95,7 +95,6 @@ impl<L: Clone> Letters<L> {
         Letters { options, senders, logs, reads, believed, serial: 0, lost: 0 }
     }
 
-    /// This node has a log.
     pub(super) fn has_log(&mut self, node: usize) {
         self.logs[node] = true;
         self.reads[node] = true;
@@ -172,8 +171,10 @@ impl<L: Clone> Letters<L> {
         &mut self,
         from: usize,
         to: Option<usize>,
-        (id, message): (u64, L),
-        (after, line): (u64, u64),
+        id: u64,
+        message: L,
+        after: u64,
+        line: u64,
     ) -> Option<u32> {
         let sender = self.senders[from].last_mut()?;
         sender.last = Some(id);

@@ -24,12 +24,10 @@
 //! specification's could have.
 
 mod answers;
-mod growing;
 mod judge;
 mod kept;
 mod letters;
 mod lines;
-mod met;
 mod names;
 mod numbers;
 mod recent;
@@ -347,7 +345,6 @@ fn same_cluster(one: &Start, other: &Start) -> Result<(), String> {
     Err(format!("the members are {here} here, and {there} in another place"))
 }
 
-/// These ids, with commas between.
 fn listed(members: &[NodeId]) -> String {
     members.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }

@@ -13,7 +13,6 @@ const STRANGE: u16 = 128;
 
 const _: () = assert!(STRANGE as usize >= MAX_NODES);
 
-/// A step of a vocabulary.
 type StepOf<M, V> = Step<<V as Vocabulary<M>>::Durable, <V as Vocabulary<M>>::Message>;
 
 /// The members, ascending.

@@ -12,7 +12,6 @@ use std::collections::{BTreeMap, VecDeque};
 /// The most steps that are kept.
 const MOST: usize = 16;
 
-/// What a node is.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Face {
     pub(super) up: bool,
@@ -22,12 +21,10 @@ pub(super) struct Face {
 }
 
 impl Face {
-    /// A node that is down.
     pub(super) const DOWN: Face =
         Face { up: false, role: DOWN, leader: None, timers: Timers::NONE };
 }
 
-/// What happened in a step.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum What<T, L> {
     Crash,
@@ -41,7 +38,6 @@ pub(super) enum What<T, L> {
     Expire(Option<T>),
 }
 
-/// One step.
 pub(super) struct Recent<T, L> {
     pub(super) id: Id,
     pub(super) what: What<T, L>,
@@ -61,7 +57,6 @@ impl<M: Mapping, V: Vocabulary<M>> Recents<M, V> {
         Recents { before: vec![Face::DOWN; nodes], steps: VecDeque::with_capacity(MOST) }
     }
 
-    /// A step is taken.
     pub(super) fn add(
         &mut self,
         id: Id,
@@ -86,17 +81,18 @@ impl<M: Mapping, V: Vocabulary<M>> Recents<M, V> {
         }
         let initial = before.iter().map(lifeline::<M>).collect();
         let own = mapping.own_rules();
-        let rules = (M::Spec::NAME, variant_name(&own), serde_json::json!(own));
+        let (variant, rules) = (variant_name(&own), serde_json::json!(own));
+        let header = header(M::Spec::NAME, variant, rules, initial);
         let steps = self.steps.iter().skip(skipped).zip(1..);
         let steps = steps.map(|(step, seq)| self.step(mapping, step, seq)).collect();
-        Trace { header: header(rules, initial), steps, noted: Noted::default() }
+        Trace { header, steps, noted: Noted::default() }
     }
 
     fn step(&self, mapping: &M, step: &Recent<SpecTimer<M>, V::Message>, seq: usize) -> Step {
         let message = |message: V::Message, sent| -> SpecMessage<M> {
             V::message(mapping, message, sent, &mut |_, number| number)
         };
-        let flight = |from, to, (id, message): (u32, SpecMessage<M>)| {
+        let flight = |from, to, id: u32, message: SpecMessage<M>| {
             let message = serde_json::to_value(message).unwrap_or_default();
             Flight { id, from, to, message }
         };
@@ -104,7 +100,7 @@ impl<M: Mapping, V: Vocabulary<M>> Recents<M, V> {
             What::Crash => Event::Crash,
             What::Boot => Event::Recover,
             What::Receive { from, message: of, serial } => {
-                Event::Deliver(flight(*from, step.id, (*serial, message(of.clone(), false))))
+                Event::Deliver(flight(*from, step.id, *serial, message(of.clone(), false)))
             }
             What::Expire(timer) => {
                 let timer = timer.as_ref().and_then(|timer| serde_json::to_value(timer).ok());
@@ -112,16 +108,18 @@ impl<M: Mapping, V: Vocabulary<M>> Recents<M, V> {
             }
         };
         let sent = step.sent.iter().map(|(to, of, serial)| {
-            let flight = flight(step.id, *to, (*serial, message(of.clone(), true)));
+            let flight = flight(step.id, *to, *serial, message(of.clone(), true));
             Sent { flight, fate: None }
         });
-        taken((seq, step.id), event, sent.collect(), lifeline::<M>(&step.after))
+        taken(seq, step.id, event, sent.collect(), lifeline::<M>(&step.after))
     }
 }
 
 /// The header of a trace by these rules, of processes that are these at its beginning.
 fn header(
-    (protocol, variant, rules): (&str, String, serde_json::Value),
+    protocol: &str,
+    variant: String,
+    rules: serde_json::Value,
     initial: Vec<Lifeline>,
 ) -> Header {
     Header {
@@ -138,7 +136,7 @@ fn header(
 }
 
 /// The step of a trace in which this process becomes another.
-fn taken((seq, id): (usize, Id), event: Event, sent: Vec<Sent>, after: Lifeline) -> Step {
+fn taken(seq: usize, id: Id, event: Event, sent: Vec<Sent>, after: Lifeline) -> Step {
     Step {
         seq,
         node: Some(id),

@@ -1,26 +1,21 @@
-//! All logs of a run, read side by side.
+//! All logs of a run, read side by side: in turn, and each as far as it does not wait for another.
 
-mod blocked;
-mod diagram;
-mod outside;
-mod reading;
-mod report;
-
-use super::answers::Answers;
-use super::judge::{Differs, Judge};
+use super::answers::{Answers, Wrong};
+use super::judge::{Differs, Judge, Kinds};
 use super::letters::{Letter, Letters, MISSING, Origin};
 use super::lines::Lines;
 use super::names::Names;
 use super::recent::{Face, Recents, What};
 use super::words::Vocabulary;
-use super::{Options, Summary, all_members, starts_again};
-use crate::divergence::{Difference, Divergence};
+use super::{Options, Outcome, Summary, Watch, all_members, starts_again};
+use crate::divergence::{Difference, Divergence, LogLine};
 use crate::error::Malformed;
 use crate::mapping::Mapping;
 use crate::node::Group;
-use bellwether_core::protocol::NodeId;
+use bellwether_core::protocol::{NodeId, Role};
 use bellwether_core::trace::{Deed, Entry, Happened, Line, Out, Received, Start, Step};
-use bellwether_engine::protocol::Id;
+use bellwether_engine::protocol::{Id, Protocol as Specification};
+use bellwether_engine::trace::{Trace, label as label_of};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::task::Poll;
@@ -30,6 +25,13 @@ use std::time::{Duration, Instant};
 const LATE: Duration = Duration::from_secs(5);
 /// Of how many epochs the leaders are kept.
 const MOST_EPOCHS: usize = 1 << 16;
+/// How many lines of a log are judged before the next log has its turn.
+const BATCH: usize = 64;
+/// The most steps that the diagram of a rejection has.
+const STEPS: usize = 12;
+/// What of its answers no log can say.
+const ANSWERS: &str = "messages of a service without a log: their order among different nodes, and \
+                       how long it keeps what it grants";
 
 /// The log of one node.
 struct Source<'a, M: Mapping, V: Vocabulary<M>> {
@@ -57,6 +59,13 @@ struct Source<'a, M: Mapping, V: Vocabulary<M>> {
     remembered: FxHashMap<u64, (u64, u64)>,
 }
 
+impl<M: Mapping, V: Vocabulary<M>> Source<'_, M, V> {
+    /// Whether nothing was judged because nothing has come, and not because it waits for another.
+    fn may_grow(&self) -> bool {
+        !self.done && self.next.is_none()
+    }
+}
+
 /// Where the first of a kind was seen: a node, and a place in a log.
 struct Leader {
     node: NodeId,
@@ -64,7 +73,6 @@ struct Leader {
     line: u64,
 }
 
-/// All logs.
 pub(super) struct Run<'a, M: Mapping, V: Vocabulary<M>> {
     mapping: &'a M,
     /// The groups of which nodes can be members, by their size.
@@ -149,6 +157,111 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Run<'a, M, V> {
         }
     }
 
+    pub(super) fn run(mut self, watch: &mut dyn Watch) -> Outcome {
+        self.read(watch);
+        let Run { mut summary, letters, sources, malformed, rejection, differences, .. } = self;
+        summary.lost = letters.lost;
+        let mut kinds = Kinds::default();
+        for source in &sources {
+            source.judge.met.add_to(&mut kinds);
+            summary.torn += source.lines.torn;
+            summary.deeds |= source.judge.kept.tells;
+            if source.judge.unwritten > 0 {
+                let what = "starts with a state that was not written to the log before a crash";
+                *summary.not_judged.entry(what).or_default() += source.judge.unwritten;
+            }
+        }
+        summary.met = kinds.met();
+        Outcome { summary, rejection, differences, malformed }
+    }
+
+    fn read(&mut self, watch: &mut dyn Watch) {
+        loop {
+            let (mut moved, mut left) = (false, false);
+            for at in 0..self.sources.len() {
+                for _ in 0..BATCH {
+                    match self.advance(at) {
+                        Ok(true) => moved = true,
+                        Ok(false) => break,
+                        Err(stop) => {
+                            moved = true;
+                            if !self.stopped(at, stop, watch) {
+                                return;
+                            }
+                        }
+                    }
+                }
+                left |= !self.sources[at].done;
+            }
+            let waits = !moved && self.sources.iter().any(Source::may_grow);
+            if !left {
+                return;
+            }
+            if !moved && !waits {
+                if let Some(rejection) = self.blocked() {
+                    self.differ(rejection, watch);
+                }
+                return;
+            }
+            if !watch.goes_on(&self.summary, waits) {
+                self.finish(watch);
+                return;
+            }
+        }
+    }
+
+    /// A line is not what it has to be; whether to judge on.
+    fn stopped(&mut self, at: usize, stop: Stop, watch: &mut dyn Watch) -> bool {
+        match stop {
+            Stop::Malformed(malformed) => {
+                watch.malformed(&malformed);
+                self.malformed.push(malformed);
+                self.close(at);
+                true
+            }
+            Stop::Rejected(rejection) => {
+                let source = &mut self.sources[at];
+                self.letters.drop_lines(source.at);
+                // What follows from a difference is none of its own.
+                if let Some(doubt) = source.judge.differ() {
+                    self.count(doubt, 1);
+                    return true;
+                }
+                self.differ(rejection, watch)
+            }
+        }
+    }
+
+    /// There is a difference; whether to judge on.
+    fn differ(&mut self, rejection: Box<Divergence>, watch: &mut dyn Watch) -> bool {
+        self.differences += 1;
+        let goes_on = watch.differs(&rejection);
+        if self.rejection.is_none() {
+            self.rejection = Some(rejection);
+        }
+        goes_on
+    }
+
+    /// Nothing more is read, though more may come.
+    fn finish(&mut self, watch: &mut dyn Watch) {
+        let mut waiting = 0;
+        for source in self.sources.iter_mut().filter(|source| !source.done) {
+            waiting += u64::from(source.next.is_some());
+            if let Some(malformed) = source.lines.finish() {
+                watch.malformed(&malformed);
+                self.malformed.push(malformed);
+            }
+        }
+        if waiting > 0 {
+            self.count("logs that wait for what another log does not say yet", waiting);
+        }
+    }
+
+    fn close(&mut self, at: usize) {
+        self.sources[at].done = true;
+        self.letters.close(self.sources[at].at);
+    }
+
     /// Judges the next line of a log, unless it must wait; whether there was one.
     fn advance(&mut self, at: usize) -> Result<bool, Stop> {
         if self.sources[at].done {
@@ -203,7 +316,6 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Run<'a, M, V> {
         Some((self.place(*from)?, (*incarnation)?, (*id)?))
     }
 
-    /// The place of a member.
     fn place(&self, node: NodeId) -> Option<usize> {
         self.places.binary_search(&node).ok()
     }
@@ -242,7 +354,7 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Run<'a, M, V> {
                     source.judge.ended = true;
                     self.letters.stop(source.at);
                 }
-                let words = || format!("this was done for the node: {}", report::deed(&deed));
+                let words = || format!("this was done for the node: {}", deed_words(&deed));
                 judged.map_err(|differs| self.stop(at, words(), *differs))
             }
             Entry::Step(step) => self.step(at, &step, line.at),
@@ -308,12 +420,12 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Run<'a, M, V> {
         match source.judge.doubt {
             Some(doubt) => self.count(doubt, 1),
             None => {
-                let kind = report::kind(&step.happened);
+                let kind = kind(&step.happened);
                 *self.summary.steps.entry(kind).or_default() += 1;
             }
         }
         match (step.after.epoch, step.after.leader) {
-            (Some(epoch), Some(leader)) => self.lead(at, step, (epoch, leader)),
+            (Some(epoch), Some(leader)) => self.lead(at, step, epoch, leader),
             _ => Ok(()),
         }
     }
@@ -370,7 +482,7 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Run<'a, M, V> {
             let found = Difference::different(Id::at(to), what, sent, arrived);
             return Err(self.reject_step(at, step, found));
         }
-        self.show(at, step, (from, incarnation, letter.clone()))?;
+        self.show(at, step, from, incarnation, &letter)?;
         Ok(Some(letter))
     }
 
@@ -379,7 +491,9 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Run<'a, M, V> {
         &mut self,
         at: usize,
         step: &Step<V::Durable, V::Message>,
-        (from, incarnation, letter): (usize, u64, Letter<V::Message>),
+        from: usize,
+        incarnation: u64,
+        letter: &Letter<V::Message>,
     ) -> Result<(), Stop> {
         let Some(sender) = self.sources.iter_mut().find(|source| source.at == from) else {
             return Ok(());
@@ -429,12 +543,8 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Run<'a, M, V> {
         for out in &step.out {
             let Out::Send(sent) = out else { continue };
             let to = self.places.binary_search(&sent.to).ok();
-            serials.extend(self.letters.send(
-                from,
-                to,
-                (sent.id, sent.message.clone()),
-                (after, line),
-            ));
+            let message = sent.message.clone();
+            serials.extend(self.letters.send(from, to, sent.id, message, after, line));
         }
         serials
     }
@@ -444,7 +554,8 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Run<'a, M, V> {
         &mut self,
         at: usize,
         step: &Step<V::Durable, V::Message>,
-        (epoch, leader): (u64, NodeId),
+        epoch: u64,
+        leader: NodeId,
     ) -> Result<(), Stop> {
         if let Some(known) = self.leaders.get(&epoch) {
             if known.node == leader {
@@ -481,5 +592,232 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Run<'a, M, V> {
     ) -> Stop {
         let words = self.happened(at, &step.happened);
         self.stop(at, words, Differs { found: vec![found], ..Differs::default() })
+    }
+
+    /// Returns whether a service that writes no log answers a node under this id.
+    fn is_outside(&self, at: usize, service: NodeId) -> bool {
+        self.sources[at].start.services.contains(&service)
+    }
+
+    /// Takes note of what a node asks of such a service in a step.
+    fn ask(&mut self, at: usize, step: &Step<V::Durable, V::Message>) {
+        for out in &step.out {
+            if let Out::Send(sent) = out
+                && self.is_outside(at, sent.to)
+            {
+                let exchange = V::exchange(self.mapping, sent.message.clone());
+                self.sources[at].answers.send(exchange);
+            }
+        }
+    }
+
+    /// Such a service answers: it could have, and no other node was granted the same.
+    fn hear(
+        &mut self,
+        at: usize,
+        step: &Step<V::Durable, V::Message>,
+        message: V::Message,
+    ) -> Result<(), Stop> {
+        self.summary.believed += 1;
+        self.count(ANSWERS, 1);
+        let exchange = V::exchange(self.mapping, message);
+        let source = &mut self.sources[at];
+        let node = source.start.node;
+        match source.answers.receive(exchange) {
+            Ok(None) => Ok(()),
+            Ok(Some(epoch)) => self.lead(at, step, epoch, node),
+            Err(Wrong { what, model, program }) => {
+                let found = Difference::different(Id::at(source.at), what, model, program);
+                Err(self.reject_step(at, step, found))
+            }
+        }
+    }
+
+    /// Keeps the step for the diagram, with the names that the node's process has.
+    fn remember(
+        &mut self,
+        at: usize,
+        step: &Step<V::Durable, V::Message>,
+        letter: Option<Letter<V::Message>>,
+        serials: Vec<u32>,
+    ) {
+        let source = &self.sources[at];
+        let view = &source.judge.view;
+        let what = match &step.happened {
+            Happened::Boot(_) => What::Boot,
+            Happened::Receive(Received { from, message, .. }) => match self.place_of(at, *from) {
+                Some(from) => {
+                    let serial = letter.map_or(0, |letter| letter.serial);
+                    What::Receive { from: Id::at(from), message: message.clone(), serial }
+                }
+                None => return,
+            },
+            Happened::Expire(name) => What::Expire(source.judge.named(name)),
+            Happened::Suspect(_) | Happened::Request(_) => What::Expire(None),
+        };
+        let role = match source.judge.doubt {
+            None => M::Spec::role(&view.process),
+            Some(_) => told(view.role),
+        };
+        let leader = view.leader.and_then(|leader| self.place_of(at, leader)).map(Id::at);
+        let after = Face { up: true, role, leader, timers: view.timers };
+        let sent = step.out.iter().filter_map(|out| match out {
+            Out::Send(sent) => Some((self.place_of(at, sent.to), sent.message.clone())),
+            _ => None,
+        });
+        let sent = sent.zip(serials);
+        let sent = sent
+            .filter_map(|((to, message), serial)| Some((Id::at(to?), message, serial)))
+            .collect();
+        let id = Id::at(source.at);
+        self.recents.add(id, what, after, sent);
+    }
+
+    /// The line that was read last in a log is rejected.
+    fn reject(&self, at: usize, happened: String, differs: Differs) -> Box<Divergence> {
+        let Source { lines, names, .. } = &self.sources[at];
+        let depends = self.arrived.map(|(from, id, line)| {
+            let sender = self.sources.iter().find(|source| source.at == from);
+            let log = sender.map_or("?", |source| source.lines.name());
+            let node = self.places[from];
+            format!("message {id} of node {node}: line {line} of {log}")
+        });
+        let last = self.recents.trace(self.mapping, STEPS);
+        rejection(lines, names, happened, differs, depends, last)
+    }
+
+    /// The same, to stop there.
+    fn stop(&self, at: usize, happened: String, differs: Differs) -> Stop {
+        Stop::Rejected(self.reject(at, happened, differs))
+    }
+
+    /// What happened to a node, in words.
+    fn happened(&self, at: usize, happened: &Happened<V::Durable, V::Message>) -> String {
+        match happened {
+            Happened::Boot(_) => "the node starts".to_owned(),
+            Happened::Receive(Received { from, message, .. }) => {
+                format!("{} of node {from} arrives", self.label(at, message.clone()))
+            }
+            Happened::Expire(name) => format!("the timer {name} expires"),
+            Happened::Suspect(node) => format!("node {node} is suspected"),
+            Happened::Request(request) => format!("the node is asked: {request:?}"),
+        }
+    }
+
+    /// A message that a node gets, as diagrams have it.
+    fn label(&self, at: usize, message: V::Message) -> String {
+        let message = self.sources[at].names.message::<M, V>(message);
+        label_of(&V::message(self.mapping, message, false, &mut |_, number| number))
+    }
+
+    /// No log can be read on: the first that waits does so for a message that no log has sent.
+    fn blocked(&self) -> Option<Box<Divergence>> {
+        let at = self.sources.iter().position(|source| !source.done)?;
+        let waits = self.sources.iter().enumerate().map(|(at, source)| Waits {
+            node: source.at,
+            awaited: self.waits_for(at),
+            lines: &source.lines,
+        });
+        let words = circle(&waits.collect::<Vec<_>>(), &self.places, at)?;
+        let found = Difference::unexpected(Id::at(self.sources[at].at), "message", words);
+        let Some(Entry::Step(step)) = self.sources[at].next.as_ref().map(|line| &line.entry) else {
+            return None;
+        };
+        let words = self.happened(at, &step.happened);
+        Some(self.reject(at, words, Differs { found: vec![found], ..Differs::default() }))
+    }
+
+    /// For which message a log waits: its sender, and its number.
+    fn waits_for(&self, at: usize) -> Option<(usize, u64)> {
+        let Entry::Step(step) = &self.sources[at].next.as_ref()?.entry else { return None };
+        let (from, _, id) = self.numbered(&step.happened)?;
+        Some((from, id))
+    }
+}
+
+/// The log of a node, and for which message it waits: its sender, and its number.
+struct Waits<'a> {
+    node: usize,
+    awaited: Option<(usize, u64)>,
+    lines: &'a Lines,
+}
+
+/// For what one of these logs waits, and the logs for which it so waits, in words.
+fn circle(logs: &[Waits<'_>], places: &[NodeId], first: usize) -> Option<String> {
+    let (from, id) = logs[first].awaited?;
+    let node = places[from];
+    let mut words = format!("{id} of node {node}, whose log does not send it before");
+    let mut waits = first;
+    // Each waits for another: after so many steps the circle is told.
+    for _ in 0..logs.len() {
+        let (sender, _) = logs[waits].awaited?;
+        let Some(next) = logs.iter().position(|log| log.node == sender) else { break };
+        let Some((other, id)) = logs[next].awaited else { break };
+        let (line, log) = (logs[next].lines.line(), logs[next].lines.name());
+        let node = places[other];
+        words.push_str(&format!("; line {line} of {log} waits for message {id} of node {node}"));
+        waits = next;
+        if next == first {
+            break;
+        }
+    }
+    Some(words)
+}
+
+/// A line is rejected that depends on a message, with the last steps.
+fn rejection(
+    lines: &Lines,
+    names: &Names,
+    happened: String,
+    differs: Differs,
+    depends: Option<String>,
+    last: Trace,
+) -> Box<Divergence> {
+    let Differs { found, before, would, guards, rules } = differs;
+    let before = before + &names.words();
+    let line = LogLine { log: lines.name().to_owned(), line: lines.line() };
+    Box::new(Divergence {
+        happened,
+        rules,
+        before: before.trim_start_matches("; ").to_owned(),
+        expected: would,
+        guards,
+        depends: depends.into_iter().collect(),
+        ..Divergence::in_log(line, found, last)
+    })
+}
+
+fn kind<D, L>(happened: &Happened<D, L>) -> &'static str {
+    match happened {
+        Happened::Boot(_) => "boot",
+        Happened::Receive(_) => "receive",
+        Happened::Expire(_) => "expire",
+        Happened::Suspect(_) => "suspect",
+        Happened::Request(_) => "request",
+    }
+}
+
+/// What was done for a node, in words.
+fn deed_words(deed: &Deed) -> String {
+    match deed {
+        Deed::Saving => "something is being saved".to_owned(),
+        Deed::Saved => "something was saved".to_owned(),
+        Deed::Sent(id) => format!("message {id} is given to the network"),
+        Deed::Told { leads, .. } => {
+            let leads = if *leads { "leads" } else { "does not lead" };
+            format!("the program is told that its node {leads}")
+        }
+        Deed::Ended => "the node takes part no longer".to_owned(),
+    }
+}
+
+/// A role as a log tells it.
+fn told(role: Role) -> &'static str {
+    match role {
+        Role::NotStarted => "not started",
+        Role::Follower => "follower",
+        Role::Candidate => "candidate",
+        Role::Waiting => "waiting",
+        Role::Leader => "leader",
     }
 }

@@ -16,10 +16,8 @@ pub(super) trait Vocabulary<M: Mapping> {
     const REASONS: bool;
     /// What a node makes durable.
     type Durable: DeserializeOwned + Clone + Debug + PartialEq;
-    /// A message.
     type Message: DeserializeOwned + Clone + Debug + PartialEq;
 
-    /// The timer with this name.
     fn timer(mapping: &M, name: &str) -> Option<SpecTimer<M>>;
 
     /// A message as the specification has it, which the node itself sends or not.

@@ -32,7 +32,8 @@ const OF_EXECUTIONS: [&str; 7] =
 pub(super) fn run(
     known: Known,
     file: &Path,
-    (args, flags): (&SuiteArgs, &ArgMatches),
+    args: &SuiteArgs,
+    flags: &ArgMatches,
 ) -> anyhow::Result<Exit> {
     refuse_others(flags)?;
     let mut cases = read(Tool::new(WRITTEN_FOR, known.registry), file)?;

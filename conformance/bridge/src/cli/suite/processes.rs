@@ -118,7 +118,7 @@ pub(super) fn run(
     bar.finish();
     let suite = found?;
     let wanted = &suite.summary().met;
-    let done = processes(runs, (mapping, scenario), &folder.path, args)?;
+    let done = processes(runs, mapping, scenario, &folder.path, args)?;
     let open = |log: &PathBuf| Log::open(log).with_context(|| log.display().to_string());
     let logs = done.logs.iter().map(open).collect::<anyhow::Result<Vec<_>>>()?;
     let judged = mapping.validate(logs, Options::default())?;
@@ -136,10 +136,10 @@ pub(super) fn run(
     Ok(Exit::with(status).told(printed))
 }
 
-/// Lets the processes run.
 fn processes(
     runs: Processes,
-    (mapping, scenario): (&dyn AnyMapping, Scenario),
+    mapping: &dyn AnyMapping,
+    scenario: Scenario,
     folder: &Path,
     args: &SuiteArgs,
 ) -> anyhow::Result<Done> {

@@ -2,9 +2,9 @@
 
 use super::{Difference, Differs, Judge, Judged, MORE_TIMERS, Vocabulary};
 use crate::compare::{self, Change, Expected, events, ignored, order, persists, sends};
-use crate::follows::ExpectedRun;
 use crate::mapping::{Mapping, ProcessView, SpecEvent, Stable, compared, process_id};
 use crate::node::NodeView;
+use crate::step::ExpectedRun;
 use bellwether_core::protocol::Role;
 use bellwether_core::trace::{After, Out, Step};
 use bellwether_engine::protocol::{Id, Protocol as Specification, Timers};

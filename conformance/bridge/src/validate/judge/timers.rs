@@ -1,9 +1,9 @@
 //! When timers are due, as far as the clock of one node says it.
 
 use super::{Difference, Judge, Vocabulary};
-use crate::follows::ExpectedRun;
 use crate::mapping::{Mapping, ProcessView};
 use crate::node::NodeView;
+use crate::step::ExpectedRun;
 use bellwether_core::trace::After;
 use bellwether_engine::protocol::{Effect, MAX_TIMERS, Protocol as Specification, Timers};
 use bellwether_engine::trace::plain;
