@@ -9,7 +9,6 @@
 //! It is not `trycmd`: that runs no `sh` blocks, wants all output and each exit status in the page,
 //! and stops no services.
 
-mod completion;
 mod console;
 mod help;
 mod lines;
@@ -18,9 +17,8 @@ mod pages;
 mod schema;
 mod shell;
 
-pub use completion::completed;
 pub use console::{Console, words};
-pub use help::{commands, not_in_the_manual, not_one_screen};
+pub use help::{commands, completed, not_in_the_manual, not_one_screen};
 pub use lines::refused;
 pub use outputs::{other_statuses, without_verdict};
 pub use pages::{Block, blocks, is_shown, pages, root};

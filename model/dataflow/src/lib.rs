@@ -10,33 +10,35 @@
 //! know is learned by all at the end of a round. So a state has the same words everywhere, and
 //! nothing is translated.
 
-mod begin;
 mod cli;
 mod flow;
 mod hosts;
 mod link;
 mod meet;
-mod note;
 mod parcel;
 mod part;
-mod saving;
 mod whole;
 
 pub use cli::CHECK;
 pub use hosts::{Hosts, HostsError};
 pub use meet::MeetError;
 
-use begin::{begin, together};
+use bellwether_engine::check::exact::parts::{Learner, Saves};
 use bellwether_engine::check::exact::{Exact, SearchError, SearchSummary};
-use bellwether_engine::check::{self, CheckError, Event, Options, Reason, Report};
-use bellwether_engine::check::{Distributed, Plan};
+use bellwether_engine::check::{
+    self, CheckError, DiskError, Distributed, Event, Options, Phase, Plan, Progress, Reason, Report,
+};
 use bellwether_engine::property::Property;
 use bellwether_engine::space::Space;
 use bellwether_engine::world::World;
 use bellwether_engine::world::packed::Packed;
-use flow::{ProcessEvent, Shared};
+use flow::{Beginning, ProcessEvent, Saved, Saving, Shared};
+use hosts::place;
 use link::Link;
-use meet::Others;
+use meet::{Hello, Others, meet, newest_common};
+use part::{Part, WorkerIndex};
+use rayon::prelude::*;
+use serde_json::json;
 use std::any::Any;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
@@ -46,6 +48,7 @@ use timely::communication::allocator::ProcessBuilder;
 use timely::communication::allocator::zero_copy::initialize::initialize_networking_from_sockets;
 use timely::communication::{AllocatorBuilder, Hooks, WorkerGuards};
 use timely::{CommunicationConfig, WorkerConfig};
+use whole::Whole;
 
 /// Decides every one of `properties` in `world`, telling `on_event` of violations as they are
 /// found, and now and then how far it is. If there are several `hosts`, each of their processes has
@@ -85,7 +88,7 @@ const GRACE: Duration = Duration::from_millis(500);
 
 impl Distributed for Dataflow<'_> {
     fn processes(&self) -> usize {
-        hosts::place(self.hosts).1
+        place(self.hosts).1
     }
 
     fn search(
@@ -100,8 +103,8 @@ impl Distributed for Dataflow<'_> {
         let (beginning, resumed_after) =
             threads.install(|| begin(hosts, space, &mut plan, saves))?;
         let (says, said) = mpsc::channel();
-        let (builders, others) = builders(met, hosts::place(hosts).0, workers, &says)?;
-        let shared = Arc::new(Shared::new(beginning, (limits, Instant::now()), says));
+        let (builders, others) = builders(met, place(hosts).0, workers, &says)?;
+        let shared = Arc::new(Shared::new(beginning, limits, Instant::now(), says));
         let of_workers = Arc::clone(&shared);
         let guards = timely::execute::execute_from(
             builders,
@@ -141,6 +144,100 @@ impl From<MeetError> for SearchError {
     fn from(error: MeetError) -> Self {
         SearchError::Apart(Box::new(error))
     }
+}
+
+/// Where the search is saved, if it is, and the number of the save from which it goes on.
+type SavedAt = Option<(Saves, Option<u64>)>;
+
+/// The other processes, which search the same, and from where all go on.
+fn together(hosts: Option<&Hosts>, plan: &mut Plan<'_>) -> Result<(Others, SavedAt), SearchError> {
+    let (mine, processes) = place(hosts);
+    let mut same = json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "search": plan.of,
+        "--threads": plan.workers,
+        "--first": plan.first,
+        "number of hosts": processes,
+    });
+    let resume = plan.disk.is_some_and(|disk| disk.resume);
+    let open = |disk| {
+        let mut of = same.clone();
+        of["process"] = json!(mine);
+        let saves = Saves::open(disk, mine, of)?;
+        let numbers = if resume { saves.numbers()? } else { Vec::new() };
+        Ok::<_, DiskError>((saves, numbers))
+    };
+    let (saves, numbers) = plan.disk.map(open).transpose()?.unzip();
+    same["--disk"] = json!(saves.is_some());
+    same["--resume"] = json!(resume);
+    let hello = Hello { process: mine, same, saves: numbers.unwrap_or_default() };
+    let on_event = &mut *plan.on_event;
+    let waits = |elapsed| {
+        let (distinct, generated, levels, frontier) = (0, 0, None, None);
+        let phase = Phase::Meeting;
+        let progress = Progress { phase, distinct, generated, levels, frontier, elapsed };
+        on_event(Event::Progress(progress));
+    };
+    let others = match hosts {
+        Some(hosts) => meet(hosts, &hello, &plan.limits, waits)?,
+        None => vec![None],
+    };
+    let Some(saves) = saves else { return Ok((others, None)) };
+    if !resume {
+        return Ok((others, Some((saves, None))));
+    }
+    let said = |other: &Option<(_, Hello)>| match other {
+        Some((_, theirs)) => theirs.saves.clone(),
+        None => hello.saves.clone(),
+    };
+    let all: Vec<_> = others.iter().map(said).collect();
+    if all.iter().all(Vec::is_empty) {
+        return Err(saves.nothing().into());
+    }
+    let number = newest_common(all)?;
+    Ok((others, Some((saves, Some(number)))))
+}
+
+/// What this process has, and after how many levels it goes on, if it does.
+fn begin(
+    hosts: Option<&Hosts>,
+    space: Box<Packed>,
+    plan: &mut Plan<'_>,
+    saves: SavedAt,
+) -> Result<(Beginning, Option<usize>), DiskError> {
+    let (mine, processes) = place(hosts);
+    let first = mine * plan.workers;
+    let (learner, saved): (_, Option<Saved>) = match &saves {
+        Some((saves, Some(number))) => {
+            let (learner, saved) = Learner::resume(space, saves, *number)?;
+            (learner, Some(saved))
+        }
+        saves => (Learner::begin(space, saves.is_some()), None),
+    };
+    let (violations, space) = (plan.violations.to_vec(), learner.space());
+    let (whole, parts) = match saved {
+        None => {
+            let initial = space.initial(space.words()).len() / space.words();
+            (Whole::new(initial as u64, violations, plan.first), Vec::new())
+        }
+        Some(Saved { reached, parts }) => {
+            let restore = |(worker, part)| {
+                let place =
+                    WorkerIndex { worker: first + worker, workers: plan.workers * processes };
+                let (saves, _) = saves.as_ref().expect("it was read there");
+                part::restore(space, place, saves, part)
+            };
+            let parts = parts.into_par_iter().enumerate().map(restore);
+            let parts: Vec<Box<dyn Part>> = parts.collect::<Result<_, _>>()?;
+            (Whole::go_on(reached, violations, plan.first, plan.on_event), parts)
+        }
+    };
+    let resumed_after = (!parts.is_empty()).then(|| whole.levels());
+    let saving = plan.disk.zip(saves).map(|(disk, (saves, number))| {
+        (Saving::new(saves, disk, plan.workers), number.unwrap_or(0))
+    });
+    let workers = (first, plan.workers);
+    Ok((Beginning { learner, whole, parts, saving, workers }, resumed_after))
 }
 
 /// What is wrong if nothing is wrong here.

@@ -1,7 +1,6 @@
 //! What one worker has of a search: the states that it owns.
 
-use super::note::Note;
-use super::parcel::{states_and_lasts, with_lasts};
+use super::parcel::{Note, states_and_lasts, with_lasts};
 use bellwether_engine::check::DiskError;
 use bellwether_engine::check::exact::parts::{self, SavedTables, Saves, Tables};
 use bellwether_engine::space::{Answers, Last, NO_LAST, OUTSIDE_WORD, Scratch, Space};
@@ -177,12 +176,7 @@ impl<const W: usize> WorkerStates<W> {
     }
 
     /// Expands one state, which was reached in this way.
-    fn expand_one(
-        &mut self,
-        space: &dyn Space,
-        (state, last): (&[u64; W], Last),
-        send: &mut Send<'_>,
-    ) {
+    fn expand_one(&mut self, space: &dyn Space, state: &[u64; W], last: Last, send: &mut Send<'_>) {
         let (mut next, mut lasts) =
             (std::mem::take(&mut self.next), std::mem::take(&mut self.lasts));
         next.clear();
@@ -251,10 +245,10 @@ impl<const W: usize> Part for WorkerStates<W> {
 
     fn expand(&mut self, space: &dyn Space, send: &mut Send<'_>) -> bool {
         for state in std::mem::take(&mut self.again) {
-            self.expand_one(space, (&state, NO_LAST), send);
+            self.expand_one(space, &state, NO_LAST, send);
         }
         let round = self.tables.begin_round();
-        round.each(|state, last| self.expand_one(space, (state, last), send));
+        round.each(|state, last| self.expand_one(space, state, last, send));
         let chosen = round.states();
         self.tables.end_round(round);
         for (owner, others) in self.others.iter_mut().enumerate() {

@@ -2,7 +2,7 @@
 //!
 //! All workers get the same notes, so all come to the same decisions, and no worker has to lead.
 
-use super::note::Note;
+use super::parcel::Note;
 use bellwether_engine::check::exact::parts::Level;
 use bellwether_engine::check::exact::{Goal, SearchSummary};
 use bellwether_engine::check::{Counts, Event, Phase, Progress, Reason, Unfinished};

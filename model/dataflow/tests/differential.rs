@@ -2,6 +2,7 @@
 //! protocols, rules and scenarios.
 
 use crate::draw::explore;
+use crate::resume::saves;
 use crate::scenario::{Case, cases, delays, every_protocol};
 use bellwether_dataflow::decide;
 use bellwether_engine::check::{self, Disk, Engine, Limits, Options, Reason};
@@ -72,14 +73,7 @@ fn workers_find_what_threads_find_in_timed_worlds() {
 
 /// Removes the newest save if there are two, as if it had not been written to its end.
 fn lose_the_last(folder: &Path) {
-    let entries = fs::read_dir(folder.join("process-0")).expect("the folder");
-    let mut saves: Vec<_> = entries.map(|entry| entry.expect("an entry").path()).collect();
-    let number = |path: &std::path::PathBuf| -> Option<u64> {
-        path.file_name()?.to_str()?.strip_prefix("save-")?.strip_suffix(".json")?.parse().ok()
-    };
-    saves.retain(|path| number(path).is_some());
-    saves.sort_by_key(number);
-    if let [_, newest] = &saves[..] {
+    if let [_, newest] = &saves(folder, 0)[..] {
         fs::remove_file(newest).expect("it is there");
     }
 }
@@ -87,7 +81,8 @@ fn lose_the_last(folder: &Path) {
 /// Interrupted at so many states, at twice as many, and so on; how often.
 fn in_pieces(
     case: &Case,
-    (workers, first): (usize, bool),
+    workers: usize,
+    first: bool,
     piece: u64,
     loses: bool,
 ) -> Option<(Value, usize)> {
@@ -128,7 +123,7 @@ fn interruptions_change_nothing() {
         let timed = timed.then(|| case.timed(delays(*delay, 1), |_| 4));
         let Some(case) = timed.unwrap_or_else(|| Some(case.clone())) else { return Ok(false) };
         let Some(exact) = found(&case, Engine::Exact, 1, *first) else { return Ok(false) };
-        let pieces = in_pieces(&case, (*workers, *first), *piece, *loses);
+        let pieces = in_pieces(&case, *workers, *first, *piece, *loses);
         match pieces {
             Some((pieces, often)) if pieces == exact => {
                 interruptions.set(interruptions.get() + often);

@@ -2,11 +2,9 @@
 
 mod bad_lines;
 mod differential;
-mod docs;
-mod exact;
 mod processes;
+mod program;
 mod resume;
-mod status;
 
 /// What draws random worlds is that of the checker's own tests.
 #[path = "../../tests/differential/draw.rs"]

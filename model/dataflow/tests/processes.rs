@@ -1,8 +1,11 @@
 //! Several processes on the loopback: they find what the engine exact finds, and a process that is
 //! lost, or that searches something else, is named.
 
-use crate::exact::{self, without_how};
+use bellwether_engine::check as checks;
+use bellwether_protocols::REGISTRY;
 use bellwether_testbed::ports::free_port;
+use bellwether_tool::cli::{QuestionArgs, Tool, status, with_durations};
+use clap::{Args, FromArgMatches};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::io::Write;
@@ -41,8 +44,20 @@ impl Cluster {
     /// All of them with the same command; what each said.
     pub(crate) fn run(&self, line: &str) -> Vec<Output> {
         let all: Vec<_> = (0..self.ports.len()).map(|process| self.start(process, line)).collect();
-        all.into_iter().map(|child| child.wait_with_output().expect("it ends")).collect()
+        ended(all)
     }
+
+    /// Two that search without end, of which the second gets this signal; what each said.
+    pub(crate) fn signalled(&self, line: &str, signal: Signal) -> Vec<Output> {
+        let mut all = [0, 1].map(|process| self.start(process, line));
+        all.iter_mut().for_each(works);
+        kill_process(Pid::from_child(&all[1]), signal).expect("it is there");
+        ended(all)
+    }
+}
+
+pub(crate) fn ended(all: impl IntoIterator<Item = Child>) -> Vec<Output> {
+    all.into_iter().map(|child| child.wait_with_output().expect("it ends")).collect()
 }
 
 pub(crate) fn error(output: &Output) -> String {
@@ -59,13 +74,40 @@ pub(crate) fn error(output: &Output) -> String {
 }
 
 /// Waits until it has worked for a fifth of a second.
-pub(crate) fn works(child: &mut Child) {
+fn works(child: &mut Child) {
     let path = format!("/proc/{}/stat", child.id());
     let ticks = |stat: &str| stat.rsplit(')').next()?.split_whitespace().nth(11)?.parse().ok();
     while ticks(&std::fs::read_to_string(&path).unwrap_or_default()).unwrap_or(0_u64) < 20 {
         assert!(child.try_wait().expect("it is a child").is_none(), "it ended too early");
         sleep(Duration::from_millis(5));
     }
+}
+
+/// What the engine exact finds, to compare with: what `check` would print with these flags and
+/// `--json`, and its exit status.
+pub(crate) fn exact(line: &str) -> (Value, i32) {
+    let command = clap::Command::new("exact").no_binary_name(true);
+    let command = command.subcommand(QuestionArgs::augment_args(clap::Command::new("check")));
+    let command = with_durations(command, REGISTRY);
+    let matches = command.try_get_matches_from(line.split_whitespace()).expect("flags");
+    let (_, flags) = matches.subcommand().expect("a command");
+    let question = QuestionArgs::from_arg_matches(flags).expect("its flags");
+    let world = question.world(Tool::new("exact", REGISTRY)).expect("a world");
+    let properties = question.properties(&world).expect("the properties");
+    let report =
+        checks::check(&world, &properties, &question.options(), &mut |_| {}).expect("a report");
+    let json = serde_json::to_string(&report).expect("JSON");
+    (without_how(json.as_bytes()), i32::from(status(report.verdict())))
+}
+
+/// A report without what says how it was searched.
+fn without_how(json: &[u8]) -> Value {
+    let mut json: Value = serde_json::from_slice(json).expect("a report");
+    let object = json.as_object_mut().expect("an object");
+    for key in ["version", "engine", "threads", "processes", "seconds", "peak_rss_bytes"] {
+        object.remove(key);
+    }
+    json
 }
 
 pub(crate) fn report(output: &Output) -> Value {
@@ -87,7 +129,7 @@ fn processes_find_what_the_engine_exact_finds() {
             true => format!("{line} --json --threads 1 {safety}"),
             false => format!("{line} --json --threads 1 --property at-most-one-leader"),
         };
-        let (exact, status) = exact::check(&line);
+        let (exact, status) = exact(&line);
         for processes in [2, 3] {
             for output in Cluster::of(processes).run(&line) {
                 assert_eq!(output.status.code(), Some(status), "{line}: {output:?}");
@@ -106,10 +148,9 @@ fn a_process_that_is_killed_is_named_by_all_others() {
         all.iter_mut().for_each(works);
         all[killed].kill().expect("it is a child");
         let place = format!("process {killed} (127.0.0.1:{})", cluster.ports[killed]);
-        for (process, child) in all.into_iter().enumerate() {
-            let output = child.wait_with_output().expect("it ends");
+        for (process, output) in ended(all).iter().enumerate() {
             if process != killed {
-                let told = error(&output);
+                let told = error(output);
                 assert!(told.contains(&format!("the connection to {place} is lost")), "{told}");
             }
         }
@@ -119,14 +160,9 @@ fn a_process_that_is_killed_is_named_by_all_others() {
 /// An interruption of one ends the search of all, and all tell what is known.
 #[test]
 fn an_interruption_of_one_ends_all() {
-    let cluster = Cluster::of(2);
-    let line = format!("{ENDLESS} --json");
-    let mut all = [0, 1].map(|process| cluster.start(process, &line));
-    all.iter_mut().for_each(works);
-    kill_process(Pid::from_child(&all[1]), Signal::INT).expect("it is there");
-    let [a, b] = all.map(|child| child.wait_with_output().expect("it ends"));
-    assert_eq!((a.status.code(), b.status.code()), (Some(3), Some(3)), "{a:?} {b:?}");
-    let (a, b) = (report(&a), report(&b));
+    let all = Cluster::of(2).signalled(&format!("{ENDLESS} --json"), Signal::INT);
+    assert!(all.iter().all(|output| output.status.code() == Some(3)), "{all:?}");
+    let (a, b) = (report(&all[0]), report(&all[1]));
     assert_eq!(a, b);
     assert_eq!(a["cut_short"], "interrupted");
     let (waiting, states) = (a["unfinished"]["waiting"].as_u64(), a["states"]["distinct"].as_u64());
@@ -148,8 +184,8 @@ fn processes_that_search_something_else_are_told_what_differs() {
             false => format!("{line} --threads 1"),
         };
         let all = [cluster.start(0, &threads(one)), cluster.start(1, &threads(other))];
-        for (process, child) in all.into_iter().enumerate() {
-            let told = error(&child.wait_with_output().expect("it ends"));
+        for (process, output) in ended(all).iter().enumerate() {
+            let told = error(output);
             assert!(told.contains(&format!("process {} (", 1 - process)), "{told}");
             assert!(told.contains(what), "{told}");
         }
@@ -188,7 +224,7 @@ fn strangers_do_no_harm() {
     stranger().write_all(b"GET / HTTP/1.1\r\nHost: bellwether\r\n\r\n").expect("it listens");
     drop(stranger());
     let second = cluster.start(1, line);
-    let [a, b] = [first, second].map(|child| child.wait_with_output().expect("it ends"));
-    assert_eq!(report(&a)["states"]["distinct"], report(&b)["states"]["distinct"]);
-    assert_eq!(a.status.code(), Some(0), "{a:?}");
+    let all = ended([first, second]);
+    assert_eq!(report(&all[0])["states"]["distinct"], report(&all[1])["states"]["distinct"]);
+    assert_eq!(all[0].status.code(), Some(0), "{all:?}");
 }

@@ -1,13 +1,12 @@
 //! Searches as a dataflow that were interrupted go on from the last save that all processes have.
 
-use crate::exact;
-use crate::processes::{Cluster, ENDLESS, error, report, works};
+use crate::processes::{Cluster, ENDLESS, ended, error, exact, report};
 use bellwether_dataflow::decide;
 use bellwether_engine::check::{self, Disk, Event, Limits, Options};
 use bellwether_engine::property::{self, Kind};
 use bellwether_engine::world::{Scenario, World};
 use bellwether_protocols::bully::Bully;
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -38,7 +37,7 @@ fn alone(line: &str) -> Output {
 }
 
 /// The files that say how far a process was, oldest first.
-fn saves(folder: &Path, process: usize) -> Vec<PathBuf> {
+pub(crate) fn saves(folder: &Path, process: usize) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(folder.join(format!("process-{process}"))) else {
         return Vec::new();
     };
@@ -50,6 +49,15 @@ fn saves(folder: &Path, process: usize) -> Vec<PathBuf> {
     saves.retain(|path| number(path).is_some());
     saves.sort_by_key(number);
     saves
+}
+
+/// All of these are refused, and say why.
+#[track_caller]
+fn all_say(outputs: &[Output], parts: &[&str]) {
+    for output in outputs {
+        let told = error(output);
+        assert!(parts.iter().all(|part| told.contains(*part)), "{told}");
+    }
 }
 
 /// Waits until this process has saved the search so often.
@@ -74,7 +82,7 @@ fn resumed(output: &Output) -> (Value, Option<u64>) {
 
 #[test]
 fn processes_of_which_one_was_killed_go_on() {
-    let (exact, _) = exact::check(LARGE);
+    let (exact, _) = exact(LARGE);
     assert!(exact["states"]["distinct"].as_u64() > Some(100_000), "{exact}");
     // Each has a folder of its own, or all have the same.
     for (processes, killed, apart) in [(2, 1, true), (2, 0, false), (3, 1, true)] {
@@ -88,19 +96,15 @@ fn processes_of_which_one_was_killed_go_on() {
         let mut all: Vec<Child> = start("--save-every 0");
         saves_so_often(&mut all[killed], of(killed), killed, 12);
         all[killed].kill().expect("it is a child");
-        for (process, child) in all.into_iter().enumerate() {
-            let output = child.wait_with_output().expect("it ends");
+        let lost = format!("the connection to process {killed} (");
+        for (process, output) in ended(all).into_iter().enumerate() {
             if process != killed {
-                let told = error(&output);
-                let lost = format!("the connection to process {killed} (");
-                assert!(told.contains(&lost) && told.contains("--resume"), "{told}");
+                all_say(&[output], &[&lost, "--resume"]);
             }
             assert!(saves(of(process), process).len() >= 2);
         }
-        let all = start("--resume").into_iter().map(Child::wait_with_output);
-        for (process, output) in all.enumerate() {
-            let output = output.expect("it ends");
-            let (found, levels) = resumed(&output);
+        for (process, output) in ended(start("--resume")).iter().enumerate() {
+            let (found, levels) = resumed(output);
             assert_eq!(found, exact, "{processes} processes");
             assert!(levels > Some(0), "{levels:?}");
             let left = of(process).join(format!("process-{process}"));
@@ -125,7 +129,7 @@ fn they_go_on_from_the_last_save_that_all_have() {
     interrupted(&cluster, folder.path());
     // As if one had been killed while the other had saved the search once more.
     fs::remove_file(&saves(folder.path(), 1)[1]).expect("it is there");
-    let (exact, _) = exact::check(SMALL);
+    let (exact, _) = exact(SMALL);
     let line = with(SMALL, folder.path());
     let before = cluster.run(&format!("{line} --resume --max-states 1"));
     let before: Vec<_> = before.iter().map(resumed).collect();
@@ -154,19 +158,11 @@ fn they_say_what_each_has_if_no_save_is_there_in_all() {
     let line = format!("{} --resume", with(SMALL, folder.path()));
     let (one, other) = (number(&first[1]), number(&second[0]));
     let what = format!("process 0 has {one}, process 1 has {other}; bring the folders back");
-    for output in cluster.run(&line) {
-        let told = error(&output);
-        assert!(told.contains(&what), "{told}");
-    }
+    all_say(&cluster.run(&line), &[&what]);
     fs::remove_dir_all(folder.path().join("process-1")).expect("it is there");
-    for output in cluster.run(&line) {
-        let told = error(&output);
-        assert!(told.contains(&format!("process 0 has {one}, process 1 has none")), "{told}");
-    }
+    all_say(&cluster.run(&line), &[&format!("process 0 has {one}, process 1 has none")]);
     fs::remove_dir_all(folder.path().join("process-0")).expect("it is there");
-    for output in cluster.run(&line) {
-        assert!(error(&output).contains("no search was saved in "), "{output:?}");
-    }
+    all_say(&cluster.run(&line), &["no search was saved in "]);
 }
 
 #[test]
@@ -179,37 +175,25 @@ fn only_the_same_search_goes_on() {
         (format!("{SMALL} --first"), "its --first is false, here it is true"),
     ];
     for (line, what) in cases {
-        for output in cluster.run(&format!("{} --resume", with(&line, folder.path()))) {
-            let told = error(&output);
-            assert!(told.contains(" is another one: ") && told.contains(what), "{told}");
-        }
+        let line = format!("{} --resume", with(&line, folder.path()));
+        all_say(&cluster.run(&line), &[" is another one: ", what]);
     }
-    for output in
-        cluster.run(&with(SMALL, folder.path()).replace("--threads 1", "--threads 2 --resume"))
-    {
-        assert!(error(&output).contains("its --threads is 1, here it is 2"), "{output:?}");
-    }
-    let told = error(&alone(&format!("{} --resume", with(SMALL, folder.path()))));
-    assert!(told.contains("its number of hosts is 2, here it is 1"), "{told}");
+    let other = with(SMALL, folder.path()).replace("--threads 1", "--threads 2 --resume");
+    all_say(&cluster.run(&other), &["its --threads is 1, here it is 2"]);
+    let one = alone(&format!("{} --resume", with(SMALL, folder.path())));
+    all_say(&[one], &["its number of hosts is 2, here it is 1"]);
     // A new search does not overwrite it.
-    for output in cluster.run(&with(SMALL, folder.path())) {
-        let told = error(&output);
-        assert!(told.contains("was interrupted; --resume goes on with it"), "{told}");
-    }
+    let anew = cluster.run(&with(SMALL, folder.path()));
+    all_say(&anew, &["was interrupted; --resume goes on with it"]);
     // All must save it, and all must go on.
-    for (flags, what) in [("--resume", "its --resume is"), ("", "its --disk is")] {
-        let other = self::folder();
-        let flags = format!("{} {flags}", with(SMALL, folder.path()));
-        let second = match what.contains("disk") {
-            true => format!("{SMALL} --threads 1"),
-            false => with(SMALL, other.path()),
-        };
-        let first = if what.contains("disk") { with(SMALL, other.path()) } else { flags };
-        let all = [cluster.start(0, &first), cluster.start(1, &second)];
-        for child in all {
-            let told = error(&child.wait_with_output().expect("it ends"));
-            assert!(told.contains(what), "{told}");
-        }
+    let other = self::folder();
+    let (saves, resumes) = (with(SMALL, other.path()), with(SMALL, folder.path()) + " --resume");
+    let cases = [
+        (resumes, saves.clone(), "its --resume is"),
+        (saves, format!("{SMALL} --threads 1"), "its --disk is"),
+    ];
+    for (first, second, what) in cases {
+        all_say(&ended([cluster.start(0, &first), cluster.start(1, &second)]), &[what]);
     }
 }
 
@@ -224,11 +208,10 @@ fn a_file_that_is_not_as_it_was_written_is_refused() {
         let name = path.file_name().expect("a name").to_string_lossy().into_owned();
         name.split('-').next().unwrap_or_default().to_owned()
     };
-    let mut of_each_kind = files.clone();
-    of_each_kind.dedup_by_key(|path| kind(path));
-    let kinds: Vec<_> = of_each_kind.iter().map(kind).collect();
+    files.dedup_by_key(|path| kind(path));
+    let kinds: Vec<_> = files.iter().map(kind).collect();
     assert_eq!(kinds, ["found", "learned", "save", "table"]);
-    for torn in &of_each_kind {
+    for torn in &files {
         let whole = fs::read(torn).expect("it can be read");
         let cut = whole[..whole.len() - 1].to_vec();
         let mut other = whole.clone();
@@ -239,15 +222,14 @@ fn a_file_that_is_not_as_it_was_written_is_refused() {
         other[digit] ^= 1;
         for content in [cut, other] {
             fs::write(torn, content).expect("it can be written");
-            let told = error(&alone(&format!("{} --resume", with(SMALL, first.path()))));
-            let what = format!("{} is not as it was written: ", torn.display());
-            assert!(told.contains(&what), "{told}");
+            let refused = alone(&format!("{} --resume", with(SMALL, first.path())));
+            all_say(&[refused], &[&format!("{} is not as it was written: ", torn.display())]);
         }
         fs::write(torn, whole).expect("it can be written");
     }
     let output = alone(&format!("{} --resume", with(SMALL, first.path())));
     let (found, levels) = resumed(&output);
-    assert_eq!((found, levels > Some(0)), (exact::check(SMALL).0, true));
+    assert_eq!((found, levels > Some(0)), (exact(SMALL).0, true));
 }
 
 /// Also what was found before the interruption is told, with as many steps as it takes.
@@ -299,14 +281,14 @@ fn a_full_disk_ends_the_search_of_all_and_they_say_what_they_know() {
     let mut full = Command::new("sh");
     let full = full.args(["-c", &script]).stdout(Stdio::piped()).stderr(Stdio::piped());
     let all = [cluster.start(0, &line), full.spawn().expect("there is a shell")];
-    let all = all.map(|child| child.wait_with_output().expect("it ends"));
-    let troubles = all.map(|output| {
+    let trouble = |output: &Output| {
         assert_eq!(output.status.code(), Some(3), "{output:?}");
-        let report = report(&output);
+        let report = report(output);
         assert_eq!(report["cut_short"], "disk");
         assert!(report["states"]["distinct"].as_u64() > Some(0), "{report}");
         report["trouble"].as_str().expect("it says what").to_owned()
-    });
+    };
+    let troubles: Vec<String> = ended(all).iter().map(trouble).collect();
     assert!(troubles[0].starts_with("another process could not save"), "{troubles:?}");
     assert!(troubles[1].starts_with("cannot write ") && troubles[1].contains("too large"));
 }
@@ -315,11 +297,7 @@ fn a_full_disk_ends_the_search_of_all_and_they_say_what_they_know() {
 fn what_an_interruption_ends_is_saved() {
     let (cluster, folder) = (Cluster::of(2), folder());
     let line = with(ENDLESS, folder.path());
-    let mut all = [0, 1].map(|process| cluster.start(process, &line));
-    all.iter_mut().for_each(works);
-    kill_process(Pid::from_child(&all[1]), Signal::TERM).expect("it is there");
-    for child in all {
-        let output = child.wait_with_output().expect("it ends");
+    for output in cluster.signalled(&line, Signal::TERM) {
         assert_eq!(output.status.code(), Some(3), "{output:?}");
         let told = String::from_utf8_lossy(&output.stdout).into_owned();
         assert!(told.contains("It is saved in ") && told.contains("--resume"), "{told}");

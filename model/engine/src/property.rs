@@ -6,24 +6,15 @@
 //! happen but faults, and heartbeats that tell no process anything new. Down processes believe
 //! nothing.
 
-mod beliefs;
-mod written;
-
 pub use crate::temporal::{Kind, Liveness, Temporal};
 pub use crate::world::Condition;
-pub use written::{always, never};
 
-use crate::expression::ExpressionError;
+use crate::expression::{Expression, ExpressionError, one_line};
 use crate::machine::TimerRules;
-use crate::protocol::{Elects, Protocol};
+use crate::protocol::{Belief, Elects, Id, Ids, Protocol};
 use crate::temporal;
-use crate::words::instead_of;
-use crate::world::World;
-pub(crate) use beliefs::agreed;
-use beliefs::{
-    agreement, at_most_one_leader, connected_majority_agrees, decided, follower_bound, led,
-    majority_is_connected, on_the_highest, one_live_leader, succession, validity,
-};
+use crate::words::{instead_of, kept};
+use crate::world::{State, World};
 use std::borrow::Cow;
 
 /// A property of the worlds of one protocol.
@@ -261,7 +252,7 @@ pub fn select(world: &World, names: &[String]) -> Result<Vec<Property>, Property
         return Ok(known().filter(wanted).collect());
     }
     let find = |name: &String| {
-        if let Some(property) = written::read(name, world) {
+        if let Some(property) = written(name, world) {
             return property.map_err(PropertyError::Expression);
         }
         let found = known().find(|p| p.name == name).ok_or_else(|| PropertyError::Unknown {
@@ -306,6 +297,46 @@ fn answerable(world: &World, name: &'static str) -> Result<(), PropertyError> {
     }
 }
 
+/// How names of properties begin that are written on the command line: that an expression never
+/// holds, or always.
+const NEVER: &str = "never";
+const ALWAYS: &str = "always";
+
+/// Returns the name of the property that no state satisfies this expression.
+#[must_use]
+pub fn never(expression: &str) -> String {
+    format!("{NEVER}({})", one_line(expression))
+}
+
+/// Returns the name of the property that every state satisfies this expression.
+#[must_use]
+pub fn always(expression: &str) -> String {
+    format!("{ALWAYS}({})", one_line(expression))
+}
+
+/// The property of this name in `world`, if that is a name of such a property.
+fn written(name: &str, world: &World) -> Option<Result<Property, ExpressionError>> {
+    let asked = |how: &str| name.strip_prefix(how)?.strip_prefix('(')?.strip_suffix(')');
+    let never = asked(NEVER);
+    let expression = never.or_else(|| asked(ALWAYS))?;
+    let read = Expression::read_truth(expression, world);
+    Some(read.map(|read| {
+        let text = read.text();
+        let (how, formula, meaning) = match never {
+            Some(_) => (NEVER, format!("□ ¬({text})"), "no state satisfies the expression"),
+            None => (ALWAYS, format!("□ ({text})"), "every state satisfies the expression"),
+        };
+        Property {
+            name: kept(format!("{how}({text})")),
+            formula: kept(formula),
+            meaning,
+            by_default: false,
+            premise: None,
+            temporal: Temporal::Always(read.condition(never.is_none())),
+        }
+    }))
+}
+
 /// The reason why a property cannot be asked: it does not exist, or not in this world.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PropertyError {
@@ -345,4 +376,136 @@ pub enum PropertyError {
         /// The name of the property.
         name: &'static str,
     },
+}
+
+// The beliefs of the live processes of one state about the leadership.
+
+/// The leader of a live process, if it has one: itself if it leads.
+fn leader(state: &State, id: Id) -> Option<Id> {
+    match state.belief(id)? {
+        Belief::Leads => Some(id),
+        Belief::Follows(leader) => Some(leader),
+        Belief::Undecided => None,
+    }
+}
+
+fn leads(state: &State, id: Id) -> bool {
+    state.belief(id) == Some(Belief::Leads)
+}
+
+fn at_most_one_leader(_: &World, state: &State) -> bool {
+    state.members().filter(|&id| leads(state, id)).count() <= 1
+}
+
+fn follower_bound(world: &World, state: &State) -> bool {
+    let below = |l, k| world.rank(l) < world.rank(k);
+    state.members().all(|i| match state.belief(i) {
+        Some(Belief::Follows(l)) => {
+            state.members().all(|k| k == i || !leads(state, k) || !below(l, k))
+        }
+        _ => true,
+    })
+}
+
+fn agreement(state: &State) -> bool {
+    let mut leaders = state.members().filter_map(|id| leader(state, id));
+    leaders.next().is_none_or(|first| leaders.all(|other| other == first))
+}
+
+fn validity(world: &World, state: &State) -> bool {
+    let mut leaders = state.members().filter_map(|id| leader(state, id));
+    leaders.all(|leader| !state.up(leader) || world.highest_up(state) == Some(leader))
+}
+
+fn decided(state: &State) -> bool {
+    let mut live = state.members().filter(|&id| state.up(id));
+    live.all(|id| leader(state, id).is_some_and(|leader| state.up(leader)))
+}
+
+/// Whether the election has come to its end: every process agrees on the one that the protocol is
+/// to elect.
+pub(crate) fn agreed(world: &World, state: &State) -> bool {
+    match world.machine().elects() {
+        Elects::Highest => on_the_highest(world, state),
+        Elects::Any => one_live_leader(state),
+    }
+}
+
+fn on_the_highest(world: &World, state: &State) -> bool {
+    let highest = world.highest_up(state);
+    state.members().filter(|&id| state.up(id)).all(|id| leader(state, id) == highest)
+}
+
+/// A process leads that did not at the beginning.
+fn succession(world: &World, state: &State) -> bool {
+    state.members().any(|id| leads(state, id) && !world.leads_initially(id))
+}
+
+/// A process leads, if any is up.
+fn led(state: &State) -> bool {
+    state.members().any(|id| leads(state, id)) || !state.members().any(|id| state.up(id))
+}
+
+/// Every live process takes the same live one for the leader, not always the highest.
+fn one_live_leader(state: &State) -> bool {
+    decided(state) && agreement(state)
+}
+
+/// A majority of the voters is up and connected.
+fn majority_is_connected(world: &World, state: &State) -> bool {
+    some_majority(world, state, &|_| true)
+}
+
+/// Some majority of the voters that is up and connected agrees on a live leader that it hears.
+fn connected_majority_agrees(world: &World, state: &State) -> bool {
+    some_majority(world, state, &|group| {
+        let hears = |other| group.iter().all(|id| id == other || linked(state, id, other));
+        let first = group.iter().next().and_then(|id| leader(state, id));
+        first.is_some_and(|first| {
+            let agree = group.iter().all(|id| leader(state, id) == Some(first));
+            agree && state.up(first) && hears(first)
+        })
+    })
+}
+
+/// Whether two processes hear each other, as far as their link goes.
+fn linked(state: &State, a: Id, b: Id) -> bool {
+    state.connected(a, b) && state.connected(b, a)
+}
+
+/// Whether `judge` holds of some majority of the voters that are up and all hear each other and
+/// every service, to which no other such process could be added.
+fn some_majority(world: &World, state: &State, judge: &dyn Fn(Ids) -> bool) -> bool {
+    let nodes = world.scenario().nodes;
+    let voters = world.machine().voters(nodes);
+    let served = |id: Id| {
+        let mut services = state.ids().skip(nodes);
+        services.all(|service| state.up(service) && linked(state, id, service))
+    };
+    let up: Ids = voters.iter().filter(|&id| state.up(id) && served(id)).collect();
+    some_group(state, up, up, voters.len() / 2 + 1, judge)
+}
+
+/// The same of the groups that are in this part of those that are up, and have at least so many.
+fn some_group(
+    state: &State,
+    up: Ids,
+    part: Ids,
+    least: usize,
+    judge: &dyn Fn(Ids) -> bool,
+) -> bool {
+    if part.len() < least {
+        return false;
+    }
+    let mut pairs = part.iter().flat_map(|a| part.iter().map(move |b| (a, b)));
+    match pairs.find(|&(a, b)| a < b && !linked(state, a, b)) {
+        // One of the two is not in the group.
+        Some((a, b)) => {
+            [a, b].into_iter().any(|out| some_group(state, up, part.without(out), least, judge))
+        }
+        None => {
+            let could_join = |id: Id| part.iter().all(|other| linked(state, id, other));
+            !up.except(part).iter().any(could_join) && judge(part)
+        }
+    }
 }

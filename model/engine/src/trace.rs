@@ -7,14 +7,12 @@
 //! header says is [checked](crate::check::certify) as well.
 
 mod file;
-mod noted;
 mod record;
 mod wrong;
 
 pub use crate::words::{label, label_of, plain, plain_value};
 pub use file::TraceError;
-pub use noted::{Noted, Variable};
-pub use record::describe;
+pub use record::{Noted, Variable, describe};
 
 use crate::property::Kind;
 use crate::protocol::{Belief, Id};

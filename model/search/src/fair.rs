@@ -12,10 +12,9 @@
 //! Lei, *Science of Computer Programming* 8(3), 1987). What survives are the largest sets in which
 //! a fair execution can stay.
 
-use crate::limits::Reason;
+use crate::limits::{Reason, Watch};
 use crate::rows::{Fairness, OUTSIDE, Row, Rows};
 use crate::scc::{self, Groups, NEW};
-use crate::watch::Watch;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// No component.
@@ -67,7 +66,7 @@ pub fn components<R: Rows>(
             Judgement::Fair => search.found = true,
             Judgement::Unfair => search.dissolve(&members),
             Judgement::Without(starved) => {
-                search.refine((number, &members), &starved, &wanted, watch)?;
+                search.refine(number, &members, &starved, &wanted, watch)?;
             }
         }
     }
@@ -115,7 +114,8 @@ impl<R: Rows> Search<'_, R> {
     /// Leaves out the states that enable what is starved.
     fn refine(
         &mut self,
-        (number, members): (u32, &[u32]),
+        number: u32,
+        members: &[u32],
         starved: &FxHashSet<R::Action>,
         wanted: impl Fn(u32) -> bool,
         watch: &mut Watch<'_>,

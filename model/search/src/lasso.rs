@@ -4,9 +4,8 @@
 //! same however the states are numbered.
 
 use crate::fair::FairComponents;
-use crate::limits::Reason;
+use crate::limits::{Reason, Watch};
 use crate::rows::{Fairness, OUTSIDE, Row, Rows};
-use crate::watch::Watch;
 use rustc_hash::FxHashSet;
 use std::collections::VecDeque;
 
@@ -167,7 +166,7 @@ impl<R: Rows> Round<'_, R> {
 
     fn is_fair(&self, cycle: &[Move]) -> bool {
         let mut owed = Owed::at(self.rows, self.start);
-        cycle.iter().for_each(|&step| owed.pass(self.rows, step));
+        cycle.iter().for_each(|&(from, at)| owed.pass(self.rows, from, at));
         owed.is_nothing()
     }
 
@@ -189,10 +188,10 @@ impl<R: Rows> Round<'_, R> {
                 false => self.settle(at, &owed, watch)?,
             };
             let Some(next) = next else { break };
-            for step in next {
-                owed.pass(self.rows, step);
-                at = self.rows.successors(step.0, &mut row)[step.1];
-                tour.push(step);
+            for (from, taken) in next {
+                owed.pass(self.rows, from, taken);
+                at = self.rows.successors(from, &mut row)[taken];
+                tour.push((from, taken));
             }
             // On the way home, something new may have become owed.
             if at == self.start && owed.is_nothing() {
@@ -215,7 +214,7 @@ impl<R: Rows> Round<'_, R> {
             if here.0 != from {
                 here = (from, self.rows.actions(from));
             }
-            owed.would_meet(self.rows, &here.1, (from, at))
+            owed.would_meet(self.rows, &here.1, from, at)
         };
         self.nearest(from, wanted, watch)
     }
@@ -305,24 +304,30 @@ impl<A: Clone + Eq + std::hash::Hash> Owed<A> {
     }
 
     /// Whether something owed is no longer so once the action at this position is taken.
-    fn would_meet<R: Rows<Action = A>>(&self, rows: &R, enabled: &[A], (from, at): Move) -> bool {
+    fn would_meet<R: Rows<Action = A>>(
+        &self,
+        rows: &R,
+        enabled: &[A],
+        from: u32,
+        at: usize,
+    ) -> bool {
         let action = &enabled[at];
         self.strong.contains(action)
             || self.weak.iter().any(|owed| owed == action || !enabled.contains(owed))
-            || self.interrupted(rows, (from, at)).iter().any(|ended| self.weak.contains(ended))
+            || self.interrupted(rows, from, at).iter().any(|ended| self.weak.contains(ended))
     }
 
     /// What is owed may be among these, which the action at this position interrupts.
-    fn interrupted<R: Rows<Action = A>>(&self, rows: &R, (from, at): Move) -> Vec<A> {
+    fn interrupted<R: Rows<Action = A>>(&self, rows: &R, from: u32, at: usize) -> Vec<A> {
         let may_be = self.weak.iter().any(|owed| rows.interruptible(owed));
         if may_be { rows.interrupted(from, at) } else { Vec::new() }
     }
 
-    fn pass<R: Rows<Action = A>>(&mut self, rows: &R, (from, at): Move) {
+    fn pass<R: Rows<Action = A>>(&mut self, rows: &R, from: u32, at: usize) {
         let enabled = rows.actions(from);
         self.see(rows, &enabled);
         let action = &enabled[at];
-        let ended = self.interrupted(rows, (from, at));
+        let ended = self.interrupted(rows, from, at);
         self.weak.retain(|owed| owed != action && enabled.contains(owed) && !ended.contains(owed));
         self.strong.remove(action);
         self.taken.insert(action.clone());

@@ -18,13 +18,9 @@ pub mod rows;
 pub mod scc;
 pub mod space;
 
-mod counts;
 mod limits;
 mod progress;
-mod watch;
 
-pub use counts::{Counts, Unfinished};
 pub use exact::{Disk, DiskError};
-pub use limits::{Cancel, Limits, Reason, peak_rss_bytes, usable_bytes};
-pub use progress::{Event, Phase, Progress};
-pub use watch::Watch;
+pub use limits::{Cancel, Limits, Reason, Watch, peak_rss_bytes, usable_bytes};
+pub use progress::{Counts, Event, Phase, Progress, Unfinished};

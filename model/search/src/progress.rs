@@ -1,5 +1,6 @@
-//! What a search tells while it goes on.
+//! How far a search is while it goes on, and how large it was.
 
+use serde::Serialize;
 use std::fmt;
 use std::time::Duration;
 
@@ -72,4 +73,25 @@ impl fmt::Display for Phase {
             Phase::Executions => f.write_str("executions"),
         }
     }
+}
+
+/// The size of a search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    /// The number of distinct reachable states; for random walks, about how many they met.
+    pub distinct: u64,
+    /// The number of initial states and enabled action instances.
+    pub generated: u64,
+    /// The number of breadth-first levels; for the other searches, the longest path taken.
+    pub depth: usize,
+}
+
+/// The progress of a search of the states when it ended early.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Unfinished {
+    /// The number of breadth-first levels that were searched to their end. No violation is shorter,
+    /// besides those that were found.
+    pub levels: usize,
+    /// The number of states that were found and not expanded.
+    pub waiting: u64,
 }

@@ -2,9 +2,8 @@
 //! (Information Processing Letters 116(1), 2016), which needs one number for each state. The
 //! recursion is unrolled: state graphs are deeper than any stack.
 
-use crate::limits::Reason;
+use crate::limits::{Reason, Watch};
 use crate::rows::{Row, Rows};
-use crate::watch::Watch;
 
 /// Groups of states, one behind the other.
 #[derive(Default)]

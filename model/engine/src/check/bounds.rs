@@ -5,8 +5,6 @@
 //! rounds and be fair from then on. Otherwise the components form an acyclic graph, and the
 //! longest path is found backwards, each component after those that can be reached from it.
 
-mod json;
-mod metrics;
 mod tally;
 mod world;
 

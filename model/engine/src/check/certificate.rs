@@ -89,7 +89,7 @@ fn named(kind: Kind) -> String {
 /// Whether an execution shows this.
 fn shows_so(world: &World, actions: &[Action], shows: &Shows) -> Result<(), Refused> {
     if let Some(counted) = shows.property.strip_prefix(bounds::THE_MOST) {
-        return costs(world, actions, (counted, shows));
+        return costs(world, actions, counted, shows);
     }
     let found = property::select(world, std::slice::from_ref(&shows.property));
     let property = found.map_err(|error| (PROPERTY, error.to_string()))?.swap_remove(0);
@@ -100,7 +100,7 @@ fn shows_so(world: &World, actions: &[Action], shows: &Shows) -> Result<(), Refu
         return Err((UNTIL, "only what is counted has an end; leave it out".to_owned()));
     }
     in_a_world(world, actions, property::asks_for_names(&property), |world, actions| {
-        violates(world, actions, (&property, shows.cycle_after))
+        violates(world, actions, &property, shows.cycle_after)
     })
 }
 
@@ -126,7 +126,8 @@ fn in_a_world(
 fn violates(
     world: &World,
     actions: &[Action],
-    (property, cycle_after): (&Property, Option<usize>),
+    property: &Property,
+    cycle_after: Option<usize>,
 ) -> Result<(), Refused> {
     let one_state = |condition: &Condition, wanted: bool| {
         let holds = condition.holds(world, &end(world, actions));
@@ -262,11 +263,7 @@ impl Owed {
 }
 
 /// Whether an execution costs what it says.
-fn costs(
-    world: &World,
-    actions: &[Action],
-    (counted, shows): (&str, &Shows),
-) -> Result<(), Refused> {
+fn costs(world: &World, actions: &[Action], counted: &str, shows: &Shows) -> Result<(), Refused> {
     equal(KIND, &named(shows.kind), &named(Kind::Reachability))?;
     let until = shows.until.as_deref().ok_or_else(|| {
         (UNTIL, "it is missing; it says until when something is counted".to_owned())

@@ -1,21 +1,18 @@
 //! From a world and its properties to verdicts.
 
-mod error;
-mod graph;
-mod reduced;
-
-pub use error::CheckError;
-
-use super::exact::{Exact, Goal, Saved, SearchOptions};
-use super::{Counterexample, Counts, Decision, Engine, Event, Options, Phase, Progress, Reason};
-use super::{Distributed, Growth, Plan};
-use super::{Reduction, Report, Simulation, Unfinished, Verdict, Watch};
-use super::{peak_rss_bytes, reference, several, simulation};
-use crate::property::{self, Kind, Property, Temporal};
-use crate::space::Answers;
+use super::exact::{Computed, DiskError, Exact, Goal, Graph, Saved, SearchError, SearchOptions};
+use super::liveness::{self, Lasso};
+use super::rows::Rows;
+use super::{
+    Counterexample, Counts, Decision, Disk, Engine, Event, Growth, Limits, Options, Phase,
+    Progress, Reason, Reduction, Report, Simulation, Unfinished, Verdict, Watch, peak_rss_bytes,
+    reference, several, simulation,
+};
+use crate::property::{self, Kind, Liveness, Property, Temporal};
+use crate::space::{ActionId, Answers};
 use crate::world::packed::Packed;
-use crate::world::{Condition, World};
-use graph::on_graph;
+use crate::world::{Condition, NotReduced, World, WorldError};
+use serde_json::Value;
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Instant;
@@ -39,7 +36,7 @@ pub fn check(
     if options.engine == Engine::Dataflow {
         return Err(CheckError::NoDataflow);
     }
-    decide_by(world, properties, (options, None), on_event)
+    decide_by(world, properties, options, None, on_event)
 }
 
 /// Decides as [`check`] does, with the states searched by `distributed`, whatever engine the
@@ -55,16 +52,52 @@ pub fn decide_distributed(
     on_event: &mut (dyn FnMut(Event) + Send),
 ) -> Result<Report, CheckError> {
     let options = Options { engine: Engine::Dataflow, ..options.clone() };
-    decide_by(world, properties, (&options, Some(distributed)), on_event)
+    decide_by(world, properties, &options, Some(distributed), on_event)
 }
 
-/// How to search, and what searches, if it is not one of the engines here.
-pub(super) type SearchMethod<'a> = (&'a Options, Option<&'a dyn Distributed>);
+/// A search of whole states by workers that may be in several processes, built of
+/// [parts](super::exact::parts).
+pub trait Distributed: Send + Sync {
+    /// Returns the number of processes that search together.
+    fn processes(&self) -> usize;
 
+    /// Searches `space` as planned, and gives it back with what was found. All processes find the
+    /// same, and the same as [`Exact::search`].
+    ///
+    /// # Errors
+    /// If there are no threads, if the processes do not search together, or if what is on the disk
+    /// is no such search.
+    fn search(
+        &self,
+        space: Box<Packed>,
+        plan: Plan<'_>,
+    ) -> Result<(Exact, Box<Packed>), SearchError>;
+}
+
+/// The plan of a search in several processes.
+pub struct Plan<'a> {
+    /// The limits at which the search gives up.
+    pub limits: Limits,
+    /// The number of workers in each process.
+    pub workers: usize,
+    /// The description of what is searched, so that all search the same, and go on with the same.
+    pub of: Value,
+    /// The disk on which the search is saved. Each process has a folder in this one.
+    pub disk: Option<&'a Disk>,
+    /// The properties, each with the state that violates it.
+    pub violations: &'a [(&'static str, Goal)],
+    /// Whether the search stops at the end of the level of the first violation.
+    pub first: bool,
+    /// The function that is told of violations, and now and then how far the search is.
+    pub on_event: &'a mut (dyn FnMut(Event) + Send),
+}
+
+/// Decides with the states searched as the options say, or `by` what is none of the engines here.
 fn decide_by(
     world: &World,
     properties: &[Property],
-    (options, by): SearchMethod<'_>,
+    options: &Options,
+    by: Option<&dyn Distributed>,
     on_event: &mut (dyn FnMut(Event) + Send),
 ) -> Result<Report, CheckError> {
     let asked_in = property::world_of(world, properties);
@@ -76,9 +109,9 @@ fn decide_by(
         Event::Violated { property, .. } if !told.insert(property) => {}
         event => on_event(event),
     };
-    let mut found = found(world, properties, (options, by), on_event)?;
+    let mut found = found(world, properties, options, by, on_event)?;
     if let Some(most) = options.all {
-        several::find(world, &mut found.decisions, (most, options, started), on_event)?;
+        several::find(world, &mut found.decisions, most, options, started, on_event)?;
     }
     let Findings { counts, cut_short, unfinished, trouble, bounds_met, .. } = found;
     let Findings { decisions, simulation, resumed_after, growth, .. } = found;
@@ -139,21 +172,22 @@ pub(super) const MOST_QUESTIONS: usize = Answers::BITS as usize - 1;
 fn found(
     world: &World,
     properties: &[Property],
-    (options, by): SearchMethod<'_>,
+    options: &Options,
+    by: Option<&dyn Distributed>,
     on_event: &mut (dyn FnMut(Event) + Send),
 ) -> Result<Findings, CheckError> {
     Ok(match options.engine {
         _ if options.reduction == Reduction::DeadMessages => {
-            reduced::without_dead_messages(world, properties, options, on_event)?
+            without_dead_messages(world, properties, options, on_event)?
         }
-        Engine::Exact | Engine::Dataflow => exact(world, properties, (options, by), on_event)?,
+        Engine::Exact | Engine::Dataflow => exact(world, properties, options, by, on_event)?,
         Engine::Simulation => simulation::search(world, properties, options, on_event)?,
         engine => {
             let liveness = properties.iter().any(|p| p.kind() == Kind::Liveness);
             let mut found = reference::search(world, properties, options, on_event)?;
             if liveness && found.cut_short.is_none() {
                 let mut on_event = |event| on_event(again(event));
-                let ours = exact(world, properties, (options, None), &mut on_event)?;
+                let ours = exact(world, properties, options, None, &mut on_event)?;
                 let (exact, reference) = (ours.counts, found.counts);
                 let same =
                     exact.distinct == reference.distinct && exact.generated == reference.generated;
@@ -205,7 +239,8 @@ impl Findings {
 fn exact(
     world: &World,
     properties: &[Property],
-    (options, by): SearchMethod<'_>,
+    options: &Options,
+    by: Option<&dyn Distributed>,
     on_event: &mut (dyn FnMut(Event) + Send),
 ) -> Result<Findings, CheckError> {
     let mut questions = Vec::new();
@@ -222,13 +257,8 @@ fn exact(
     let started = Instant::now();
     let of_each_state = questions.len();
     let identity = || identity(world, properties, of_each_state);
-    let (exact, mut space) = search(
-        Box::new(Packed::new(world, questions)),
-        (edges, &violations),
-        (options, by),
-        identity,
-        on_event,
-    )?;
+    let packed = Box::new(Packed::new(world, questions));
+    let (exact, mut space) = search(packed, edges, &violations, options, by, identity, on_event)?;
     let (counts, unfinished, growth) = (exact.counts(), exact.unfinished(), growth(&exact, &space));
     let mut at = exact.progress(Phase::Counterexamples, started.elapsed());
     on_event(Event::Progress(at));
@@ -243,11 +273,11 @@ fn exact(
     let mut cut_short = exact.cut_short();
     let (mut trouble, resumed_after) = (exact.trouble().map(str::to_owned), exact.resumed_after());
     let without_graph = without_graph.or_else(|| exact.too_many());
+    let query = GraphQuery { asked: &asked, struck, first };
     if edges && without_graph.is_none() {
         let no_room = || (!limits.leaves_room_for(exact.graph_bytes())).then_some(Reason::Memory);
         let (why, saved) = (cut_short.or_else(no_room), exact.saved());
-        let stopped =
-            on_graph((exact, why), &space, (&asked, struck), first, &mut decided, &mut watch);
+        let stopped = on_graph(exact, why, &space, query, &mut decided, &mut watch);
         cut_short = stopped.0;
         trouble = trouble.or(stopped.1);
         if matches!(cut_short, None | Some(Reason::FirstViolation)) {
@@ -255,7 +285,7 @@ fn exact(
         }
     } else {
         let (why, saved) = (cut_short.or(without_graph), exact.saved());
-        on_graph((exact, why), &space, (&asked, struck), first, &mut decided, &mut watch);
+        on_graph(exact, why, &space, query, &mut decided, &mut watch);
         saved.into_iter().for_each(Saved::clear);
     }
     let (bounds_met, decisions) = (space.bounds_met(), decided.into_iter().flatten().collect());
@@ -289,9 +319,11 @@ fn without_graph(options: &Options) -> Option<Reason> {
 /// Searches a space, as the options say, and gives it back.
 pub(super) fn search(
     mut space: Box<Packed>,
-    (edges, violations): (bool, &[(&'static str, Goal)]),
-    (options, by): SearchMethod<'_>,
-    identity: impl Fn() -> serde_json::Value,
+    edges: bool,
+    violations: &[(&'static str, Goal)],
+    options: &Options,
+    by: Option<&dyn Distributed>,
+    identity: impl Fn() -> Value,
     on_event: &mut (dyn FnMut(Event) + Send),
 ) -> Result<(Exact, Box<Packed>), CheckError> {
     let Options { limits, threads, first, .. } = *options;
@@ -309,7 +341,7 @@ pub(super) fn search(
 
 /// What is searched: a search of anything else is another one. With the states it saves the answers
 /// to the questions, which are numbered, so these must be the same too.
-fn identity(world: &World, properties: &[Property], of_each_state: usize) -> serde_json::Value {
+fn identity(world: &World, properties: &[Property], of_each_state: usize) -> Value {
     let rules = world.machine();
     let each =
         |what: fn(&Property) -> Option<&str>| -> Vec<_> { properties.iter().map(what).collect() };
@@ -350,7 +382,7 @@ fn on_states(
 
 /// A property whose conditions are questions, known by their bits in the answers.
 pub(super) struct PropertyQuery<'p> {
-    pub(super) property: &'p Property,
+    property: &'p Property,
     pub(super) temporal: Temporal<u32>,
     premise: Option<u32>,
 }
@@ -426,4 +458,367 @@ fn verdict(
     let (verdict, reason) = Verdict::of(property.kind(), found, incomplete, missing.lasts);
     let counterexample = shown.filter(|_| verdict == Verdict::Violated);
     Decision { property: property.clone(), verdict, reason, counterexample, several: None }
+}
+
+/// Why nothing more is decided, and what is wrong with the disk, if that is why.
+type Stopped = (Option<Reason>, Option<String>);
+
+/// The questions to a graph.
+#[derive(Clone, Copy)]
+struct GraphQuery<'a> {
+    asked: &'a [PropertyQuery<'a>],
+    /// The question whether each kind of fault has struck, if that is asked.
+    struck: Option<u32>,
+    /// If set, nothing more is decided after the first violation.
+    first: bool,
+}
+
+/// Fills in the decisions on liveness; why some of them are missing, if they are. Nothing is
+/// decided if something has `stopped` it before.
+///
+/// A graph that was cut short ends in states that only look as if nothing followed, so on that
+/// nothing is decided. Where executions leave the boundary of the search, `struck` asks of a state
+/// whether each kind of fault has struck; only if a fair execution can stay in such states is
+/// anything said of those that do not leave.
+fn on_graph(
+    exact: Exact,
+    stopped: Option<Reason>,
+    space: &Packed,
+    GraphQuery { asked, struck, first }: GraphQuery<'_>,
+    decided: &mut [Option<Decision>],
+    watch: &mut Watch<'_>,
+) -> Stopped {
+    let missing: Vec<_> = asked.iter().map(|asked| Missing::of(&exact, asked, None)).collect();
+    let struck = struck.filter(|_| exact.leaves_boundary());
+    let mut lasts = None;
+    let mut stopped = (stopped, None);
+    let mut known = KnownGraph::Search(exact);
+    for (at, asked) in asked.iter().enumerate() {
+        let Temporal::Liveness(formula) = asked.temporal else { continue };
+        if first && decided.iter().any(is_violated) {
+            stopped.0 = stopped.0.or(Some(Reason::FirstViolation));
+        }
+        let mut found = None;
+        if stopped.0.is_none() {
+            let lasso = known.violation(asked.property.name, formula, space, watch);
+            found = lasso.unwrap_or_else(|(reason, trouble)| {
+                stopped = (Some(reason), trouble);
+                None
+            });
+        }
+        if let (None, None, Some(struck), None) = (&found, stopped.0, struck, lasts) {
+            match known.some_lasts(struck, space, watch) {
+                Ok(found) => lasts = Some(found),
+                Err(why) => stopped = why,
+            }
+        }
+        let found = found.map(|Lasso { stem, cycle }| Counterexample {
+            steps: space.named(&stem),
+            cycle: Some(space.named(&cycle)),
+        });
+        let lasts = lasts.unwrap_or(false);
+        let missing = Missing { cut_short: stopped.0, lasts, ..missing[at] };
+        decided[at] = Some(verdict(asked.property, found.is_some(), found, missing));
+    }
+    stopped
+}
+
+/// What is known of the graph.
+enum KnownGraph<'s> {
+    /// It has not been asked for.
+    Search(Exact),
+    /// Its transitions are kept.
+    Kept(Graph<'s>),
+    /// Its transitions are computed.
+    Computed(Computed<'s>),
+    /// It cannot be had.
+    Nothing,
+}
+
+impl<'s> KnownGraph<'s> {
+    /// A fair execution that violates `formula`.
+    fn violation(
+        &mut self,
+        name: &'static str,
+        formula: Liveness<u32>,
+        space: &'s Packed,
+        watch: &mut Watch<'_>,
+    ) -> Result<Option<Lasso<ActionId>>, (Reason, Option<String>)> {
+        let ended = |reason| (reason, None);
+        watch.begin(Phase::Liveness(name)).map_err(ended)?;
+        self.prepare(space, watch)?;
+        let lasso = match self {
+            KnownGraph::Kept(graph) => violation(graph, |at| graph.answers(at), formula, watch),
+            KnownGraph::Computed(graph) => violation(graph, |at| graph.answers(at), formula, watch),
+            KnownGraph::Search(_) | KnownGraph::Nothing => Ok(None),
+        };
+        let lasso = lasso.map_err(ended)?;
+        if let Some(lasso) = &lasso {
+            watch.violated(name, Some(lasso.stem.len()));
+        }
+        Ok(lasso)
+    }
+
+    /// Whether a fair execution stays within the bounds, and in the end where `question` is
+    /// answered with yes.
+    fn some_lasts(
+        &mut self,
+        question: u32,
+        space: &'s Packed,
+        watch: &mut Watch<'_>,
+    ) -> Result<bool, Stopped> {
+        self.prepare(space, watch).map_err(|(reason, trouble)| (Some(reason), trouble))?;
+        let bit = 1 << question;
+        let lasts = match self {
+            KnownGraph::Kept(graph) => {
+                liveness::some_lasts(graph, |at| graph.answers(at) & bit != 0, watch)
+            }
+            KnownGraph::Computed(graph) => {
+                liveness::some_lasts(graph, |at| graph.answers(at) & bit != 0, watch)
+            }
+            KnownGraph::Search(_) | KnownGraph::Nothing => Ok(false),
+        };
+        lasts.map_err(|reason| (Some(reason), None))
+    }
+
+    /// Gets the graph, the first time.
+    fn prepare(
+        &mut self,
+        space: &'s Packed,
+        watch: &mut Watch<'_>,
+    ) -> Result<(), (Reason, Option<String>)> {
+        *self = match std::mem::replace(self, KnownGraph::Nothing) {
+            KnownGraph::Search(exact) if exact.saved().is_some() => {
+                exact.computed(space, watch)?.map_or(KnownGraph::Nothing, KnownGraph::Computed)
+            }
+            KnownGraph::Search(exact) => {
+                exact.graph(space).map_or(KnownGraph::Nothing, KnownGraph::Kept)
+            }
+            known => known,
+        };
+        Ok(())
+    }
+}
+
+fn violation<R: Rows<Action = ActionId>>(
+    graph: &R,
+    answers: impl Fn(u32) -> Answers + Copy,
+    formula: Liveness<u32>,
+    watch: &mut Watch<'_>,
+) -> Result<Option<Lasso<ActionId>>, Reason> {
+    let holds = |question: u32| move |number: u32| answers(number) & (1 << question) != 0;
+    liveness::violation(graph, &formula.map(holds), watch)
+}
+
+/// Decides what can be decided without dead messages.
+///
+/// Each of the states without them can be reached in the whole world too, and each state of that
+/// comes to be one of these, when the dead messages in it arrive. So one world has a state that
+/// violates what is asked of the processes if the other has. The executions that are shown are
+/// those of the whole world, found as without the reduction.
+fn without_dead_messages(
+    world: &World,
+    properties: &[Property],
+    options: &Options,
+    on_event: &mut (dyn FnMut(Event) + Send),
+) -> Result<Findings, CheckError> {
+    if options.engine != Engine::Exact || options.disk.is_some() {
+        return Err(CheckError::OnlyExactReduces);
+    }
+    let left = world.without_dead_messages()?;
+    let mut questions = Vec::new();
+    let asked: Vec<_> = properties.iter().map(|p| PropertyQuery::new(p, &mut questions)).collect();
+    let decides = |asked: &&PropertyQuery<'_>| undecided(asked.property).is_none();
+    let violations: Vec<_> =
+        asked.iter().filter(decides).filter_map(PropertyQuery::violation).collect();
+    if asked.iter().all(|asked| !decides(&asked)) {
+        return Err(CheckError::NothingReduced);
+    }
+    // How many steps a violation takes is told when its execution is known.
+    let mut progress = |event| match event {
+        Event::Violated { .. } => {}
+        event @ (Event::Progress(_) | Event::Grows { .. }) => on_event(event),
+    };
+    let identity = || Value::Null;
+    let packed = Box::new(Packed::new(&left, questions));
+    let (found, space) =
+        search(packed, false, &violations, options, None, identity, &mut progress)?;
+    let mut decisions = Vec::new();
+    for asked in &asked {
+        let property = asked.property;
+        decisions.push(match (undecided(property), asked.goal()) {
+            (Some(reason), _) => unknown(property, reason),
+            (None, None) => unknown(property, Reason::NotReduced),
+            (None, Some(goal)) => {
+                let reached = found.reaches(goal);
+                let shown = (reached && property.kind() == Kind::Safety)
+                    .then(|| execution(world, property, options, on_event))
+                    .transpose()?;
+                let missing = Missing::of(&found, asked, found.cut_short());
+                verdict(property, reached, shown.flatten(), missing)
+            }
+        });
+    }
+    Ok(Findings {
+        counts: found.counts(),
+        cut_short: found.cut_short(),
+        unfinished: found.unfinished(),
+        trouble: None,
+        simulation: None,
+        resumed_after: None,
+        growth: growth(&found, &space),
+        bounds_met: space.bounds_met(),
+        decisions,
+    })
+}
+
+/// Why this cannot be decided without dead messages, if it cannot.
+fn undecided(property: &Property) -> Option<Reason> {
+    let mut common = true;
+    let _ = property.clone().map(|asked| common &= asked.is_common());
+    match property.kind() {
+        Kind::Liveness => Some(Reason::NotReduced),
+        _ => (!common).then_some(Reason::AsksForMessages),
+    }
+}
+
+fn unknown(property: &Property, reason: Reason) -> Decision {
+    Decision {
+        property: property.clone(),
+        verdict: Verdict::Unknown,
+        reason: Some(reason),
+        counterexample: None,
+        several: None,
+    }
+}
+
+/// The first shortest execution of the whole world that violates the property, if the limits allow
+/// to find it.
+fn execution(
+    world: &World,
+    property: &Property,
+    options: &Options,
+    on_event: &mut (dyn FnMut(Event) + Send),
+) -> Result<Option<Counterexample>, CheckError> {
+    let options = Options { reduction: Reduction::None, first: true, ..options.clone() };
+    let mut on_event = |event| {
+        on_event(match event {
+            Event::Progress(progress) if progress.phase == Phase::States => {
+                let phase = Phase::Again("with all messages, for the execution");
+                Event::Progress(Progress { phase, ..progress })
+            }
+            event => event,
+        });
+    };
+    let found = exact(world, std::slice::from_ref(property), &options, None, &mut on_event)?;
+    Ok(found.decisions.into_iter().find_map(|decision| decision.counterexample))
+}
+
+/// The reason why a check gives no report.
+#[derive(Debug, thiserror::Error)]
+pub enum CheckError {
+    /// Nothing is asked: a run that checks nothing is an error.
+    #[error("no property was asked for, so nothing would be checked")]
+    NothingAsked,
+    /// The world is too large to be searched.
+    #[error(transparent)]
+    World(#[from] WorldError),
+    /// The engine dataflow is not among those of the engine.
+    #[error(
+        "the engine dataflow is a program of its own; use 'cargo run --release -p \
+         bellwether-dataflow -- check', with the same flags but for --engine"
+    )]
+    NoDataflow,
+    /// The program has no engine of stateright: the feature `stateright` of this package was left
+    /// out.
+    #[error(
+        "this program was built without the engine {engine}; use --engine exact, or build it with \
+         the feature 'stateright' of bellwether-tool"
+    )]
+    NoStateright {
+        /// The engine that was asked for.
+        engine: Engine,
+    },
+    /// Only liveness is asked: a [distributed](decide_distributed) search would search all
+    /// states and decide nothing.
+    #[error(
+        "a dataflow does not decide liveness, and nothing else is asked; use bellwether-model for \
+         it, or ask for other properties too"
+    )]
+    OnlyLiveness,
+    /// Some messages are to be left out, and the engine cannot do without them.
+    #[error("only --engine exact leaves messages out, and not with --disk; leave --reduce out")]
+    OnlyExactReduces,
+    /// The reduction is not possible in this world; it says why.
+    #[error("--reduce: {0}")]
+    NotReduced(NotReduced),
+    /// The properties cannot be decided with the reduction: all states would be searched and
+    /// nothing decided.
+    #[error(
+        "without dead messages neither liveness is decided nor what only this protocol is asked, \
+         and nothing else is asked; leave --reduce out, or ask for other properties too"
+    )]
+    NothingReduced,
+    /// Several counterexamples are asked for, and the engine looks for one.
+    #[error(
+        "only --engine exact looks for several counterexamples, in memory and with all messages; \
+         leave --all out"
+    )]
+    OnlyExactFindsSeveral,
+    /// So much is asked that the answers have no place beside each state.
+    #[error(
+        "the properties ask {asked} questions of each state, and there is room for {most}; ask for \
+         some of them, and then for the others"
+    )]
+    TooMuchAsked {
+        /// The number of questions.
+        asked: usize,
+        /// The largest number that there can be.
+        most: usize,
+    },
+    /// The system gives no threads.
+    #[error("cannot search with {threads} threads: {error}; try fewer with --threads")]
+    Threads {
+        /// The number of threads that was asked for.
+        threads: usize,
+        /// The message of the system.
+        error: String,
+    },
+    /// The files on the disk are not of this search, or the disk refuses.
+    #[error(transparent)]
+    Disk(#[from] DiskError),
+    /// The processes of a [distributed](decide_distributed) search do not search together.
+    #[error(transparent)]
+    Apart(Box<dyn std::error::Error + Send + Sync>),
+    /// Two searches of one world must reach the same states.
+    #[error(
+        "the engines disagree: exact counts {}/{} states (distinct/generated), {engine} {}/{}; \
+         this is a bug in one of them, please report it with this command line",
+        .exact.distinct, .exact.generated, .reference.distinct, .reference.generated
+    )]
+    Disagreement {
+        /// The engine that disagrees with the exact one.
+        engine: Engine,
+        /// The counts of the exact engine.
+        exact: Counts,
+        /// The counts of the other engine.
+        reference: Counts,
+    },
+}
+
+/// What is said already is no further cause.
+impl From<NotReduced> for CheckError {
+    fn from(why: NotReduced) -> Self {
+        CheckError::NotReduced(why)
+    }
+}
+
+impl CheckError {
+    pub(super) fn of(threads: usize, error: SearchError) -> Self {
+        match error {
+            SearchError::Threads(error) => CheckError::Threads { threads, error },
+            SearchError::Disk(error) => CheckError::Disk(error),
+            SearchError::Apart(error) => CheckError::Apart(error),
+        }
+    }
 }

@@ -11,7 +11,6 @@ pub mod liveness;
 mod caveat;
 mod certificate;
 mod decide;
-mod distributed;
 #[cfg(feature = "stateright")]
 pub mod model;
 #[cfg_attr(not(feature = "stateright"), path = "no_reference.rs")]
@@ -30,8 +29,7 @@ pub use bellwether_search::{
 };
 pub use caveat::{AppliedCaveat, Caveat};
 pub use certificate::{CertificateError, certify};
-pub use decide::{CheckError, check, decide_distributed};
-pub use distributed::{Distributed, Plan};
+pub use decide::{CheckError, Distributed, Plan, check, decide_distributed};
 pub use report::{Counterexample, Decision, Distinct, Report, Several, Verdict, holds_within};
 pub use simulation::Simulation;
 

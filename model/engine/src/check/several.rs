@@ -15,8 +15,8 @@ use super::exact::Graph;
 use super::liveness::{self, Lasso};
 use super::rows::{OUTSIDE, Row, Rows};
 use super::{
-    CheckError, Counterexample, Decision, Distinct, Event, Options, Phase, Progress, Reason,
-    Several, Verdict, Watch,
+    CheckError, Counterexample, Decision, Distinct, Event, Limits, Options, Phase, Progress,
+    Reason, Several, Verdict, Watch,
 };
 use crate::property::{Liveness, Temporal};
 use crate::space::Answers;
@@ -44,7 +44,9 @@ fn at_a_time() -> usize {
 pub(super) fn find(
     world: &World,
     decisions: &mut [Decision],
-    (most, options, started): (usize, &Options, Instant),
+    most: usize,
+    options: &Options,
+    started: Instant,
     on_event: &mut (dyn FnMut(Event) + Send),
 ) -> Result<(), CheckError> {
     let shown = |d: &&mut Decision| d.verdict == Verdict::Violated && d.counterexample.is_some();
@@ -59,18 +61,23 @@ pub(super) fn find(
     };
     for some in violated.chunks_mut(at_a_time()) {
         let time = options.limits.time.map(|time| time.saturating_sub(started.elapsed()));
-        let limits = super::Limits { time, ..options.limits };
+        let limits = Limits { time, ..options.limits };
         let options = Options { limits, first: false, disk: None, ..options.clone() };
         let found = of_some(world, some, &options, &mut on_event)?;
-        for (decision, several) in some.iter_mut().zip(found) {
-            keep(decision, several, most);
+        for (decision, (listed, incomplete)) in some.iter_mut().zip(found) {
+            keep(decision, listed, incomplete, most);
         }
     }
     Ok(())
 }
 
 /// Notes what was found, the first of which is the one that is shown if only one is.
-fn keep(decision: &mut Decision, (mut listed, incomplete): Found, most: usize) {
+fn keep(
+    decision: &mut Decision,
+    mut listed: Vec<Distinct>,
+    incomplete: Option<Reason>,
+    most: usize,
+) {
     listed.sort_by_key(|one| {
         let Counterexample { steps, cycle } = &one.found;
         (steps.len(), cycle.as_ref().map_or(0, Vec::len))
@@ -96,13 +103,8 @@ fn of_some(
     let mut questions: Vec<_> = (0..kinds()).map(Condition::struck).collect();
     let asked: Vec<_> = properties.iter().map(|p| PropertyQuery::new(p, &mut questions)).collect();
     let started = Instant::now();
-    let (exact, space) = search(
-        Box::new(Packed::new(world, questions)),
-        (true, &[]),
-        (options, None),
-        || Value::Null,
-        on_event,
-    )?;
+    let packed = Box::new(Packed::new(world, questions));
+    let (exact, space) = search(packed, true, &[], options, None, || Value::Null, on_event)?;
     let no_room = !options.limits.leaves_room_for(exact.graph_bytes());
     let cut_short = exact.cut_short().or(no_room.then_some(Reason::Memory));
     if cut_short.is_some() {

@@ -9,10 +9,9 @@ use super::{
     CheckError, Counterexample, Counts, Decision, Event, Limits, Options, Phase, Progress, Reason,
     Verdict,
 };
-use crate::property::Property;
-use crate::property::{Kind, Temporal};
-use crate::world::swarm::{self, Coverage, Plan, Sketch, Swarm, Walk};
-use crate::world::{Action, Condition, World};
+use crate::property::{Kind, Property, Temporal};
+use crate::world::swarm::{Coverage, Goal, Plan, Sketch, Swarm, Taken, Walk};
+use crate::world::{Action, World};
 use serde::Serialize;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -44,7 +43,7 @@ pub struct Simulation {
     /// The number of different states that the walks met, as an estimate.
     pub about_states: u64,
     /// The number of times that each kind of action happened to a process in each role.
-    pub actions: crate::world::swarm::Taken,
+    pub actions: Taken,
     /// The number of walks that looked in which each rule decided a step: another value of it would
     /// have made the step another one.
     pub rules: std::collections::BTreeMap<String, u64>,
@@ -99,13 +98,14 @@ impl WalkTotals {
     }
 }
 
-/// A property that a state decides, the state to look for, and its place among the goals.
-fn goal(property: &Property) -> Option<(Condition, bool)> {
-    match &property.temporal {
-        Temporal::Always(condition) => Some((condition.clone(), false)),
-        Temporal::Reachable(condition) => Some((condition.clone(), true)),
-        Temporal::Liveness(_) => None,
-    }
+/// The state to look for, if a state decides the property.
+fn goal(property: &Property) -> Option<Goal> {
+    let (condition, answer) = match &property.temporal {
+        Temporal::Always(condition) => (condition, false),
+        Temporal::Reachable(condition) => (condition, true),
+        Temporal::Liveness(_) => return None,
+    };
+    Some(Goal { condition: condition.clone(), answer })
 }
 
 /// Walks in `world` until a limit is reached.
@@ -117,8 +117,7 @@ pub(super) fn search(
 ) -> Result<Findings, CheckError> {
     let goals: Vec<_> = properties.iter().filter_map(goal).collect();
     let none_found = vec![None; goals.len()];
-    let goal_of = |(condition, answer)| swarm::Goal { condition, answer };
-    let swarm = Swarm::new(world, goals.into_iter().map(goal_of).collect());
+    let swarm = Swarm::new(world, goals);
     let mut totals = WalkTotals {
         started: Instant::now(),
         walks: 0,
@@ -166,7 +165,7 @@ pub(super) fn search(
         }
         debug_assert!(whole, "a round ends early for a limit only");
     };
-    Ok(found(properties, options, (&swarm, totals, cut_short)))
+    Ok(found(properties, options, &swarm, totals, cut_short))
 }
 
 /// How many steps are taken at most. No more walks are: some worlds have walks without a step.
@@ -220,7 +219,9 @@ fn round(
 fn found(
     properties: &[Property],
     options: &Options,
-    (swarm, totals, cut_short): (&Swarm<'_>, WalkTotals, Option<Reason>),
+    swarm: &Swarm<'_>,
+    totals: WalkTotals,
+    cut_short: Option<Reason>,
 ) -> Findings {
     let mut paths = totals.found.into_iter().enumerate();
     let decide = |property: &Property| {

@@ -1,14 +1,43 @@
 //! From a tree to what is asked of a state: what each name means in a world, and whether kinds of
-//! values fit each other.
+//! values fit each other. Names of fields, words and kinds of values are learned from a few
+//! executions of the world.
 
 use super::ExpressionError;
-use super::known::{Kinds, Known, LIST, NOTHING, NUMBER, RECORD, Shape, TRUTH, WORD, words};
 use super::read::{Node, Quantifier, Sign, What};
 use crate::machine::Timer;
+use crate::trace::DOWN;
 use crate::words::instead_of;
-use crate::world::{Faults, Reads, World};
+use crate::world::swarm::Random;
+use crate::world::{Faults, Reads, Scenario, State, World};
+use serde_json::Value;
 use std::cell::OnceCell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
+use std::sync::Arc;
+
+/// The kinds that a value may have, a bit each.
+pub(super) type Kinds = u8;
+
+pub(super) const TRUTH: Kinds = 1;
+const NUMBER: Kinds = 2;
+const WORD: Kinds = 4;
+const LIST: Kinds = 8;
+const RECORD: Kinds = 16;
+const NOTHING: Kinds = 32;
+
+/// The kinds in words.
+pub(super) fn words(kinds: Kinds) -> String {
+    let names = [
+        (TRUTH, "true or false"),
+        (NUMBER, "a number or a process"),
+        (WORD, "a word"),
+        (LIST, "a list"),
+        (RECORD, "a record with fields"),
+    ];
+    let names = names.into_iter().filter(|(kind, _)| kinds & kind != 0).map(|(_, name)| name);
+    let names: Vec<_> = names.collect();
+    if names.is_empty() { "always none".to_owned() } else { names.join(" or ") }
+}
 
 /// What is computed from a state.
 pub(super) enum Term {
@@ -130,7 +159,7 @@ impl<'w> Resolver<'w> {
                 let inner = self.of_kind(inner, TRUTH, "something true or false")?;
                 Ok(Typed::plain(Term::Not(inner.term.into()), TRUTH))
             }
-            What::Binary(sign, left, right) => self.binary(node, *sign, (left, right)),
+            What::Binary(sign, left, right) => self.binary(node, *sign, left, right),
             What::Quantified(quantifier, name, body) => {
                 self.bind(node, name)?;
                 let body = self.of_kind(body, TRUTH, "something true or false");
@@ -315,7 +344,7 @@ impl<'w> Resolver<'w> {
         Ok(Typed { term, kinds: shape.kinds | NOTHING, shape: Some(shape) })
     }
 
-    fn binary(&mut self, node: &Node, sign: Sign, (l, r): (&Node, &Node)) -> Resolved<'w> {
+    fn binary(&mut self, node: &Node, sign: Sign, l: &Node, r: &Node) -> Resolved<'w> {
         let (left, right, kinds) = match sign {
             Sign::Implies | Sign::Or | Sign::And => {
                 let what = "something true or false";
@@ -333,7 +362,7 @@ impl<'w> Resolver<'w> {
                 let element = list.shape.and_then(|shape| shape.element.as_deref());
                 let one = self.side(l, element)?;
                 if let Some(element) = element.filter(|element| element.kinds != 0) {
-                    self.may_be_equal(node, (&one.term, one.kinds), (&list.term, element.kinds))?;
+                    self.may_be_equal(node, &one.term, one.kinds, &list.term, element.kinds)?;
                 }
                 (one, list, TRUTH)
             }
@@ -346,7 +375,7 @@ impl<'w> Resolver<'w> {
                     let right = self.side(r, left.shape)?;
                     (left, right)
                 };
-                self.may_be_equal(node, (&left.term, left.kinds), (&right.term, right.kinds))?;
+                self.may_be_equal(node, &left.term, left.kinds, &right.term, right.kinds)?;
                 self.may_lead(&left.term, r)?;
                 self.may_lead(&right.term, l)?;
                 (left, right, TRUTH)
@@ -384,8 +413,10 @@ impl<'w> Resolver<'w> {
     fn may_be_equal(
         &self,
         node: &Node,
-        (left, l): (&Term, Kinds),
-        (right, r): (&Term, Kinds),
+        left: &Term,
+        l: Kinds,
+        right: &Term,
+        r: Kinds,
     ) -> Result<(), ExpressionError> {
         let is_none = |one: &Term, other: Kinds| {
             matches!(one, Term::Nothing) && other & (NOTHING | WORD) == 0
@@ -408,5 +439,106 @@ impl<'w> Resolver<'w> {
             }
             _ => Ok(()),
         }
+    }
+}
+
+/// How many executions are looked at, and how many steps of each.
+const WALKS: u64 = 60;
+const STEPS: usize = 100;
+
+/// What is known of the processes of a world.
+#[derive(Debug, Default)]
+pub(super) struct Known {
+    /// What processes know, and lose in a crash.
+    own: Shape,
+    /// What is on stable storage.
+    stable: Shape,
+    /// The roles of processes.
+    roles: Shape,
+}
+
+/// What values in one place look like.
+#[derive(Debug, Default)]
+struct Shape {
+    kinds: Kinds,
+    fields: BTreeMap<String, Shape>,
+    element: Option<Box<Shape>>,
+    words: BTreeSet<String>,
+}
+
+impl Shape {
+    fn add(&mut self, value: &Value) {
+        match value {
+            Value::Null => self.kinds |= NOTHING,
+            Value::Bool(_) => self.kinds |= TRUTH,
+            Value::Number(_) => self.kinds |= NUMBER,
+            Value::String(word) => self.word(word),
+            Value::Array(all) => {
+                self.kinds |= LIST;
+                let element = self.element.get_or_insert_default();
+                all.iter().for_each(|one| element.add(one));
+            }
+            Value::Object(fields) => {
+                self.kinds |= RECORD;
+                for (name, value) in fields {
+                    self.fields.entry(name.clone()).or_default().add(value);
+                }
+                // One of several words, with data.
+                if fields.len() == 1 {
+                    self.words.extend(fields.keys().cloned());
+                }
+            }
+        }
+    }
+
+    fn word(&mut self, word: &str) {
+        self.kinds |= WORD;
+        self.words.insert(word.replace(' ', "-"));
+    }
+}
+
+impl Known {
+    /// What is seen in the same executions every time. Where the world has no crashes, one process
+    /// crashes and recovers, so that more is seen.
+    fn of(world: &World) -> Known {
+        let Scenario { mut faults, .. } = world.scenario();
+        (faults.crashes, faults.recoveries) = (faults.crashes.max(1), faults.recoveries.max(1));
+        let scenario = Scenario { faults, ..world.scenario() };
+        let richer = World::of(Arc::clone(world.machine()), scenario);
+        let world = richer.as_ref().unwrap_or(world);
+        let mut known = Known::default();
+        known.roles.word(DOWN);
+        let mut enabled = Vec::new();
+        for walk in 0..WALKS {
+            let (mut random, mut state) = (Random::new(0, walk), world.initial());
+            known.add(&state);
+            for _ in 0..STEPS {
+                enabled.clear();
+                world.enabled(&state, &mut enabled);
+                if enabled.is_empty() {
+                    break;
+                }
+                let action = enabled[random.place(enabled.len())];
+                state = world.apply(&state, &action).state;
+                known.add(&state);
+            }
+        }
+        known
+    }
+
+    fn add(&mut self, state: &State) {
+        for id in state.ids() {
+            self.stable.add(state.stable(id).json());
+            if state.up(id) {
+                self.own.add(state.process(id).json());
+                self.roles.word(state.process(id).role());
+            }
+        }
+    }
+
+    /// The fields that a process has, what it stores behind what it knows.
+    fn fields(&self) -> Vec<&str> {
+        let stable = self.stable.fields.keys().filter(|name| !self.own.fields.contains_key(*name));
+        self.own.fields.keys().chain(stable).map(String::as_str).chain(["stable"]).collect()
     }
 }

@@ -1,13 +1,15 @@
-//! From an execution of the model to a trace, and back.
+//! From an execution of the model to a trace, and back; and what its steps change of what processes
+//! know.
 
-use super::wrong;
 use super::{
-    Event, FORMAT, Fate, Flight, Header, Lifeline, Noted, Sent, Shows, Step, Trace, TraceError,
+    Event, FORMAT, Fate, Flight, Header, Lifeline, Sent, Shows, Step, Trace, TraceError, wrong,
 };
 use crate::machine::{AnyProtocol, Effect, Entry, Machine, Timer};
 use crate::protocol::{Id, Protocol};
+use crate::words::plain_value;
 use crate::world::{Action, Envelope, Outcome, Scenario, State, Ways, World};
 use serde::Serialize;
+use serde_json::Value;
 use std::collections::{BTreeMap, HashSet};
 use std::hash::{BuildHasher, BuildHasherDefault};
 
@@ -281,8 +283,8 @@ fn lifelines(state: &State) -> BTreeMap<u8, Lifeline> {
 
 /// Messages, timers and rules are enumerations and structures without maps: they always have a
 /// JSON form.
-fn value(of: &impl Serialize) -> serde_json::Value {
-    serde_json::to_value(of).unwrap_or(serde_json::Value::Null)
+fn value(of: &impl Serialize) -> Value {
+    serde_json::to_value(of).unwrap_or(Value::Null)
 }
 
 fn parsed<T>(value: Result<T, serde_json::Error>, step: usize) -> Result<T, TraceError> {
@@ -357,4 +359,100 @@ pub fn describe(world: &World, state: &State, action: &Action) -> String {
         });
     }
     format!("{}\n\n{after:?}", lines.join("\n"))
+}
+
+/// A variable of a process that a step has changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Variable {
+    /// The name of the variable.
+    pub name: String,
+    /// What it was before.
+    pub before: String,
+    /// What it is afterwards.
+    pub after: String,
+}
+
+/// The variables that each step of an execution has changed. They stand in no file: where a trace
+/// was read, there are none. So two traces do not differ in them.
+#[derive(Clone, Debug, Default)]
+pub struct Noted(Vec<Vec<Variable>>);
+
+impl Noted {
+    /// Returns the variables that the step with this number has changed, as far as that is known.
+    #[must_use]
+    pub fn in_step(&self, seq: usize) -> &[Variable] {
+        let known = seq.checked_sub(1).and_then(|at| self.0.get(at));
+        known.map_or(&[], Vec::as_slice)
+    }
+
+    /// Notes the next step, in which a process acted, if one did.
+    fn note(&mut self, before: &State, after: &State, node: Option<Id>) {
+        let mut changed = Vec::new();
+        if let Some(id) = node.filter(|&id| before.up(id) && after.up(id)) {
+            differ("", before.process(id).json(), after.process(id).json(), &mut changed);
+            differ("stored", before.stable(id).json(), after.stable(id).json(), &mut changed);
+        }
+        self.0.push(changed);
+    }
+}
+
+/// They are beside what a trace says.
+impl PartialEq for Noted {
+    fn eq(&self, _: &Noted) -> bool {
+        true
+    }
+}
+
+impl Eq for Noted {}
+
+/// Collects where two values differ, in the parts of structures by their names.
+fn differ(name: &str, before: &Value, after: &Value, changed: &mut Vec<Variable>) {
+    if before == after {
+        return;
+    }
+    if let (Value::Object(was), Value::Object(is)) = (before, after)
+        && was.len() == is.len()
+        && was.keys().all(|key| is.contains_key(key))
+    {
+        for (key, before) in was {
+            let part = key.replace(['-', '_'], " ");
+            let part = if name.is_empty() { part } else { format!("{name} {part}") };
+            differ(&part, before, is.get(key).unwrap_or(&Value::Null), changed);
+        }
+        return;
+    }
+    let name = name.to_owned();
+    changed.push(Variable { name, before: told(before), after: told(after) });
+}
+
+/// A value in words; of a list, its items.
+fn told(value: &Value) -> String {
+    match value {
+        Value::Array(all) if all.is_empty() => "none".to_owned(),
+        Value::Array(all) => all.iter().map(told).collect::<Vec<_>>().join(", "),
+        other => plain_value(other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{differ, told};
+    use serde_json::json;
+
+    #[test]
+    fn a_set_that_grows_and_a_part_that_changes_are_told_by_name() {
+        let before = json!({ "role": "candidate", "granted": [2], "out_box": { "left": 3 } });
+        let after = json!({ "role": "candidate", "granted": [2, 3], "out_box": { "left": null } });
+        let mut changed = Vec::new();
+        differ("", &before, &after, &mut changed);
+        let changes: Vec<String> = changed
+            .iter()
+            .map(|one| format!("{}: {} → {}", one.name, one.before, one.after))
+            .collect();
+        assert_eq!(changes, ["granted: 2 → 2, 3", "out box left: 3 → none"]);
+        changed.clear();
+        differ("", &before, &before, &mut changed);
+        assert!(changed.is_empty());
+        assert_eq!(told(&json!([])), "none");
+    }
 }

@@ -38,11 +38,11 @@
 //! one exception: a detector's count is forgotten as soon as it may not time out.
 
 use super::network::Left;
-use super::places::Places;
+use super::state::Places;
 use super::timed::{Delay, MAX_TICKS, Timed};
-use super::{Action, Scenario, State, Timing, World, WorldError};
+use super::{Action, Network, Scenario, Start, State, Timing, World, WorldError};
 use crate::machine::{Machine, Observation, Timer, TimerRules};
-use crate::protocol::{Duration, Id, Ids, MAX_TIMERS, RunOut, Timers, Wait};
+use crate::protocol::{Duration, Envelope, Id, Ids, MAX_TIMERS, RunOut, Timers, Wait};
 
 /// What a timed world keeps besides.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -126,7 +126,7 @@ impl Clock {
 
     /// How many ticks a message has when it is sent from one process to another, if that is
     /// bounded.
-    pub(super) fn lasts(&self, (from, to): (Id, Id), in_answer: bool) -> Option<u8> {
+    pub(super) fn lasts(&self, from: Id, to: Id, in_answer: bool) -> Option<u8> {
         let Delay::AtMost(usual) = self.timed.delay else { return None };
         let ticks = self.timed.slow.ticks(from, to).unwrap_or(usual);
         Some(if in_answer { ticks + self.timed.processing } else { ticks })
@@ -143,14 +143,14 @@ impl Clock {
     }
 
     /// What a timer shows when it has just been armed.
-    fn armed(&self, of: (Id, Timer)) -> u8 {
-        match self.measure(of) {
+    fn armed(&self, id: Id, timer: Timer) -> u8 {
+        match self.measure(id, timer) {
             Measure::Fixed { latest, .. } => latest,
             Measure::Detector(_) => 0,
         }
     }
 
-    fn measure(&self, (id, timer): (Id, Timer)) -> Measure {
+    fn measure(&self, id: Id, timer: Timer) -> Measure {
         let measure = self.measures[id.index()][timer.place()];
         measure.expect("a timer that is armed has a row whose `armed` says so")
     }
@@ -292,7 +292,7 @@ impl World {
     /// The times of a world at its beginning. A converged one has had no fault for long.
     pub(super) fn first_times(&self) -> Option<Box<Times>> {
         let clock = self.clock.as_ref()?;
-        let calm = if self.scenario.start == super::Start::Converged { clock.calm() } else { 0 };
+        let calm = if self.scenario.start == Start::Converged { clock.calm() } else { 0 };
         let clocks = Places::of(self.processes());
         Some(Box::new(Times { left: Left::new(), clocks, calm, paused: Ids::NONE }))
     }
@@ -301,13 +301,8 @@ impl World {
     /// asynchronous timing every armed timer is due, with perfect timing each that
     /// [may time out](Protocol::may_time_out).
     #[inline]
-    pub(super) fn due(
-        &self,
-        state: &State,
-        view: &Observation<'_>,
-        (id, timer): (Id, Timer),
-    ) -> Due {
-        let measure = self.clock.as_ref().map(|clock| clock.measure((id, timer)));
+    pub(super) fn due(&self, state: &State, view: &Observation<'_>, id: Id, timer: Timer) -> Due {
+        let measure = self.clock.as_ref().map(|clock| clock.measure(id, timer));
         let now = match measure {
             Some(Measure::Fixed { slack, .. }) if state.clock(id, timer) > Some(slack) => {
                 return Due::Later;
@@ -315,26 +310,22 @@ impl World {
             Some(Measure::Fixed { .. }) => true,
             None if self.scenario.timing == Timing::Asynchronous => true,
             Some(Measure::Detector(most)) if most > 0 && state.clock(id, timer) == Some(0) => {
-                match self.notices(view, (id, timer)) {
-                    true if !self.notices(&view.without_pauses(), (id, timer)) => {
+                match self.machine.may_time_out(view, id, timer) {
+                    true if !self.machine.may_time_out(&view.without_pauses(), id, timer) => {
                         return Due::Later;
                     }
                     notices => notices,
                 }
             }
-            Some(Measure::Detector(_)) | None => self.notices(view, (id, timer)),
+            Some(Measure::Detector(_)) | None => self.machine.may_time_out(view, id, timer),
         };
         if now { Due::Now } else { Due::Never }
-    }
-
-    fn notices(&self, view: &Observation<'_>, (id, timer): (Id, Timer)) -> bool {
-        self.machine.may_time_out(view, id, timer)
     }
 
     /// The fixed timers of a process that have run out, however slow its clock.
     pub(super) fn run_out(&self, state: &State, id: Id) -> Timers {
         let has = |clock: &Clock, timer| {
-            matches!(clock.measure((id, timer)), Measure::Fixed { .. })
+            matches!(clock.measure(id, timer), Measure::Fixed { .. })
                 && state.clock(id, timer) == Some(0)
         };
         self.clock.as_ref().map_or(Timers::NONE, |clock| {
@@ -353,7 +344,7 @@ impl World {
 
     /// Whether everything has happened that must before the clock goes on.
     pub(super) fn may_tick(&self, clock: &Clock, state: &State, view: &Observation<'_>) -> bool {
-        let must = |(id, timer): (Id, Timer)| match clock.measure((id, timer)) {
+        let must = |id: Id, timer: Timer| match clock.measure(id, timer) {
             Measure::Fixed { .. } => state.clock(id, timer) == Some(0),
             Measure::Detector(most) => {
                 state.clock(id, timer) >= Some(most) && self.machine.may_time_out(view, id, timer)
@@ -361,7 +352,7 @@ impl World {
         };
         let mut messages = state.flight.iter().zip(state.ticks_left());
         !messages.any(|(e, &left)| left == 0 && !state.paused(e.to))
-            && !armed(state).any(|(id, timer)| !state.paused(id) && must((id, timer)))
+            && !armed(state).any(|(id, timer)| !state.paused(id) && must(id, timer))
     }
 
     /// The clock goes on.
@@ -370,7 +361,7 @@ impl World {
         let view = self.view(state);
         let later = |(id, timer): (Id, Timer)| {
             let shows = state.clock(id, timer).unwrap_or(0);
-            match clock.measure((id, timer)) {
+            match clock.measure(id, timer) {
                 // Only those of a process that is paused show 0.
                 Measure::Fixed { .. } => (id, timer, shows.saturating_sub(1)),
                 Measure::Detector(most) => {
@@ -390,7 +381,7 @@ impl World {
             times.calm =
                 if times.paused.is_empty() { (times.calm + 1).min(clock.calm()) } else { 0 };
         }
-        if self.scenario.network == super::Network::Set {
+        if self.scenario.network == Network::Set {
             state.merge();
         }
     }
@@ -405,7 +396,7 @@ impl World {
         };
         for timer in state.armed(id) {
             let shows = state.clock(id, timer).unwrap_or(0);
-            let shows = match clock.measure((id, timer)) {
+            let shows = match clock.measure(id, timer) {
                 Measure::Fixed { .. } => moved(shows, -by, u8::MAX),
                 Measure::Detector(most) => moved(shows, by, most),
             };
@@ -416,7 +407,7 @@ impl World {
     /// A timer is armed: its clock starts.
     pub(super) fn start_clock(&self, state: &mut State, id: Id, timer: Timer) {
         if let Some(clock) = &self.clock {
-            state.set_clock(id, timer, clock.armed((id, timer)));
+            state.set_clock(id, timer, clock.armed(id, timer));
         }
     }
 
@@ -426,7 +417,7 @@ impl World {
         let Some(clock) = &self.clock else { return };
         let view = self.view(state);
         let in_vain = |&(id, timer): &(Id, Timer)| {
-            matches!(clock.measure((id, timer)), Measure::Detector(_))
+            matches!(clock.measure(id, timer), Measure::Detector(_))
                 && state.clock(id, timer) > Some(0)
                 && !self.machine.may_time_out(&view, id, timer)
         };
@@ -450,7 +441,7 @@ impl World {
         time_outs: bool,
     ) -> impl Iterator<Item = (Id, Timer)> {
         let wanted = move |&(id, timer): &(Id, Timer)| {
-            let due = |clock: &Clock| match clock.measure((id, timer)) {
+            let due = |clock: &Clock| match clock.measure(id, timer) {
                 Measure::Fixed { slack, .. } => state.clock(id, timer) <= Some(slack),
                 Measure::Detector(_) => false,
             };
@@ -494,4 +485,69 @@ impl World {
 /// Every timer that is armed, and whose it is.
 fn armed(state: &State) -> impl Iterator<Item = (Id, Timer)> {
     state.ids().flat_map(|id| state.armed(id).map(move |timer| (id, timer)))
+}
+
+/// A time-out that is due although what it waits for can still come.
+#[derive(Clone, Debug)]
+pub struct TooEarly {
+    /// The process whose time-out it is.
+    pub id: Id,
+    /// The timer.
+    pub timer: Timer,
+    /// The messages in flight that it waits for: if they were not in flight, it might expire, and
+    /// with any of them it may not. None if it waits for more than messages.
+    pub messages: Vec<Envelope>,
+    /// The processes that may still send what it waits for, if it waits for more than messages: if
+    /// one of them were down, it might expire.
+    pub senders: Vec<Id>,
+}
+
+impl World {
+    /// Returns the time-outs that are due in `state` although what they wait for can still come;
+    /// none where [they are accurate](World::time_outs_are_accurate).
+    #[must_use]
+    pub fn too_early(&self, state: &State) -> Vec<TooEarly> {
+        let due = self.due_at(state, true);
+        let early = due.filter(|&(id, timer)| !self.is_rightly_due(state, id, timer));
+        early.map(|(id, timer)| self.why(state, id, timer)).collect()
+    }
+
+    fn is_rightly_due(&self, state: &State, id: Id, timer: Timer) -> bool {
+        self.machine.may_time_out(&self.view(state), id, timer)
+    }
+
+    fn why(&self, state: &State, id: Id, timer: Timer) -> TooEarly {
+        let silent = without(state, state.in_flight());
+        let mut messages = Vec::new();
+        if self.is_rightly_due(&silent, id, timer) {
+            messages = self.least(state, id, timer);
+        }
+        let decides = |&other: &Id| {
+            let down = silent.without(other, &*self.machine);
+            self.is_rightly_due(&down, id, timer)
+        };
+        let others = state.ids().filter(|&other| other != id && state.up(other));
+        let senders = others.filter(|other| messages.is_empty() && decides(other)).collect();
+        TooEarly { id, timer, messages, senders }
+    }
+
+    /// As few messages as have to be out of flight for the timer to expire rightly.
+    fn least(&self, state: &State, id: Id, timer: Timer) -> Vec<Envelope> {
+        let mut least = state.in_flight().to_vec();
+        least.dedup();
+        for envelope in least.clone() {
+            let fewer: Vec<Envelope> = least.iter().copied().filter(|e| *e != envelope).collect();
+            if self.is_rightly_due(&without(state, &fewer), id, timer) {
+                least = fewer;
+            }
+        }
+        least
+    }
+}
+
+/// The same state, but that these messages are not in flight.
+fn without(state: &State, messages: &[Envelope]) -> State {
+    let mut state = state.clone();
+    state.flight.retain(|envelope| !messages.contains(envelope));
+    state
 }

@@ -6,7 +6,7 @@
 //! whenever they are armed. That is more than can happen, so a message that is never heeded there
 //! is never heeded in the world. Why this is sound: `docs/reductions.md`.
 
-use super::{Action, Faults, Network, State, World};
+use super::{Action, Budget, Faults, Network, State, World};
 use crate::machine::{Effect, Message, Process, Stable};
 use crate::protocol::{Envelope, Id, Timers};
 use indexmap::IndexSet;
@@ -105,8 +105,14 @@ impl Letters {
     }
 }
 
-/// What is still to be tried of a process that has this: a letter, or what it does by itself.
-type Trial = (usize, u32, Option<u32>);
+/// A trial that is still to come.
+struct Trial {
+    process: usize,
+    /// The number of what the process has.
+    has: u32,
+    /// The letter that reaches the process; without one, it acts by itself.
+    letter: Option<u32>,
+}
 
 impl World {
     /// Returns the same world, in which dead messages are taken out of every state.
@@ -122,7 +128,7 @@ impl World {
                 "of this protocol: its numbers grow without end, so not everything that a process \
                  can come to have can be tried; leave --reduce out",
             ),
-            (faults.losses != super::Budget::NONE, "where messages are lost; leave --losses out"),
+            (faults.losses != Budget::NONE, "where messages are lost; leave --losses out"),
             (faults.duplicates > 0, "where messages are doubled; leave --duplicates out"),
             (self.scenario.capacity.is_some(), "where links are bounded; leave --capacity out"),
         ];
@@ -191,7 +197,7 @@ impl Dead {
             if tried > MOST_TRIED {
                 return Err(NotReduced::TooMuch);
             }
-            dead.take(world, one, &mut tries);
+            dead.take(world, &one, &mut tries);
         }
         dead.receivers.iter_mut().for_each(Receiver::propagate);
         Ok(dead)
@@ -204,9 +210,9 @@ impl Dead {
         if new {
             receiver.heeds.push(Letters::default());
             receiver.follows.push(FxHashSet::default());
-            let letters = 0..receiver.letters.len() as u32;
-            let all = letters.map(Some).chain([None]);
-            tries.extend(all.map(|letter| (id.index(), number as u32, letter)));
+            let letters = (0..receiver.letters.len() as u32).map(Some).chain([None]);
+            let (process, has) = (id.index(), number as u32);
+            tries.extend(letters.map(|letter| Trial { process, has, letter }));
         }
         number as u32
     }
@@ -215,13 +221,15 @@ impl Dead {
         let receiver = &mut self.receivers[to.index()];
         let (letter, new) = receiver.letters.insert_full((from, message));
         if new {
+            let (process, letter) = (to.index(), Some(letter as u32));
             let all = 0..receiver.has.len() as u32;
-            tries.extend(all.map(|has| (to.index(), has, Some(letter as u32))));
+            tries.extend(all.map(|has| Trial { process, has, letter }));
         }
     }
 
     /// Tries what follows.
-    fn take(&mut self, world: &World, (at, number, letter): Trial, tries: &mut Vec<Trial>) {
+    fn take(&mut self, world: &World, one: &Trial, tries: &mut Vec<Trial>) {
+        let Trial { process: at, has: number, letter } = *one;
         let id = Id::at(at);
         let receiver = &self.receivers[at];
         let has = receiver.has[number as usize];

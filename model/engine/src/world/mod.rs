@@ -9,22 +9,15 @@
 
 mod action;
 mod boundary;
-mod budget;
 mod clock;
 mod condition;
 mod dead;
-mod drift;
-mod early;
 mod error;
-mod fair;
 mod links;
-mod missing;
 mod network;
 mod next;
 pub mod packed;
-mod places;
 mod scenario;
-mod slow;
 mod state;
 mod step;
 pub mod swarm;
@@ -34,26 +27,23 @@ pub use crate::machine::{Effect, Effects, Message, Process, Stable, Timer};
 pub use crate::protocol::Envelope;
 pub use action::{Action, Ways};
 pub use boundary::{Boundary, Exceeded};
-pub use budget::Budget;
+pub use clock::TooEarly;
 pub use condition::{Condition, Reads};
 pub use dead::NotReduced;
-pub use drift::Drift;
-pub use early::TooEarly;
 pub use error::WorldError;
-pub use missing::Missing;
+pub use links::{Missing, Slow};
 pub use scenario::{
-    DeliveryFairness, Faults, Heals, Network, Recovers, Scenario, Start, Symmetry, Timing,
+    Budget, DeliveryFairness, Faults, Heals, Network, Recovers, Scenario, Start, Symmetry, Timing,
 };
-pub use slow::Slow;
 pub use state::State;
 pub use step::Outcome;
-pub use timed::{Delay, Durations, MAX_TICKS, Timed};
+pub use timed::{Delay, Drift, Durations, MAX_TICKS, Timed};
 
 use crate::machine::{Machine, TimerRules, machine};
 use crate::protocol::{Belief, Group, Id, Ids, MAX_NODES, MAX_SEARCHED, Protocol};
 use clock::Clock;
 use dead::Dead;
-use places::Places;
+use state::Places;
 use std::fmt;
 use std::sync::Arc;
 

@@ -84,7 +84,7 @@ impl World {
         let may_suspect = state.spent.suspicions < self.scenario.faults.suspicions;
         for id in self.ids().filter(|&id| !state.paused(id)) {
             for timer in state.armed(id) {
-                if let Some(early) = self.may_expire(state, view, (id, timer), may_suspect) {
+                if let Some(early) = self.may_expire(state, view, id, timer, may_suspect) {
                     take(Next::One(Action::Expire { id, timer, early }))?;
                 }
             }
@@ -98,10 +98,11 @@ impl World {
         &self,
         state: &State,
         view: &Observation<'_>,
-        (id, timer): (Id, Timer),
+        id: Id,
+        timer: Timer,
         may_suspect: bool,
     ) -> Option<bool> {
-        let early = self.due(state, view, (id, timer)) != Due::Now;
+        let early = self.due(state, view, id, timer) != Due::Now;
         let waits = || self.machine.waits_for_others(timer, state.process(id));
         let may = !early || (may_suspect && waits());
         may.then_some(early)
@@ -168,7 +169,7 @@ impl World {
                 let view = self.view(state);
                 state.timers(id).has(timer)
                     && !state.paused(id)
-                    && self.may_expire(state, &view, (id, timer), may_suspect) == Some(early)
+                    && self.may_expire(state, &view, id, timer, may_suspect) == Some(early)
             }
             _ => {
                 let mut enabled = Vec::new();
@@ -217,7 +218,7 @@ impl World {
         let view = self.view(state);
         let left = |id| {
             state.armed(id).any(|timer| {
-                self.due(state, &view, (id, timer)) != Due::Never
+                self.due(state, &view, id, timer) != Due::Never
                     && !self.machine.no_news(&view, id, timer)
             })
         };

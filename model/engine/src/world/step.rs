@@ -3,7 +3,7 @@
 use super::network::{self, fullest};
 use super::{Action, Boundary, Budget, Start, State, Ways, World};
 use crate::machine::{Effect, Effects, Event, Local, Observation};
-use crate::protocol::{Envelope, Id, Ids, Seen};
+use crate::protocol::{Envelope, Id, Ids, Seen, Timers};
 
 /// The outcome of an action: the state that follows, and what the process did.
 pub struct Outcome {
@@ -127,7 +127,7 @@ impl World {
                 state.spent.crashes += 1;
                 state.set_up(id, false);
                 state.processes[id.index()] = self.machine.crashed();
-                state.timers[id.index()] = crate::protocol::Timers::NONE;
+                state.timers[id.index()] = Timers::NONE;
                 state.stop_clocks(id);
                 state.set_paused(id, false);
             }
@@ -179,7 +179,7 @@ impl World {
                 Effect::Send { to, message } if state.connected(id, to) => {
                     let envelope = Envelope { from: id, to, message };
                     let clock = self.clock.as_ref();
-                    let lasts = clock.and_then(|clock| clock.lasts((id, to), in_answer));
+                    let lasts = clock.and_then(|clock| clock.lasts(id, to, in_answer));
                     let left = state.times.as_mut().map(|times| &mut times.left).zip(lasts);
                     network::send(self.scenario.network, &mut state.flight, left, envelope);
                 }

@@ -12,19 +12,15 @@
 //! Every transition is on some execution. So all executions together have at least as many steps as
 //! all transitions are worth: the [bound](Cover::bound). It needs no trust in the flow.
 
-mod arcs;
 mod flow;
-mod paths;
 
 #[cfg(test)]
 mod tests;
 
-use crate::limits::Reason;
-use crate::rows::Rows;
-use crate::watch::Watch;
-use arcs::Arcs;
+use crate::limits::{Reason, Watch};
+use crate::rows::{OUTSIDE, Row, Rows};
 use flow::Flow;
-use paths::Paths;
+use std::ops::Range;
 
 /// Executions that together take every transition of a graph. Transitions have numbers.
 pub struct Cover {
@@ -121,4 +117,259 @@ impl Cover {
         way.push(transition);
         way
     }
+}
+
+/// The number of no transition, and of no state.
+const NONE: u32 = u32::MAX;
+
+/// The states in the order in which a breadth-first search meets them, the initial one being 0, and
+/// their transitions in the order of the actions.
+struct Arcs {
+    /// The number of each state in the rows.
+    rows: Vec<u32>,
+    /// Where the transitions of each state begin, and where the last ones end.
+    begins: Vec<u32>,
+    sources: Vec<u32>,
+    /// Where each leads; [`OUTSIDE`] where it leaves the bounds of the search.
+    targets: Vec<u32>,
+    /// The transition by which each state is met.
+    first: Vec<u32>,
+    /// How many transitions each state is away from the initial one.
+    depths: Vec<u32>,
+}
+
+impl Arcs {
+    /// Those of a graph with one initial state.
+    fn of(rows: &impl Rows, watch: &mut Watch<'_>) -> Result<Arcs, Reason> {
+        let mut numbers = vec![NONE; rows.len() as usize];
+        let mut arcs = Arcs {
+            rows: Vec::new(),
+            begins: vec![0],
+            sources: Vec::new(),
+            targets: Vec::new(),
+            first: Vec::new(),
+            depths: Vec::new(),
+        };
+        if let Some(&initial) = rows.initial().first() {
+            arcs.meet(initial, NONE, 0, &mut numbers);
+        }
+        let mut row = Row::default();
+        let mut at = 0;
+        while let Some(&state) = arcs.rows.get(at) {
+            let depth = arcs.depths[at] + 1;
+            for &to in rows.successors(state, &mut row) {
+                watch.step()?;
+                let arc = arcs.targets.len() as u32;
+                if arc == NONE {
+                    return Err(Reason::TooMany);
+                }
+                let target = match numbers.get(to as usize) {
+                    // What leaves the bounds has a number beyond all states.
+                    None => OUTSIDE,
+                    Some(&NONE) => arcs.meet(to, arc, depth, &mut numbers),
+                    Some(&known) => known,
+                };
+                arcs.sources.push(at as u32);
+                arcs.targets.push(target);
+            }
+            arcs.begins.push(arcs.targets.len() as u32);
+            at += 1;
+        }
+        Ok(arcs)
+    }
+
+    /// A state that is new; its number.
+    fn meet(&mut self, state: u32, by: u32, depth: u32, numbers: &mut [u32]) -> u32 {
+        let number = self.rows.len() as u32;
+        numbers[state as usize] = number;
+        self.rows.push(state);
+        self.first.push(by);
+        self.depths.push(depth);
+        number
+    }
+
+    fn states(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// How many transitions there are, those that leave the bounds among them.
+    fn len(&self) -> u32 {
+        self.targets.len() as u32
+    }
+
+    /// The transitions within the bounds.
+    fn within(&self) -> impl Iterator<Item = u32> + '_ {
+        (0..self.len()).filter(|&arc| self.is_within(arc))
+    }
+
+    fn is_within(&self, arc: u32) -> bool {
+        self.target(arc) != OUTSIDE
+    }
+
+    /// The transitions of a state, those that leave the bounds among them.
+    fn leaving(&self, state: u32) -> Range<u32> {
+        self.begins[state as usize]..self.begins[state as usize + 1]
+    }
+
+    fn source(&self, arc: u32) -> u32 {
+        self.sources[arc as usize]
+    }
+
+    fn target(&self, arc: u32) -> u32 {
+        self.targets[arc as usize]
+    }
+
+    fn depth(&self, state: u32) -> u32 {
+        self.depths[state as usize]
+    }
+
+    /// How far away the farthest state is.
+    fn deepest(&self) -> u32 {
+        self.depths.last().copied().unwrap_or(0)
+    }
+
+    /// The state of the rows in which a transition begins, and its position there.
+    fn place(&self, arc: u32) -> (u32, usize) {
+        let source = self.source(arc);
+        (self.rows[source as usize], (arc - self.leaving(source).start) as usize)
+    }
+
+    fn leads_to(&self, arc: u32) -> Option<u32> {
+        self.rows.get(self.target(arc) as usize).copied()
+    }
+
+    /// The first shortest way to a state.
+    fn way(&self, mut state: u32) -> Vec<u32> {
+        let mut way = Vec::new();
+        while self.first[state as usize] != NONE {
+            let arc = self.first[state as usize];
+            way.push(arc);
+            state = self.source(arc);
+        }
+        way.reverse();
+        way
+    }
+}
+
+/// No execution that is shorter is cut.
+const SHORT: usize = 64;
+
+/// Executions that together take each transition as often as a flow says.
+struct Paths<'a> {
+    arcs: &'a Arcs,
+    executions: Vec<Vec<u32>>,
+}
+
+impl<'a> Paths<'a> {
+    /// Those of a flow that takes each transition once, and so often again. If each execution went
+    /// back to the initial state from its end, each state would be left as often as it is entered,
+    /// and all would be one round (C. Hierholzer, 1873). So that round is found, and cut there.
+    fn of(arcs: &'a Arcs, again: &[u32], watch: &mut Watch<'_>) -> Result<Self, Reason> {
+        let mut left = vec![0; again.len()];
+        let mut ends = vec![0_i64; arcs.states()];
+        for arc in arcs.within() {
+            let times = again[arc as usize] + 1;
+            left[arc as usize] = times;
+            ends[arcs.target(arc) as usize] += i64::from(times);
+            ends[arcs.source(arc) as usize] -= i64::from(times);
+        }
+        // The states on the way, and how each was left.
+        let mut way: Vec<(u32, u32)> = Vec::new();
+        let mut round = Vec::new();
+        let mut next: Vec<u32> = (0..arcs.states() as u32).map(|s| arcs.leaving(s).start).collect();
+        let mut at = 0;
+        while let Some(arc) = next.get_mut(at as usize) {
+            watch.step()?;
+            let end = arcs.leaving(at).end;
+            while *arc < end && left[*arc as usize] == 0 {
+                *arc += 1;
+            }
+            if *arc < end {
+                left[*arc as usize] -= 1;
+                way.push((at, *arc));
+                at = arcs.target(*arc);
+            } else if at != 0 && ends[at as usize] > 0 {
+                ends[at as usize] -= 1;
+                way.push((at, NONE));
+                at = 0;
+            } else if let Some((from, arc)) = way.pop() {
+                round.push(arc);
+                at = from;
+            } else {
+                break;
+            }
+        }
+        round.reverse();
+        let executions = round.split(|&arc| arc == NONE).filter(|steps| !steps.is_empty());
+        Ok(Paths { arcs, executions: executions.map(<[u32]>::to_vec).collect() })
+    }
+
+    /// The same transitions in shorter executions, as far as so many steps more allow; those that
+    /// take nothing that no other takes are left out, and the shortest is the first.
+    fn shortened(self, spare: u64, watch: &mut Watch<'_>) -> Result<Vec<Vec<u32>>, Reason> {
+        let arcs = self.arcs;
+        let mut longest = SHORT.max(2 * arcs.deepest() as usize);
+        loop {
+            watch.now()?;
+            let cost = |execution: &Vec<u32>| cuts(arcs, execution, longest).1;
+            if self.executions.iter().map(cost).sum::<u64>() <= spare {
+                break;
+            }
+            longest *= 2;
+        }
+        let mut pieces = Vec::with_capacity(self.executions.len());
+        for execution in self.executions {
+            let (mut ends, _) = cuts(arcs, &execution, longest);
+            ends.push(execution.len());
+            let mut begin = 0;
+            for end in ends {
+                let mut piece = arcs.way(arcs.source(execution[begin]));
+                piece.extend(&execution[begin..end]);
+                pieces.push(piece);
+                begin = end;
+            }
+        }
+        let mut needed = needed(arcs, pieces);
+        needed.sort_by_key(Vec::len);
+        Ok(needed)
+    }
+}
+
+/// Where to cut an execution so that no piece is longer than this, each with the way to where it
+/// begins; and how many steps these ways have.
+fn cuts(arcs: &Arcs, execution: &[u32], longest: usize) -> (Vec<usize>, u64) {
+    let depth = |at: usize| arcs.depth(arcs.source(execution[at])) as usize;
+    let (mut cuts, mut cost) = (Vec::new(), 0);
+    let (mut begin, mut before) = (0, 0);
+    while execution.len() - begin + before > longest {
+        // `longest` is at least twice as long as each way.
+        let room = longest - before;
+        let places = (begin + room / 2 + 1)..=(begin + room);
+        begin = places.rev().min_by_key(|&at| depth(at)).unwrap_or(begin + room);
+        before = depth(begin);
+        cuts.push(begin);
+        cost += before as u64;
+    }
+    (cuts, cost)
+}
+
+/// The executions without those of which every transition is taken by others as well.
+fn needed(arcs: &Arcs, mut executions: Vec<Vec<u32>>) -> Vec<Vec<u32>> {
+    let mut times = vec![0_u32; arcs.len() as usize];
+    for &arc in executions.iter().flatten() {
+        times[arc as usize] += 1;
+    }
+    executions.retain(|execution| {
+        for &arc in execution {
+            times[arc as usize] -= 1;
+        }
+        let is_needed = execution.iter().any(|&arc| times[arc as usize] == 0);
+        if is_needed {
+            for &arc in execution {
+                times[arc as usize] += 1;
+            }
+        }
+        is_needed
+    });
+    executions
 }

@@ -1,8 +1,8 @@
 //! The executions of drawn graphs, and the fewest steps of small ones, found in another way.
 
 use super::{Cover, cover};
+use crate::limits::Watch;
 use crate::rows::{Fairness, OUTSIDE, Row, Rows};
-use crate::watch::Watch;
 use proptest::prelude::*;
 use std::collections::{BTreeSet, VecDeque};
 

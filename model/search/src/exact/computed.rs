@@ -10,10 +10,9 @@ use super::disk::DiskError;
 use super::pager::{Paged, Pager};
 use super::parallel;
 use super::search::{Search, Shard};
-use crate::limits::Reason;
+use crate::limits::{Reason, Watch};
 use crate::rows::{OUTSIDE, Row, Rows};
 use crate::space::{ActionId, Answers, Fairness, OUTSIDE_WORD, STUTTERS, Space};
-use crate::watch::Watch;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -160,7 +159,8 @@ impl<'s> Computed<'s> {
     /// The reason, if `watch` ends it.
     pub(super) fn new(
         tables: Box<dyn TableSearch>,
-        (threads, any): (rayon::ThreadPool, Answers),
+        threads: rayon::ThreadPool,
+        any: Answers,
         space: &'s dyn Space,
         watch: &mut Watch<'_>,
     ) -> Result<Self, Reason> {

@@ -7,20 +7,19 @@
 //! last time it was saved, or none.
 
 mod lessons;
-mod manifest;
 mod saves;
-mod spill;
 
 pub use saves::Saves;
 
 pub(super) use lessons::{Lessons, Logged};
-pub(super) use manifest::Names;
-pub(super) use spill::{Spill, Spilled};
 
 use super::pager::Files;
 use super::search::Level;
+use crate::space::Space;
+use lessons::Lesson;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io::{self, BufReader, BufWriter, Read, Write};
@@ -125,7 +124,7 @@ pub(super) struct Folder {
 
 /// What is written or read, and the checksum of it.
 #[derive(Debug)]
-pub(super) struct Checked<T> {
+struct Checked<T> {
     file: T,
     bytes: u64,
     crc: crc32fast::Hasher,
@@ -327,3 +326,272 @@ impl Folder {
 /// What the names of the files begin with that a search writes besides the one that says how far it
 /// is.
 const KINDS: [&str; 5] = ["table", "found", "learned", "save", "search.json.new"];
+
+/// What another version cannot read has another number.
+const FORMAT: u32 = 5;
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Where the file has the checksum of everything else in it.
+const CHECKSUM: &str = "crc";
+
+/// How far a search is, as far as files say it.
+pub(super) trait Names {
+    /// The names of the files.
+    fn names(&self) -> Vec<&str>;
+}
+
+/// A search that was saved.
+#[derive(Debug, Serialize, Deserialize)]
+struct Manifest<P> {
+    format: u32,
+    version: String,
+    /// Of which world and which properties the search is.
+    of: Value,
+    words: usize,
+    bits: Vec<u32>,
+    left_bounds: u32,
+    lessons: usize,
+    learned: Stored,
+    progress: P,
+}
+
+impl Folder {
+    /// What the file says, which must be of this search.
+    fn read_manifest(&self, name: &str, of: &Value) -> Result<Value, DiskError> {
+        let torn = |what| DiskError::Torn { path: self.at(name), what };
+        let text = fs::read(self.at(name)).map_err(self.wrong("read", name))?;
+        let mut manifest: Value =
+            serde_json::from_slice(&text).map_err(|_| torn("it is no JSON"))?;
+        let written = manifest.as_object_mut().and_then(|all| all.remove(CHECKSUM));
+        if written != Some(checksum(&manifest)) {
+            return Err(torn("its checksum is another"));
+        }
+        let theirs = identity(&manifest["format"], &manifest["version"], &manifest["of"]);
+        let ours = identity(&json!(FORMAT), &json!(VERSION), of);
+        if let Some(what) = difference(&ours, &theirs) {
+            return Err(DiskError::Other { path: self.path.clone(), what });
+        }
+        Ok(manifest)
+    }
+
+    /// How far the search is of which this is said, the space having been told what it had been
+    /// told then; and the names of all its files.
+    fn repeat<P: DeserializeOwned + Names>(
+        &self,
+        name: &str,
+        manifest: Value,
+        space: &mut Logged<'_>,
+    ) -> Result<(HashSet<String>, P), DiskError> {
+        let torn = |what| DiskError::Torn { path: self.at(name), what };
+        let manifest: Manifest<P> =
+            serde_json::from_value(manifest).map_err(|_| torn("something is missing"))?;
+        let read =
+            |file: &mut dyn Read| (0..manifest.lessons).map(|_| Lesson::read(file)).collect();
+        space.repeat(self.load(&manifest.learned, read)?);
+        if (space.words(), space.bits()) != (manifest.words, manifest.bits) {
+            return Err(torn("states look different"));
+        }
+        space.leave_bounds(manifest.left_bounds);
+        Ok((names(&manifest.learned, &manifest.progress), manifest.progress))
+    }
+
+    /// Writes a file that says how far the search is; the names of all files that it needs.
+    fn write_manifest<P: Serialize + Names>(
+        &self,
+        name: &str,
+        of: &Value,
+        space: &Logged<'_>,
+        progress: P,
+    ) -> Result<HashSet<String>, DiskError> {
+        let learned = self.store("learned", |out| space.write(out))?;
+        let names = names(&learned, &progress);
+        self.sync(&names)?;
+        let manifest = Manifest {
+            format: FORMAT,
+            version: VERSION.to_owned(),
+            of: of.clone(),
+            words: space.words(),
+            bits: space.bits(),
+            left_bounds: space.left_bounds(),
+            lessons: space.lessons.as_ref().map_or(0, Vec::len),
+            learned,
+            progress,
+        };
+        let written =
+            serde_json::to_value(&manifest).map_err(io::Error::other).and_then(|mut all| {
+                all[CHECKSUM] = checksum(&all);
+                let new = self.at(&format!("{name}.new"));
+                let mut file = File::create(&new)?;
+                file.write_all(all.to_string().as_bytes())?;
+                file.sync_all()?;
+                fs::rename(new, self.at(name))?;
+                self.sync_names()
+            });
+        written.map_err(self.wrong("write", name))?;
+        Ok(names)
+    }
+
+    /// Waits until the disk has the names that files have now.
+    fn sync_names(&self) -> io::Result<()> {
+        File::open(&self.path)?.sync_all()
+    }
+}
+
+fn names(learned: &Stored, progress: &impl Names) -> HashSet<String> {
+    let names = progress.names().into_iter().chain([learned.name.as_str()]);
+    names.map(str::to_owned).collect()
+}
+
+fn checksum(of: &Value) -> Value {
+    Value::from(crc32fast::hash(of.to_string().as_bytes()))
+}
+
+/// Everything that must be the same for a search to go on.
+fn identity(format: &Value, version: &Value, of: &Value) -> Value {
+    let mut all = of.clone();
+    if let Value::Object(all) = &mut all {
+        all.insert("format".to_owned(), format.clone());
+        all.insert("version".to_owned(), version.clone());
+    }
+    all
+}
+
+/// Returns what another search has that this one has not, in words, if anything: the first thing
+/// that is not the same in both.
+pub fn difference(ours: &Value, theirs: &Value) -> Option<String> {
+    let (name, [here, there]) = first(ours, theirs)?;
+    Some(format!("its {name} is {there}, here it is {here}"))
+}
+
+/// The names that lead to it, and the two values.
+fn first(ours: &Value, theirs: &Value) -> Option<(String, [String; 2])> {
+    let (Value::Object(ours), Value::Object(theirs)) = (ours, theirs) else { return None };
+    let names = ours.keys().chain(theirs.keys());
+    let name = names.into_iter().find(|name| ours.get(*name) != theirs.get(*name))?;
+    let both = [ours.get(name), theirs.get(name)];
+    if let [Some(ours), Some(theirs)] = both
+        && let Some((within, both)) = first(ours, theirs)
+    {
+        return Some((format!("{name} {within}"), both));
+    }
+    let told = |value: Option<&Value>| value.map_or("not there".to_owned(), Value::to_string);
+    Some((name.clone(), both.map(told)))
+}
+
+/// States that are written down one after the other.
+#[derive(Debug, Default)]
+pub(super) struct Spill {
+    open: Option<(String, Checked<BufWriter<File>>)>,
+    done: Spilled,
+}
+
+/// States in files.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(super) struct Spilled {
+    /// How many, repeats included.
+    states: u64,
+    pub(super) files: Vec<Stored>,
+}
+
+impl From<Spilled> for Spill {
+    fn from(done: Spilled) -> Self {
+        Spill { open: None, done }
+    }
+}
+
+impl Spill {
+    /// How many there are, repeats included.
+    pub(super) fn states(&self) -> u64 {
+        self.done.states
+    }
+
+    /// Adds so many states, of which these are the words.
+    pub(super) fn write<'a>(
+        &mut self,
+        folder: &Folder,
+        states: usize,
+        words: impl Iterator<Item = &'a u64>,
+    ) -> Result<(), DiskError> {
+        if self.open.is_none() {
+            self.open = Some(folder.create("found")?);
+        }
+        if let Some((name, file)) = &mut self.open {
+            for word in words {
+                file.write_all(&word.to_le_bytes()).map_err(folder.wrong("write", name))?;
+            }
+        }
+        self.done.states += states as u64;
+        Ok(())
+    }
+
+    /// Writes everything to its end.
+    pub(super) fn finish(&mut self, folder: &Folder) -> Result<Spilled, DiskError> {
+        if let Some((name, file)) = self.open.take() {
+            self.done.files.push(folder.finish(&name, file)?);
+        }
+        Ok(self.done.clone())
+    }
+
+    /// Reads everything, some states of so many words at a time.
+    pub(super) fn read<const W: usize>(
+        mut self,
+        folder: &Folder,
+        mut each: impl FnMut(&[[u64; W]]),
+    ) -> Result<(), DiskError> {
+        self.finish(folder)?;
+        for stored in &self.done.files {
+            let states = stored.bytes as usize / (W * size_of::<u64>());
+            folder.load(stored, |file| {
+                let mut some = Vec::with_capacity(AT_ONCE);
+                for state in 0..states {
+                    some.push(read_words::<W>(file)?);
+                    if some.len() == AT_ONCE || state + 1 == states {
+                        each(&some);
+                        some.clear();
+                    }
+                }
+                Ok(())
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// How many states are read at once.
+const AT_ONCE: usize = 1 << 12;
+
+fn read_words<const W: usize>(file: &mut dyn Read) -> io::Result<[u64; W]> {
+    let mut words = [0; W];
+    for word in &mut words {
+        let mut bytes = [0; size_of::<u64>()];
+        file.read_exact(&mut bytes)?;
+        *word = u64::from_le_bytes(bytes);
+    }
+    Ok(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_differs_is_named() {
+        let search = |cuts: u32, of_two: Value| {
+            let mut search = json!({"scenario": {"nodes": 3, "faults": {"cuts": cuts}}});
+            if !of_two.is_null() {
+                search["of two"] = of_two;
+            }
+            search
+        };
+        let here = search(1, json!(true));
+        let cases = [
+            (here.clone(), None),
+            (search(2, json!(true)), Some("its scenario faults cuts is 2, here it is 1")),
+            (search(1, Value::Null), Some("its of two is not there, here it is true")),
+            (search(1, json!(false)), Some("its of two is false, here it is true")),
+        ];
+        for (there, what) in cases {
+            assert_eq!(difference(&here, &there).as_deref(), what);
+        }
+    }
+}

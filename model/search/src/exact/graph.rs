@@ -28,9 +28,7 @@ impl ShardRows {
         self.ends.push(self.targets.len() as u32);
         self.answers.push(answers);
     }
-}
 
-impl ShardRows {
     /// The row of a state: the answers about it, and where it leads.
     pub(super) fn row(
         &self,

@@ -1,7 +1,7 @@
 //! A set of states in the order in which they came: each has a number, which the transitions
 //! between states need.
 
-use super::mixer::digest;
+use super::form::digest;
 use super::search::{LOG_SHARDS, Shard};
 use crate::space::{Last, NO_LAST, Space};
 use std::ops::Range;

@@ -27,14 +27,10 @@ fn padded(words: usize) -> usize {
 }
 
 mod computed;
-mod difference;
 mod disk;
 mod form;
-mod found;
 mod graph;
 mod list;
-mod mixer;
-mod observe;
 mod pager;
 mod parallel;
 pub mod parts;
@@ -49,12 +45,10 @@ pub use disk::{Disk, DiskError};
 pub use graph::Graph;
 pub use paths::Goal;
 
-use crate::counts::{Counts, Unfinished};
-use crate::limits::{Limits, Reason};
-use crate::progress::{Event, Phase, Progress};
+use crate::limits::{Limits, Reason, Watch};
+use crate::progress::{Counts, Event, Phase, Progress, Unfinished};
 use crate::rows::OUTSIDE;
 use crate::space::{ActionId, Answers, Space};
-use crate::watch::Watch;
 use computed::TableSearch;
 use graph::ShardRows;
 use list::List;
@@ -136,8 +130,8 @@ impl Exact {
         let (mut listed, mut tabled) = (None, None);
         let summary = pool.install(|| match disk {
             Some((disk, of)) => {
-                let asked = (disk, &of, edges);
-                let (summary, tables) = tables::search_on_disk(space, asked, &mut context)?;
+                let (summary, tables) =
+                    tables::search_on_disk(space, disk, &of, edges, &mut context)?;
                 tabled = tables;
                 Ok(summary)
             }
@@ -280,7 +274,7 @@ impl Exact {
         let Some(mut tabled) = self.tabled else { return Ok(None) };
         let come = self.threads.install(|| tabled.load());
         come.map_err(|error| (Reason::Disk, Some(error.to_string())))?;
-        let graph = Computed::new(tabled, (self.threads, any), space, watch);
+        let graph = Computed::new(tabled, self.threads, any, space, watch);
         graph.map(Some).map_err(|reason| (reason, None))
     }
 

@@ -37,11 +37,7 @@ pub(super) struct Pager {
 
 impl Pager {
     /// With all shards in memory, if there is one group.
-    pub(super) fn new(
-        folder: Folder,
-        (groups, all): (usize, bool),
-        every: Option<Duration>,
-    ) -> Self {
+    pub(super) fn new(folder: Folder, groups: usize, all: bool, every: Option<Duration>) -> Self {
         let (groups, saved) = (AtomicUsize::new(groups), Mutex::new(Instant::now()));
         Pager { folder, groups, all, every, saved, error: Mutex::default() }
     }

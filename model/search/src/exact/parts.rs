@@ -6,16 +6,14 @@
 //! worker has ended, what is left of the search is a [`SearchSummary`](super::SearchSummary). The
 //! package `bellwether-dataflow` has such a search.
 
-pub use super::difference::difference;
-pub use super::disk::Saves;
+pub use super::disk::{Saves, difference};
 pub use super::pager::SELDOM;
 pub use super::search::Level;
 
 use super::disk::{DiskError, Lessons, Logged, Names, Spill, Spilled};
-use super::found::FoundStates;
 use super::pager::{Files, Paged};
 use super::recode::OutgrownTables;
-use super::search::{SHARDS, Search, Shard};
+use super::search::{FoundStates, SHARDS, Search, Shard};
 use crate::space::{Last, Space};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};

@@ -9,7 +9,6 @@
 //! Which number a state gets depends on how the space packs it, so nothing that is reported does
 //! depend on numbers: counts, levels, and paths chosen by the order of actions.
 
-use super::found::FoundStates;
 use super::graph::ShardRows;
 use super::parallel;
 use super::paths::Goal;
@@ -30,6 +29,12 @@ pub(super) const SHARDS_PER_WORKER: usize = SHARDS / WORKERS;
 
 /// Stands for the shard of a state beyond the bounds.
 const OUTSIDE_SHARD: u8 = u8::MAX;
+
+/// How many states of a level the space is shown.
+const SHOWN: usize = 8;
+
+/// The first level of which the space is shown some. Most searches end before that.
+const FIRST: usize = 8;
 
 /// A part of all states: a set, and how far the search is with it.
 pub(super) trait Shard<const W: usize>: Sized + Send + Sync {
@@ -140,6 +145,30 @@ pub(super) struct Search<const W: usize, S: Shard<W>> {
     pub(super) waiting: u64,
     /// The transitions of each shard's states, if they are kept.
     pub(super) rows: Option<Vec<ShardRows>>,
+}
+
+/// States that were found, and how each was reached.
+#[derive(Clone)]
+pub(super) struct FoundStates<T> {
+    pub(super) states: Vec<T>,
+    pub(super) lasts: Vec<Last>,
+}
+
+impl<T> FoundStates<T> {
+    pub(super) fn nothing() -> Self {
+        FoundStates { states: Vec::new(), lasts: Vec::new() }
+    }
+
+    #[inline]
+    pub(super) fn push(&mut self, state: T, last: Last) {
+        self.states.push(state);
+        self.lasts.push(last);
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.states.clear();
+        self.lasts.clear();
+    }
 }
 
 /// What one thread does in a round, for its part of the shards.
@@ -336,6 +365,32 @@ impl<const W: usize, S: Shard<W>> Search<W, S> {
         reason.inspect(|&reason| self.stop(reason, context)).is_some()
     }
 
+    /// Shows the space a few states of this level, if that is due, or if the search ends here; and
+    /// tells what it has to say, such as what grows from level to level and keeps the search from
+    /// ending.
+    fn observe(&self, space: &mut dyn Space, context: &mut SearchContext<'_>, ends: bool) {
+        let level = self.levels.len() - 1;
+        let is_new = context.observed.is_none_or(|before| before < level);
+        if !is_new || !(ends || is_due(level)) {
+            return;
+        }
+        context.observed = Some(level);
+        let mut states = Vec::new();
+        for shard in &self.shards {
+            if states.len() >= SHOWN * W {
+                break;
+            }
+            shard.round(|state, _| {
+                if states.len() < SHOWN * W {
+                    states.extend_from_slice(state);
+                }
+            });
+        }
+        if let Some(what) = space.observe(level, &states, W) {
+            (context.on_event)(Event::Grows { what });
+        }
+    }
+
     /// The number of states found.
     pub(super) fn distinct(&self) -> u64 {
         self.shards.iter().map(S::held).sum()
@@ -351,7 +406,7 @@ impl<const W: usize, S: Shard<W>> Search<W, S> {
                 worker.clear();
                 for shard in shards {
                     let before = worker.expanded.len();
-                    shard.round(|from, last| worker.expand::<S>(shared, form, (from, last), edges));
+                    shard.round(|from, last| worker.expand::<S>(shared, form, from, last, edges));
                     worker.per_shard.push(worker.expanded.len() - before);
                 }
             });
@@ -467,7 +522,8 @@ impl<const W: usize> Worker<W> {
         &mut self,
         space: &dyn Space,
         form: &S::Form,
-        (state, last): (&[u64; W], Last),
+        state: &[u64; W],
+        last: Last,
         edges: bool,
     ) {
         self.next.clear();
@@ -496,5 +552,27 @@ impl<const W: usize> Worker<W> {
         }
         // A state has far fewer than 2^16 actions: processes, links and their messages.
         self.expanded.push((next.len() as u16, answers));
+    }
+}
+
+/// Whether states of this level are shown: of eight levels between each and the one twice as deep.
+fn is_due(level: usize) -> bool {
+    level >= FIRST && level.is_multiple_of(1 << (level.ilog2() - FIRST.ilog2()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_due;
+
+    #[test]
+    fn about_half_as_deep_as_each_level_is_one_that_was_shown() {
+        let due: Vec<usize> = (0..=64).filter(|&level| is_due(level)).collect();
+        let first = [8, 9, 10, 11, 12, 13, 14, 15, 16, 18, 20, 22, 24, 26, 28, 30, 32, 36, 40];
+        assert_eq!(due[..first.len()], first);
+        assert_eq!((0..100_000).filter(|&level| is_due(level)).count(), 109);
+        for level in 16..5_000_usize {
+            let nearest = (0..level).filter(|&other| is_due(other)).map(|l| l.abs_diff(level / 2));
+            assert!(nearest.min().is_some_and(|off| off <= level / 16), "{level}");
+        }
     }
 }

@@ -13,16 +13,15 @@
 //! memory where they are.
 
 mod cells;
-mod file;
-mod grow;
-mod lines;
-mod places;
 
-pub(super) use file::Summary;
+#[cfg(test)]
+mod tests;
 
 use super::form::{self, AWAY, AWAY_SHIFT, FARTHEST, Form, LINE, Size};
 use crate::space::{Last, NO_LAST};
-use cells::Cells;
+use cells::{Cells, find_in_line};
+use serde::{Deserialize, Serialize};
+use std::io::{self, Read, Write};
 
 /// How many states are looked up together.
 const TOGETHER: usize = 64;
@@ -97,7 +96,7 @@ fn find(bucket: &[u32; LINE], cell: u32) -> Option<usize> {
         // It looks like an empty place, but for the mark.
         return bucket.iter().position(|&other| other != 0 && other << MARK_BITS == 0);
     }
-    lines::find(bucket, cell)
+    find_in_line(bucket, cell)
 }
 
 /// A state that is there was reached in another way. It is enough to know one, and of two that are
@@ -116,7 +115,8 @@ fn reach(cell: &mut u32, mark: u32) {
 fn same<const W: usize>(
     form: Form<W>,
     cells: &[u32],
-    (first, two): (u32, bool),
+    first: u32,
+    two: bool,
     probe: &Probe<W>,
 ) -> bool {
     cells[0] << MARK_BITS == first << MARK_BITS
@@ -188,7 +188,7 @@ impl<const W: usize> Table<W> {
                     self.fresh += 1;
                     return true;
                 }
-                if same(self.form, there, (first, two), probe) {
+                if same(self.form, there, first, two, probe) {
                     reach(&mut there[0], mark);
                     return true;
                 }
@@ -201,7 +201,7 @@ impl<const W: usize> Table<W> {
     #[inline]
     fn is(&self, cells: &[u32], first: u32, probe: &Probe<W>) -> bool {
         let two = self.size.cells > 1 + self.form.tail_cells();
-        cells[0] != 0 && same(self.form, cells, (first, two), probe)
+        cells[0] != 0 && same(self.form, cells, first, two, probe)
     }
 
     /// Lets a state of one of the full buckets of another stand in a later one of its own, and
@@ -487,5 +487,221 @@ impl<const W: usize> Table<W> {
     }
 }
 
-#[cfg(test)]
-mod tests;
+/// From this bucket on, no state moves to an earlier one when a table grows: it grows by a
+/// fifteenth at least, and no state stands farther away from its own bucket.
+const NEAR: usize = FARTHEST * 16;
+
+impl<const W: usize> Table<W> {
+    /// Makes more places, as often as it takes until each state has one.
+    fn grow(&mut self) {
+        let (former, fresh) = (self.size, self.fresh);
+        let mut homeless = Vec::new();
+        self.size = former.larger(self.form);
+        // How many places of each bucket are taken.
+        let mut taken = vec![0; self.size.all_buckets()];
+        self.done = former.first_bucket(self.done, self.size);
+        self.held = 0;
+        if self.size.cells == former.cells {
+            self.cells.lengthen(self.size.all_buckets());
+            self.spread(former, &mut taken, &mut homeless);
+        } else {
+            let cells = Cells::new(self.size.all_buckets(), self.size.bucket);
+            let cells = std::mem::replace(&mut self.cells, cells);
+            for at in 0..former.all_buckets() {
+                self.put_all(former, at, cells.bucket(at), &mut taken, &mut homeless);
+            }
+        }
+        for (mixed, mark) in homeless {
+            let put = |table: &mut Self| {
+                let probe = table.probe(&mixed);
+                table.insert(&probe, mark) || table.squeeze(&probe, mark)
+            };
+            while !put(self) {
+                self.grow();
+            }
+        }
+        self.fresh = fresh;
+    }
+
+    /// Moves each state of a table of the former size to where it stands in this one. From the last
+    /// bucket to the first, for what belongs there now came from there or from before it. Only of
+    /// the first buckets a state may move to one that has not been emptied.
+    fn spread(&mut self, former: Size, taken: &mut [u8], homeless: &mut Vec<([u64; W], u32)>) {
+        let mut bucket = vec![0; former.bucket];
+        for at in (NEAR..former.all_buckets()).rev() {
+            let here = self.cells.bucket_mut(at);
+            bucket.copy_from_slice(here);
+            here.fill(0);
+            self.put_all(former, at, &bucket, taken, homeless);
+        }
+        let near = 0..NEAR.min(former.all_buckets());
+        let mut cells = Vec::with_capacity(near.len() * former.bucket);
+        for at in near {
+            let here = self.cells.bucket_mut(at);
+            cells.extend_from_slice(here);
+            here.fill(0);
+        }
+        for (at, bucket) in cells.chunks_exact(former.bucket).enumerate() {
+            self.put_all(former, at, bucket, taken, homeless);
+        }
+    }
+
+    /// One cell, of a state that is nowhere yet; false if there is no place for it.
+    #[inline(always)]
+    fn put_small(&mut self, bucket: usize, first: u32, mark: u32, taken: &mut [u8]) -> bool {
+        AWAY.iter().enumerate().any(|(away, &there)| {
+            let at = bucket + usize::from(there);
+            let place = usize::from(taken[at]);
+            let room = place < LINE;
+            if room {
+                let cell = first | (away as u32) << AWAY_SHIFT | mark << MARK_SHIFT;
+                self.cells.line_mut(at)[place] = cell;
+                taken[at] += 1;
+                self.held += 1;
+            }
+            room
+        })
+    }
+
+    /// Puts the states of a bucket of a table of the former size where they stand in this one;
+    /// those for which there is no place are `homeless`.
+    fn put_all(
+        &mut self,
+        former: Size,
+        at: usize,
+        bucket: &[u32],
+        taken: &mut [u8],
+        homeless: &mut Vec<([u64; W], u32)>,
+    ) {
+        if former.cells == 1 && self.size.cells == 1 {
+            for &cell in bucket.iter().take_while(|&&cell| cell != 0) {
+                let head = former.join(at - away(cell), u64::from(cell & REST));
+                let ((bucket, left), mark) = (self.size.split(head), cell >> MARK_SHIFT);
+                if !self.put_small(bucket, left as u32, mark, taken) {
+                    homeless.push((self.mixed(former, at, &[cell]), mark));
+                }
+            }
+            return;
+        }
+        for cells in bucket.chunks_exact(former.cells).take_while(|cells| cells[0] != 0) {
+            let (mixed, mark) = (self.mixed(former, at, cells), cells[0] >> MARK_SHIFT);
+            if !self.insert(&self.probe(&mixed), mark) {
+                homeless.push((mixed, mark));
+            }
+        }
+    }
+}
+
+// The places of a table that does not change any more: each is the number of the state in it.
+
+impl<const W: usize> Table<W> {
+    /// The state at a place as it looks to the space, if there is one.
+    pub(super) fn state(&self, place: usize) -> Option<[u64; W]> {
+        let (at, place) = (place / self.size.places(), place % self.size.places());
+        let here = place * self.size.cells..(place + 1) * self.size.cells;
+        let cells = &self.cells.bucket(at)[here];
+        (cells[0] != 0).then(|| self.form.unmix(&self.mixed(self.size, at, cells)))
+    }
+
+    /// Asks the processor to bring near where this mixed state is, which it does meanwhile.
+    pub(super) fn fetch(&self, mixed: &[u64; W]) {
+        self.cells.fetch(self.probe(mixed).bucket);
+    }
+
+    /// The place of a mixed state, if it is there.
+    pub(super) fn find(&self, mixed: &[u64; W]) -> Option<usize> {
+        let probe = self.probe(mixed);
+        let (cells, places) = (self.size.cells, self.size.places());
+        for (away, there) in AWAY.iter().enumerate() {
+            let first = probe.first | (away as u32) << AWAY_SHIFT;
+            let at = probe.bucket + usize::from(*there);
+            let bucket = self.cells.bucket(at);
+            let found = if cells == 1 {
+                bucket.first_chunk().and_then(|line| find(line, first))
+            } else {
+                bucket.chunks_exact(cells).position(|cells| self.is(cells, first, &probe))
+            };
+            if let Some(place) = found {
+                return Some(at * places + place);
+            }
+            // The places are taken from the first on, and of the buckets the nearest is.
+            if bucket[(places - 1) * cells] == 0 {
+                return None;
+            }
+        }
+        None
+    }
+}
+
+/// How many cells are read or written together at most.
+const CELLS_TOGETHER: usize = 4;
+
+/// A table without its cells.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(super) struct Summary {
+    pub(super) size: Size,
+    pub(super) held: usize,
+    pub(super) turn: usize,
+    pub(super) left: u64,
+    pub(super) fresh: u64,
+}
+
+impl Summary {
+    /// One more state at this stage.
+    pub(super) fn count(&mut self, stage: u32) {
+        self.held += 1;
+        self.left += u64::from(stage == TURNS[self.turn]);
+        self.fresh += u64::from(stage == TURNS[1 - self.turn]);
+    }
+
+    /// See [`Table::begin_level`].
+    pub(super) fn begin_level(&mut self) -> u64 {
+        self.turn = 1 - self.turn;
+        self.left = std::mem::take(&mut self.fresh);
+        self.left
+    }
+}
+
+impl<const W: usize> Table<W> {
+    /// What there is to say of it but its cells.
+    pub(super) fn summary(&self) -> Summary {
+        let Table { size, held, turn, left, fresh, .. } = *self;
+        Summary { size, held, turn, left, fresh }
+    }
+
+    /// Writes the cells.
+    pub(super) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        let mut bytes = [0; CELLS_TOGETHER * size_of::<u32>()];
+        let buckets = (0..self.size.all_buckets()).map(|at| self.cells.bucket(at));
+        for some in buckets.flat_map(|bucket| bucket.chunks(CELLS_TOGETHER)) {
+            for (to, cell) in bytes.as_chunks_mut().0.iter_mut().zip(some) {
+                *to = cell.to_le_bytes();
+            }
+            out.write_all(&bytes[..size_of_val(some)])?;
+        }
+        Ok(())
+    }
+
+    /// The table of which these are the cells.
+    pub(super) fn read(
+        form: Form<W>,
+        shard: usize,
+        summary: Summary,
+        file: &mut dyn Read,
+    ) -> io::Result<Self> {
+        let Summary { size, held, turn, left, fresh } = summary;
+        let mut cells = Cells::new(size.all_buckets(), size.bucket);
+        let mut bytes = [0; CELLS_TOGETHER * size_of::<u32>()];
+        for at in 0..size.all_buckets() {
+            for some in cells.bucket_mut(at).chunks_mut(CELLS_TOGETHER) {
+                let bytes = &mut bytes[..size_of_val(some)];
+                file.read_exact(bytes)?;
+                for (cell, from) in some.iter_mut().zip(bytes.as_chunks().0) {
+                    *cell = u32::from_le_bytes(*from);
+                }
+            }
+        }
+        let (shard, round) = (shard as u64, Vec::new());
+        Ok(Table { form, shard, size, cells, held, turn, left, fresh, done: 0, round })
+    }
+}

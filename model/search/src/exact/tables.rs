@@ -37,7 +37,9 @@ type Ended = (SearchSummary, Option<Box<dyn TableSearch>>);
 /// states are asked for, they are saved there in the end, and the files are theirs.
 pub(super) fn search_on_disk(
     space: &mut dyn Space,
-    (disk, of, keep): (&Disk, &Value, bool),
+    disk: &Disk,
+    of: &Value,
+    keep: bool,
     context: &mut SearchContext<'_>,
 ) -> Result<Ended, DiskError> {
     let mut space = Logged::new(space);
@@ -49,7 +51,7 @@ pub(super) fn search_on_disk(
     };
     let groups = progress.as_ref().map_or(1, |progress| progress.groups);
     let resumed_after = progress.as_ref().map(|progress| progress.levels.len() - 1);
-    let pager = Arc::new(Pager::new(folder, (groups, keep), disk.every));
+    let pager = Arc::new(Pager::new(folder, groups, keep, disk.every));
     let saving = Saving { of, keep, pager, groups: disk.groups };
     let begin = match progress {
         Some(progress) => Begin::Saved(&saving, progress),

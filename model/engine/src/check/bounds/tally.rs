@@ -1,13 +1,14 @@
-//! What every transition of a world gains, of everything that is counted.
+//! The gains of every transition of a world, of everything that is counted.
 //!
 //! Most transitions gain the same as some other one, so each keeps only the number of what it
-//! gains in a list of all that there is.
+//! gains in a list of all that there is. To count something else, add an entry to [`metrics`].
 
 use super::Until;
-use super::metrics::{self, CountedKind, CountedStep, Metric};
+use crate::machine::{Effect, Message, Timer};
 use crate::property::{Condition, Liveness, Temporal, agreed};
+use crate::protocol::{Belief, Id};
 use crate::world::packed::Packed;
-use crate::world::{Action, Faults, Start, State, World};
+use crate::world::{Action, Faults, Outcome, Start, State, Timing, World};
 use indexmap::IndexSet;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
@@ -107,6 +108,38 @@ impl Tally {
     }
 }
 
+/// One step of an execution; at the beginning, of a process that starts.
+struct CountedStep<'a> {
+    world: &'a World,
+    before: &'a State,
+    /// None where processes start at the beginning.
+    action: Option<&'a Action>,
+    outcome: &'a Outcome,
+}
+
+/// What kind of thing was counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum CountedKind {
+    /// One of those that are not told apart.
+    One,
+    /// A message of this kind.
+    Message(Message),
+    /// This timer.
+    Timer(Timer),
+}
+
+/// Tells each thing that counts in a step.
+type Count = fn(&CountedStep<'_>, &mut dyn FnMut(CountedKind));
+
+/// Something that can be counted.
+struct Metric {
+    /// Its name on the command line.
+    name: &'static str,
+    /// What counts as one.
+    meaning: &'static str,
+    count: Count,
+}
+
 /// Counts what steps of a world gain.
 struct Counter<'w> {
     world: &'w World,
@@ -118,7 +151,7 @@ struct Counter<'w> {
 
 impl<'w> Counter<'w> {
     fn new(world: &'w World) -> Self {
-        let metrics = metrics::all(world.scenario().timing);
+        let metrics = metrics(world.scenario().timing);
         let whole = |m: &Metric| Column { metric: m.name, meaning: m.meaning, kind: None };
         let tally = Tally::new(metrics.iter().map(whole).collect());
         Counter { world, metrics, known: FxHashMap::default(), tally }
@@ -263,4 +296,68 @@ fn kind(message: serde_json::Value) -> String {
         serde_json::Value::Object(fields) => fields.keys().next().cloned().unwrap_or_default(),
         other => other.to_string(),
     }
+}
+
+/// Everything that is counted, in the order in which it is reported.
+fn metrics(timing: Timing) -> Vec<Metric> {
+    let mut metrics: Vec<Metric> = vec![
+        Metric {
+            name: "messages",
+            meaning: "messages sent, also to a process that is down, into a cut link, or lost",
+            count: messages,
+        },
+        Metric { name: "time-outs", meaning: "timers that expire", count: time_outs },
+        Metric {
+            name: "elections",
+            meaning: "elections that a process begins",
+            count: |h, count| one(elections(h), count),
+        },
+        Metric {
+            name: "leaderships",
+            meaning: "times that a process begins to lead",
+            count: |h, count| one(leaderships(h), count),
+        },
+    ];
+    if timing.timed().is_some() {
+        metrics.push(Metric {
+            name: "ticks",
+            meaning: "ticks that pass",
+            count: |h, count| one(usize::from(matches!(h.action, Some(Action::Tick))), count),
+        });
+    }
+    metrics
+}
+
+fn one(times: usize, count: &mut dyn FnMut(CountedKind)) {
+    (0..times).for_each(|_| count(CountedKind::One));
+}
+
+fn messages(happening: &CountedStep<'_>, count: &mut dyn FnMut(CountedKind)) {
+    for effect in &happening.outcome.effects {
+        if let Effect::Send { message, .. } = *effect {
+            count(CountedKind::Message(message));
+        }
+    }
+}
+
+fn time_outs(happening: &CountedStep<'_>, count: &mut dyn FnMut(CountedKind)) {
+    if let Some(Action::Expire { timer, .. }) = happening.action
+        && !timer.is_outcome()
+    {
+        count(CountedKind::Timer(*timer));
+    }
+}
+
+fn elections(happening: &CountedStep<'_>) -> usize {
+    let Some(actor) = happening.outcome.actor else { return 0 };
+    let before = happening.before.process(actor);
+    let after = happening.outcome.state.process(actor);
+    let machine = happening.world.machine();
+    usize::from(machine.begins_election(before, after, &happening.outcome.effects))
+}
+
+fn leaderships(happening: &CountedStep<'_>) -> usize {
+    let leads = |state: &State, id: Id| state.belief(id) == Some(Belief::Leads);
+    let (before, after) = (happening.before, &happening.outcome.state);
+    after.ids().filter(|&id| leads(after, id) && !leads(before, id)).count()
 }

@@ -3,14 +3,17 @@
 use super::tally::{Column, Tally};
 use super::{Bound, ComponentOrder};
 use crate::check::exact::{Exact, Graph, SearchOptions};
-use crate::check::peak_rss_bytes;
+use crate::check::report::world_entries;
 use crate::check::rows::Rows;
-use crate::check::{CheckError, Counts, Event, Limits, Phase, Reason, Unfinished, Watch};
+use crate::check::{
+    CheckError, Counts, Event, Limits, Phase, Reason, Unfinished, Watch, peak_rss_bytes,
+};
 use crate::property::{self, Kind, PropertyError};
-use crate::trace::{Shows, Trace};
+use crate::trace::{Shows, Step, Trace};
 use crate::world::packed::Packed;
 use crate::world::{Action, World};
 use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
 use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -232,4 +235,55 @@ fn measured(
         lines.push(Line { until, metric, meaning, kind, bound });
     }
     Ok(())
+}
+
+/// The JSON that `bounds --json` prints.
+impl Serialize for Bounds {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        world_entries(&mut map, &self.world)?;
+        map.serialize_entry("until", &self.until)?;
+        map.serialize_entry("states", &self.counts)?;
+        map.serialize_entry("incomplete", &self.incomplete)?;
+        map.serialize_entry("unfinished", &self.unfinished)?;
+        map.serialize_entry("bounds_met", &self.bounds_met)?;
+        map.serialize_entry("caveats", &self.caveats())?;
+        map.serialize_entry("seconds", &self.elapsed.as_secs_f64())?;
+        map.serialize_entry("peak_rss_bytes", &self.peak_rss_bytes)?;
+        let lines: Vec<_> = self.lines.iter().map(|line| view(self, line)).collect();
+        map.serialize_entry("bounds", &lines)?;
+        map.end()
+    }
+}
+
+#[derive(Serialize)]
+struct View {
+    name: String,
+    metric: &'static str,
+    kind: Option<String>,
+    bounded: bool,
+    most: Option<u64>,
+    execution: Execution,
+}
+
+#[derive(Serialize)]
+struct Execution {
+    steps: Vec<Step>,
+    cycle: Option<Vec<Step>>,
+}
+
+fn view(bounds: &Bounds, line: &Line) -> View {
+    let mut steps = line.trace(&bounds.world).steps;
+    let (most, cycle) = match &line.bound {
+        Bound::Most(most, _) => (Some(*most), None),
+        Bound::Unbounded(lasso) => (None, Some(steps.split_off(lasso.stem.len()))),
+    };
+    View {
+        name: line.name(),
+        metric: line.metric,
+        kind: line.kind.clone(),
+        bounded: most.is_some(),
+        most,
+        execution: Execution { steps, cycle },
+    }
 }

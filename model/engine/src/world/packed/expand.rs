@@ -24,8 +24,8 @@
 //! Of the ways to a state, the one is remembered whose last process has the largest number. Nothing
 //! is left out where links have room for a few messages only: there, other parts matter.
 
-use super::tables::{BEYOND, Process, UNKNOWN};
-use super::{Field, Packed, Unpacked, fault, tables};
+use super::tables::{self, BEYOND, Globals, Process, UNKNOWN};
+use super::{Field, Packed, Unpacked};
 use crate::space::{Last, NO_LAST, OUTSIDE_WORD, Unlearned};
 use crate::world::dead::POSSIBLE_FAULTS;
 use crate::world::next::Next;
@@ -80,7 +80,8 @@ impl<'a, const W: usize> Expansion<'a, W> {
         words: &[u64],
         Unpacked { parts, state, .. }: &'a Unpacked,
         last: Last,
-        (next, lasts): (&'a mut Vec<u64>, &'a mut Vec<Last>),
+        next: &'a mut Vec<u64>,
+        lasts: &'a mut Vec<Last>,
     ) -> Self {
         let world = &packed.world;
         let faults = world.scenario.faults;
@@ -114,8 +115,8 @@ impl<'a, const W: usize> Expansion<'a, W> {
     pub(super) fn take(&mut self, what: Next) -> Result<(), Unlearned> {
         match what {
             Next::EachArrives => self.deliveries(),
-            Next::EachIsLost => self.on_each(fault::LOSS, |next| next.without),
-            Next::EachIsDoubled => self.on_each(fault::DUPLICATE, |next| next.doubled),
+            Next::EachIsLost => self.on_each(Globals::LOSS, |next| next.without),
+            Next::EachIsDoubled => self.on_each(Globals::DUPLICATE, |next| next.doubled),
             Next::One(action) => {
                 self.fair |= self.packed.world.is_fair(&action);
                 self.one(action)
@@ -190,7 +191,7 @@ impl<'a, const W: usize> Expansion<'a, W> {
         match action {
             Action::Expire { id, timer, early } => {
                 if early {
-                    self.count_fault(fault::SUSPICION, after)?;
+                    self.count_fault(Globals::SUSPICION, after)?;
                 }
                 let (own, at) = (self.parts[id.index()], timer.place() as u32);
                 let process = &packed.processes[id.index()];
@@ -199,7 +200,7 @@ impl<'a, const W: usize> Expansion<'a, W> {
                 Ok(NO_LAST)
             }
             Action::Crash(id) => {
-                self.count_fault(fault::CRASH, after)?;
+                self.count_fault(Globals::CRASH, after)?;
                 let own = packed.processes[id.index()].crash.get(self.parts[id.index()], 0);
                 if own == UNKNOWN {
                     return Err(Unlearned);
@@ -208,21 +209,21 @@ impl<'a, const W: usize> Expansion<'a, W> {
                 Ok(last(id.index(), true))
             }
             Action::Recover(id) => {
-                self.count_fault(fault::RECOVERY, after)?;
+                self.count_fault(Globals::RECOVERY, after)?;
                 let (own, process) = (self.parts[id.index()], &packed.processes[id.index()]);
                 let step = process.recover.get(own, 0);
                 self.step(id.index(), process, step, after)?;
                 Ok(last(id.index(), process.receivers(step) == 0))
             }
             Action::Cut(a, b, ways) => {
-                self.count_fault(fault::cut(a, b, ways), after)?;
+                self.count_fault(Globals::cut(a, b, ways), after)?;
                 for (from, to) in ways.of(a, b) {
                     packed.layout.field(packed.link_part(from, to)).put(after, 0);
                 }
                 Ok(NO_LAST)
             }
             Action::Heal(a, b, ways) => {
-                self.count_fault(fault::heal(a, b, ways), after)?;
+                self.count_fault(Globals::heal(a, b, ways), after)?;
                 Ok(NO_LAST)
             }
             Action::Deliver(_) | Action::Lose(_) | Action::Duplicate(_) => {

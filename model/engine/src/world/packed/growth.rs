@@ -118,7 +118,7 @@ impl Observed {
             **count >= MANY && **count > then && then >= begun
         };
         if let Some((&(from, to), &number)) = now.iter().filter(more).max_by_key(|(_, n)| **n) {
-            let (message, of_it) = kind(last, (from, to));
+            let (message, of_it) = kind(last, from, to);
             let number_before = most(&then, &(from, to));
             growth.push(Growth {
                 what: Growing::Link { from, to, message, of_it },
@@ -198,7 +198,7 @@ fn links(states: &[State]) -> BTreeMap<Link, u64> {
 
 /// Of which kind most messages are on this link, in the state in which it holds the most, and how
 /// many of them are.
-fn kind(states: &[State], (from, to): Link) -> (String, u64) {
+fn kind(states: &[State], from: Id, to: Id) -> (String, u64) {
     let on_it =
         |state: &&State| state.in_flight().iter().filter(|e| (e.from, e.to) == (from, to)).count();
     let Some(fullest) = states.iter().max_by_key(on_it) else { return (String::new(), 0) };

@@ -4,7 +4,7 @@ use super::tables::{
     BEYOND, Global, Globals, Held, Link, Next, Numbered, Own, Process, Sent, Step, UNKNOWN, column,
     number,
 };
-use super::{Factors, Layout, Observed, Packed, fault};
+use super::{Factors, Layout, Observed, Packed};
 use crate::machine::Effect;
 use crate::protocol::{Envelope, Id};
 use crate::space::{OUTSIDE_WORD, Space, Unlearned};
@@ -111,28 +111,30 @@ impl Packed {
                 self.processes[id.index()].expire.set(own, at, step);
                 self.record_sends(state, state.flight.clone(), outcome);
                 if early {
-                    self.record_fault(state, fault::SUSPICION, outcome);
+                    self.record_fault(state, Globals::SUSPICION, outcome);
                 }
             }
             Action::Recover(id) => {
                 let (own, step) = self.step_of(state, id, outcome);
                 self.processes[id.index()].recover.set(own, 0, step);
                 self.record_sends(state, state.flight.clone(), outcome);
-                self.record_fault(state, fault::RECOVERY, outcome);
+                self.record_fault(state, Globals::RECOVERY, outcome);
             }
             Action::Crash(id) => {
                 let before = self.own(state, id);
                 let after = self.own(&outcome.state, id);
                 self.processes[id.index()].crash.set(before, 0, after);
-                self.record_fault(state, fault::CRASH, outcome);
+                self.record_fault(state, Globals::CRASH, outcome);
             }
-            Action::Lose(_) => self.record_fault(state, fault::LOSS, outcome),
+            Action::Lose(_) => self.record_fault(state, Globals::LOSS, outcome),
             Action::Duplicate(e) => {
                 self.record_duplicate(state, e, outcome);
-                self.record_fault(state, fault::DUPLICATE, outcome);
+                self.record_fault(state, Globals::DUPLICATE, outcome);
             }
-            Action::Cut(a, b, ways) => self.record_fault(state, fault::cut(a, b, ways), outcome),
-            Action::Heal(a, b, ways) => self.record_fault(state, fault::heal(a, b, ways), outcome),
+            Action::Cut(a, b, ways) => self.record_fault(state, Globals::cut(a, b, ways), outcome),
+            Action::Heal(a, b, ways) => {
+                self.record_fault(state, Globals::heal(a, b, ways), outcome);
+            }
             // A world without a clock has none of these.
             Action::Pause(_) | Action::Resume(_) | Action::Jump(..) | Action::Tick => {}
         }

@@ -13,9 +13,7 @@
 //! a step. Nor is it where a protocol [canonicalizes](crate::protocol::Options::canonicalize).
 //! There the world itself is asked each time, and only the states are packed.
 
-mod digest;
 mod expand;
-mod fault;
 mod growth;
 mod layout;
 mod learn;
@@ -29,11 +27,10 @@ use crate::protocol::{Id, Ids};
 use crate::space::{ActionId, Answers, Fairness, Last, NO_LAST, OUTSIDE_WORD, STUTTERS};
 use crate::space::{Scratch, Space, Unlearned};
 use crate::words::kept;
-use digest::Factors;
 use expand::{Expansion, WIDEST};
 use growth::Observed;
 pub use growth::{Growing, Growth};
-use layout::{Field, Layout};
+use layout::{Factors, Field, Layout};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tables::{Global, Globals, Link, Numbered, Process, number};
 
@@ -127,9 +124,9 @@ impl Space for Packed {
                 lasts.resize(next.len() / width, NO_LAST);
                 (fair, 0)
             }
-            1 => self.look_up::<1>(from, last, unpacked, (next, lasts))?,
-            2 => self.look_up::<2>(from, last, unpacked, (next, lasts))?,
-            _ => self.look_up::<WIDEST>(from, last, unpacked, (next, lasts))?,
+            1 => self.look_up::<1>(from, last, unpacked, next, lasts)?,
+            2 => self.look_up::<2>(from, last, unpacked, next, lasts)?,
+            _ => self.look_up::<WIDEST>(from, last, unpacked, next, lasts)?,
         };
         let state = &unpacked.state;
         let mut answers = if fair { 0 } else { STUTTERS };
@@ -285,9 +282,10 @@ impl Packed {
         from: &[u64],
         last: Last,
         unpacked: &Unpacked,
-        next: (&mut Vec<u64>, &mut Vec<Last>),
+        next: &mut Vec<u64>,
+        lasts: &mut Vec<Last>,
     ) -> Result<(bool, u64), Unlearned> {
-        let mut expansion = Expansion::<W>::new(self, from, unpacked, last, next);
+        let mut expansion = Expansion::<W>::new(self, from, unpacked, last, next, lasts);
         self.world.each_next(&unpacked.state, |what| expansion.take(what))?;
         Ok((expansion.fair, expansion.left_out))
     }

@@ -3,7 +3,7 @@
 
 use crate::machine;
 use crate::protocol::{Envelope, Id, Ids, MAX_SEARCHED, MAX_TIMERS, Timers};
-use crate::world::Faults;
+use crate::world::{Faults, Ways};
 use indexmap::IndexSet;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use smallvec::SmallVec;
@@ -215,8 +215,25 @@ pub(super) struct Global {
 #[derive(Default)]
 pub(super) struct Globals {
     pub(super) known: Numbered<Global>,
-    /// By the [fault](super::fault).
+    /// By the kind of the fault, for which the constants and functions below have a column each.
     pub(super) after: Table,
+}
+
+impl Globals {
+    pub(super) const CRASH: u32 = 0;
+    pub(super) const RECOVERY: u32 = 1;
+    pub(super) const LOSS: u32 = 2;
+    pub(super) const DUPLICATE: u32 = 3;
+    pub(super) const SUSPICION: u32 = 4;
+
+    pub(super) fn cut(a: Id, b: Id, ways: Ways) -> u32 {
+        let link = a.index() * MAX_SEARCHED + b.index();
+        5 + 4 * link as u32 + if ways == Ways::One { 2 } else { 0 }
+    }
+
+    pub(super) fn heal(a: Id, b: Id, ways: Ways) -> u32 {
+        Globals::cut(a, b, ways) + 1
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! What a space has learned in a search, so that another one comes to know the same.
 
-use super::spill::read_words;
+use super::read_words;
 use crate::space::{ActionId, Answers, Fairness, Last, Scratch, Space, Unlearned};
 use std::io::{self, Read, Write};
 

@@ -11,6 +11,14 @@ fn insert<const W: usize>(table: &mut Table<W>, mixed: [u64; W]) {
     table.insert_of(&[mixed], None, 1 - table.turn());
 }
 
+/// Expands some states of the level, if any are left; whether there were some.
+fn expand<const W: usize>(table: &mut Table<W>, expanded: &mut BTreeMap<[u64; W], usize>) -> bool {
+    let chosen = table.begin_round(512);
+    table.round(|state, _| *expanded.entry(*state).or_default() += 1);
+    table.end_round();
+    chosen > 0
+}
+
 /// Adds states in waves, expanding some in between, and looks whether each was expanded once,
 /// and as what it was.
 fn every_state_is_expanded_once<const W: usize>(bits: &[u32], waves: &[Vec<[u64; W]>]) {
@@ -28,25 +36,17 @@ fn every_state_is_expanded_once<const W: usize>(bits: &[u32], waves: &[Vec<[u64;
                 all.insert(*state);
             }
             for table in &mut tables {
-                table.begin_round(512);
-                table.round(|state, _| *expanded.entry(*state).or_default() += 1);
-                table.end_round();
+                expand(table, &mut expanded);
             }
         }
         for table in &mut tables {
-            while table.begin_round(512) > 0 {
-                table.round(|state, _| *expanded.entry(*state).or_default() += 1);
-                table.end_round();
-            }
+            while expand(table, &mut expanded) {}
             assert_eq!(table.left(), 0);
             table.begin_level();
         }
     }
     for table in &mut tables {
-        while table.begin_round(512) > 0 {
-            table.round(|state, _| *expanded.entry(*state).or_default() += 1);
-            table.end_round();
-        }
+        while expand(table, &mut expanded) {}
     }
     let held: usize = tables.iter().map(Table::held).sum();
     assert_eq!(held, all.len());

@@ -1,9 +1,10 @@
-//! What was found is the exit status, whatever becomes of what is printed. All commands but `check`
-//! are those of the checker.
+//! The program as a whole: its exit statuses, and the page that shows its commands.
 
-use bellwether_docs_runner::{other_statuses, without_verdict};
+use bellwether_docs_runner::{Console, other_statuses, pages, without_verdict};
 use std::process::Command;
 
+/// Each line and its exit status, which says what was found, whatever becomes of what is printed. All
+/// commands but `check` are those of the checker.
 const LINES: &[(&str, i32)] = &[
     ("check bully --property agreement --threads 1", 0),
     ("check bully --recoveries 1 --property at-most-one-leader --threads 1", 1),
@@ -35,4 +36,19 @@ fn no_reader_and_no_room_makes_another_status() {
     let without = without_verdict(&mut program(), LINES);
     let expected = ["suite", "explore", "list", "trace", "completions", "man", "help"];
     assert_eq!(without, expected);
+}
+
+/// Every command of the program that the page on the dataflow shows is run.
+#[test]
+fn every_command_of_the_page_prints_what_stands_under_it() {
+    let statuses =
+        |args: &str| -> &'static [i32] { if args.contains(" --max-") { &[3] } else { &[0] } };
+    let console = Console {
+        program: env!("CARGO_BIN_EXE_bellwether-dataflow"),
+        prompt: "cargo run --release -p bellwether-dataflow -- ",
+        statuses: &statuses,
+    };
+    // This package has no slower tests.
+    let commands = console.run(&pages(), false) + console.run(&pages(), true);
+    assert!(commands >= 3, "only {commands} commands");
 }
