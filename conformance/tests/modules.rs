@@ -72,7 +72,7 @@ fn the_core_is_pure() {
         seen += 1;
         wrong.extend(impure(text).into_iter().map(|line| format!("{PURE}/{path}: {line}")));
     }
-    assert!(seen > 50, "only {seen} files: the test looks in the wrong place");
+    assert!(seen > 30, "only {seen} files: the test looks in the wrong place");
     assert!(wrong.is_empty(), "these act:\n{}", wrong.join("\n"));
 }
 

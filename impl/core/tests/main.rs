@@ -3,5 +3,4 @@
 mod contracts;
 mod detector_contracts;
 mod detector_flaws;
-mod detector_settings;
 mod traces;

@@ -13,7 +13,6 @@ pub mod faults;
 mod host;
 pub mod invariant;
 pub mod network;
-pub mod plot;
 mod program;
 pub mod random;
 pub mod run;

@@ -86,7 +86,8 @@ impl Network {
     pub(crate) fn arrivals(
         &mut self,
         at: Moment,
-        (from, to): (usize, usize),
+        from: usize,
+        to: usize,
         random: &mut Random,
     ) -> [Option<Moment>; 2] {
         let link = from * self.nodes + to;

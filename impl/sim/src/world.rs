@@ -21,12 +21,11 @@ use crate::wrong::Wrong;
 mod effects;
 mod observe;
 mod operator;
-mod outcome;
 mod strike;
 mod transfer;
 mod wipe;
 
-pub use outcome::{Broken, Counts, Outcome};
+pub use observe::{Broken, Counts, Outcome};
 
 /// How often a member looks at the time in one moment, at most.
 const MOST_SPINS: u32 = 1_000;

@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use bellwether_core::protocol::bully::Timing;
 use bellwether_docs_runner::is_shown;
-use bellwether_sim::failover::{Cost, SIZES, broken_link, handover, measure, table};
-use bellwether_sim::plot::draw;
+use bellwether_sim::failover::{Cost, SIZES, broken_link, draw, handover, measure, table};
 use bellwether_sim::run::flapping_highest;
 
 /// The longest delay of a message, and the longest sync.

@@ -3,5 +3,4 @@
 mod cli;
 mod failover;
 mod runs;
-mod status;
 mod wrong;

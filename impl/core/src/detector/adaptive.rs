@@ -15,9 +15,8 @@
 
 use std::time::Duration;
 
-use super::error::{SettingsError, more_than_zero, number_within};
-use super::heard::Heard;
-use super::{Bounds, Detector};
+use super::settings::{more_than_zero, number_within};
+use super::{Bounds, Detector, Heard, SettingsError};
 use crate::protocol::Time;
 
 /// The settings of an [`Adaptive`] detector.

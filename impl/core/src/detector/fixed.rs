@@ -7,9 +7,8 @@
 
 use std::time::Duration;
 
-use super::error::more_than_zero;
-use super::heard::Heard;
-use super::{Bounds, Detector, SettingsError};
+use super::settings::more_than_zero;
+use super::{Bounds, Detector, Heard, SettingsError};
 use crate::protocol::Time;
 
 /// The settings of a [`Fixed`] detector.

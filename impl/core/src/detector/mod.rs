@@ -56,22 +56,15 @@
 //! same moment. A heartbeat at the end of [`Time`], 584 years on, is the last one.
 
 pub mod adaptive;
-mod bounds;
-mod choice;
-mod detection;
-mod error;
 pub mod fixed;
-mod heard;
 pub mod phi;
 pub mod quality;
+mod settings;
 
 use std::time::Duration;
 
 use crate::protocol::Time;
-pub use bounds::Bounds;
-pub use choice::{Chosen, Parameters};
-pub use detection::{Detection, Settings};
-pub use error::SettingsError;
+pub use settings::{Chosen, Detection, Parameters, Settings, SettingsError};
 
 /// The longest duration that any setting may have: a day. A longer one is a slip of the keyboard.
 pub const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
@@ -100,5 +93,64 @@ pub trait Detector {
     /// Returns whether the process is suspected at `now`.
     fn suspects(&self, now: Time) -> bool {
         now >= self.deadline()
+    }
+}
+
+/// The bounds that a detector's settings promise of its time-out, whatever arrives and whenever.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// The shortest time-out: silence shorter than this is never suspected. More than zero.
+    pub shortest: Duration,
+    /// The longest time-out: silence of this length is always suspected.
+    pub longest: Duration,
+}
+
+impl Bounds {
+    /// Returns whether `time_out` keeps the promise.
+    #[must_use]
+    pub fn contain(&self, time_out: Duration) -> bool {
+        (self.shortest..=self.longest).contains(&time_out)
+    }
+}
+
+/// When a process was heard last, on a clock that never goes back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Heard {
+    at: Time,
+    /// `false` while `at` is only when watching began.
+    ever: bool,
+}
+
+impl Heard {
+    fn nothing_since(now: Time) -> Self {
+        Self { at: now, ever: false }
+    }
+
+    fn at(&self) -> Time {
+        self.at
+    }
+
+    /// A heartbeat arrives. Returns the interval since the one before, if there was one: what
+    /// passed between the start of watching and the first heartbeat says nothing of the interval.
+    fn heartbeat(&mut self, now: Time) -> Option<Duration> {
+        let interval = self.ever.then(|| now.since(self.at));
+        *self = Self { at: self.at.max(now), ever: true };
+        interval
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn intervals_are_between_heartbeats_only_and_never_negative() {
+        let at = Time::from_nanos;
+        let mut heard = Heard::nothing_since(at(100));
+        assert_eq!(heard.heartbeat(at(700)), None, "only one heartbeat so far");
+        assert_eq!(heard.heartbeat(at(900)), Some(Duration::from_nanos(200)));
+        assert_eq!(heard.heartbeat(at(900)), Some(Duration::ZERO), "a duplicate");
+        assert_eq!(heard.heartbeat(at(300)), Some(Duration::ZERO), "the clock went back");
+        assert_eq!(heard.at(), at(900));
     }
 }

@@ -99,4 +99,39 @@ impl<C: Core> Member<C> {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+
+    fn at(milliseconds: u64) -> Time {
+        Time::ZERO + Duration::from_millis(milliseconds)
+    }
+
+    /// Until when it waits, if it does; when it runs then; and whether that is a pause.
+    type Run = (Option<Option<u64>>, u64, bool);
+
+    #[test]
+    fn only_a_wait_that_was_not_chosen_is_a_pause() {
+        let nothing = Some(None);
+        let cases: [&[Run]; 3] = [
+            &[
+                (Some(Some(100)), 130, false), // It is a little late.
+                (nothing, 1_150, false),       // It had nothing to do for a second.
+                (Some(Some(1_250)), 1_550, true),
+                (None, 1_551, false), // It is told once.
+            ],
+            // What it does takes too long, and the next wait has not begun.
+            &[(Some(Some(100)), 100, false), (None, 600, true)],
+            // It may stand still before it waits: the second counts from when it ran last.
+            &[(nothing, 900, false), (nothing, 2_200, true)],
+        ];
+        for runs in cases {
+            let mut detector = PauseDetector::new(Duration::from_millis(400), at(0));
+            for &(waits, now, is_pause) in runs {
+                if let Some(deadline) = waits {
+                    let _ = detector.expect_wake(deadline.map(at));
+                }
+                assert_eq!(detector.check(at(now)), is_pause, "{now} ms: {runs:?}");
+            }
+        }
+    }
+}

@@ -182,4 +182,44 @@ impl<D, M> Unsaved<D, M> {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+    use crate::protocol::{NodeId, Reason};
+
+    /// The steps that may be done now: the numbers of messages, and 0 for the news that it leads.
+    fn next(unsaved: &mut Unsaved<char, ()>) -> Vec<u64> {
+        let number = |step| match step {
+            Deferred::Send(Sent { id, .. }) => id,
+            Deferred::Lead(_) | Deferred::Change(_) => 0,
+        };
+        std::iter::from_fn(|| unsaved.next(Time::ZERO)).map(number).collect()
+    }
+
+    #[test]
+    fn what_comes_after_a_state_waits_for_it_and_for_no_later_one() {
+        let leader = NodeId::new(2);
+        let send = || Output::Send { to: leader.expect("not zero"), message: () };
+        let (from, to, reason) = (Role::Candidate, Role::Leader, Reason::BOOTED);
+        let lead = Output::Event(Event::RoleChanged { from, to, leader, reason });
+        let mut unsaved = Unsaved::new(Duration::from_millis(100), 3);
+        let put_out = |unsaved: &mut Unsaved<char, ()>, outputs: Vec<Output<char, ()>>| {
+            for output in outputs {
+                assert_eq!(unsaved.push(Time::ZERO, output), None);
+            }
+        };
+        put_out(&mut unsaved, vec![send(), Output::Persist('a'), send()]);
+        assert_eq!((next(&mut unsaved), unsaved.begin_save()), (vec![1], Some('a')));
+        let more = [lead, Output::Persist('b'), send(), Output::Persist('c'), send()];
+        put_out(&mut unsaved, more.into());
+        assert_eq!((next(&mut unsaved), unsaved.begin_save()), (vec![], None), "it is under way");
+        assert_eq!(unsaved.waiting(), 4);
+        unsaved.finish_save();
+        assert!(unsaved.is_behind());
+        assert_eq!(next(&mut unsaved), [2, 0]);
+        assert_eq!(unsaved.begin_save(), Some('c'), "it says all that the one before it said");
+        assert!(unsaved.is_behind() && next(&mut unsaved).is_empty());
+        unsaved.finish_save();
+        assert!(!unsaved.is_behind());
+        assert_eq!((next(&mut unsaved), unsaved.begin_save()), (vec![3, 4], None));
+    }
+}

@@ -37,11 +37,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Belief, Context, Core, NodeId, Nothing, Reason, Role, SettingsError};
-
-mod config;
-
-pub use config::{Config, Timing};
+use super::settings::{Durations, Relation, check};
+use super::{Belief, Context, Core, DurationError, NodeId, Nothing, Reason, Role, SettingsError};
 
 /// The messages that nodes send to each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -65,6 +62,74 @@ pub enum Timer {
     Watch,
     /// The timer of a leader, until its next claim is due.
     Heartbeat,
+}
+
+/// The configuration of one node.
+pub type Config = super::Config<Timing>;
+
+/// The durations of a node's waits.
+///
+/// With `Tm` the largest delay of a message and `Tp` the largest time a node needs to answer one,
+/// `election` must exceed `2·Tm + Tp`, or a node gives up on peers that are alive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Timing {
+    /// The duration `T_elec`: how long a candidate waits for a higher node to answer.
+    pub election: Duration,
+    /// The duration `T_coord`: how long a node that was answered waits for the winner to announce
+    /// itself.
+    pub coordinator: Duration,
+    /// The time for which a follower hears nothing of its leader before it starts an election.
+    pub watch: Duration,
+    /// The interval at which a leader repeats its claim.
+    pub heartbeat: Duration,
+}
+
+impl Timing {
+    /// The durations for machines on one network: a dead leader is replaced within about a second.
+    pub const DEFAULT: Self = Self {
+        election: Duration::from_millis(300),
+        coordinator: Duration::from_millis(900),
+        watch: Duration::from_millis(500),
+        heartbeat: Duration::from_millis(100),
+    };
+
+    /// Checks each value, and those that must fit together.
+    ///
+    /// # Errors
+    ///
+    /// The first contradiction found, with its numbers and the remedy.
+    pub fn validate(&self) -> Result<(), DurationError> {
+        Durations("bully").in_range(&self.named())?;
+        check(self.relations())
+    }
+
+    /// Returns the relations in which the durations must stand.
+    #[must_use]
+    pub fn relations(&self) -> Vec<Relation> {
+        let ([election, coordinator, watch, heartbeat], durations) =
+            (self.named(), Durations("bully"));
+        let why = "the winner waits that long before it announces itself";
+        vec![
+            durations.longer(coordinator, election, why, self.election * 3),
+            durations.repeated(heartbeat, watch, "one lost heartbeat would start an election"),
+        ]
+    }
+
+    fn named(&self) -> [(&'static str, Duration); 4] {
+        let Self { election, coordinator, watch, heartbeat } = *self;
+        [
+            ("election", election),
+            ("coordinator", coordinator),
+            ("watch", watch),
+            ("heartbeat", heartbeat),
+        ]
+    }
+}
+
+impl Default for Timing {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
 }
 
 const HIGHEST_ID: Reason = Reason::new("highest_id", "no configured id is higher");
@@ -257,4 +322,30 @@ impl Core for Bully {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+    use crate::protocol::stories::{Nodes, Scripted, id, refused, unfit};
+    use crate::protocol::{MemberError, Members};
+    use crate::stories;
+
+    impl Scripted for Bully {
+        fn configured(id: NodeId, members: Members) -> Config {
+            Config { id, members, timing: Timing::DEFAULT }
+        }
+    }
+
+    #[test]
+    fn stories_go_as_they_are_told() {
+        stories::run::<Nodes<Bully>>("src/protocol/bully/testdata");
+    }
+
+    #[test]
+    fn settings_that_contradict_themselves_are_refused() {
+        let stranger = refused::<Bully>(|config| config.id = id(9));
+        assert!(matches!(stranger, SettingsError::Members(MemberError::NotAMember { .. })));
+        let unfit = |change: fn(&mut Timing)| unfit::<Bully>(|config| change(&mut config.timing));
+        assert_eq!(unfit(|t| t.election = Duration::ZERO), ["election"]);
+        assert_eq!(unfit(|t| t.coordinator = t.election), ["coordinator", "election"]);
+        assert_eq!(unfit(|t| t.heartbeat = t.watch / 2), ["heartbeat", "watch"]);
+    }
+}

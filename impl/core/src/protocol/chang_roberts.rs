@@ -204,4 +204,42 @@ impl Core for ChangRoberts {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+    use crate::protocol::ring::Timing;
+    use crate::protocol::stories::{Nodes, Scripted, id, keys, refused};
+    use crate::protocol::{MemberError, Members};
+    use crate::stories;
+
+    impl Scripted for ChangRoberts {
+        fn configured(id: NodeId, members: Members) -> Config {
+            Config { id, members, timing: Timing::DEFAULT }
+        }
+    }
+
+    #[test]
+    fn stories_go_as_they_are_told() {
+        stories::run::<Nodes<ChangRoberts>>("src/protocol/chang_roberts/testdata");
+    }
+
+    #[test]
+    fn settings_that_contradict_themselves_are_refused() {
+        let ms = Duration::from_millis;
+        let stranger = refused::<ChangRoberts>(|config| config.id = id(9));
+        assert!(matches!(stranger, Error::Members(MemberError::NotAMember { .. })));
+        let unfit = |change: &dyn Fn(&mut Timing)| {
+            let error = refused::<ChangRoberts>(|config| change(&mut config.timing));
+            match error {
+                Error::Duration(error) => keys(&error),
+                Error::ShorterThanALap { name, members: 3, .. } => vec![name],
+                other => panic!("{other}"),
+            }
+        };
+        assert_eq!(unfit(&|t| t.hop = Duration::ZERO), ["hop"]);
+        // Three hops, each of 20 ms.
+        assert_eq!(unfit(&|t| t.lap = ms(60)), ["lap"]);
+        assert_eq!(unfit(&|t| t.heartbeat = ms(60)), ["heartbeat"]);
+        assert_eq!(unfit(&|t| (t.hop, t.watch) = (ms(60), ms(180))), ["watch"]);
+        assert_eq!(unfit(&|t| t.heartbeat = ms(500)), ["heartbeat", "watch"]);
+    }
+}

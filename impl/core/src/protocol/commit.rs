@@ -40,13 +40,8 @@ use serde::{Deserialize, Serialize};
 
 use super::bully::{self, Bully};
 use super::core::Part;
-use super::{Belief, Context, Core, NodeId, Role, SettingsError};
-
-mod config;
-mod coordinator;
-mod participant;
-
-pub use config::{Config, Timing};
+use super::settings::{Durations, check};
+use super::{Belief, Context, Core, DurationError, Membership, NodeId, Role, SettingsError};
 
 /// Two-phase commit with cooperative termination.
 pub type TwoPhaseCommit = Commit<Two>;
@@ -130,6 +125,67 @@ pub enum Timer {
     Answers,
     /// The timer of a participant that has voted YES, for the word of the coordinator.
     Word,
+}
+
+/// The configuration of one node.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Config {
+    /// The node's id, the members, and how long the election waits for what.
+    pub election: bully::Config,
+    /// Whether the node votes to commit.
+    pub agrees: bool,
+    /// The durations of the commit's waits.
+    pub timing: Timing,
+}
+
+/// The durations of a node's waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Timing {
+    /// The time that a coordinator with an empty log waits before it begins the transaction.
+    pub begin: Duration,
+    /// The time that a coordinator waits for answers.
+    pub answers: Duration,
+    /// The time that a participant waits for the word before it asks for it, again and again.
+    pub word: Duration,
+}
+
+impl Timing {
+    /// The durations for machines on one network.
+    pub const DEFAULT: Self = Self {
+        begin: Duration::from_millis(200),
+        answers: Duration::from_millis(400),
+        word: Duration::from_millis(1_000),
+    };
+
+    /// Checks each value, and those that must fit together.
+    ///
+    /// # Errors
+    ///
+    /// The first contradiction found, with its numbers and the remedy.
+    pub fn validate(&self, protocol: &'static str) -> Result<(), DurationError> {
+        let durations = Durations(protocol);
+        let (begin, word) = (("begin", self.begin), ("word", self.word));
+        let answers = ("answers", self.answers);
+        durations.in_range(&[begin, answers, word])?;
+        let why = "the coordinator decides only after it has waited that long";
+        check(vec![durations.longer(word, answers, why, self.answers * 2)])
+    }
+}
+
+impl Default for Timing {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}
+
+impl Membership for Config {
+    fn id(&self) -> NodeId {
+        self.election.id()
+    }
+
+    fn hears(&self, node: NodeId) -> bool {
+        self.election.hears(node)
+    }
 }
 
 /// What a coordinator does, and what the others have told it.
@@ -255,6 +311,251 @@ impl<K: Kind> Commit<K> {
     }
 }
 
+/// The part of the leader: it counts votes, and ends what another began.
+impl<K: Kind> Commit<K> {
+    /// A leader reads its log: nothing was begun, or the transaction has ended, or it is to be
+    /// ended by what the others know.
+    fn take_over(&mut self, cx: &mut Context<'_, Self>) {
+        match self.record {
+            None => cx.arm(Timer::Begin),
+            Some(Record::Decided(outcome)) => Self::broadcast(cx, Message::Decision(outcome)),
+            Some(Record::Voted | Record::Prepared(_)) => {
+                self.heeds = None;
+                self.duty = Duty::Polling(Records::new());
+                cx.arm(Timer::Answers);
+                Self::broadcast(cx, Message::Poll);
+            }
+        }
+    }
+
+    /// It coordinates no longer.
+    fn resign(&mut self, cx: &mut Context<'_, Self>) {
+        self.duty = Duty::None;
+        cx.cancel(Timer::Begin);
+        cx.cancel(Timer::Answers);
+    }
+
+    /// The first phase: it votes, and asks for the votes of all others.
+    fn begin(&mut self, cx: &mut Context<'_, Self>) {
+        if cx.config().agrees {
+            self.log(cx, Record::Voted);
+            self.duty = Duty::Voting(Records::new());
+            cx.arm(Timer::Answers);
+            Self::broadcast(cx, Message::Request);
+        } else {
+            self.decide(cx, Outcome::Abort);
+        }
+    }
+
+    /// One NO decides; the last YES ends the first phase. Nothing else counts votes.
+    fn on_vote(&mut self, cx: &mut Context<'_, Self>, from: NodeId, vote: Outcome) {
+        let Duty::Voting(votes) = &mut self.duty else { return };
+        if vote == Outcome::Abort {
+            return self.decide(cx, Outcome::Abort);
+        }
+        votes.insert(from, Record::Voted);
+        if votes.len() < others(cx) {
+            return;
+        }
+        if K::PREPARES {
+            self.prepare(cx, Outcome::Commit, Records::new());
+        } else {
+            self.decide(cx, Outcome::Commit);
+        }
+    }
+
+    /// A node says what is in its log, as an answer or because it waits.
+    fn on_state(&mut self, cx: &mut Context<'_, Self>, from: NodeId, record: Record) {
+        if let Some(outcome) = self.outcome() {
+            return cx.send(from, Message::Decision(outcome));
+        }
+        if let Record::Decided(outcome) = record {
+            return self.on_decision(cx, outcome);
+        }
+        match &mut self.duty {
+            Duty::None | Duty::Voting(_) => {}
+            Duty::Polling(records) => {
+                records.insert(from, record);
+                if records.len() == others(cx) {
+                    self.run_termination(cx);
+                }
+            }
+            Duty::Preparing(outcome, records) => {
+                if record == Record::Prepared(*outcome) {
+                    records.insert(from, record);
+                    self.end_if_prepared(cx);
+                }
+            }
+            Duty::Blocked(records) => {
+                records.insert(from, record);
+                self.run_termination(cx);
+            }
+        }
+    }
+
+    /// Those that have not answered by now do not. A node that is blocked asks again, for as long
+    /// as it is: the others may know more by now, or their answers were lost.
+    fn on_silence(&mut self, cx: &mut Context<'_, Self>) {
+        match &mut self.duty {
+            Duty::None => {}
+            Duty::Voting(_) => self.decide(cx, Outcome::Abort),
+            Duty::Polling(_) => self.run_termination(cx),
+            Duty::Preparing(_, records) => {
+                self.duty = Duty::Blocked(std::mem::take(records));
+                cx.arm(Timer::Answers);
+            }
+            Duty::Blocked(_) => {
+                cx.arm(Timer::Answers);
+                Self::broadcast(cx, Message::Poll);
+            }
+        }
+    }
+
+    /// The termination protocol: what follows from what is known, if that is no decision.
+    fn run_termination(&mut self, cx: &mut Context<'_, Self>) {
+        let polls_again = matches!(self.duty, Duty::Blocked(_));
+        let (Duty::Polling(records) | Duty::Blocked(records)) = &mut self.duty else { return };
+        let records = std::mem::take(records);
+        let known = || records.values().copied().chain(self.record);
+        let prepared = |outcome| known().any(|record| record == Record::Prepared(outcome));
+        let counts = |outcome| {
+            let fits =
+                |record: &Record| [Record::Voted, Record::Prepared(outcome)].contains(record);
+            known().filter(fits).count() >= majority(cx)
+        };
+        let for_commit = prepared(Outcome::Commit) && counts(Outcome::Commit);
+        match (K::PREPARES, records.len() == others(cx)) {
+            (false, true) => self.decide(cx, Outcome::Abort),
+            (true, _) if for_commit => self.prepare(cx, Outcome::Commit, records),
+            (true, _) if counts(Outcome::Abort) => self.prepare(cx, Outcome::Abort, records),
+            _ => {
+                self.duty = Duty::Blocked(records);
+                // Reports that come all the time must not put the next poll off.
+                if !polls_again {
+                    cx.arm(Timer::Answers);
+                }
+            }
+        }
+    }
+
+    /// The phase before the decision: this node and the others promise not to be prepared for the
+    /// other outcome.
+    fn prepare(&mut self, cx: &mut Context<'_, Self>, outcome: Outcome, mut records: Records) {
+        if self.record == Some(Record::Voted) {
+            self.log(cx, Record::Prepared(outcome));
+        }
+        records.retain(|_, record| *record == Record::Prepared(outcome));
+        self.duty = Duty::Preparing(outcome, records);
+        cx.arm(Timer::Answers);
+        Self::broadcast(cx, Message::Prepare(outcome));
+        self.end_if_prepared(cx);
+    }
+
+    /// With a majority that is prepared for it, the outcome is decided.
+    fn end_if_prepared(&mut self, cx: &mut Context<'_, Self>) {
+        let Duty::Preparing(outcome, records) = &self.duty else { return };
+        let outcome = *outcome;
+        let own = usize::from(self.record == Some(Record::Prepared(outcome)));
+        if records.len() + own >= majority(cx) {
+            self.decide(cx, outcome);
+        }
+    }
+
+    /// The point of no return: the decision is durable before any node hears it.
+    fn decide(&mut self, cx: &mut Context<'_, Self>, outcome: Outcome) {
+        self.resign(cx);
+        self.log(cx, Record::Decided(outcome));
+        Self::broadcast(cx, Message::Decision(outcome));
+    }
+}
+
+/// The part of every node: it votes, tells a coordinator what is in its log, and obeys.
+impl<K: Kind> Commit<K> {
+    /// The vote. A node votes YES once; to any other coordinator it says NO, and so does one that
+    /// is about to coordinate.
+    fn on_request(&mut self, cx: &mut Context<'_, Self>, from: NodeId) {
+        let vote = if self.record.is_some() {
+            Outcome::Abort
+        } else if cx.config().agrees && !self.leads(cx.config()) {
+            self.log(cx, Record::Voted);
+            self.heeds = Some(from);
+            Outcome::Commit
+        } else {
+            self.give_up(cx);
+            Outcome::Abort
+        };
+        cx.send(from, Message::Vote(vote));
+    }
+
+    /// A node that has not voted ends the transaction before it says so: it must not vote later.
+    /// One that coordinates says nothing before it has decided.
+    fn on_poll(&mut self, cx: &mut Context<'_, Self>, from: NodeId) {
+        if self.duty != Duty::None {
+            return;
+        }
+        if self.record.is_none() {
+            self.give_up(cx);
+        }
+        self.tell(cx, from);
+    }
+
+    /// A node that has voted YES, and is not prepared yet, gets prepared.
+    fn on_prepare(&mut self, cx: &mut Context<'_, Self>, from: NodeId, outcome: Outcome) {
+        if self.record == Some(Record::Voted) && self.heeds == Some(from) {
+            self.log(cx, Record::Prepared(outcome));
+        }
+        if self.record == Some(Record::Prepared(outcome)) || self.outcome().is_some() {
+            self.tell(cx, from);
+        }
+    }
+
+    /// The word. A coordinator passes it on.
+    fn on_decision(&mut self, cx: &mut Context<'_, Self>, outcome: Outcome) {
+        if self.outcome().is_some() {
+            return;
+        }
+        if self.leads(cx.config()) {
+            self.decide(cx, outcome);
+        } else {
+            self.log(cx, Record::Decided(outcome));
+        }
+    }
+
+    /// It has waited for the word: it tells the coordinator what is in its log.
+    fn ask(&mut self, cx: &mut Context<'_, Self>) {
+        let leader = self.belief(cx.config()).leader;
+        if let (Some(leader), Some(record)) = (leader, self.record) {
+            self.heeds = Some(leader);
+            cx.send(leader, Message::State(record));
+        }
+    }
+
+    fn tell(&mut self, cx: &mut Context<'_, Self>, to: NodeId) {
+        match self.record {
+            Some(Record::Decided(outcome)) => cx.send(to, Message::Decision(outcome)),
+            Some(record) => {
+                self.heeds = Some(to);
+                cx.send(to, Message::State(record));
+            }
+            None => {}
+        }
+    }
+
+    /// It has not voted, and aborts.
+    fn give_up(&mut self, cx: &mut Context<'_, Self>) {
+        self.log(cx, Record::Decided(Outcome::Abort));
+        cx.cancel(Timer::Begin);
+    }
+}
+
+fn others<K: Kind>(cx: &Context<'_, Commit<K>>) -> usize {
+    cx.config().election.members.iter().count() - 1
+}
+
+fn majority<K: Kind>(cx: &Context<'_, Commit<K>>) -> usize {
+    cx.config().election.members.iter().count() / 2 + 1
+}
+
 impl<K: Kind> Core for Commit<K> {
     const NAME: &'static str = K::NAME;
     const TIMERS: &'static [Timer] = &[
@@ -352,4 +653,43 @@ impl<K: Kind> Core for Commit<K> {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+    use crate::protocol::Members;
+    use crate::protocol::stories::{Nodes, Scripted};
+    use crate::stories::{self, list, written};
+
+    impl<K: Kind> Scripted for Commit<K> {
+        fn configured(id: NodeId, members: Members) -> Config {
+            let election = Bully::configured(id, members);
+            Config { election, agrees: true, timing: Timing::DEFAULT }
+        }
+
+        fn set(config: &mut Config, key: &str, value: &str) -> Option<()> {
+            if key != "agrees" {
+                return None;
+            }
+            config.agrees = value.parse().ok()?;
+            Some(())
+        }
+
+        fn answer(&self, question: &str) -> Option<String> {
+            match question {
+                "outcome" => Some(list(self.outcome().map(|outcome| written(&outcome, 0)))),
+                "record" => Some(list(self.record().map(|record| written(&record, 0)))),
+                "blocked" => Some(self.is_blocked().to_string()),
+                _ => None,
+            }
+        }
+    }
+
+    #[test]
+    fn stories_of_two_phases_go_as_they_are_told() {
+        stories::run::<Nodes<TwoPhaseCommit>>("src/protocol/commit/testdata/two");
+    }
+
+    #[test]
+    fn stories_of_three_phases_go_as_they_are_told() {
+        stories::run::<Nodes<ThreePhaseCommit>>("src/protocol/commit/testdata/three");
+    }
+}

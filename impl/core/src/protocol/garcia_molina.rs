@@ -32,16 +32,13 @@
 //! time, since all are called in turn. If a time-out is wrong (a pause, a cut link, a lost
 //! message), two nodes may lead until the check of the higher one finds out. There is no quorum.
 
+use std::num::NonZeroU64;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Belief, Context, Core, NodeId, Reason, Role, SettingsError};
-
-mod config;
-mod procedures;
-
-pub use config::{Computed, Config, Timing};
+use super::settings::{Durations, Relation, check};
+use super::{Belief, Context, Core, DurationError, NodeId, Reason, Role, SettingsError};
 
 /// The messages that nodes send to each other. The first five are calls, the others their answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -127,6 +124,116 @@ pub enum Activity {
     Check(NodeId),
 }
 
+/// The configuration of one node.
+pub type Config = super::Config<Timing>;
+
+/// The number of tasks that a node has computed, in all its lives. Keep it, or two tasks may be
+/// taken for one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Computed {
+    count: u64,
+    round: NonZeroU64,
+}
+
+impl Computed {
+    /// Returns a count of this many tasks. At an election in every nanosecond there are numbers for
+    /// 584 years.
+    #[must_use]
+    pub const fn new(count: u64) -> Self {
+        Self::in_rounds(count, NonZeroU64::MAX)
+    }
+
+    /// Returns a count of this many tasks, counted from 0 up to `round`, which is 0 again: for
+    /// tasks whose number has to fit a narrow field. A task can then be taken for one that is a
+    /// whole round older.
+    #[must_use]
+    pub const fn in_rounds(count: u64, round: NonZeroU64) -> Self {
+        Self { count: count % round.get(), round }
+    }
+
+    /// Returns the number of tasks, which is the number of the last task.
+    #[must_use]
+    pub const fn count(self) -> u64 {
+        self.count
+    }
+
+    fn next(self) -> Self {
+        Self::in_rounds(self.count.saturating_add(1), self.round)
+    }
+}
+
+/// None yet.
+impl Default for Computed {
+    fn default() -> Self {
+        Self::new(0)
+    }
+}
+
+/// The durations of a node's waits.
+///
+/// With `Tm` the largest delay of a message and `Tp` the largest time a node needs for one, `call`
+/// must exceed `2·Tm + 2·Tp`, or a node is taken for dead that is not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Timing {
+    /// The time that a node waits for the answer to a call, and after a restart before its first
+    /// call.
+    pub call: Duration,
+    /// The time for which a node hears nothing of its coordinator before it asks whether it is
+    /// there.
+    pub silence: Duration,
+    /// The time that a node waits for the election of a higher node to reach it. Too short is a
+    /// nuisance, not a danger.
+    pub election: Duration,
+    /// The interval at which a coordinator checks.
+    pub check: Duration,
+}
+
+impl Timing {
+    /// The durations for machines on one network: a handful of nodes has a new leader within about
+    /// two seconds.
+    pub const DEFAULT: Self = Self {
+        call: Duration::from_millis(200),
+        silence: Duration::from_millis(1_000),
+        election: Duration::from_millis(2_000),
+        check: Duration::from_millis(250),
+    };
+
+    /// Checks each value, and those that must fit together.
+    ///
+    /// # Errors
+    ///
+    /// The first contradiction found, with its numbers and the remedy.
+    pub fn validate(&self) -> Result<(), DurationError> {
+        Durations("garcia-molina").in_range(&self.named())?;
+        check(self.relations())
+    }
+
+    /// Returns the relations in which the durations must stand.
+    #[must_use]
+    pub fn relations(&self) -> Vec<Relation> {
+        let ([call, silence, election, check], durations) =
+            (self.named(), Durations("garcia-molina"));
+        let old = "an old answer could pass for a new one";
+        let seldom = "a coordinator is heard only when it checks";
+        vec![
+            durations.longer(silence, call, old, self.call * 4),
+            durations.longer(election, call, old, self.call * 4),
+            durations.longer(silence, check, seldom, self.check * 4),
+        ]
+    }
+
+    fn named(&self) -> [(&'static str, Duration); 4] {
+        let Self { call, silence, election, check } = *self;
+        [("call", call), ("silence", silence), ("election", election), ("check", check)]
+    }
+}
+
+impl Default for Timing {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}
+
 const ANSWERED: Reason = Reason::new("answered", "a higher node answered");
 const UNANSWERED: Reason = Reason::new("unanswered", "no higher node answered in time");
 const HALTED: Reason = Reason::new("halted", "a higher node is about to lead");
@@ -145,6 +252,267 @@ pub struct GarciaMolina {
     /// What it is doing of its own accord, if anything.
     activity: Option<Activity>,
     computed: Computed,
+}
+
+/// What a node answers, at once and whatever it is doing.
+impl GarciaMolina {
+    /// A node that is asked how it is tells its task, if it is at work. Only a coordinator at work
+    /// asks that, so if this node is one, the other is its rival.
+    fn on_are_you_normal(&mut self, cx: &mut Context<'_, Self>, from: NodeId) {
+        if self.leads(cx) {
+            cx.rival_heard(from);
+        }
+        let answer = match (self.phase, self.task) {
+            (Phase::Normal, Some(task)) => Message::Normal(task),
+            _ => Message::NotNormal,
+        };
+        cx.send(from, answer);
+    }
+
+    /// A higher node is about to lead: this one stops everything, its own election too.
+    fn on_halt(&mut self, cx: &mut Context<'_, Self>, from: NodeId) {
+        self.stop(cx);
+        self.phase = Phase::Election;
+        self.halted_by = Some(from);
+        cx.send(from, Message::Halted);
+        self.rest(cx);
+        cx.because(HALTED);
+    }
+
+    /// The node that halted this one last leads it now. Any other is late.
+    fn on_new_coordinator(&mut self, cx: &mut Context<'_, Self>, from: NodeId) {
+        cx.send(from, Message::Noted);
+        if self.phase == Phase::Election && self.halted_by == Some(from) {
+            assert!(from > cx.id(), "only higher nodes halt");
+            self.coordinator = Some(from);
+            self.phase = Phase::Reorganization;
+            self.rest(cx);
+            cx.because(Reason::CLAIMED);
+        }
+    }
+
+    /// The coordinator of this node hands it its task: it is at work.
+    fn on_ready(&mut self, cx: &mut Context<'_, Self>, from: NodeId, number: u64) {
+        cx.send(from, Message::Started);
+        if self.phase == Phase::Reorganization && self.coordinator == Some(from) {
+            self.task = Some(Task { coordinator: from, number });
+            self.phase = Phase::Normal;
+            self.rest(cx);
+            cx.because(Reason::CLAIMED);
+        }
+    }
+}
+
+/// What a node does of its own accord: procedures that make one call after the other.
+impl GarciaMolina {
+    /// An election begins with the question whether a higher node is there. `after` has been asked.
+    fn ask(&mut self, cx: &mut Context<'_, Self>, after: NodeId) {
+        match cx.config().members.above(after).first() {
+            Some(&next) => self.call(cx, Activity::Ask(next), next, Message::AreYouThere),
+            None => self.stand(cx),
+        }
+    }
+
+    /// No higher node is there: this one stops what it is doing, and halts all lower ones,
+    /// beginning with the highest.
+    fn stand(&mut self, cx: &mut Context<'_, Self>) {
+        let me = cx.id();
+        self.phase = Phase::Election;
+        self.stop(cx);
+        self.halted_by = Some(me);
+        self.halt(cx, me);
+    }
+
+    fn halt(&mut self, cx: &mut Context<'_, Self>, after: NodeId) {
+        match cx.config().members.below(after).last() {
+            Some(&next) => self.call(cx, Activity::Halt(next), next, Message::Halt),
+            None => self.take_over(cx),
+        }
+    }
+
+    /// All lower nodes that are up have stopped: this node is the coordinator.
+    fn take_over(&mut self, cx: &mut Context<'_, Self>) {
+        assert_eq!(self.phase, Phase::Election);
+        assert_eq!(self.halted_by, Some(cx.id()));
+        self.coordinator = Some(cx.id());
+        self.phase = Phase::Reorganization;
+        self.announce(cx, None);
+    }
+
+    fn announce(&mut self, cx: &mut Context<'_, Self>, after: Option<NodeId>) {
+        match self.next_halted(after) {
+            Some(next) => self.call(cx, Activity::Announce(next), next, Message::NewCoordinator),
+            None => self.compute_task(cx),
+        }
+    }
+
+    /// Every node knows the coordinator. Its new task is durable before any other hears of it.
+    fn compute_task(&mut self, cx: &mut Context<'_, Self>) {
+        self.computed = self.computed.next();
+        cx.persist(self.computed);
+        let number = self.computed.count();
+        self.task = Some(Task { coordinator: cx.id(), number });
+        self.hand_out(cx, None);
+    }
+
+    fn hand_out(&mut self, cx: &mut Context<'_, Self>, after: Option<NodeId>) {
+        let ready = Message::Ready(self.computed.count());
+        match self.next_halted(after) {
+            Some(next) => self.call(cx, Activity::HandOut(next), next, ready),
+            None => {
+                self.phase = Phase::Normal;
+                self.finish(cx);
+            }
+        }
+    }
+
+    /// A coordinator at work asks all other nodes, beginning with the lowest.
+    fn check(&mut self, cx: &mut Context<'_, Self>, after: Option<NodeId>) {
+        let me = cx.id();
+        let next = cx.config().members.iter().find(|&node| node != me && Some(node) > after);
+        match next {
+            Some(next) => self.call(cx, Activity::Check(next), next, Message::AreYouNormal),
+            None => self.finish(cx),
+        }
+    }
+
+    /// It has been quiet for too long. A node that has a coordinator asks whether it is still
+    /// there; any other starts an election.
+    fn on_quiet(&mut self, cx: &mut Context<'_, Self>, reason: Reason) {
+        cx.because(reason);
+        let me = cx.id();
+        let watched = self.coordinator.filter(|&coordinator| coordinator != me);
+        match (self.phase, watched) {
+            (Phase::Normal | Phase::Reorganization, Some(coordinator)) => {
+                self.call(cx, Activity::Probe(coordinator), coordinator, Message::AreYouThere);
+            }
+            _ => self.ask(cx, me),
+        }
+    }
+
+    /// The call is answered, and the procedure goes on. What answers another call says nothing.
+    fn on_answer(&mut self, cx: &mut Context<'_, Self>, from: NodeId, answer: Message) {
+        if self.checks_rival(from, answer) {
+            cx.rival_heard(from);
+        }
+        cx.because(UNANSWERED);
+        match (self.activity, answer) {
+            (Some(Activity::Probe(node)), Message::Here) if node == from => self.finish(cx),
+            (Some(Activity::Ask(node)), Message::Here) if node == from => self.give_way(cx),
+            (Some(Activity::Halt(node)), Message::Halted) if node == from => {
+                self.halted.push(from);
+                self.halt(cx, from);
+            }
+            (Some(Activity::Announce(node)), Message::Noted) if node == from => {
+                self.announce(cx, Some(from));
+            }
+            (Some(Activity::HandOut(node)), Message::Started) if node == from => {
+                self.hand_out(cx, Some(from));
+            }
+            (Some(Activity::Check(node)), Message::Normal(task))
+                if node == from && self.task == Some(task) =>
+            {
+                self.check(cx, Some(from));
+            }
+            (Some(Activity::Check(node)), Message::Normal(_) | Message::NotNormal)
+                if node == from =>
+            {
+                let me = cx.id();
+                cx.because(CHECK_FAILED);
+                self.ask(cx, me);
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether the answer to the check of a coordinator is that of another one: a node that works
+    /// on a task of its own.
+    fn checks_rival(&self, from: NodeId, answer: Message) -> bool {
+        let own = matches!(answer, Message::Normal(task) if task.coordinator == from);
+        own && self.activity == Some(Activity::Check(from))
+    }
+
+    /// Whether this node is a coordinator at work.
+    fn leads(&self, cx: &Context<'_, Self>) -> bool {
+        self.belief(cx.config()).role == Role::Leader
+    }
+
+    /// The call is not answered in time: that node is down. A coordinator that loses one of those
+    /// that it was reorganizing begins anew.
+    fn on_unanswered(&mut self, cx: &mut Context<'_, Self>) {
+        let me = cx.id();
+        cx.because(match self.activity {
+            Some(Activity::Probe(_)) => Reason::LEADER_SILENT,
+            Some(Activity::Check(_)) => CHECK_FAILED,
+            _ => UNANSWERED,
+        });
+        match self.activity {
+            Some(Activity::Ask(node)) => self.ask(cx, node),
+            Some(Activity::Halt(node)) => self.halt(cx, node),
+            Some(Activity::Check(node)) => self.check(cx, Some(node)),
+            Some(Activity::Probe(_) | Activity::Announce(_) | Activity::HandOut(_)) => {
+                self.ask(cx, me);
+            }
+            Some(Activity::Restart) | None => {}
+        }
+    }
+
+    /// A higher node is there and will lead. Only a coordinator at work goes on with its work;
+    /// any other waits to be halted.
+    fn give_way(&mut self, cx: &mut Context<'_, Self>) {
+        cx.because(ANSWERED);
+        self.finish(cx);
+        if !self.leads(cx) {
+            cx.cancel_all();
+            cx.arm(Timer::Election);
+        }
+    }
+
+    fn finish(&mut self, cx: &mut Context<'_, Self>) {
+        self.activity = None;
+        self.rest(cx);
+    }
+
+    /// While no procedure is under way, a coordinator waits for its next check, and a node that has
+    /// one for a sign of it.
+    fn rest(&mut self, cx: &mut Context<'_, Self>) {
+        if self.activity.is_some() {
+            return;
+        }
+        cx.cancel_all();
+        let led = self.coordinator.is_some_and(|node| node != cx.id());
+        let timer = match self.phase {
+            Phase::Normal if !led => Timer::Check,
+            Phase::Normal | Phase::Reorganization if led => Timer::Silence,
+            _ => Timer::Election,
+        };
+        cx.arm(timer);
+    }
+
+    fn stop(&mut self, cx: &mut Context<'_, Self>) {
+        self.activity = None;
+        cx.cancel_all();
+        self.halted.clear();
+    }
+
+    fn call(
+        &mut self,
+        cx: &mut Context<'_, Self>,
+        activity: Activity,
+        to: NodeId,
+        message: Message,
+    ) {
+        self.activity = Some(activity);
+        cx.cancel_all();
+        cx.send(to, message);
+        cx.arm(Timer::Answer);
+    }
+
+    /// The node that was halted after this one; the first, after none.
+    fn next_halted(&self, after: Option<NodeId>) -> Option<NodeId> {
+        let mut halted = self.halted.iter().copied();
+        halted.find(|&node| after.is_none_or(|after| node < after))
+    }
 }
 
 impl Core for GarciaMolina {
@@ -295,4 +663,46 @@ impl GarciaMolina {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+    use crate::protocol::stories::{Nodes, Scripted, id, refused, unfit};
+    use crate::protocol::{MemberError, Members};
+    use crate::stories::{self, list, written};
+
+    impl Scripted for GarciaMolina {
+        fn configured(id: NodeId, members: Members) -> Config {
+            Config { id, members, timing: Timing::DEFAULT }
+        }
+
+        fn answer(&self, question: &str) -> Option<String> {
+            match question {
+                "task" => Some(list(self.task().map(|task| written(&task, 0)))),
+                "halted" => Some(list(self.halted())),
+                "coordinator" => Some(list(self.coordinator())),
+                _ => None,
+            }
+        }
+    }
+
+    #[test]
+    fn stories_go_as_they_are_told() {
+        stories::run::<Nodes<GarciaMolina>>("src/protocol/garcia_molina/testdata");
+    }
+
+    #[test]
+    fn the_number_after_the_last_is_the_first() {
+        assert_eq!(Computed::new(u64::MAX), Computed::new(0), "this is 584 years away");
+    }
+
+    #[test]
+    fn a_configuration_that_contradicts_itself_is_refused() {
+        let stranger = refused::<GarciaMolina>(|config| config.id = id(9));
+        assert!(matches!(stranger, SettingsError::Members(MemberError::NotAMember { .. })));
+        let unfit =
+            |change: fn(&mut Timing)| unfit::<GarciaMolina>(|config| change(&mut config.timing));
+        assert_eq!(unfit(|t| t.call = Duration::ZERO), ["call"]);
+        assert_eq!(unfit(|t| t.silence = t.call), ["silence", "call"]);
+        assert_eq!(unfit(|t| t.election = t.call), ["election", "call"]);
+        assert_eq!(unfit(|t| t.check = t.silence), ["silence", "check"]);
+    }
+}

@@ -535,21 +535,65 @@ impl fmt::Display for Members {
 
 #[cfg(test)]
 mod tests {
+    use std::cmp::Ordering;
+
     use super::*;
+    use crate::protocol::stories::id;
+
+    /// Three members, of which these observe, and those are witnesses.
+    fn three(observers: &[u16], witnesses: &[u16]) -> Result<Members, MemberError> {
+        let some = |ids: &[u16]| ids.iter().copied().map(id).collect::<Vec<_>>();
+        let members = Members::new([1, 2, 3].map(id))?.with_observers(some(observers))?;
+        members.with_witnesses(some(witnesses))
+    }
+
+    #[test]
+    fn lists_of_which_no_member_could_lead_or_that_contradict_themselves_are_refused() {
+        let twice = |node| MemberError::DuplicateId { node: id(node) };
+        let both = MemberError::WitnessObserves { node: id(1) };
+        for (list, error) in [
+            (Members::new([1, 2, 1].map(id)), twice(1)),
+            (Members::new([]), MemberError::Size { members: 0 }),
+            (Members::new((1..=300).map(id)), MemberError::Size { members: 256 }),
+            (three(&[3, 3], &[]), twice(3)),
+            (three(&[3, 1, 2], &[]), MemberError::TooFewVoters { voters: 0 }),
+            (three(&[], &[3, 3]), twice(3)),
+            (three(&[], &[1, 2, 3]), MemberError::NoCandidate { voters: 3 }),
+            (three(&[1], &[2, 3]), MemberError::NoCandidate { voters: 2 }),
+            (three(&[1], &[1]), both.clone()),
+            (three(&[], &[1]).and_then(|list| list.with_observers([id(1)])), both),
+        ] {
+            assert_eq!(list, Err(error));
+        }
+        assert!(matches!(three(&[4], &[]), Err(MemberError::UnknownObserver { .. })));
+        assert!(matches!(three(&[], &[4]), Err(MemberError::UnknownWitness { .. })));
+    }
+
+    #[test]
+    fn observers_do_not_vote_and_witnesses_never_lead() {
+        let list = three(&[2], &[3]).expect("node 1 may lead");
+        assert_eq!((list.count(), list.voters()), (3, &[1, 3].map(id)[..]));
+        assert!(list.observes(id(2)) && !list.votes(id(2)) && !list.observes(id(9)));
+        assert!(list.is_witness(id(3)) && list.votes(id(3)) && !list.may_lead(id(3)));
+        assert!(list.may_lead(id(1)) && !list.may_lead(id(9)) && !list.is_witness(id(9)));
+        assert_eq!(list.candidates().collect::<Vec<_>>(), [id(1)]);
+        assert_eq!(three(&[3, 1], &[]).expect("one votes").voters(), [id(2)]);
+        assert_eq!(three(&[], &[3, 1]).expect("one may lead").witnesses(), [1, 3].map(id));
+    }
 
     #[test]
     fn each_member_is_first_and_second_in_as_many_elections_as_any_other() {
-        let ids = [1, 2, 3, 4, 5].map(|id| NodeId::new(id).expect("not zero"));
+        let ids = [1, 2, 3, 4, 5].map(id);
         let members = Members::new(ids).expect("valid");
         let members = members.with_observers([ids[0]]).expect("valid");
         let members = members.with_witnesses([ids[1]]).expect("valid");
-        let mut leading = std::collections::BTreeMap::new();
+        let mut leading = BTreeMap::new();
         for number in 0..60 {
             let ordered = members.clone().for_election(number);
             assert_eq!(ordered == members, number == 0, "{number}");
             let mut order: Vec<_> = ordered.candidates().collect();
             order.sort_by(|&a, &b| match ordered.comes_before(a, b) {
-                true => std::cmp::Ordering::Less,
+                true => Ordering::Less,
                 false => ordered.comes_before(b, a).cmp(&false),
             });
             assert!(order.iter().all(|&id| ordered.comes_before(id, ids[1])), "{order:?}");
@@ -557,15 +601,8 @@ mod tests {
         }
         assert_eq!(leading.len(), 6, "of three that may lead: {leading:?}");
         assert!(leading.values().all(|&count| count == 10), "{leading:?}");
-        assert_eq!(
-            members.clone().for_election(1).with_observers([ids[0]]),
-            Ok(Members::new(ids)
-                .expect("valid")
-                .with_observers([ids[0]])
-                .expect("valid")
-                .with_witnesses([ids[1]])
-                .expect("valid"))
-        );
+        let changed = members.clone().for_election(1).with_observers([ids[0]]);
+        assert_eq!(changed, Ok(members), "their order is that of the ids again");
     }
 
     #[test]

@@ -31,13 +31,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Belief, Context, Core, NodeId, Reason, Role, SettingsError};
-
-mod config;
-mod roster;
-
-pub use config::{Config, Durable, Timing};
-pub use roster::Roster;
+use super::settings::{Durations, Relation, check};
+use super::{Belief, Context, Core, DurationError, Members, NodeId, Reason, Role, SettingsError};
 
 /// The name of a group, which no other group ever has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -86,6 +81,73 @@ pub enum Timer {
     Watch,
     /// The timer of a member for the coordinator's answer.
     There,
+}
+
+/// The configuration of one node.
+pub type Config = super::Config<Timing>;
+
+/// The state that must survive a crash: a group number that was used must not be used again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Durable {
+    /// The number of groups that the node has formed.
+    pub groups: u64,
+}
+
+/// The durations of a node's waits. `Tm` is the largest delay of a message, `Tp` the largest time
+/// that a node needs to answer one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Timing {
+    /// The interval at which a coordinator looks for others.
+    pub check: Duration,
+    /// The time to wait for the answer to a question: more than `2·Tm + Tp`.
+    pub answer: Duration,
+    /// The time to wait for acceptances: more than `3·Tm + 2·Tp`, for an invitation may be passed
+    /// on once.
+    pub accept: Duration,
+    /// The time for which to leave a higher coordinator the initiative, for each rank between. More
+    /// than `Tm`, or two may go on inviting each other. With less than `accept + check + answer +
+    /// 3·Tm` a lower one may merge first, which costs a merge more.
+    pub delay: Duration,
+    /// The time for which a member hears nothing of its coordinator before it asks.
+    pub silence: Duration,
+}
+
+impl Timing {
+    /// The durations for machines on one network.
+    pub const DEFAULT: Self = Self {
+        check: Duration::from_secs(1),
+        answer: Duration::from_millis(300),
+        accept: Duration::from_millis(450),
+        delay: Duration::from_millis(400),
+        silence: Duration::from_millis(500),
+    };
+
+    /// Checks each value, and those that must fit together.
+    ///
+    /// # Errors
+    ///
+    /// The first contradiction found, with its numbers and the remedy.
+    pub fn validate(&self) -> Result<(), DurationError> {
+        let durations = Durations("invitation");
+        let others = [("check", self.check), ("delay", self.delay), ("silence", self.silence)];
+        durations.in_range(&[("answer", self.answer), ("accept", self.accept)])?;
+        durations.in_range(&others)?;
+        check(self.relations())
+    }
+
+    /// Returns the relations in which the durations must stand.
+    #[must_use]
+    pub fn relations(&self) -> Vec<Relation> {
+        let (answer, accept) = (("answer", self.answer), ("accept", self.accept));
+        let why = "an invitation is passed on once before it is accepted";
+        vec![Durations("invitation").longer(accept, answer, why, self.answer * 3 / 2)]
+    }
+}
+
+impl Default for Timing {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
 }
 
 const FOUND: Reason = Reason::new("found", "another coordinator was found");
@@ -494,5 +556,129 @@ impl Core for Invitation {
     }
 }
 
+/// A set of some of the configured members: one bit for each place in the list, which is ascending
+/// and the same on every node.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Roster([u64; 4]);
+
+// Every configured member has its bit.
+const _: () = assert!(Members::MAX <= 4 * 64);
+
+impl Roster {
+    /// The roster with no member.
+    pub const EMPTY: Self = Self([0; 4]);
+
+    fn bit(all: &Members, id: NodeId) -> Option<(usize, u64)> {
+        all.contains(id).then(|| {
+            let place = all.below(id).len();
+            (place / 64, 1 << (place % 64))
+        })
+    }
+
+    /// Adds a member to the roster; any other node is left out.
+    pub fn add(&mut self, all: &Members, id: NodeId) {
+        if let Some((word, bit)) = Self::bit(all, id) {
+            self.0[word] |= bit;
+        }
+    }
+
+    /// Removes a member from the roster.
+    pub fn remove(&mut self, all: &Members, id: NodeId) {
+        if let Some((word, bit)) = Self::bit(all, id) {
+            self.0[word] &= !bit;
+        }
+    }
+
+    /// Returns whether `id` is in the roster.
+    #[must_use]
+    pub fn contains(&self, all: &Members, id: NodeId) -> bool {
+        Self::bit(all, id).is_some_and(|(word, bit)| self.0[word] & bit != 0)
+    }
+
+    /// Returns whether no member is in the roster.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::EMPTY
+    }
+
+    /// Returns the members in the roster, ascending.
+    pub fn iter<'a>(&'a self, all: &'a Members) -> impl Iterator<Item = NodeId> + 'a {
+        all.iter().filter(|&id| self.contains(all, id))
+    }
+
+    /// Returns whether every bit is that of a member.
+    #[must_use]
+    pub fn fits(&self, all: &Members) -> bool {
+        let bits: u32 = self.0.iter().map(|word| word.count_ones()).sum();
+        usize::try_from(bits).is_ok_and(|bits| bits == self.iter(all).count())
+    }
+
+    /// Returns a roster of these members, and no others.
+    pub fn of(all: &Members, ids: impl IntoIterator<Item = NodeId>) -> Self {
+        let mut roster = Self::EMPTY;
+        for id in ids {
+            roster.add(all, id);
+        }
+        roster
+    }
+}
+
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+    use crate::protocol::MemberError;
+    use crate::protocol::stories::{Nodes, Scripted, id, refused, unfit};
+    use crate::stories::{self, written};
+
+    impl Scripted for Invitation {
+        fn configured(id: NodeId, members: Members) -> Config {
+            Config { id, members, timing: Timing::DEFAULT }
+        }
+
+        fn answer(&self, question: &str) -> Option<String> {
+            match question {
+                "group" => Some(written(&self.group(), 0)),
+                "formed" => Some(self.formed().to_string()),
+                _ => None,
+            }
+        }
+    }
+
+    #[test]
+    fn stories_go_as_they_are_told() {
+        stories::run::<Nodes<Invitation>>("src/protocol/invitation/testdata");
+    }
+
+    #[test]
+    fn a_configuration_that_contradicts_itself_is_refused() {
+        let stranger = refused::<Invitation>(|config| config.id = id(9));
+        assert!(matches!(stranger, SettingsError::Members(MemberError::NotAMember { .. })));
+        let unfit =
+            |change: fn(&mut Timing)| unfit::<Invitation>(|config| change(&mut config.timing));
+        assert_eq!(unfit(|t| t.delay = Duration::ZERO), ["delay"]);
+        assert_eq!(unfit(|t| t.check = Duration::from_secs(24 * 60 * 60 + 1)), ["check"]);
+        assert_eq!(unfit(|t| t.accept = t.answer), ["accept", "answer"]);
+    }
+
+    #[test]
+    fn a_roster_holds_members_only_and_tells_them_in_order() {
+        let all = Members::new((1..=255).map(|number| id(number * 7))).expect("valid");
+        let some = [id(255 * 7), id(7), id(65 * 7), id(3)];
+        let mut roster = Roster::of(&all, some);
+        assert_eq!(Vec::from_iter(roster.iter(&all)), [id(7), id(65 * 7), id(255 * 7)]);
+        assert!(roster.fits(&all));
+        roster.remove(&all, id(7));
+        roster.remove(&all, id(8));
+        assert!(!roster.contains(&all, id(7)) && roster.contains(&all, id(65 * 7)));
+        assert!(!roster.is_empty());
+    }
+
+    #[test]
+    fn a_roster_of_a_larger_cluster_does_not_fit() {
+        let large = Members::new((1..=255).map(id)).expect("valid");
+        let small = Members::new((1..=3).map(id)).expect("valid");
+        let roster = Roster::of(&large, [id(1), id(200)]);
+        assert!(roster.fits(&large) && !roster.fits(&small));
+        assert_eq!(Vec::from_iter(roster.iter(&small)), [id(1)]);
+    }
+}

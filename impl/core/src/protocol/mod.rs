@@ -36,7 +36,6 @@ pub mod bully;
 pub mod chang_roberts;
 pub mod commit;
 mod core;
-mod epoch;
 mod event;
 pub mod garcia_molina;
 mod id;
@@ -47,26 +46,21 @@ mod node;
 pub mod quorum;
 pub mod ring;
 mod settings;
-mod step;
 pub mod stoller;
 #[cfg(test)]
 pub(crate) mod stories;
-mod terms;
 mod time;
 mod timers;
 
 pub use self::core::{Belief, Context, Core, Nothing, Part};
-pub use epoch::{Epoch, Lease};
 pub use event::{Event, Reason, Role};
 pub use id::{Birth, ClusterId, Members, NodeId};
-pub use node::Node;
+pub use node::{Node, NodeStep, Trigger};
 pub use quorum::Timing;
 pub use settings::{
     Config, Conflict, DurationError, MemberError, Membership, Relation, SettingsError,
 };
-pub use step::{NodeStep, Trigger};
-pub use terms::LeaseTerms;
-pub use time::Time;
+pub use time::{Epoch, Lease, LeaseTerms, Time};
 pub use timers::{MAX_TIMERS, Timers};
 
 /// The core that the library and the daemon run unless another is asked for.

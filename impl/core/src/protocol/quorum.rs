@@ -35,6 +35,7 @@
 //!   asked:** ours. The successor said before that it is ready, and counts its lease from there.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -47,8 +48,6 @@ mod config;
 mod founding;
 mod handover;
 mod leader;
-mod message;
-mod requests;
 mod voter;
 
 pub use super::Epoch;
@@ -57,7 +56,43 @@ pub use changes::{Lists, Mark};
 pub use config::{Config, Preemption, Timing};
 pub use founding::WaitsToVote;
 pub use leader::{Follower, Invitation};
-pub use message::Message;
+
+/// The messages that nodes send to each other. Those with a [`Mark`] say how new the lists of
+/// members of their sender are.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Message {
+    /// "Would you grant me this epoch?" Asking changes nothing.
+    Canvass(Epoch, Mark),
+    /// "I would grant you this epoch."
+    Support(Epoch),
+    /// "I am higher and electable, and run myself."
+    Outrank(Epoch),
+    /// "Grant me this epoch, in this life of mine."
+    Claim(Epoch, Mark, Birth),
+    /// "This epoch is yours, in that life." Durable before it is sent.
+    Grant(Epoch, Birth),
+    /// "I lead this epoch, and this is my round of that number."
+    Coordinator(Epoch, u64, Mark),
+    /// "I follow you": the answer to a round.
+    Ack(Epoch, u64, Mark),
+    /// "No": the highest epoch that the sender knows, and the node to which it has promised itself.
+    Refuse(Epoch, Option<NodeId>),
+    /// "I am higher than you, or invited, and take over the epoch after this one."
+    Challenge(Epoch, Mark),
+    /// "I have stopped leading this epoch, all promises to me are void, and this node is next: it
+    /// has my grant of the next epoch."
+    Yield(Epoch, Option<NodeId>),
+    /// "This epoch is yours, as the leader of the one before has yielded to you." Durable before it
+    /// is sent.
+    Entrust(Epoch),
+    /// "I lead this epoch: take over from me."
+    Invite(Epoch),
+    /// "This is my birth, and that is the one with which I have met you." From a node that may not
+    /// vote, and the answer to it.
+    Meet(Birth, Option<Birth>, Mark),
+    /// "These are the lists of members that I know." Durable before they are sent.
+    Lists(Arc<Lists>),
+}
 
 /// The timers by which a node waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -459,18 +494,18 @@ impl Core for Quorum {
             Message::Canvass(epoch, _) => self.on_canvass(cx, from, epoch),
             Message::Support(epoch) => self.on_support(cx, from, epoch),
             Message::Outrank(epoch) => self.on_outrank(cx, from, epoch),
-            Message::Claim(epoch, _, birth) => self.on_claim(cx, from, (epoch, birth)),
-            Message::Grant(epoch, birth) => self.on_grant(cx, from, (epoch, birth)),
+            Message::Claim(epoch, _, birth) => self.on_claim(cx, from, epoch, birth),
+            Message::Grant(epoch, birth) => self.on_grant(cx, from, epoch, birth),
             Message::Coordinator(epoch, round, mark) => {
-                self.on_coordinator(cx, from, (epoch, round), mark);
+                self.on_coordinator(cx, from, epoch, round, mark);
             }
-            Message::Ack(epoch, round, mark) => self.on_ack(cx, from, (epoch, round), mark),
+            Message::Ack(epoch, round, mark) => self.on_ack(cx, from, epoch, round, mark),
             Message::Refuse(epoch, _) => self.on_refuse(cx, from, epoch),
             Message::Challenge(epoch, _) => self.on_challenge(cx, from, epoch),
             Message::Yield(epoch, next) => self.on_yield(cx, from, epoch, next),
             Message::Entrust(epoch) => self.on_entrust(cx, from, epoch),
             Message::Invite(epoch) => self.on_invite(cx, from, epoch),
-            Message::Meet(birth, met, mark) => self.on_meet(cx, from, (birth, met), mark),
+            Message::Meet(birth, met, mark) => self.on_meet(cx, from, birth, met, mark),
             Message::Lists(lists) => self.on_lists(cx, from, &lists),
         }
     }

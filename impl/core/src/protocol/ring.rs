@@ -71,7 +71,7 @@ impl Timing {
         let round = self.hop * u32::try_from(members).unwrap_or(u32::MAX);
         let all = [("heartbeat", self.heartbeat), ("lap", self.lap), ("watch", self.watch)];
         let laps = all.into_iter().map(|(name, value)| {
-            inequality(&format!("{name} > {members} * hop"), (value, ">", round))
+            inequality(&format!("{name} > {members} * hop"), value, ">", round)
                 + " (a message goes all the way round)"
         });
         laps.chain([self.watched(section).explain()]).collect()

@@ -212,28 +212,28 @@ impl Durations {
         why: &'static str,
         remedy: Duration,
     ) -> Relation {
-        self.require(one.1 > other.1, one, "longer than", other, why, remedy)
-            .shown(&format!("{} > {}", one.0, other.0), (one.1, ">", other.1))
+        let shown = inequality(&format!("{} > {}", one.0, other.0), one.1, ">", other.1);
+        self.require(one.1 > other.1, one, "longer than", other, why, remedy).shown(shown)
     }
 
     /// Something that is repeated comes more than twice before it is missed.
     pub(super) fn repeated(self, one: Named, other: Named, why: &'static str) -> Relation {
         let (twice, half) = (one.1 * 2, "shorter than half of");
-        self.require(twice < other.1, one, half, other, why, other.1 / 5)
-            .shown(&format!("2 * {} < {}", one.0, other.0), (twice, "<", other.1))
+        let shown = inequality(&format!("2 * {} < {}", one.0, other.0), twice, "<", other.1);
+        self.require(twice < other.1, one, half, other, why, other.1 / 5).shown(shown)
     }
 
     /// Whatever `must` says holds.
     pub(super) fn require(
         self,
         holds: bool,
-        (name, value): Named,
+        one: Named,
         must: &'static str,
-        (than, limit): Named,
+        other: Named,
         why: &'static str,
         remedy: Duration,
     ) -> Relation {
-        let section = self.0;
+        let (section, (name, value), (than, limit)) = (self.0, one, other);
         let conflict = Conflict { section, name, value, must, than, limit, why, remedy };
         Relation { holds, conflict, shown: String::new() }
     }
@@ -248,9 +248,9 @@ pub struct Relation {
 }
 
 impl Relation {
-    /// As an inequality, first with the names, then with these numbers.
-    pub(super) fn shown(self, names: &str, (one, sign, other): Numbers) -> Self {
-        Self { shown: inequality(names, (one, sign, other)), ..self }
+    /// The same, which is explained by this [inequality].
+    pub(super) fn shown(self, shown: String) -> Self {
+        Self { shown, ..self }
     }
 
     /// Returns the inequality, with the names of the durations and with their values, and why it
@@ -261,11 +261,8 @@ impl Relation {
     }
 }
 
-/// Two durations and how they compare.
-pub(super) type Numbers = (Duration, &'static str, Duration);
-
-/// An inequality with its names and its numbers.
-pub(super) fn inequality(names: &str, (one, sign, other): Numbers) -> String {
+/// An inequality, first with the names, then with these numbers.
+pub(super) fn inequality(names: &str, one: Duration, sign: &str, other: Duration) -> String {
     format!("{names}: {} {sign} {}", format_duration(one), format_duration(other))
 }
 

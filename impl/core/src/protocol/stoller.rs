@@ -424,4 +424,31 @@ impl Core for Stoller {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+    use crate::protocol::Node;
+    use crate::protocol::stories::{Nodes, Scripted, id, refused};
+    use crate::stories;
+
+    impl Scripted for Stoller {
+        fn configured(id: NodeId, members: Members) -> Config {
+            Config { id, members, ask: Duration::from_millis(100) }
+        }
+    }
+
+    #[test]
+    fn stories_go_as_they_are_told() {
+        stories::run::<Nodes<Stoller>>("src/protocol/stoller/testdata");
+    }
+
+    #[test]
+    fn a_configuration_that_contradicts_itself_is_refused() {
+        let stranger = refused::<Stoller>(|config| config.id = id(9));
+        assert!(matches!(stranger, Error::Members(MemberError::NotAMember { .. })));
+        let at_once = refused::<Stoller>(|config| config.ask = Duration::ZERO);
+        assert!(matches!(at_once, Error::Duration(DurationError::OutOfRange { name: "ask", .. })));
+        let config = Stoller::configured(id(2), Members::new([1, 2, 3].map(id)).expect("valid"));
+        let damaged = Node::<Stoller>::new(config, Some(u64::MAX), 0);
+        assert_eq!(damaged.expect_err("refused"), Error::NoIncarnationLeft { node: id(2) });
+    }
+}

@@ -24,7 +24,8 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::{
-    Core, Input, MemberError, Members, Membership as _, Node, NodeId, Output, Status, Time,
+    Core, DurationError, Input, MemberError, Members, Membership as _, Node, NodeId, Output,
+    SettingsError, Status, Time,
 };
 use crate::stories::{Stage, Told, list, news, read, written};
 
@@ -46,6 +47,31 @@ pub(crate) trait Scripted: Core {
     fn answer(&self, question: &str) -> Option<String> {
         let _ = question;
         None
+    }
+}
+
+/// Returns why node 2 of three is refused once this has changed its configuration.
+pub(crate) fn refused<C: Scripted>(change: impl FnOnce(&mut C::Config)) -> C::Error {
+    let mut config = C::configured(id(2), Members::new([1, 2, 3].map(id)).expect("valid"));
+    change(&mut config);
+    Node::<C>::new(config, None, 0).expect_err("refused")
+}
+
+/// Returns the keys of the duration that is out of range, or of the two that do not fit together,
+/// once this has changed the configuration.
+pub(crate) fn unfit<C: Scripted<Error = SettingsError>>(
+    change: impl FnOnce(&mut C::Config),
+) -> Vec<&'static str> {
+    match refused::<C>(change) {
+        SettingsError::Duration(error) => keys(&error),
+        SettingsError::Members(error) => panic!("{error}"),
+    }
+}
+
+pub(crate) fn keys(error: &DurationError) -> Vec<&'static str> {
+    match error {
+        DurationError::OutOfRange { name, .. } => vec![*name],
+        DurationError::Conflict(conflict) => vec![conflict.name, conflict.than],
     }
 }
 
@@ -285,6 +311,10 @@ pub(crate) fn say(lines: &mut Vec<String>, to: NodeId, message: &impl Serialize)
 /// The first word, and all behind it.
 pub(crate) fn split(text: &str) -> (&str, &str) {
     text.split_once(' ').unwrap_or((text, ""))
+}
+
+pub(crate) fn id(number: u16) -> NodeId {
+    NodeId::new(number).expect("not zero")
 }
 
 pub(crate) fn ids(text: &str) -> Result<Vec<NodeId>, MemberError> {

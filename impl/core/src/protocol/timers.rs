@@ -140,8 +140,13 @@ mod tests {
         Time::from_nanos(nanoseconds)
     }
 
-    fn timers() -> Timers<char> {
-        Timers::new(&['a', 'b', 'c'])
+    /// These are armed, one after the other.
+    fn armed(deadlines: &[(char, u64)]) -> Timers<char> {
+        let mut timers = Timers::new(&['a', 'b', 'c']);
+        for &(timer, deadline) in deadlines {
+            timers.arm(timer, at(deadline));
+        }
+        timers
     }
 
     fn fired(timers: &mut Timers<char>, now: u64) -> String {
@@ -151,32 +156,17 @@ mod tests {
 
     #[test]
     fn due_timers_fire_once_and_in_the_order_of_their_deadlines() {
-        let mut timers = timers();
-        timers.arm('a', at(30));
-        timers.arm('b', at(10));
-        timers.arm('c', at(20));
+        let mut timers = armed(&[('a', 30), ('b', 10), ('c', 20)]);
         assert_eq!(timers.next_deadline(), Some(at(10)));
-        assert_eq!(fired(&mut timers, 9), "");
-        assert_eq!(fired(&mut timers, 20), "bc");
-        assert_eq!(fired(&mut timers, 20), "");
-        assert_eq!(fired(&mut timers, 99), "a");
+        assert_eq!([9, 20, 20, 99].map(|now| fired(&mut timers, now)), ["", "bc", "", "a"]);
         assert_eq!(timers.next_deadline(), None);
-    }
-
-    #[test]
-    fn of_two_with_one_deadline_the_one_that_was_armed_first_fires_first() {
-        let mut timers = timers();
-        timers.arm('c', at(10));
-        timers.arm('b', at(10));
-        timers.arm('a', at(10));
-        assert_eq!(fired(&mut timers, 10), "cba");
+        let mut timers = armed(&[('c', 10), ('b', 10), ('a', 10)]);
+        assert_eq!(fired(&mut timers, 10), "cba", "of one deadline, in the order of the arming");
     }
 
     #[test]
     fn a_timer_that_is_armed_anew_does_not_fire_for_what_came_before() {
-        let mut timers = timers();
-        timers.arm('a', at(10));
-        timers.arm('b', at(20));
+        let mut timers = armed(&[('a', 10), ('b', 20)]);
         let generation = timers.generation();
         assert_eq!(timers.expire(at(99), generation), Some('a'));
         timers.arm('a', at(15));
@@ -187,25 +177,18 @@ mod tests {
 
     #[test]
     fn a_timer_that_is_brought_forward_fires_earlier_and_never_later() {
-        let mut timers = timers();
-        timers.arm('a', at(30));
-        timers.arm('b', at(10));
-        timers.bring_forward('a', at(5));
-        timers.bring_forward('b', at(20));
-        timers.bring_forward('c', at(5));
-        assert_eq!(fired(&mut timers, 9), "a");
-        assert_eq!(fired(&mut timers, 10), "b");
+        let mut timers = armed(&[('a', 30), ('b', 10)]);
+        for (timer, deadline) in [('a', 5), ('b', 20), ('c', 5)] {
+            timers.bring_forward(timer, at(deadline));
+        }
+        assert_eq!([9, 10].map(|now| fired(&mut timers, now)), ["a", "b"]);
         assert_eq!(timers.next_deadline(), None);
     }
 
     #[test]
     fn equality_ignores_how_often_a_timer_was_armed() {
-        let mut once = timers();
-        let mut twice = once;
-        once.arm('a', at(10));
-        twice.arm('a', at(5));
-        assert_ne!(once, twice);
-        twice.arm('a', at(10));
+        let (once, twice) = (armed(&[('a', 10)]), armed(&[('a', 5), ('a', 10)]));
+        assert_ne!(once, armed(&[('a', 5)]));
         assert_eq!(once, twice);
     }
 }

@@ -1,10 +1,11 @@
 //! What each core brings to the test of the contracts: how its nodes are configured, what
 //! they might hear, and what holds of them by the rules of their own protocol.
 
-use bellwether_core::protocol::quorum::Mark;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bellwether_core::protocol::commit::{self, Commit, Kind, Outcome, Record};
+use bellwether_core::protocol::quorum::Mark;
 use bellwether_core::protocol::{
     Birth, Core, Members, Node, NodeId, Role, Status, Time, bully, chang_roberts, garcia_molina,
     invitation, lease, list_ring, quorum, ring, stoller,
@@ -402,5 +403,54 @@ impl Tested for quorum::Quorum {
 
     fn is_work(message: quorum::Message) -> bool {
         matches!(message, quorum::Message::Coordinator(..) | quorum::Message::Yield(..))
+    }
+}
+
+impl<K: Kind> Tested for Commit<K> {
+    fn config(number: u16) -> commit::Config {
+        let (members, timing) = (members(), bully::Timing::DEFAULT);
+        let election = bully::Config { id: id(number), members, timing };
+        commit::Config { election, agrees: number != 2, timing: commit::Timing::DEFAULT }
+    }
+
+    fn messages() -> BoxedStrategy<commit::Message> {
+        use commit::Message;
+        let outcome = || prop_oneof![Just(Outcome::Commit), Just(Outcome::Abort)];
+        let record = prop_oneof![
+            Just(Record::Voted),
+            outcome().prop_map(Record::Prepared),
+            outcome().prop_map(Record::Decided),
+        ];
+        prop_oneof![
+            4 => bully::Bully::messages().prop_map(Message::Election),
+            2 => Just(Message::Request),
+            4 => outcome().prop_map(Message::Vote),
+            2 => outcome().prop_map(Message::Prepare),
+            1 => Just(Message::Poll),
+            4 => record.prop_map(Message::State),
+            1 => outcome().prop_map(Message::Decision),
+        ]
+        .boxed()
+    }
+
+    fn holds(core: &Self, node: &Node<Self>) -> Result<(), TestCaseError> {
+        use commit::Timer;
+        let (armed, Status { id: me, role, .. }) = (armed(node), node.status());
+        let undecided = matches!(core.record(), Some(Record::Voted | Record::Prepared(_)));
+        let follows = role == Role::Follower;
+        prop_assert_eq!(armed.contains(&Timer::Word), follows && undecided, "it asks");
+        let (duty, mut collected) = core.collected();
+        // One that is blocked waits until it asks again.
+        prop_assert_eq!(armed.contains(&Timer::Answers), duty != "none", "it waits for answers");
+        prop_assert!(
+            duty == "none" || (role == Role::Leader && undecided),
+            "{} of a {}",
+            duty,
+            role
+        );
+        prop_assert!(collected.all(|(other, _)| other != me));
+        let begins = role == Role::Leader && core.record().is_none();
+        prop_assert_eq!(armed.contains(&Timer::Begin), begins, "it begins what was not begun");
+        Ok(())
     }
 }

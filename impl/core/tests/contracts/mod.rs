@@ -1,17 +1,16 @@
 //! Whatever is put into a node, in whatever order: it keeps the contracts that
 //! `bellwether_core::protocol` states, with every core that there is.
 
-mod commit;
 mod cores;
-mod rivals;
-mod steps;
 
 use std::time::Duration;
 
+use bellwether_core::member::{self, Action, Member, Setup, StorageAnswer};
 use bellwether_core::protocol::{
-    Core, Event, Input, Members, Membership as _, Node, NodeId, Output, Reason, Request, Role,
-    Status, Time,
+    Core, Event, Input, Members, Membership as _, Node, NodeId, NodeStep, Output, Reason, Request,
+    Role, Status, Time, Trigger,
 };
+use bellwether_core::trace::{Entry, Line, Out, Received};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
@@ -351,6 +350,214 @@ fn no_wait_is_in_vain_for_ever<C: Tested>() {
     });
 }
 
+/// What these steps have put out, in the order of kinds.
+fn put_out<C: Core>(steps: &[NodeStep<C>]) -> Vec<Effect<C>> {
+    let persists = steps.iter().flat_map(|step| &step.persists).cloned().map(Output::Persist);
+    let sends = steps.iter().flat_map(|step| &step.sends).cloned();
+    let sends = sends.map(|(to, message)| Output::Send { to, message });
+    let events = steps.iter().flat_map(|step| &step.events).copied().map(Output::Event);
+    persists.chain(sends).chain(events).collect()
+}
+
+/// Whether the last of these steps, and no other, is what this input says.
+fn end_with<C: Core>(steps: &[NodeStep<C>], input: &Input<C::Message>) -> bool {
+    let is_input = |step: &&NodeStep<C>| match (&step.trigger, input) {
+        (Trigger::Boot(_), Input::Boot) => true,
+        (Trigger::Receive { from, message }, Input::Receive { from: sender, message: said }) => {
+            (*from, message) == (*sender, said)
+        }
+        (Trigger::Suspect(node), Input::Suspect(suspect)) => node == suspect,
+        (Trigger::Request(request), Input::Request(asked)) => request == asked,
+        _ => false,
+    };
+    let expires = |step: &NodeStep<C>| matches!(step.trigger, Trigger::Expire(_));
+    let before = steps.len().saturating_sub(1);
+    steps.last().filter(is_input).is_some() && steps[..before].iter().all(expires)
+}
+
+/// What is true at the end of the last step is true of the node.
+fn is_after<C: Core>(node: &Node<C>, step: &NodeStep<C>) -> bool {
+    (step.status, step.epoch, step.lease) == (node.status(), node.epoch(), node.lease())
+        && step.armed.iter().copied().eq(node.armed())
+        && step.watched.iter().copied().eq(node.watched())
+}
+
+/// The steps that a node records are all that it does, and a node that records is as one that does
+/// not.
+fn steps_put_out_all_that_a_node_does<C: Tested>() {
+    for_any::<C>(|number, steps| {
+        let (mut silent, mut node) = (node::<C>(number), node::<C>(number).recording());
+        let mut now = Time::ZERO;
+        for Step { later, input } in steps {
+            now = now + Duration::from_nanos(later);
+            let was_up = node.core().is_some();
+            let mut effects_of_it = effects(&mut node, now, input.clone());
+            prop_assert_eq!(&effects_of_it, &effects(&mut silent, now, input.clone()));
+            prop_assert_eq!(&node, &silent);
+            prop_assert_eq!(silent.take_steps(), []);
+
+            let taken = node.take_steps();
+            effects_of_it.retain(|effect| !matches!(effect, Output::WakeAt(_)));
+            prop_assert_eq!(put_out(&taken), effects_of_it);
+            prop_assert!(taken.last().is_none_or(|last| is_after(&node, last)), "{:?}", taken);
+            let is_step = match input {
+                Input::Boot => !was_up,
+                Input::Receive { .. } | Input::Request(_) => was_up,
+                Input::Wake => false,
+                // Of a node that it watches when its timers have expired.
+                Input::Suspect(_) => end_with(&taken, &input),
+            };
+            prop_assert_eq!(end_with(&taken, &input), is_step, "{:?}", taken);
+            let expires = |step: &NodeStep<C>| matches!(step.trigger, Trigger::Expire(_));
+            prop_assert!(is_step || taken.iter().all(expires), "{:?}", taken);
+            prop_assert_eq!(node.take_steps(), [], "each once");
+        }
+        Ok(())
+    });
+}
+
+/// A step can be written and read again, and the messages of a member have numbers without a gap.
+fn steps_are_read_as_they_were_written<C: Tested>() {
+    for_any::<C>(|number, steps| {
+        let setup = Setup { stores: true, ..Setup::of::<C>(&C::config(number), 4) };
+        let mut member = Member::new(node::<C>(number).recording(), &setup, Time::ZERO);
+        let (mut now, mut n, mut numbered) = (Time::ZERO, 0, 0);
+        for Step { later, input } in steps {
+            now = now + Duration::from_nanos(later);
+            let mut events = vec![match input {
+                Input::Boot => member::Event::Start,
+                Input::Receive { from, message } => {
+                    let (incarnation, id) = (Some(u64::MAX), Some(later));
+                    member::Event::Received(Received { from, incarnation, id, message })
+                }
+                Input::Suspect(_) | Input::Request(_) | Input::Wake => member::Event::Wake,
+            }];
+            while let Some(event) = events.pop() {
+                for action in member.handle(now, event) {
+                    match action {
+                        Action::Save(_) | Action::Probe => {
+                            events.push(member::Event::StorageAnswered(StorageAnswer::Done));
+                        }
+                        Action::EndWork(_) => events.push(member::Event::WorkEnded),
+                        Action::Trace(step) => {
+                            numbered = next_number(&step.out, numbered)?;
+                            let at = Some(now.as_nanos());
+                            let line = Line { n, at, entry: Entry::Step(*step) };
+                            let text = serde_json::to_string(&line).expect("it can be written");
+                            let read = serde_json::from_str::<Line<C::Durable, C::Message>>(&text);
+                            prop_assert_eq!(read.ok(), Some(line), "{}", text);
+                            n += 1;
+                        }
+                        _ => {}
+                    }
+                }
+            }
+        }
+        Ok(())
+    });
+}
+
+/// The number of the last message after these, if they follow the one with this number.
+fn next_number<D, M>(out: &[Out<D, M>], before: u64) -> Result<u64, TestCaseError> {
+    let mut number = before;
+    for put_out in out {
+        if let Out::Send(sent) = put_out {
+            number += 1;
+            prop_assert_eq!(sent.id, number);
+        }
+    }
+    Ok(number)
+}
+
+/// The protocols in which no two nodes lead at the same time: with a majority, or a store.
+const ONE_LEADER: [&str; 2] = ["lease", "quorum"];
+
+/// How long anything may take between rivals, in milliseconds.
+const LIMIT: usize = 10_000;
+
+/// Nodes 1 and 2 of a group whose other nodes are down, which both lead, as after a cut, and then
+/// hear each other. A message takes a millisecond.
+struct Pair<C: Core> {
+    nodes: [Node<C>; 2],
+    now: Time,
+    connected: bool,
+    in_flight: Vec<(NodeId, NodeId, C::Message)>,
+    /// Which node has heard of which rival.
+    heard: Vec<(NodeId, NodeId)>,
+}
+
+impl<C: Tested> Pair<C> {
+    /// Both have started, and hear no other.
+    fn cut_off() -> Self {
+        let (nodes, now) = ([1, 2].map(node::<C>), Time::from_nanos(1 << 40));
+        let (in_flight, heard) = (Vec::new(), Vec::new());
+        let mut pair = Self { nodes, now, connected: false, in_flight, heard };
+        (0..2).for_each(|at| pair.handle(at, Input::Boot));
+        pair
+    }
+
+    fn handle(&mut self, at: usize, input: Input<C::Message>) {
+        let node = &mut self.nodes[at];
+        let me = node.status().id;
+        node.handle(self.now, input);
+        while let Some(output) = node.poll() {
+            match output {
+                Output::Send { to, message } if self.connected => {
+                    self.in_flight.push((me, to, message));
+                }
+                Output::Event(Event::RivalHeard { rival }) => self.heard.push((me, rival)),
+                _ => {}
+            }
+        }
+    }
+
+    /// The place of this node, if it is up.
+    fn place(&self, node: NodeId) -> Option<usize> {
+        self.nodes.iter().position(|other| other.status().id == node)
+    }
+
+    /// A millisecond passes. A detector reports at once all nodes that cannot be heard.
+    fn pass(&mut self) {
+        self.now = self.now + Duration::from_millis(1);
+        for (from, to, message) in std::mem::take(&mut self.in_flight) {
+            if let Some(at) = self.place(to) {
+                self.handle(at, Input::Receive { from, message });
+            }
+        }
+        for at in 0..2 {
+            self.handle(at, Input::Wake);
+            let lost = |node: &NodeId| !self.connected || self.place(*node).is_none();
+            let lost: Vec<_> = self.nodes[at].watched().filter(lost).collect();
+            lost.into_iter().for_each(|node| self.handle(at, Input::Suspect(node)));
+        }
+    }
+
+    fn leaders(&self) -> usize {
+        self.nodes.iter().filter(|node| node.status().role == Role::Leader).count()
+    }
+}
+
+/// At least one of the two says that the other leads as well, and none does before.
+fn at_least_one_of_two_rivals_hears_of_the_other<C: Tested>() {
+    let mut pair = Pair::<C>::cut_off();
+    let both = (0..LIMIT).any(|_| {
+        pair.pass();
+        pair.leaders() == 2
+    });
+    assert_eq!(both, !ONE_LEADER.contains(&C::NAME), "{}", C::NAME);
+    assert!(pair.heard.is_empty(), "{}: {:?}", C::NAME, pair.heard);
+    if !both {
+        return;
+    }
+    let ids = pair.nodes.each_ref().map(|node| node.status().id);
+    pair.connected = true;
+    (0..LIMIT).for_each(|_| pair.pass());
+    assert_eq!(pair.leaders(), 1, "{}", C::NAME);
+    assert!(!pair.heard.is_empty(), "{}: no node hears of its rival", C::NAME);
+    let each_other = |pair: &(NodeId, NodeId)| [(ids[0], ids[1]), (ids[1], ids[0])].contains(pair);
+    assert!(pair.heard.iter().all(each_other), "{}: {:?}", C::NAME, pair.heard);
+}
+
 macro_rules! contracts {
     ($($core:ty),+ $(,)?) => {
         mod every_core {
@@ -376,17 +583,17 @@ macro_rules! contracts {
 
             #[test]
             fn records_each_step_with_what_it_puts_out() {
-                $(super::steps::put_out_all_that_a_node_does::<$core>();)+
+                $(super::steps_put_out_all_that_a_node_does::<$core>();)+
             }
 
             #[test]
             fn has_steps_that_are_read_as_they_were_written() {
-                $(super::steps::are_read_as_they_were_written::<$core>();)+
+                $(super::steps_are_read_as_they_were_written::<$core>();)+
             }
 
             #[test]
             fn reports_a_rival_of_a_leader() {
-                $(super::rivals::at_least_one_hears_of_the_other::<$core>();)+
+                $(super::at_least_one_of_two_rivals_hears_of_the_other::<$core>();)+
             }
 
             #[test]

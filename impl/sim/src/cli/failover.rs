@@ -4,13 +4,12 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use bellwether_cli::json;
 
-use super::exit::Exit;
-use super::signals::Stop;
-use super::{HOLDS, json};
+use super::HOLDS;
+use super::exit::{Exit, Stop};
 use crate::code;
-use crate::failover::{ALL, Cost, SIZES, measure, table};
-use crate::plot::draw;
+use crate::failover::{ALL, Cost, SIZES, draw, measure, table};
 
 /// Measure what a failover costs, in time and messages, against the number of nodes
 #[derive(Debug, clap::Args)]

@@ -1,22 +1,19 @@
-//! The command line: one file for each subcommand.
+//! The command line: one file for each subcommand but `man`.
 
 mod exit;
 mod failover;
-mod json;
-mod man;
 mod replay;
 mod run;
-mod signals;
 
 use std::io::{self, IsTerminal as _};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::anyhow;
-use bellwether_cli::{brief, first_words};
+use anyhow::{Context as _, anyhow};
+use bellwether_cli::{brief, first_words, pages};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use self::exit::{Exit, complain};
-use self::signals::Stop;
+use self::exit::{Exit, Stop, complain, refuses};
 
 /// No invariant was broken, or the command did what it was asked.
 pub const HOLDS: u8 = 0;
@@ -47,7 +44,7 @@ enum Command {
     Run(run::Args),
     Replay(replay::Args),
     Failover(failover::Args),
-    Man(man::Args),
+    Man(ManArgs),
 }
 
 /// Runs the command line; what it returns is the exit status.
@@ -59,7 +56,7 @@ pub fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => {
             let status = u8::try_from(error.exit_code()).unwrap_or(USAGE);
-            if error.use_stderr() && json::refuses(&anyhow!(first_words(&error))) {
+            if error.use_stderr() && refuses(&anyhow!(first_words(&error))) {
                 return ExitCode::from(status);
             }
             return Exit::with(status, &stop).told(error.print()).code();
@@ -69,12 +66,12 @@ pub fn main() -> ExitCode {
         Command::Run(args) => run::run(&args, &stop),
         Command::Replay(args) => replay::run(&args, &stop),
         Command::Failover(args) => failover::run(&args, &stop),
-        Command::Man(args) => man::run(&args, Cli::command(), &stop),
+        Command::Man(args) => man(&args, Cli::command(), &stop),
     };
     match done {
         Ok(exit) => exit.code(),
         Err(error) => {
-            if !json::refuses(&error) {
+            if !refuses(&error) {
                 complain(&error);
             }
             ExitCode::from(USAGE)
@@ -93,4 +90,40 @@ fn bar(length: u64) -> indicatif::ProgressBar {
         bar.set_style(style);
     }
     bar
+}
+
+/// Print the manual page, or write those of all commands
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  bellwether-sim man | man -l -
+  bellwether-sim man --out ~/.local/share/man/man1")]
+struct ManArgs {
+    /// Write one page for each command into this folder, which is made if it is missing
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+}
+
+/// The manual, one page for each command.
+fn man(args: &ManArgs, program: clap::Command, stop: &Stop) -> anyhow::Result<Exit> {
+    let pages = pages(program)?;
+    if let Some(folder) = &args.out {
+        let cannot = || format!("cannot write into {}; give --out another", folder.display());
+        std::fs::create_dir_all(folder).with_context(cannot)?;
+    }
+    let exit = Exit::with(HOLDS, stop);
+    Ok(match &args.out {
+        Some(folder) => exit.saved(save(folder, &pages)),
+        None => exit.tell(pages.first().map(|(_, page)| page.as_str()).unwrap_or_default()),
+    })
+}
+
+fn save(folder: &Path, pages: &[(String, String)]) -> anyhow::Result<()> {
+    for (name, page) in pages {
+        let file = folder.join(name);
+        std::fs::write(&file, page).with_context(|| {
+            format!("cannot write {}; give --out a folder that has room", file.display())
+        })?;
+    }
+    Ok(())
 }

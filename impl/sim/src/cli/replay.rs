@@ -2,9 +2,10 @@
 
 use std::fmt::Write as _;
 
-use super::exit::Exit;
-use super::signals::Stop;
-use super::{HOLDS, VIOLATED, json};
+use bellwether_cli::json;
+
+use super::exit::{Exit, Stop};
+use super::{HOLDS, VIOLATED};
 use crate::code::Code;
 use crate::run::run as simulate;
 use crate::world::{Broken, Outcome};

@@ -4,9 +4,10 @@ use std::fmt::Write as _;
 use std::num::NonZeroUsize;
 use std::time::{Duration, Instant};
 
-use super::exit::Exit;
-use super::signals::Stop;
-use super::{CUT_SHORT, HOLDS, VIOLATED, bar, json, replay};
+use bellwether_cli::json;
+
+use super::exit::{Exit, Stop};
+use super::{CUT_SHORT, HOLDS, VIOLATED, bar, replay};
 use crate::batch::{Limits, Summary, batch};
 use crate::code::{self, Code};
 use crate::faults::Faults;

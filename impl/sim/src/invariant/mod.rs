@@ -1,30 +1,14 @@
-//! What must hold at every step, one file for each invariant. Names are those of the model's
-//! properties where the model has it.
+//! What must hold at every step. Names are those of the model's properties where the model has it.
 
 use std::time::Duration;
 
 use bellwether_core::protocol::quorum::Lists;
 use bellwether_core::protocol::{Birth, NodeId, Role};
 
-use self::silence_is_a_loss::SilenceIsALoss;
 use crate::clock::Moment;
 use crate::subject::{Granted, Says};
 
-mod at_most_one_leader;
-mod epochs_grow;
-mod epochs_in_order;
-mod first_leader_stays;
-mod grants_stand;
-mod lease_before_word;
-mod lists_grow;
-mod loss_before_word;
-mod one_leader_per_epoch;
-mod one_list_per_number;
-mod prepared_first;
-mod settles;
-mod silence_is_a_loss;
-mod transfers_are_true;
-mod transfers_work;
+mod rules;
 
 /// What an observer sees of one node.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -195,79 +179,79 @@ type Make = fn() -> Box<dyn Invariant>;
 /// The invariants: a name, what it says, and how one is made.
 pub const ALL: &[(&str, &str, Make)] = &[
     ("one-leader-per-epoch", "no two nodes ever lead in one epoch", || {
-        Box::<one_leader_per_epoch::OneLeaderPerEpoch>::default()
+        Box::<rules::OneLeaderPerEpoch>::default()
     }),
     (
         "at-most-one-leader",
         "at any instant of true time at most one node believes in a lease that is not over",
-        || Box::new(at_most_one_leader::AtMostOneLeader),
+        || Box::new(rules::AtMostOneLeader),
     ),
     (
         "epochs-grow",
         "behind every leader is a majority that has its epoch or a later one on disk, or no vote",
-        || Box::<epochs_grow::EpochsGrow>::default(),
+        || Box::<rules::EpochsGrow>::default(),
     ),
     ("epochs-in-order", "each leader has a higher epoch than all before it", || {
-        Box::<epochs_in_order::EpochsInOrder>::default()
+        Box::<rules::EpochsInOrder>::default()
     }),
     (
         "grants-stand",
         "a grant is durable before it is sent, and no epoch is granted to two nodes",
-        || Box::<grants_stand::GrantsStand>::default(),
+        || Box::<rules::GrantsStand>::default(),
     ),
     ("lease-before-word", "a leader whose lease is over sends nothing as leader", || {
-        Box::new(lease_before_word::LeaseBeforeWord)
+        Box::new(rules::LeaseBeforeWord)
     }),
     (
         "loss-before-word",
         "a program knows that its node leads no longer before the node grants another epoch",
-        || Box::new(loss_before_word::LossBeforeWord),
+        || Box::new(rules::LossBeforeWord),
     ),
     (
         "one-list-per-number",
         "no two nodes ever know two lists of members with one number as decided",
-        || Box::<one_list_per_number::OneListPerNumber>::default(),
+        || Box::<rules::OneListPerNumber>::default(),
     ),
     (
         "lists-grow",
         "the lists of members of a node never become older, but with a lost disk",
-        || Box::<lists_grow::ListsGrow>::default(),
+        || Box::<rules::ListsGrow>::default(),
     ),
     (
         "pause-is-a-loss",
         "a program whose process was paused leads no longer until the others can have heard of it",
-        || Box::new(SilenceIsALoss::Pause),
+        || Box::new(rules::SilenceIsALoss::Pause),
     ),
     ("prepared-first", "no program leads before it has prepared itself", || {
-        Box::new(prepared_first::PreparedFirst)
+        Box::new(rules::PreparedFirst)
     }),
     (
         "stalled-disk-is-a-loss",
         "no program leads while its node can say nothing because of its disk",
-        || Box::new(SilenceIsALoss::StalledDisk),
+        || Box::new(rules::SilenceIsALoss::StalledDisk),
     ),
     (
         "transfers-are-true",
         "a transfer is done if the other node says that it leads, and not if the first leads on",
-        || Box::<transfers_are_true::TransfersAreTrue>::default(),
+        || Box::<rules::TransfersAreTrue>::default(),
     ),
     (
         "transfers-work",
         "a node that can take over does, and from one that cannot the leader leads on",
-        || Box::new(transfers_work::TransfersWork),
+        || Box::new(rules::TransfersWork),
     ),
     ("first-leader-stays", "a leader that a majority hears is not deposed", || {
-        Box::<first_leader_stays::FirstLeaderStays>::default()
+        Box::<rules::FirstLeaderStays>::default()
     }),
     (
         "settles",
         "once all faults are over, all agree on one leader in time, and all vote by a decided list",
-        || Box::new(settles::Settles { highest: false }),
+        || Box::new(rules::Settles { highest: false }),
     ),
     (
         "stabilises",
         "once all faults are over, all nodes agree on the highest in time, and go on to",
-        || Box::new(settles::Settles { highest: true }),
+        || Box::new(rules::Settles { highest: true }),
     ),
 ];
 

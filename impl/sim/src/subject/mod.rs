@@ -1,19 +1,16 @@
 //! What is simulated: the real core of a protocol, how its nodes are configured, and what its
-//! states and messages mean to an observer that sees all nodes. One file for each protocol.
+//! states and messages mean to an observer that sees all nodes. The quorum bully has a file of its
+//! own.
 
 use std::time::Duration;
 
 use bellwether_core::protocol::quorum::Lists;
-use bellwether_core::protocol::{Birth, Core, Members, NodeId};
+use bellwether_core::protocol::{Birth, Core, Members, NodeId, bully, garcia_molina};
 
 use crate::wrong::Wrong;
 
-mod bully;
-mod garcia_molina;
 mod quorum;
 
-pub use bully::Bully;
-pub use garcia_molina::GarciaMolina;
 pub use quorum::{Quorum, QuorumDwell, QuorumPreemptive};
 
 /// What every member promises, whatever its protocol.
@@ -122,6 +119,61 @@ pub trait Visitor {
     type Output;
     /// Does it.
     fn visit<S: Subject>(self) -> Self::Output;
+}
+
+/// The bully with its usual configuration. It promises that all agree in the end, and that is all
+/// that it promises where time-outs can be wrong.
+#[derive(Clone, Copy, Debug)]
+pub struct Bully;
+
+impl Subject for Bully {
+    const NAME: &'static str = "bully";
+    const PERSISTS: bool = false;
+    const LEASES: bool = false;
+    const PROMISES: &'static [&'static [&'static str]] = &[OF_THE_MEMBER, &["stabilises"]];
+    const PROMISES_IN_PEACE: &'static [&'static str] = &[];
+    type Core = bully::Bully;
+
+    fn config(members: &Members, id: NodeId, _: usize, _: Option<Wrong>) -> bully::Config {
+        bully::Config { id, members: members.clone(), timing: bully::Timing::DEFAULT }
+    }
+
+    /// The highest node leads, or misses its leader within a watch or waits for a winner, and then
+    /// starts an election; that of the highest ends at once.
+    fn bound(_: usize, delay: Duration, _: usize) -> Duration {
+        let bully::Timing { election, coordinator, watch, heartbeat } = bully::Timing::DEFAULT;
+        (watch + coordinator + election * 2 + heartbeat + delay * 4) * 2
+    }
+}
+
+/// The bully of 1982 with its usual configuration.
+#[derive(Clone, Copy, Debug)]
+pub struct GarciaMolina;
+
+impl Subject for GarciaMolina {
+    const NAME: &'static str = "garcia-molina";
+    const PERSISTS: bool = true;
+    const LEASES: bool = false;
+    const PROMISES: &'static [&'static [&'static str]] = &[OF_THE_MEMBER, &["stabilises"]];
+    const PROMISES_IN_PEACE: &'static [&'static str] = &[];
+    type Core = garcia_molina::GarciaMolina;
+
+    fn config(members: &Members, id: NodeId, _: usize, _: Option<Wrong>) -> garcia_molina::Config {
+        garcia_molina::Config {
+            id,
+            members: members.clone(),
+            timing: garcia_molina::Timing::DEFAULT,
+        }
+    }
+
+    /// The check of the highest node goes round all others, one call after the other, and so does
+    /// the election that follows if one of them works for another node.
+    fn bound(nodes: usize, delay: Duration, _: usize) -> Duration {
+        let garcia_molina::Timing { call, silence, election, check } =
+            garcia_molina::Timing::DEFAULT;
+        let round = (call + delay * 2) * nodes as u32;
+        (silence + election + check + round * 4) * 2
+    }
 }
 
 macro_rules! registry {

@@ -220,7 +220,7 @@ impl<S: Subject> World<S> {
         let (from, at, with) = (host.id, usize::from(to.get()) - 1, host.runs_with);
         let mut random = Random::of(&[self.setting.seed, node as u64, host.sent]);
         self.counts.sent += 1;
-        let arrivals = self.network.arrivals(self.now, (node, at), &mut random);
+        let arrivals = self.network.arrivals(self.now, node, at, &mut random);
         self.counts.lost += u64::from(arrivals[0].is_none());
         if self.setting.trace {
             let lost = if arrivals == [None, None] { ", which is lost" } else { "" };

@@ -105,7 +105,9 @@ impl<S: Subject> World<S> {
             (Blow::Ask(_, Request::Unfit), Some((node, life))) if self.hosts[node].life == life => {
                 self.ask(node, Command::SetHealthy(true));
             }
-            (Blow::Transfer(_, condition), Some(struck)) => self.end_transfer(condition, struck),
+            (Blow::Transfer(_, condition), Some((node, life))) => {
+                self.end_transfer(condition, node, life);
+            }
             // At a rate that is right the clocks would agree again; they keep what they have until
             // another fault changes it, unless all faults are over.
             (Blow::Rate(..), Some((node, _))) if self.now >= self.setting.terms.calm => {

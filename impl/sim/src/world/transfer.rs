@@ -104,7 +104,7 @@ impl<S: Subject> World<S> {
     }
 
     /// A node is no longer in this condition, unless it has had another life since.
-    pub(super) fn end_transfer(&mut self, condition: Condition, (node, life): (usize, u64)) {
+    pub(super) fn end_transfer(&mut self, condition: Condition, node: usize, life: u64) {
         self.rests = self.now + REST;
         if let Some(transfer) = self.transfer.as_mut().filter(|_| condition != Condition::Fit) {
             transfer.able = None;

@@ -87,7 +87,8 @@ impl Quorum {
         &mut self,
         cx: &mut Context<'_, Self>,
         from: NodeId,
-        (epoch, birth): (Epoch, Birth),
+        epoch: Epoch,
+        birth: Birth,
     ) {
         let is_own = (epoch, birth) == (self.durable.epoch, self.durable.birth);
         if matches!(self.state, State::Claiming(_)) && is_own {

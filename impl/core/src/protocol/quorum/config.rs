@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::protocol::settings::{Durations, Relation, check};
+use crate::protocol::settings::{Durations, Relation, check, inequality};
 use crate::protocol::{DurationError, LeaseTerms};
 
 /// The configuration of one node.
@@ -107,9 +107,10 @@ impl Timing {
         let at_least = "long enough for the drift of clocks beyond";
         let drift =
             format!("promise >= lease * (1 + r) / (1 - r) with r = {} / 1000000", self.drift_ppm);
+        let shown = inequality(&drift, self.promise, ">=", least);
         let outlasts = section
             .require(self.promise >= least, promise, at_least, lease, why, least)
-            .shown(&drift, (self.promise, ">=", least));
+            .shown(shown);
         let why = "the higher node canvasses and claims that long";
         vec![renewed, outlasts, section.longer(coordinator, election, why, self.election * 3)]
     }

@@ -101,7 +101,8 @@ impl Quorum {
         &mut self,
         cx: &mut Context<'_, Self>,
         from: NodeId,
-        (birth, met): (Birth, Option<Birth>),
+        birth: Birth,
+        met: Option<Birth>,
         mark: Mark,
     ) {
         self.let_in(cx, from, birth);

@@ -86,7 +86,8 @@ impl Quorum {
         &mut self,
         cx: &mut Context<'_, Self>,
         from: NodeId,
-        (epoch, number): (Epoch, u64),
+        epoch: Epoch,
+        number: u64,
         mark: Mark,
     ) {
         let own = self.durable.epoch;

@@ -8,10 +8,9 @@ use proptest::prelude::*;
 
 use super::changes::{Lists, is_majority};
 use super::{Config, Mark, Message, Preemption, Quorum, Timing};
-use crate::protocol::stories::{Nodes, Scripted};
+use crate::protocol::stories::{Nodes, Scripted, id};
 use crate::protocol::{
-    Birth, Core, DurationError, Epoch, Input, MemberError, Members, Node, NodeId, Output, Role,
-    Time,
+    Birth, Core, DurationError, Epoch, Input, Members, Node, NodeId, Output, Role, Time,
 };
 use crate::stories::{self, tell};
 
@@ -44,10 +43,6 @@ impl Scripted for Quorum {
 #[test]
 fn stories_go_as_they_are_told() {
     stories::run::<Nodes<Quorum>>("src/protocol/quorum/testdata");
-}
-
-fn id(number: u16) -> NodeId {
-    NodeId::new(number).expect("not zero")
 }
 
 fn at(milliseconds: u64) -> Time {
@@ -225,48 +220,6 @@ fn a_promise_that_a_lease_may_outlast_is_refused_with_the_numbers() {
     assert_eq!(enough.validate(), Ok(()));
     let clocks = Timing { drift_ppm: 1_000_000, ..Timing::DEFAULT };
     assert!(clocks.validate().is_err(), "no promise is long enough for such clocks");
-}
-
-fn all() -> Members {
-    Members::new([1, 2, 3].map(id)).expect("valid")
-}
-
-#[test]
-fn observers_are_members_and_leave_enough_voters() {
-    let unknown = all().with_observers([id(4)]);
-    assert!(matches!(unknown, Err(MemberError::UnknownObserver { .. })), "{unknown:?}");
-    let twice = all().with_observers([id(3), id(3)]);
-    assert_eq!(twice, Err(MemberError::DuplicateId { node: id(3) }));
-    let none = all().with_observers([id(3), id(1), id(2)]);
-    assert_eq!(none, Err(MemberError::TooFewVoters { voters: 0 }));
-    let one = all().with_observers([id(3), id(1)]).expect("one votes");
-    assert_eq!(one.voters(), [id(2)]);
-    let two = all().with_observers([id(2)]).expect("two vote");
-    assert_eq!((two.voters(), two.count()), (&[id(1), id(3)][..], 3));
-    assert!(two.observes(id(2)) && !two.votes(id(2)) && !two.observes(id(9)));
-    assert_eq!(two.candidates().collect::<Vec<_>>(), [id(1), id(3)]);
-}
-
-#[test]
-fn witnesses_are_voters_and_leave_one_that_may_lead() {
-    let unknown = all().with_witnesses([id(4)]);
-    assert!(matches!(unknown, Err(MemberError::UnknownWitness { .. })), "{unknown:?}");
-    let twice = all().with_witnesses([id(3), id(3)]);
-    assert_eq!(twice, Err(MemberError::DuplicateId { node: id(3) }));
-    let none_leads = all().with_witnesses([1, 2, 3].map(id));
-    assert_eq!(none_leads, Err(MemberError::NoCandidate { voters: 3 }));
-    let watched = || all().with_observers([id(1)]).expect("two vote");
-    let none_leads = watched().with_witnesses([2, 3].map(id));
-    assert_eq!(none_leads, Err(MemberError::NoCandidate { voters: 2 }));
-    let both = Err(MemberError::WitnessObserves { node: id(1) });
-    assert_eq!(watched().with_witnesses([id(1)]), both);
-    assert_eq!(all().with_witnesses([id(1)]).expect("valid").with_observers([id(1)]), both);
-
-    let two = all().with_witnesses([id(3), id(1)]).expect("node 2 may lead");
-    assert_eq!((two.voters().len(), two.witnesses()), (3, &[id(1), id(3)][..]));
-    assert_eq!(two.candidates().collect::<Vec<_>>(), [id(2)]);
-    assert!(two.is_witness(id(3)) && two.votes(id(3)) && !two.may_lead(id(3)));
-    assert!(two.may_lead(id(2)) && !two.may_lead(id(9)) && !two.is_witness(id(9)));
 }
 
 /// Nobody knows which of its two lives a node was in when it granted an epoch.

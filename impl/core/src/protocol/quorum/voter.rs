@@ -73,7 +73,8 @@ impl Quorum {
         &mut self,
         cx: &mut Context<'_, Self>,
         from: NodeId,
-        (epoch, birth): (Epoch, Birth),
+        epoch: Epoch,
+        birth: Birth,
     ) {
         if self.is_bound(cx, from) || !self.is_free(from, epoch) {
             return self.refuse(cx, from);
@@ -92,7 +93,8 @@ impl Quorum {
         &mut self,
         cx: &mut Context<'_, Self>,
         from: NodeId,
-        (epoch, round): (Epoch, u64),
+        epoch: Epoch,
+        round: u64,
         mark: Mark,
     ) {
         let own = self.durable.epoch;
