@@ -167,10 +167,21 @@ pub(crate) mod tests {
         LazyLock::force(&SECOND);
     }
 
-    /// Takes as many lines as it is allowed to, and fails if it is told to.
-    struct Slow {
+    /// Takes as many texts as it is allowed to, and fails if it is told to.
+    pub(crate) struct Slow {
         allowed: Receiver<bool>,
-        written: Arc<Mutex<Vec<String>>>,
+        written: Written,
+    }
+
+    pub(crate) type Written = Arc<Mutex<Vec<String>>>;
+
+    impl Slow {
+        /// Returns one with what allows the next text, and with the texts that it has taken.
+        pub(crate) fn new() -> (Self, Sender<bool>, Written) {
+            let (allow, allowed) = channel();
+            let written = Written::default();
+            (Self { allowed, written: Arc::clone(&written) }, allow, written)
+        }
     }
 
     impl Write for Slow {
@@ -188,15 +199,13 @@ pub(crate) mod tests {
         }
     }
 
-    type Written = Arc<Mutex<Vec<String>>>;
     type Notices = Arc<Mutex<Vec<u64>>>;
 
     fn slow() -> (Lines, Sender<bool>, Written, Notices) {
-        let (allow, allowed) = channel();
-        let (written, notices) = (Written::default(), Notices::default());
+        let ((out, allow, written), notices) = (Slow::new(), Notices::default());
         let theirs = Arc::clone(&notices);
         let notice = move |dropped| theirs.lock().expect("no test panics with it").push(dropped);
-        let lines = Lines::to(Slow { allowed, written: Arc::clone(&written) }, notice);
+        let lines = Lines::to(out, notice);
         (lines.expect("a thread"), allow, written, notices)
     }
 

@@ -13,7 +13,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::line::Given;
 use super::overrides::OverrideArgs;
-use super::{Failure, environment, health, print, ready};
+use super::{Failure, health, line, node, print};
 
 /// The column in which it is said where a value is from.
 const COLUMN: usize = 40;
@@ -63,16 +63,16 @@ impl Visitor for Explain<'_> {
 
     fn visit<C: Runnable>(self, config: Config<C>, log: Log) -> Self::Output {
         let Self(args, given) = self;
-        let unusable = match ready::check(&config) {
+        let unusable = match node::check(&config) {
             Err(error) if args.elsewhere => {
-                ready::is_complete(&config)?;
+                node::is_complete(&config)?;
                 Some(error.to_string())
             }
             checked => checked.map(|()| None)?,
         };
         let open = config.service_warning().into_iter().chain(config.security_warning());
         let open = open.chain(config.http_warning());
-        let open = open.chain(environment::warnings()).chain(health::warning(config.health()));
+        let open = open.chain(line::warnings()).chain(health::warning(config.health()));
         let all =
             config::warning::<C>(config.section()).into_iter().chain(open).chain(unusable.clone());
         all.for_each(|warning| warn(&warning));

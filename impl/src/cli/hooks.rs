@@ -127,6 +127,13 @@ struct Runner {
     places: Arc<Semaphore>,
 }
 
+/// The role of a node, and the leader that it knew.
+#[derive(Clone, Copy)]
+struct Seen {
+    role: Role,
+    leader: Option<NodeId>,
+}
+
 /// How a script ended.
 enum Ended {
     Itself(ExitStatus),
@@ -165,8 +172,11 @@ impl Runner {
             let hook = self.hooks.borrow().on_change.clone();
             if !hook.is_empty() {
                 let Change { epoch, role, leader, reason, .. } = change;
-                let before = self.last.map_or((Role::NotStarted, None), |l| (l.role, l.leader));
-                let mut script = self.script(&hook, epoch, before, (role, leader), reason);
+                let before = match self.last {
+                    Some(Change { role, leader, .. }) => Seen { role, leader },
+                    None => Seen { role: Role::NotStarted, leader: None },
+                };
+                let mut script = self.script(&hook, epoch, before, Seen { role, leader }, reason);
                 script.env("BELLWETHER_SEQ", change.seq.to_string());
                 script.env("BELLWETHER_RIVAL", script::number(change.rival));
                 self.log("on_change", &self.execute("on_change", script, None).await);
@@ -182,7 +192,8 @@ impl Runner {
     /// Leads if the script succeeds, and steps down otherwise.
     async fn prepare(&self, mut approach: Approach) {
         let hook = self.hooks.borrow().before_leading.clone();
-        let (before, now) = ((self.role, self.led), (Role::Leader, Some(self.node)));
+        let before = Seen { role: self.role, leader: self.led };
+        let now = Seen { role: Role::Leader, leader: Some(self.node) };
         let script = self.script(&hook, approach.epoch(), before, now, approach.reason());
         let ended = self.execute("before_leading", script, Some(&mut approach)).await;
         self.log("before_leading", &ended);
@@ -200,16 +211,16 @@ impl Runner {
         &self,
         hook: &[String],
         epoch: Option<Epoch>,
-        before: (Role, Option<NodeId>),
-        now: (Role, Option<NodeId>),
+        before: Seen,
+        now: Seen,
         reason: Reason,
     ) -> Command {
-        let (role, leader) = now;
+        let Seen { role, leader } = now;
         let group = self.group.as_deref();
         let about = About { cluster: &self.cluster, node: self.node, group, role, leader, epoch };
         let mut script = script::command(hook, &about);
-        script.env("BELLWETHER_OLD_LEADER", script::number(before.1));
-        script.env("BELLWETHER_OLD_ROLE", before.0.to_string());
+        script.env("BELLWETHER_OLD_LEADER", script::number(before.leader));
+        script.env("BELLWETHER_OLD_ROLE", before.role.to_string());
         script.env("BELLWETHER_REASON", reason.name());
         script
     }

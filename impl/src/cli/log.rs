@@ -20,7 +20,7 @@ use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{Layer as _, Registry, reload};
 
-use super::{Failure, environment};
+use super::{Failure, line};
 
 /// How long the end of the program waits for a reader of standard error that does not read.
 pub(crate) const LAST_WORDS: Duration = Duration::from_secs(1);
@@ -69,7 +69,7 @@ pub(crate) fn start(log: &Log, node: NodeId) -> Result<Started, Failure> {
     tracing_subscriber::registry().with(filter).with(layer).init();
     let theirs = lines.clone();
     std::panic::set_hook(Box::new(move |panic| end(panic, node, &theirs)));
-    for warning in environment::warnings() {
+    for warning in line::warnings() {
         tracing::warn!(node, "{warning}");
     }
     Ok(Started { lines, levels })

@@ -2,30 +2,24 @@
 
 mod check_config;
 mod client;
-mod complaint;
-mod completions;
 mod control;
 mod demo;
-mod environment;
 #[cfg(target_os = "linux")]
 mod exec;
 mod health;
 mod history;
 mod hooks;
-mod http;
+mod installed;
 mod itself;
 mod json;
 mod keys;
 mod line;
 mod log;
-mod man;
 mod members;
+mod node;
 mod overrides;
-mod part;
-mod ready;
 mod recover;
 mod reload;
-mod remedy;
 mod run;
 mod script;
 mod service;
@@ -36,6 +30,9 @@ use std::io::{ErrorKind, Write as _};
 use std::process::ExitCode;
 
 use anyhow::anyhow;
+use bellwether::status::QueryError;
+use bellwether::storage::StorageError;
+use bellwether::{JoinError, config};
 use clap::{Parser, Subcommand};
 
 use self::line::Line;
@@ -87,11 +84,11 @@ enum Command {
     Store(store::Args),
     Demo(demo::Args),
     #[command(hide = true)]
-    DemoNode(demo::node::Args),
+    DemoNode(demo::NodeArgs),
     CheckConfig(check_config::Args),
     Keys(keys::Args),
-    Completions(completions::Args),
-    Man(man::Args),
+    Completions(installed::CompletionsArgs),
+    Man(installed::ManArgs),
 }
 
 /// The exit status when the command line or the configuration is wrong.
@@ -124,7 +121,7 @@ impl Failure {
 }
 
 pub(crate) fn main() -> ExitCode {
-    if let Some(status) = completions::answer() {
+    if let Some(status) = installed::answer() {
         return status;
     }
     let line = match line::read() {
@@ -137,7 +134,7 @@ pub(crate) fn main() -> ExitCode {
         Err(Failure { status, error }) => {
             let sources = if status == CONFIGURATION { line.sources() } else { String::new() };
             let causes: Vec<_> = error.chain().skip(1).map(ToString::to_string).collect();
-            json::complain(format!("{}{sources}", remedy::told(&error)), &causes, status);
+            json::complain(format!("{}{sources}", told(&error)), &causes, status);
             ExitCode::from(status)
         }
     }
@@ -163,11 +160,44 @@ fn run(line: &Line) -> Result<ExitCode, Failure> {
         Command::Recover(args) => recover::run(args),
         Command::Store(args) => store::run(args),
         Command::Demo(args) => demo::run(args),
-        Command::DemoNode(args) => demo::node::run(args),
+        Command::DemoNode(args) => demo::run_node(args),
         Command::CheckConfig(args) => check_config::run(args, &line.given),
         Command::Keys(args) => keys::run(args),
-        Command::Completions(args) => completions::run(args),
-        Command::Man(args) => man::run(args),
+        Command::Completions(args) => installed::completions(args),
+        Command::Man(args) => installed::man(args),
+    }
+}
+
+/// Returns the text of an error with the remedy. Where the remedy is a key, a flag or a variable of
+/// this program, the library speaks of its own functions, as other programs have other flags.
+fn told(error: &anyhow::Error) -> String {
+    if let Some(QueryError::Closed { .. }) = error.downcast_ref() {
+        return format!("{error}, or use --wait");
+    }
+    let joining = error.downcast_ref::<JoinError>();
+    let configuration = match joining {
+        Some(JoinError::Config(error)) => Some(error),
+        _ => error.downcast_ref::<config::Error>(),
+    };
+    match (joining, configuration) {
+        (Some(JoinError::Listen { .. }), _) => {
+            format!("{error} (`listen` in the file, --listen, BELLWETHER_LISTEN)")
+        }
+        (Some(JoinError::Storage(StorageError::Locked { .. })), _) => {
+            format!("{error} (`storage.directory` in the file, --data-dir, BELLWETHER_DATA_DIR)")
+        }
+        (_, Some(config::Error::NoDirectory { protocol })) => format!(
+            "protocol {protocol} must remember things through restarts, and nothing says where: \
+             set `directory` under [storage] in the file, pass --data-dir, or set the environment \
+             variable BELLWETHER_DATA_DIR"
+        ),
+        (_, Some(config::Error::Trace { .. })) => {
+            format!("{error} (`log.trace` in the file, --trace, BELLWETHER_TRACE)")
+        }
+        (_, Some(config::Error::NoStore { .. })) => {
+            format!("{error}, or start that node with --store")
+        }
+        _ => error.to_string(),
     }
 }
 

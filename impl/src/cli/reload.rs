@@ -17,7 +17,7 @@ use humantime::format_duration;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout_at};
 
-use super::http::Keys as HttpKeys;
+use super::node::Keys as HttpKeys;
 use super::{hooks, log, service};
 
 /// How long the files may take before the log says that they do not answer.

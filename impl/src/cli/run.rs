@@ -11,11 +11,10 @@ use futures::FutureExt as _;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::health::Checker;
-use super::http::Http;
+use super::node::{self, Http, Part};
 use super::overrides::OverrideArgs;
-use super::part::Part;
 use super::reload::{Reload, Running};
-use super::{Failure, hooks, log, ready, service};
+use super::{Failure, hooks, log, service};
 
 /// Take part in elections until SIGTERM or SIGINT
 ///
@@ -77,7 +76,7 @@ impl Visitor for Run<'_> {
         let Args { config: path, overrides, new_cluster } = self.0;
         let config = founding(config, *new_cluster).map_err(Failure::configuration)?;
         // Before anything is logged: what is missing in the configuration is told in one line.
-        ready::check(&config).map_err(Failure::configuration)?;
+        node::check(&config).map_err(Failure::configuration)?;
         config.open_trace().map_err(Failure::configuration)?;
         let started = log::start(&log, config.node())?;
         let reload = Reload::new(path.clone(), overrides.into(), &config, &log);

@@ -14,10 +14,6 @@ fn the_command_line_is_consistent() {
 const PAGE: &str = include_str!("../../../docs/daemon.md");
 const HTTP_PAGE: &str = include_str!("../../../docs/http.md");
 
-fn rows(heading: &str) -> Vec<Vec<String>> {
-    rows_of(PAGE, heading)
-}
-
 /// The rows of all tables under a heading of a page, each as its cells.
 fn rows_of(page: &str, heading: &str) -> Vec<Vec<String>> {
     let (_, text) = page.split_once(&format!("\n## {heading}\n")).expect("a heading");
@@ -29,17 +25,28 @@ fn rows_of(page: &str, heading: &str) -> Vec<Vec<String>> {
     text.lines().filter(|line| line.starts_with("| `")).map(cells).collect()
 }
 
+/// The first cells of those rows.
+fn first(page: &str, heading: &str) -> Vec<String> {
+    rows_of(page, heading).into_iter().map(|mut row| row.swap_remove(0)).collect()
+}
+
+/// The variables that a text names.
+fn variables(text: &str) -> BTreeSet<String> {
+    let words = text.split(|c: char| !(c.is_ascii_uppercase() || c == '_'));
+    words.filter(|word| word.starts_with("BELLWETHER_")).map(str::to_owned).collect()
+}
+
 #[test]
 fn the_page_lists_every_key_and_its_default() {
     let listed: BTreeMap<_, _> =
-        rows("Keys").into_iter().map(|row| (row[0].clone(), row[1].clone())).collect();
+        rows_of(PAGE, "Keys").into_iter().map(|row| (row[0].clone(), row[1].clone())).collect();
     let known: BTreeMap<_, _> = bellwether::config::reference().into_iter().collect();
     assert_eq!(listed, known);
 }
 
 #[test]
 fn the_page_lists_every_flag_and_variable() {
-    let listed: BTreeSet<_> = rows("Flags and variables")
+    let listed: BTreeSet<_> = rows_of(PAGE, "Flags and variables")
         .into_iter()
         .map(|row| (row[0].split(' ').next().unwrap_or_default().to_owned(), row[1].clone()))
         .collect();
@@ -77,12 +84,10 @@ fn every_flag_that_counts_more_than_the_file_has_its_key() {
 
 #[test]
 fn the_page_lists_every_exit_status_and_every_protocol() {
-    let listed: Vec<_> = rows("Exit status").into_iter().map(|row| row[0].clone()).collect();
-    let status = |line: &str| line.split_whitespace().next().map(str::to_owned);
+    let status = |line: &'static str| line.split_whitespace().next();
     let known: Vec<_> = super::EXIT_STATUS.lines().skip(1).filter_map(status).collect();
-    assert_eq!(listed, known);
-    let listed: Vec<_> = rows("Protocols").into_iter().map(|row| row[0].clone()).collect();
-    assert_eq!(listed, bellwether::protocol::NAMES);
+    assert_eq!(first(PAGE, "Exit status"), known);
+    assert_eq!(first(PAGE, "Protocols"), bellwether::protocol::NAMES);
 }
 
 /// What starts the daemon elsewhere uses commands and variables that there are.
@@ -98,10 +103,8 @@ fn the_units_and_the_containers_start_what_there_is() {
     let container = include_str!("../../../packaging/Containerfile");
     let compose = include_str!("../../../packaging/containers/compose.yaml");
     let kubernetes = include_str!("../../../packaging/containers/nodes.yaml");
-    let word = |c: char| c.is_ascii_uppercase() || c == '_';
     for text in [run, exec, container, compose, kubernetes] {
-        let names = text.split(|c| !word(c)).filter(|name| name.starts_with("BELLWETHER_"));
-        let names: Vec<_> = names.collect();
+        let names = variables(text);
         assert!(!names.is_empty());
         for name in names {
             assert!(PAGE.contains(&format!("`{name}`")), "{name} is no variable");
@@ -112,32 +115,26 @@ fn the_units_and_the_containers_start_what_there_is() {
 /// What the pages call a variable is one: of a flag, of the command that `exec` runs, or of a hook.
 #[test]
 fn the_pages_name_no_variable_that_there_is_not() {
-    let names = |text: &str| -> BTreeSet<String> {
-        let part = |c: char| c.is_ascii_uppercase() || c == '_';
-        let words = text.split(|c| !part(c)).filter(|word| word.starts_with("BELLWETHER_"));
-        words.map(str::to_owned).collect()
-    };
     let command = Cli::command();
     let flags = command.get_subcommands().flat_map(clap::Command::get_arguments);
     let mut known: BTreeSet<String> = flags
         .filter_map(|flag| flag.get_env().map(|name| name.to_string_lossy().into_owned()))
         .collect();
-    known.extend(names(include_str!("exec/running.rs")));
-    known.extend(names(include_str!("hooks.rs")));
-    known.extend(names(include_str!("script.rs")));
+    known.extend(variables(include_str!("exec/running.rs")));
+    known.extend(variables(include_str!("hooks.rs")));
+    known.extend(variables(include_str!("script.rs")));
     let library = include_str!("../../../docs/library.md");
-    let named = [PAGE, HTTP_PAGE, library].map(names).into_iter().flatten();
+    let named = [PAGE, HTTP_PAGE, library].map(variables).into_iter().flatten();
     assert_eq!(named.collect::<BTreeSet<_>>(), known);
 }
 
 #[test]
 fn a_variable_that_there_is_not_is_told_with_the_one_that_comes_nearest() {
-    let words = PAGE.split(|c: char| !(c.is_ascii_uppercase() || c == '_'));
-    let listed = words.filter(|word| word.starts_with("BELLWETHER_")).map(str::to_owned);
     let given = ["BELLWETHER_TEST_FRAMES", "PATH", "bellwether_node"].map(str::to_owned);
-    assert!(super::environment::complaints(listed.chain(given)).is_empty());
+    let right = variables(PAGE).into_iter().chain(given);
+    assert!(super::line::complaints(right).is_empty());
     let wrong = ["BELLWETHER_NETWORK_TIMEUOT", "BELLWETHER_PORT_TCP_ADDR"].map(str::to_owned);
-    let [near, far] = &super::environment::complaints(wrong.into_iter())[..] else {
+    let [near, far] = &super::line::complaints(wrong.into_iter())[..] else {
         panic!("two are wrong")
     };
     assert!(near.ends_with("did you mean 'BELLWETHER_NETWORK_TIMEOUT'?"), "{near}");
@@ -146,20 +143,16 @@ fn a_variable_that_there_is_not_is_told_with_the_one_that_comes_nearest() {
 
 #[test]
 fn the_page_lists_every_command() {
-    let listed: Vec<_> = rows("Commands").into_iter().map(|row| row[0].clone()).collect();
     let command = Cli::command();
     let shown = command.get_subcommands().filter(|command| !command.is_hide_set());
-    assert_eq!(listed, shown.map(clap::Command::get_name).collect::<Vec<_>>());
+    assert_eq!(first(PAGE, "Commands"), shown.map(clap::Command::get_name).collect::<Vec<_>>());
 }
 
 #[test]
 fn the_page_lists_every_endpoint_and_every_metric() {
-    let first = |heading: &str| -> Vec<String> {
-        rows_of(HTTP_PAGE, heading).into_iter().map(|row| row[0].clone()).collect()
-    };
     let endpoints = bellwether::http::ENDPOINTS.map(|(method, path)| format!("{method} {path}"));
-    assert_eq!(first("Endpoints"), endpoints);
-    assert_eq!(first("Metrics"), bellwether::http::metrics());
+    assert_eq!(first(HTTP_PAGE, "Endpoints"), endpoints);
+    assert_eq!(first(HTTP_PAGE, "Metrics"), bellwether::http::metrics());
 }
 
 /// What tells this test, when it runs itself, to panic.

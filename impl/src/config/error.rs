@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use thiserror::Error;
 
 use super::Address;
+use crate::detector::SettingsError;
 use crate::protocol::{MemberError, Members, NodeId};
 
 /// The problem with a configuration, with the remedy.
@@ -186,4 +187,10 @@ pub enum Error {
     /// The section of the protocol contradicts itself.
     #[error(transparent)]
     Contradiction(Box<dyn std::error::Error + Send + Sync>),
+}
+
+impl From<SettingsError> for Error {
+    fn from(error: SettingsError) -> Self {
+        Self::Detector { problem: error.to_string() }
+    }
 }

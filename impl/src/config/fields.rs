@@ -1,4 +1,5 @@
-//! The keys of a section whose values are settings, and how these are written.
+//! The keys of a section whose values are settings, and how these are written: of the sections of
+//! the protocols, and of `[detector]`.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -6,6 +7,7 @@ use std::time::Duration;
 use humantime::format_duration;
 use serde::{Deserialize, Deserializer};
 
+use crate::detector::{Detection, Settings};
 use crate::lease_store::StoreAddress;
 use crate::protocol::quorum::Preemption;
 
@@ -77,4 +79,52 @@ pub(super) fn write(section: &str, fields: &Fields<'_>) -> String {
     let line = |(key, field): &(&str, Field<'_>)| Some(format!("{key} = {}\n", field.written()?));
     let lines: String = fields.iter().filter_map(line).collect();
     format!("\n[{section}]\n{lines}")
+}
+
+/// The kinds of detectors, by their names: with what the nodes watch each other, where the protocol
+/// asks for it.
+pub(super) const KINDS: [&str; 3] = ["fixed", "adaptive", "phi"];
+
+pub(super) fn kind_of(settings: &Settings) -> &'static str {
+    match settings {
+        Settings::Fixed(_) => KINDS[0],
+        Settings::Adaptive(_) => KINDS[1],
+        Settings::Phi(_) => KINDS[2],
+    }
+}
+
+/// What can be set in the section of a kind. The interval that is expected is the heartbeat's.
+pub(super) fn kind_fields(settings: &mut Settings) -> Fields<'_> {
+    match settings {
+        Settings::Fixed(fixed) => vec![("timeout", Field::Time(&mut fixed.timeout))],
+        Settings::Adaptive(adaptive) => vec![
+            ("multiple", Field::Number(&mut adaptive.multiple)),
+            ("shortest", Field::Time(&mut adaptive.shortest)),
+            ("longest", Field::Time(&mut adaptive.longest)),
+        ],
+        Settings::Phi(phi) => vec![
+            ("threshold", Field::Number(&mut phi.threshold)),
+            ("window", Field::Count(&mut phi.window)),
+            ("shortest", Field::Time(&mut phi.shortest)),
+            ("longest", Field::Time(&mut phi.longest)),
+            ("deviation", Field::Time(&mut phi.deviation)),
+            ("pause", Field::Time(&mut phi.pause)),
+        ],
+    }
+}
+
+/// What can be set in `[detector]`, whatever the kind.
+pub(super) fn detector_fields(detection: &mut Detection) -> Fields<'_> {
+    vec![
+        ("heartbeat", Field::Time(&mut detection.heartbeat)),
+        ("start", Field::Time(&mut detection.start)),
+    ]
+}
+
+/// The section `[detector]` as a file has it.
+pub(super) fn write_detector(mut detection: Detection) -> String {
+    let kind = kind_of(&detection.detector);
+    let section = write("detector", &detector_fields(&mut detection));
+    let own = write(&format!("detector.{kind}"), &kind_fields(&mut detection.detector));
+    section.replacen("]\n", &format!("]\nkind = \"{kind}\"\n"), 1) + &own
 }

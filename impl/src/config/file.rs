@@ -1,10 +1,6 @@
 //! The configuration file: how it is read, what counts more than it, and how it is written.
 
-mod detector;
-mod listing;
-mod log;
 mod paths;
-mod protocols;
 mod settings;
 mod store;
 mod values;
@@ -20,15 +16,14 @@ use serde::Deserialize;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-pub use self::listing::reference;
-use self::log::FileLog;
-pub use self::log::{Levels, Log, LogFormat};
-pub use self::protocols::{Visitor, keys, load};
-pub use self::settings::{HttpSettings, SecuritySettings};
+use self::settings::FileLog;
+pub use self::settings::{HttpSettings, Levels, Log, LogFormat, SecuritySettings};
 pub use self::store::LeaseStores;
 use self::values::Mistake;
+pub use self::write::reference;
+use self::write::{SECTIONS, TOP, listed};
 use super::groups::GroupNames;
-use super::priority::Preference;
+use super::sections::Preference;
 use super::{
     Address, ClusterId, Config, Credentials, Detection, Error, Health, Hooks, Http,
     NetworkSettings, Parts, Runnable,
@@ -377,19 +372,20 @@ impl Source {
             );
             return Err(Mistake::here(key.span(), problem));
         }
-        values::check(&root, "", &[&listing::TOP[..], NAMES].concat())?;
+        values::check(&root, "", &[&TOP[..], NAMES].concat())?;
         paths::of_file(&mut root, &self.folder);
         let mut protocols = BTreeMap::new();
         for &name in NAMES {
             if let Some(table) = take_table(&mut root, name)? {
                 // A section may stand there for a protocol that is not chosen, but not be wrong.
-                protocols::check_keys(name, &table)?;
+                values::check(&table, name, &keys(name))?;
                 protocols.insert(name, table);
             }
         }
-        let detection = take_table(&mut root, "detector")?.map(detector::read).transpose()?;
+        let detection =
+            take_table(&mut root, "detector")?.map(values::read_detector).transpose()?;
         table(&root, "members")?;
-        for (section, known) in listing::SECTIONS {
+        for (section, known) in SECTIONS {
             if let Some(table) = table(&root, section)? {
                 values::check(table, section, known)?;
             }
@@ -411,6 +407,60 @@ impl Source {
     fn wrong(&self, mistake: Mistake) -> Error {
         Error::Parse { path: self.path.clone(), problem: mistake.tell(&self.text) }
     }
+}
+
+/// A visitor of a configuration whose protocol is known only while the program runs.
+pub trait Visitor {
+    /// The type of the result.
+    type Output;
+
+    /// Visits the configuration, and returns the result.
+    fn visit<C: Runnable>(self, config: Config<C>, log: Log) -> Self::Output;
+}
+
+macro_rules! registry {
+    ($($protocol:ty),+ $(,)?) => {
+        fn dispatch<V: Visitor>(source: &Source, visitor: V) -> Result<V::Output, Error> {
+            let name = source.protocol()?;
+            $(if name == <$protocol>::NAME {
+                let (config, log) = source.config::<$protocol>()?;
+                return Ok(visitor.visit(config, log));
+            })+
+            unreachable!("{name} is registered")
+        }
+
+        /// Returns the keys of the section of the protocol with this name; none if there is none.
+        #[must_use]
+        pub fn keys(name: &str) -> Vec<&'static str> {
+            $(if name == <$protocol>::NAME {
+                let mut section = <$protocol as Runnable>::Section::default();
+                return values::names(&<$protocol>::fields(&mut section));
+            })+
+            Vec::new()
+        }
+
+        /// Every key of every protocol's section, with the value that it has if nothing is said.
+        fn protocol_keys() -> Vec<(String, String)> {
+            let mut all = Vec::new();
+            $(
+                let mut section = <$protocol as Runnable>::Section::default();
+                let fields = <$protocol>::fields(&mut section);
+                all.extend(listed(<$protocol>::NAME, &fields));
+            )+
+            all
+        }
+    };
+}
+
+crate::for_each_core!(registry);
+
+/// Reads the configuration at `path`, for the protocol that it names.
+///
+/// # Errors
+///
+/// The first thing that is wrong, with the place and the remedy.
+pub fn load<V: Visitor>(path: &Path, overrides: Overrides, visitor: V) -> Result<V::Output, Error> {
+    dispatch(&Source::read(path, overrides)?, visitor)
 }
 
 /// Returns the table with this name, if there is one.

@@ -6,33 +6,28 @@
 //! `docs/daemon.md` lists everything that can be said.
 
 mod address;
-mod detector;
-mod digest;
 mod error;
 mod fields;
 #[cfg(feature = "config-file")]
 mod file;
 mod groups;
-mod health;
-mod hooks;
 mod http;
 mod lease;
 mod list;
-mod network;
-mod new_cluster;
-mod priority;
-mod protection;
 mod protocols;
+mod sections;
 mod security;
-mod services;
 mod trace;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
 pub use self::address::Address;
-pub(crate) use self::digest::{Digest, Digests};
 pub use self::error::Error;
 pub use self::fields::{Field, Fields};
 #[cfg(feature = "config-file")]
@@ -42,16 +37,14 @@ pub use self::file::{
 };
 pub use self::groups::GroupName;
 use self::groups::GroupNames;
-pub use self::health::Health;
-pub use self::hooks::Hooks;
 pub use self::http::{Http, SHORTEST_TOKEN, Token};
 pub use self::lease::LeaseSection;
 use self::list::written;
 pub use self::list::{MemberChange, MemberList};
-pub use self::network::NetworkSettings;
-use self::priority::Preference;
 pub use self::protocols::{Runnable, StollerSection, warning};
 use self::protocols::{core, with_roles};
+use self::sections::Preference;
+pub use self::sections::{Health, Hooks, NetworkSettings};
 pub use self::security::expiry::{CertificateUse, Expiry};
 pub use self::security::tls::Certificates;
 #[cfg(feature = "tls")]
@@ -62,6 +55,7 @@ pub(crate) use self::security::{Current, Kind, Mode, Secret};
 pub use crate::detector::{Detection, Settings as DetectorSettings};
 pub use crate::protocol::ClusterId;
 use crate::protocol::{MemberError, Members, NodeId, Recommended};
+use crate::service::Service;
 use crate::storage::Owner;
 
 /// The configuration of a node: everything it must know before it can take part in elections by the
@@ -443,7 +437,8 @@ impl<C: Runnable> Config<C> {
     /// What the other nodes are told of this configuration.
     pub(crate) fn digests(&self) -> Digests {
         let settings = fields::shared(C::NAME, C::fields(&mut self.section.clone()));
-        let detection = if C::DETECTOR { detector::write(self.detection) } else { String::new() };
+        let detection =
+            if C::DETECTOR { fields::write_detector(self.detection) } else { String::new() };
         Digests::new(&settings, &detection)
     }
 
@@ -451,7 +446,7 @@ impl<C: Runnable> Config<C> {
     pub(crate) fn members_digest(&self) -> Digest {
         let MemberList { members, observers, witnesses, .. } = self.list();
         let ids: Vec<_> = members.keys().collect();
-        digest::digest(format!("{ids:?} {observers:?} {witnesses:?}").as_bytes())
+        digest(format!("{ids:?} {observers:?} {witnesses:?}").as_bytes())
     }
 
     /// Returns the owner of the durable state.
@@ -467,6 +462,117 @@ impl<C: Runnable> Config<C> {
     }
 }
 
+/// An operator's word that a cluster is new.
+impl<C: Runnable> Config<C> {
+    /// Returns this configuration for a node of a new cluster that starts while other voters are
+    /// away. Otherwise a node without a state does not vote before each other voter of its list has
+    /// met it, or a leader lets it in, as it may have lost a state and with it all that it had
+    /// granted. A node with a state does not start with this.
+    ///
+    /// Say so once, when the cluster starts for the first time, and on so many nodes as are there.
+    ///
+    /// ```
+    /// use bellwether::Config;
+    /// let members = [(1, "127.0.0.1:7001"), (2, "127.0.0.1:7002"), (3, "127.0.0.1:7003")];
+    /// let config = Config::new("orders", 2, members)?.with_new_cluster()?;
+    /// # Ok::<(), bellwether::config::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoNewCluster`] when the nodes of the protocol wait for no others.
+    pub fn with_new_cluster(mut self) -> Result<Self, Error> {
+        if C::founder().is_none() {
+            return Err(Error::NoNewCluster { protocol: C::NAME });
+        }
+        self.new_cluster = true;
+        Ok(self)
+    }
+
+    /// Whether an operator says that the cluster is new.
+    pub(crate) fn is_new_cluster(&self) -> bool {
+        self.new_cluster
+    }
+}
+
+/// The services that answer a node in place of another node: one for each election, or none.
+impl<C: Runnable> Config<C> {
+    /// The services of the elections, in their order.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with what the section says of them.
+    pub(crate) fn services(&self) -> Result<Vec<Arc<dyn Service<C::Message>>>, Error> {
+        let elections = self.groups.elections(&self.cluster).into_iter();
+        elections
+            .filter_map(|name| C::service(&self.section, self.node, &name).transpose())
+            .collect()
+    }
+
+    /// Checks whether the files can be read with which the node proves itself to the service that
+    /// it asks. While the node runs, they are read for each connection.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Store`] with the first that cannot be used.
+    pub fn check_service_files(&self) -> Result<(), Error> {
+        C::check_files(&self.section, self.node)
+    }
+
+    /// Returns what the node asks in place of another node, in words; none if it asks none.
+    #[must_use]
+    pub fn service_names(&self) -> Vec<String> {
+        // They were made when the configuration was, or taking part says what is wrong.
+        let services = self.services().unwrap_or_default();
+        services.iter().map(|service| service.name()).collect()
+    }
+
+    /// Returns what the operator must know of the service that the node asks, as a sentence for the
+    /// log at the start; the same for all of its elections.
+    #[must_use]
+    pub fn service_warning(&self) -> Option<String> {
+        self.services().unwrap_or_default().first()?.warning()
+    }
+}
+
+/// The first half of a SHA-256: what nodes tell each other of a part of their configurations, to
+/// see which part differs.
+pub(crate) type Digest = [u8; 16];
+
+/// A digest of each part of the configuration that must be the same on every node.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Digests {
+    /// The section of the protocol.
+    pub(crate) settings: Digest,
+    /// How nodes watch each other.
+    pub(crate) detection: Digest,
+}
+
+impl Digests {
+    fn new(settings: &str, detection: &str) -> Self {
+        Self { settings: digest(settings.as_bytes()), detection: digest(detection.as_bytes()) }
+    }
+
+    /// The sections in which the configuration of a node that runs `protocol` differs from another.
+    /// The nodes talk nevertheless, so that they can be changed one after another.
+    pub(crate) fn differing(&self, other: &Self, protocol: &str) -> Option<String> {
+        let parts = [
+            (self.settings == other.settings, protocol),
+            (self.detection == other.detection, "detector"),
+        ];
+        let differ = parts.iter().filter(|(same, _)| !same).map(|(_, name)| format!("[{name}]"));
+        let names: Vec<_> = differ.collect();
+        (!names.is_empty()).then(|| names.join(" and "))
+    }
+}
+
+fn digest(bytes: &[u8]) -> Digest {
+    let all: [u8; 32] = Sha256::digest(bytes).into();
+    let mut first = Digest::default();
+    first.copy_from_slice(&all[..16]);
+    first
+}
+
 /// The id with this number.
 fn id(number: u16) -> Result<NodeId, MemberError> {
     NodeId::new(number).ok_or_else(|| MemberError::NotAnId { text: number.to_string() })
@@ -480,4 +586,24 @@ fn id(number: u16) -> Result<NodeId, MemberError> {
 pub fn duration(text: &str) -> Result<Duration, String> {
     let remedy = |error| format!("{error}; write a number and a unit, as in 300ms or 2s");
     humantime::parse_duration(text).map_err(remedy)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::bully::{self, Bully};
+    use crate::protocol::quorum::Quorum;
+
+    const MEMBERS: [(u16, &str); 2] = [(1, "127.0.0.1:7001"), (2, "127.0.0.1:7002")];
+
+    #[test]
+    fn only_nodes_that_wait_for_others_are_told_that_the_cluster_is_new() {
+        let config = Config::<Quorum>::new("orders", 1, MEMBERS).expect("valid");
+        assert!(!config.is_new_cluster());
+        assert!(config.with_new_cluster().expect("they wait").is_new_cluster());
+        let timing = bully::Timing::DEFAULT;
+        let config = Config::<Bully>::for_protocol("orders", 1, MEMBERS, timing).expect("valid");
+        let error = config.with_new_cluster().expect_err("they do not");
+        assert!(matches!(error, Error::NoNewCluster { protocol: "bully" }), "{error}");
+    }
 }

@@ -1,6 +1,6 @@
-//! The section `[security]`: how the nodes of a cluster know each other.
+//! The section `[security]`: how the nodes of a cluster know each other, what a node proves itself
+//! with while it runs, and what is open to others.
 
-mod credentials;
 pub(super) mod expiry;
 #[cfg_attr(not(feature = "tls"), path = "security/without_tls.rs")]
 pub(crate) mod tls;
@@ -9,14 +9,14 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use tokio::sync::watch;
 use zeroize::Zeroizing;
 
-pub use self::credentials::Credentials;
-pub(crate) use self::credentials::{Current, Kind};
-use self::expiry::CertificateUse;
+use self::expiry::{CertificateUse, Expiry};
 use self::tls::Tls;
-use super::{Address, ClusterId, Error};
+use super::{Address, ClusterId, Config, Error, Runnable};
 use crate::private_file::{self, Unusable};
+use crate::protocol::NodeId;
 
 /// The smallest length of a secret, in bytes.
 pub const SHORTEST_SECRET: usize = 32;
@@ -94,10 +94,7 @@ impl Default for Security {
 
 impl Security {
     /// Whether it suits these addresses of members and listeners.
-    pub(super) fn check<'a>(
-        &self,
-        mut addresses: impl Iterator<Item = &'a Address>,
-    ) -> Result<(), Error> {
+    fn check<'a>(&self, mut addresses: impl Iterator<Item = &'a Address>) -> Result<(), Error> {
         let closed = *self == Self::Plain { anywhere: false };
         match addresses.find(|address| closed && !address.is_loopback()) {
             Some(address) => Err(Error::Unprotected { address: address.clone() }),
@@ -122,7 +119,7 @@ impl Security {
     }
 
     /// The files of certificates that it names.
-    pub(super) fn certificate_files(&self) -> impl Iterator<Item = (CertificateUse, &Path)> {
+    fn certificate_files(&self) -> impl Iterator<Item = (CertificateUse, &Path)> {
         let files = match self {
             Self::Plain { .. } | Self::Secret { .. } => None,
             Self::Tls { ca, certificate, .. } => {
@@ -134,10 +131,7 @@ impl Security {
     }
 
     /// The warning about a node that believes what other machines say; none if it does not.
-    pub(super) fn warning<'a>(
-        &self,
-        mut addresses: impl Iterator<Item = &'a Address>,
-    ) -> Option<String> {
+    fn warning<'a>(&self, mut addresses: impl Iterator<Item = &'a Address>) -> Option<String> {
         let open = matches!(self, Self::Plain { anywhere: true });
         let address = addresses.find(|address| open && !address.is_loopback())?;
         Some(format!(
@@ -203,6 +197,166 @@ fn unusable(error: &Unusable) -> Error {
         Unusable::Open { .. } => error.to_string(),
     };
     Error::Security { problem }
+}
+
+/// The credentials with which a node proves itself to others. It is not printed.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Credentials {
+    pub(crate) kind: Kind,
+    /// Which node is asked, where only that one may answer.
+    pub(crate) asked: Option<NodeId>,
+    expiries: Arc<[Expiry]>,
+}
+
+impl Credentials {
+    /// Returns the credentials of a process that has none: enough for nodes whose security is
+    /// plain.
+    #[must_use]
+    pub fn none() -> Self {
+        Self::new(Kind::Plain)
+    }
+
+    pub(crate) fn new(kind: Kind) -> Self {
+        let expiries = match &kind {
+            Kind::Tls(tls) => Arc::clone(tls.expiries()),
+            Kind::Plain | Kind::Secret(..) => Arc::default(),
+        };
+        Self { kind, asked: None, expiries }
+    }
+
+    /// Returns the same credentials, to ask this node. With certificates, no other one may answer.
+    #[must_use]
+    pub fn asking(self, node: NodeId) -> Self {
+        Self { asked: Some(node), ..self }
+    }
+
+    /// The same, of a node that uses further certificates as well.
+    pub(crate) fn with_expiries(self, further: impl IntoIterator<Item = Expiry>) -> Self {
+        let expiries = self.expiries.iter().cloned().chain(further).collect();
+        Self { expiries, ..self }
+    }
+
+    /// Returns the ends of the certificates that the node uses: its own and those of authorities,
+    /// and those that its configuration names for HTTP.
+    #[must_use]
+    pub fn expiries(&self) -> &[Expiry] {
+        &self.expiries
+    }
+
+    /// Whether the others will believe that this is node `node`.
+    fn check(&self, node: NodeId) -> Result<(), Error> {
+        match &self.kind {
+            Kind::Tls(tls) => tls.check(node),
+            Kind::Plain | Kind::Secret(..) => Ok(()),
+        }
+    }
+
+    pub(crate) fn mode(&self) -> Mode {
+        match &self.kind {
+            Kind::Plain => Mode::Plain,
+            Kind::Secret(..) => Mode::Secret,
+            Kind::Tls(_) => Mode::Tls,
+        }
+    }
+}
+
+/// The credentials of a node that runs. They can be replaced: what begins later uses the new ones.
+#[derive(Clone, Debug)]
+pub(crate) struct Current(watch::Sender<Credentials>);
+
+impl Current {
+    pub(crate) fn new(credentials: Credentials) -> Self {
+        Self(watch::Sender::new(credentials))
+    }
+
+    pub(crate) fn now(&self) -> Credentials {
+        self.0.borrow().clone()
+    }
+
+    /// Tells of each replacement.
+    pub(crate) fn watch(&self) -> watch::Receiver<Credentials> {
+        self.0.subscribe()
+    }
+
+    /// From now on these count. Nothing happens if they are of another kind: that is the same on
+    /// every node, and cannot change while they run.
+    pub(crate) fn replace(&self, credentials: Credentials) {
+        self.0.send_if_modified(|now| {
+            let same = now.mode() == credentials.mode();
+            if same {
+                *now = credentials;
+            }
+            same
+        });
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Kind {
+    Plain,
+    /// Its own, and another one that is believed as well.
+    Secret(Secret, Option<Secret>),
+    Tls(Tls),
+}
+
+impl<C: Runnable> Config<C> {
+    /// Reads the credentials with which the node proves itself to others.
+    ///
+    /// # Errors
+    ///
+    /// As [`Config::check_security`], and [`Error::Security`] when a file cannot be used.
+    pub fn credentials(&self) -> Result<Credentials, Error> {
+        self.check_security()?;
+        let credentials = self.security.load(&self.cluster)?;
+        credentials.check(self.node)?;
+        // What is wrong with these files, the server says that shows what is in them.
+        let files = self.http.certificate_files();
+        let further = files.filter_map(|(which, file)| tls::expiries(which, file).ok());
+        Ok(credentials.with_expiries(further.flatten()))
+    }
+
+    /// Reads the ends of all certificates that the configuration names, file by file: those of
+    /// nodes, of HTTP, and of their authorities. No private key is read.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Security`] for each file that cannot be used; for all of them when the program was
+    /// built without the feature `tls`.
+    #[must_use]
+    pub fn expiries(&self) -> Vec<Result<Vec<Expiry>, Error>> {
+        let files = self.security.certificate_files().chain(self.http.certificate_files());
+        files.map(|(which, file)| tls::expiries(which, file)).collect()
+    }
+
+    /// Checks whether the security suits the addresses.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unprotected`] when nothing protects the nodes, and an address is that of another
+    /// machine.
+    pub fn check_security(&self) -> Result<(), Error> {
+        self.security.check(self.all_addresses())
+    }
+
+    /// Returns the warning about a node that believes what other machines say; `None` if it does
+    /// not.
+    #[must_use]
+    pub fn security_warning(&self) -> Option<String> {
+        self.security.warning(self.all_addresses())
+    }
+
+    /// Returns the warning about a token that is sent over a network without encryption; `None` if
+    /// none is.
+    #[must_use]
+    pub fn http_warning(&self) -> Option<String> {
+        self.http.warning()
+    }
+
+    /// The addresses of all members, and the one at which the node listens.
+    fn all_addresses(&self) -> impl Iterator<Item = &Address> {
+        self.addresses.values().chain([&self.listen])
+    }
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use super::commands::{CommandRequest, ReplySender};
-use super::disk::Disk;
+use super::commit::Disk;
 use super::fitness::Fitness;
 use super::gate::PreparationSender;
 use super::guard::LeaseWriter;

@@ -1,21 +1,96 @@
-//! Makes durable what the groups of a node save: all that waits at one moment in one write.
+//! The storage of a node, as its groups share it: all that they save at one moment is made durable
+//! in one write.
 //!
 //! A write goes on on a thread of its own. What is saved meanwhile waits for the next, which has
 //! the latest states of all groups. A group gets its answer when a write is done that began after
 //! it had asked, so no state counts as durable before it is.
 
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::oneshot;
 
 use super::gauges::SyncTimes;
-use super::store::{States, Store};
-use crate::storage::StorageError;
+use crate::config::GroupName;
+use crate::member::StorageAnswer;
+use crate::storage::{Storage, StorageError};
+
+/// The states of all groups, by their numbers; none of a group that has never saved one.
+pub(super) type States<D> = Vec<Option<D>>;
+
+/// What keeps the states of all groups of one node.
+pub(super) trait Store<D>: Send + 'static {
+    /// Loads the states that were saved last.
+    fn load(&mut self) -> Result<States<D>, StorageError>;
+
+    /// Makes these states durable, all of them at once.
+    fn save(&mut self, states: &[Option<D>]) -> Result<(), StorageError>;
+
+    /// Finds out whether anything could be saved.
+    fn probe(&mut self) -> Result<(), StorageError>;
+}
+
+/// The storage of a node without groups, which has one state.
+pub(super) struct One<D>(pub(super) Box<dyn Storage<D>>);
+
+impl<D: Send + 'static> Store<D> for One<D> {
+    fn load(&mut self) -> Result<States<D>, StorageError> {
+        Ok(vec![self.0.load()?])
+    }
+
+    fn save(&mut self, states: &[Option<D>]) -> Result<(), StorageError> {
+        states.iter().flatten().try_for_each(|state| self.0.save(state))
+    }
+
+    fn probe(&mut self) -> Result<(), StorageError> {
+        self.0.probe()
+    }
+}
+
+/// The storage of a node with groups: one value has the state of each, by its name. So a sync
+/// is enough for whatever many groups save at one moment. What a group has saved that the node has
+/// no part in any more stays, for when it has again.
+pub(super) struct Named<D> {
+    storage: Box<dyn Storage<BTreeMap<String, D>>>,
+    names: Vec<GroupName>,
+    kept: BTreeMap<String, D>,
+}
+
+impl<D> Named<D> {
+    /// The storage of these groups.
+    pub(super) fn new(
+        storage: Box<dyn Storage<BTreeMap<String, D>>>,
+        names: Vec<GroupName>,
+    ) -> Self {
+        Self { storage, names, kept: BTreeMap::new() }
+    }
+}
+
+impl<D: Clone + Send + 'static> Store<D> for Named<D> {
+    fn load(&mut self) -> Result<States<D>, StorageError> {
+        self.kept = self.storage.load()?.unwrap_or_default();
+        Ok(self.names.iter().map(|name| self.kept.get(name.as_str()).cloned()).collect())
+    }
+
+    fn save(&mut self, states: &[Option<D>]) -> Result<(), StorageError> {
+        for (name, state) in self.names.iter().zip(states) {
+            if let Some(state) = state {
+                self.kept.insert(name.to_string(), state.clone());
+            }
+        }
+        self.storage.save(&self.kept)
+    }
+
+    fn probe(&mut self) -> Result<(), StorageError> {
+        self.storage.probe()
+    }
+}
 
 /// The answer of the storage to one group. If its sender is gone, so is the storage.
-pub(super) type Answer = oneshot::Receiver<Result<(), StorageError>>;
+type Answer = oneshot::Receiver<Result<(), StorageError>>;
 
 /// How long between two looks whether something else has the storage.
 const LOOK: Duration = Duration::from_millis(1);
@@ -63,17 +138,17 @@ impl<D: Clone + Send + 'static> Commit<D> {
     }
 
     /// How long writes take.
-    pub(super) fn times(&self) -> Arc<SyncTimes> {
+    fn times(&self) -> Arc<SyncTimes> {
         Arc::clone(&self.times)
     }
 
     /// Begins to save the state of the group with this number.
-    pub(super) fn save(&self, group: usize, state: D) -> Answer {
+    fn save(&self, group: usize, state: D) -> Answer {
         self.ask(Some((group, state)))
     }
 
     /// Asks whether anything could be saved.
-    pub(super) fn probe(&self) -> Answer {
+    fn probe(&self) -> Answer {
         self.ask(None)
     }
 
@@ -154,11 +229,109 @@ fn answer(waiting: Vec<Waiter>, result: Result<(), StorageError>) {
     }
 }
 
+/// The storage of a node, for one of its groups.
+pub(super) struct Disk<D> {
+    /// `None` for protocols without durable state.
+    commit: Option<Commit<D>>,
+    /// The number of the group.
+    group: usize,
+    /// What it was asked for, and has not answered yet.
+    waited: Option<Answer>,
+    /// Why it has failed last.
+    failure: Option<StorageError>,
+    /// Whether the node takes it for stalled; the status tells it.
+    stalled: Arc<AtomicBool>,
+    /// How long it takes.
+    times: Arc<SyncTimes>,
+}
+
+impl<D: Clone + Send + 'static> Disk<D> {
+    /// The storage for the group with this number, if there is one.
+    pub(super) fn of(commit: Option<Commit<D>>, group: usize) -> Self {
+        let times = commit.as_ref().map(Commit::times).unwrap_or_default();
+        Self { commit, group, waited: None, failure: None, stalled: Arc::default(), times }
+    }
+
+    /// The storage of a node without groups.
+    #[cfg(test)]
+    pub(super) fn new(storage: Option<Box<dyn Storage<D>>>) -> Self {
+        let store = |storage| Box::new(One(storage));
+        Self::of(storage.map(|storage| Commit::new(store(storage), vec![None])), 0)
+    }
+
+    /// How long it takes, for others to look at.
+    pub(super) fn times(&self) -> Arc<SyncTimes> {
+        Arc::clone(&self.times)
+    }
+
+    /// Whether it is taken for stalled, for others to look at.
+    pub(super) fn stalled(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.stalled)
+    }
+
+    /// Tells the others whether it is taken for stalled.
+    pub(super) fn set_stalled(&self, stalled: bool) {
+        self.stalled.store(stalled, Ordering::Relaxed);
+    }
+
+    /// Begins to save `state`; returns the answer if there is no storage.
+    pub(super) fn save(&mut self, state: D) -> Option<StorageAnswer> {
+        let Some(commit) = &self.commit else { return Some(self.missing()) };
+        self.waited = Some(commit.save(self.group, state));
+        None
+    }
+
+    /// Asks whether it answers; returns the answer if there is no storage.
+    pub(super) fn probe(&mut self) -> Option<StorageAnswer> {
+        let Some(commit) = &self.commit else { return Some(self.missing()) };
+        self.waited = Some(commit.probe());
+        None
+    }
+
+    fn missing(&mut self) -> StorageAnswer {
+        self.failure = Some(StorageError::Missing);
+        StorageAnswer::Gone
+    }
+
+    /// Waits for the answer; for ever if it does nothing.
+    pub(super) async fn answered(&mut self) -> StorageAnswer {
+        let Some(waited) = &mut self.waited else {
+            return std::future::pending().await;
+        };
+        let answer = waited.await;
+        self.waited = None;
+        let (answer, failure) = match answer {
+            Ok(Ok(())) => return StorageAnswer::Done,
+            Ok(Err(error)) => (StorageAnswer::Failed(error.to_string()), error),
+            Err(_) => (StorageAnswer::Gone, StorageError::Panicked),
+        };
+        self.failure = Some(failure);
+        answer
+    }
+
+    /// Whether it was asked something, and the answer is not heard.
+    #[cfg(feature = "steered")]
+    pub(super) fn is_asked(&self) -> bool {
+        self.waited.is_some()
+    }
+
+    /// Whether there is an answer that was not waited for.
+    pub(super) fn has_answered(&self) -> bool {
+        self.waited.as_ref().is_some_and(|waited| !waited.is_empty())
+    }
+
+    /// Why it has failed last.
+    pub(super) fn failure(&mut self) -> StorageError {
+        self.failure.take().unwrap_or(StorageError::Missing)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::mpsc::{Receiver, Sender, channel};
 
     use super::*;
+    use crate::storage::Memory;
 
     /// What was written: the states, or nothing for a probe.
     type Written = Option<States<u8>>;
@@ -240,5 +413,22 @@ mod tests {
         drop(lets);
         assert!(first.await.is_err() && second.await.is_err());
         assert!(commit.probe().await.is_err(), "it stays so");
+    }
+
+    fn names(names: &[&str]) -> Vec<GroupName> {
+        names.iter().map(|name| name.parse().expect("a name")).collect()
+    }
+
+    #[test]
+    fn each_group_has_its_own_state_and_one_that_is_gone_keeps_it() {
+        let memory = Memory::<BTreeMap<String, u8>>::default();
+        let store = |listed: &[&str]| Named::new(Box::new(memory.clone()), names(listed));
+        let mut first = store(&["a", "b", "c"]);
+        assert_eq!(first.load().expect("nothing yet"), [None, None, None]);
+        first.save(&[Some(1), None, Some(3)]).expect("saved");
+        let mut second = store(&["b", "c"]);
+        assert_eq!(second.load().expect("saved"), [None, Some(3)]);
+        second.save(&[Some(2), Some(4)]).expect("saved");
+        assert_eq!(store(&["a", "b", "c"]).load().expect("saved"), [Some(1), Some(2), Some(4)]);
     }
 }

@@ -6,10 +6,10 @@ use std::net::SocketAddr;
 use thiserror::Error;
 use tokio::net::TcpListener;
 
+use super::commit::Named;
 use super::gate::Preparation;
 use super::handle::Handle;
-use super::part::Part;
-use super::store::Named;
+use super::start::Part;
 use super::{DurableState, JoinError, Stopped, listen, start};
 use crate::config::{self, Config, Credentials, Runnable};
 use crate::storage::{Directory, Storage};

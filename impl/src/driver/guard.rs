@@ -6,10 +6,10 @@
 //! was paused for longer than its lease is told so at once, before the loop has run again.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+use std::sync::atomic::Ordering::{Relaxed, SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::time::Duration;
 
-use super::margin::Margin;
 use super::work::WorkTracker;
 use crate::clock::Clock;
 use crate::fence::Token;
@@ -56,9 +56,7 @@ impl Guard {
     pub fn until(&self) -> Option<Time> {
         self.leases.current().filter(|lease| lease.epoch == self.epoch).map(|lease| lease.until)
     }
-}
 
-impl Guard {
     pub(super) fn work_tracker(&self) -> &WorkTracker {
         self.leases.work_tracker()
     }
@@ -186,6 +184,51 @@ impl LeaseReader {
     }
 }
 
+/// What is left is little if it is less than this part of the lease.
+const LITTLE: u32 = 3;
+
+/// How close a leader comes to the end of its lease: what was left of it when it was renewed last,
+/// and how often that was little. A leader that renews its lease with little left will lose it with
+/// the next slow answer. A late renewal is warned of once, and counted each time.
+#[derive(Debug, Default)]
+struct Margin {
+    /// In nanoseconds; 0 before the lease was renewed.
+    left: AtomicU64,
+    late: AtomicU64,
+    /// Whether little was left the last time.
+    warned: AtomicBool,
+}
+
+impl Margin {
+    /// A leader has a new lease, which was never renewed.
+    fn begin(&self) {
+        self.left.store(0, Relaxed);
+        self.warned.store(false, Relaxed);
+    }
+
+    /// The lease is renewed, `left` before its end; a lease takes `length`. True if that is to be
+    /// warned of: little was left, and not the time before.
+    fn renewed(&self, left: Duration, length: Duration) -> bool {
+        let little = left < length / LITTLE;
+        // 0 stands for a lease that was never renewed.
+        let nanoseconds = u64::try_from(left.as_nanos()).unwrap_or(u64::MAX).max(1);
+        self.left.store(nanoseconds, Relaxed);
+        self.late.fetch_add(u64::from(little), Relaxed);
+        !self.warned.swap(little, Relaxed) && little
+    }
+
+    /// What was left of the present lease when it was renewed last.
+    fn left(&self) -> Option<Duration> {
+        let left = self.left.load(Relaxed);
+        (left != 0).then(|| Duration::from_nanos(left))
+    }
+
+    /// How often little was left.
+    fn late(&self) -> u64 {
+        self.late.load(Relaxed)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -236,5 +279,27 @@ mod tests {
         assert!(second.is_valid_now() && !first.is_valid_now());
         drop(lease_writer);
         assert!(!second.is_valid_now(), "the loop has ended");
+    }
+
+    const fn ms(milliseconds: u64) -> Duration {
+        Duration::from_millis(milliseconds)
+    }
+
+    #[test]
+    fn a_lease_that_is_renewed_late_is_warned_of_once_and_counted_each_time() {
+        let margin = Margin::default();
+        assert_eq!((margin.left(), margin.late()), (None, 0), "nothing was renewed");
+        assert!(!margin.renewed(ms(800), ms(1_000)));
+        assert_eq!((margin.left(), margin.late()), (Some(ms(800)), 0));
+        assert!(!margin.renewed(ms(334), ms(1_000)), "a third is enough");
+        assert!(margin.renewed(ms(333), ms(1_000)));
+        assert!(!margin.renewed(ms(10), ms(1_000)), "it was said");
+        assert_eq!((margin.left(), margin.late()), (Some(ms(10)), 2));
+        assert!(!margin.renewed(ms(500), ms(1_000)));
+        assert!(margin.renewed(ms(0), ms(1_000)), "it is late again");
+        assert!(margin.left().is_some());
+        margin.begin();
+        assert_eq!((margin.left(), margin.late()), (None, 3), "another lease");
+        assert!(margin.renewed(ms(1), ms(1_000)));
     }
 }

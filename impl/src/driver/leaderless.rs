@@ -56,12 +56,13 @@ impl LeaderTimeout {
     }
 
     /// Returns why the node has no leader, if it has known none for too long, and these are the
-    /// other members; whether it only observes itself, and why it does not vote, if it is to.
+    /// other members. It may only observe itself, and wait to vote if it is to.
     pub(super) fn problem(
         &self,
         now: &Leadership,
         members: &[MemberReport],
-        (observes, waits): (bool, Option<WaitsToVote>),
+        observes: bool,
+        waits: Option<WaitsToVote>,
     ) -> Option<String> {
         let time = now.without_leader().filter(|&time| time >= self.longest)?;
         let majority = self.majority;
@@ -93,8 +94,8 @@ impl Watched {
             tracing::info!(node, leader = leader.get(), "there is a leader again");
         } else if !self.told && self.leader_timeout.is_over(&now) {
             let report = (self.report)();
-            let vote = (report.observes, self.lists.waits());
-            let problem = self.leader_timeout.problem(&now, &report.members, vote);
+            let (members, waits) = (&report.members, self.lists.waits());
+            let problem = self.leader_timeout.problem(&now, members, report.observes, waits);
             problem.inspect(|problem| tracing::warn!(node, "{problem}"));
             self.told = true;
         }
@@ -254,4 +255,167 @@ fn short(time: Duration) -> String {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+    use crate::driver::tests::{id, names};
+    use crate::report::LONGEST_PROBLEM;
+
+    /// A member to which messages can go both ways.
+    fn reached(node: u16) -> MemberReport {
+        MemberReport {
+            node: id(node),
+            address: format!("10.0.0.{node}:7000").parse().expect("an address"),
+            observes: false,
+            link: Link::Connected,
+            problem: None,
+            heard: true,
+            priority: Some(100),
+            fit: Some(true),
+            error: None,
+            error_ms: None,
+            sent: 0,
+            received: 0,
+            dropped: 0,
+        }
+    }
+
+    fn missing(node: u16, link: Link, error: &str) -> MemberReport {
+        let error = Some(error.to_owned());
+        MemberReport { link, heard: false, problem: error.clone(), error, ..reached(node) }
+    }
+
+    /// What a voter says that needs a majority, and may lead.
+    fn says(members: &[MemberReport]) -> String {
+        says_with(None, members)
+    }
+
+    fn says_with(own: Option<Own>, members: &[MemberReport]) -> String {
+        let time = Duration::from_millis(12_345);
+        explain(&Situation { time, majority: true, observes: false, own, members })
+    }
+
+    #[test]
+    fn each_voter_that_cannot_be_reached_is_named_with_its_error() {
+        let members = [
+            missing(2, Link::Connecting, "Connection refused (os error 111)"),
+            missing(3, Link::Refused, "it does not know the secret of this node"),
+        ];
+        assert_eq!(
+            says(&members),
+            "no leader for 12s: 1 of 3 voters can be reached, this node included, and 2 are needed; \
+             node 2 (10.0.0.2:7000): Connection refused (os error 111); \
+             node 3 (10.0.0.3:7000): it does not know the secret of this node; \
+             if they are gone for good, see `bellwether recover --help`"
+        );
+    }
+
+    #[test]
+    fn a_member_that_has_not_answered_or_does_not_call_is_not_reached() {
+        let silent = MemberReport { error: None, ..missing(2, Link::Connecting, "") };
+        // There was another error before: it is connected now.
+        let deaf =
+            MemberReport { link: Link::Connected, ..missing(3, Link::Connecting, "refused") };
+        let not_called = "node 3 (10.0.0.3:7000): it has no connection to this node";
+        let no_answer = "node 2 (10.0.0.2:7000): no answer yet";
+        names(&says(&[silent, deaf]), &["1 of 3 voters", no_answer, not_called]);
+    }
+
+    #[test]
+    fn if_a_majority_is_reached_the_cause_is_with_the_nodes() {
+        let all = [reached(2), reached(3)];
+        let said = says(&all);
+        let asks = "ask each for its status";
+        names(&said, &["3 of 3 voters", "`freeze`, `before_leading`"]);
+        assert!(!said.contains("needed") && said.ends_with(asks), "{said}");
+        let [two, three] = [2, 3].map(|node| missing(node, Link::Connecting, "gone"));
+        let said = says(&[reached(2), three.clone()]);
+        names(&said, &["2 of 3 voters", asks]);
+        assert!(said.ends_with("node 3 (10.0.0.3:7000): gone"), "{said}");
+        let said = says(&[two, three]);
+        assert!(!said.contains(asks), "they cannot be reached: {said}");
+    }
+
+    #[test]
+    fn what_keeps_the_node_itself_from_leading_is_said() {
+        let minute = Duration::from_secs(60);
+        let unfit = |unfit| own_cause(None, None, Some(unfit));
+        for (own, words) in [
+            (unfit(Unfit::Unhealthy("it is full".to_owned())), "not fit to lead: it is full"),
+            (unfit(Unfit::Asked(minute)), "`step-down`), and does not run for another 1m"),
+            (unfit(Unfit::Unprepared(Some(minute))), "failed, and does not run for another 1m"),
+            (unfit(Unfit::Unprepared(None)), "`before_leading` has failed, and nodes of"),
+            (own_cause(Some(Reason::PREPARING), None, None), "`before_leading` has not ended"),
+        ] {
+            names(&says_with(own, &[reached(2), reached(3)]), &[words]);
+        }
+        assert_eq!(own_cause(Some(Reason::BOOTED), None, None), None);
+    }
+
+    #[test]
+    fn a_node_without_a_vote_says_what_lets_it_vote() {
+        let ids = |nodes: &[u16]| nodes.iter().map(|&node| id(node)).collect();
+        let to_found = |silent: &[u16], founders: &[u16]| WaitsToVote::ToFound {
+            silent: ids(silent),
+            founders: ids(founders),
+        };
+        let members = [reached(2), missing(3, Link::Connecting, "refused")];
+        let says = |waits| says_with(own_cause(None, Some(waits), None), &members);
+        assert_eq!(
+            says(to_found(&[3], &[])),
+            "no leader for 12s: 1 of 3 voters can be reached, and 2 are needed; this node starts \
+             without a state and does not vote before each other voter has met it: start node 3; or, \
+             if this cluster is new and they are gone for good, start each node with `--new-cluster`; \
+             node 3 (10.0.0.3:7000): refused"
+        );
+        names(&says(to_found(&[2, 3], &[])), &["start nodes 2, 3; or"]);
+        let founder = "node 2 voted before, so a leader has to let it in";
+        for waits in [to_found(&[3], &[2]), to_found(&[], &[2])] {
+            names(&says(waits), &[founder, "`bellwether recover --help`"]);
+        }
+        names(&says(WaitsToVote::ToBeLetIn), &["no vote before a leader lets it in"]);
+        let unfit = Some(Unfit::Unhealthy("the disk is full".to_owned()));
+        let own = own_cause(None, Some(WaitsToVote::ToBeLetIn), unfit);
+        assert_eq!(own, Some(Own::Waits(WaitsToVote::ToBeLetIn)));
+        let all = says_with(own, &[reached(2), reached(3)]);
+        assert!(all.contains("2 of 3 voters") && !all.contains("ask each"), "{all}");
+    }
+
+    #[test]
+    fn observers_are_in_no_majority_and_only_some_protocols_need_one() {
+        let gone = [2, 3].map(|node| missing(node, Link::Connecting, "gone"));
+        let observer = MemberReport { observes: true, ..missing(9, Link::Connecting, "away") };
+        let said = says(&[gone[0].clone(), observer]);
+        assert!(said.contains("1 of 2 voters") && !said.contains("node 9"), "{said}");
+        let time = Duration::from_millis(250);
+        let situation =
+            Situation { time, majority: true, observes: true, own: None, members: &gone };
+        let said = explain(&situation);
+        let begin = "no leader for 250ms: 0 of 2 voters can be reached, and 2 are needed; node 2";
+        assert!(said.starts_with(begin), "{said}");
+        let said = explain(&Situation { majority: false, ..situation });
+        assert!(said.contains("0 of 2 voters") && !said.contains("needed"), "{said}");
+    }
+
+    #[test]
+    fn of_many_members_some_are_named_and_it_is_never_too_long() {
+        let error = "e".repeat(160);
+        let host = "h".repeat(255 - ":65535".len());
+        let address = format!("{host}:65535");
+        let member = |node| MemberReport {
+            node: id(u16::MAX - node),
+            address: address.parse().expect("an address"),
+            ..missing(1, Link::Refused, &error)
+        };
+        let mut members: Vec<_> = (0..100).map(member).collect();
+        members.extend((0..154).map(|node| MemberReport { node: id(1 + node), ..reached(1) }));
+        let silent = members.iter().map(|member| member.node).collect();
+        let waits = WaitsToVote::ToFound { silent, founders: BTreeSet::new() };
+        let asked = Own::Unfit(Unfit::Asked(Duration::from_millis(u64::MAX)));
+        for own in [asked, Own::Waits(waits)] {
+            let said = says_with(Some(own), &members);
+            assert_eq!(said.matches(&error).count(), NAMED);
+            assert!(said.ends_with("; and 96 more"), "{said}");
+            assert!(said.len() <= LONGEST_PROBLEM, "{}", said.len());
+        }
+    }
+}

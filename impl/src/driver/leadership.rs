@@ -1,17 +1,20 @@
-//! Which node leads, as one node sees it: the latest value, and the changes of this node's own
-//! leadership.
+//! Which node leads, as one node sees it: the latest value, the changes of this node's own
+//! leadership, and the last changes of all.
 //!
 //! A reader copies the latest value out and holds nothing, so no reader keeps the loop waiting, and
 //! none sees a queue of what was true once. What a slow reader skips it can still tell: the value
 //! has the number of the change, and the number of the node's own leadership, its *term*.
 
 use std::cell::Cell;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use futures::Stream;
+use humantime::format_rfc3339_millis;
+use serde::{Serialize, Serializer};
 use tokio::sync::watch;
 
-use super::history::{Change, History};
 use crate::member::{ProgramView, ViewUpdate};
 use crate::protocol::{Epoch, Lease, NodeId, Reason, Role, Time};
 
@@ -181,6 +184,65 @@ impl LeadershipWatch {
     }
 }
 
+/// How many changes are remembered.
+const CAPACITY: usize = 256;
+
+/// One change of the leader, its epoch, or the role of the node; or that the node has heard of a
+/// [rival](Change::rival), which changes none of these. A role that the node takes while it looks
+/// for a leader is no change: see [`Leadership::attempts`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Change {
+    /// The number of the change, from 1.
+    pub seq: u64,
+    /// The time of the change, by the wall clock of the node.
+    #[serde(serialize_with = "rfc3339")]
+    pub time: SystemTime,
+    /// The role after the change.
+    pub role: Role,
+    /// The leader after the change.
+    pub leader: Option<NodeId>,
+    /// The epoch of the leader.
+    pub epoch: Option<Epoch>,
+    /// The reason for the change.
+    pub reason: Reason,
+    /// The node that led at the same time as this one, if the reason is [`Reason::RIVAL_HEARD`].
+    /// What both have done as leaders may have to be reconciled.
+    pub rival: Option<NodeId>,
+}
+
+fn rfc3339<S: Serializer>(time: &SystemTime, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(&format_rfc3339_millis(*time))
+}
+
+/// The history of the last 256 changes. A clone is the same history.
+#[derive(Clone, Debug, Default)]
+pub struct History(Arc<Mutex<VecDeque<Change>>>);
+
+impl History {
+    fn push(&self, change: Change) {
+        let mut changes = self.changes();
+        if changes.len() == CAPACITY {
+            changes.pop_front();
+        }
+        changes.push_back(change);
+    }
+
+    /// Returns the changes after the one with the number `seq`, the oldest first; all for 0. What
+    /// is older than the last 256 is not among them.
+    #[must_use]
+    pub fn since(&self, seq: u64) -> Vec<Change> {
+        let changes = self.changes();
+        let first = changes.partition_point(|change| change.seq <= seq);
+        changes.range(first..).copied().collect()
+    }
+
+    /// It is locked for as long as 256 changes take to be copied.
+    fn changes(&self) -> MutexGuard<'_, VecDeque<Change>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// The one place where the program reads which node leads: it holds what the
 /// [member](crate::member) has told last.
 pub(super) struct Publisher {
@@ -281,4 +343,93 @@ impl Drop for Publisher {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use futures::{FutureExt as _, StreamExt as _};
+
+    use super::*;
+    use crate::driver::tests::id;
+
+    fn update(leader: u16, epoch: u64, reason: Reason) -> ViewUpdate {
+        let role = if leader == 1 { Role::Leader } else { Role::Follower };
+        let (leader, epoch) = (Some(id(leader)), Some(Epoch::new(epoch)));
+        ViewUpdate { role, leader, epoch, lease: None, reason }
+    }
+
+    fn term(number: u64, epoch: u64) -> Term {
+        Term { number, epoch: Some(Epoch::new(epoch)) }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn every_change_has_the_next_number_and_the_last_names_no_leader() {
+        let (publisher, mut leadership, history) = Publisher::new(id(1));
+        let begun = leadership.now();
+        assert_eq!((begun.role, begun.leader, begun.reason), (Role::NotStarted, None, None));
+        std::thread::sleep(Duration::from_millis(1));
+        publisher.update(update(1, 7, Reason::BOOTED));
+        let now = leadership.seen();
+        assert_eq!((now.role, now.leader, now.seq), (Role::Leader, Some(id(1)), 1));
+        assert_eq!(now.epoch, Some(Epoch::new(7)));
+        assert!(now.is_self() && now.since > begun.since);
+        publisher.update(update(2, 8, Reason::CLAIMED));
+        assert_eq!(leadership.now().seq, 2);
+        drop(publisher);
+        let last = leadership.changed().await.expect("it is told");
+        assert_eq!((last.role, last.leader, last.seq), (Role::NotStarted, None, 3));
+        assert_eq!(last.reason, Some(Reason::LEFT));
+        assert!(leadership.changed().await.is_none() && leadership.is_over(), "and is the last");
+        let reasons: Vec<_> = history.since(0).iter().map(|change| change.reason).collect();
+        assert_eq!(reasons, [Reason::BOOTED, Reason::CLAIMED, Reason::LEFT]);
+    }
+
+    #[test]
+    fn acquired_and_lost_alternate_however_slow_the_reader_is() {
+        let (publisher, leadership, _) = Publisher::new(id(1));
+        let mut own = leadership.own_changes();
+        let mut next = || own.next().now_or_never();
+        assert_eq!(next(), None, "it does not lead");
+        publisher.update(update(1, 1, Reason::BOOTED));
+        assert_eq!(next(), Some(Some(OwnChange::Acquired(term(1, 1)))));
+        assert_eq!(next(), None);
+        // Lost, and acquired again, before it is read.
+        publisher.update(update(2, 2, Reason::CLAIMED));
+        publisher.update(update(1, 3, Reason::LEADER_SILENT));
+        let lost = |term, reason| Some(Some(OwnChange::Lost { term, reason }));
+        assert_eq!(next(), lost(term(1, 1), Some(Reason::CLAIMED)));
+        assert_eq!(next(), Some(Some(OwnChange::Acquired(term(2, 3)))));
+        // Another epoch is another leadership.
+        publisher.update(update(1, 4, Reason::NEXT_EPOCH));
+        // That is lost as well, and yet another one acquired.
+        publisher.update(update(2, 5, Reason::CLAIMED));
+        publisher.update(update(1, 6, Reason::LEADER_SILENT));
+        assert_eq!(next(), lost(term(2, 3), None), "why is not known any more");
+        assert_eq!(next(), Some(Some(OwnChange::Acquired(term(4, 6)))));
+        drop(publisher);
+        assert_eq!(next(), lost(term(4, 6), Some(Reason::LEFT)));
+        assert_eq!(next(), Some(None));
+    }
+
+    fn change(seq: u64) -> Change {
+        let (leader, epoch) = (NodeId::new(3), Some(Epoch::new(7)));
+        let (time, reason) = (SystemTime::UNIX_EPOCH, Reason::BOOTED);
+        Change { seq, time, role: Role::Follower, leader, epoch, reason, rival: None }
+    }
+
+    #[test]
+    fn the_last_changes_are_remembered_in_order() {
+        let history = History::default();
+        assert_eq!(history.since(0), []);
+        (1..=300).for_each(|seq| history.push(change(seq)));
+        let numbers = |seq| history.since(seq).iter().map(|change| change.seq).collect::<Vec<_>>();
+        assert_eq!(numbers(0), (45..=300).collect::<Vec<_>>());
+        assert_eq!(numbers(298), [299, 300]);
+        assert!(numbers(300).is_empty());
+    }
+
+    #[test]
+    fn a_change_is_written_with_names_and_the_time() {
+        let text = serde_json::to_string(&change(1)).expect("it can be written");
+        let wanted = "{\"seq\":1,\"time\":\"1970-01-01T00:00:00.000Z\",\"role\":\"follower\",\
+                      \"leader\":3,\"epoch\":7,\"reason\":\"booted\",\"rival\":null}";
+        assert_eq!(text, wanted);
+    }
+}

@@ -13,56 +13,52 @@
 mod actor;
 mod commands;
 mod commit;
-mod disk;
-mod expiry;
 mod fitness;
 mod gate;
 mod gauges;
 mod groups;
 mod guard;
 mod handle;
-mod health;
-mod history;
-mod kept;
 mod known;
 mod leaderless;
 mod leadership;
 mod lists;
-mod margin;
 mod monitor;
-mod part;
 mod recovery;
 mod reporter;
 mod standing;
 mod start;
 #[cfg(feature = "steered")]
 pub mod steered;
-mod store;
 mod trace;
 mod work;
 
 use std::net::SocketAddr;
 use std::ops::Deref;
+use std::time::Duration;
 
 use thiserror::Error;
 use tokio::net::TcpListener;
 
+use self::commit::{One, Store};
 pub use self::gate::{Approach, Preparation};
 pub use self::groups::{Groups, UnknownGroup};
 pub use self::guard::Guard;
 pub use self::handle::{Handle, LeadError};
-pub use self::history::{Change, History};
-pub use self::leadership::{Leadership, LeadershipWatch, OwnChange, Term};
+pub use self::leadership::{Change, History, Leadership, LeadershipWatch, OwnChange, Term};
 pub use self::lists::MembersError;
-use self::part::Part;
 pub use self::recovery::{Recovery, RecoveryError};
 pub use self::standing::MaintenanceReport;
-use self::store::{One, Store};
+use self::start::Part;
 pub use self::work::{PANIC_PAUSE, Work};
 use crate::config::{self, Address, Config, Credentials, Runnable};
 pub use crate::member::RequestError;
 use crate::protocol::{Core, NodeId};
 use crate::storage::{Directory, Storage, StorageError};
+
+/// How long a node that leaves waits for a storage that does not answer. A machine that runs tests
+/// may have much else to do.
+const CLOSED_WITHIN: Duration = Duration::from_millis(if cfg!(test) { 10_000 } else { 500 });
 
 /// A node's part in the elections of its cluster. It ends with [`Election::leave`], or when this is
 /// dropped. What can be done with it meanwhile can be done with its [`Handle`], which can be

@@ -19,7 +19,7 @@ use serde::Deserialize;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
-use super::kept::CLOSED_WITHIN;
+use super::CLOSED_WITHIN;
 use crate::report::MonitorMeasurements;
 
 /// A longer line makes no sense, and is read in parts.

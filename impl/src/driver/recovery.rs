@@ -12,7 +12,7 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-use super::store::{Named, One, States, Store};
+use super::commit::{Named, One, States, Store};
 use crate::config::{self, Address, Config, MemberList, Runnable};
 use crate::protocol::quorum::{Durable, Lists, Mark};
 use crate::protocol::{Birth, Epoch, Members, NodeId};
@@ -245,12 +245,9 @@ impl Recovery {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::driver::tests::id;
     use crate::protocol::quorum::Quorum;
     use crate::storage::Storage as _;
-
-    fn id(number: u16) -> NodeId {
-        NodeId::new(number).expect("not zero")
-    }
 
     fn members(nodes: &[u16]) -> BTreeMap<NodeId, Address> {
         let address =

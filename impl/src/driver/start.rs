@@ -1,4 +1,5 @@
-//! How a node begins to take part: what all of its groups share, and what each of them has.
+//! How a node begins to take part, and ends: what all of its groups share, what each of them has,
+//! and its tasks.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -10,34 +11,32 @@ use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
+use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::timeout;
-use tokio_util::sync::CancellationToken;
+use tokio_util::sync::{CancellationToken, DropGuard};
 use tracing::Instrument as _;
 
 use super::actor::{self, Actor};
 use super::commands::{self, CommandRequest};
-use super::commit::Commit;
-use super::disk::Disk;
+use super::commit::{Commit, Disk};
 use super::gate::{Preparation, PreparationSender};
 use super::gauges::Gauges;
 use super::guard::LeaseWriter;
 use super::handle::Handle;
-use super::kept::CLOSED_WITHIN;
-use super::known;
 use super::leaderless::{self, LeaderTimeout};
 use super::leadership::Publisher;
 use super::lists::OwnLists;
 use super::monitor::Counts;
-use super::part::{Loop, Part, take_part};
-use super::reporter::Reporter;
+use super::reporter::{Reporter, watch_expiries};
 use super::standing::{Keeper, OwnStanding};
 use super::trace::Traces;
-use super::{DurableState, JoinError, expiry};
+use super::{CLOSED_WITHIN, DurableState, JoinError, Stopped, known};
 use crate::clock::{Clock as _, SystemClock};
-use crate::config::{self, Config, Current, Runnable};
+use crate::config::{self, Config, Credentials, Current, Runnable};
 use crate::member::{Member, Setup};
 use crate::protocol::quorum::Lists;
 use crate::protocol::{Core, Node};
+use crate::storage::StorageError;
 use crate::transport::frame::Hello;
 use crate::transport::{self, Arrival, Limits, Links, Report, Reports, Terms};
 
@@ -108,7 +107,7 @@ pub(super) fn start<C: Runnable>(
         result
     };
     let tasks = tasks.boxed();
-    Ok((started, Part::new((address, credentials), tasks, stop)))
+    Ok((started, Part::new(address, credentials, tasks, stop)))
 }
 
 /// What the groups of a node share.
@@ -276,7 +275,7 @@ fn watch<C: Runnable>(
         told: false,
     };
     let led = leaderless::watch(config.node(), groups.iter().map(watched).collect());
-    let certified = expiry::watch(config.node(), credentials.watch());
+    let certified = watch_expiries(config.node(), credentials.watch());
     async move {
         tokio::join!(led, certified);
     }
@@ -336,4 +335,99 @@ fn setup<C: Runnable>(
 fn incarnation() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// The loop around the member of one group, until it ends.
+type Loop = BoxFuture<'static, Result<(), StorageError>>;
+
+/// A node that takes part.
+#[derive(Debug)]
+pub(super) struct Part {
+    address: SocketAddr,
+    credentials: Current,
+    task: Option<JoinHandle<Result<(), StorageError>>>,
+    stop: DropGuard,
+}
+
+impl Part {
+    /// A node listens there, and these are its tasks. They end once `stop` is cancelled, as it is
+    /// when this is dropped.
+    fn new(
+        address: SocketAddr,
+        credentials: Current,
+        tasks: impl Future<Output = Result<(), StorageError>> + Send + 'static,
+        stop: CancellationToken,
+    ) -> Self {
+        let (task, stop) = (Some(tokio::spawn(tasks)), stop.drop_guard());
+        Self { address, credentials, task, stop }
+    }
+
+    pub(super) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    pub(super) fn replace_credentials(&self, credentials: Credentials) {
+        self.credentials.replace(credentials);
+    }
+
+    /// See [`Election::stopped`](super::Election::stopped).
+    pub(super) async fn stopped(&mut self) -> Result<(), Stopped> {
+        let Some(task) = &mut self.task else { return Ok(()) };
+        let result = task.await;
+        self.task = None;
+        Ok(result.map_err(|_| Stopped::Panicked)??)
+    }
+
+    /// See [`Election::leave`](super::Election::leave).
+    pub(super) async fn leave(self) -> Result<(), Stopped> {
+        let Self { task, stop, .. } = self;
+        drop(stop);
+        let Some(task) = task else { return Ok(()) };
+        Ok(task.await.map_err(|_| Stopped::Panicked)??)
+    }
+}
+
+/// Lets a node take part until it is told to stop, has to, or has lost a link.
+async fn take_part(
+    node: u16,
+    loops: Vec<Loop>,
+    mut connections: JoinSet<()>,
+    stopped: CancellationToken,
+) -> Result<(), StorageError> {
+    let mut groups: JoinSet<_> = loops.into_iter().collect();
+    let result = tokio::select! {
+        result = ended(&mut groups) => result,
+        // Without a link the node would go on half deaf: it ends instead.
+        panic = transport::panicked(&mut connections) => {
+            groups.shutdown().await;
+            std::panic::resume_unwind(panic)
+        }
+    };
+    if result.is_ok() && !stopped.is_cancelled() {
+        // Nothing can arrive any more: the link that listens is about to be found.
+        std::panic::resume_unwind(transport::panicked(&mut connections).await);
+    }
+    if let Err(error) = &result {
+        tracing::error!(node, "takes part no longer: {error}");
+    }
+    // If one group has failed, none goes on: they share what has.
+    groups.shutdown().await;
+    connections.shutdown().await;
+    result
+}
+
+/// Waits until all groups have ended, or one has failed.
+async fn ended(groups: &mut JoinSet<Result<(), StorageError>>) -> Result<(), StorageError> {
+    while let Some(ended) = groups.join_next().await {
+        match ended.map_err(tokio::task::JoinError::try_into_panic) {
+            Ok(result) => result?,
+            Err(Ok(panic)) => {
+                groups.shutdown().await;
+                std::panic::resume_unwind(panic);
+            }
+            // It was told to end with the runtime.
+            Err(Err(_)) => {}
+        }
+    }
+    Ok(())
 }

@@ -1,4 +1,5 @@
-//! What can be asked of a node by a process that shows the token, or a certificate.
+//! The requests to a node of a process that shows the token, or a certificate; and the list of
+//! members, which all can read.
 
 use std::time::Duration;
 
@@ -14,7 +15,8 @@ use subtle::ConstantTimeEq;
 use tokio::time::timeout;
 
 use super::{Shared, refuse};
-use crate::driver::{MaintenanceReport, RequestError};
+use crate::config::MemberChange;
+use crate::driver::{MaintenanceReport, MembersError, RequestError};
 use crate::protocol::NodeId;
 
 /// How long the node may take, besides what it waits for.
@@ -115,7 +117,7 @@ impl FromRequestParts<Shared> for On {
 }
 
 /// What stands in the address behind the question mark.
-pub(super) fn asked<Q: DeserializeOwned, T>(
+fn asked<Q: DeserializeOwned, T>(
     parts: &Parts,
     read: impl FnOnce(Q) -> Result<T, String>,
 ) -> Result<T, String> {
@@ -123,7 +125,7 @@ pub(super) fn asked<Q: DeserializeOwned, T>(
     query.and_then(|Query(query)| read(query))
 }
 
-pub(super) fn bad(error: &str) -> Response {
+fn bad(error: &str) -> Response {
     refuse(StatusCode::BAD_REQUEST, error)
 }
 
@@ -186,7 +188,7 @@ impl Shared {
 }
 
 /// What the node says.
-pub(super) fn answer(
+fn answer(
     answered: Result<Result<Option<NodeId>, RequestError>, tokio::time::error::Elapsed>,
 ) -> Response {
     let error = match answered {
@@ -208,4 +210,67 @@ pub(super) fn answer(
         _ => StatusCode::INTERNAL_SERVER_ERROR,
     };
     refuse(status, &error)
+}
+
+/// The list that is decided, and the one that is pending, if there is one.
+pub(super) async fn members(State(shared): State<Shared>) -> Response {
+    let (list, next) = shared.handle.lists();
+    Json(json!({ "list": list, "next": next })).into_response()
+}
+
+/// What is to be changed: `?change=add&node=4&address=10.0.0.4:7000`.
+pub(super) struct Change(MemberChange);
+
+impl FromRequestParts<Shared> for Change {
+    type Rejection = Response;
+
+    async fn from_request_parts(parts: &mut Parts, _: &Shared) -> Result<Self, Response> {
+        #[derive(Deserialize)]
+        struct Asked {
+            change: String,
+            node: String,
+            address: Option<String>,
+        }
+        let read = |Asked { change, node, address }: Asked| {
+            let node = node.parse().map_err(|error| format!("{error}"))?;
+            let address = || {
+                let address = address.ok_or("`address` is missing: HOST:PORT of the node")?;
+                address.parse().map_err(|error| format!("{error}"))
+            };
+            Ok(Self(match change.as_str() {
+                "add" => MemberChange::Add(node, address()?),
+                "add-observer" => MemberChange::AddObserver(node, address()?),
+                "remove" => MemberChange::Remove(node),
+                "observe" => MemberChange::Observe(node),
+                "vote" => MemberChange::Vote(node),
+                _ => {
+                    let all = "add, add-observer, remove, observe or vote";
+                    return Err(format!("`{change}` is no change of the members: use {all}"));
+                }
+            }))
+        };
+        asked(parts, read).map_err(|error| bad(&error))
+    }
+}
+
+/// Changes the members. It is done when the new list is decided.
+pub(super) async fn change_members(
+    _: Allowed,
+    State(shared): State<Shared>,
+    Change(change): Change,
+) -> Response {
+    match shared.handle.change_members(&change).await {
+        Ok(config_epoch) => {
+            Json(json!({ "done": true, "config_epoch": config_epoch })).into_response()
+        }
+        Err(MembersError::Request(error)) => answer(Ok(Err(error))),
+        Err(error) => {
+            let status = match error {
+                MembersError::Change { .. } => StatusCode::BAD_REQUEST,
+                MembersError::Undecided { .. } => StatusCode::GATEWAY_TIMEOUT,
+                _ => StatusCode::CONFLICT,
+            };
+            refuse(status, &error)
+        }
+    }
 }

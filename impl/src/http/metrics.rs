@@ -1,10 +1,9 @@
 //! What Prometheus collects: made of the status of the node and of what it measures, when it is
 //! asked for.
 
-pub(super) mod groups;
-mod measured;
-
+use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use axum::extract::State;
@@ -17,7 +16,6 @@ use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
 
-use self::measured::MEASURED;
 use super::{Shared, refuse};
 use crate::driver::Handle;
 use crate::protocol::Role;
@@ -212,6 +210,89 @@ const METRICS: &[Metric] = {
     ]
 };
 
+/// All metrics of what a node measures beside its status. The name of a counter ends with `_total`
+/// when it is written.
+const MEASURED: &[Metric] = {
+    use Kind::{LinkCount, LinkValue, Measured, MeasuredCount};
+    &[
+        Metric(
+            "bellwether_link_up",
+            "1 if there is a connection to the member, and the member is heard",
+            LinkValue(|link| Some(flag(link.up))),
+        ),
+        Metric(
+            "bellwether_link_breaks",
+            "How often the link to the member has broken",
+            LinkCount(|link| link.breaks),
+        ),
+        Metric(
+            "bellwether_link_heals",
+            "How often the link to the member was up again",
+            LinkCount(|link| link.heals),
+        ),
+        Metric(
+            "bellwether_link_silence_seconds",
+            "How long ago the member was heard last",
+            LinkValue(|link| link.silence.map(|time| time.as_secs_f64())),
+        ),
+        Metric(
+            "bellwether_link_round_trip_seconds",
+            "How long the latest ping to the member and its answer took, or one has been awaited",
+            LinkValue(|link| link.round_trip.map(|time| time.as_secs_f64())),
+        ),
+        Metric(
+            "bellwether_store_connected",
+            "1 if the store of the lease answers, which is no member",
+            Measured(|node| node.store_connected.map(flag)),
+        ),
+        Metric(
+            "bellwether_storage_syncs",
+            "Writes to the storage that were made durable",
+            MeasuredCount(|node| node.storage.map(|storage| storage.syncs)),
+        ),
+        Metric(
+            "bellwether_storage_sync_seconds",
+            "How long the latest write to the storage took, or one has taken so far",
+            Measured(|node| node.storage.map(|storage| storage.last.as_secs_f64())),
+        ),
+        Metric(
+            "bellwether_storage_longest_sync_seconds",
+            "How long the longest write to the storage took",
+            Measured(|node| node.storage.map(|storage| storage.longest.as_secs_f64())),
+        ),
+        Metric(
+            "bellwether_storage_age_seconds",
+            "How long ago the latest write to the storage was made durable",
+            Measured(|node| node.storage?.age.map(|time| time.as_secs_f64())),
+        ),
+        Metric(
+            "bellwether_frozen_seconds",
+            "For how long the node does not run, as it was asked to; else 0",
+            Measured(|node| Some(node.frozen.as_secs_f64())),
+        ),
+        Metric(
+            "bellwether_monitor_runs",
+            "1 if the monitor runs, which judges the steps of the node",
+            Measured(|node| node.monitor.map(|monitor| flag(monitor.runs))),
+        ),
+        Metric(
+            "bellwether_monitor_judged",
+            "Steps of the node that the monitor has judged",
+            MeasuredCount(|node| node.monitor.map(|monitor| monitor.judged)),
+        ),
+        Metric(
+            "bellwether_monitor_differences",
+            "Differences that the monitor has found",
+            MeasuredCount(|node| node.monitor.map(|monitor| monitor.differences)),
+        ),
+        Metric(
+            "bellwether_monitor_dropped",
+            "Lines of the trace that were dropped on their way to the monitor",
+            MeasuredCount(|node| node.monitor.map(|monitor| monitor.dropped)),
+        ),
+    ]
+};
+
 fn flag(set: bool) -> f64 {
     f64::from(u8::from(set))
 }
@@ -314,12 +395,84 @@ fn encode(
     }
 }
 
+/// What means something in one group only.
+const OF_ONE: [&str; 6] = [
+    "bellwether_leads",
+    "bellwether_role",
+    "bellwether_leader",
+    "bellwether_epoch",
+    "bellwether_lease_seconds",
+    "bellwether_lease_margin_seconds",
+];
+
+/// Collects from all groups of a node: the metrics of the node, with sums over its groups, and
+/// which of the groups it leads. The metrics of one group alone are at `/groups/NAME/metrics`. The
+/// groups are at most as many as [may be configured](crate::config::GroupName::MOST).
+#[derive(Debug)]
+struct CollectedGroups(Arc<BTreeMap<String, Handle>>);
+
+impl CollectedGroups {
+    /// What there is to see of the node, and of all groups together.
+    fn seen(&self) -> Option<Seen> {
+        let mut handles = self.0.values();
+        let mut seen = Seen::of(handles.next()?);
+        for other in handles.map(Seen::of) {
+            seen.leads |= other.leads;
+            seen.healthy &= other.healthy;
+            let answers = seen.measured.store_connected.zip(other.measured.store_connected);
+            seen.measured.store_connected = answers.map(|(all, one)| all && one);
+            let (all, one) = (&mut seen.status, other.status);
+            all.seq += one.seq;
+            all.problem = all.problem.take().or(one.problem);
+            all.counters.attempts += one.counters.attempts;
+            all.counters.ignored_messages += one.counters.ignored_messages;
+            all.counters.rivals += one.counters.rivals;
+            all.counters.late_renewals += one.counters.late_renewals;
+        }
+        Some(seen)
+    }
+}
+
+impl Collector for CollectedGroups {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
+        let Some(seen) = self.seen() else { return Ok(()) };
+        let all = METRICS.iter().chain(MEASURED);
+        for Metric(name, help, kind) in all.filter(|metric| !OF_ONE.contains(&metric.0)) {
+            encode(&mut encoder, name, help, kind, &seen)?;
+        }
+        let leads: Vec<_> = self.0.iter().map(|(name, node)| (name, node.leads_now())).collect();
+        let led = leads.iter().filter(|(_, leads)| *leads).count();
+        let without = |node: &&Handle| node.leadership().now().leader.is_none();
+        let without = self.0.values().filter(without).count();
+        for (name, help, value) in [
+            ("bellwether_groups", "How many groups there are", leads.len()),
+            ("bellwether_groups_led", "How many groups the node leads with a valid lease", led),
+            ("bellwether_groups_leaderless", "Of how many groups no leader is known", without),
+        ] {
+            let metric = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
+            ConstGauge::new(value as f64).encode(metric)?;
+        }
+        let help = "1 if the node leads the group and its lease lasts";
+        let mut metric =
+            encoder.encode_descriptor("bellwether_group_leads", help, None, MetricType::Gauge)?;
+        leads.into_iter().try_for_each(|(name, leads)| {
+            let labels = [("group", name.clone())];
+            ConstGauge::new(flag(leads)).encode(metric.encode_family(&labels)?)
+        })
+    }
+}
+
 const ROLES: [Role; 5] =
     [Role::NotStarted, Role::Follower, Role::Candidate, Role::Waiting, Role::Leader];
 
 /// The metrics in the text format of OpenMetrics.
 pub(super) async fn metrics(State(shared): State<Shared>) -> Response {
     written(Box::new(Collected(shared.handle)))
+}
+
+/// The same of a node with these groups.
+pub(super) fn group_metrics(handles: Arc<BTreeMap<String, Handle>>) -> Response {
+    written(Box::new(CollectedGroups(handles)))
 }
 
 /// What is collected, as text.

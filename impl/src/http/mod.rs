@@ -15,10 +15,8 @@
 //! ```
 
 mod control;
-mod events;
 mod groups;
 mod look;
-mod members;
 mod metrics;
 mod server;
 
@@ -132,13 +130,13 @@ fn routes(shared: Shared) -> Router {
         .route("/readyz", get(look::readyz))
         .route("/cluster", get(look::cluster))
         .route("/history", get(look::history))
-        .route("/events", get(events::events))
+        .route("/events", get(look::events))
         .route("/metrics", get(metrics::metrics))
         .route("/transfer", post(control::transfer))
         .route("/step-down", post(control::step_down))
         .route("/freeze", post(control::freeze))
         .route("/maintenance", post(control::maintenance))
-        .route("/members", get(members::members).post(members::change))
+        .route("/members", get(control::members).post(control::change_members))
         .method_not_allowed_fallback(async || {
             let error = "this endpoint has another method: see the header `Allow`";
             refuse(StatusCode::METHOD_NOT_ALLOWED, error)

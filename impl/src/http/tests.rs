@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::net::SocketAddr;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
@@ -71,6 +72,11 @@ fn certify(node: &Election) {
     node.replace_credentials(Credentials::none().with_expiries([expiry]));
 }
 
+/// The endpoints of this node, without a token.
+fn plain(node: &Election) -> Router {
+    router(node.handle(), Options::default())
+}
+
 fn allowed() -> Options {
     Options::default().with_token(Token::new(TOKEN.as_bytes()).expect("long enough"))
 }
@@ -83,8 +89,12 @@ async fn ask(router: &Router, request: Request<Body>) -> (StatusCode, String) {
     (status, String::from_utf8(body.to_vec()).expect("text"))
 }
 
+fn get(path: &str) -> Request<Body> {
+    Request::get(path).body(Body::empty()).expect("valid")
+}
+
 async fn get_json(router: &Router, path: &str) -> (StatusCode, Value) {
-    let (status, text) = ask(router, Request::get(path).body(Body::empty()).expect("valid")).await;
+    let (status, text) = ask(router, get(path)).await;
     (status, serde_json::from_str(&text).unwrap_or_else(|_| panic!("{path}: {text}")))
 }
 
@@ -100,7 +110,7 @@ async fn post_json(router: &Router, path: &str, token: &str) -> (StatusCode, Val
 #[tokio::test]
 async fn only_the_leader_is_the_leader_and_the_others_say_which_node_leads() {
     let nodes = cluster().await;
-    let [leader, follower] = [0, 1].map(|at| router(nodes[at].handle(), Options::default()));
+    let [leader, follower] = [&nodes[0], &nodes[1]].map(plain);
     let (status, answer) = get_json(&leader, "/leader").await;
     assert_eq!((status, &answer["leads"]), (StatusCode::OK, &true.into()));
     assert!(answer["lease_ms"].as_u64().is_some_and(|left| left <= 3_000), "{answer}");
@@ -109,9 +119,8 @@ async fn only_the_leader_is_the_leader_and_the_others_say_which_node_leads() {
     assert_eq!((status, &other["leader"]), (StatusCode::SERVICE_UNAVAILABLE, &id));
     assert_eq!(other["epoch"], answer["epoch"]);
     assert!(other["address"].as_str().is_some_and(|text| text.starts_with("127.0.0.1:")));
-    for node in [&leader, &follower] {
-        assert_eq!(get_json(node, "/livez").await.0, StatusCode::OK);
-        assert_eq!(get_json(node, "/readyz").await.0, StatusCode::OK);
+    for (node, path) in [(&leader, "/livez"), (&follower, "/livez"), (&follower, "/readyz")] {
+        assert_eq!(get_json(node, path).await.0, StatusCode::OK);
     }
     let (_, cluster) = get_json(&follower, "/cluster").await;
     assert_eq!((&cluster["leader"], &cluster["role"]), (&id, &"follower".into()));
@@ -128,9 +137,9 @@ async fn only_the_leader_is_the_leader_and_the_others_say_which_node_leads() {
     for node in nodes {
         node.leave().await.expect("nothing failed");
     }
-    assert_eq!(get_json(&leader, "/leader").await.0, StatusCode::SERVICE_UNAVAILABLE);
-    assert_eq!(get_json(&leader, "/livez").await.0, StatusCode::SERVICE_UNAVAILABLE);
-    assert_eq!(get_json(&leader, "/readyz").await.0, StatusCode::SERVICE_UNAVAILABLE);
+    for path in ["/leader", "/livez", "/readyz"] {
+        assert_eq!(get_json(&leader, path).await.0, StatusCode::SERVICE_UNAVAILABLE);
+    }
 }
 
 const PAGE: &str = include_str!("../../../docs/http.md");
@@ -161,7 +170,7 @@ fn fields(of: &Value, prefix: &str, all: &mut BTreeSet<String>) {
 async fn the_page_lists_every_field_of_every_answer() {
     let nodes = cluster().await;
     certify(&nodes[1]);
-    let follower = router(nodes[1].handle(), Options::default());
+    let follower = plain(&nodes[1]);
     let mut answered = BTreeSet::new();
     for path in ["/cluster", "/leader"] {
         fields(&get_json(&follower, path).await.1, "", &mut answered);
@@ -208,7 +217,7 @@ fn the_page_lists_every_reason() {
 #[tokio::test]
 async fn what_changes_something_needs_the_token() {
     let nodes = cluster().await;
-    let open = router(nodes[0].handle(), Options::default());
+    let open = plain(&nodes[0]);
     let [leader, follower] = [0, 1].map(|at| router(nodes[at].handle(), allowed()));
     for path in ["/transfer?to=1", "/step-down?for=1s", "/freeze?for=1s", "/transfer"] {
         assert_eq!(post_json(&open, path, TOKEN).await.0, StatusCode::FORBIDDEN, "{path}");
@@ -253,7 +262,7 @@ async fn an_answer_is_given_as_long_as_the_lease_may_last() {
 #[tokio::test]
 async fn events_are_sent_as_they_come_and_can_be_resumed() {
     let nodes = cluster().await;
-    let node = router(nodes[1].handle(), Options::default());
+    let node = plain(&nodes[1]);
     let follow = async |id: Option<String>| {
         let mut request = Request::get("/events");
         if let Some(id) = id {
@@ -298,16 +307,14 @@ async fn events_are_sent_as_they_come_and_can_be_resumed() {
 #[tokio::test]
 async fn the_number_of_followers_is_limited() {
     let nodes = cluster().await;
-    let node = router(nodes[0].handle(), Options::default());
-    let request = || Request::get("/events").body(Body::empty()).expect("valid");
+    let node = plain(&nodes[0]);
     let mut followers = Vec::new();
     for _ in 0..FOLLOWERS {
-        followers.push(node.clone().oneshot(request()).await.expect("answers"));
+        followers.push(node.clone().oneshot(get("/events")).await.expect("answers"));
     }
-    let (status, _) = ask(&node, request()).await;
-    assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE);
+    assert_eq!(ask(&node, get("/events")).await.0, StatusCode::SERVICE_UNAVAILABLE);
     followers.pop();
-    let again = node.clone().oneshot(request()).await.expect("answers");
+    let again = node.clone().oneshot(get("/events")).await.expect("answers");
     assert_eq!(again.status(), StatusCode::OK);
 }
 
@@ -315,7 +322,7 @@ async fn the_number_of_followers_is_limited() {
 async fn every_metric_is_written() {
     let nodes = cluster().await;
     certify(&nodes[0]);
-    let node = router(nodes[0].handle(), Options::default());
+    let node = plain(&nodes[0]);
     let missing = |text: &str| {
         let starts = |start: String| text.lines().any(|line| line.starts_with(&start));
         let written = |name: &str| starts(format!("{name} ")) || starts(format!("{name}{{"));
@@ -329,8 +336,7 @@ async fn every_metric_is_written() {
         while text.is_empty() || !missing(&text).is_empty() {
             // A moment after the start, no ping has been answered.
             tokio::time::sleep(Duration::from_millis(10)).await;
-            let request = Request::get("/metrics").body(Body::empty()).expect("valid");
-            let (status, written) = ask(&node, request).await;
+            let (status, written) = ask(&node, get("/metrics")).await;
             assert_eq!(status, StatusCode::OK);
             text = written;
         }
@@ -349,7 +355,7 @@ async fn every_metric_is_written() {
 #[tokio::test]
 async fn every_endpoint_is_there_and_no_other_method() {
     let nodes = cluster().await;
-    let node = router(nodes[0].handle(), Options::default());
+    let node = plain(&nodes[0]);
     for (method, path) in ENDPOINTS {
         let other = if method == "GET" { "POST" } else { "GET" };
         let request = |method| {
@@ -370,65 +376,50 @@ async fn every_endpoint_is_there_and_no_other_method() {
     let (status, answer) = get_json(&node, "/history?since=x").await;
     assert_eq!(status, StatusCode::BAD_REQUEST);
     assert!(answer["error"].as_str().is_some_and(|error| error.contains("since")), "{answer}");
-    let (_, page) = ask(&node, Request::get("/").body(Body::empty()).expect("valid")).await;
+    let (_, page) = ask(&node, get("/")).await;
     for outside in ["http://", "https://", "//cdn", "@import", "innerHTML"] {
         assert!(!page.contains(outside), "the page loads nothing from elsewhere: {outside}");
     }
 }
 
-#[tokio::test]
-async fn slow_and_large_requests_are_cut_off_and_others_are_answered() {
-    let nodes = cluster().await;
+/// Serves this node while the test runs. Returns where.
+async fn served(node: &Election) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address");
-    let server = tokio::spawn(serve(listener, router(nodes[0].handle(), Options::default())));
-    let mut silent = Vec::new();
-    for _ in 0..100 {
-        silent.push(TcpStream::connect(address).await.expect("it listens"));
-    }
-    let mut large = TcpStream::connect(address).await.expect("it listens");
-    let _ = large.write_all(&[b'x'; 64 * 1024]).await;
+    tokio::spawn(serve(listener, plain(node)));
+    address
+}
+
+/// Asks a server for this, which answers at once.
+async fn is_answered(address: SocketAddr, path: &str) {
     let mut good = TcpStream::connect(address).await.expect("it listens");
-    let request = b"GET /leader HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n";
-    good.write_all(request).await.expect("sent");
+    let request = format!("GET {path} HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n");
+    good.write_all(request.as_bytes()).await.expect("sent");
     let mut answer = String::new();
     let read = timeout(HEAD / 2, good.read_to_string(&mut answer)).await;
     read.expect("at once").expect("an answer");
-    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
-    // Each of the others is closed after a time.
-    let mut rest = Vec::new();
-    let _ = timeout(LIMIT, large.read_to_end(&mut rest)).await.expect("it is closed");
-    for mut stream in silent {
-        let _ = timeout(LIMIT, stream.read_to_end(&mut rest)).await.expect("it is closed");
-    }
-    server.abort();
+    assert!(answer.starts_with("HTTP/1.1 200"), "{path}: {answer}");
 }
 
 /// As a browser, a probe and a scraper do it beside a process that opens connections and says
-/// nothing.
+/// nothing, and one that says too much.
 #[tokio::test]
-async fn a_thousand_silent_connections_keep_none_waiting() {
+async fn slow_and_large_requests_are_cut_off_and_keep_none_waiting() {
     let nodes = cluster().await;
-    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    let address = listener.local_addr().expect("an address");
-    let server = tokio::spawn(serve(listener, router(nodes[0].handle(), Options::default())));
-    let mut page = TcpStream::connect(address).await.expect("it listens");
+    let address = served(&nodes[0]).await;
+    let connect = async || TcpStream::connect(address).await.expect("it listens");
+    let mut page = connect().await;
     page.write_all(b"GET /events HTTP/1.1\r\nhost: a\r\n\r\n").await.expect("sent");
     let mut event = [0; 64];
     timeout(LIMIT, page.read_exact(&mut event)).await.expect("soon").expect("an event");
-
     let mut silent = Vec::new();
     for _ in 0..1_000 {
-        silent.push(TcpStream::connect(address).await.expect("it listens"));
+        silent.push(connect().await);
     }
+    let mut large = connect().await;
+    let _ = large.write_all(&[b'x'; 64 * 1024]).await;
     for path in ["/leader", "/livez", "/metrics", "/"] {
-        let mut good = TcpStream::connect(address).await.expect("it listens");
-        let request = format!("GET {path} HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n");
-        good.write_all(request.as_bytes()).await.expect("sent");
-        let mut answer = String::new();
-        let read = timeout(HEAD / 2, good.read_to_string(&mut answer)).await;
-        read.expect("at once").expect("an answer");
-        assert!(answer.starts_with("HTTP/1.1 200"), "{path}: {answer}");
+        is_answered(address, path).await;
     }
     // The oldest of them are closed already, the youngest are not, and the page is still told.
     let mut rest = Vec::new();
@@ -440,7 +431,9 @@ async fn a_thousand_silent_connections_keep_none_waiting() {
         assert_ne!(read, 0, "it is not closed");
         told += read;
     }
-    server.abort();
+    for mut stream in silent.into_iter().chain([large]) {
+        let _ = timeout(LIMIT, stream.read_to_end(&mut rest)).await.expect("it is closed");
+    }
 }
 
 /// A node alone, which leads all of its groups.
@@ -481,8 +474,7 @@ async fn each_group_has_the_endpoints_of_a_node_and_all_are_listed() {
         assert_eq!(status == StatusCode::OK, expected, "{name}: {answer}");
     }
     assert_eq!(get_json(&node, "/readyz").await.0, StatusCode::SERVICE_UNAVAILABLE);
-    let request = Request::get("/metrics").body(Body::empty()).expect("valid");
-    let (_, text) = ask(&node, request).await;
+    let (_, text) = ask(&node, get("/metrics")).await;
     for line in [
         "bellwether_groups 3",
         "bellwether_groups_led 2",

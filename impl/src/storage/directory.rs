@@ -18,15 +18,16 @@
 //! included, or replaced by an older copy.
 
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{ErrorKind, Read};
+use std::io::{self, ErrorKind, Read, Write};
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::files::{self, sync_directory};
 use super::slot::{self, Alien, Content};
+#[cfg(test)]
+use super::tests::cuts;
 use super::{Damage, Owner, Storage, StorageError};
 
 /// The names of the slots.
@@ -120,11 +121,11 @@ impl<D> Directory<D> {
     }
 
     /// Writes a slot, and returns when it is on disk.
-    fn write(&self, number: usize, bytes: &[u8]) -> std::io::Result<()> {
+    fn write(&self, number: usize, bytes: &[u8]) -> io::Result<()> {
         let path = self.slot(number);
         let new = !path.exists();
-        let file = files::write(&path, bytes)?;
-        files::sync(&path, &file)?;
+        let file = write_file(&path, bytes)?;
+        sync_file(&path, &file)?;
         if new { sync_directory(&self.path) } else { Ok(()) }
     }
 
@@ -135,7 +136,7 @@ impl<D> Directory<D> {
             return Ok(());
         }
         let write = || {
-            files::sync(&path, &files::write(&path, MARK_TEXT.as_bytes())?)?;
+            sync_file(&path, &write_file(&path, MARK_TEXT.as_bytes())?)?;
             sync_directory(&self.path)
         };
         write().map_err(|cause| StorageError::Write { path: path.clone(), cause })
@@ -194,7 +195,7 @@ impl<D: Serialize + DeserializeOwned + 'static> Storage<D> for Directory<D> {
 
     fn probe(&mut self) -> Result<(), StorageError> {
         let path = self.path.join(PROBE);
-        let write = || files::sync(&path, &files::write(&path, b"?")?);
+        let write = || sync_file(&path, &write_file(&path, b"?")?);
         write().map_err(|cause| StorageError::Write { path: path.clone(), cause })
     }
 }
@@ -209,7 +210,7 @@ impl<D> Directory<D> {
 }
 
 /// Makes a directory, with those above it that are not there, and returns when it is on disk.
-fn make(path: &Path) -> std::io::Result<()> {
+fn make(path: &Path) -> io::Result<()> {
     let new: Vec<_> = path.ancestors().take_while(|above| !above.is_dir()).collect();
     std::fs::create_dir_all(path)?;
     // The first part of a relative path has the empty path above it, which is here.
@@ -217,4 +218,37 @@ fn make(path: &Path) -> std::io::Result<()> {
         let above = new.parent().filter(|above| above != &Path::new(""));
         sync_directory(above.unwrap_or(Path::new(".")))
     })
+}
+
+/// Writes all of a file, and makes it if it is not there. Nothing of that need be on disk before
+/// the file is [synced](sync_file). A storage writes and syncs files here and below alone: tests
+/// cut the power between the two.
+fn write_file(path: &Path, bytes: &[u8]) -> io::Result<File> {
+    #[cfg(test)]
+    cuts::on_write(path)?;
+    let mut file = OpenOptions::new().write(true).create(true).truncate(false).open(path)?;
+    file.write_all(bytes)?;
+    file.set_len(bytes.len() as u64)?;
+    Ok(file)
+}
+
+/// Returns when all of a file is on disk.
+fn sync_file(path: &Path, file: &File) -> io::Result<()> {
+    #[cfg(test)]
+    if let Some(done) = cuts::on_sync(path) {
+        return done;
+    }
+    #[cfg(not(test))]
+    let _ = path;
+    file.sync_all()
+}
+
+/// Returns when the entries of a directory are on disk.
+fn sync_directory(path: &Path) -> io::Result<()> {
+    #[cfg(test)]
+    if let Some(done) = cuts::on_sync_directory(path) {
+        return done;
+    }
+    // Elsewhere a directory cannot be opened as a file, nor need it be.
+    if cfg!(unix) { File::open(path)?.sync_all() } else { Ok(()) }
 }

@@ -1,6 +1,5 @@
 //! `bellwether demo`: a cluster on this machine, and a page where a person can break it.
 
-pub(crate) mod node;
 mod nodes;
 mod proxy;
 
@@ -22,7 +21,7 @@ use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
 use self::nodes::Nodes;
-use super::{Failure, print};
+use super::{Failure, itself, print};
 
 /// Run a cluster on this machine, with a page where you can break it and watch
 ///
@@ -147,4 +146,41 @@ async fn act(State(shared): State<Shared>, headers: HeaderMap, Query(act): Query
             (StatusCode::CONFLICT, Json(json!({ "error": error.to_string() }))).into_response()
         }
     }
+}
+
+/// Take part in elections until the demonstration is over
+#[derive(Debug, clap::Args)]
+#[group(skip)]
+pub(crate) struct NodeArgs {
+    /// The process of the demonstration
+    #[arg(long, value_name = "PROCESS")]
+    of: u32,
+
+    #[command(flatten)]
+    node: super::run::Args,
+}
+
+pub(crate) fn run_node(args: &NodeArgs) -> Result<ExitCode, Failure> {
+    itself::take_name();
+    if is_over(args.of).map_err(Failure::runtime)? {
+        return Ok(ExitCode::SUCCESS);
+    }
+    super::run::run(&args.node)
+}
+
+/// Whether the demonstration is over. From here on this process is killed when it is, also while
+/// it stands still.
+#[cfg(target_os = "linux")]
+fn is_over(demonstration: u32) -> std::io::Result<bool> {
+    use rustix::process::{Signal, getppid, set_parent_process_death_signal};
+    set_parent_process_death_signal(Some(Signal::KILL))?;
+    // It may have ended just before.
+    let parent = getppid().map(|parent| parent.as_raw_nonzero().get().unsigned_abs());
+    Ok(parent != Some(demonstration))
+}
+
+/// Elsewhere it is killed only if the demonstration ends as it should.
+#[cfg(not(target_os = "linux"))]
+fn is_over(_: u32) -> std::io::Result<bool> {
+    Ok(false)
 }

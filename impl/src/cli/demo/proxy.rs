@@ -75,39 +75,41 @@ mod tests {
 
     use super::*;
 
-    #[tokio::test]
-    async fn what_is_cut_carries_nothing_until_it_is_healed() {
+    /// A relay that runs, its address, and where it leads to.
+    async fn relay() -> (Proxy, SocketAddr, TcpListener) {
         let target = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address");
         let proxy = Proxy::default();
         tokio::spawn(proxy.clone().run(listener, target.local_addr().expect("an address")));
-        let pass = async || {
-            let mut near = TcpStream::connect(address).await.expect("it listens");
-            near.write_all(b"x").await.expect("sent");
-            let (mut far, _) = target.accept().await.expect("a connection");
-            assert_eq!(far.read_u8().await.expect("it arrives"), b'x');
-            near
-        };
-        let mut near = pass().await;
+        (proxy, address, target)
+    }
+
+    /// Both ends of a connection through it.
+    async fn pass(address: SocketAddr, target: &TcpListener) -> (TcpStream, TcpStream) {
+        let mut near = TcpStream::connect(address).await.expect("it listens");
+        near.write_all(b"x").await.expect("sent");
+        let (mut far, _) = target.accept().await.expect("a connection");
+        assert_eq!(far.read_u8().await.expect("it arrives"), b'x');
+        (near, far)
+    }
+
+    #[tokio::test]
+    async fn what_is_cut_carries_nothing_until_it_is_healed() {
+        let (proxy, address, target) = relay().await;
+        let (mut near, _far) = pass(address, &target).await;
         proxy.set_cut(true);
         assert!(matches!(near.read(&mut [0]).await, Ok(0) | Err(_)), "it is closed");
         let mut next = TcpStream::connect(address).await.expect("it listens");
         assert!(matches!(next.read(&mut [0]).await, Ok(0) | Err(_)), "it is closed");
         proxy.set_cut(false);
-        pass().await;
+        pass(address, &target).await;
     }
 
     #[tokio::test]
     async fn a_connection_ends_with_one_side_though_the_other_stands_still() {
-        let target = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-        let address = listener.local_addr().expect("an address");
-        tokio::spawn(Proxy::default().run(listener, target.local_addr().expect("an address")));
-        let mut near = TcpStream::connect(address).await.expect("it listens");
-        near.write_all(b"x").await.expect("sent");
-        let (mut far, _) = target.accept().await.expect("a connection");
-        assert_eq!(far.read_u8().await.expect("it arrives"), b'x');
+        let (_proxy, address, target) = relay().await;
+        let (near, mut far) = pass(address, &target).await;
         drop(near);
         assert_eq!(far.read(&mut [0]).await.expect("the end"), 0);
         // The relay has left this side as well: what is written to it is refused at last.

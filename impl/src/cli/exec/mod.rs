@@ -35,12 +35,12 @@ use tokio::sync::Notify;
 use self::group::Group;
 use self::running::{Ended, Running};
 use super::health::Checker;
-use super::http::Http;
+use super::node::{self, Http};
 use super::overrides::OverrideArgs;
 use super::reload::{self, Reload};
 use super::run::founding;
 use super::script::Scripts;
-use super::{Failure, hooks, log, ready, service};
+use super::{Failure, hooks, log, service};
 
 /// The exit status when the node itself cannot go on.
 const CANNOT: u8 = 125;
@@ -195,7 +195,7 @@ impl Visitor for Exec<'_> {
             return Err(Failure::configuration(anyhow!(problem)));
         }
         let config = founding(config, args.new_cluster).map_err(Failure::configuration)?;
-        ready::check(&config).map_err(Failure::configuration)?;
+        node::check(&config).map_err(Failure::configuration)?;
         config.open_trace().map_err(Failure::configuration)?;
         args.check(C::NAME, C::shortest_lease(config.core())).map_err(Failure::configuration)?;
         args.command.first().map_or(Ok(()), |program| command::check(program))?;

@@ -136,10 +136,16 @@ trace = \"trace\"
         (config.to_toml(&log), folder.path().to_str().expect("plain text").to_owned())
     }
 
+    fn has_lines(text: &str, lines: &[String]) {
+        for line in lines {
+            assert!(text.lines().any(|written| written == line), "{line} is missing in: {text}");
+        }
+    }
+
     #[test]
     fn a_path_in_a_file_begins_in_its_folder() {
         let (text, folder) = written(Overrides::default());
-        for line in [
+        let lines = [
             format!("directory = \"{folder}/data/lease-2\""),
             format!("store_ca_file = \"{folder}/../ca-{{node}}.pem\""),
             format!("secret_file = \"{folder}/keys/secret\""),
@@ -147,9 +153,8 @@ trace = \"trace\"
             format!("before_leading = [\"{folder}/prepare\", \"./data\"]"),
             "on_change = [\"tell\"]".to_owned(),
             format!("trace = \"{folder}/trace\""),
-        ] {
-            assert!(text.lines().any(|written| written == line), "{line} is missing in: {text}");
-        }
+        ];
+        has_lines(&text, &lines);
         assert_eq!(setting(&folder, "store", "sqlite:a.db"), format!("sqlite:{folder}/a.db"));
         for value in ["sqlite::memory:", "etcd://db:2379", "3"] {
             assert_eq!(setting(&folder, "store", value), value);
@@ -171,13 +176,12 @@ trace = \"trace\"
         });
         let here = std::env::current_dir().expect("a folder");
         let here = here.to_str().expect("plain text");
-        for line in [
+        let lines = [
             format!("directory = \"{here}/2\""),
             format!("secret_file = \"{here}/secret\""),
             format!("store_ca_file = \"{here}/ca.pem\""),
             format!("monitor = [\"{here}/judge\", \"./logs\"]"),
-        ] {
-            assert!(text.lines().any(|written| written == line), "{line} is missing in: {text}");
-        }
+        ];
+        has_lines(&text, &lines);
     }
 }

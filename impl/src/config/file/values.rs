@@ -2,13 +2,17 @@
 
 use std::ops::Range;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use serde::Deserialize;
-use toml::de::{DeTable, ValueDeserializer};
+use toml::Spanned;
+use toml::de::{DeTable, DeValue, ValueDeserializer};
 
 use super::NodeNumber;
+use super::write::listed;
 use crate::config::duration;
-use crate::config::fields::{self, Field, Fields};
+use crate::config::fields::{self, Field, Fields, KINDS, detector_fields, kind_fields, kind_of};
+use crate::detector::{Detection, Settings, adaptive, fixed, phi};
 use crate::lease_store::StoreAddress;
 use crate::protocol::quorum::Preemption;
 
@@ -179,4 +183,68 @@ pub(super) fn unknown(what: &str, name: &str, place: &str, known: &[&str]) -> St
     let nearest = known.iter().min_by_key(distance).copied().unwrap_or_default();
     let known = known.join("`, `");
     format!("unknown {what} `{name}`{place}: the nearest is `{nearest}`; there are `{known}`")
+}
+
+/// The keys of `[detector]`, without those of the chosen kind's own section.
+const DETECTOR_KEYS: [&str; 3] = ["kind", "heartbeat", "start"];
+
+/// The usual settings of a kind of detector for heartbeats of this interval; `None` if there is no
+/// such kind.
+fn usual(kind: &str, heartbeat: Duration) -> Option<Settings> {
+    Some(match kind {
+        "fixed" => Settings::Fixed(fixed::Settings::for_interval(heartbeat)),
+        "adaptive" => Settings::Adaptive(adaptive::Settings::for_interval(heartbeat)),
+        "phi" => Settings::Phi(phi::Settings::for_interval(heartbeat)),
+        _ => return None,
+    })
+}
+
+/// Reads the section `[detector]`. The interval of the heartbeats decides the keys that are
+/// missing.
+pub(super) fn read_detector(mut table: DeTable<'_>) -> Result<Detection, Mistake> {
+    let known = [&DETECTOR_KEYS[..], &KINDS].concat();
+    check(&table, "detector", &known)?;
+    let mut detection = Detection::default();
+    let kind = table.remove("kind");
+    let kinds: Vec<_> =
+        KINDS.iter().filter_map(|&kind| Some((kind, table.remove(kind)?))).collect();
+    detection.start = Duration::ZERO;
+    read(table, "detector", detector_fields(&mut detection))?;
+    if detection.start.is_zero() {
+        detection.start = detection.heartbeat.saturating_mul(10);
+    }
+    let chosen = match &kind {
+        Some(kind) => kind.get_ref().as_str().unwrap_or_default(),
+        None => KINDS[0],
+    };
+    detection.detector = usual(chosen, detection.heartbeat).ok_or_else(|| {
+        let place = kind.as_ref().map(Spanned::span).unwrap_or_default();
+        Mistake::here(place, unknown("detector", chosen, "", &KINDS))
+    })?;
+    for (name, section) in kinds {
+        let section_of = format!("detector.{name}");
+        // The section of a kind that is not chosen may stand there; its keys must be right.
+        let mut other = usual(name, detection.heartbeat);
+        let settings = if name == chosen { Some(&mut detection.detector) } else { other.as_mut() };
+        let span = section.span();
+        match (settings, section.into_inner()) {
+            (Some(settings), DeValue::Table(table)) => {
+                read(table, &section_of, kind_fields(settings))?;
+            }
+            _ => return Err(Mistake::no_table(span, &section_of)),
+        }
+    }
+    Ok(detection)
+}
+
+/// Every key of `[detector]` with the value that it has if nothing is said.
+pub(super) fn detector_keys() -> Vec<(String, String)> {
+    let mut default = Detection::default();
+    let mut all = vec![("detector.kind".to_owned(), format!("\"{}\"", KINDS[0]))];
+    all.extend(listed("detector", &detector_fields(&mut default)));
+    for mut settings in KINDS.iter().filter_map(|kind| usual(kind, default.heartbeat)) {
+        let section = format!("detector.{}", kind_of(&settings));
+        all.extend(listed(&section, &kind_fields(&mut settings)));
+    }
+    all
 }

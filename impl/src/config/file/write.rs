@@ -1,17 +1,87 @@
-//! A configuration as a file that says everything.
+//! A configuration as a file that says everything; and every key of a file, with the value that it
+//! has if nothing is said.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use humantime::format_duration;
 
-use super::Log;
-use super::listing::{HEALTH, HOOKS, HTTP};
+use super::protocol_keys;
+use super::settings::{Levels, Log, LogFormat};
+use super::values::detector_keys;
+use crate::config::fields::{self, Field, Fields};
+use crate::config::sections::Preference;
 use crate::config::{
-    Config, GroupName, Health, Hooks, Http, Mode, NetworkSettings, Runnable, Security, detector,
-    fields,
+    Config, GroupName, Health, Hooks, Http, Mode, NetworkSettings, Runnable, Security,
 };
-use crate::protocol::NodeId;
+use crate::protocol::{Core, NodeId, Recommended};
+
+/// The keys that may stand at the top, besides the sections of the protocols.
+pub(super) const TOP: [&str; 18] = [
+    "cluster",
+    "protocol",
+    "node",
+    "listen",
+    "observers",
+    "witnesses",
+    "priority",
+    "preempt_delay",
+    "members",
+    "storage",
+    "security",
+    "http",
+    "network",
+    "detector",
+    "hooks",
+    "health",
+    "groups",
+    "log",
+];
+
+/// The keys of `[storage]`.
+const STORAGE: [&str; 1] = ["directory"];
+
+/// The keys of `[security]`.
+const SECURITY: [&str; 7] = [
+    "mode",
+    "allow_plain",
+    "secret_file",
+    "second_secret_file",
+    "ca_file",
+    "certificate_file",
+    "key_file",
+];
+
+/// The keys of `[http]`, in the order in which they are written.
+const HTTP: [&str; 6] =
+    ["listen", "token_file", "certificate_file", "key_file", "client_ca_file", "allow_plain"];
+
+/// The keys of `[network]`.
+const NETWORK: [&str; 2] = ["timeout", "suspect_refused"];
+
+/// The keys of `[hooks]`, in the order in which they are written.
+const HOOKS: [&str; 4] = ["before_leading", "on_change", "timeout", "retry"];
+
+/// The keys of `[health]`, in the order in which they are written.
+const HEALTH: [&str; 5] = ["check", "interval", "timeout", "rise", "fall"];
+
+/// The keys of `[groups]`.
+const GROUPS: [&str; 2] = ["names", "count"];
+
+/// The keys of `[log]`.
+const LOG: [&str; 4] = ["level", "format", "trace", "monitor"];
+
+/// The sections whose keys are always the same, each with these.
+pub(super) const SECTIONS: [(&str, &[&str]); 8] = [
+    ("storage", &STORAGE),
+    ("security", &SECURITY),
+    ("http", &HTTP),
+    ("network", &NETWORK),
+    ("hooks", &HOOKS),
+    ("health", &HEALTH),
+    ("groups", &GROUPS),
+    ("log", &LOG),
+];
 
 /// A key, and its value as a file has it.
 type Entry = (&'static str, String);
@@ -23,12 +93,13 @@ impl<C: Runnable> Config<C> {
     pub fn to_toml(&self, log: &Log) -> String {
         let Self { cluster, listen, node, .. } = self;
         let protocol = C::NAME;
-        let (observers, witnesses) = (listed(self.observers()), listed(self.witnesses()));
+        let (observers, witnesses) = (joined(self.observers()), joined(self.witnesses()));
         let members: String =
             self.addresses().map(|(id, address)| format!("{id} = \"{address}\"\n")).collect();
         let own = fields::write(protocol, &C::fields(&mut self.section.clone()));
         let storage = self.directory.as_deref().map(|directory| ("directory", path(directory)));
-        let detector = if C::DETECTOR { detector::write(self.detection) } else { String::new() };
+        let detector =
+            if C::DETECTOR { fields::write_detector(self.detection) } else { String::new() };
         let Log { levels, format } = log;
         // The name of a module may have anything in it.
         let levels = text(levels.to_string());
@@ -73,7 +144,7 @@ fn section(name: &str, entries: impl IntoIterator<Item = Entry>) -> String {
 }
 
 /// These ids, with commas between.
-fn listed(ids: impl Iterator<Item = NodeId>) -> String {
+fn joined(ids: impl Iterator<Item = NodeId>) -> String {
     ids.map(|id| id.to_string()).collect::<Vec<_>>().join(", ")
 }
 
@@ -89,7 +160,7 @@ fn words(words: &[String]) -> String {
     toml::Value::from(words.to_vec()).to_string()
 }
 
-pub(super) fn time(time: Duration) -> String {
+fn time(time: Duration) -> String {
     format!("\"{}\"", format_duration(time))
 }
 
@@ -135,15 +206,70 @@ fn network_entries(network: NetworkSettings, lifetime: Duration) -> [Entry; 2] {
     ]
 }
 
-pub(super) fn hook_entries(hooks: &Hooks) -> Vec<Entry> {
+fn hook_entries(hooks: &Hooks) -> Vec<Entry> {
     let Hooks { before_leading, on_change, timeout, retry } = hooks;
     let values = [words(before_leading), words(on_change), time(*timeout), time(*retry)];
     HOOKS.into_iter().zip(values).collect()
 }
 
-pub(super) fn health_entries(health: &Health) -> Vec<Entry> {
+fn health_entries(health: &Health) -> Vec<Entry> {
     let Health { check, interval, timeout, rise, fall } = health;
     let values =
         [words(check), time(*interval), time(*timeout), rise.to_string(), fall.to_string()];
     HEALTH.into_iter().zip(values).collect()
+}
+
+/// Returns every key that a file may have, with its section, and its default value; that is empty
+/// if the key has none.
+#[must_use]
+pub fn reference() -> Vec<(String, String)> {
+    let sections = [
+        "members", "storage", "security", "http", "network", "detector", "hooks", "health",
+        "groups", "log",
+    ];
+    let top = TOP.iter().filter(|key| !sections.contains(key)).map(|&key| key.to_owned());
+    let tables = [
+        ("members", &["ID"][..]),
+        ("storage", &STORAGE),
+        ("security", &SECURITY),
+        ("http", &HTTP),
+        ("network", &NETWORK),
+        ("groups", &GROUPS),
+        ("log", &LOG),
+    ];
+    let below = tables
+        .into_iter()
+        .flat_map(|(section, keys)| keys.iter().map(move |key| format!("{section}.{key}")));
+    let value = |key: String| {
+        let value = match key.as_str() {
+            "protocol" => format!("\"{}\"", Recommended::NAME),
+            "security.mode" => format!("\"{}\"", Mode::Plain),
+            "observers" | "witnesses" | "groups.names" | "log.monitor" => "[]".to_owned(),
+            "groups.count" => "0".to_owned(),
+            "security.allow_plain" => "false".to_owned(),
+            "http.allow_plain" => "false".to_owned(),
+            "network.suspect_refused" => "true".to_owned(),
+            "log.level" => format!("\"{}\"", Levels::default()),
+            "log.format" => format!("\"{}\"", LogFormat::default()),
+            "priority" => Preference::default().priority.to_string(),
+            "preempt_delay" => time(Preference::default().preempt_delay),
+            _ => String::new(),
+        };
+        (key, value)
+    };
+    let mut all: Vec<_> = top.chain(below).map(value).collect();
+    all.extend(detector_keys());
+    let (hooks, health) = (hook_entries(&Hooks::default()), health_entries(&Health::default()));
+    all.extend(hooks.into_iter().map(|(key, value)| (format!("hooks.{key}"), value)));
+    all.extend(health.into_iter().map(|(key, value)| (format!("health.{key}"), value)));
+    all.extend(protocol_keys());
+    all
+}
+
+/// The keys of these fields with their section, and their values as a file has them.
+pub(super) fn listed(section: &str, fields: &Fields<'_>) -> Vec<(String, String)> {
+    let entry = |(key, field): &(&str, Field<'_>)| {
+        (format!("{section}.{key}"), field.written().unwrap_or_default())
+    };
+    fields.iter().map(entry).collect()
 }

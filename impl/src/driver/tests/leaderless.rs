@@ -1,8 +1,6 @@
 //! What nodes say that have no leader, each for another cause; and how little they say of attempts.
 //! The core is the quorum bully's.
 
-use std::time::Instant;
-
 use futures::FutureExt as _;
 
 use super::commands::leader;
@@ -55,12 +53,18 @@ fn join(ports: Ports, nodes: &[&str], prepares: bool) -> Vec<(Election, Option<P
     (1..).zip(nodes).zip(ports).map(join).collect()
 }
 
-/// What the node says first, which it does when it is without a leader for longer than three
-/// elections take.
-async fn problem(node: &Election) -> String {
+/// Node 1 alone among these.
+fn alone(listener: TcpListener, addresses: &[String]) -> Election {
+    let config = config("orders", 1, addresses);
+    Election::join_with(config, listener, Memory::default()).expect("it listens")
+}
+
+/// Waits for a problem of the node that is one of these. The node has one when it is without a
+/// leader for longer than three elections take.
+async fn problem_that(node: &Election, is_one: impl Fn(&str) -> bool) -> String {
     let says = async {
         loop {
-            if let Some(problem) = node.status().problem {
+            if let Some(problem) = node.status().problem.filter(|problem| is_one(problem)) {
                 return problem;
             }
             tokio::time::sleep(ms(5)).await;
@@ -69,24 +73,8 @@ async fn problem(node: &Election) -> String {
     tokio::time::timeout(LIMIT, says).await.expect("it says so")
 }
 
-/// What the node says once that names this.
-async fn problem_that_names(node: &Election, part: &str) -> String {
-    let says = async {
-        loop {
-            let said = problem(node).await;
-            if said.contains(part) {
-                return said;
-            }
-            tokio::time::sleep(ms(5)).await;
-        }
-    };
-    tokio::time::timeout(LIMIT, says).await.expect("it says so")
-}
-
-fn names(problem: &str, parts: &[&str]) {
-    for part in parts {
-        assert!(problem.contains(part), "{part} is missing: {problem}");
-    }
+async fn problem(node: &Election) -> String {
+    problem_that(node, |_| true).await
 }
 
 #[tokio::test]
@@ -99,8 +87,7 @@ async fn a_port_at_which_no_process_listens_is_named_as_refused() {
         other.local_addr().expect("an address").to_string()
     });
     let addresses = [address, two, three];
-    let one = Election::join_with(config("orders", 1, &addresses), listener, Memory::default());
-    let one = one.expect("it listens");
+    let one = alone(listener, &addresses);
     let said = problem(&one).await;
     names(&said, &["1 of 3 voters", "2 are needed", "refused", "node 2 (", "node 3 ("]);
     names(&said, &[&addresses[1], &addresses[2]]);
@@ -116,18 +103,9 @@ async fn a_port_at_which_no_process_listens_is_named_as_refused() {
 async fn a_name_that_leads_nowhere_is_named() {
     let (listener, address) = ports().await.remove(0);
     let addresses = [address, "no-such-host.invalid:7002".into(), "127.0.0.1:1".into()];
-    let one = Election::join_with(config("orders", 1, &addresses), listener, Memory::default());
-    let one = one.expect("it listens");
-    let deadline = Instant::now() + LIMIT;
-    loop {
-        let said = problem(&one).await;
-        names(&said, &["node 2 (no-such-host.invalid:7002): ", "node 3 (127.0.0.1:1): "]);
-        if !said.contains("no answer yet") {
-            break;
-        }
-        assert!(Instant::now() < deadline, "{said}");
-        tokio::time::sleep(ms(50)).await;
-    }
+    let one = alone(listener, &addresses);
+    let said = problem_that(&one, |said| !said.contains("no answer yet")).await;
+    names(&said, &["node 2 (no-such-host.invalid:7002): ", "node 3 (127.0.0.1:1): "]);
 }
 
 #[tokio::test]
@@ -135,8 +113,7 @@ async fn a_process_that_accepts_connections_and_says_nothing_is_named_as_silent(
     let mut ports = ports().await;
     let addresses: Vec<_> = ports.iter().map(|(_, address)| address.clone()).collect();
     let (listener, _) = ports.remove(0);
-    let one = Election::join_with(config("orders", 1, &addresses), listener, Memory::default());
-    let one = one.expect("it listens");
+    let one = alone(listener, &addresses);
     let silent = |at: usize| format!("node {} ({}): no answer", at + 1, addresses[at]);
     names(&problem(&one).await, &["1 of 3 voters", &silent(1), &silent(2)]);
 }
@@ -157,7 +134,7 @@ async fn frozen_nodes_say_so_and_are_suspected_by_the_others() {
     nodes[0].0.set_healthy(false).await.expect("it can");
     let unfit = "this node is not fit to lead: its program says so";
     assert_eq!(problem(&nodes[0].0).await, unfit, "at once");
-    let said = problem_that_names(&nodes[0].0, "3 of 3 voters").await;
+    let said = problem_that(&nodes[0].0, |said| said.contains("3 of 3 voters")).await;
     names(&said, &["not fit to lead", "others may be kept from leading"]);
     let said = problem(&nodes[2].0).await;
     names(&said, &["this node was asked not to lead", "does not run for another"]);
@@ -182,7 +159,7 @@ async fn a_node_that_could_not_prepare_itself_says_so() {
         });
     }
     let failed = "`before_leading` has failed, and does not run for another";
-    let said = problem_that_names(&nodes[2], failed).await;
+    let said = problem_that(&nodes[2], |said| said.contains(failed)).await;
     names(&said, &["3 of 3 voters", "this node was elected"]);
 }
 

@@ -21,68 +21,18 @@ impl<D: 'static> Storage<D> for Stalling {
     }
 }
 
-/// The loop around the core that records. No time passes by itself while the disk keeps a thread.
-#[tokio::test(start_paused = true)]
-async fn timers_and_questions_go_on_while_the_disk_stalls() {
-    let (mut actor, mut hands) = node(None);
+/// A node with such a disk, and what lets that answer.
+fn stalling() -> (Actor<Recorder, ManualClock>, Hands, channel::Sender<()>) {
+    let (mut actor, hands) = node(None);
     let (answer, answers) = channel::channel();
-    let saved = hands.records.clone();
-    actor.disk = Disk::new(Some(Box::new(Late(answers, saved))));
-    let inbox = hands.inbox.take().expect("runs once");
-    let (asks, commands) = crate::driver::commands::channel();
-    let run = tokio::spawn(actor.run(inbox, commands, hands.stop.clone()));
-    hands.arrive(2, Frame::Message(super::Order::Note(1))).await;
-    hands.arrive(2, Frame::Message(super::Order::Arm(50))).await;
-    hands.settle().await;
-    tokio::time::advance(ms(200)).await;
-    for _ in 0..10 {
-        let (reply, mut answered) = tokio::sync::oneshot::channel();
-        let command = crate::driver::commands::Command::Ping;
-        asks.send(crate::driver::commands::CommandRequest { command, reply })
-            .await
-            .expect("it runs");
-        hands.settle().await;
-        answered.try_recv().expect("at once").expect("nothing to refuse");
-    }
-    tokio::time::advance(ms(400)).await;
-    assert_eq!(hands.records.all(), [], "the disk does not answer");
-    answer.send(()).expect("it waits");
-    answer.send(()).expect("it will wait again");
-    let both = async {
-        while hands.records.all().len() < 2 {
-            tokio::time::sleep(ms(5)).await;
-        }
-    };
-    tokio::time::timeout(LIMIT, both).await.expect("the disk answers");
-    let records = hands.records.all();
-    assert_eq!(records[0].0, What::Note(1));
-    assert_eq!(records[1].0, What::Expired);
-    let late = records[1].1 - records[0].1;
-    assert!((50..500).contains(&late), "the timer expired after {late} ms");
-    hands.stop.cancel();
-    run.await.expect("no panic").expect("nothing failed");
-}
-
-/// A storage that saves when it is let.
-struct Late(channel::Receiver<()>, Records);
-
-impl Storage<(What, u64)> for Late {
-    fn load(&mut self) -> Result<Option<(What, u64)>, StorageError> {
-        Ok(None)
-    }
-
-    fn save(&mut self, state: &(What, u64)) -> Result<(), StorageError> {
-        self.0.recv().map_err(|_| StorageError::Missing)?;
-        self.1.save(state)
-    }
+    actor.disk = Disk::new(Some(Box::new(Stalling(answers))));
+    (actor, hands, answer)
 }
 
 #[tokio::test]
 async fn an_answer_that_is_looked_at_late_is_not_late() {
     for answers_in_time in [true, false] {
-        let (mut actor, hands) = node(None);
-        let (answer, answers) = channel::channel();
-        actor.disk = Disk::new(Some(Box::new(Late(answers, hands.records.clone()))));
+        let (mut actor, hands, answer) = stalling();
         actor.step(Input::Boot).await.expect("a storage");
         actor.step(says(super::Order::Note(1))).await.expect("a storage");
         assert!(actor.member.is_behind());
@@ -102,15 +52,11 @@ async fn an_answer_that_is_looked_at_late_is_not_late() {
 
 #[tokio::test]
 async fn a_node_that_leaves_does_not_wait_for_a_disk_that_does_not_answer() {
-    let (mut actor, mut hands) = node(None);
-    let (answer, answers) = channel::channel();
-    let saved = hands.records.clone();
-    actor.disk = Disk::new(Some(Box::new(Late(answers, saved))));
+    let (mut actor, mut hands, answer) = stalling();
     actor.step(says(super::Order::Note(1))).await.expect("a storage");
     hands.stop.cancel();
     let left = tokio::time::timeout(LIMIT, hands.run(actor)).await;
     left.expect("soon").expect("no panic").expect("nothing failed");
-    assert_eq!(hands.records.all(), []);
     drop(answer);
 }
 

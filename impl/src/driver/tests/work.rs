@@ -37,18 +37,11 @@ impl Leader {
     }
 
     async fn take(&mut self, what: Happens) {
-        let input = match what {
-            Happens::Asked(command) => {
-                let (reply, _) = oneshot::channel();
-                return self.command(CommandRequest { command, reply }).await;
-            }
-            Happens::Hears(message) => Input::Receive { from: id(2), message },
-            Happens::Round => {
-                self.clock.sleep(ms(200));
-                Input::Wake
-            }
-        };
-        self.actor.step(input).await.expect("it is in memory");
+        match what {
+            Happens::Asked(command) => drop(self.command(command).await),
+            Happens::Hears(message) => self.hears(message).await,
+            Happens::Round => self.round().await,
+        }
     }
 }
 

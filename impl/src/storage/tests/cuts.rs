@@ -1,23 +1,25 @@
 //! A real directory, and the power cut at every step of a save: what is read afterwards is what was
 //! durable before or what was saved, and once the save was acknowledged, each copy alone has that.
+//!
+//! Files are written as ever. What the disk would have of each is kept beside; nothing waits for
+//! the real disk meanwhile.
 
-use std::collections::HashSet;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt::Debug;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use std::{fs, io};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tempfile::TempDir;
 
 use super::cores::{Crashes, persists};
-use super::group::Group;
-use super::{owner, power, tells};
+use super::crashes::Group;
+use super::{SLOTS, owner};
 use crate::protocol::commit::{ThreePhaseCommit, TwoPhaseCommit};
 use crate::storage::{Directory, Storage, StorageError};
-
-const SLOTS: [&str; 2] = ["state.0", "state.1"];
 
 /// No save has so many steps.
 const MOST: usize = 20;
@@ -63,7 +65,7 @@ fn holding<D: State>(state: Option<&D>) -> TempDir {
     let folder = tempfile::tempdir().expect("a directory");
     if let Some(state) = state {
         let mut storage = open::<D>(folder.path());
-        let (saved, loose) = power::cut_after(MOST, || storage.save(state));
+        let (saved, loose) = cut_after(MOST, || storage.save(state));
         saved.expect("writable");
         assert!(loose.is_empty(), "not synced: {loose:?}");
     }
@@ -98,7 +100,7 @@ pub(super) fn left_by<D: Debug + PartialEq + Serialize + DeserializeOwned + 'sta
         Point::Synced => MOST,
     };
     let mut storage = open::<D>(folder.path());
-    let (saved, loose) = power::cut_after(steps, || storage.save(new));
+    let (saved, loose) = cut_after(steps, || storage.save(new));
     assert_eq!(saved.is_ok(), point == Point::Synced, "{point:?}: {saved:?}");
     drop(storage);
     for (path, before) in loose {
@@ -160,7 +162,7 @@ fn cut_everywhere<D: State>(old: Option<&D>, new: &D) -> usize {
             }
             let mut storage = open::<D>(folder.path());
             assert_eq!(storage.load().expect("one copy is whole").as_ref(), old);
-            let (saved, loose) = power::cut_after(steps, || storage.save(new));
+            let (saved, loose) = cut_after(steps, || storage.save(new));
             drop(storage);
             let saved = saved.is_ok();
             let may_be = |(path, before): (PathBuf, Option<Vec<u8>>)| {
@@ -206,16 +208,17 @@ fn each_copy_alone_will_do<D: State>(folder: &Path, state: &D) {
 }
 
 /// Each byte of either copy, and then of both, is another one: that is noticed, and what is read is
-/// the state, or an error says what to do. Returns how often.
+/// the state, or an error says where. Returns how often.
 fn garble_everywhere<D: State>(state: &D) -> usize {
     let folder = holding(Some(state));
     let paths = SLOTS.map(|slot| folder.path().join(slot));
     let whole = fs::read(&paths[0]).expect("it was saved");
     let load = || open::<D>(folder.path()).load();
-    let remedy = |error: &StorageError| match error {
-        StorageError::NotASlot { .. } => "move it away",
-        StorageError::Newer { .. } => "run the newer release",
-        _ => "give the node another id",
+    let place = |error: StorageError| match error {
+        StorageError::NotASlot { path }
+        | StorageError::Newer { path, .. }
+        | StorageError::Damaged { path, .. } => path,
+        other => panic!("{other}"),
     };
     for at in 0..whole.len() {
         let mut garbled = whole.clone();
@@ -226,14 +229,14 @@ fn garble_everywhere<D: State>(state: &D) -> usize {
                 Ok(found) => assert_eq!(found.as_ref(), Some(state), "byte {at}"),
                 Err(error) => {
                     assert!(at < 10, "byte {at}: {error}");
-                    tells(&error, path, &[remedy(&error)]);
+                    assert_eq!(place(error), *path);
                 }
             }
             put(path, Some(&whole));
         }
         paths.iter().for_each(|path| put(path, Some(&garbled)));
         let error = load().expect_err("no copy is whole");
-        tells(&error, folder.path(), &[remedy(&error)]);
+        assert!(place(error).starts_with(folder.path()));
         paths.iter().for_each(|path| put(path, Some(&whole)));
     }
     3 * whole.len()
@@ -273,4 +276,71 @@ fn the_checksum_is_that_of_all_other_bytes() {
     let (header, rest) = bytes.split_at(14);
     let (sum, body) = rest.split_at(4);
     assert_eq!(crc32fast::hash(&[header, body].concat()).to_be_bytes().as_slice(), sum);
+}
+
+thread_local! {
+    static POWER: RefCell<Option<Power>> = const { RefCell::new(None) };
+}
+
+/// What was in each file that may be lost, before it was written; `None` if the file was not there.
+type Loose = BTreeMap<PathBuf, Option<Vec<u8>>>;
+
+/// What was done while the power was on.
+struct Power {
+    /// How many steps are left.
+    left: usize,
+    /// The files that are not synced.
+    unsynced: Loose,
+    /// The files whose entries in their directory are not.
+    unlisted: BTreeSet<PathBuf>,
+}
+
+/// Does something, and cuts the power after so many steps of it. What comes of it, and which files
+/// may not be on disk.
+fn cut_after<T>(steps: usize, act: impl FnOnce() -> T) -> (T, Loose) {
+    let (unsynced, unlisted) = (Loose::new(), BTreeSet::new());
+    POWER.set(Some(Power { left: steps, unsynced, unlisted }));
+    let done = act();
+    let Some(Power { unsynced: mut loose, unlisted, .. }) = POWER.take() else {
+        unreachable!("it was set")
+    };
+    for path in unlisted {
+        loose.entry(path).or_insert(None);
+    }
+    (done, loose)
+}
+
+/// A file is about to be written.
+pub(in crate::storage) fn on_write(path: &Path) -> io::Result<()> {
+    let step = |power: &mut Power| {
+        let before = fs::read(path).ok();
+        if before.is_none() {
+            power.unlisted.insert(path.to_owned());
+        }
+        power.unsynced.entry(path.to_owned()).or_insert(before);
+    };
+    take(step).unwrap_or(Ok(()))
+}
+
+/// A file is synced; `None` if that is left to the system.
+pub(in crate::storage) fn on_sync(path: &Path) -> Option<io::Result<()>> {
+    take(|power| drop(power.unsynced.remove(path)))
+}
+
+/// The entries of a directory are synced; `None` if that is left to the system.
+pub(in crate::storage) fn on_sync_directory(path: &Path) -> Option<io::Result<()>> {
+    take(|power| power.unlisted.retain(|file| file.parent() != Some(path)))
+}
+
+/// Takes one step, if the power is still on.
+fn take(step: impl FnOnce(&mut Power)) -> Option<io::Result<()>> {
+    POWER.with_borrow_mut(|power| {
+        let power = power.as_mut()?;
+        let Some(left) = power.left.checked_sub(1) else {
+            return Some(Err(io::Error::other("the power is cut")));
+        };
+        power.left = left;
+        step(power);
+        Some(Ok(()))
+    })
 }

@@ -1,11 +1,14 @@
-//! `bellwether completions`: a script by which a shell asks this program what may come next, and
-//! the answers.
+//! `bellwether completions` and `bellwether man`: what is installed beside the program. A script by
+//! which a shell asks this program what may come next, and the answers; and the manual pages.
 
 use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::anyhow;
 use bellwether::{config, protocol};
+use bellwether_cli::pages;
 use clap::{Arg, Command, CommandFactory};
 use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
 use clap_complete::env::Shells;
@@ -20,7 +23,7 @@ Examples:
   bellwether completions bash > ~/.local/share/bash-completion/completions/bellwether
   bellwether completions zsh > ~/.zfunc/_bellwether
   bellwether completions fish > ~/.config/fish/completions/bellwether.fish")]
-pub(crate) struct Args {
+pub(crate) struct CompletionsArgs {
     /// The shell
     shell: Shell,
 }
@@ -33,7 +36,7 @@ const NAME: &str = "bellwether";
 /// What stands in a script of Bash for the program that is called, wherever it is.
 const CALLED: &str = "CALLED";
 
-pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
+pub(crate) fn completions(args: &CompletionsArgs) -> Result<ExitCode, Failure> {
     let (all, shell) = (Shells::builtins(), args.shell.to_string());
     let known = all.completer(&shell);
     let known = known.ok_or_else(|| Failure::runtime(anyhow!("no script for {shell}")))?;
@@ -85,13 +88,47 @@ fn offered(command: Command, typed: &[OsString]) -> Command {
         })),
         "set" => {
             let keys = keys.clone();
-            arg.add(ArgValueCandidates::new(move || keys.iter().map(candidate).collect::<Vec<_>>()))
+            let offer = |(key, default): &(String, Option<String>)| {
+                CompletionCandidate::new(key).help(default.clone().map(Into::into))
+            };
+            arg.add(ArgValueCandidates::new(move || keys.iter().map(offer).collect::<Vec<_>>()))
         }
         _ => arg,
     };
     command.mut_subcommands(|of| of.mut_args(offers))
 }
 
-fn candidate((key, default): &(String, Option<String>)) -> CompletionCandidate {
-    CompletionCandidate::new(key).help(default.clone().map(Into::into))
+/// Print the manual page, or write those of all commands
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  bellwether man | man -l -
+  bellwether man --out /usr/local/share/man/man1")]
+pub(crate) struct ManArgs {
+    /// Write one page for each command into this folder, which is made if it is missing
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+}
+
+pub(crate) fn man(args: &ManArgs) -> Result<ExitCode, Failure> {
+    let pages = pages(Cli::command()).map_err(Failure::runtime)?;
+    match &args.out {
+        None => print(pages.first().map(|(_, page)| page.as_str()).unwrap_or_default())?,
+        Some(folder) => {
+            let cannot = |error| {
+                anyhow!(
+                    "cannot write manual pages to {}: {error}; give --out another folder",
+                    folder.display()
+                )
+            };
+            let written = save(folder, &pages);
+            written.map_err(|error| Failure::runtime(cannot(error)))?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn save(folder: &Path, pages: &[(String, String)]) -> io::Result<()> {
+    std::fs::create_dir_all(folder)?;
+    pages.iter().try_for_each(|(name, page)| std::fs::write(folder.join(name), page))
 }

@@ -1,10 +1,75 @@
-//! The HTTP side of a node that runs.
+//! The node of `run` and `exec`: what it needs before it can start, its part in one election or in
+//! those of its groups, and what it serves by HTTP.
 
 use anyhow::anyhow;
-use bellwether::Config;
-use bellwether::config::{self, Address, Certificates, Runnable, Token};
+use bellwether::config::{self, Address, Certificates, Credentials, Runnable, Token};
 use bellwether::http::{self, Options};
+use bellwether::{Config, Election, Groups, Handle, Stopped};
 use tokio::net::TcpListener;
+
+/// Whether the configuration says all that it must, whatever is in the files that it names.
+pub(crate) fn is_complete<C: Runnable>(config: &Config<C>) -> Result<(), config::Error> {
+    config.directory()?;
+    config.check_security()
+}
+
+/// Whether a node can start with this configuration, here: the files that it names can be read, and
+/// are those of this node. Makes none.
+pub(crate) fn check<C: Runnable>(config: &Config<C>) -> Result<(), config::Error> {
+    is_complete(config)?;
+    config.credentials()?;
+    Keys::read(config)?;
+    config.check_service_files()?;
+    config.check_trace()
+}
+
+/// A node that takes part.
+pub(crate) enum Part {
+    One(Box<Election>),
+    Many(Groups),
+}
+
+impl Part {
+    /// The node in each election.
+    pub(crate) fn handles(&self) -> Vec<Handle> {
+        match self {
+            Self::One(election) => vec![election.handle()],
+            Self::Many(groups) => groups.all().map(|(_, handle)| handle.clone()).collect(),
+        }
+    }
+
+    /// What the node serves by HTTP.
+    pub(crate) fn router(&self, options: Options) -> axum::Router {
+        match self {
+            Self::One(election) => http::router(election.handle(), options),
+            Self::Many(groups) => http::groups_router(groups, options),
+        }
+    }
+
+    /// See [`Election::replace_credentials`].
+    pub(crate) fn replace_credentials(&self, credentials: Credentials) {
+        match self {
+            Self::One(election) => election.replace_credentials(credentials),
+            Self::Many(groups) => groups.replace_credentials(credentials),
+        }
+    }
+
+    /// See [`Election::stopped`].
+    pub(crate) async fn stopped(&mut self) -> Result<(), Stopped> {
+        match self {
+            Self::One(election) => election.stopped().await,
+            Self::Many(groups) => groups.stopped().await,
+        }
+    }
+
+    /// See [`Election::leave`].
+    pub(crate) async fn leave(self) -> Result<(), Stopped> {
+        match self {
+            Self::One(election) => election.leave().await,
+            Self::Many(groups) => groups.leave().await,
+        }
+    }
+}
 
 /// A listener for HTTP, if one is configured, and what it is to serve.
 pub(crate) struct Http(Option<Listening>);

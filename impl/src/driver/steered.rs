@@ -25,32 +25,30 @@
 //!
 //! This is no way to run a node, and no program has it: the feature `steered` is for comparisons.
 
-mod clock;
-mod disk;
-mod log;
-
 use std::any::TypeId;
 use std::collections::BTreeMap;
+use std::fmt::{Debug, Write as _};
 use std::io;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
+use tracing::dispatcher::{self, Dispatch};
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Metadata, Subscriber};
 
-use self::clock::SteeredClock;
-use self::disk::SteeredDisk;
 use super::actor::Actor;
 use super::commands::{self, CommandRequest};
-use super::commit::Commit;
-use super::disk::Disk;
+use super::commit::{Commit, Disk, One, Store};
 use super::fitness::Fitness;
 use super::guard::{Guard, LeaseReader, LeaseWriter};
-use super::history::{Change, History};
-use super::leadership::{Leadership, LeadershipWatch, Publisher};
+use super::leadership::{Change, History, Leadership, LeadershipWatch, Publisher};
 use super::lists;
-use super::store::{One, Store};
+use crate::clock::Clock;
 use crate::config::Address;
 use crate::member::{Deadline, Event, LONGEST_SLEEP, Member, Setup};
 use crate::protocol::quorum::Lists;
@@ -373,7 +371,7 @@ impl<C: Core> Steered<C> {
             let_happen(happens, clock, arrivals, disk.as_ref()).await;
             waits(clock).await;
         };
-        let (ended, ignored) = log::listen(|| {
+        let (ended, ignored) = listen(|| {
             runtime.block_on(async {
                 tokio::select! {
                     biased;
@@ -410,7 +408,7 @@ impl<C: Core> Steered<C> {
     }
 
     /// Notes what the node has done.
-    fn look(&mut self, ignored: Vec<log::Ignored>) {
+    fn look(&mut self, ignored: Vec<Ignored>) {
         let links = &self.actor.links;
         let sent = links.take_messages().into_iter();
         self.effects.extend(sent.map(|(to, message)| Effect::Sent { to, message }));
@@ -481,5 +479,365 @@ async fn let_happen<D: Clone, M>(
     }
 }
 
+/// A clock that stands still until it is set. A clone is the same clock.
+#[derive(Clone, Debug)]
+struct SteeredClock(Arc<ClockState>);
+
+#[derive(Debug)]
+struct ClockState {
+    now: AtomicU64,
+    /// How often it was read.
+    reads: AtomicU64,
+}
+
+impl SteeredClock {
+    fn new(now: Time) -> Self {
+        Self(Arc::new(ClockState { now: AtomicU64::new(now.as_nanos()), reads: AtomicU64::new(0) }))
+    }
+
+    /// Sets the clock.
+    fn set(&self, now: Time) {
+        self.0.now.store(now.as_nanos(), Relaxed);
+    }
+
+    /// How often it was read: a loop that does something reads it.
+    fn reads(&self) -> u64 {
+        self.0.reads.load(Relaxed)
+    }
+}
+
+impl Clock for SteeredClock {
+    fn now(&self) -> Time {
+        self.0.reads.fetch_add(1, Relaxed);
+        Time::from_nanos(self.0.now.load(Relaxed))
+    }
+}
+
+/// A disk that makes a state durable when it is let. A clone is the same disk.
+struct SteeredDisk<D>(Arc<SharedDisk<D>>);
+
+struct SharedDisk<D> {
+    state: Mutex<DiskState<D>>,
+    changed: Condvar,
+}
+
+struct DiskState<D> {
+    durable: Option<D>,
+    /// What is being written, and is not durable.
+    writing: Option<D>,
+    /// Whether that may become durable.
+    let_through: bool,
+    /// The node has crashed: nothing becomes durable any more.
+    crashed: bool,
+}
+
+impl<D> Clone for SteeredDisk<D> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<D: Clone> SteeredDisk<D> {
+    /// A disk on which this is durable.
+    fn new(durable: Option<D>) -> Self {
+        let state = DiskState { durable, writing: None, let_through: false, crashed: false };
+        Self(Arc::new(SharedDisk { state: Mutex::new(state), changed: Condvar::new() }))
+    }
+
+    /// What is durable.
+    fn durable(&self) -> Option<D> {
+        self.state().durable.clone()
+    }
+
+    /// What is being written. Waits for a write to begin, but for no longer than `longest`.
+    fn writing(&self, longest: Duration) -> Option<D> {
+        let SharedDisk { changed, .. } = &*self.0;
+        let waits = |state: &mut DiskState<D>| state.writing.is_none();
+        let waited = changed.wait_timeout_while(self.state(), longest, waits);
+        let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        state.writing.clone()
+    }
+
+    /// Lets the write through that is under way.
+    fn let_through(&self) {
+        self.state().let_through = true;
+        self.0.changed.notify_all();
+    }
+
+    /// The node crashes. A write that is under way becomes durable no more.
+    fn crash(&self) {
+        self.state().crashed = true;
+        self.0.changed.notify_all();
+    }
+
+    fn state(&self) -> MutexGuard<'_, DiskState<D>> {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<D: Clone + Send + 'static> Storage<D> for SteeredDisk<D> {
+    fn load(&mut self) -> Result<Option<D>, StorageError> {
+        Ok(self.durable())
+    }
+
+    fn save(&mut self, written: &D) -> Result<(), StorageError> {
+        let mut state = self.state();
+        state.writing = Some(written.clone());
+        self.0.changed.notify_all();
+        let waits = |state: &mut DiskState<D>| !state.let_through && !state.crashed;
+        let waited = self.0.changed.wait_while(state, waits);
+        let mut state = waited.unwrap_or_else(PoisonError::into_inner);
+        let written = state.writing.take();
+        if state.crashed {
+            return Err(StorageError::Missing);
+        }
+        state.let_through = false;
+        state.durable = written;
+        Ok(())
+    }
+}
+
+/// How such a line begins.
+const IGNORED: &str = "message ignored";
+
+/// A line of the log about a message that the node ignores, the only place where the driver says so:
+/// the number of the peer, and the name of the reason.
+type Ignored = (u64, String);
+
+/// The lines that are not taken out yet. A clone is the same.
+#[derive(Clone, Default)]
+struct Lines(Arc<Mutex<Vec<Ignored>>>);
+
+/// The log of all that a thread drives: to make one costs more than a step.
+struct Log {
+    lines: Lines,
+    dispatch: Dispatch,
+}
+
+thread_local! {
+    static LOG: Log = Log::new();
+}
+
+impl Log {
+    fn new() -> Self {
+        let lines = Lines::default();
+        #[cfg(test)]
+        crate::log::tests::listen_beside_others();
+        Self { dispatch: Dispatch::new(lines.clone()), lines }
+    }
+}
+
+impl Lines {
+    fn all(&self) -> MutexGuard<'_, Vec<Ignored>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Does this, and returns the messages that were ignored meanwhile, as the log says.
+fn listen<T>(act: impl FnOnce() -> T) -> (T, Vec<Ignored>) {
+    LOG.with(|log| {
+        log.lines.all().clear();
+        let done = dispatcher::with_default(&log.dispatch, act);
+        (done, std::mem::take(&mut *log.lines.all()))
+    })
+}
+
+impl Subscriber for Lines {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.is_event()
+    }
+
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+    fn event(&self, event: &tracing::Event<'_>) {
+        let mut line = Line::default();
+        event.record(&mut line);
+        if line.message.starts_with(IGNORED) {
+            self.all().push((line.peer, line.reason));
+        }
+    }
+
+    fn enter(&self, _: &Id) {}
+
+    fn exit(&self, _: &Id) {}
+}
+
+/// What is read of a line.
+#[derive(Default)]
+struct Line {
+    message: String,
+    peer: u64,
+    reason: String,
+}
+
+impl Visit for Line {
+    fn record_u64(&mut self, field: &Field, value: u64) {
+        if field.name() == "peer" {
+            self.peer = value;
+        }
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        if field.name() == "reason" {
+            value.clone_into(&mut self.reason);
+        }
+    }
+
+    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+        if field.name() == "message" {
+            // A text takes whatever is written to it.
+            let _ = write!(self.message, "{value:?}");
+        }
+    }
+}
+
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+    use crate::driver::tests::id;
+    use crate::protocol::Birth;
+    use crate::protocol::bully::{self, Bully};
+    use crate::protocol::quorum::{self, Mark, Message, Quorum};
+
+    const MOMENT: Duration = Duration::from_micros(1);
+
+    fn members() -> Members {
+        Members::new([1, 2, 3].map(id)).expect("valid")
+    }
+
+    fn quorum() -> Steered<Quorum> {
+        let config =
+            quorum::Config { id: id(3), members: members(), timing: quorum::Timing::DEFAULT };
+        let node = Node::new(config, Quorum::founder(), 0).expect("valid");
+        Steered::new(node, Quorum::founder(), &[id(1), id(2)], Time::ZERO).expect("a runtime")
+    }
+
+    /// When the node's first timer is due.
+    fn due<C: Core>(steered: &Steered<C>) -> Time {
+        steered.node().armed().map(|(_, at)| at).min().expect("a timer is armed")
+    }
+
+    fn hears(steered: &mut Steered<Quorum>, message: Message) {
+        let now = steered.now + MOMENT;
+        steered.receive(now, id(1), message);
+    }
+
+    fn save_all(steered: &mut Steered<Quorum>) {
+        while steered.saving().is_some() {
+            steered.finish_save();
+        }
+        assert!(!steered.is_behind());
+    }
+
+    /// A node that has the support of a majority, and saves that it claims epoch 1.
+    fn claims() -> Steered<Quorum> {
+        let mut steered = quorum();
+        steered.boot(Time::ZERO);
+        for _ in ["it is quiet", "it watches"] {
+            save_all(&mut steered);
+            let at = due(&steered);
+            steered.wait_until(at);
+        }
+        save_all(&mut steered);
+        let _ = steered.take_effects();
+        hears(&mut steered, Message::Support(Epoch::new(1)));
+        steered
+    }
+
+    fn is_sent<D, M>(effect: &Effect<D, M>) -> bool {
+        matches!(effect, Effect::Sent { .. })
+    }
+
+    #[test]
+    fn nothing_leaves_a_node_before_it_is_durable() {
+        let mut steered = claims();
+        assert!(steered.is_behind());
+        assert!(!steered.take_effects().iter().any(is_sent), "it is not durable");
+        let written = steered.saving().expect("it writes");
+        steered.finish_save();
+        let effects = steered.take_effects();
+        assert_eq!(effects.first(), Some(&Effect::Saved(written)));
+        assert!(effects.iter().any(is_sent), "{effects:?}");
+        assert!(!steered.is_behind());
+    }
+
+    #[test]
+    fn a_node_can_crash_while_it_saves() {
+        let mut steered = claims();
+        let disk = steered.disk.clone().expect("it has one");
+        let (before, written) = (disk.durable(), steered.saving());
+        assert!(written.is_some() && written != before);
+        drop(steered);
+        assert_eq!(disk.durable(), before);
+    }
+
+    #[test]
+    fn a_loop_wakes_up_by_itself() {
+        let config =
+            bully::Config { id: id(2), members: members(), timing: bully::Timing::DEFAULT };
+        let node = Node::<Bully>::new(config, None, 0).expect("valid");
+        let mut steered = Steered::new(node, None, &[id(1), id(3)], Time::ZERO).expect("a runtime");
+        steered.boot(Time::ZERO);
+        let effects = steered.take_effects();
+        assert!(effects.iter().any(is_sent), "{effects:?}");
+        let at = due(&steered);
+        steered.wait_until(at);
+        assert!(steered.leadership().is_self(), "no higher node has answered");
+        assert!(steered.guard().is_none(), "by this protocol, there are no leases");
+        let effects = steered.take_effects();
+        assert!(effects.iter().any(|effect| matches!(effect, Effect::Told(_))), "{effects:?}");
+    }
+
+    #[test]
+    fn a_timer_can_be_forced() {
+        let mut steered = quorum();
+        steered.boot(Time::ZERO);
+        save_all(&mut steered);
+        let armed: Vec<_> = steered.node().armed().collect();
+        let (timer, at) = armed[0];
+        steered.bring_forward(timer, Time::ZERO + MOMENT);
+        steered.wait_until(Time::ZERO + MOMENT * 2);
+        assert!(!steered.node().armed().any(|armed| armed == (timer, at)));
+    }
+
+    #[test]
+    fn a_lease_ends_by_the_clock() {
+        let mut steered = claims();
+        save_all(&mut steered);
+        let ack = Message::Ack(Epoch::new(1), 1, Mark::default());
+        for message in [Message::Grant(Epoch::new(1), Birth::FOUNDER), ack] {
+            hears(&mut steered, message);
+            save_all(&mut steered);
+        }
+        assert!(steered.leadership().is_self());
+        let guard = steered.guard().expect("it leads");
+        assert_eq!(guard.epoch(), Epoch::new(1));
+        let until = guard.until().expect("it is valid");
+        while steered.node().lease().is_some_and(|lease| lease.until == until) {
+            let at = due(&steered);
+            steered.wait_until(at);
+            save_all(&mut steered);
+        }
+        assert!(!guard.is_valid_now(), "no node has acknowledged another round");
+        assert!(steered.guard().is_none() && !steered.leadership().is_self());
+        assert_eq!(steered.ended(), None);
+    }
+
+    #[test]
+    fn what_is_ignored_is_told() {
+        let mut steered = quorum();
+        steered.boot(Time::ZERO);
+        save_all(&mut steered);
+        let _ = steered.take_effects();
+        hears(&mut steered, Message::Support(Epoch::new(9)));
+        let effects = steered.take_effects();
+        let [Effect::Ignored { from: 1, cause }] = &effects[..] else { panic!("{effects:?}") };
+        assert_eq!(cause, "stale");
+    }
+}
