@@ -334,3 +334,15 @@ fn bad_traces_are_refused() {
     case("unguarded", &unguarded, "the program implements 'recommended'");
     case("many", &good.replacen("\"nodes\":3", "\"nodes\":777", 1), "2 to 128");
 }
+
+/// `UPDATE=1 cargo test -p bellwether-conformance scripts` writes anew what is printed.
+#[test]
+fn the_scripts_tell_what_is_printed() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/lines");
+    bellwether_docs_runner::script::run_scripts(&folder, || {
+        // As if it were installed.
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_bellwether-conformance"));
+        command.env_remove("CARGO").env_remove("COLUMNS");
+        command
+    });
+}

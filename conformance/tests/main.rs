@@ -1,7 +1,6 @@
 //! All tests of the crate, in one program.
 
 mod any_quorum;
-mod bad_lines;
 mod book;
 mod cli;
 mod commit;

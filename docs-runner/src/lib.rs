@@ -1,7 +1,7 @@
 //! Runs the commands that the README and the pages show, for the tests of several packages.
 //!
 //! A `console` block shows commands of one program and what they print: [`Console`]. An `sh` block
-//! is copied into a shell: [`Checkout`]. [`refused`] runs the command lines that a program refuses,
+//! is copied into a shell: [`Checkout`]. [`script`] runs commands whose output stands in a file,
 //! [`other_statuses`] those whose output is lost, [`completed`] says what a shell completes,
 //! [`not_one_screen`] says which help is too long, [`is_shown`] compares a part of a page with what
 //! a test has made, and [`object_of`] what is printed as JSON with its schema.
@@ -11,15 +11,14 @@
 
 mod console;
 mod help;
-mod lines;
 mod outputs;
 mod pages;
 mod schema;
+pub mod script;
 mod shell;
 
 pub use console::{Console, words};
 pub use help::{commands, completed, not_in_the_manual, not_one_screen};
-pub use lines::refused;
 pub use outputs::{other_statuses, without_verdict};
 pub use pages::{Block, blocks, is_shown, pages, root};
 pub use schema::object_of;

@@ -1,16 +1,13 @@
 //! Bounds of the search: a property that is kept as far as it goes holds only within them, and no
 //! verdict depends on where they are. With `PROPTEST_CASES` the comparisons take more cases.
 
-use assert_cmd::Command;
 use bellwether_model::check::{self, Engine, Limits, Options, Reason, Report, Verdict};
 use bellwether_model::machine::Machine;
 use bellwether_model::property::{self, Kind};
 use bellwether_model::protocol::REGISTRY;
 use bellwether_model::world::World;
 use bellwether_model::world::{Faults, Network, Scenario, Start, Symmetry, Timing};
-use predicates::str::contains;
 use proptest::prelude::*;
-use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// The rules of a protocol's variant.
@@ -74,37 +71,6 @@ fn what_is_kept_up_to_a_bound_holds_within_it() {
     let within = (vec![WITHIN], vec!["2 messages on a link".to_owned()]);
     assert_eq!(found(invitation, full(2), &asked, Engine::Exact), within);
     assert_eq!(found(invitation, full(3), &asked, Engine::Exact), (vec![HOLDS], vec![]));
-}
-
-fn bellwether(line: &str) -> Command {
-    let mut command = Command::cargo_bin("bellwether-model").expect("the binary is built");
-    command.env("NO_COLOR", "1").args(line.split(' '));
-    command
-}
-
-/// It has a word, a reason and an exit status of its own, unless something worse is found.
-#[test]
-fn a_verdict_within_bounds_is_told_as_one() {
-    let world = "check raft-election --variant paper --nodes 4 --without 1-4 --without 2-4";
-    let safety = "--property election-safety";
-    let words = "holds within 2 terms between a candidate and the next higher term, beyond is";
-    bellwether(&format!("{world} {safety}")).assert().code(4).stdout(contains(words));
-    let json = bellwether(&format!("{world} {safety} --json")).assert().code(4);
-    let json: Value = serde_json::from_slice(&json.get_output().stdout).expect("JSON");
-    assert_eq!(json["bounds_met"], json!(["2 terms between a candidate and the next higher term"]));
-    let property = &json["properties"][0];
-    assert_eq!(
-        (&property["verdict"], &property["reason"]),
-        (&json!("holds-within"), &json!("bounds"))
-    );
-    let violated = "--property stable-leader";
-    bellwether(&format!("{world} {safety} {violated}")).assert().code(1);
-    let sticky = "check raft-election --variant sticky --crashes 0 --cuts 2 --heals must";
-    let lasts = bellwether(&format!("{sticky} --property settles {safety}")).assert().code(4);
-    lasts.stdout(contains("settles           holds within 2 terms"));
-    let tune = "tune bully --variant baseline --capacity 1 --delay 1 --t-detect 2";
-    let short = bellwether(&format!("{tune} --property at-most-one-leader")).assert().code(4);
-    short.stdout(contains("at-most-one-leader holds within 1 message on a link, beyond is not"));
 }
 
 /// Everything about a small world but its capacity and its symmetry.

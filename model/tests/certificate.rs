@@ -264,36 +264,6 @@ fn an_execution_that_was_cut_off_does_not_show_it_any_more() {
 }
 
 #[test]
-fn the_errors_name_the_key_what_is_wrong_and_the_remedy() {
-    let (_, text) = SAVED.iter().find(|(name, _)| name.contains("logs=011")).expect("a lasso");
-    let dir = TempDir::new().expect("a folder");
-    let file = dir.path().join("changed.ndjson");
-    for (key, to, says) in [
-        ("cycle_after", json!(3), "does not lead back to the state after step 3"),
-        ("cycle_after", json!(12), "nothing is said to happen after step 12, but this does"),
-        ("formula", json!("◇ something"), "stands where"),
-        ("property", json!("leader-emerges"), "shows.formula"),
-        ("property", json!("stable-leadr"), "did you mean 'stable-leader'?"),
-        ("kind", json!("safety"), "\"safety\" stands where \"liveness\" should"),
-        ("until", json!("rest"), "only what is counted has an end; leave it out"),
-    ] {
-        let mut all = lines(text);
-        all[0]["shows"][key] = to.clone();
-        fs::write(&file, joined(&all)).expect("it can be written");
-        let mut command = Command::cargo_bin("bellwether-model").expect("the binary is built");
-        let output = command.arg("trace").arg(&file).output().expect("it runs");
-        let told = String::from_utf8(output.stderr).expect("UTF-8");
-        assert_eq!(output.status.code(), Some(2), "{key} = {to}: {told}");
-        assert!(output.stdout.is_empty(), "{key} = {to}: it is told all the same");
-        for part in [says, "shows.", "does not show what it says", "--unchecked", "use another"] {
-            assert!(told.contains(part), "{key} = {to}: no {part:?} in {told}");
-        }
-        let mut command = Command::cargo_bin("bellwether-model").expect("the binary is built");
-        command.args(["trace", "--unchecked"]).arg(&file).assert().success();
-    }
-}
-
-#[test]
 fn what_is_no_execution_is_told_as_before() {
     let (_, text) = SAVED.first_key_value().expect("something was saved");
     let mut trace = Trace::read(text.as_bytes()).expect("it was saved");

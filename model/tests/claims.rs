@@ -4,10 +4,9 @@
 use assert_cmd::Command;
 use bellwether_docs_runner::root;
 use bellwether_model::check::Limits;
-use bellwether_model::claims::{Check, Demand, Ledger, Open, Runner, rules_apart};
+use bellwether_model::claims::{Check, Demand, Ledger, Runner, rules_apart};
 use serde_json::Value;
 use std::fs;
-use tempfile::TempDir;
 
 mod rules;
 
@@ -27,22 +26,6 @@ fn run(args: &[&str]) -> Ran {
     let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
     let status = output.status.code().expect("it ends by itself");
     Ran { status, stdout: text(output.stdout), stderr: text(output.stderr) }
-}
-
-/// The ledger in a folder of its own, one text of one file replaced by another.
-fn edited(file: &str, text: &str, by: &str) -> TempDir {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    for name in ["encyclopedia", "clustering", "chapter", "lesson", "lecture"] {
-        let name = format!("{name}.toml");
-        let path = root().join("model/claims").join(&name);
-        let mut content = fs::read_to_string(path).expect("the file can be read");
-        if name == file {
-            assert!(content.contains(text), "{text}");
-            content = content.replacen(text, by, 1);
-        }
-        fs::write(folder.path().join(&name), content).expect("it can be written");
-    }
-    folder
 }
 
 #[test]
@@ -99,28 +82,6 @@ fn the_overview_has_every_claim_once_and_each_cause() {
         let cause = claim.cause.map(|cause| format!("\n### {cause}\n")).unwrap_or_default();
         assert!(before.contains(&cause), "{cause}");
     }
-}
-
-#[test]
-fn claims_are_chosen_by_verdict_cause_and_words() {
-    let numbers = |args: &[&str]| {
-        let ran = run(&[&["claims", "--json"][..], args].concat());
-        assert_eq!(ran.status, 0, "{}", ran.stderr);
-        let whole: Value = serde_json::from_str(&ran.stdout).expect("JSON");
-        let claims = whole["claims"].as_array().expect("claims").clone();
-        claims.iter().map(|claim| claim["number"].as_u64().expect("a number")).collect::<Vec<_>>()
-    };
-    let fencing = numbers(&["--cause", "fencing", "--source", "lesson"]);
-    assert_eq!(fencing, [123, 127, 128, 129, 130]);
-    let refuted = numbers(&["--cause", "fencing", "--source", "lesson", "--verdict", "refuted"]);
-    let confirmed =
-        numbers(&["--cause", "fencing", "--source", "lesson", "--verdict", "confirmed"]);
-    assert!(!refuted.is_empty() && !confirmed.is_empty());
-    assert!(refuted.iter().all(|number| !confirmed.contains(number)));
-    assert_eq!(numbers(&["--search", "FENCING TOKENS", "--source", "lesson"]), [123]);
-    let dangerous = run(&["claims", "113", "121", "57"]);
-    assert!(dangerous.stdout.contains("True, and dangerous: "), "{}", dangerous.stdout);
-    assert!(dangerous.stdout.contains("; 2 are true, and dangerous."), "{}", dangerous.stdout);
 }
 
 /// One line for each, with the steps of the execution that decides it.
@@ -231,17 +192,6 @@ fn what_is_said_to_have_no_cure_has_none_of_one_rule_or_two() {
 }
 
 #[test]
-fn the_smallest_changes_are_searched() {
-    let ran = run(&["claims", "74", "59", "--cures"]);
-    assert_eq!(ran.status, 0, "{}", ran.stderr);
-    assert!(ran.stdout.contains("74: "), "{}", ran.stdout);
-    assert!(ran.stdout.contains("\n  restart=election\n"), "{}", ran.stdout);
-    let ran = run(&["claims", "64", "--cures"]);
-    assert!(ran.stdout.contains("not decided by properties of one protocol"), "{}", ran.stdout);
-    assert_eq!(run(&["claims", "--cures"]).status, 2);
-}
-
-#[test]
 fn the_command_beside_each_check_finds_the_same_again() {
     let one_in = one_in(if cfg!(feature = "slow") { 4 } else { 40 });
     let numbers = (1..=161).step_by(one_in.into());
@@ -301,171 +251,4 @@ fn the_number_of_threads_changes_nothing() {
     let (one, three) = (with("1"), with("3"));
     assert_eq!((one.status, three.status), (0, 0));
     assert_eq!(one.stdout, three.stdout);
-}
-
-#[test]
-fn a_claim_that_comes_out_otherwise_is_reported() {
-    let before = "number = 59\ncause = \"time-out\"\nsection = \"State machine\"";
-    let after = |text: &str| {
-        let chapter = fs::read_to_string(root().join("model/claims/chapter.toml")).expect("there");
-        let (_, rest) = chapter.split_once(before).expect("claim 59 is there");
-        let end = rest.find(text).expect("it is said of claim 59") + text.len();
-        rest[..end].to_owned()
-    };
-    for (said, instead, message) in [
-        ("demands = \"violated\"", "demands = \"holds\"", "the ledger says: holds"),
-        ("demands = \"violated\"", "demands = \"holds\"\nfinds = \"violated\"", "in 'no_cure'"),
-        ("No process is left", "After 99 steps no process is left", "No run shows '99'"),
-        ("No process is left", "After nine steps no process is left", "No run shows 'nine steps'"),
-    ] {
-        let old = after(said);
-        let new = old.replacen(said, instead, 1);
-        let folder = edited("chapter.toml", &old, &new);
-        let ledger = folder.path().to_str().expect("UTF-8");
-        let ran = run(&["claims", "59", "--ledger", ledger]);
-        assert_eq!(ran.status, 1, "{}", ran.stderr);
-        assert!(ran.stdout.contains("Claim 59 does not agree."), "{}", ran.stdout);
-        assert!(ran.stdout.contains(message), "{}", ran.stdout);
-    }
-}
-
-/// A confirmed claim names what may happen and is in none of its runs.
-#[test]
-fn what_may_happen_is_run_or_listed_with_a_reason() {
-    let listed = "of = [\"late recovery\", \"all notice\", \"all start\"]";
-    let alone = listed.replace("\"all notice\", ", "");
-    let loss = "number = 26\ncause = \"messages\"\nsection = \"Network Bandwidth Usage\"\n\
-                admits = [\"loss\"]";
-    let (plain, _) = loss.split_once("\nadmits").expect("it admits more");
-    for (claim, text, by, says) in [
-        ("11", listed, alone.as_str(), "decides has late recovery and all notice"),
-        ("26", plain, loss, "no run that decides has loss"),
-    ] {
-        let folder = edited("encyclopedia.toml", text, by);
-        let ran = run(&["claims", claim, "--ledger", folder.path().to_str().expect("UTF-8")]);
-        assert_eq!(ran.status, 1, "{}", ran.stderr);
-        assert!(ran.stdout.contains(says), "{}", ran.stdout);
-    }
-}
-
-#[test]
-fn a_search_that_is_cut_short_claims_nothing() {
-    let ran = run(&["claims", "48", "--max-states", "10"]);
-    assert_eq!(ran.status, 3, "{}", ran.stdout);
-    assert!(ran.stdout.contains("the limit on states was reached"), "{}", ran.stdout);
-}
-
-#[test]
-fn what_is_asked_for_and_does_not_exist_is_refused() {
-    for (args, says) in [
-        (vec!["claims", "162"], "there is no claim 162; they are numbered 1 to 161"),
-        (vec!["claims", "--source", "novel"], "no source 'novel'; there are: encyclopedia"),
-        (vec!["claims", "48", "--source", "lesson"], "leave --source out"),
-        (vec!["claims", "--markdown", "novel"], "there are: overview, larger, encyclopedia"),
-        (vec!["claims", "--search", "no such words"], "leave --cause, --search or --source out"),
-        (vec!["claims", "--verdict", "perhaps"], "--verdict cannot be 'perhaps'; there are: con"),
-        (
-            vec!["claims", "--cause", "rings"],
-            "--cause cannot be 'rings'; did you mean 'ring'? there are: time-out",
-        ),
-        (vec!["claims", "--ledger", "/nowhere"], "/nowhere/encyclopedia.toml"),
-    ] {
-        let ran = run(&args);
-        assert_eq!((ran.status, ran.stdout.as_str()), (2, ""), "{args:?}");
-        assert!(ran.stderr.contains(says), "{}", ran.stderr);
-    }
-}
-
-const HEAD: &str = "source = 's'\ntitle = 't'\n";
-const CLAIM: &str = "[[claim]]\nnumber = 7\nsection = 's'\nsays = 's.'\nwhy = 'w.'\n";
-const CHECK: &str = "[[claim.check]]\nshows = 's'\nprotocol = 'bully'\nnodes = 2\n";
-
-/// What the ledger says of one claim with this ruling and these checks.
-fn wrong(rest: &str) -> String {
-    let text = format!("{HEAD}{CLAIM}{rest}");
-    Ledger::read([("x.toml", text.as_str())]).expect_err(rest).to_string()
-}
-
-#[test]
-fn an_entry_that_could_deceive_is_refused_with_its_place_and_what_to_do() {
-    let asks = "property = 'decided'\ndemands = 'holds'\n";
-    let plain = "quantifier = 'plain'";
-    for (entry, says) in [
-        (plain.to_owned(), "within what the text assumes decides it; add one"),
-        ("quantifier = 'perhaps'".to_owned(), "unknown variant `perhaps`"),
-        ("ruling = 'confirmed'".to_owned(), "unknown field `ruling`"),
-        (String::new(), "either a 'quantifier', and runs decide it, or 'open'"),
-        (format!("{plain}\nopen = 'pending'\n{CHECK}{asks}"), "either a 'quantifier'"),
-        ("open = 'pending'\nwhy_not = 1".to_owned(), "unknown field `why_not`"),
-        (format!("{plain}\nof = 'x'\n{CHECK}{asks}"), "the text has no [assumptions.x]"),
-        (
-            format!("{plain}\nassumes = ['no cold']\n{CHECK}{asks}"),
-            "write 'no' and what does not happen",
-        ),
-        (format!("{plain}\nadmits = ['rain']\n{CHECK}{asks}"), "may happen is called 'rain'"),
-        (
-            format!("{plain}\nassumes = ['no crash']\n{CHECK}world.faults.crashes = 1\n{asks}"),
-            "within what the text assumes decides it",
-        ),
-        (
-            format!("{plain}\nassumes = ['all of them are fast']\n{CHECK}{asks}"),
-            "no check runs without 'all of them are fast'",
-        ),
-        (format!("{plain}\nwaits_for = ['x']\n{CHECK}{asks}"), "\"pending\""),
-        (format!("{plain}\n{CHECK}demands = 'holds'"), "nothing is asked"),
-        (
-            format!("{plain}\n{CHECK}property = 'decided'\ndemands = 'exactly n'"),
-            "holds or violated",
-        ),
-        (
-            format!("{plain}\n{CHECK}property = 'decide'\ndemands = 'holds'"),
-            "there is no property 'decide'",
-        ),
-        (format!("{plain}\n{CHECK}{asks}variant = 'x'"), "no variant 'x'"),
-        (format!("{plain}\n{CHECK}{asks}rules = {{ t_coord = 3 }}"), "t_coord"),
-        (format!("{plain}\n{CHECK}{asks}world = {{ crash = 1 }}"), "unknown field"),
-        (format!("{plain}\n{CHECK}{asks}starters = 'all'"), "'starters' has no meaning"),
-        (format!("{plain}\n{CHECK}{asks}this_link = 'it is so'"), "'this_link' is for one link"),
-        (
-            format!("{plain}\n{CHECK}{asks}links = 'each-missing'\nworld.missing = ['1-2']"),
-            "leave 'missing' out of 'world'",
-        ),
-        (format!("{plain}\ncause = 'rain'\n{CHECK}{asks}"), "unknown variant `rain`"),
-        (format!("{plain}\n{CHECK}{asks}most = 'messages'"), "several things"),
-        (format!("{plain}\n{CHECK}{asks}").replace("bully", "x"), "say 'open' is \"pending\""),
-        (
-            format!("{plain}\n[[claim.check]]\nshows = 's'\nprogram = 'x'\ndemands = 'holds'"),
-            "there is no program 'x'",
-        ),
-    ] {
-        let error = wrong(&entry);
-        assert!(error.contains(says), "{error}");
-        assert!(error.starts_with("x.toml"), "{error}");
-    }
-    let demoted = format!("{plain}\nadmits = ['crash']\n{CHECK}world.faults.crashes = 1\n{asks}");
-    let error = wrong(&format!("{demoted}without = ['it is a good day']"));
-    assert!(error.contains("cannot set it aside"), "{error}");
-    let twice = format!("{HEAD}{CLAIM}open = 'pending'\n{CLAIM}open = 'pending'");
-    let error = Ledger::read([("x.toml", twice.as_str())]).expect_err("twice").to_string();
-    assert!(error.contains("claim 7: the number is taken"), "{error}");
-}
-
-/// Data may be ahead of the model: what waits for a protocol is read, and reported as undecided.
-#[test]
-fn a_claim_may_wait_for_a_protocol_that_is_not_there_yet() {
-    let check = CHECK.replace("bully", "not-there-yet");
-    let text = format!(
-        "{HEAD}{CLAIM}open = 'pending'\nwaits_for = ['not-there-yet']\n{check}\
-         property = 'decided'\ndemands = 'holds'"
-    );
-    let ledger = Ledger::read([("x.toml", text.as_str())]).expect("it may wait");
-    assert_eq!(ledger.claims()[0].1.open, Some(Open::Pending));
-    let folder = edited("lesson.toml", "number = 131", "number = 999");
-    let lesson = folder.path().join("lesson.toml");
-    let known = fs::read_to_string(&lesson).expect("it is there");
-    let waiting = text.replace(HEAD, "").replace("number = 7", "number = 131");
-    fs::write(&lesson, format!("{known}\n{waiting}")).expect("it can be written");
-    let ran = run(&["claims", "131", "--ledger", folder.path().to_str().expect("UTF-8")]);
-    assert_eq!(ran.status, 0, "{}{}", ran.stdout, ran.stderr);
-    assert!(ran.stdout.contains("the protocol is not there yet"), "{}", ran.stdout);
 }

@@ -1,6 +1,5 @@
 //! Searches that end before everything is decided, and what is told while they go on.
 
-use assert_cmd::Command;
 use bellwether_model::check::bounds::{Until, bounds};
 use bellwether_model::check::{
     Cancel, Engine, Event, Limits, Options, Phase, Progress, Reason, Reduction, Report, Unfinished,
@@ -9,7 +8,6 @@ use bellwether_model::check::{
 use bellwether_model::property;
 use bellwether_model::protocol::bully::Bully;
 use bellwether_model::world::{Faults, Scenario, Timing, World};
-use serde_json::{Value, json};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Two lead in it, in the end no process agrees, and it has enough levels.
@@ -250,31 +248,4 @@ fn progress_goes_from_phase_to_phase_and_says_why_it_begins_anew() {
     let bfs = phases(&Options { engine: Engine::Bfs, threads: 1, ..ALL });
     assert!(matches!(bfs[..2], [Phase::States, Phase::Again(_)]), "{bfs:?}");
     assert_eq!(bfs[2..], after);
-}
-
-#[test]
-fn the_command_line_stops_at_the_first_violation() {
-    let run = |line: &str| {
-        let mut command = Command::cargo_bin("bellwether-model").expect("the binary is built");
-        let output = command.args(line.split(' ')).env_remove("COLUMNS").output().expect("it runs");
-        assert_eq!(String::from_utf8_lossy(&output.stderr), "");
-        (output.status.code(), String::from_utf8(output.stdout).expect("UTF-8"))
-    };
-    let (status, text) = run("check bully --recoveries 1 --first");
-    let why = "cut short after 6 levels, with 61 states waiting: it was to stop at the first";
-    assert!(status == Some(1) && text.contains("violated (5 steps)"), "{text}");
-    assert!(text.contains(why) && text.matches("not decided").count() == 5, "{text}");
-    let (_, json) = run("check bully --recoveries 1 --first --json");
-    let report: Value = serde_json::from_str(&json).expect("JSON");
-    assert_eq!(report["cut_short"], "first-violation");
-    assert_eq!(report["unfinished"], json!({ "levels": 6, "waiting": 61 }));
-    assert_eq!(
-        report["properties"][0]["counterexample"]["steps"].as_array().map(Vec::len),
-        Some(5)
-    );
-    let open = report["properties"].as_array().expect("a list").iter();
-    let open = open.filter(|p| p["reason"] == "first-violation" && p["verdict"] == "unknown");
-    assert_eq!(open.count(), 5, "{report}");
-    let (status, json) = run("check bully --first --json");
-    assert!(status == Some(0) && json.contains("\"unfinished\":null"), "{json}");
 }

@@ -4,7 +4,7 @@
 use crate::cli::{run, run_in};
 use crate::some;
 use bellwether_browser::Page;
-use bellwether_docs_runner::{is_shown, root};
+use bellwether_docs_runner::is_shown;
 use bellwether_model::gallery::{Execution, Gallery};
 use serde_json::Value;
 use std::fs;
@@ -132,43 +132,4 @@ fn each_page_is_walked_to_its_end_without_a_server() {
     let links = format!("document.querySelectorAll('li a').length === {}", executions().len());
     page.wait_for(&links);
     assert!(page.value("document.documentElement.scrollWidth").as_u64() <= Some(400));
-}
-
-#[test]
-fn an_execution_that_comes_out_otherwise_is_reported() {
-    let file = root().join("model/gallery/executions.toml");
-    let text = fs::read_to_string(file).expect("the entries are there");
-    let (before, after) = text.split_once("name = \"each-half-leads\"").expect("it is there");
-    let edit = |from: &str, to: &str| {
-        assert!(after.contains(from), "{from}");
-        format!("{before}name = \"each-half-leads\"{}", after.replacen(from, to, 1))
-    };
-    let folder = TempDir::new().expect("a folder");
-    for (text, status, says) in [
-        (edit("steps = 3", "steps = 4"), 1, "its entry says: violated (4 steps)"),
-        (edit("--cuts 1", "--cuts 0"), 1, "found: holds"),
-        (edit("check bully", "check buly"), 2, "no protocol 'buly'"),
-        (edit("check bully", "chek bully"), 2, "each-half-leads: "),
-        (edit(" --property at-most-one-leader", ""), 2, "properties; name one"),
-    ] {
-        fs::write(folder.path().join("edited.toml"), text).expect("it can be written");
-        let ran = run_in(folder.path(), "gallery each-half-leads --file edited.toml");
-        assert_eq!(ran.status, status, "{says}: {}", ran.stderr);
-        assert!(format!("{}{}", ran.stdout, ran.stderr).contains(says), "{says}: {}", ran.stderr);
-    }
-    let ran = run("gallery each-half-leads --max-states 2");
-    assert_eq!(ran.status, 3, "{}", ran.stdout);
-}
-
-#[test]
-fn what_is_asked_for_and_does_not_exist_is_refused() {
-    for (line, says) in [
-        ("gallery nothing", "there is no execution 'nothing'; there are: two-leaders"),
-        ("gallery --file /nowhere", "/nowhere: "),
-        ("gallery each-half-leads --markdown", "--markdown"),
-    ] {
-        let ran = run(line);
-        assert_eq!((ran.status, ran.stdout.as_str()), (2, ""), "{line}");
-        assert!(ran.stderr.contains(says), "{}", ran.stderr);
-    }
 }

@@ -1,6 +1,6 @@
 //! The help shows what there is to choose: for every protocol its rules, with what each value
-//! means, and the durations of its own timers. What it offers is understood, and what is printed
-//! as the next command works as it stands.
+//! means, and the durations of its own timers. The checker understands each flag that it offers, a
+//! shell completes names and values, and the next command that is printed works as it stands.
 
 use crate::cli::{piped, run, run_args};
 use assert_cmd::Command;
@@ -10,6 +10,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{BufRead, BufReader};
+use std::path::Path;
 use std::process::Stdio;
 use tempfile::TempDir;
 
@@ -128,11 +129,18 @@ fn help_is_in_groups_and_knows_its_protocols() {
         assert_eq!(flags.iter().any(|flag| flag == "--symmetry"), has, "{protocol}");
     }
     assert!(printed("check bully -h").len() < printed("check bully --help").len());
-    for line in ["check nope --help", "help check nope", "tune raft-election --help"] {
-        let mut command = Command::cargo_bin("bellwether-model").expect("it is built");
-        let output = command.args(line.split_whitespace()).output().expect("it runs");
-        assert_eq!(output.status.code(), Some(2), "{line}");
-        assert!(output.stdout.is_empty(), "{line}");
+}
+
+#[test]
+fn every_flag_of_the_help_is_explained() {
+    for command in ["check", "bounds", "explore", "trace", "tune"] {
+        let help = printed(&format!("help {command}"));
+        let flags = help.lines().filter(|line| line.trim_start().starts_with('-'));
+        assert!(flags.count() >= 4, "{help}");
+        let lines: Vec<_> = help.lines().collect();
+        for pair in lines.windows(2).filter(|pair| pair[0].trim_start().starts_with("--")) {
+            assert!(pair[1].starts_with("          "), "{command}: {} says nothing", pair[0]);
+        }
     }
 }
 
@@ -270,16 +278,6 @@ fn the_next_command_works_as_it_stands() {
     assert_eq!(shown.status.code(), Some(1), "{again}");
 }
 
-/// Where cargo runs the program, cargo runs the next command.
-#[test]
-fn the_next_command_is_one_of_cargo_where_cargo_runs_the_program() {
-    let mut command = Command::cargo_bin("bellwether-model").expect("it is built");
-    command.env("CARGO", "cargo").args(["check", "bully", "--recoveries", "1"]);
-    let output = command.output().expect("it runs");
-    let text = String::from_utf8(output.stdout).expect("UTF-8");
-    assert!(text.contains("Browse it: cargo run --release -- explore bully --nodes 3"), "{text}");
-}
-
 /// The command lines under "Examples:" in a help text.
 fn examples(help: &str) -> Vec<String> {
     let after = help.split("Examples:\n").nth(1).unwrap_or_default();
@@ -344,4 +342,41 @@ fn explores(line: &str) {
     child.kill().expect("it still runs");
     child.wait().expect("it ends");
     assert!(told, "{line} prints no address");
+}
+
+/// What `list --json` says that a protocol has, sorted.
+fn listed(protocol: &str, what: &str) -> Vec<String> {
+    let one = run(&format!("list {protocol} --json")).stdout;
+    let one: Value = serde_json::from_str(&one).expect("JSON");
+    let rows = one[what].as_array().unwrap_or_else(|| panic!("no {what} in {one}"));
+    let mut names: Vec<String> =
+        rows.iter().map(|row| row["name"].as_str().expect("a name").to_owned()).collect();
+    names.sort_unstable();
+    names
+}
+
+#[test]
+fn a_shell_completes_what_only_the_program_knows() {
+    let program = Path::new(env!("CARGO_BIN_EXE_bellwether-model"));
+    let complete = |words: &[&str]| bellwether_docs_runner::completed(program, words);
+    let Some(protocols) = complete(&["check", ""]) else { return };
+    for name in ["bully", "raft-election", "quorum"] {
+        assert!(protocols.iter().any(|known| known == name), "{protocols:?}");
+    }
+    let is = |words: &[&str], all: Vec<String>| assert_eq!(complete(words), Some(all), "{words:?}");
+    for protocol in ["bully", "raft-election"] {
+        is(&["check", protocol, "--variant", ""], listed(protocol, "variants"));
+        is(&["explore", protocol, "--variant", ""], listed(protocol, "variants"));
+    }
+    let some = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>();
+    is(&["list", "bul"], some(&["bully"]));
+    is(&["check", "bully", "--rule", "t_c"], some(&["t_coord="]));
+    // Bash splits words at these characters, and replaces what stands behind them.
+    is(&["check", "bully", "--rule", "t_coord", "="], some(&["false", "true"]));
+    is(&["check", "bully", "--rule", "t_coord", "=", "f"], some(&["false"]));
+    is(&["check", "bully", "--property", "at-m"], some(&["at-most-one-leader"]));
+    is(&["tune", "bully", "--property", "at-m"], some(&["at-most-one-leader"]));
+    is(&["check", "no-such", "--variant", ""], Vec::new());
+    is(&["surv"], some(&["survey"]));
+    is(&["survey", "--like", "k"], some(&["keepalived", "kubernetes"]));
 }

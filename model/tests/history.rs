@@ -2,10 +2,9 @@
 //! one in `docs`, and the commands that it prints find the same again.
 
 use assert_cmd::Command;
-use bellwether_docs_runner::{is_shown, object_of, root};
+use bellwether_docs_runner::{is_shown, object_of};
 use bellwether_model::history::History;
 use serde_json::Value;
-use std::fs;
 
 /// What a run returned and printed.
 struct Ran {
@@ -99,37 +98,4 @@ fn the_commands_beside_each_bug_find_the_same_again() {
 fn verdict(found: &Value) -> &str {
     let key = found.as_object().and_then(|found| found.keys().next());
     found.as_str().or(key.map(String::as_str)).expect("a finding")
-}
-
-#[test]
-fn a_bug_that_comes_out_otherwise_is_reported() {
-    let file = root().join("model/history/bugs.toml");
-    let text = fs::read_to_string(file).expect("the entries are there");
-    let (before, after) = text.split_once("name = \"expiry-ignored\"").expect("it is there");
-    let wrong = format!("{before}name = \"expiry-ignored\"{}", after.replacen("= 5", "= 4", 1));
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let edited = folder.path().join("bugs.toml");
-    fs::write(&edited, wrong).expect("it can be written");
-    let edited = edited.to_str().expect("UTF-8");
-    let ran = run(&["history", "expiry-ignored", "--file", edited]);
-    assert_eq!(ran.status, 1, "{}", ran.stderr);
-    for says in
-        ["This does not agree.", "its entry says: violated (4 steps)", "(5 steps), and holds"]
-    {
-        assert!(ran.stdout.contains(says), "{}", ran.stdout);
-    }
-    let ran = run(&["history", "expiry-ignored", "--max-states", "10"]);
-    assert_eq!(ran.status, 3, "{}", ran.stdout);
-}
-
-#[test]
-fn what_is_asked_for_and_does_not_exist_is_refused() {
-    for (args, says) in [
-        (vec!["history", "nothing"], "there is no bug 'nothing'; there are: waiter-without-a-key"),
-        (vec!["history", "--file", "/nowhere"], "/nowhere: "),
-    ] {
-        let ran = run(&args);
-        assert_eq!((ran.status, ran.stdout.as_str()), (2, ""), "{args:?}");
-        assert!(ran.stderr.contains(says), "{}", ran.stderr);
-    }
 }

@@ -66,14 +66,10 @@ fn walks_of_a_hundred_prove_nothing() {
             assert!(verdict != "violated" || ran.status == 1, "{protocol}: {property}");
         }
     }
-    let ran = run("check bully --engine simulation --nodes 128 --max-states 100");
-    assert!(ran.stdout.contains("not found in "), "{}", ran.stdout);
-    assert!(ran.stdout.contains("steps a second"), "{}", ran.stdout);
-    assert_eq!(ran.status, 3, "nothing is proved");
 }
 
-/// A process that leads as soon as it recovers is wrong in any group. What shows it is saved, read
-/// again, told and drawn, with those processes only to which something happens.
+/// A process that leads as soon as it recovers is wrong in any group. What shows it is saved and
+/// read again.
 #[test]
 fn a_wrong_rule_is_found_in_a_small_group_and_in_a_large_one() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -82,24 +78,11 @@ fn a_wrong_rule_is_found_in_a_small_group_and_in_a_large_one() {
     let large = format!("{wrong} --engine simulation --nodes 100 --max-states 5000 --out out");
     let ran = run_in(dir.path(), &large);
     assert_eq!(ran.status, 1, "{}{}", ran.stdout, ran.stderr);
-    assert!(ran.stdout.contains("1–99 follow 100"), "{}", ran.stdout);
-    assert!(ran.stdout.contains("which are not drawn"), "{}", ran.stdout);
-    assert!(!ran.stdout.contains("Browse it"), "the Explorer takes seven: {}", ran.stdout);
-    let longest = ran.stdout.lines().map(|line| line.chars().count()).max();
-    assert!(longest < Some(200), "{}", ran.stdout);
-
-    let file = "out/bully-at-most-one-leader.ndjson";
-    let text = std::fs::read(dir.path().join(file)).expect("it is saved");
-    let trace = Trace::read(&text[..]).expect("a trace");
+    let text = std::fs::read(dir.path().join("out/bully-at-most-one-leader.ndjson"));
+    let trace = Trace::read(&text.expect("it is saved")[..]).expect("a trace");
     assert_eq!(trace.header.initial.len(), 100);
     let world = trace.world::<Bully>().expect("a world of 100");
     assert_eq!(trace.actions(&world).expect("it happened").len(), trace.steps.len());
-    for format in ["text", "story", "diagram", "svg", "html"] {
-        let shown = run_in(dir.path(), &format!("trace {file} --format {format}"));
-        assert_eq!(shown.status, 0, "{format}: {}", shown.stderr);
-        let drawn = format != "story";
-        assert_eq!(shown.stdout.contains("Nothing happens to 1–"), drawn, "{format}");
-    }
 }
 
 #[test]
@@ -170,38 +153,6 @@ fn what_walks_find_in_large_groups_is_there() {
             }
         }
     }
-}
-
-#[test]
-fn only_walks_take_large_groups() {
-    for (line, says) in [
-        ("check bully --nodes 8", "--nodes 8: an exhaustive search takes 2 to 7"),
-        ("check lease --nodes 7", "--nodes 7: an exhaustive search takes 2 to 6"),
-        ("check bully --nodes 8 --engine bfs", "--engine simulation"),
-        ("check bully --nodes 8 --engine dfs", "--engine simulation"),
-        ("check bully --nodes 8 --reduce dead-messages", "--engine simulation"),
-        ("bounds bully --nodes 8", "--engine simulation"),
-        ("explore bully --nodes 8", "--engine simulation"),
-        ("tune bully --nodes 8 --t-detect 1 --t-heartbeat 2", "--engine simulation"),
-        ("check bully --nodes 129", "--nodes 129: give 2 to 7"),
-        ("check bully --nodes 129 --engine simulation", "--nodes 129: give 2 to 7"),
-        ("check lease --nodes 128 --engine simulation", "random walks take 2 to 127"),
-        ("check bully --nodes 9 --engine simulation --without 9-10", "the ids 1 to 9"),
-        ("check raft-election --nodes 9 --engine simulation --rule logs=9", "7 digits"),
-    ] {
-        let ran = run(line);
-        assert_eq!(ran.status, 2, "{line}: {}", ran.stdout);
-        assert!(ran.stderr.contains(says), "{line}: {}", ran.stderr);
-    }
-    for protocol in SMALL {
-        let ran = run(&format!("check {protocol} --nodes 8 --engine simulation"));
-        assert_eq!(ran.status, 2, "{protocol}: {}", ran.stdout);
-        assert!(ran.stderr.contains("has room for no more"), "{protocol}: {}", ran.stderr);
-    }
-    let links: Vec<String> = (2..=23).map(|id| format!("--without 1-{id}")).collect();
-    let line = format!("check bully --nodes 30 --engine simulation {}", links.join(" "));
-    let ran = run(&line);
-    assert!(ran.status == 2 && ran.stderr.contains("--without: 44 links"), "{}", ran.stderr);
 }
 
 #[test]

@@ -1,7 +1,6 @@
 //! All tests of the checker, as one program: what they share is compiled and linked once.
 
 mod accuracy;
-mod bad_lines;
 mod bounded;
 mod bounds;
 mod caveats;
@@ -10,10 +9,8 @@ mod chance;
 mod choosing;
 mod claims;
 mod cli;
-mod cli_bounds;
 mod clocks;
 mod commit;
-mod completions;
 mod counts;
 mod differential;
 mod disk;
@@ -22,7 +19,6 @@ mod early;
 mod explorer;
 mod expressions;
 mod fairness;
-mod formats;
 mod gallery;
 mod garcia_molina;
 mod growth;
@@ -51,8 +47,6 @@ mod status;
 mod stoller;
 mod stoller_parts;
 mod stoller_rules;
-mod stopped;
-mod suite;
 mod suites;
 mod survey;
 mod swarm;

@@ -1,17 +1,13 @@
 //! Several different counterexamples to one property, compared with what a plain walk of all
 //! executions finds.
 
-use crate::cli::run_args;
 use bellwether_model::check::{Decision, Options, Verdict, check};
 use bellwether_model::property::{self, Condition, Liveness, Property, Temporal};
 use bellwether_model::protocol::REGISTRY;
 use bellwether_model::world::swarm::Kind;
 use bellwether_model::world::{Action, Budget, Faults, Reads, Scenario, State, World};
-use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
-use std::fs;
 use std::sync::Arc;
-use tempfile::TempDir;
 
 type Kinds = BTreeSet<&'static str>;
 
@@ -157,32 +153,4 @@ fn the_faults_of_cycles_are_the_smallest_that_suffice() {
         }
     }
     assert!(violated >= 2, "only {violated} cycles");
-}
-
-/// They are printed with what is different, saved with numbers, and the same in JSON.
-#[test]
-fn several_are_printed_and_saved() {
-    let dir = TempDir::new().expect("a folder");
-    let line = "check bully --recoveries 1 --losses 1 --suspicions 1 --all 2 \
-                --property at-most-one-leader";
-    let words: Vec<&str> = line.split_whitespace().collect();
-    let ran = run_args(dir.path(), &[&words[..], &["--out", "."]].concat());
-    assert_eq!(ran.status, 1, "{}", ran.stderr);
-    for number in 1..=2 {
-        let told = format!("\nCounterexample {number} of ");
-        assert!(ran.stdout.contains(&told), "{}", ran.stdout);
-        let file = format!("bully-at-most-one-leader-{number}.ndjson");
-        assert!(ran.stdout.contains(&format!("Saved: ./{file}")), "{}", ran.stdout);
-        assert!(fs::exists(dir.path().join(&file)).expect("it can be asked"));
-        assert_eq!(run_args(dir.path(), &["trace", &file]).status, 0);
-    }
-    let json = run_args(dir.path(), &[&words[..], &["--json"]].concat()).stdout;
-    let json: Value = serde_json::from_str(&json).expect("JSON");
-    let property = &json["properties"][0];
-    let listed = property["counterexamples"].as_array().expect("a list");
-    assert_eq!(listed.len(), 2);
-    assert!(property["counterexamples_known"].as_u64() >= Some(2));
-    assert_eq!(listed[0]["steps"], property["counterexample"]["steps"]);
-    assert_ne!(listed[0]["steps"], listed[1]["steps"]);
-    assert!(listed.iter().all(|one| one["needs"].is_array() && one["ends"].is_string()));
 }

@@ -1,6 +1,7 @@
 //! Traces survive being written and read, and what is not the trace that was written is refused or
-//! at least never breaks anything.
+//! at least never breaks anything. In the Informal Trace Format they have every state.
 
+use crate::cli::run_in;
 use bellwether_model::cli::WorldArgs;
 use bellwether_model::protocol::bully::Bully;
 use bellwether_model::protocol::{MAX_NODES, Protocol};
@@ -11,6 +12,8 @@ use bellwether_model::world::{
 };
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
+use serde_json::{Value, json};
+use tempfile::TempDir;
 
 fn scenario() -> impl Strategy<Value = Scenario> {
     let losses = prop_oneof![Just(Budget::Unbounded), (0..2_u8).prop_map(Budget::AtMost)];
@@ -209,4 +212,70 @@ fn a_writer_that_does_not_know_the_end_need_not_promise_it() {
     let silent = text.replacen(",\"steps\":1}", "}", 1);
     assert_ne!(silent, text);
     assert_eq!(Trace::read(silent.as_bytes()).expect("a trace"), trace);
+}
+
+/// Two processes lead after five steps.
+const FINITE: (&str, &str) =
+    ("check bully --recoveries 1 --property at-most-one-leader", "bully-at-most-one-leader");
+
+/// After three steps, five repeat for ever; one link has one direction.
+const LASSO: (&str, &str) =
+    ("check vrrp --nodes 2 --crashes 0 --without 2>1 --property stabilises", "vrrp-stabilises");
+
+fn itf((check, name): (&str, &str)) -> Value {
+    let dir = TempDir::new().expect("a folder");
+    let saved = run_in(dir.path(), &format!("{check} --out ."));
+    assert_eq!(saved.status, 1, "{}", saved.stderr);
+    let ran = run_in(dir.path(), &format!("trace {name}.ndjson --format itf"));
+    assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
+    serde_json::from_str(&ran.stdout).expect("JSON")
+}
+
+/// The value of a variable at a process.
+fn at<'v>(state: &'v Value, name: &str, id: usize) -> &'v Value {
+    &state[name]["#map"][id - 1][1]
+}
+
+#[test]
+fn itf_has_every_state_with_every_variable() {
+    let some = |id: &str| json!({ "tag": "Some", "value": { "#bigint": id } });
+    let finite = itf(FINITE);
+    let states = finite["states"].as_array().expect("states");
+    assert_eq!((states.len(), finite.get("loop")), (6, None));
+    for execution in [&finite, &itf(LASSO)] {
+        let vars = execution["vars"].as_array().expect("variables");
+        assert!(vars.len() >= 10, "{vars:?}");
+        for (index, state) in execution["states"].as_array().expect("states").iter().enumerate() {
+            assert_eq!(state["#meta"]["index"], index);
+            let state = state.as_object().expect("a state");
+            let has = |name: &Value| state.contains_key(name.as_str().expect("a name"));
+            assert!(vars.iter().all(has), "{state:?}");
+            assert_eq!(state.len(), vars.len() + 1);
+            let text = serde_json::to_string(state).expect("JSON");
+            assert!(!text.contains("null"), "{text}");
+        }
+    }
+    let (first, last) = (&states[0], &states[5]);
+    assert_eq!(first["up"]["#map"][2], json!([{ "#bigint": "3" }, true]));
+    assert_eq!((at(first, "leader", 3), at(last, "leader", 2)), (&some("3"), &some("2")));
+    assert_eq!(
+        (at(&states[1], "up", 3), at(&states[1], "role", 3)),
+        (&json!(false), &json!("down"))
+    );
+    assert_eq!(states[1]["faults"]["crashes"], json!({ "#bigint": "1" }));
+    assert_eq!(last["step"], "3 recovers");
+    let flying = last["in_flight"].as_array().expect("messages");
+    assert_eq!(flying.len(), 3, "{flying:?}");
+    assert_eq!(finite["#meta"]["property"], "at-most-one-leader");
+}
+
+/// The loop ends in the last state, from which its first state follows again.
+#[test]
+fn itf_says_where_a_loop_begins() {
+    let lasso = itf(LASSO);
+    assert_eq!(lasso["loop"], 3);
+    let states = lasso["states"].as_array().expect("states");
+    assert_eq!(states.len(), 8, "the beginning, and seven of eight steps");
+    let cut = json!({ "#set": [{ "#tup": [{ "#bigint": "2" }, { "#bigint": "1" }] }] });
+    assert!(states.iter().all(|state| state["unlinked"] == cut));
 }

@@ -11,6 +11,7 @@ use std::process::Command;
 
 use super::common::{Cluster, LIMIT, PROGRAM, bellwether, free_port, wait_until};
 use assert_cmd::assert::OutputAssertExt;
+use bellwether_docs_runner::script::run_scripts;
 use predicates::prelude::*;
 use predicates::str::contains;
 
@@ -23,6 +24,13 @@ pub(crate) fn refuses(arguments: &[&str], status: i32, parts: &[&str]) {
     }
     let text = String::from_utf8_lossy(&assertion.get_output().stderr).into_owned();
     assert_eq!(text.matches("error: ").count(), 1, "one message, not several: {text}");
+}
+
+/// `UPDATE=1 cargo test -p bellwether scripts` writes anew what is printed.
+#[test]
+fn the_scripts_tell_what_is_printed() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/processes/lines");
+    run_scripts(&folder, bellwether);
 }
 
 /// Waits for all of `parts` in a log.

@@ -2,7 +2,6 @@
 
 mod asking;
 mod bad_input;
-mod bad_lines;
 mod cluster;
 pub(crate) mod common;
 mod demo;

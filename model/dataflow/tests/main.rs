@@ -1,6 +1,5 @@
 //! All tests of the dataflow, as one program.
 
-mod bad_lines;
 mod differential;
 mod processes;
 mod program;

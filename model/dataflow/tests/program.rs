@@ -1,6 +1,8 @@
-//! The program as a whole: its exit statuses, and the page that shows its commands.
+//! The program as a whole: its texts, its exit statuses, and the page that shows its commands.
 
+use bellwether_docs_runner::script::run_scripts;
 use bellwether_docs_runner::{Console, other_statuses, pages, without_verdict};
+use std::path::Path;
 use std::process::Command;
 
 /// Each line and its exit status, which says what was found, whatever becomes of what is printed. All
@@ -26,6 +28,17 @@ fn program() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_bellwether-dataflow"));
     command.env_remove("CARGO");
     command
+}
+
+/// `UPDATE=1 cargo test -p bellwether-dataflow scripts` writes anew what is printed.
+#[test]
+fn the_scripts_tell_what_is_printed() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/lines");
+    run_scripts(&folder, || {
+        let mut command = program();
+        command.env_remove("COLUMNS");
+        command
+    });
 }
 
 #[test]

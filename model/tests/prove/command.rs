@@ -1,4 +1,4 @@
-//! The command: what it says without a solver, with a strange one, and when it is stopped.
+//! The command: what it says when it is stopped, and as JSON.
 
 use super::solvers;
 use assert_cmd::Command;
@@ -30,46 +30,6 @@ fn program(dir: &Path, does: &str) -> PathBuf {
     fs::write(&path, format!("#!/bin/sh\n{does}\n")).expect("written");
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("ours");
     path
-}
-
-#[test]
-fn without_a_solver_it_says_how_to_get_one() {
-    let empty = TempDir::new().expect("a folder");
-    let output = prove(&[]).env("PATH", empty.path()).output().expect("it runs");
-    let (stdout, stderr) = text(&output);
-    assert_eq!((output.status.code(), stdout.as_str()), (Some(2), ""));
-    assert!(stderr.starts_with("error: no SMT solver found: install z3 or cvc5"), "{stderr}");
-    assert!(stderr.contains("apt install z3") && stderr.contains("--solver"), "{stderr}");
-}
-
-#[test]
-fn a_program_that_is_no_solver_proves_nothing() {
-    let dir = TempDir::new().expect("a folder");
-    let with = |does: &str| {
-        let path = program(dir.path(), does);
-        prove(&["--solver", path.to_str().expect("UTF-8")]).output().expect("it runs")
-    };
-    for does in ["echo hello", "exit 1", "echo 'sat ((x true))'"] {
-        let output = with(does);
-        let (stdout, stderr) = text(&output);
-        assert_eq!((output.status.code(), stdout.as_str()), (Some(2), ""), "{does}: {stderr}");
-        assert!(stderr.contains("is no SMT solver that this program knows"), "{does}: {stderr}");
-    }
-    // What says that nothing can be says that no action can happen.
-    let output = with("cat > /dev/null; echo unsat");
-    assert_eq!(output.status.code(), Some(1), "{}", text(&output).0);
-    assert!(text(&output).0.contains("never"));
-}
-
-#[test]
-fn what_takes_too_long_is_unknown() {
-    let dir = TempDir::new().expect("a folder");
-    let path = program(dir.path(), "exec sleep 1000");
-    let path = path.to_str().expect("UTF-8");
-    let output = prove(&["--solver", path, "--max-seconds", "0.01"]).output().expect("it runs");
-    let (stdout, stderr) = text(&output);
-    assert_eq!(output.status.code(), Some(3), "{stderr}");
-    assert!(stdout.contains("out of time") && !stdout.contains("proved  "), "{stdout}");
 }
 
 /// A signal ends the solver too, and what was not proved by then is not claimed.

@@ -160,7 +160,8 @@ async fn a_node_writes_what_happens_to_it_and_what_is_done_for_it() {
         assert!(matches!(step.out[..], [Out::Persist((What::Note(n), _))] if n == number));
     }
     // A state is being saved before it is saved, and what it put out comes before both.
-    let place = |is: &dyn Fn(&Entry<(What, u64), Order>) -> bool| {
+    type OrderEntry = Entry<(What, u64), Order>;
+    let place = |is: &dyn Fn(&OrderEntry) -> bool| {
         lines.iter().position(|line| is(&line.entry)).expect("it is there")
     };
     let persists = place(&|entry| match entry {
