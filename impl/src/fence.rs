@@ -221,5 +221,245 @@ impl<D: fmt::Debug> fmt::Debug for Fence<D> {
 #[doc = include_str!("../../docs/fencing.md")]
 struct Document;
 
+/// No write of an older epoch comes after one of a newer, and no two nodes write in one, whatever
+/// fails in between.
 #[cfg(test)]
-mod tests;
+mod tests {
+    use std::fs;
+    use std::path::Path;
+    use std::sync::{Arc, Mutex};
+
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::storage::{Directory, Owner};
+
+    /// The value is the list of all writes that were admitted: each with its epoch, its node and
+    /// its number.
+    type Writes = Vec<(u64, u16, usize)>;
+
+    fn token(epoch: u64, node: u16) -> Token {
+        Token { epoch: Epoch::new(epoch), node: NodeId::new(node).expect("not zero") }
+    }
+
+    fn written(token: Token, number: usize) -> impl FnOnce(&mut Writes) {
+        move |writes| writes.push((token.epoch.number(), token.node.get(), number))
+    }
+
+    /// How a save comes out.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    enum Save {
+        Succeeds,
+        /// It fails before it has written anything.
+        FailsBefore,
+        /// It fails, and what it wrote is in the memory of the system only.
+        FailsUnsynced,
+        /// It fails after everything was on disk.
+        FailsAfter,
+    }
+
+    /// A disk that fails, and a machine that crashes.
+    #[derive(Clone, Debug)]
+    struct Disk(Arc<Mutex<Content>>);
+
+    #[derive(Debug)]
+    struct Content {
+        durable: Option<Resources<Writes>>,
+        /// What a program reads.
+        cached: Option<Resources<Writes>>,
+        next: Save,
+    }
+
+    impl Disk {
+        fn with<T>(&self, act: impl FnOnce(&mut Content) -> T) -> T {
+            act(&mut self.0.lock().expect("no test panics with it"))
+        }
+
+        /// Does something, in which the first save comes out so.
+        fn during<T>(&self, save: Save, act: impl FnOnce() -> T) -> T {
+            self.with(|content| content.next = save);
+            let done = act();
+            self.with(|content| content.next = Save::Succeeds);
+            done
+        }
+    }
+
+    impl Storage<Resources<Writes>> for Disk {
+        fn load(&mut self) -> Result<Option<Resources<Writes>>, StorageError> {
+            Ok(self.with(|content| content.cached.clone()))
+        }
+
+        fn save(&mut self, state: &Resources<Writes>) -> Result<(), StorageError> {
+            self.with(|content| {
+                let how = std::mem::replace(&mut content.next, Save::Succeeds);
+                if how != Save::FailsBefore {
+                    content.cached = Some(state.clone());
+                }
+                if matches!(how, Save::Succeeds | Save::FailsAfter) {
+                    content.durable = Some(state.clone());
+                }
+                if how == Save::Succeeds { Ok(()) } else { Err(StorageError::Panicked) }
+            })
+        }
+    }
+
+    /// A step of a story. Writers are leaders of any epoch, in any order: each may have been paused
+    /// for as long as it takes.
+    #[derive(Clone, Debug)]
+    enum Step {
+        /// A write; or the fence alone is raised.
+        Write { resource: &'static str, token: Token, raises: bool, save: Save },
+        /// The program of the fence ends and starts again, after a save at the start that comes
+        /// out so.
+        Restart(Save),
+        /// The machine crashes: what was not on disk is gone, and so is the program of the fence.
+        Crash,
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        let fails =
+            prop_oneof![Just(Save::FailsBefore), Just(Save::FailsUnsynced), Just(Save::FailsAfter)];
+        let save = prop_oneof![4 => Just(Save::Succeeds), 2 => fails];
+        let resource = prop_oneof![Just("one"), Just("two")];
+        let token = (0..6_u64, 1..4_u16).prop_map(|(epoch, node)| token(epoch, node));
+        let write = (resource, token, prop::bool::weighted(0.25), save.clone());
+        prop_oneof![
+            8 => write.prop_map(|(resource, token, raises, save)| Step::Write {
+                resource, token, raises, save,
+            }),
+            2 => save.prop_map(Step::Restart),
+            1 => Just(Step::Crash),
+        ]
+    }
+
+    /// What is known from outside: what was acknowledged, or read, must never be taken back.
+    #[derive(Debug, Default)]
+    struct Known(Resources<Writes>);
+
+    impl Known {
+        /// A reader sees `kept`: it has everything that was known, and epochs only grow.
+        fn see(&mut self, resource: &str, kept: &Kept<Writes>) {
+            let known = self.0.entry(resource.to_owned()).or_default();
+            assert!(kept.epoch >= known.epoch, "{resource}: {} after {}", kept.epoch, known.epoch);
+            assert!(kept.value.starts_with(&known.value), "{resource}: {kept:?} after {known:?}");
+            assert!(kept.value.is_sorted_by_key(|&(epoch, ..)| epoch), "{resource}: {kept:?}");
+            let alone = |one: &[(u64, u16, usize)]| one[0].0 != one[1].0 || one[0].1 == one[1].1;
+            assert!(kept.value.windows(2).all(alone), "{resource}: {kept:?}");
+            *known = kept.clone();
+        }
+
+        fn see_all(&mut self, fence: &Fence<Writes>) {
+            for resource in self.0.keys() {
+                assert!(fence.get(resource).is_some(), "{resource} is gone");
+            }
+            fence.resources().for_each(|(resource, kept)| self.see(resource, kept));
+        }
+
+        /// A write is refused as stale if and only if the resource has admitted a later epoch, or
+        /// the same of another node.
+        fn allows(&self, resource: &str, token: Token, done: &Result<(), FenceError>) -> bool {
+            let kept = self.0.get(resource).cloned().unwrap_or_default();
+            let another = kept.node.is_some_and(|leads| leads != token.node);
+            let stale = token.epoch < kept.epoch.max(FIRST);
+            let stale = stale || (token.epoch == kept.epoch && another);
+            match done {
+                Ok(()) => !stale,
+                Err(FenceError::Stale(_)) => stale,
+                Err(FenceError::Storage(_) | FenceError::Broken) => true,
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 2_000, ..ProptestConfig::default() })]
+
+        #[test]
+        fn an_older_epoch_never_writes_after_a_newer(story in vec(step(), 1..40)) {
+            let content = Content { durable: None, cached: None, next: Save::Succeeds };
+            let disk = Disk(Arc::new(Mutex::new(content)));
+            let mut fence = Fence::open(disk.clone()).ok();
+            let mut known = Known::default();
+            for (number, step) in story.into_iter().enumerate() {
+                match step {
+                    Step::Crash => {
+                        disk.with(|content| content.cached = content.durable.clone());
+                        fence = Fence::open(disk.clone()).ok();
+                    }
+                    Step::Restart(save) => {
+                        fence = disk.during(save, || Fence::open(disk.clone())).ok();
+                    }
+                    Step::Write { resource, token, raises, save } => {
+                        let Some(fence) = &mut fence else { continue };
+                        let done = disk.during(save, || match raises {
+                            true => fence.raise(resource, token),
+                            false => fence.write(resource, token, written(token, number)),
+                        });
+                        prop_assert!(known.allows(resource, token, &done), "{token}: {known:?}");
+                        let is_lost = !matches!(done, Ok(()) | Err(FenceError::Stale(_)));
+                        prop_assert_eq!(fence.broken, is_lost);
+                    }
+                }
+                if let Some(fence) = &fence {
+                    known.see_all(fence);
+                }
+            }
+        }
+    }
+
+    fn open(path: &Path) -> Result<Fence<Writes>, StorageError> {
+        let cluster = "orders".parse().expect("a name");
+        let node = NodeId::new(1).expect("not zero");
+        Fence::open(Directory::open(path, Owner { cluster, protocol: "fence".to_owned(), node })?)
+    }
+
+    /// The files of a directory after a write that stopped at any byte of either file.
+    #[test]
+    fn a_crash_in_the_middle_of_a_write_leaves_value_and_epoch_together() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path();
+        let slots = ["state.0", "state.1"].map(|slot| path.join(slot));
+        let files = || slots.each_ref().map(|slot| fs::read(slot).expect("it was saved"));
+        let write = |fence: &mut Fence<Writes>, epoch| {
+            fence.write("one", token(epoch, 1), written(token(epoch, 1), 0))
+        };
+        let mut fence = open(path).expect("usable");
+        write(&mut fence, 3).expect("the first");
+        let (before, whole) = (files(), fence.get("one").cloned());
+        write(&mut fence, 4).expect("a later epoch");
+        let (after, next) = (files(), fence.get("one").cloned());
+        drop(fence);
+
+        // The slot that is written first is the one that the save before did.
+        for first in [0, 1] {
+            let moments = (0..=after[first].len()).map(|length| [length, 0]);
+            let second = (1..=after[1 - first].len()).map(|length| [usize::MAX, length]);
+            for moment in moments.chain(second) {
+                for (slot, written) in [first, 1 - first].into_iter().zip(moment) {
+                    let written = written.min(after[slot].len());
+                    let rest = before[slot].get(written..).unwrap_or_default();
+                    let torn = [&after[slot][..written], rest].concat();
+                    fs::write(&slots[slot], torn).expect("ours");
+                }
+                let mut fence = open(path).expect("one slot is whole");
+                let kept = fence.get("one").cloned();
+                assert!(kept == whole || kept == next, "{moment:?}: {kept:?}");
+                assert_eq!(write(&mut fence, 3).is_ok(), kept == whole, "{moment:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_too_large_is_refused_and_the_fence_goes_on() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let mut fence = open(directory.path()).expect("usable");
+        let huge = fence.write("one", token(5, 1), |writes| *writes = vec![(7, 1, 7); 1_000_000]);
+        assert!(matches!(huge, Err(FenceError::Storage(StorageError::TooLarge { .. }))));
+        assert_eq!(fence.get("one"), None);
+        fence.write("one", token(4, 2), written(token(4, 2), 1)).expect("nothing was admitted");
+        let told = "epoch 4 of node 1 is refused: a later epoch was admitted before, or this one \
+                    of another node";
+        let refused = fence.raise("one", token(4, 1)).expect_err("it is that of node 2");
+        assert_eq!(refused.to_string(), told);
+    }
+}

@@ -11,10 +11,9 @@ pub use crate::report::{
     CertificateReport, Counters, GroupReport, GroupsReport, Link, LinkMeasurements, Measurements,
     MemberReport, MonitorMeasurements, StatusReport, StorageMeasurements,
 };
-use crate::transport::connect::Resolver;
+use crate::transport::connect::{Resolver, ask};
 use crate::transport::frame::{Opening, Refusal, Reply};
 use crate::transport::handshake::Failure;
-use crate::transport::question::ask;
 
 /// The reason why a node did not tell its status.
 #[derive(Debug, Error)]

@@ -1,6 +1,8 @@
 //! Where the store of the lease is, as people write it, and the files that go with that.
 
 use std::fmt;
+#[cfg(any(feature = "etcd", feature = "kubernetes", feature = "redis"))]
+use std::path::Path;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -77,6 +79,34 @@ impl Files {
     pub fn differ(&self) -> bool {
         let all = [&self.password, &self.ca, &self.certificate, &self.key, &self.token];
         all.into_iter().flatten().any(|path| path.to_string_lossy().contains("{node}"))
+    }
+}
+
+/// The authorities that have signed the certificate of the store, and the certificate that is shown
+/// to it. The files are read for each connection: certificates are replaced while the program runs.
+#[cfg(any(feature = "etcd", feature = "kubernetes", feature = "redis"))]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Certificates {
+    ca: PathBuf,
+    /// The certificate that is shown, and its key.
+    own: Option<(PathBuf, PathBuf)>,
+}
+
+#[cfg(any(feature = "etcd", feature = "kubernetes", feature = "redis"))]
+impl Certificates {
+    /// The certificates that `files` name; with `ca` where these have no authorities.
+    pub(super) fn of(files: &Files, ca: Option<PathBuf>) -> Result<Self, String> {
+        let ca = files.ca.clone().or(ca).ok_or(
+            "the store is spoken to by TLS: name the file with the authorities that have signed \
+             its certificate, by `store_ca_file`",
+        )?;
+        Ok(Self { ca, own: files.own()? })
+    }
+
+    /// The file with the authorities, and the files with the certificate that is shown and its key.
+    pub(super) fn paths(&self) -> (&Path, Option<(&Path, &Path)>) {
+        let own = self.own.as_ref();
+        (&self.ca, own.map(|(certificate, key)| (certificate.as_path(), key.as_path())))
     }
 }
 
@@ -290,64 +320,60 @@ mod tests {
         StoreAddress::Node(NodeId::new(number).expect("not zero"))
     }
 
-    fn problem(text: &str) -> String {
-        text.parse::<StoreAddress>().expect_err(text)
-    }
-
     #[test]
     fn a_store_is_a_member_or_at_an_address() {
         for (text, number) in [("3", 3), ("node:3", 3), ("65535", 65_535)] {
             assert_eq!(text.parse::<StoreAddress>(), Ok(node(number)), "{text}");
         }
-        for text in [
-            "sqlite:/var/lib/orders.db",
-            "sqlite:orders.db",
-            "postgres://orders@db-1.example.org:5432/orders?sslmode=require",
-            "postgresql://db/orders",
-            "redis://cache:6379/0",
-            "rediss://user@cache",
-            "etcd://10.0.0.1:2379,10.0.0.2:2379",
-            "kubernetes",
-            "kubernetes:default/orders",
-            "kubernetes+https://10.0.0.1:6443/default/orders",
-        ] {
+        for text in ["sqlite:orders.db", "postgres://orders@db/orders?sslmode=require"] {
             let parsed: StoreAddress = text.parse().expect(text);
             assert!(matches!(&parsed, StoreAddress::At(place) if place.as_str() == text));
             assert_eq!(parsed.to_string(), text);
         }
+        let problem = "sqlite:a\nb".parse::<StoreAddress>().expect_err("two lines");
+        assert!(problem.contains("control character"), "{problem}");
     }
 
+    /// The data has addresses, each with the files that are named, and below it what is said of it.
+    #[cfg(feature = "daemon")]
     #[test]
-    fn what_is_no_address_is_refused_with_the_remedy() {
-        for text in ["0", "-1", "+3", "03", "65536", "node:0", "node:", "node:x", "node:3:4"] {
-            assert!(problem(text).contains("is not a node id"), "{text}: {}", problem(text));
-        }
-        for text in ["", "db", "mysql://db/orders", "consul:x", "Sqlite:x", "//db", ":"] {
-            assert!(problem(text).contains("is no store: write the id"), "{}", problem(text));
-        }
-        for text in ["sqlite:", "sqlite", "postgres://", "redis:", "etcd:///"] {
-            assert!(problem(text).contains("does not say where"), "{text}: {}", problem(text));
-        }
-        assert!(problem("sqlite:a\nb").contains("control character"));
-    }
-
-    #[test]
-    fn a_password_is_refused_and_never_shown() {
-        for text in [
-            "postgres://orders:hush@db/orders",
-            "postgres://orders:hu/sh@db/orders",
-            "postgres://orders:h@sh@db",
-            "redis://:hush@cache",
-            "mysql://root:hush@db",
-            "postgres://db/orders?user=orders&password=hush",
-            "postgres://db/orders?sslpassword=hush&x=y",
-        ] {
-            let problem = problem(text);
-            assert!(problem.contains("set `store_password_file`"), "{problem}");
-            for shown in [problem, without_password(text)] {
+    fn an_address_is_good_or_refused_with_the_remedy() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/src/lease_store/testdata/addresses.txt");
+        let kept = std::fs::read_to_string(path).expect("it can be read");
+        let mut now = Vec::new();
+        for line in kept.lines().filter(|line| !line.starts_with("  ")) {
+            now.push(line.to_owned());
+            let Some((_, rest)) = line.split_once('"') else { continue };
+            let (address, names) = rest.split_once('"').expect("the end of the address");
+            let file = |name: &str| {
+                names.split(' ').any(|named| named == name).then(|| PathBuf::from(name))
+            };
+            let files = Files {
+                password: file("password"),
+                ca: file("ca"),
+                certificate: file("certificate"),
+                key: file("key"),
+                token: file("token"),
+            };
+            let store = address.parse::<StoreAddress>();
+            let said = store.and_then(|store| store.connector(&files)).err();
+            let said = said.unwrap_or_else(|| "good".to_owned());
+            for shown in [&said, &without_password(address)] {
                 assert!(!shown.contains("sh@") && !shown.contains("hush"), "{shown}");
             }
+            now.push(format!("  {said}"));
         }
+        if std::env::var_os("UPDATE").is_some() {
+            std::fs::write(path, now.join("\n") + "\n").expect("it can be written");
+        }
+        for (number, (kept, now)) in (1..).zip(kept.lines().zip(&now)) {
+            assert_eq!(kept, now, "{path}:{number}; with UPDATE=1 what is said now is written");
+        }
+        assert_eq!(kept.lines().count(), now.len(), "{path}");
+    }
+
+    #[test]
+    fn a_password_is_not_shown_and_all_else_is() {
         assert_eq!(
             without_password("postgres://orders:hush@db/orders?x=y&password=z"),
             "postgres://orders:...@db/orders?x=y&password=..."
@@ -380,5 +406,24 @@ mod tests {
         let own = files.of(NodeId::new(3).expect("not zero"));
         assert_eq!((own.key.clone(), own.ca.clone()), (file("node-3.key"), file("ca.pem")));
         assert_eq!((own.password.clone(), files.differ(), own.differ()), (None, true, false));
+    }
+
+    #[cfg(any(feature = "etcd", feature = "kubernetes", feature = "redis"))]
+    #[test]
+    fn certificates_come_in_pairs_with_their_authorities() {
+        let file = |name: &str| Some(PathBuf::from(name));
+        let ca = Files { ca: file("ca.pem"), ..Files::default() };
+        let alone = Certificates::of(&ca, None).expect("authorities");
+        assert_eq!(alone.paths(), (Path::new("ca.pem"), None));
+        assert_eq!(Certificates::of(&Files::default(), file("ca.pem")), Ok(alone));
+        let pair = "name `store_certificate_file` and `store_key_file`";
+        for (files, part) in [
+            (Files::default(), "authorities"),
+            (Files { certificate: file("own.pem"), ..ca.clone() }, pair),
+            (Files { key: file("own.key"), ..ca }, pair),
+        ] {
+            let problem = Certificates::of(&files, None).expect_err("refused");
+            assert!(problem.contains(part), "{problem}");
+        }
     }
 }

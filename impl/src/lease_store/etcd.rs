@@ -20,8 +20,7 @@ use tokio::time::timeout;
 use zeroize::Zeroizing;
 
 use self::gateway::{Kept, LeaseId, News};
-use super::address::Files;
-use super::certificates::Certificates;
+use super::address::{Certificates, Files};
 use super::http_client::{Client, Lines, Reply, Server, one_line, whole_seconds};
 use super::{Answer, Connect, LeaseStore, Record, Settings, StoreError, StoreResult, secret};
 use crate::protocol::NodeId;

@@ -4,16 +4,15 @@
 //! What a server answers is not trusted: an answer that is too large, that is no JSON, or that ends
 //! early is as good as none, and the next question gets a new connection.
 
-mod server;
 #[cfg(test)]
 pub(super) mod tests;
-#[cfg_attr(not(feature = "tls"), path = "http_client/without_tls.rs")]
-mod tls;
 
 use std::error::Error;
-use std::fmt::Display;
+use std::fmt::{self, Display};
 use std::future::poll_fn;
 use std::io;
+use std::net::Ipv6Addr;
+use std::num::NonZeroU16;
 use std::pin::Pin;
 use std::time::Duration;
 
@@ -27,9 +26,8 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
-pub(super) use self::server::Server;
-use self::tls::Tls;
-use super::{StoreError, StoreResult, with_tls_asked};
+use super::address::Certificates;
+use super::{StoreError, StoreResult, secret, with_tls_asked};
 use crate::causes::causes;
 
 /// The largest answer, and the longest line of an answer that goes on, in bytes.
@@ -40,6 +38,53 @@ const LARGEST_HEAD: usize = 64 * 1024;
 
 /// How much of what a server says is shown, in characters.
 const SHOWN: usize = 200;
+
+/// Where a server listens, and the certificates if what is said is encrypted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Server {
+    /// A host and a port. IPv6 addresses stand in brackets.
+    address: String,
+    certificates: Option<Certificates>,
+}
+
+impl Server {
+    /// Parses `HOST:PORT`.
+    pub(super) fn parse(text: &str, certificates: Option<Certificates>) -> Result<Self, String> {
+        let good = text.rsplit_once(':').is_some_and(|(host, port)| {
+            let named = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+            let bracketed = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+            let host = match bracketed {
+                Some(inner) => inner.parse::<Ipv6Addr>().is_ok(),
+                None => !host.is_empty() && host.chars().all(named),
+            };
+            let digits = port.chars().all(|c| c.is_ascii_digit());
+            host && digits && port.parse::<NonZeroU16>().is_ok()
+        });
+        if good {
+            Ok(Self { address: text.to_owned(), certificates })
+        } else {
+            Err(format!("`{text}` is no address of a server: write HOST:PORT"))
+        }
+    }
+
+    /// The host, without brackets.
+    fn host(&self) -> &str {
+        let host = self.address.rsplit_once(':').map_or("", |(host, _)| host);
+        host.trim_start_matches('[').trim_end_matches(']')
+    }
+
+    /// Whether what is said to it can be read in a network.
+    pub(super) fn is_exposed(&self) -> bool {
+        self.certificates.is_none() && secret::is_exposed(self.host())
+    }
+}
+
+impl fmt::Display for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let scheme = if self.certificates.is_some() { "https" } else { "http" };
+        write!(f, "{scheme}://{}", self.address)
+    }
+}
 
 /// A connection to a server. It is not printed: it may have a token.
 pub(super) struct Client {
@@ -74,8 +119,8 @@ impl Client {
     /// Connects. Bytes that stay without an answer for `limit` are sent no longer.
     pub(super) async fn connect(server: &Server, limit: Duration) -> StoreResult<Self> {
         let away = |error: &dyn Display| StoreError::Away(format!("{server}: {error}"));
-        let tls = server.certificates().map(Tls::load).transpose()?;
-        let stream = TcpStream::connect(server.address()).await.map_err(|error| away(&error))?;
+        let tls = server.certificates.as_ref().map(Tls::load).transpose()?;
+        let stream = TcpStream::connect(&server.address).await.map_err(|error| away(&error))?;
         let prepared = stream.set_nodelay(true).and_then(|()| end_unanswered(&stream, limit));
         if let Err(error) = prepared {
             tracing::debug!(%error, "the kernel refuses a socket option");
@@ -94,7 +139,7 @@ impl Client {
         S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
     {
         let name = server.to_string();
-        let host = HeaderValue::from_str(server.address())
+        let host = HeaderValue::from_str(&server.address)
             .map_err(|error| StoreError::Away(format!("{name}: {error}")))?;
         let mut builder = http1::Builder::new();
         builder.max_buf_size(LARGEST_HEAD);
@@ -107,7 +152,7 @@ impl Client {
             // The error is that of the question, too.
             let _ = connection.await;
         });
-        let is_unheard = server.certificates().is_none();
+        let is_unheard = server.certificates.is_none();
         let authorization = None;
         Ok(Self { sender, server: name, host, authorization, is_unheard, _connection: task })
     }
@@ -294,4 +339,49 @@ fn end_unanswered(stream: &TcpStream, limit: Duration) -> io::Result<()> {
 #[cfg(not(target_os = "linux"))]
 fn end_unanswered(_: &TcpStream, _: Duration) -> io::Result<()> {
     Ok(())
+}
+
+/// What a client needs to check the certificate of a server.
+#[cfg(feature = "tls")]
+struct Tls(tokio_rustls::TlsConnector);
+
+#[cfg(feature = "tls")]
+impl Tls {
+    /// Reads the authorities, and the certificate that is shown with its key.
+    fn load(certificates: &Certificates) -> StoreResult<Self> {
+        let (ca, own) = certificates.paths();
+        let mut config = super::tls::client(ca, own)?;
+        config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        Ok(Self(std::sync::Arc::new(config).into()))
+    }
+
+    /// Asks the server for its certificate, which must be that of this host.
+    async fn connect(
+        &self,
+        host: &str,
+        stream: TcpStream,
+    ) -> io::Result<tokio_rustls::client::TlsStream<TcpStream>> {
+        let name = rustls::pki_types::ServerName::try_from(host.to_owned());
+        let connected = self.0.connect(name.map_err(io::Error::other)?, stream).await;
+        connected.map_err(|error| io::Error::other(super::tls::told(&error)))
+    }
+}
+
+/// A program that was built without the feature `tls` has none of these, and says so.
+#[cfg(not(feature = "tls"))]
+struct Tls(std::convert::Infallible);
+
+#[cfg(not(feature = "tls"))]
+impl Tls {
+    fn load(certificates: &Certificates) -> StoreResult<Self> {
+        let (ca, _) = certificates.paths();
+        Err(StoreError::Unfit {
+            problem: format!("{}: this program was built without TLS", ca.display()),
+            remedy: "build it with the feature `tls` of the package bellwether".to_owned(),
+        })
+    }
+
+    async fn connect(&self, _: &str, _: TcpStream) -> io::Result<TcpStream> {
+        match self.0 {}
+    }
 }

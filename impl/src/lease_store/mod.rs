@@ -21,15 +21,12 @@
 //! the port. A [`StoreAddress`] is what a configuration says of a store, and chooses the adapter.
 
 mod address;
-#[cfg(any(feature = "etcd", feature = "kubernetes", feature = "redis"))]
-mod certificates;
 #[cfg(feature = "etcd")]
 pub mod etcd;
 #[cfg(any(feature = "etcd", feature = "kubernetes"))]
 mod http_client;
 #[cfg(feature = "kubernetes")]
 pub mod kubernetes;
-mod lateness;
 #[cfg(feature = "postgres")]
 pub mod postgres;
 #[cfg(feature = "redis")]
@@ -185,4 +182,121 @@ pub trait Connect: fmt::Debug + Send + Sync {
     /// What the operator must know of this store, as a sentence for the log at the start: when two
     /// nodes may hold the lease at the same time although every rule is kept.
     fn warning(&self) -> Option<&'static str>;
+}
+
+/// The tests of the adapters share these.
+#[cfg(test)]
+mod tests {
+    use tempfile::NamedTempFile;
+    use tokio::net::TcpListener;
+    use tokio::time::timeout;
+
+    use super::*;
+
+    pub(super) fn node(number: u16) -> NodeId {
+        NodeId::new(number).expect("not zero")
+    }
+
+    pub(super) fn granted(number: u64) -> StoreResult<Answer> {
+        Ok(Answer::Granted(Token::new(number)))
+    }
+
+    /// With 0, no node has the lease.
+    pub(super) fn refused(holder: u16) -> StoreResult<Answer> {
+        Ok(Answer::Refused(NodeId::new(holder)))
+    }
+
+    /// The problem and the remedy, where a person must do something.
+    pub(super) fn unfit<T>(answer: StoreResult<T>) -> String {
+        match answer.err() {
+            Some(error @ StoreError::Unfit { .. }) => error.to_string(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// The problem, where a new connection may help.
+    pub(super) fn away<T>(answer: StoreResult<T>) -> String {
+        match answer.err() {
+            Some(StoreError::Away(problem)) => problem,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// A file that only this user can read.
+    pub(super) fn file(text: &str) -> NamedTempFile {
+        let file = NamedTempFile::new().expect("a file");
+        std::fs::write(&file, text).expect("writable");
+        file
+    }
+
+    pub(super) async fn listener() -> (TcpListener, u16) {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a port");
+        let port = listener.local_addr().expect("an address").port();
+        (listener, port)
+    }
+
+    /// A server at this address hangs up, and then it is gone: in both cases it is away, and the
+    /// error tells no password. The password is read from its file at each connection.
+    pub(super) async fn hushes(address: impl Fn(u16) -> String) {
+        let ((listener, port), password) = (listener().await, file("Tr0ub4dor\n"));
+        let files = Files { password: Some(password.path().into()), ..Files::default() };
+        let store = connector(&address(port), &files).expect("an address");
+        assert!(!format!("{store:?}").contains("Tr0ub4dor"));
+        let (keep, limit) = (Duration::from_secs(10), Duration::from_millis(500));
+        let settings = Settings { name: "orders".to_owned(), keep, limit };
+        let hangs_up = async { drop(listener.accept().await) };
+        let (connected, ()) = tokio::join!(store.connect(&settings), hangs_up);
+        drop(listener);
+        for answer in [connected, store.connect(&settings).await] {
+            let why = away(answer);
+            assert!(!why.contains("Tr0ub4dor"), "{why}");
+        }
+        std::fs::write(&password, "").expect("writable");
+        unfit(store.connect(&settings).await);
+    }
+
+    /// Two clients ask, one after the other, and a store does what it promises. The store grants
+    /// the lease three times, each time with the next of these tokens; the record of a lease that
+    /// is free has the token `free`.
+    pub(super) async fn serves(
+        one: &mut Box<dyn LeaseStore>,
+        two: &mut Box<dyn LeaseStore>,
+        tokens: [u64; 3],
+        free: u64,
+    ) {
+        let ([first, again, _], [older, token, _]) = (tokens, tokens.map(Token::new));
+        assert_eq!(one.init().await, Ok(()), "it is there");
+        assert_eq!(two.read().await, Ok(Record::default()));
+        assert_eq!(one.acquire(node(1)).await, granted(first));
+        assert_eq!(two.acquire(node(2)).await, refused(1));
+        assert_eq!(two.renew(node(2), older).await, refused(1));
+        // A client that starts again, or has lost the answer, gets a new token, and the one before
+        // is worth nothing.
+        assert_eq!(one.acquire(node(1)).await, granted(again));
+        assert_eq!(one.renew(node(1), older).await, refused(0));
+        assert_eq!(one.renew(node(1), token).await, granted(again));
+        let record = two.read().await.expect("a record");
+        assert_eq!((record.holder, record.token), (Some(node(1)), token));
+        assert!(record.left.is_some_and(|left| !left.is_zero()), "{record:?}");
+
+        // Neither an older token nor another client gives it back.
+        assert_eq!(one.release(node(1), older).await, Ok(()));
+        assert_eq!(two.release(node(2), token).await, Ok(()));
+        assert_eq!(two.acquire(node(2)).await, refused(1));
+        assert_eq!(one.release(node(1), token).await, Ok(()));
+        let free = Record { holder: None, token: Token::new(free), left: None };
+        assert_eq!(two.read().await, Ok(free));
+        assert_eq!(one.renew(node(1), token).await, refused(0));
+        assert_eq!(two.acquire(node(2)).await, granted(tokens[2]));
+        assert_eq!(one.acquire(node(1)).await, refused(2));
+    }
+
+    /// The store tells of a change, or that the connection has ended, and does so soon.
+    pub(super) async fn told(store: &mut Box<dyn LeaseStore>) -> StoreResult<()> {
+        timeout(Duration::from_secs(30), store.changed()).await.expect("soon")
+    }
+
+    pub(super) async fn is_quiet(store: &mut Box<dyn LeaseStore>) -> bool {
+        timeout(Duration::from_millis(500), store.changed()).await.is_err()
+    }
 }

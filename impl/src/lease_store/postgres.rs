@@ -14,24 +14,29 @@
 //! A grant and a release are told by `NOTIFY`, in the same transaction, and the clients `LISTEN`:
 //! they need not ask at short intervals.
 
-mod tls;
-
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
+use rustls::ClientConfig;
+use rustls::pki_types::{InvalidDnsNameError, ServerName};
 use sha2::{Digest as _, Sha256};
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::task::JoinHandle;
 use tokio_postgres::config::{Host, LoadBalanceHosts, SslMode, TargetSessionAttrs};
 use tokio_postgres::error::SqlState;
+use tokio_postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect, TlsStream};
 use tokio_postgres::types::{FromSql, ToSql, Type};
 use tokio_postgres::{AsyncMessage, Client, Config, Connection, Error, NoTls, Row, Socket};
+use tokio_rustls::{TlsConnector, client};
 
 use super::address::Files;
-use super::secret;
 use super::server::{self, Hearer, Teller};
 use super::values::{self, INIT, milliseconds, node, number};
-use super::{Answer, Connect, LeaseStore, Record, Settings, StoreError, StoreResult};
+use super::{Answer, Connect, LeaseStore, Record, Settings, StoreError, StoreResult, secret, tls};
 use crate::causes::causes;
 use crate::protocol::NodeId;
 use crate::protocol::lease::Token;
@@ -167,7 +172,7 @@ impl Postgres {
         let (client, driver) = match &self.files.ca {
             Some(ca) => {
                 let own = self.files.certificate.as_deref().zip(self.files.key.as_deref());
-                let tls = tls::Tls::read(ca, own)?;
+                let tls = Tls(Arc::new(tls::client(ca, own)?));
                 started(config.connect(tls).await, teller)?
             }
             None => started(config.connect(NoTls).await, teller)?,
@@ -437,6 +442,78 @@ impl LeaseStore for Session {
 
     fn changed(&mut self) -> BoxFuture<'_, StoreResult<()>> {
         Box::pin(self.hearer.changed())
+    }
+}
+
+/// What makes connections with TLS: the certificate of the server is verified, with its name.
+struct Tls(Arc<ClientConfig>);
+
+impl MakeTlsConnect<Socket> for Tls {
+    type Stream = Encrypted;
+    type TlsConnect = Handshake;
+    type Error = InvalidDnsNameError;
+
+    fn make_tls_connect(&mut self, domain: &str) -> Result<Handshake, InvalidDnsNameError> {
+        let server = ServerName::try_from(domain.to_owned())?;
+        Ok(Handshake { connector: TlsConnector::from(Arc::clone(&self.0)), server })
+    }
+}
+
+/// What is left to do on a connection.
+struct Handshake {
+    connector: TlsConnector,
+    server: ServerName<'static>,
+}
+
+impl TlsConnect<Socket> for Handshake {
+    type Stream = Encrypted;
+    type Error = io::Error;
+    type Future = BoxFuture<'static, io::Result<Encrypted>>;
+
+    fn connect(self, stream: Socket) -> Self::Future {
+        Box::pin(async move {
+            let connected = self.connector.connect(self.server, stream).await;
+            let stream = connected.map_err(|error| io::Error::other(tls::told(&error)))?;
+            Ok(Encrypted(stream.into()))
+        })
+    }
+}
+
+/// A connection on which the handshake is done.
+struct Encrypted(Box<client::TlsStream<Socket>>);
+
+impl TlsStream for Encrypted {
+    /// The password is not bound to the certificate: the name in that is verified.
+    fn channel_binding(&self) -> ChannelBinding {
+        ChannelBinding::none()
+    }
+}
+
+impl AsyncRead for Encrypted {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_read(cx, buffer)
+    }
+}
+
+impl AsyncWrite for Encrypted {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.0).poll_write(cx, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_shutdown(cx)
     }
 }
 

@@ -45,19 +45,11 @@ fn text(file: &Path, read: Result<Zeroizing<Vec<u8>>, Unusable>) -> StoreResult<
 }
 
 #[cfg(all(test, any(feature = "postgres", feature = "redis")))]
-pub(super) mod tests {
+mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 
-    use tempfile::NamedTempFile;
-
     use super::*;
-
-    /// A file with a password that only this user can read.
-    pub(in crate::lease_store) fn file(text: &str) -> NamedTempFile {
-        let file = NamedTempFile::new().expect("a file");
-        std::fs::write(&file, text).expect("writable");
-        file
-    }
+    use crate::lease_store::tests::{file, unfit};
 
     #[test]
     fn a_password_is_one_line_of_a_private_file() {
@@ -65,19 +57,18 @@ pub(super) mod tests {
         assert_eq!(read(" one two \n"), Ok(" one two ".to_owned()));
         assert_eq!(read("one"), Ok("one".to_owned()));
         for wrong in ["", "\n", "one\ntwo\n", "one\n\ntwo"] {
-            assert!(matches!(read(wrong), Err(StoreError::Unfit { .. })), "{wrong:?}");
+            unfit(read(wrong));
         }
 
         let open = file("Tr0ub4dor");
         let mode = std::fs::Permissions::from_mode(0o644);
         std::fs::set_permissions(&open, mode).expect("ours");
-        let Err(error) = password(open.path()) else { panic!("others can read it") };
-        let text = error.to_string();
+        let text = unfit(password(open.path()));
         assert!(text.contains("can be read by others") && !text.contains("Tr0ub4dor"), "{text}");
         #[cfg(feature = "kubernetes")]
         assert_eq!(token(open.path()).map(|token| token.to_string()), Ok("Tr0ub4dor".to_owned()));
 
-        let Err(error) = password(Path::new("/nonexistent/password")) else { panic!("no file") };
-        assert!(error.to_string().contains("cannot read /nonexistent/password"), "{error}");
+        let text = unfit(password(Path::new("/nonexistent/password")));
+        assert!(text.contains("cannot read /nonexistent/password"), "{text}");
     }
 }

@@ -5,17 +5,21 @@
 //! another has the lease: its questions are answered from the record that was read last, until the
 //! store tells of a change, or until what was left of the lease then has run out. That the record
 //! can be read does not show that the lease can be asked for, so the first time that a connection
-//! is asked for it, the store is. A holder's renewal always asks the store. How long the answer to
-//! it takes is [measured](super::lateness).
+//! is asked for it, the store is. A holder's renewal always asks the store.
+//!
+//! A holder renews its lease every `renew`, and heeds the answer to its latest renewal only. If
+//! each answer comes after the next renewal was sent, none counts: the lease ends although the
+//! store has extended it each time. So the time until an answer is measured. One late answer ends
+//! nothing.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures::FutureExt as _;
 use futures::future::{BoxFuture, pending};
+use humantime::format_duration;
 use tokio::time::{Instant, sleep_until};
 
-use super::lateness::Lateness;
 use super::{Answer, Connect, LeaseStore, Record, Settings, StoreError, StoreResult};
 use crate::protocol::NodeId;
 use crate::protocol::lease::{Message, Request, Token};
@@ -240,5 +244,83 @@ impl Session<Message> for Talk {
             }
         }
         .boxed()
+    }
+}
+
+/// How long the latest renewal took that was answered too late, as long as nothing was answered in
+/// time since then, and the client has not followed another or given its lease back.
+#[derive(Debug)]
+struct Lateness {
+    renew: Duration,
+    late: Mutex<Option<Duration>>,
+}
+
+impl Lateness {
+    fn new(renew: Duration) -> Self {
+        Self { renew, late: Mutex::default() }
+    }
+
+    /// A renewal was answered so long after it was sent.
+    fn renewed(&self, took: Duration) {
+        *self.late() = (took >= self.renew).then_some(took);
+    }
+
+    /// Another question was answered after so long. It waits for longer than a renewal, so it is
+    /// not too late itself.
+    fn answered(&self, took: Duration) {
+        if took < self.renew {
+            *self.late() = None;
+        }
+    }
+
+    /// The client has no lease that could end.
+    fn ended(&self) {
+        *self.late() = None;
+    }
+
+    /// What is wrong, with what helps.
+    fn complaint(&self) -> Option<String> {
+        let took = (*self.late())?;
+        let took = Duration::from_millis(u64::try_from(took.as_millis()).unwrap_or(u64::MAX));
+        let (took, renew) = (format_duration(took), format_duration(self.renew));
+        Some(format!(
+            "it answers later than `lease.renew` (took {took}, `lease.renew` is {renew}): a \
+             renewal that is answered so late does not count, and if all are, the lease ends; find \
+             out why it is slow, or raise `lease.renew`, and `lease.hold` with it"
+        ))
+    }
+
+    fn late(&self) -> MutexGuard<'_, Option<Duration>> {
+        self.late.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The tests in `transport::outside` look at the status and the log that come of it.
+    #[test]
+    fn an_answer_is_late_once_the_next_renewal_is_due() {
+        let renew = Duration::from_millis(500);
+        let lateness = Lateness::new(renew);
+        assert_eq!(lateness.complaint(), None);
+        let micros = [(499_999, false), (500_000, true), (20_000, false), (812_345, true)];
+        for (micros, is_late) in micros {
+            lateness.renewed(Duration::from_micros(micros));
+            assert_eq!(lateness.complaint().is_some(), is_late, "{micros}");
+        }
+        let told = "it answers later than `lease.renew` (took 812ms, `lease.renew` is 500ms): a \
+                    renewal that is answered so late does not count, and if all are, the lease \
+                    ends; find out why it is slow, or raise `lease.renew`, and `lease.hold` with \
+                    it";
+        assert_eq!(lateness.complaint().as_deref(), Some(told));
+        // Another question waits for longer than a renewal, so it is not too late itself.
+        lateness.answered(renew);
+        assert!(lateness.complaint().is_some());
+        lateness.answered(renew / 2);
+        assert_eq!(lateness.complaint(), None);
+        lateness.answered(renew);
+        assert_eq!(lateness.complaint(), None);
     }
 }

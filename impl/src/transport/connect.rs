@@ -1,9 +1,15 @@
-//! Calling an address: all that its name stands for at once, and again while there is time.
+//! Calling an address: all that its name stands for at once, and again while there is time; how
+//! long to wait before the next call; and questions, each on a connection of its own, which ends
+//! with the answer.
 //!
 //! A name is resolved by a thread of its own, one for each peer. However long the system takes, no
 //! other task waits for it, and there is never a second one. What was found last stays in use.
+//!
+//! The kernel is asked to send at once, and to notice dead peers early. Probes of its own are not
+//! needed. A node that has nothing to say pings, the side that hears nothing ends the connection,
+//! and the side that is not answered does so, too.
 
-use std::io::{Error, ErrorKind, Result};
+use std::io::{self, Error, ErrorKind};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,12 +17,16 @@ use std::time::Duration;
 
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
 use tokio::net::TcpStream;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
-use super::socket;
-use crate::config::Address;
+use super::frame::{Opening, Reply};
+use super::handshake::{self, Failure};
+use crate::config::{Address, Credentials};
+use crate::protocol::NodeId;
 
 /// How long until all addresses are called once more. The system itself takes longer with each
 /// attempt, and a link that heals is to be used soon.
@@ -28,7 +38,10 @@ const FRESH: Duration = Duration::from_secs(1);
 /// How many addresses of a name are called.
 const ADDRESSES: usize = 8;
 
-type Lookup = dyn Fn(&str) -> Result<Vec<SocketAddr>> + Send + Sync;
+/// How long calling a node may take that is asked. Those who ask have limits of their own.
+const LONGEST_CALL: Duration = Duration::from_secs(60);
+
+type Lookup = dyn Fn(&str) -> io::Result<Vec<SocketAddr>> + Send + Sync;
 
 /// Where one address leads.
 #[derive(Clone)]
@@ -70,7 +83,7 @@ impl Resolver {
 
     /// A connection to the first of the addresses that answers within the limit. It is refused only
     /// if all of them refuse.
-    pub(crate) async fn connect(&self, limit: Duration) -> Result<TcpStream> {
+    pub(crate) async fn connect(&self, limit: Duration) -> io::Result<TcpStream> {
         let deadline = Instant::now() + limit;
         let late = || Error::new(ErrorKind::TimedOut, format!("no answer within {limit:?}"));
         let all = timeout(limit, self.addresses()).await.map_err(|_| {
@@ -86,7 +99,7 @@ impl Resolver {
         loop {
             tokio::select! {
                 ended = attempts.next() => match ended {
-                    Some(Ok(stream)) if socket::is_self_connected(&stream) => {}
+                    Some(Ok(stream)) if is_self_connected(&stream) => {}
                     Some(Ok(stream)) => return Ok(stream),
                     Some(Err(error)) => {
                         let error = failure.filter(|other| !refused(other)).unwrap_or(error);
@@ -110,7 +123,7 @@ impl Resolver {
     }
 
     /// The addresses that the name stands for: those that are known, or as soon as some are.
-    async fn addresses(&self) -> Result<Vec<SocketAddr>> {
+    async fn addresses(&self) -> io::Result<Vec<SocketAddr>> {
         if let Ok(address) = self.0.address.as_str().parse() {
             return Ok(vec![address]);
         }
@@ -168,6 +181,106 @@ impl Inner {
     fn known(&self) -> MutexGuard<'_, LookupState> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// How long to wait before calling again a peer that did not answer.
+///
+/// Doubles from [`Backoff::FIRST`] to a cap, each wait shortened at random by up to half, so that
+/// nodes that lost a peer together do not call it together.
+///
+/// The cap is short at first, and grows when the peer has not answered for a while: a member that
+/// is down for a day is not called nine times a second. A member that starts calls by itself, and
+/// is called back at once.
+#[derive(Debug)]
+pub(super) struct Backoff {
+    cap: Duration,
+    next: Duration,
+    attempts: u32,
+    random: StdRng,
+}
+
+impl Backoff {
+    /// The first wait.
+    const FIRST: Duration = Duration::from_millis(50);
+    /// No wait is longer. It is how much longer two nodes that were cut off may stay so.
+    pub(super) const LONGEST: Duration = Duration::from_secs(1);
+    /// How many waits have the short cap.
+    const EAGER: u32 = 16;
+
+    /// With a short cap of half of a message's lifetime (within `FIRST..=LONGEST`): a message that
+    /// is queued while the peer cannot be reached sees at least one attempt before it is too old.
+    pub(super) fn new(lifetime: Duration, seed: u64) -> Self {
+        let cap = (lifetime / 2).clamp(Self::FIRST, Self::LONGEST);
+        Self { cap, next: Self::FIRST, attempts: 0, random: StdRng::seed_from_u64(seed) }
+    }
+
+    /// The peer answered: begin from the first wait again.
+    pub(super) fn reset(&mut self) {
+        (self.next, self.attempts) = (Self::FIRST, 0);
+    }
+
+    /// How long to wait this time.
+    pub(super) fn next(&mut self) -> Duration {
+        let wait = self.next;
+        self.attempts = self.attempts.saturating_add(1);
+        let cap = if self.attempts < Self::EAGER { self.cap } else { Self::LONGEST };
+        self.next = (wait * 2).min(cap);
+        wait.mul_f64(self.random.random_range(0.5..=1.0))
+    }
+}
+
+/// Whether this run of the node is `there`.
+pub(super) async fn is_running(
+    there: &Resolver,
+    credentials: &Credentials,
+    node: NodeId,
+    incarnation: u64,
+) -> bool {
+    let question = Opening::AreYou { node, incarnation };
+    let credentials = credentials.clone().asking(node);
+    matches!(ask(there, &credentials, &question).await, Ok(Reply::Is(true)))
+}
+
+/// Returns the answer of the node that is `there`.
+pub(crate) async fn ask(
+    there: &Resolver,
+    credentials: &Credentials,
+    question: &Opening,
+) -> Result<Reply, Failure> {
+    let stream = there.connect(LONGEST_CALL).await.map_err(Failure::Io)?;
+    let mut channel = handshake::call(credentials, credentials.asked, stream).await?;
+    handshake::ask(&mut channel, question).await
+}
+
+/// Prepares a connection.
+///
+/// `unanswered` bounds how long sent bytes may stay unacknowledged. Without it the kernel of a node
+/// that was cut off goes on sending for a quarter of an hour, and delivers old messages when the
+/// link heals. What the kernel refuses to do is not needed to be correct, so it is only logged.
+pub(super) fn set_options(stream: &TcpStream, unanswered: Duration) {
+    let result = stream.set_nodelay(true).and_then(|()| kernel_limits(stream, unanswered));
+    if let Err(error) = result {
+        tracing::debug!(%error, "the kernel refuses a socket option");
+    }
+}
+
+/// Whether both ends of the connection are the same socket. TCP allows that when no process listens
+/// on a port of this machine and the system happens to give the caller that very port.
+fn is_self_connected(stream: &TcpStream) -> bool {
+    matches!((stream.local_addr(), stream.peer_addr()), (Ok(own), Ok(other)) if own == other)
+}
+
+#[cfg(target_os = "linux")]
+fn kernel_limits(stream: &TcpStream, unanswered: Duration) -> io::Result<()> {
+    use rustix::net::sockopt;
+    let milliseconds = u32::try_from(unanswered.as_millis()).unwrap_or(u32::MAX);
+    sockopt::set_tcp_user_timeout(stream, milliseconds)?;
+    Ok(())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn kernel_limits(_: &TcpStream, _: Duration) -> io::Result<()> {
+    Ok(())
 }
 
 #[cfg(test)]
@@ -263,5 +376,29 @@ mod tests {
         let resolver = Resolver::new(address.to_string().parse().expect("an address"));
         let error = resolver.connect(LIMIT).await.expect_err("nothing listens");
         assert_eq!(error.kind(), ErrorKind::ConnectionRefused);
+    }
+
+    #[test]
+    fn waits_grow_to_half_of_the_lifetime_of_a_message_and_later_beyond() {
+        let mut backoff = Backoff::new(Duration::from_millis(600), 7);
+        // The eager ones, and those of a peer that never answers.
+        let most = [50, 100, 200].into_iter().chain([300; 13]).chain([600, 1_000, 1_000, 1_000]);
+        for most in most {
+            let wait = backoff.next().as_millis();
+            assert!((most / 2..=most).contains(&wait), "{wait} of at most {most}");
+        }
+        backoff.reset();
+        assert!(backoff.next() <= Backoff::FIRST);
+        assert!((1..Backoff::EAGER).all(|_| backoff.next() <= Duration::from_millis(300)));
+    }
+
+    #[test]
+    fn the_same_seed_gives_the_same_waits() {
+        let waits = |seed| {
+            let mut backoff = Backoff::new(Duration::from_secs(9), seed);
+            [(); 6].map(|()| backoff.next())
+        };
+        assert_eq!(waits(1), waits(1));
+        assert_ne!(waits(1), waits(2));
     }
 }

@@ -120,7 +120,7 @@ pub(crate) enum Frame<M> {
     Message(M),
     /// "I am up." For the failure detector; no core sees it.
     Heartbeat,
-    /// "Answer this." For the [time there and back](super::round_trip); and "I am here", too.
+    /// "Answer this." For the [time there and back](super::peer::RoundTrip); and "I am here", too.
     Ping(u8),
     /// The answer to the ping with this number, on the connection in the other direction.
     Pong(u8),
@@ -311,4 +311,291 @@ pub(crate) fn decode_frame<M: DeserializeOwned>(bytes: &[u8]) -> Result<Frame<M>
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use std::time::SystemTime;
+
+    use bytes::BytesMut;
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+    use tokio_util::codec::{Decoder, Encoder};
+
+    use super::super::peer;
+    use super::super::standing::Maintenance;
+    use super::super::tests::nothing_special;
+    use super::*;
+    use crate::config::{CertificateUse, GroupName};
+    use crate::protocol::bully::Message;
+    use crate::protocol::quorum::Mark;
+    use crate::protocol::{Epoch, Members, Role, list_ring};
+    use crate::report::{
+        CertificateReport, Counters, GroupReport, LONGEST_FILE, LONGEST_PROBLEM, Link,
+        MOST_CERTIFICATES, MemberReport,
+    };
+
+    /// The highest.
+    fn id() -> NodeId {
+        NodeId::new(u16::MAX).expect("not zero")
+    }
+
+    /// The longest.
+    fn cluster() -> ClusterId {
+        "c".repeat(64).parse().expect("a name")
+    }
+
+    fn leases() -> LeaseTerms {
+        LeaseTerms { lease: Duration::MAX, promise: Duration::MAX, drift_ppm: u64::MAX }
+    }
+
+    fn hellos() -> [Hello; 2] {
+        let hello = Hello {
+            cluster: cluster(),
+            protocol: "p".repeat(20),
+            node: id(),
+            incarnation: u64::MAX,
+            digests: Digests { settings: [7; 16], detection: [8; 16] },
+            members: Some([9; 16]),
+            leases: Some(leases()),
+            groups: Some([10; 16]),
+        };
+        [Hello { members: None, leases: None, groups: None, ..hello.clone() }, hello]
+    }
+
+    /// The status of a node of the largest cluster, in which all is as long as may be.
+    fn largest() -> StatusReport {
+        let problem = Some("p".repeat(peer::LONGEST_PROBLEM));
+        let host = "h".repeat(255 - ":65535".len());
+        let member = MemberReport {
+            node: id(),
+            address: format!("{host}:65535").parse().expect("an address"),
+            observes: true,
+            link: Link::Connecting,
+            problem: problem.clone(),
+            heard: true,
+            priority: Some(u8::MAX),
+            fit: Some(true),
+            error: problem,
+            error_ms: Some(u64::MAX),
+            sent: u64::MAX,
+            received: u64::MAX,
+            dropped: u64::MAX,
+        };
+        let certificate = CertificateReport {
+            which: CertificateUse::HttpAuthority,
+            file: "\u{1f980}".repeat(LONGEST_FILE),
+            number: u32::MAX,
+            not_after: SystemTime::UNIX_EPOCH,
+            days_left: i64::MIN,
+        };
+        StatusReport {
+            cluster: cluster(),
+            protocol: "bully".to_owned(),
+            node: id(),
+            incarnation: Some(u64::MAX),
+            config_epoch: u64::MAX,
+            observes: true,
+            role: Role::Leader,
+            leader: Some(id()),
+            epoch: Some(Epoch::new(u64::MAX)),
+            lease_ms: Some(u64::MAX),
+            margin_ms: Some(u64::MAX),
+            reason: Some("r".repeat(64)),
+            seq: u64::MAX,
+            uptime_ms: u64::MAX,
+            in_role_ms: u64::MAX,
+            problem: Some("p".repeat(LONGEST_PROBLEM)),
+            members: vec![member; Members::MAX - 1],
+            counters: Counters { attempts: u64::MAX, ..Counters::default() },
+            certificates: vec![certificate; MOST_CERTIFICATES],
+            witnesses: vec![id(); Members::MAX - 1],
+            awaited: vec![id(); Members::MAX - 1],
+            priority: u8::MAX,
+            maintenance: true,
+        }
+    }
+
+    fn replies() -> Vec<Reply> {
+        let epoch = Some(Epoch::new(u64::MAX));
+        let group =
+            GroupReport { name: "g".repeat(64), role: Role::Leader, leader: Some(id()), epoch };
+        let groups = |groups| {
+            let (cluster, protocol) = (cluster(), "quorum".to_owned());
+            Reply::Groups(Box::new(GroupsReport { cluster, protocol, node: id(), groups }))
+        };
+        let refusals = [
+            Refusal::Cluster(cluster()),
+            Refusal::Protocol("p".repeat(20)),
+            Refusal::UnknownNode(id()),
+            Refusal::Members,
+            Refusal::SameId(id()),
+            Refusal::Certificate(id()),
+            Refusal::Duplicate(id()),
+            Refusal::Leases(leases()),
+            Refusal::Groups,
+            Refusal::UnknownGroup("g".repeat(64)),
+        ];
+        let others = [
+            Reply::Status(Box::new(nothing_special())),
+            Reply::Status(Box::new(largest())),
+            Reply::Is(false),
+            Reply::Is(true),
+            groups(Vec::new()),
+            groups(vec![group; GroupName::MOST]),
+        ];
+        let hellos = hellos().map(Reply::Hello);
+        hellos.into_iter().chain(refusals.map(Reply::Refused)).chain(others).collect()
+    }
+
+    #[test]
+    fn openings_and_replies_survive_a_round_trip_and_no_cut() {
+        for reply in replies() {
+            let bytes = encode(&reply).expect("the largest fits");
+            assert_eq!(decode::<Reply>(&bytes), Ok(reply));
+        }
+        let others = [
+            Opening::StatusRequest,
+            Opening::AreYou { node: id(), incarnation: u64::MAX },
+            Opening::GroupStatusRequest("g".repeat(64)),
+        ];
+        for opening in hellos().map(Opening::Hello).into_iter().chain(others) {
+            let bytes = encode(&opening).expect("fits");
+            assert!(bytes.len() <= MAX_OPENING);
+            assert_eq!(decode::<Opening>(&bytes), Ok(opening));
+            for cut in 0..bytes.len() {
+                assert!(decode::<Opening>(&bytes[..cut]).is_err(), "{cut} of {bytes:?}");
+            }
+            let longer = [&bytes[..], &[7]].concat();
+            assert_eq!(decode::<Opening>(&longer), Err(FrameError::Malformed));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn garbage_is_refused_without_a_panic(bytes in vec(any::<u8>(), 0..300)) {
+            prop_assert_eq!(Greeting::decode(&bytes), Err(FrameError::NotBellwether));
+            // Behind a good header it may mean something by chance; it must not panic.
+            let header = [&MAGIC[..], &VERSION.to_be_bytes()].concat();
+            let behind_header = Greeting::decode(&[&header[..], &bytes].concat());
+            let mode = bytes.first().and_then(|&number| Mode::numbered(number));
+            prop_assert_eq!(behind_header.is_ok(), bytes.len() == 33 && mode.is_some());
+            let _ = decode::<Opening>(&bytes);
+            let _ = decode::<Reply>(&bytes);
+            let frame = decode_frame::<Message>(&bytes);
+            let good = match &bytes[..] {
+                [1 | 4] | [0, 0..3] | [2 | 3, _] => true,
+                // A standing is a good one if its numbers are.
+                [5, standing @ ..] => decode::<Standing>(standing).is_ok(),
+                [6, _, _, numbered @ ..] => decode::<(u64, Message)>(numbered).is_ok(),
+                _ => false,
+            };
+            prop_assert_eq!(frame.is_ok(), good);
+        }
+
+        #[test]
+        fn another_version_is_told_apart(theirs in any::<u16>(), rest in any::<[u8; 32]>()) {
+            prop_assume!(theirs != VERSION);
+            for length in [0, 1, 32] {
+                let bytes = [&MAGIC[..], &theirs.to_be_bytes(), &rest[..length]].concat();
+                prop_assert_eq!(Greeting::decode(&bytes), Err(FrameError::Version { theirs }));
+            }
+        }
+
+        #[test]
+        fn frames_survive_the_stream_however_it_is_cut(
+            frames in vec(vec(any::<u8>(), 0..200), 1..5),
+            cut in any::<prop::sample::Index>(),
+        ) {
+            let mut stream = BytesMut::new();
+            for frame in &frames {
+                codec(MAX_FRAME).encode(Bytes::from(frame.clone()), &mut stream).expect("fits");
+            }
+            let rest = stream.split_off(cut.index(stream.len() + 1));
+            let (mut reader, mut buffer) = (codec(MAX_FRAME), BytesMut::new());
+            let mut read = Vec::new();
+            for part in [stream, rest] {
+                buffer.extend_from_slice(&part);
+                while let Some(frame) = reader.decode(&mut buffer).expect("well-formed") {
+                    read.push(frame);
+                }
+            }
+            prop_assert!(buffer.is_empty(), "nothing is left over");
+            prop_assert_eq!(read, frames);
+        }
+    }
+
+    /// The next release looks there, too.
+    #[test]
+    fn a_greeting_begins_with_its_version_and_has_nothing_behind_its_nonce() {
+        for mode in [Mode::Plain, Mode::Secret, Mode::Tls] {
+            let greeting = Greeting::new(mode);
+            let bytes = greeting.encode();
+            assert_eq!(bytes[..6], *b"BLWR\0\x01");
+            assert_eq!(Greeting::decode(&bytes), Ok(greeting));
+            let longer = [&bytes[..], &[0]].concat();
+            for wrong in [&longer[..], &bytes[..bytes.len() - 1], &bytes[..6]] {
+                assert_eq!(Greeting::decode(wrong), Err(FrameError::Malformed));
+            }
+        }
+    }
+
+    #[test]
+    fn the_refusal_of_another_version_names_both_and_the_remedy() {
+        let told = "it speaks version 7 of the wire format, and this node version 1: run the same \
+                    release on every node";
+        assert_eq!(FrameError::Version { theirs: 7 }.to_string(), told);
+    }
+
+    #[test]
+    fn every_frame_survives_a_round_trip() {
+        let messages = [Message::Election, Message::Ok, Message::Coordinator].map(Frame::Message);
+        let others = [Frame::Heartbeat, Frame::Rival, Frame::Ping(0), Frame::Pong(u8::MAX)];
+        let maintenance = Maintenance::default().decide(true);
+        let mark = Mark { turn: 7, ..Mark::FIRST };
+        let standing =
+            Frame::Standing(Standing { priority: 9, fit: true, maintenance, mark, votes: true });
+        let numbered = [(0, 1), (255, 1), (256, 1), (u16::MAX, u64::MAX)].map(|(group, id)| {
+            let frame = Frame::numbered(group, id, Message::Election);
+            assert_eq!((frame.group(), frame.is_message()), (group, true));
+            frame
+        });
+        let all = messages.into_iter().chain(others).chain(numbered);
+        for frame in all.chain([standing]) {
+            let bytes = encode_frame(&frame).expect("fits");
+            assert_eq!(decode_frame(&bytes), Ok(frame));
+            assert_eq!(decode_frame::<Message>(&[]), Err(FrameError::Malformed));
+        }
+    }
+
+    #[test]
+    fn the_longest_list_of_a_ring_fits_into_a_frame() {
+        let ids: Vec<_> = (0..32).filter_map(|less| NodeId::new(u16::MAX - less)).collect();
+        let list = list_ring::List::new(&ids).expect("as long as may be");
+        assert_eq!(ids.len(), list_ring::List::MAX);
+        let message = list_ring::Message::Election(list);
+        assert!(encode_frame(&Frame::numbered(u16::MAX, u64::MAX, message)).is_ok());
+    }
+
+    #[test]
+    fn oversized_frames_are_refused_before_they_are_read() {
+        let announced = u32::try_from(MAX_FRAME + 1).expect("fits").to_be_bytes();
+        assert!(codec(MAX_FRAME).decode(&mut BytesMut::from(&announced[..])).is_err());
+        assert!(
+            codec(MAX_FRAME)
+                .encode(Bytes::from(vec![0; MAX_FRAME + 1]), &mut BytesMut::new())
+                .is_err()
+        );
+        assert!(decode_frame::<Message>(&[0; MAX_MESSAGE + 1]).is_err());
+    }
+
+    #[test]
+    fn a_message_that_is_too_long_is_neither_sent_nor_read_though_it_makes_sense() {
+        let frame = |length| Frame::Message("x".repeat(length));
+        // The kind of the frame is one byte, and the length of such a text three.
+        let bytes = postcard::to_stdvec(&frame(MAX_MESSAGE - 4)).expect("a value");
+        assert_eq!(bytes.len(), MAX_MESSAGE);
+        assert_eq!(decode_frame(&bytes), Ok(frame(MAX_MESSAGE - 4)));
+        assert_eq!(encode_frame(&frame(MAX_MESSAGE - 4)), Ok(bytes.into()));
+        let bytes = postcard::to_stdvec(&frame(MAX_MESSAGE - 3)).expect("a value");
+        assert_eq!(decode_frame::<String>(&bytes), Err(FrameError::Malformed));
+        assert_eq!(encode_frame(&frame(MAX_MESSAGE - 3)), Err(FrameError::Malformed));
+    }
+}

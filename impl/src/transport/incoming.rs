@@ -1,4 +1,5 @@
-//! Connections that others open: handshakes, messages from peers, questions about the status.
+//! Connections that others open: handshakes, questions about the status, and messages from peers,
+//! which go to the loop around the member of their group.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -10,35 +11,36 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
+use tokio::sync::mpsc::{self, Receiver, Sender};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::channel::{Broken, Channel};
-use super::frame::{Frame, Hello, Opening, Refusal, Reply};
+use super::connect;
+use super::frame::{self, Frame, Hello, Opening, Refusal, Reply};
 use super::handshake::{self, Caller, Failure};
 use super::health::Cause;
 use super::limiter::Source;
 use super::peer::{Peer, Session};
 use super::pending::{PendingConnections, PendingSlot};
-use super::question;
-use super::{Arrival, Context, Inboxes, Terms, socket};
+use super::{Arrival, Context, Terms};
 use crate::protocol::{LeaseTerms, NodeId};
 
 /// How many questions are answered at a time.
 const QUESTIONS: usize = 8;
 
+/// How many messages that have arrived wait for the loop of one group. When they are too many,
+/// connections are no longer read, and the senders' outboxes drop what gets too old.
+const INBOX: usize = 1024;
+
 /// How long to wait when the system has no file or memory left for another connection.
 const OUT_OF_RESOURCES: Duration = Duration::from_millis(100);
 
 /// Serves every connection, for as long as the task lives.
-pub(super) async fn listen<M>(
-    context: Arc<Context<M>>,
-    listener: TcpListener,
-    inboxes: impl Into<Inboxes<M>>,
-) where
+pub(super) async fn listen<M>(context: Arc<Context<M>>, listener: TcpListener, inboxes: Inboxes<M>)
+where
     M: Serialize + DeserializeOwned + Send + Sync + 'static,
 {
-    let inboxes = inboxes.into();
     let pending = PendingConnections::new(context.peers.now().len());
     let questions = Arc::new(Semaphore::new(QUESTIONS));
     // Owned here, so that they end with this task.
@@ -62,7 +64,7 @@ pub(super) async fn listen<M>(
         if evicted {
             context.warn(from, "too many connections say nothing: the oldest one is closed");
         }
-        socket::set_options(&stream, context.terms.limits.step);
+        connect::set_options(&stream, context.terms.limits.step);
         let incoming = Incoming { from, slot, questions: Arc::clone(&questions) };
         let (context, inboxes) = (Arc::clone(&context), inboxes.clone());
         connections.spawn(async move { serve(&context, stream, incoming, inboxes).await }.boxed());
@@ -210,7 +212,7 @@ async fn admit<M>(
 /// Whether this run of the peer answers at its address.
 async fn is_alive<M>(context: &Context<M>, peer: &Peer<M>, incarnation: u64) -> bool {
     let credentials = context.terms.credentials.now();
-    let there = question::is_running(&peer.resolver, &credentials, peer.id, incarnation);
+    let there = connect::is_running(&peer.resolver, &credentials, peer.id, incarnation);
     timeout(context.terms.limits.probe, there).await.unwrap_or_default()
 }
 
@@ -378,4 +380,65 @@ async fn answer<M>(context: &Context<M>, channel: &mut Channel, reply: &Reply) -
         return false;
     };
     matches!(timeout(context.terms.limits.step, channel.send(bytes)).await, Ok(Ok(())))
+}
+
+/// The inboxes of all groups, by their numbers.
+pub(super) struct Inboxes<M>(Arc<[Sender<Arrival<M>>]>);
+
+impl<M> Clone for Inboxes<M> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<M> Inboxes<M> {
+    /// Those of so many groups, and where what arrives can be read.
+    pub(super) fn new(groups: usize) -> (Self, Vec<Receiver<Arrival<M>>>) {
+        let (inboxes, arrivals): (Vec<_>, _) = (0..groups).map(|_| mpsc::channel(INBOX)).unzip();
+        (Self(inboxes.into()), arrivals)
+    }
+
+    /// Those of all groups, by their numbers.
+    pub(super) fn each(&self) -> impl Iterator<Item = &Sender<Arrival<M>>> {
+        self.0.iter()
+    }
+
+    /// Whether no loop reads any more.
+    fn are_closed(&self) -> bool {
+        self.0.iter().all(Sender::is_closed)
+    }
+}
+
+impl<M: DeserializeOwned> Inboxes<M> {
+    /// The frame in these bytes, and where it goes; or what is wrong with it.
+    fn read(&self, bytes: &[u8]) -> Result<(Frame<M>, &Sender<Arrival<M>>), String> {
+        let frame: Frame<M> = frame::decode_frame(bytes).map_err(|error| error.to_string())?;
+        let (group, count) = (frame.group(), self.0.len());
+        match self.0.get(usize::from(group)) {
+            Some(inbox) => Ok((frame, inbox)),
+            None => Err(format!("a message for group number {group}, and there are {count}")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_frame_goes_to_its_group_and_to_none_that_there_is_not() {
+        let (inboxes, arrivals) = Inboxes::<u8>::new(300);
+        for group in [0, 1, 255, 256, 299] {
+            let bytes = frame::encode_frame(&Frame::numbered(group, 1, 7_u8)).expect("fits");
+            let (frame, inbox) = inboxes.read(&bytes).expect("there is such a group");
+            assert_eq!((frame.group(), frame.is_message()), (group, true));
+            let all = (0..300).filter(|&number: &usize| inboxes.0[number].same_channel(inbox));
+            assert_eq!(all.collect::<Vec<_>>(), [usize::from(group)]);
+        }
+        let bytes = frame::encode_frame(&Frame::numbered(300, 1, 7_u8)).expect("fits");
+        let error = inboxes.read(&bytes).expect_err("there are 300");
+        assert_eq!(error, "a message for group number 300, and there are 300");
+        drop(arrivals);
+        assert!(inboxes.are_closed());
+    }
 }

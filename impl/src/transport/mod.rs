@@ -9,36 +9,25 @@
 //!
 //! A message that is sent arrives at most once, in the order of sending while a connection lasts,
 //! or not at all. A node that takes part in several elections has one set of connections for all:
-//! each of them is a [group](inboxes), with a number, and what several say at one moment is sent
-//! together. Limits: see [`outbox`] for messages that wait, [`frame`] for sizes, [`pending`]
-//! for the number of connections, and [`limits`] for times. [`health`] says in the log when the
-//! link to a peer breaks, and when it heals. [`peers`] come and go while the node runs.
+//! each of them is a [group](incoming::Inboxes), with a number, and what several say at one moment
+//! is sent together. Limits: see [`outbox`] for messages that wait, [`frame`] for sizes,
+//! [`pending`] for the number of connections, and [`Limits`] for times. [`health`] says in the log
+//! when the link to a peer breaks, and when it heals. [`peer`]s come and go while the node runs.
 
-mod backoff;
 pub(crate) mod channel;
 pub(crate) mod connect;
 pub(crate) mod frame;
 pub(crate) mod handshake;
 mod health;
-mod inboxes;
 mod incoming;
 mod limiter;
-mod limits;
 mod outbox;
 mod outgoing;
 mod outside;
 mod peer;
-mod peers;
 pub(crate) mod pending;
-mod presence;
-pub(crate) mod question;
-mod reports;
-mod round_trip;
 mod seal;
-pub(crate) mod socket;
 pub(crate) mod standing;
-#[cfg(feature = "steered")]
-mod steered;
 
 use std::any::Any;
 use std::collections::BTreeSet;
@@ -55,19 +44,18 @@ use tokio::sync::{Notify, mpsc};
 use tokio::task::{JoinError, JoinSet};
 
 use self::frame::{Frame, Hello, Refusal, Reply};
-use self::inboxes::Inboxes;
+use self::incoming::Inboxes;
 use self::limiter::{LogLimiter, Source};
-pub(crate) use self::limits::Limits;
 use self::outside::Outside;
-use self::peer::Peer;
-use self::peers::Peers;
-pub(crate) use self::reports::{Report, Reports};
+use self::peer::{Peer, Peers};
 use self::standing::Standings;
 use crate::clock::Clock;
-use crate::config::{Address, Current, Mode};
+use crate::config::{Address, Current, GroupName, Mode};
 use crate::protocol::NodeId;
 use crate::protocol::quorum::Mark;
-use crate::report::{GroupsReport, Link, LinkMeasurements, MemberReport, StatusReport};
+use crate::report::{
+    GroupReport, GroupsReport, Link, LinkMeasurements, MemberReport, StatusReport,
+};
 use crate::service::Service;
 use crate::trace::Sent;
 
@@ -86,6 +74,113 @@ pub(crate) struct Terms {
     pub(crate) lifetime: Duration,
     /// How long the others may take.
     pub(crate) limits: Limits,
+}
+
+/// How long what a connection needs may take. Everything follows from one length of time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Limits {
+    /// Until a connection stands; and how long what was sent may stay unacknowledged.
+    pub(crate) step: Duration,
+    /// For a whole handshake: three times there and back.
+    pub(crate) handshake: Duration,
+    /// How long a process may take to say that it is there, when another says it is the same node.
+    pub(crate) probe: Duration,
+    /// How long a node that is called may take to find out whether the caller is a double.
+    pub(crate) admission: Duration,
+    /// How long a node that has nothing to say is silent before it says that, and how long it takes
+    /// from one ping to the next, whatever else it says.
+    pub(crate) quiet: Duration,
+    /// How long a connection may be silent.
+    pub(crate) idle: Duration,
+    /// For each peer, at least this long passes from one ping to the next.
+    pub(crate) each: Duration,
+}
+
+impl Limits {
+    /// A node that has nothing to say says so no more often.
+    const QUIET: Duration = Duration::from_secs(5);
+    /// And to all of its peers together no more often than this.
+    const EACH: Duration = Duration::from_millis(250);
+    /// What an admission may take besides its question, on a machine that is busy.
+    const SLACK: Duration = Duration::from_secs(1);
+
+    /// For a node with few peers.
+    pub(crate) fn new(step: Duration) -> Self {
+        let quiet = step.max(Self::QUIET);
+        let handshake = step * 3;
+        let probe = step + handshake;
+        let (admission, idle, each) = (probe + Self::SLACK, quiet * 3, Self::EACH);
+        Self { step, handshake, probe, admission, quiet, idle, each }
+    }
+
+    /// The same with so many peers. While a list changes, one end of a connection may have the
+    /// times of the list before: `idle` leaves room for three times as many members.
+    fn among(self, peers: usize) -> Self {
+        let all = self.each * u32::try_from(peers).unwrap_or(u32::MAX);
+        let quiet = self.quiet.max(all);
+        Self { quiet, idle: self.idle.max(quiet * 3), ..self }
+    }
+}
+
+/// What says how a node is, in one group.
+pub(crate) type Report = Arc<dyn Fn() -> StatusReport + Send + Sync>;
+
+/// What says how a node is in each of its groups.
+pub(crate) struct Reports {
+    /// By the number of the group. One without a name is the only one.
+    groups: Vec<(Option<GroupName>, Report)>,
+    /// Whether the node leads in any of them.
+    leads: Box<dyn Fn() -> bool + Send + Sync>,
+}
+
+impl Reports {
+    /// That of these groups.
+    pub(crate) fn new(
+        groups: Vec<(Option<GroupName>, Report)>,
+        leads: impl Fn() -> bool + Send + Sync + 'static,
+    ) -> Self {
+        Self { groups, leads: Box::new(leads) }
+    }
+
+    /// How many groups there are.
+    fn count(&self) -> usize {
+        self.groups.len()
+    }
+
+    /// Whether there are several groups.
+    fn are_many(&self) -> bool {
+        self.groups.len() > 1
+    }
+
+    /// Whether the node leads in any group.
+    fn leads(&self) -> bool {
+        (self.leads)()
+    }
+
+    /// How a node without groups is; none if it has groups.
+    fn of_one(&self) -> Option<StatusReport> {
+        match self.groups.as_slice() {
+            [(None, report)] => Some(report()),
+            _ => None,
+        }
+    }
+
+    /// How the node is in the group with this name, if there is one.
+    fn of_group(&self, asked: &str) -> Option<StatusReport> {
+        let is_asked = |name: &GroupName| name.as_str() == asked;
+        let found = self.groups.iter().find(|(name, _)| name.as_ref().is_some_and(is_asked));
+        found.map(|(_, report)| report())
+    }
+
+    /// Which node leads each group, as this one sees it.
+    fn groups(&self) -> Vec<GroupReport> {
+        let told = |(name, report): &(Option<GroupName>, Report)| {
+            let StatusReport { role, leader, epoch, .. } = report();
+            let name = name.as_ref().map(ToString::to_string).unwrap_or_default();
+            GroupReport { name, role, leader, epoch }
+        };
+        self.groups.iter().map(told).collect()
+    }
 }
 
 /// What all connections of a node share.
@@ -286,7 +381,7 @@ impl<M> Links<M> {
         }
     }
 
-    /// The peers whose processes [are gone](presence), as far as this node can see.
+    /// The peers whose processes [are gone](peer::Presence), as far as this node can see.
     pub(crate) fn gone(&self) -> BTreeSet<NodeId> {
         let is_gone = |peer: &&Arc<Peer<M>>| self.gone.is_some() && peer.presence.is_gone();
         self.peers.now().values().filter(is_gone).map(|peer| peer.id).collect()
@@ -391,6 +486,46 @@ impl<M> Links<M> {
     }
 }
 
+/// For comparisons: what the loop of a group has sent is taken out of the queues by hand, and no
+/// connection does it.
+#[cfg(feature = "steered")]
+impl<M> Links<M> {
+    /// Takes out all messages that wait, each with the peer that is to get it. Those for one peer
+    /// are in the order in which a connection would send them; between peers, their numbers count.
+    pub(crate) fn take_messages(&self) -> Vec<(NodeId, M)> {
+        // With its number; 0 if it has none.
+        let numbered = |frame| match frame {
+            Frame::Numbered(_, number, message) => Some((number, message)),
+            Frame::Message(message) => Some((0, message)),
+            Frame::Heartbeat
+            | Frame::Ping(_)
+            | Frame::Pong(_)
+            | Frame::Rival
+            | Frame::Standing(_) => None,
+        };
+        let queue = |peer: &Arc<Peer<M>>| {
+            let frames = std::iter::from_fn(|| peer.outbox.another());
+            (peer.id, frames.filter_map(numbered).collect::<std::collections::VecDeque<_>>())
+        };
+        let mut queues: Vec<_> = self.peers.now().values().map(queue).collect();
+        let mut taken = Vec::new();
+        loop {
+            let waiting = queues.iter_mut().filter(|(_, queue)| !queue.is_empty());
+            let next = waiting.min_by_key(|(_, queue)| queue.front().map(|(number, _)| *number));
+            let Some((to, queue)) = next else { return taken };
+            if let Some((_, message)) = queue.pop_front() {
+                taken.push((*to, message));
+            }
+        }
+    }
+
+    /// Takes out the heartbeats that wait: the peers that are to get one.
+    pub(crate) fn take_heartbeats(&self) -> Vec<NodeId> {
+        let waits = |peer: &&Arc<Peer<M>>| peer.beat.notified().now_or_never().is_some();
+        self.peers.now().values().filter(waits).map(|peer| peer.id).collect()
+    }
+}
+
 /// What a peer sent.
 #[derive(Clone, Debug)]
 pub(crate) struct Arrival<M> {
@@ -466,4 +601,4 @@ pub(crate) async fn panicked(tasks: &mut JoinSet<()>) -> Box<dyn Any + Send> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -12,15 +12,14 @@ use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until, timeout};
 
-use super::backoff::Backoff;
 use super::channel::{Broken, Channel};
+use super::connect::{self, Backoff};
 use super::frame::{self, Frame, Hello, Opening, Refusal, Reply};
 use super::handshake::{self, Failure};
 use super::health::Cause;
 use super::limiter::Source;
-use super::peer::Peer;
-use super::peers::{self, Snapshot};
-use super::{Context, Limits, incoming, socket};
+use super::peer::{Peer, Snapshot, except};
+use super::{Context, Limits, incoming};
 use crate::config::Address;
 use crate::protocol::NodeId;
 use crate::report::Link;
@@ -39,7 +38,7 @@ where
     let mut connections = JoinSet::new();
     loop {
         let now = Arc::clone(&changes.borrow_and_update());
-        for peer in peers::except(&now, &called) {
+        for peer in except(&now, &called) {
             let (context, peer) = (Arc::clone(&context), Arc::clone(peer));
             let until = peer.removed.clone();
             let maintained = until.run_until_cancelled_owned(maintain(context, peer));
@@ -119,7 +118,7 @@ async fn dial<M>(
         Err(_) => {}
     }
     let stream = stream.map_err(|error| Problem::Unreachable(Cause::Io(error).to_string()))?;
-    socket::set_options(&stream, limit);
+    connect::set_options(&stream, limit);
     // The other side may wait for a moment before it refuses.
     let limit = handshake + admission;
     let late = |_| {

@@ -17,7 +17,7 @@ use tokio::sync::mpsc::Sender;
 use tokio::time::{Instant, timeout};
 
 use super::Arrival;
-use super::backoff::Backoff;
+use super::connect::Backoff;
 use super::frame::Frame;
 use super::limiter::{LogLimiter, Source};
 use super::outbox::Outbox;

@@ -1,11 +1,13 @@
-//! What one node knows about another: the messages for it, the connections to and from it.
+//! The other nodes, as one knows them, which come and go while it runs: the messages for each, the
+//! connections to and from it, whether its process is there, and how long the way there takes.
 
+use std::collections::BTreeMap;
 use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
@@ -13,8 +15,7 @@ use super::connect::Resolver;
 use super::frame::Frame;
 use super::health::Health;
 use super::outbox::Outbox;
-use super::presence::Presence;
-use super::round_trip::RoundTrip;
+use crate::clock::Clock;
 use crate::config::Address;
 use crate::protocol::NodeId;
 use crate::report::Link;
@@ -72,12 +73,7 @@ pub(crate) struct Session<M> {
 }
 
 impl<M> Peer<M> {
-    pub(crate) fn new(
-        id: NodeId,
-        address: Address,
-        outbox: Outbox<Frame<M>>,
-        presence: Presence,
-    ) -> Self {
+    fn new(id: NodeId, address: Address, outbox: Outbox<Frame<M>>, presence: Presence) -> Self {
         Self {
             id,
             resolver: Resolver::new(address.clone()),
@@ -225,6 +221,235 @@ impl<M> Drop for Session<M> {
     }
 }
 
+/// The peers at one moment.
+pub(super) type Snapshot<M> = Arc<BTreeMap<NodeId, Arc<Peer<M>>>>;
+
+/// The peers, and what all of them have in common.
+///
+/// A reader takes the peers of one moment. A peer that stays is the same, with its connections. A
+/// peer that goes, or gets another address, is removed: what serves it ends. [`super::outgoing`]
+/// calls a peer that comes.
+pub(super) struct Peers<M> {
+    now: watch::Sender<Snapshot<M>>,
+    lifetime: Duration,
+    clock: Arc<dyn Clock>,
+    gone: Arc<[Notify]>,
+}
+
+impl<M> Peers<M> {
+    /// None yet. A message to one is worth sending for as long as `lifetime`. Each tells `gone`,
+    /// which has one for each group, when its process is gone.
+    pub(super) fn new(lifetime: Duration, clock: Arc<dyn Clock>, gone: Arc<[Notify]>) -> Self {
+        Self { now: watch::Sender::new(Snapshot::default()), lifetime, clock, gone }
+    }
+
+    pub(super) fn now(&self) -> Snapshot<M> {
+        Arc::clone(&self.now.borrow())
+    }
+
+    /// The peers now, and each change.
+    pub(super) fn changes(&self) -> watch::Receiver<Snapshot<M>> {
+        self.now.subscribe()
+    }
+
+    /// The peers are these from now on. Returns those that are removed.
+    pub(super) fn set(&self, others: BTreeMap<NodeId, Address>) -> Vec<Arc<Peer<M>>> {
+        let mut removed: Vec<Arc<Peer<M>>> = Vec::new();
+        self.now.send_modify(|now| {
+            let peer = |(id, address): (NodeId, Address)| {
+                let same = now.get(&id).filter(|peer| peer.address == address).cloned();
+                (id, same.unwrap_or_else(|| self.peer(id, address)))
+            };
+            let next = Arc::new(others.into_iter().map(peer).collect());
+            removed = except(now, &next).cloned().collect();
+            *now = next;
+        });
+        removed.iter().for_each(|peer| peer.removed.cancel());
+        removed
+    }
+
+    fn peer(&self, id: NodeId, address: Address) -> Arc<Peer<M>> {
+        let outbox = Outbox::of_groups(self.gone.len(), self.lifetime, Arc::clone(&self.clock));
+        let presence = Presence::new(Arc::clone(&self.gone));
+        Arc::new(Peer::new(id, address, outbox, presence))
+    }
+}
+
+/// Those of `all` that are not among the `others`.
+pub(super) fn except<'a, M>(
+    all: &'a Snapshot<M>,
+    others: &'a Snapshot<M>,
+) -> impl Iterator<Item = &'a Arc<Peer<M>>> {
+    all.values()
+        .filter(move |peer| others.get(&peer.id).is_none_or(|other| !Arc::ptr_eq(other, peer)))
+}
+
+/// The signs that the process of a peer is gone: it has ended the connection on which it spoke, and
+/// its address refuses another one.
+///
+/// A single sign is none. A reset can come from a router that has forgotten the connection, and a
+/// refusal from a process that is about to listen. Both together can still be wrong, behind a
+/// firewall that refuses for example. So they are a reason not to wait for the peer any longer, and
+/// never a proof that it does nothing.
+#[derive(Debug)]
+pub(super) struct Presence {
+    signs: Mutex<Signs>,
+    /// Told when it is gone: one for each group.
+    news: Arc<[Notify]>,
+}
+
+#[derive(Debug, Default)]
+struct Signs {
+    /// Since when it has had a connection to this node.
+    heard: Option<Instant>,
+    /// It has ended its latest connection, and that had lasted.
+    ended: bool,
+    /// Its address has refused the latest attempt.
+    refused: bool,
+}
+
+impl Signs {
+    fn is_gone(&self) -> bool {
+        self.heard.is_none() && self.ended && self.refused
+    }
+}
+
+impl Presence {
+    /// Tells `news` when the peer is gone.
+    fn new(news: Arc<[Notify]>) -> Self {
+        Self { signs: Mutex::default(), news }
+    }
+
+    /// It has opened a connection to this node.
+    fn heard(&self) {
+        *self.signs() = Signs { heard: Some(Instant::now()), ..Signs::default() };
+    }
+
+    /// It has ended the connection, after all that it had sent. That is a sign only if the
+    /// connection had lasted for so long: a process that starts and fails again and again raises
+    /// one alarm, and not one for each time.
+    fn ended(&self, steady: Duration) {
+        let mut signs = self.signs();
+        let lasted = signs.heard.take().is_some_and(|since| since.elapsed() >= steady);
+        signs.ended |= lasted;
+        self.notify_if_gone(&signs);
+    }
+
+    /// Its address has refused a connection.
+    pub(super) fn refused(&self) {
+        let mut signs = self.signs();
+        let news = !signs.refused;
+        signs.refused = true;
+        if news {
+            self.notify_if_gone(&signs);
+        }
+    }
+
+    /// A process listens at its address.
+    pub(super) fn reached(&self) {
+        self.signs().refused = false;
+    }
+
+    /// Whether it is gone, as far as this node can see.
+    pub(super) fn is_gone(&self) -> bool {
+        self.signs().is_gone()
+    }
+
+    fn notify_if_gone(&self, signs: &Signs) {
+        if signs.is_gone() {
+            self.news.iter().for_each(Notify::notify_one);
+        }
+    }
+
+    fn signs(&self) -> MutexGuard<'_, Signs> {
+        self.signs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The time that a frame takes to a peer, and its answer back.
+///
+/// A connection carries frames in one direction. So a ping goes out on the connection to the peer,
+/// and its answer arrives on the connection from the peer. Both pass through the queues and the
+/// runtimes of both nodes, as messages do: it is what the protocol sees, not what the network alone
+/// takes.
+#[derive(Debug, Default)]
+pub(super) struct RoundTrip {
+    state: Mutex<Pings>,
+    asked: Notify,
+}
+
+/// The pings to the peer, and from it.
+#[derive(Debug, Default)]
+struct Pings {
+    /// The number of the latest ping to the peer.
+    number: u8,
+    /// When it was sent, until it is answered.
+    sent: Option<Instant>,
+    last: Option<Duration>,
+    /// The ping of the peer that is to be answered. At most one waits, whatever the peer sends.
+    owed: Option<u8>,
+}
+
+impl RoundTrip {
+    /// Returns the number of the next ping, which is sent now.
+    pub(super) fn ping(&self) -> u8 {
+        let mut state = self.state();
+        state.number = state.number.wrapping_add(1);
+        state.sent = Some(Instant::now());
+        state.number
+    }
+
+    /// The peer has answered a ping. Only the answer to the latest one counts.
+    pub(super) fn answered(&self, number: u8) {
+        let mut state = self.state();
+        if state.number == number
+            && let Some(sent) = state.sent.take()
+        {
+            state.last = Some(sent.elapsed());
+        }
+    }
+
+    /// The peer has sent a ping.
+    pub(super) fn asked(&self, number: u8) {
+        self.state().owed = Some(number);
+        self.asked.notify_one();
+    }
+
+    /// Returns the number of a ping of the peer as soon as there is one to be answered. None is
+    /// lost when the future is dropped.
+    pub(super) async fn owed(&self) -> u8 {
+        loop {
+            if let Some(number) = self.take_owed() {
+                return number;
+            }
+            // A ping between the two lines leaves its permit behind, so this returns at once.
+            self.asked.notified().await;
+        }
+    }
+
+    /// The connection to the peer has ended: what was measured is over.
+    pub(super) fn reset(&self) {
+        let mut state = self.state();
+        (state.sent, state.last) = (None, None);
+    }
+
+    /// Returns how long the latest answer took; or how long one is awaited, if that is longer. None
+    /// if there was none on this connection.
+    pub(super) fn last(&self) -> Option<Duration> {
+        let state = self.state();
+        let waiting = state.sent.map_or(Duration::ZERO, |sent| sent.elapsed());
+        Some(state.last?.max(waiting))
+    }
+
+    fn take_owed(&self) -> Option<u8> {
+        self.state().owed.take()
+    }
+
+    fn state(&self) -> MutexGuard<'_, Pings> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::future::{pending, ready};
@@ -232,11 +457,18 @@ mod tests {
     use super::*;
     use crate::clock::tests::ManualClock;
 
+    const MS: Duration = Duration::from_millis(1);
+    const STEADY: Duration = Duration::from_secs(1);
+
+    fn presence() -> Presence {
+        Presence::new([Notify::new()].into())
+    }
+
     fn peer() -> Arc<Peer<()>> {
         let id = NodeId::new(3).expect("not zero");
         let address = "127.0.0.1:7003".parse().expect("an address");
         let outbox = Outbox::new(Duration::from_secs(1), Arc::new(ManualClock::new()));
-        Arc::new(Peer::new(id, address, outbox, Presence::default()))
+        Arc::new(Peer::new(id, address, outbox, presence()))
     }
 
     #[tokio::test(start_paused = true)]
@@ -296,11 +528,8 @@ mod tests {
             let (_, problem) = peer.link();
             let kept = problem.expect("told");
             assert!(text.starts_with(&kept));
-            assert!(
-                (LONGEST_PROBLEM - 3..=LONGEST_PROBLEM).contains(&kept.len()),
-                "{}",
-                kept.len()
-            );
+            let length = kept.len();
+            assert!((LONGEST_PROBLEM - 3..=LONGEST_PROBLEM).contains(&length), "{length}");
         }
         let short = "x".repeat(LONGEST_PROBLEM);
         assert!(peer.set_link(Link::Refused, Some(short.clone())));
@@ -329,5 +558,94 @@ mod tests {
         let refused = || peer.set_link(Link::Refused, Some("it is wrong".to_owned()));
         assert!(refused() && !refused());
         assert!(peer.set_link(Link::Connected, None) && refused());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_peer_is_gone_once_it_has_hung_up_and_its_address_refuses() {
+        let presence = presence();
+        presence.heard();
+        tokio::time::advance(STEADY).await;
+        presence.ended(STEADY);
+        assert!(!presence.is_gone(), "a connection can be reset by a router");
+        presence.refused();
+        assert!(presence.is_gone());
+        presence.reached();
+        assert!(!presence.is_gone(), "a process listens again");
+        presence.refused();
+        assert!(presence.is_gone());
+        presence.heard();
+        assert!(!presence.is_gone(), "it has called");
+    }
+
+    /// A peer that was never heard may be about to start, and one that fails again and again raises
+    /// no further alarm. The order of the signs is not known.
+    #[tokio::test(start_paused = true)]
+    async fn only_of_a_peer_that_was_heard_for_long_the_loss_is_told() {
+        for (heard, is_gone) in [(Some(STEADY), true), (Some(STEADY / 2), false), (None, false)] {
+            for refused_first in [true, false] {
+                let presence = presence();
+                if let Some(time) = heard {
+                    presence.heard();
+                    tokio::time::advance(time).await;
+                }
+                if refused_first {
+                    presence.refused();
+                    assert!(!presence.is_gone(), "it is still heard");
+                }
+                presence.ended(STEADY);
+                presence.refused();
+                assert_eq!(presence.is_gone(), is_gone, "{heard:?}");
+                let told = tokio::time::timeout(MS, presence.news[0].notified()).await;
+                assert_eq!(told.is_ok(), is_gone, "{heard:?}");
+            }
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_latest_answer_counts_until_one_is_awaited_for_longer() {
+        let round_trip = RoundTrip::default();
+        let first = round_trip.ping();
+        assert_eq!(round_trip.last(), None, "no answer yet");
+        tokio::time::advance(30 * MS).await;
+        round_trip.answered(first);
+        assert_eq!(round_trip.last(), Some(30 * MS));
+        let second = round_trip.ping();
+        tokio::time::advance(10 * MS).await;
+        assert_eq!(round_trip.last(), Some(30 * MS));
+        tokio::time::advance(90 * MS).await;
+        assert_eq!(round_trip.last(), Some(100 * MS), "the peer is paused, or cut off");
+        round_trip.answered(second);
+        round_trip.answered(second);
+        assert_eq!(round_trip.last(), Some(100 * MS));
+        round_trip.reset();
+        assert_eq!(round_trip.last(), None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_answer_to_an_older_ping_does_not_count() {
+        let round_trip = RoundTrip::default();
+        let first = round_trip.ping();
+        tokio::time::advance(5_000 * MS).await;
+        let second = round_trip.ping();
+        round_trip.answered(first);
+        assert_eq!(round_trip.last(), None);
+        tokio::time::advance(MS).await;
+        round_trip.answered(second);
+        assert_eq!(round_trip.last(), Some(MS));
+        for _ in 0..=u8::MAX {
+            let _ = round_trip.ping();
+        }
+        assert_eq!(round_trip.ping(), second.wrapping_add(1), "numbers are used again");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn of_many_pings_the_latest_is_answered_once() {
+        let round_trip = RoundTrip::default();
+        (0..100).for_each(|number| round_trip.asked(number));
+        assert_eq!(round_trip.owed().await, 99);
+        let more = tokio::time::timeout(10 * MS, round_trip.owed());
+        assert!(more.await.is_err());
+        let (number, ()) = tokio::join!(round_trip.owed(), async { round_trip.asked(7) });
+        assert_eq!(number, 7);
     }
 }

@@ -13,11 +13,15 @@ use bellwether::lease_store::{
 };
 use bellwether::protocol::lease::Token;
 use bellwether_testbed::history::{Call, Moment, Operation, Said, Terms, judge};
+use bellwether_testbed::http_server::serve_at;
+use bellwether_testbed::lease_api::LeaseApi;
 use bellwether_testbed::relay::{Gate, Relay};
 use bellwether_testbed::servers::{Server, Store};
+use futures::FutureExt as _;
 use rand::seq::IndexedRandom as _;
 use rand::{Rng as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
+use serde_json::json;
 use tokio::runtime::{Handle, Runtime};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
@@ -37,6 +41,9 @@ const CONNECTIONS: usize = 4;
 /// How many operations each connection has.
 const OPERATIONS: usize = 4;
 
+/// Longer than any history takes.
+const EVER: Duration = Duration::from_secs(1_000);
+
 /// The histories of one store.
 #[derive(Clone, Copy, Debug)]
 struct Plan {
@@ -51,24 +58,27 @@ struct Plan {
     forgets: bool,
     /// Whether the store reads its clock some time before what it writes can be seen.
     commits: bool,
+    /// Each connection observes that a lease is over: a lease at which none looks has no end.
+    observed: bool,
 }
 
 impl Plan {
     const fn new(keep: u64, late: u64, cases: u64, at_once: usize) -> Self {
         let (keep, late) = (Duration::from_millis(keep), Duration::from_millis(late));
-        Self { keep, late, cases, at_once, forgets: false, commits: false }
+        Self { keep, late, cases, at_once, forgets: false, commits: false, observed: false }
     }
 
-    /// Each history has a lease of its own.
+    /// Each history has a lease of its own, or a server.
     fn settings(self, number: u64) -> Settings {
-        Settings { name: format!("histories/{number}"), keep: self.keep, limit: LIMIT }
+        let name = if self.observed { "orders".into() } else { format!("histories/{number}") };
+        Settings { name, keep: self.keep, limit: LIMIT }
     }
 
     /// A clock that says milliseconds may be wrong by two, and one is read before it is written.
     fn terms(self) -> Terms {
-        let Self { keep, late, forgets, commits, .. } = self;
-        let (keep, late) = (micros(keep), micros(late));
-        Terms { keep, early: 5_000, late, forgets, observed: false, commits }
+        let Self { keep, late, forgets, commits, observed, .. } = self;
+        let late = if observed { micros(EVER) } else { micros(late) };
+        Terms { keep: micros(keep), early: 5_000, late, forgets, observed, commits }
     }
 }
 
@@ -92,6 +102,18 @@ fn redis_is_a_register() {
 #[test]
 fn etcd_is_a_register() {
     at_a_server(Store::Etcd, Plan { forgets: true, ..Plan::new(1_000, 2_500, 32, 32) });
+}
+
+/// The server is that of these tests, and no Kubernetes. One that compares no versions is found.
+#[test]
+fn kubernetes_is_a_register_that_each_connection_observes() {
+    let plan = Plan { observed: true, ..Plan::new(1_000, 300, 48, 48) };
+    let runtime = Runtime::new().expect("a runtime");
+    let right = runtime.block_on(histories(plan, plan.cases, || ways_to_api(false)));
+    let tally = right.unwrap_or_else(|why| panic!("{why}"));
+    let few = plan.cases / 2;
+    assert!(tally.granted > few && tally.refused > few && tally.lost > few, "{tally:?}");
+    assert!(runtime.block_on(histories(plan, 2_000, || ways_to_api(true))).is_err());
 }
 
 /// Without that, the tests above could not fail.
@@ -134,6 +156,17 @@ fn at_a_server(store: Store, plan: Plan) {
     say(&format!("{}: {cases} histories, {tally:?}", store.name()));
     let few = cases / 2;
     assert!(tally.granted > few && tally.refused > few && tally.lost > few, "{tally:?}");
+}
+
+/// Ways to a server of its own, with the API of Kubernetes, which may compare no versions.
+fn ways_to_api(is_blind: bool) -> [Way; CONNECTIONS] {
+    let mut api = LeaseApi { is_blind, ..LeaseApi::default() };
+    let spec = json!({ "leaseTransitions": 0 });
+    api.change("ADDED", json!({ "metadata": { "name": "orders" }, "spec": spec }));
+    let served = serve_at(0, move |asked| api.answer(asked)).now_or_never();
+    let address = served.expect("there is nothing to wait for").expect("a free port");
+    let address = format!("kubernetes+http://{address}/shop/orders");
+    [(); CONNECTIONS].map(|()| Way { connect: connect(&address), relay: None })
 }
 
 /// What a variable of the environment says.
@@ -326,6 +359,9 @@ impl Client {
             Ok(Err(error @ StoreError::Unfit { .. })) => panic!("{call:?}: {error}"),
             Ok(Ok(_) | Err(StoreError::Away(_))) | Err(_) => None,
         };
+        // A client that could not write, as others did, hears of no moment what there was.
+        let is_none = self.plan.observed && call == Call::Acquire;
+        let answer = answer.filter(|(_, said)| !is_none || *said != Said::Refused(None));
         self.history.push(Operation { client: self.id, call, from, answer });
     }
 

@@ -8,6 +8,7 @@ use serde_json::json;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 use super::*;
+use crate::lease_store::tests::{away, unfit};
 
 const LIMIT: Duration = Duration::from_secs(10);
 
@@ -67,13 +68,9 @@ async fn an_answer_that_makes_no_sense_is_none() {
     for (bytes, part) in cases {
         let mut client = told(bytes).await;
         client.authorize("Bearer hush").expect("a token");
-        match get(&mut client).await {
-            Err(StoreError::Away(problem)) => {
-                assert!(problem.contains("http://127.0.0.1:"), "{problem}");
-                assert!(problem.contains(part) && !problem.contains("hush"), "{problem}");
-            }
-            other => panic!("{part}: {other:?}"),
-        }
+        let problem = away(get(&mut client).await);
+        assert!(problem.contains("http://127.0.0.1:") && problem.contains(part), "{problem}");
+        assert!(!problem.contains("hush"), "{problem}");
     }
 }
 
@@ -87,6 +84,11 @@ async fn a_refusal_need_not_be_json() {
     let reply = Reply { status: StatusCode::FORBIDDEN, body };
     let complaint = reply.complaint();
     assert!(complaint.starts_with("HTTP 403, no x") && complaint.len() < 250, "{complaint}");
+    // A refusal of lines is a whole answer.
+    let address = serve(|_| Said::Json(410, json!({ "message": "too old" }))).await;
+    let refused = client(&address).await.follow(Method::GET, "/it", None).await;
+    let reply = refused.expect("an answer").err().expect("a refusal");
+    assert_eq!(reply.complaint(), "HTTP 410, too old");
 }
 
 #[tokio::test]
@@ -96,11 +98,10 @@ async fn no_server_is_away_and_a_token_is_one_line() {
     socket.bind("127.0.0.1:0".parse().expect("an address")).expect("a free port");
     let address = socket.local_addr().expect("an address").to_string();
     let server = Server::parse(&address, None).expect("an address");
-    let error = Client::connect(&server, LIMIT).await.err().expect("no server");
-    assert!(matches!(&error, StoreError::Away(problem) if problem.contains(&address)), "{error}");
+    let problem = away(Client::connect(&server, LIMIT).await);
+    assert!(problem.contains(&address), "{problem}");
 
-    let mut client = told(b"").await;
-    let error = client.authorize("hush\nhush").expect_err("two lines").to_string();
+    let error = unfit(told(b"").await.authorize("hush\nhush"));
     assert!(error.contains("its file") && !error.contains("hush"), "{error}");
 }
 
@@ -150,19 +151,9 @@ async fn lines_that_make_no_sense_are_the_end() {
             sender.send(None).expect("it listens");
         }
         drop(sender);
-        match lines.next().await {
-            Err(StoreError::Away(problem)) => assert!(problem.contains(part), "{problem}"),
-            other => panic!("{part}: {other:?}"),
-        }
+        let problem = away(lines.next().await);
+        assert!(problem.contains(part), "{problem}");
     }
-}
-
-#[tokio::test]
-async fn a_refusal_of_lines_is_a_whole_answer() {
-    let address = serve(|_| Said::Json(410, json!({ "message": "too old" }))).await;
-    let refused = client(&address).await.follow(Method::GET, "/it", None).await;
-    let reply = refused.expect("an answer").err().expect("a refusal");
-    assert_eq!(reply.complaint(), "HTTP 410, too old");
 }
 
 #[test]
@@ -179,10 +170,8 @@ fn servers_are_a_host_and_a_port() {
         assert_eq!(server.to_string(), format!("http://{text}"));
     }
     for text in ["", "db", ":1", "db:0", "db:65536", "db:+1", "::1:1", "[x]:1", "a b:1", "a/b:1"] {
-        assert!(
-            Server::parse(text, None).is_err_and(|error| error.contains("HOST:PORT")),
-            "{text}"
-        );
+        let problem = Server::parse(text, None).expect_err(text);
+        assert!(problem.contains("HOST:PORT"), "{problem}");
     }
 }
 

@@ -7,8 +7,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 use zeroize::Zeroizing;
 
-use crate::lease_store::address::Files;
-use crate::lease_store::certificates::Certificates;
+use crate::lease_store::address::{Certificates, Files};
 use crate::lease_store::http_client::{Client, Server};
 use crate::lease_store::secret;
 use crate::lease_store::{Settings, StoreError, StoreResult};
@@ -166,7 +165,7 @@ impl Place {
 impl Target {
     /// The path of all objects of the namespace.
     pub(super) fn all(&self) -> String {
-        format!("/apis/{}/namespaces/{}/leases", super::record::API, self.namespace)
+        format!("/apis/{}/namespaces/{}/leases", super::API, self.namespace)
     }
 
     /// The path of the object.

@@ -1,33 +1,58 @@
 //! The Lease of Kubernetes, against a server that behaves as its API is documented.
 
-mod addresses;
-mod api;
-mod histories;
-mod watches;
+use std::sync::MutexGuard;
+use std::sync::mpsc::{Sender, channel};
 
-use serde_json::json;
+use bellwether_testbed::lease_api::{ALL, LeaseApi};
 use tokio::time::advance;
 
-use self::api::{ALL, Api};
 use super::*;
+use crate::lease_store::http_client::tests::serve;
+use crate::lease_store::tests::{
+    away, file, granted, is_quiet, node, refused, serves, told, unfit,
+};
 
 const KEEP: Duration = Duration::from_secs(10);
 const TICK: Duration = Duration::from_millis(1);
 
-fn node(number: u16) -> NodeId {
-    NodeId::new(number).expect("not zero")
+/// A server with the [`LeaseApi`], for one test.
+#[derive(Clone)]
+struct Api {
+    address: String,
+    state: Arc<Mutex<LeaseApi>>,
+    /// While this is there, a thread of the runtime is busy. So a time that is paused does not pass
+    /// by itself, however slow the system is with what was sent.
+    _busy: Sender<()>,
+}
+
+impl Api {
+    /// A server without a Lease.
+    async fn start() -> Self {
+        let state = Arc::new(Mutex::new(LeaseApi::default()));
+        let served = Arc::clone(&state);
+        let address = serve(move |asked| served.lock().expect("no panic").answer(asked)).await;
+        let (busy, ends) = channel();
+        tokio::task::spawn_blocking(move || ends.recv());
+        Self { address, state, _busy: busy }
+    }
+
+    fn state(&self) -> MutexGuard<'_, LeaseApi> {
+        self.state.lock().expect("no panic")
+    }
+
+    /// The Lease as it is.
+    fn object(&self) -> Value {
+        self.state().object.clone().expect("a Lease")
+    }
+
+    /// How many questions were asked that begin so.
+    fn count(&self, start: &str) -> usize {
+        self.state().asked.iter().filter(|(asked, _)| asked.starts_with(start)).count()
+    }
 }
 
 fn settings() -> Settings {
     Settings { name: "orders".to_owned(), keep: KEEP, limit: KEEP }
-}
-
-fn granted(number: u64) -> StoreResult<Answer> {
-    Ok(Answer::Granted(Token::new(number)))
-}
-
-fn refused(holder: u16) -> StoreResult<Answer> {
-    Ok(Answer::Refused(NodeId::new(holder)))
 }
 
 fn way(api: &Api) -> Kubernetes {
@@ -50,28 +75,11 @@ async fn ready() -> (Api, Box<dyn LeaseStore>) {
 #[tokio::test]
 async fn each_grant_has_the_next_token() {
     let (api, mut one) = ready().await;
-    one.init().await.expect("it is there");
     let mut two = connect(&way(&api)).await;
-    assert_eq!(one.acquire(node(1)).await, granted(1));
-    assert_eq!(two.acquire(node(2)).await, refused(1));
-    assert_eq!(one.acquire(node(1)).await, granted(2), "its answer was lost");
-    assert_eq!(one.renew(node(1), Token::new(1)).await, refused(0));
-    assert_eq!(one.renew(node(1), Token::new(2)).await, granted(2));
-    assert_eq!(two.renew(node(2), Token::new(2)).await, refused(1));
-    two.release(node(2), Token::new(2)).await.expect("nothing happens");
-    one.release(node(1), Token::new(1)).await.expect("nothing happens");
-    let record = two.read().await.expect("read");
-    assert_eq!((record.holder, record.token), (Some(node(1)), Token::new(2)));
-
-    one.release(node(1), Token::new(2)).await.expect("given back");
-    let record = two.read().await.expect("read");
-    assert_eq!((record.holder, record.token, record.left), (None, Token::new(2), None));
-    assert_eq!(one.renew(node(1), Token::new(2)).await, refused(0));
-    assert_eq!(two.acquire(node(2)).await, granted(3));
-    let object = api.state().object.clone().expect("a Lease");
-    assert_eq!(object["spec"]["holderIdentity"], "2");
-    assert_eq!(object["spec"]["leaseDurationSeconds"], 10);
-    assert_eq!(object["spec"]["acquireTime"], object["spec"]["renewTime"]);
+    serves(&mut one, &mut two, [1, 2, 3], 2).await;
+    let spec = &api.object()["spec"];
+    assert_eq!((&spec["holderIdentity"], &spec["leaseDurationSeconds"]), (&json!("2"), &json!(10)));
+    assert_eq!(spec["acquireTime"], spec["renewTime"]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -134,7 +142,7 @@ async fn a_label_renews_nothing() {
     assert_eq!(two.acquire(node(2)).await, refused(1));
     for round in 0..4 {
         advance(KEEP / 4 - TICK).await;
-        let mut object = api.state().object.clone().expect("a Lease");
+        let mut object = api.object();
         object["metadata"]["labels"] = json!({ "round": round.to_string() });
         api.state().change("MODIFIED", object);
         assert_eq!(two.acquire(node(2)).await, refused(1));
@@ -163,7 +171,7 @@ async fn a_renewal_is_seen_although_the_clock_is_wrong() {
         // It remembers another version.
         let renewed = one.renew(node(1), Token::new(1)).await;
         assert_eq!(renewed, granted(1), "{before}");
-        let time = api.state().object.clone().expect("a Lease")["spec"]["renewTime"].clone();
+        let time = api.object()["spec"]["renewTime"].clone();
         match after {
             Some(after) => assert_eq!(time, after),
             None => assert!(time.as_str().is_some_and(|time| time < "2999" && time > "2026")),
@@ -192,8 +200,8 @@ async fn a_conflict_is_decided_by_what_the_server_has() {
     api.state().conflicts = 1;
     assert_eq!(one.renew(node(1), Token::new(1)).await, granted(1));
     api.state().conflicts = 2;
-    let error = one.renew(node(1), Token::new(1)).await.expect_err("no answer");
-    assert!(matches!(error, StoreError::Away(_)), "it has the lease all the same: {error}");
+    // The client has the lease all the same.
+    away(one.renew(node(1), Token::new(1)).await);
     // The connection remembers the object as it was; another has taken it since.
     assert_eq!(one.renew(node(1), Token::new(1)).await, granted(1));
     api.state().edit(&json!({ "holderIdentity": "2", "leaseTransitions": 2 }));
@@ -221,13 +229,13 @@ async fn a_renewal_is_one_question() {
 #[tokio::test]
 async fn what_is_not_ours_in_the_object_is_kept() {
     let (api, mut one) = ready().await;
-    let mut object = api.state().object.clone().expect("a Lease");
+    let mut object = api.object();
     object["metadata"]["labels"] = json!({ "app": "shop" });
     object["spec"]["strategy"] = json!("Oldest");
     api.state().change("MODIFIED", object);
     assert_eq!(one.acquire(node(1)).await, granted(1));
     one.release(node(1), Token::new(1)).await.expect("given back");
-    let object = api.state().object.clone().expect("a Lease");
+    let object = api.object();
     assert_eq!(object["metadata"]["labels"]["app"], "shop");
     assert_eq!(object["spec"]["strategy"], "Oldest");
 }
@@ -236,10 +244,6 @@ async fn what_is_not_ours_in_the_object_is_kept() {
 async fn a_refusal_names_what_helps() {
     let api = Api::start().await;
     let mut store = connect(&way(&api)).await;
-    let unfit = |answer: StoreResult<Answer>| match answer {
-        Err(StoreError::Unfit { problem, remedy }) => format!("{problem}; {remedy}"),
-        other => panic!("{other:?}"),
-    };
     let text = unfit(store.acquire(node(1)).await);
     assert!(text.contains(&format!("{ALL}/orders")) && text.contains("store init"), "{text}");
     store.init().await.expect("it is made");
@@ -249,39 +253,37 @@ async fn a_refusal_names_what_helps() {
 
     for (status, part) in [(403, "get, update and watch"), (422, "another program")] {
         api.state().instead = Some((status, json!({ "message": "so it is" })));
-        let text = unfit(store.acquire(node(1)).await);
-        assert!(text.contains(part) && text.contains("so it is"), "{text}");
+        let watched = told(&mut connect(&way(&api)).await).await;
+        for text in [unfit(store.acquire(node(1)).await), unfit(watched)] {
+            assert!(text.contains(part) && text.contains("so it is"), "{text}");
+        }
     }
     api.state().instead = Some((404, json!({ "message": "no namespace" })));
-    let error = store.init().await.expect_err("no namespace").to_string();
-    assert!(error.contains("make the namespace"), "{error}");
+    let text = unfit(store.init().await);
+    assert!(text.contains("make the namespace"), "{text}");
+    api.state().instead = Some((410, json!({ "message": "gone" })));
+    // From the beginning.
+    away(told(&mut connect(&way(&api)).await).await);
 }
 
 #[tokio::test]
 async fn an_answer_that_makes_no_sense_is_none() {
     let api = Api::start().await;
+    let versioned = |spec: Value| json!({ "metadata": { "resourceVersion": "7" }, "spec": spec });
     for (status, body) in [
         (200, json!({})),
         (200, json!([])),
         (200, json!({ "metadata": { "resourceVersion": 7 } })),
-        (200, json!({ "metadata": { "resourceVersion": "7" }, "spec": [] })),
-        (200, json!({ "metadata": { "resourceVersion": "7" }, "spec": { "holderIdentity": 1 } })),
-        (
-            200,
-            json!({ "metadata": { "resourceVersion": "7" }, "spec": { "leaseTransitions": -1 } }),
-        ),
+        (200, versioned(json!([]))),
+        (200, versioned(json!({ "holderIdentity": 1 }))),
+        (200, versioned(json!({ "leaseTransitions": -1 }))),
         (401, json!({ "message": "Unauthorized" })),
         (429, json!({})),
         (500, json!({})),
     ] {
-        api.state().instead = Some((status, body.clone()));
-        let answer = connect(&way(&api)).await.acquire(node(1)).await;
-        match answer {
-            Err(StoreError::Away(problem)) => {
-                assert!(problem.contains("http://127.0.0.1:"), "{problem}");
-            }
-            other => panic!("{status} {body}: {other:?}"),
-        }
+        api.state().instead = Some((status, body));
+        let problem = away(connect(&way(&api)).await.acquire(node(1)).await);
+        assert!(problem.contains("http://127.0.0.1:"), "{problem}");
     }
 }
 
@@ -289,21 +291,240 @@ async fn an_answer_that_makes_no_sense_is_none() {
 #[tokio::test(start_paused = true)]
 async fn the_token_is_read_again() {
     let api = Api::start().await;
-    let file = tempfile::NamedTempFile::new().expect("a file");
-    std::fs::write(&file, "first\n").expect("writable");
-    let files = Files { token: Some(file.path().to_owned()), ..Files::default() };
+    let token = file("first\n");
+    let files = Files { token: Some(token.path().to_owned()), ..Files::default() };
     let address = format!("kubernetes+http://{}/shop/orders", api.address);
     let way = Kubernetes::parse(&address, &files).expect("an address");
     let mut store = connect(&way).await;
     let shown = || api.state().asked.last().and_then(|(_, token)| token.clone());
     store.init().await.expect("it is made");
-    std::fs::write(&file, "second\n").expect("writable");
+    std::fs::write(&token, "second\n").expect("writable");
     store.read().await.expect("read");
     assert_eq!(shown().as_deref(), Some("Bearer first"));
     advance(Duration::from_secs(60)).await;
     store.read().await.expect("read");
     assert_eq!(shown().as_deref(), Some("Bearer second"));
     api.state().instead = Some((403, json!({})));
-    let error = store.read().await.expect_err("refused").to_string();
+    let error = unfit(store.read().await);
     assert!(!format!("{error} {way:?}").contains("second"), "{error}");
+}
+
+/// Node 1 has the lease, and node 2 watches.
+async fn watching() -> (Api, Box<dyn LeaseStore>, Box<dyn LeaseStore>) {
+    let (api, mut one) = ready().await;
+    let mut two = connect(&way(&api)).await;
+    assert_eq!(one.acquire(node(1)).await, granted(1));
+    // It knows nothing yet: so it is told at once.
+    assert_eq!(told(&mut two).await, Ok(()));
+    assert!(is_quiet(&mut two).await);
+    (api, one, two)
+}
+
+#[tokio::test]
+async fn a_renewal_is_no_news_and_another_holder_is() {
+    let (api, mut one, mut two) = watching().await;
+    assert_eq!(one.renew(node(1), Token::new(1)).await, granted(1));
+    assert!(is_quiet(&mut two).await);
+    one.release(node(1), Token::new(1)).await.expect("given back");
+    assert_eq!(told(&mut two).await, Ok(()));
+    assert_eq!(two.acquire(node(2)).await, granted(2));
+    assert!(is_quiet(&mut two).await, "it knows what it did itself");
+    api.state().edit(&json!({ "holderIdentity": "1", "leaseTransitions": 3 }));
+    assert_eq!(told(&mut two).await, Ok(()));
+    assert_eq!(api.count(&format!("GET {ALL}?watch=1")), 1, "one watch for all");
+    let object = api.object();
+    api.state().change("DELETED", object);
+    assert_eq!(told(&mut two).await, Ok(()));
+}
+
+/// What happens while no future waits is told by the next.
+#[tokio::test]
+async fn a_wait_that_is_given_up_loses_nothing_and_leaves_the_connection() {
+    let (_, mut one, mut two) = watching().await;
+    one.release(node(1), Token::new(1)).await.expect("given back");
+    assert_eq!(one.acquire(node(1)).await, granted(2));
+    assert!(two.read().await.is_ok());
+    // It has read since: that node 1 has it again is no news any more. That it was free is.
+    assert_eq!(told(&mut two).await, Ok(()));
+    assert_eq!(two.acquire(node(2)).await, refused(1));
+}
+
+#[tokio::test]
+async fn the_end_of_its_time_is_told_once() {
+    let (api, _one, mut two) = watching().await;
+    api.state().edit(&json!({ "leaseDurationSeconds": 1 }));
+    let before = Instant::now();
+    assert_eq!(told(&mut two).await, Ok(()));
+    assert!(before.elapsed() > Duration::from_millis(900), "{:?}", before.elapsed());
+    assert!(is_quiet(&mut two).await);
+    assert_eq!(two.acquire(node(2)).await, granted(2));
+}
+
+#[tokio::test]
+async fn a_watch_that_is_cut_is_away_and_one_that_ends_goes_on() {
+    let (api, one, mut two) = watching().await;
+    drop(one);
+    api.state().end_watches(true);
+    assert!(is_quiet(&mut two).await);
+    api.state().edit(&json!({ "holderIdentity": "" }));
+    assert_eq!(told(&mut two).await, Ok(()));
+    let last = api.state().asked.last().expect("questions").0.clone();
+    assert!(last.contains("&resourceVersion=2"), "from what was known: {last}");
+    assert_eq!(api.count(&format!("GET {ALL}?watch=1")), 2);
+
+    api.state().end_watches(false);
+    away(told(&mut two).await);
+}
+
+/// The server has forgotten the changes since the version that is known.
+#[tokio::test]
+async fn after_410_the_watch_begins_anew() {
+    for is_other in [false, true] {
+        let (api, _one, mut two) = watching().await;
+        api.state().end_watches(true);
+        // Until it watches again, it hears nothing.
+        assert!(is_quiet(&mut two).await);
+        let spec = if is_other { json!({ "holderIdentity": "3" }) } else { json!({ "a": 1 }) };
+        api.state().edit(&spec);
+        api.state().forget();
+        if is_other {
+            assert_eq!(told(&mut two).await, Ok(()));
+        } else {
+            while api.count(&format!("GET {ALL}?watch=1")) < 3 {
+                let wait = timeout(Duration::from_secs(2), two.changed());
+                assert!(wait.await.is_err(), "the same node has it");
+            }
+        }
+        let asked = api.state().asked.clone();
+        let watches: Vec<_> = asked.iter().filter(|(asked, _)| asked.contains("watch=1")).collect();
+        assert!(watches[1].0.contains("resourceVersion=2"), "{watches:?}");
+        assert!(!watches[2].0.contains("resourceVersion="), "{watches:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_event_that_makes_no_sense_is_the_end_of_the_connection() {
+    let status = json!({ "code": 500, "message": "so\nit is" });
+    let other = json!({ "metadata": { "name": "other", "resourceVersion": "9" } });
+    for (event, part) in [
+        (json!({ "type": "ERROR", "object": status }), "so it is"),
+        (json!({ "type": "MODIFIED", "object": other }), "another object"),
+        (json!({ "type": "MODIFIED", "object": { "metadata": { "name": "orders" } } }), "without"),
+        (json!({ "type": "HELLO" }), "no known type"),
+        (json!(7), "no known type"),
+    ] {
+        let (api, _one, mut two) = watching().await;
+        api.state().say(&json!({ "type": "BOOKMARK", "object": {} }));
+        api.state().say(&event);
+        let problem = away(told(&mut two).await);
+        assert!(problem.contains(part), "{event}: {problem}");
+    }
+}
+
+/// The place that an address names, for a lease of this name.
+fn target(address: &str, files: &Files, lease: &str) -> StoreResult<Target> {
+    let way = Kubernetes::parse(address, files).expect(address);
+    let settings = Settings { name: lease.to_owned(), ..settings() };
+    way.place.target(&settings, in_pod)
+}
+
+/// The variables of a pod.
+fn in_pod(name: &str) -> Option<String> {
+    match name {
+        "KUBERNETES_SERVICE_HOST" => Some("10.96.0.1".to_owned()),
+        "KUBERNETES_SERVICE_PORT" => Some("443".to_owned()),
+        other => panic!("{other} is not asked for"),
+    }
+}
+
+#[test]
+fn a_lease_has_an_object_of_its_own() {
+    for (address, lease, path) in [
+        ("kubernetes:shop/leader", "orders", "/namespaces/shop/leases/leader"),
+        ("kubernetes:shop/leader", "orders/eu", "/namespaces/shop/leases/leader.eu"),
+        ("kubernetes+http://127.0.0.1:8001/a-1/b.c", "o", "/namespaces/a-1/leases/b.c"),
+    ] {
+        let target = target(address, &Files::default(), lease).expect(address);
+        assert_eq!(target.path(), format!("/apis/coordination.k8s.io/v1{path}"));
+    }
+    for lease in ["Orders", "a_b", "-a", "a."] {
+        let error = unfit(target("kubernetes", &Files::default(), lease));
+        assert!(error.contains(lease) && error.contains("kubernetes:NAMESPACE/NAME"), "{error}");
+    }
+}
+
+#[test]
+fn in_a_pod_kubernetes_says_where_it_is() {
+    let here = target("kubernetes:shop/leader", &Files::default(), "o").expect("a pod");
+    assert_eq!(here.server.to_string(), "https://10.96.0.1:443");
+    assert!(format!("{here:?}").contains("/var/run/secrets/kubernetes.io/serviceaccount/ca.crt"));
+    let files = Files { ca: Some("ca.pem".into()), ..Files::default() };
+    let there = target("kubernetes+https://[fd00::1]:6443/a/b", &files, "o").expect("an address");
+    assert_eq!(there.server.to_string(), "https://[fd00::1]:6443");
+
+    let way = Kubernetes::parse("kubernetes:shop/leader", &Files::default()).expect("an address");
+    let variable =
+        |name: &str| Some(if name.ends_with("HOST") { "fd00::1" } else { "443" }.to_owned());
+    let target = way.place.target(&settings(), variable).expect("a pod");
+    assert_eq!(target.server.to_string(), "https://[fd00::1]:443");
+    let error = unfit(way.place.target(&settings(), |_| None));
+    assert!(error.contains("KUBERNETES_SERVICE_HOST") && error.contains("kubernetes+https"));
+}
+
+#[test]
+fn what_kubernetes_puts_into_a_pod_must_be_there() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let check = |address: &str, files: &Files| {
+        let way = Kubernetes::parse(address, files).expect(address);
+        way.place.check(folder.path(), in_pod)
+    };
+    let (object, none) = ("kubernetes:shop/leader", Files::default());
+    for file in ["ca.crt", "token", "namespace"] {
+        let problem = unfit(check("kubernetes", &none));
+        assert!(problem.starts_with("cannot read ") && problem.contains(file), "{problem}");
+        assert!(problem.contains("`automountServiceAccountToken`"), "{problem}");
+        std::fs::write(folder.path().join(file), "x").expect("ours");
+    }
+    assert_eq!(check("kubernetes", &none), Ok(()));
+    std::fs::remove_file(folder.path().join("namespace")).expect("it is there");
+    assert_eq!(check(object, &none), Ok(()), "the address has it");
+    std::fs::remove_file(folder.path().join("token")).expect("it is there");
+    assert!(unfit(check(object, &none)).contains("token"));
+    let file = |name: &str| Some(name.into());
+    let own = Files { token: file("token"), ca: file("ca.pem"), ..Files::default() };
+    assert_eq!(check(object, &own), Ok(()), "other files are in their place");
+    let by_certificate =
+        Files { certificate: file("own.pem"), key: file("own.key"), ..Files::default() };
+    assert_eq!(check(object, &by_certificate), Ok(()), "and no token is shown");
+
+    // Outside of a pod, with all files, no connection could be made.
+    let check = |address: &str, files: &Files| {
+        let way = Kubernetes::parse(address, files).expect(address);
+        way.place.check(Path::new("no folder"), |_| None)
+    };
+    for (address, files) in [(object, &own), ("kubernetes", &none)] {
+        let told = "this is no pod of Kubernetes: KUBERNETES_SERVICE_HOST and \
+                    KUBERNETES_SERVICE_PORT are not set; write \
+                    kubernetes+https://HOST:PORT/NAMESPACE/NAME";
+        assert_eq!(unfit(check(address, files)), told);
+    }
+    for (address, files) in [
+        ("kubernetes+https://10.0.0.1:6443/shop/leader", &own),
+        ("kubernetes+http://127.0.0.1:1/shop/leader", &none),
+    ] {
+        assert_eq!(check(address, files), Ok(()));
+    }
+}
+
+#[test]
+fn a_person_can_make_the_object() {
+    for (address, object) in [
+        ("kubernetes:shop/leader", "  namespace: shop\n  name: leader\n"),
+        ("kubernetes", "  namespace: NAMESPACE\n  name: orders\n"),
+    ] {
+        let way = Kubernetes::parse(address, &Files::default()).expect("an address");
+        let text = way.setup(&settings());
+        assert!(text.contains(object), "{text}");
+        assert!(way.warning().is_some_and(|text| text.contains("paused")));
+    }
 }

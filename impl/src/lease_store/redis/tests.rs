@@ -1,57 +1,43 @@
-use std::io;
+use std::path::Path;
 
+use rcgen::{CertifiedKey, KeyPair};
+use rustls::pki_types::PrivateKeyDer;
+use rustls::pki_types::pem::PemObject as _;
+use rustls::{ServerConfig, crypto, version};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
-use tokio::net::TcpListener;
-use tokio::time::timeout;
+use tokio_rustls::TlsAcceptor;
 
-use super::secret::tests::file;
 use super::*;
+use crate::lease_store::SPEAKS_TLS;
+use crate::lease_store::tests::{away, file, hushes, listener, told, unfit};
 
-fn settings() -> Settings {
-    let (keep, limit) = (Duration::from_secs(10), Duration::from_millis(500));
-    Settings { name: "orders/a".to_owned(), keep, limit }
+/// No test takes longer.
+const LONG: Duration = Duration::from_secs(20);
+
+fn settings(limit: Duration) -> Settings {
+    Settings { name: "orders/a".to_owned(), keep: Duration::from_secs(10), limit }
 }
 
 fn parse(address: &str) -> Result<Redis, String> {
     Redis::parse(address, &Files::default())
 }
 
+/// Before an address gets here, it is looked at as that of any store.
 #[test]
 fn an_address_is_a_url_without_a_password() {
-    for right in [
-        "redis://db.example.org",
-        "redis://127.0.0.1:6380/2",
-        "redis://[::1]:6379",
-        "redis+unix:///run/redis/redis.sock?db=1",
-    ] {
-        assert_eq!(parse(right).map(|_| ()), Ok(()), "{right}");
-    }
-    for wrong in [
-        "redis://",
-        "redis://db/orders",
-        "redis://db#insecure",
-        "rediss://",
-        "rediss:db",
-        "rediss://db/orders",
-        "rediss://db#insecure",
-        "rediss+unix:///run/redis.sock",
-        "valkey://db",
-        "db:6379",
-        "unix:///redis",
-        "",
-    ] {
+    for wrong in
+        ["redis://", "rediss://", "rediss+unix:///redis.sock", "valkey://db", "db:6379", ""]
+    {
         assert_eq!(parse(wrong).map(|_| ()), Err(FORM.to_owned()), "{wrong}");
     }
     for refused in [
-        "redis://bellwether@db",
-        "redis+unix:///run/redis.sock?user=bellwether",
         "redis://:Tr0ub4dor@db",
         "redis://bellwether:Tr0ub4dor@db/0",
         "redis+unix:///run/redis.sock?pass=Tr0ub4dor",
         "redis://bellwether:Tr0ub4dor@db/orders",
         "rediss://bellwether:Tr0ub4dor@db",
     ] {
-        let Err(problem) = parse(refused) else { panic!("{refused}") };
+        let problem = parse(refused).expect_err(refused);
         assert!(!problem.contains("Tr0ub4"), "{problem}");
     }
 }
@@ -61,7 +47,6 @@ fn the_files_are_those_that_the_address_has_use_for() {
     let file = |name: &str| Some(PathBuf::from(name));
     let none = Files::default();
     let password = Files { password: file("p"), ..none.clone() };
-    let ca = Files { ca: file("ca.pem"), ..none.clone() };
     let both = Files { ca: file("ca.pem"), ..password.clone() };
     let own = Files { certificate: file("a.pem"), key: file("a.key"), ..both.clone() };
     for (address, files, encrypted) in [
@@ -70,7 +55,6 @@ fn the_files_are_those_that_the_address_has_use_for() {
         ("redis://bellwether@[::1]", &password, false),
         ("redis://localhost", &password, false),
         ("redis+unix:///run/redis.sock", &password, false),
-        ("rediss://db.example.org", &ca, true),
         ("rediss://bellwether@[fd00::1]:6380/2", &both, true),
         ("rediss://10.0.0.1", &own, true),
     ] {
@@ -78,46 +62,27 @@ fn the_files_are_those_that_the_address_has_use_for() {
         assert_eq!(store.tls.is_some(), encrypted, "{address}");
         assert_eq!(store.password, files.password, "{address}");
     }
-    let pair = "name `store_certificate_file` and `store_key_file`";
-    let token = Files { token: file("t"), ..ca.clone() };
-    let certificate = Files { certificate: file("a.pem"), ..none.clone() };
-    let key = Files { key: file("a.key"), ..none.clone() };
-    for (address, files, part) in [
-        ("rediss://db", &none, "name the file with the authorities"),
-        ("rediss://db", &password, "name the file with the authorities"),
-        ("rediss://db", &Files { key: None, ..own.clone() }, pair),
-        ("rediss://db", &Files { certificate: None, ..own.clone() }, pair),
-        ("rediss://db", &token, "leave out `store_token_file`"),
-        ("redis://localhost", &ca, "write `rediss://`"),
-        ("redis://localhost", &certificate, "write `rediss://`"),
-        ("redis+unix:///run/redis.sock", &key, "write `rediss://`"),
-        ("redis://bellwether@db", &none, "by `store_password_file`"),
-        ("redis://db", &password, "and name `store_ca_file`, or go through a tunnel"),
-        ("redis://bellwether@10.0.0.1:6379/1", &password, "for all to read"),
-    ] {
-        let Err(problem) = Redis::parse(address, files) else { panic!("{address}, {files:?}") };
-        assert!(problem.contains(part), "{address}: {problem}");
-    }
 }
 
 #[test]
-fn both_keys_are_of_one_slot() {
+fn both_keys_are_of_one_slot_and_the_document_shows_what_the_program_does() {
     let keys = keys("orders/a");
     assert_eq!(keys, ["bellwether:{orders/a}:lease", "bellwether:{orders/a}:token"]);
-    let setup = parse("redis://db").expect("an address").setup(&settings());
+    let setup = parse("redis://db").expect("an address").setup(&settings(LONG));
     assert!(keys.iter().all(|key| setup.contains(key)), "{setup}");
+    let page = include_str!("../../../../docs/stores.md");
+    assert!(page.contains(&format!("{ACQUIRE}\n{RETURN}")) && page.contains(COMMANDS));
 }
 
 #[test]
 fn a_reply_is_a_record() {
-    let read = |lease: &str, left, token: &str| record(&(1, lease.into(), left, token.into()));
     let free = |token| Record { holder: None, token: Token::new(token), left: None };
-    assert_eq!(read("", -2, "0"), Ok(free(0)));
-    assert_eq!(read("", -2, "17"), Ok(free(17)));
+    assert_eq!(record("", -2, "0"), Ok(free(0)));
+    assert_eq!(record("", -2, "17"), Ok(free(17)));
     // More digits than a number of Lua has.
     let (holder, token) = (NodeId::new(3), Token::new(9_007_199_254_740_993));
     let held = Record { holder, token, left: Some(Duration::from_millis(250)) };
-    assert_eq!(read("3 9007199254740993", 250, "9007199254740993"), Ok(held));
+    assert_eq!(record("3 9007199254740993", 250, "9007199254740993"), Ok(held));
     assert_eq!(value(holder.expect("an id"), token), "3 9007199254740993");
     for (lease, left, token) in [
         ("3", 250, "17"),
@@ -127,38 +92,44 @@ fn a_reply_is_a_record() {
         ("3 17", -1, "17"),
         ("", -2, "x"),
     ] {
-        let read = read(lease, left, token);
-        assert!(matches!(read, Err(StoreError::Unfit { .. })), "{lease:?}, {left}: {read:?}");
+        unfit(record(lease, left, token));
     }
 }
 
 #[test]
 fn what_a_new_connection_does_not_help_has_a_remedy() {
-    let told = |kind| explain(&RedisError::from((kind, "refused")));
-    for kind in [
-        ErrorKind::AuthenticationFailed,
-        ErrorKind::RESP3NotSupported,
-        ErrorKind::Server(ServerErrorKind::NoPerm),
-        ErrorKind::Server(ServerErrorKind::Moved),
+    for (kind, helps) in [
+        (ErrorKind::AuthenticationFailed, true),
+        (ErrorKind::RESP3NotSupported, true),
+        (ErrorKind::Server(ServerErrorKind::NoPerm), true),
+        (ErrorKind::Server(ServerErrorKind::Moved), true),
+        (ErrorKind::Io, false),
+        (ErrorKind::Server(ServerErrorKind::ReadOnly), false),
+        (ErrorKind::Server(ServerErrorKind::BusyLoading), false),
     ] {
-        assert!(matches!(told(kind), StoreError::Unfit { .. }), "{kind:?}");
+        assert_eq!(remedy(&RedisError::from((kind, "refused"))).is_some(), helps, "{kind:?}");
     }
-    let refused = (ErrorKind::Server(ServerErrorKind::ResponseError), "refused");
     for said in [
         "The user executing the script can't run this command or subcommand",
         "ACL failure in script: User bellwether has no permissions to run the 'get' command",
         "this user has no permissions to run the 'select' command",
         "DB index is out of range",
     ] {
-        let error = RedisError::from((refused.0, refused.1, said.to_owned()));
+        let kind = ErrorKind::Server(ServerErrorKind::ResponseError);
+        let error = RedisError::from((kind, "refused", said.to_owned()));
         assert!(matches!(explain(&error), StoreError::Unfit { .. }), "{said}");
     }
-    for kind in [
-        ErrorKind::Io,
-        ErrorKind::Server(ServerErrorKind::ReadOnly),
-        ErrorKind::Server(ServerErrorKind::BusyLoading),
+    // Only a server that hangs up may ask for a certificate.
+    let alert = rustls::Error::AlertReceived(rustls::AlertDescription::CertificateRequired);
+    for (error, may_ask) in [
+        (io::Error::new(io::ErrorKind::InvalidData, alert), true),
+        (io::ErrorKind::UnexpectedEof.into(), true),
+        (io::ErrorKind::ConnectionReset.into(), true),
+        (io::Error::new(io::ErrorKind::InvalidData, rustls::Error::DecryptError), false),
+        (io::ErrorKind::TimedOut.into(), false),
     ] {
-        assert!(matches!(told(kind), StoreError::Away(_)), "{kind:?}");
+        let text = error.to_string();
+        assert_eq!(is_turned_away(&RedisError::from(error)), may_ask, "{text}");
     }
 }
 
@@ -167,36 +138,20 @@ async fn what_the_server_tells_is_heard() {
     let (teller, mut hearer) = server::news();
     tell(&teller, &PushKind::Subscribe);
     let short = Duration::from_millis(20);
-    assert!(tokio::time::timeout(short, hearer.changed()).await.is_err(), "it is its own doing");
+    assert!(timeout(short, hearer.changed()).await.is_err(), "it is its own doing");
     tell(&teller, &PushKind::Message);
     assert_eq!(hearer.changed().await, Ok(()));
     tell(&teller, &PushKind::Disconnection);
-    assert!(matches!(hearer.changed().await, Err(StoreError::Away(_))));
+    away(hearer.changed().await);
 }
 
-/// A server that is not there, and one that hangs up.
 #[tokio::test]
 async fn a_server_that_does_not_answer_is_away_and_no_password_is_told() {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a port");
-    let port = listener.local_addr().expect("an address").port();
-    let password = file("Tr0ub4dor\n");
-    let files = Files { password: Some(password.path().into()), ..Files::default() };
-    let store = Redis::parse(&format!("redis://127.0.0.1:{port}"), &files).expect("an address");
-    assert!(!format!("{store:?}").contains("Tr0ub4dor"));
-
-    let hangs_up = async { drop(listener.accept().await) };
-    let settings = settings();
-    let (connected, ()) = tokio::join!(store.connect(&settings), hangs_up);
-    let hung_up = connected.err().expect("no server");
-    drop(listener);
-    let gone = store.connect(&settings).await.err().expect("no server");
-    for error in [hung_up, gone] {
-        assert!(matches!(&error, StoreError::Away(why) if !why.contains("Tr0ub4dor")), "{error}");
-    }
+    hushes(|port| format!("redis://127.0.0.1:{port}")).await;
 }
 
 /// A server that lets one in, and tells of a change as soon as it is subscribed to.
-pub(super) async fn talk(mut stream: impl AsyncRead + AsyncWrite + Unpin) -> io::Result<()> {
+async fn talk(mut stream: impl AsyncRead + AsyncWrite + Unpin) -> io::Result<()> {
     let [channel, _] = keys("orders/a");
     let channel = format!("${}\r\n{channel}\r\n", channel.len());
     let subscribed = format!(">3\r\n$9\r\nsubscribe\r\n{channel}:1\r\n");
@@ -216,25 +171,123 @@ pub(super) async fn talk(mut stream: impl AsyncRead + AsyncWrite + Unpin) -> io:
     }
 }
 
-#[tokio::test]
-async fn clients_are_told_of_changes() {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a port");
-    let port = listener.local_addr().expect("an address").port();
-    let server = tokio::spawn(async move { talk(listener.accept().await?.0).await });
-    let way = parse(&format!("redis://127.0.0.1:{port}")).expect("an address");
-    let long = Duration::from_secs(20);
-    let patient = Settings { limit: long, ..settings() };
-    let mut store = way.connect(&patient).await.expect("it lets one in");
+/// A client hears of a change from such a server, and its socket is closed when its session is
+/// gone: the crate has no task for a stream that it has not opened.
+async fn tells(way: Redis, server: impl Future<Output = io::Result<()>> + Send + 'static) {
+    let server = tokio::spawn(server);
+    let mut store = way.connect(&settings(LONG)).await.expect("it lets one in");
     assert!(store.watches(), "nodes that wait need not ask");
-    let told = timeout(long, store.changed()).await;
-    assert_eq!(told.expect("in time"), Ok(()));
+    assert_eq!(told(&mut store).await, Ok(()));
     drop(store);
-    assert!(timeout(long, server).await.is_ok(), "the connection ends with the store");
+    assert!(timeout(LONG, server).await.is_ok(), "the connection ends with the store");
 }
 
+#[tokio::test]
+async fn clients_are_told_of_changes() {
+    let (listener, port) = listener().await;
+    let way = parse(&format!("redis://127.0.0.1:{port}")).expect("an address");
+    tells(way, async move { talk(listener.accept().await?.0).await }).await;
+}
+
+/// The certificate of a server, which is its own authority.
+fn certified() -> CertifiedKey<KeyPair> {
+    rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).expect("a certificate")
+}
+
+/// Accepts clients of a server that has this certificate.
+fn acceptor(own: &CertifiedKey<KeyPair>) -> TlsAcceptor {
+    let key = PrivateKeyDer::from_pem_slice(own.signing_key.serialize_pem().as_bytes());
+    let config = ServerConfig::builder_with_provider(Arc::new(crypto::ring::default_provider()))
+        .with_protocol_versions(&[&version::TLS13])
+        .expect("TLS 1.3")
+        .with_no_client_auth()
+        .with_single_cert(vec![own.cert.der().clone()], key.expect("a key"))
+        .expect("a pair");
+    TlsAcceptor::from(Arc::new(config))
+}
+
+fn way(port: u16, ca: &Path) -> Redis {
+    let files = Files { ca: Some(ca.to_owned()), ..Files::default() };
+    Redis::parse(&format!("rediss://127.0.0.1:{port}"), &files).expect("an address")
+}
+
+#[cfg(target_os = "linux")]
 #[test]
-fn the_document_shows_the_script_and_what_a_user_must_be_allowed() {
-    let page = include_str!("../../../../docs/stores.md");
-    assert!(page.contains(&format!("{ACQUIRE}\n{RETURN}")));
-    assert!(page.contains(COMMANDS));
+fn what_was_given_up_is_sent_no_longer() {
+    let (short, long) = (Duration::from_micros(1), Duration::from_secs(2));
+    assert_eq!(tcp(long).user_timeout(), Some(long));
+    assert_eq!(tcp(short).user_timeout(), Some(Duration::from_millis(1)), "0 is no limit");
+}
+
+#[tokio::test]
+async fn a_stream_with_tls_has_the_same_settings() {
+    let (_listener, port) = listener().await;
+    let tls = way(port, Path::new("ca.pem")).tls.expect("it is encrypted");
+    let limit = Duration::from_secs(2);
+    let stream = tls.reach(&tcp(limit)).await.expect("it listens");
+    assert!(stream.nodelay().expect("an option"));
+    #[cfg(target_os = "linux")]
+    {
+        let socket = redis::io::tcp::socket2::SockRef::from(&stream);
+        assert_eq!(socket.tcp_user_timeout().expect("an option"), Some(limit));
+    }
+}
+
+#[tokio::test]
+async fn clients_with_tls_are_told_of_changes() {
+    let ((listener, port), own) = (listener().await, certified());
+    let (acceptor, ca) = (acceptor(&own), file(&own.cert.pem()));
+    let server = async move {
+        let (stream, _) = listener.accept().await?;
+        talk(acceptor.accept(stream).await?).await
+    };
+    tells(way(port, ca.path()), server).await;
+}
+
+#[tokio::test]
+async fn a_server_that_is_not_the_one_that_is_meant_is_away() {
+    // The certificate of the server is of another authority.
+    let ((listener, port), settings) = (listener().await, settings(LONG));
+    let (one, ca) = (acceptor(&certified()), file(&certified().cert.pem()));
+    let encrypted = way(port, ca.path());
+    let believed = async {
+        let (stream, _) = listener.accept().await.expect("a client");
+        one.accept(stream).await.is_ok()
+    };
+    let (connected, believed) = tokio::join!(encrypted.connect(&settings), believed);
+    let why = away(connected);
+    assert!(why.starts_with("Redis: TLS: invalid peer certificate") && !believed, "{why}");
+
+    // The server speaks no TLS. The end would be read sooner than what was said, were the stream
+    // dropped.
+    let says = async {
+        let (mut stream, _) = listener.accept().await.expect("a client");
+        stream.write_all(b"-ERR what is that?\r\n").await.expect("it reads");
+        stream
+    };
+    let (connected, _stream) = tokio::join!(encrypted.connect(&settings), says);
+    let why = away(connected);
+    assert!(why.starts_with("Redis: TLS: ") && why.ends_with(SPEAKS_TLS), "{why}");
+
+    // The server speaks nothing but TLS.
+    let plain = parse(&format!("redis://127.0.0.1:{port}")).expect("an address");
+    let believed = async {
+        let (stream, _) = listener.accept().await.expect("a client");
+        one.accept(stream).await.is_ok()
+    };
+    let (connected, believed) = tokio::join!(plain.connect(&settings), believed);
+    let why = away(connected);
+    assert!(why.ends_with(SPEAKS_TLS) && !believed, "{why}");
+
+    let said = unfit(way(port, Path::new("/no/such/file")).connect(&settings).await);
+    assert!(said.contains("/no/such/file"), "{said}");
+}
+
+/// It accepts, and says nothing: the handshake has the limit as well.
+#[tokio::test]
+async fn a_handshake_that_does_not_end_is_given_up() {
+    let ((_listener, port), ca) = (listener().await, file(&certified().cert.pem()));
+    let (way, settings) = (way(port, ca.path()), settings(Duration::from_millis(200)));
+    let why = away(timeout(LONG, way.connect(&settings)).await.expect("in time"));
+    assert!(why.starts_with("Redis: ") && why.contains("timed out"), "{why}");
 }

@@ -1,12 +1,15 @@
 //! A client's task, the store behind the port in memory, and the runtime's time: what is asked,
 //! what is answered, and what happens when the store does not answer.
 
+use std::io::{self, Write};
+
 use futures::FutureExt as _;
 use futures::future::{BoxFuture, pending};
 use tokio::sync::mpsc::{self, Receiver};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{advance, sleep};
+use tracing::subscriber::{DefaultGuard, set_default};
 
 use super::*;
 use crate::clock::tests::ManualClock;
@@ -15,14 +18,16 @@ use crate::lease_store::{
 };
 use crate::protocol::lease::{Message, Request, Token};
 
-mod late;
-mod log;
-mod lost;
-
 const HOLD: Duration = Duration::from_secs(10);
 const KEEP: Duration = Duration::from_secs(15);
 const LIMIT: Duration = Duration::from_secs(2);
 const RENEW: Duration = Duration::from_millis(500);
+
+/// Longer than from one renewal to the next.
+const SLOW: Duration = Duration::from_millis(812);
+
+/// After this long a line of the log is worth repeating.
+const MINUTE: Duration = Duration::from_secs(60);
 
 /// What all connections share.
 #[derive(Debug, Default)]
@@ -218,6 +223,33 @@ fn request(number: u32) -> Request {
     Request { started: 1, number }
 }
 
+fn acquire(number: u32) -> Message {
+    Message::Acquire(request(number))
+}
+
+/// A renewal of the first grant.
+fn renewal(number: u32) -> Message {
+    Message::Renew(request(number), Token::new(1))
+}
+
+/// A client that may not lead asks which node does, and nothing that could be granted.
+fn asks(number: u32) -> Message {
+    Message::Renew(request(number), Token::default())
+}
+
+fn release() -> Message {
+    Message::Release(Token::new(1))
+}
+
+fn granted(number: u32, token: u64) -> Message {
+    Message::Granted(request(number), Token::new(token))
+}
+
+/// With 0, no client has the lease.
+fn refused(number: u32, holder: u16) -> Message {
+    Message::Refused(request(number), NodeId::new(holder))
+}
+
 /// A client of the store.
 struct Client {
     outside: Arc<Outside<Message>>,
@@ -243,8 +275,7 @@ impl Client {
     async fn holder(memory: &Memory) -> Self {
         let mut client = Self::of(memory, 1);
         assert_eq!(client.next().await, Message::Available);
-        let granted = Message::Granted(request(1), Token::new(1));
-        assert_eq!(client.ask(Message::Acquire(request(1))).await, granted);
+        assert_eq!(client.ask(acquire(1)).await, granted(1, 1));
         client
     }
 
@@ -257,6 +288,16 @@ impl Client {
         message
     }
 
+    /// The next message that is an answer.
+    async fn answer(&mut self) -> Message {
+        loop {
+            match self.next().await {
+                Message::Available => {}
+                answer => return answer,
+            }
+        }
+    }
+
     async fn ask(&mut self, message: Message) -> Message {
         self.outside.push(message);
         self.next().await
@@ -266,6 +307,23 @@ impl Client {
         let heard = timeout(time, self.arrivals.recv()).await;
         assert!(heard.is_err(), "{heard:?}");
     }
+
+    /// The problem of the store, which does not answer.
+    fn problem(&self) -> String {
+        assert!(!self.outside.is_up());
+        self.outside.problem().expect("it does not answer")
+    }
+
+    fn is_well(&self) {
+        assert_eq!((self.outside.problem(), self.outside.is_up()), (None, true));
+    }
+
+    /// A renewal is answered later than the next one is sent.
+    async fn is_late(&mut self, memory: &Memory) {
+        memory.table().slow = SLOW;
+        assert_eq!(self.ask(renewal(2)).await, granted(2, 1), "it arrives nevertheless");
+        assert!(self.outside.problem().is_some() && self.outside.is_up(), "it answers");
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -274,26 +332,19 @@ async fn the_store_decides_and_its_answers_arrive() {
     let (mut one, mut two) = (Client::of(&memory, 1), Client::of(&memory, 2));
     assert_eq!(one.next().await, Message::Available, "it is free");
     assert_eq!(two.next().await, Message::Available);
-    let granted = Message::Granted(request(1), Token::new(1));
-    assert_eq!(one.ask(Message::Acquire(request(1))).await, granted);
-    let refused = Message::Refused(request(1), Some(id(1)));
-    assert_eq!(two.ask(Message::Acquire(request(1))).await, refused);
-    // One that may not lead asks which node does, and nothing that could be granted.
-    let asks = Message::Renew(request(2), Token::default());
-    assert_eq!(two.ask(asks).await, Message::Refused(request(2), Some(id(1))));
+    assert_eq!(one.ask(acquire(1)).await, granted(1, 1));
+    assert_eq!(two.ask(acquire(1)).await, refused(1, 1));
+    assert_eq!(two.ask(asks(2)).await, refused(2, 1));
     assert_eq!(memory.table().times("renew"), 0);
     sleep(KEEP / 2).await;
-    let renewed = Message::Granted(request(2), Token::new(1));
     one.outside.push(Message::Write(Token::new(1)));
-    assert_eq!(one.ask(Message::Renew(request(2), Token::new(1))).await, renewed);
+    assert_eq!(one.ask(renewal(2)).await, granted(2, 1));
     sleep(KEEP * 2 / 3).await;
-    assert!(matches!(two.ask(Message::Acquire(request(3))).await, Message::Refused(..)));
-    one.outside.push(Message::Release(Token::new(1)));
+    assert_eq!(two.ask(acquire(3)).await, refused(3, 1));
+    one.outside.push(release());
     one.hears_nothing_for(LIMIT).await;
-    let granted = Message::Granted(request(4), Token::new(2));
-    assert_eq!(two.ask(Message::Acquire(request(4))).await, granted);
-    let late = Message::Renew(request(3), Token::new(1));
-    assert_eq!(one.ask(late).await, Message::Refused(request(3), Some(id(2))));
+    assert_eq!(two.ask(acquire(4)).await, granted(4, 2));
+    assert_eq!(one.ask(renewal(3)).await, refused(3, 2));
 }
 
 /// It was written, and the answer is lost: the store is asked again, and says what it has.
@@ -304,19 +355,19 @@ async fn a_question_whose_answer_is_lost_is_asked_again_on_a_new_connection() {
     client.next().await;
     memory.table().lost = 1;
     let start = Instant::now();
-    client.outside.push(Message::Acquire(request(1)));
+    client.outside.push(acquire(1));
     sleep(LIMIT / 2).await;
     assert!(!client.outside.is_flushed(), "it is being asked");
     assert_eq!(client.outside.problem(), None);
     sleep(LIMIT / 2 + Duration::from_millis(10)).await;
-    let problem = client.outside.problem().expect("no answer");
-    assert!(problem.starts_with("the store memory of the lease orders: no answer within 2s"));
-    assert_eq!(client.next().await, Message::Granted(request(1), Token::new(2)));
+    let told = "the store memory of the lease orders: no answer within 2s";
+    assert!(client.problem().starts_with(told), "{}", client.problem());
+    assert_eq!(client.next().await, granted(1, 2));
     assert!((LIMIT..LIMIT + Duration::from_millis(200)).contains(&start.elapsed()));
-    assert_eq!(memory.table().times("connect"), 2);
-    assert_eq!(memory.table().times("acquire"), 2);
+    assert_eq!((memory.table().times("connect"), memory.table().times("acquire")), (2, 2));
     client.hears_nothing_for(HOLD).await;
-    assert_eq!((client.outside.problem(), client.outside.is_flushed()), (None, true));
+    client.is_well();
+    assert!(client.outside.is_flushed());
 }
 
 #[tokio::test(start_paused = true)]
@@ -324,22 +375,20 @@ async fn a_store_that_is_away_is_called_less_and_less_often_and_asked_nothing_ol
     let memory = Memory::new(false);
     memory.table().away = true;
     let mut client = Client::of(&memory, 1);
-    client.outside.push(Message::Acquire(request(1)));
+    client.outside.push(acquire(1));
     sleep(Duration::from_secs(5)).await;
     let early = memory.table().times("connect");
     assert!((6..=25).contains(&early), "{early} attempts");
     sleep(HOLD).await;
     let later = memory.table().times("connect") - early;
     assert!((9..=21).contains(&later), "{later} attempts in ten seconds");
-    let problem = client.outside.problem().expect("away");
-    assert_eq!(problem, "the store memory of the lease orders: connection refused");
+    assert!(client.problem().ends_with("connection refused"));
     assert!(client.outside.is_flushed(), "no one waits for a store that is away");
     memory.table().away = false;
     assert_eq!(client.next().await, Message::Available, "it is looked at first");
     client.hears_nothing_for(HOLD).await;
-    assert_eq!(client.outside.problem(), None);
-    let granted = Message::Granted(request(2), Token::new(1));
-    assert_eq!(client.ask(Message::Acquire(request(2))).await, granted);
+    client.is_well();
+    assert_eq!(client.ask(acquire(2)).await, granted(2, 1));
 }
 
 #[tokio::test(start_paused = true)]
@@ -348,15 +397,14 @@ async fn a_store_that_cannot_do_it_is_a_problem_with_its_remedy() {
     let mut client = Client::of(&memory, 1);
     client.next().await;
     memory.table().unfit = true;
-    client.outside.push(Message::Acquire(request(1)));
+    client.outside.push(acquire(1));
     sleep(Duration::from_secs(4)).await;
-    let problem = client.outside.problem().expect("no permission");
-    assert!(problem.ends_with("no permission; ask the DBA"), "{problem}");
+    assert!(client.problem().ends_with("no permission; ask the DBA"));
     let asked = memory.table().times("acquire");
     assert!((5..=20).contains(&asked), "asked {asked} times, as often as the back-off lets it");
     memory.table().unfit = false;
-    while client.next().await == Message::Available {}
-    assert_eq!(client.outside.problem(), None);
+    client.answer().await;
+    client.is_well();
 }
 
 /// What it would be granted later is over for the client when the answer arrives.
@@ -365,7 +413,7 @@ async fn a_question_grows_old_from_when_it_was_sent() {
     let memory = Memory::new(false);
     memory.table().away = true;
     let client = Client::of(&memory, 1);
-    client.outside.push(Message::Acquire(request(1)));
+    client.outside.push(acquire(1));
     sleep(HOLD - LIMIT).await;
     memory.table().unfit = true;
     memory.table().away = false;
@@ -374,8 +422,7 @@ async fn a_question_grows_old_from_when_it_was_sent() {
     assert!(asked > 0, "it is asked as soon as the store is there");
     sleep(HOLD / 2).await;
     assert_eq!(memory.table().times("acquire"), asked);
-    let problem = client.outside.problem().expect("it was never answered");
-    assert!(problem.ends_with("no permission; ask the DBA"), "{problem}");
+    assert!(client.problem().ends_with("ask the DBA"), "it was never answered");
 }
 
 /// It answers what it is asked, and does not tell of changes.
@@ -387,18 +434,20 @@ async fn a_connection_that_ends_at_once_is_made_less_and_less_often() {
     sleep(HOLD).await;
     let connections = memory.table().times("connect");
     assert!((6..=30).contains(&connections), "{connections} in ten seconds");
-    let problem = client.outside.problem().expect("no watch");
-    assert!(problem.ends_with("no watch") && !client.outside.is_up(), "{problem}");
-    client.outside.push(Message::Acquire(request(1)));
-    let mut heard = client.next().await;
-    while heard == Message::Available {
-        heard = client.next().await;
+    for asks in [true, false] {
+        assert!(client.problem().ends_with("no watch"));
+        if asks {
+            client.outside.push(acquire(1));
+            assert_eq!(client.answer().await, granted(1, 1));
+        }
+        // If no question was under way when it failed, there is none to wait for.
+        memory.table().deaf = false;
+        sleep(2 * Backoff::LONGEST).await;
+        client.is_well();
+        memory.table().deaf = true;
+        memory.set(None);
+        sleep(LIMIT).await;
     }
-    assert_eq!(heard, Message::Granted(request(1), Token::new(1)));
-    memory.table().deaf = false;
-    sleep(2 * Backoff::LONGEST).await;
-    assert!(client.outside.is_up());
-    assert_eq!(client.outside.problem(), None);
 }
 
 /// As long as another has the lease and the store says nothing, it is asked for the lease once.
@@ -407,14 +456,12 @@ async fn a_store_with_a_watch_gets_no_poll() {
     let memory = Memory::new(true);
     memory.set(Some(id(1)));
     let mut client = Client::of(&memory, 2);
-    let refused = |number| Message::Refused(request(number), Some(id(1)));
-    let asks = |number| Message::Renew(request(number), Token::default());
-    assert_eq!(client.ask(asks(1)).await, refused(1));
-    assert_eq!(client.ask(asks(2)).await, refused(2));
+    assert_eq!(client.ask(asks(1)).await, refused(1, 1));
+    assert_eq!(client.ask(asks(2)).await, refused(2, 1));
     assert_eq!(memory.table().asked, ["connect", "read"], "it was looked at");
     for number in 1..=6 {
-        assert_eq!(client.ask(Message::Acquire(request(number))).await, refused(number));
-        assert_eq!(client.ask(asks(number)).await, refused(number));
+        assert_eq!(client.ask(acquire(number)).await, refused(number, 1));
+        assert_eq!(client.ask(asks(number)).await, refused(number, 1));
         advance(Duration::from_secs(2)).await;
     }
     assert_eq!(memory.table().asked, ["connect", "read", "acquire", "read"]);
@@ -422,12 +469,11 @@ async fn a_store_with_a_watch_gets_no_poll() {
     memory.set(None);
     assert_eq!(client.next().await, Message::Available);
     assert_eq!(before.elapsed(), Duration::ZERO);
-    let granted = Message::Granted(request(7), Token::new(2));
-    assert_eq!(client.ask(Message::Acquire(request(7))).await, granted);
+    assert_eq!(client.ask(acquire(7)).await, granted(7, 2));
     // A holder's renewal always asks the store.
     for number in 8..=10 {
-        let renewed = Message::Granted(request(number), Token::new(2));
-        assert_eq!(client.ask(Message::Renew(request(number), Token::new(2))).await, renewed);
+        let renewal = Message::Renew(request(number), Token::new(2));
+        assert_eq!(client.ask(renewal).await, granted(number, 2));
     }
     assert_eq!(memory.table().times("renew"), 3);
 }
@@ -446,8 +492,7 @@ async fn what_was_left_of_the_lease_is_not_believed_for_longer() {
     assert_eq!(client.next().await, Message::Available);
     let taken = start.elapsed();
     assert!((HOLD + KEEP..HOLD + KEEP + LIMIT).contains(&taken), "{taken:?}");
-    let granted = Message::Granted(request(1), Token::new(2));
-    assert_eq!(client.ask(Message::Acquire(request(1))).await, granted);
+    assert_eq!(client.ask(acquire(1)).await, granted(1, 2));
     assert_eq!(memory.table().times("acquire"), 1);
 }
 
@@ -455,16 +500,14 @@ async fn what_was_left_of_the_lease_is_not_believed_for_longer() {
 #[tokio::test(start_paused = true)]
 async fn one_that_was_refused_waits_for_the_store_to_speak() {
     let memory = Memory::new(true);
-    let (mut one, mut two) = (Client::of(&memory, 1), Client::of(&memory, 2));
-    one.next().await;
+    let mut two = Client::of(&memory, 2);
     two.next().await;
-    assert!(matches!(one.ask(Message::Acquire(request(1))).await, Message::Granted(..)));
+    let one = Client::holder(&memory).await;
     for number in 1..=3 {
-        let refused = Message::Refused(request(number), Some(id(1)));
-        assert_eq!(two.ask(Message::Acquire(request(number))).await, refused);
+        assert_eq!(two.ask(acquire(number)).await, refused(number, 1));
     }
     assert!(memory.table().times("acquire") <= 2, "{:?}", memory.table().asked);
-    one.outside.push(Message::Release(Token::new(1)));
+    one.outside.push(release());
     assert_eq!(two.next().await, Message::Available);
 }
 
@@ -477,4 +520,278 @@ async fn the_task_ends_with_the_loop_that_asks() {
     outside.push(Message::Write(Token::new(1)));
     let ended = timeout(LIMIT, task.join_next()).await.expect("in time");
     assert!(ended.is_some_and(|ended| ended.is_ok()));
+}
+
+/// The store answers each look, and no question: another client has locked what these write, for
+/// longer than a question is worth asking.
+#[tokio::test(start_paused = true)]
+async fn a_look_does_not_end_the_problem_of_a_question_that_was_lost() {
+    let memory = Memory::new(false);
+    let mut client = Client::of(&memory, 1);
+    assert_eq!(client.next().await, Message::Available);
+    memory.table().locked = true;
+    client.outside.push(acquire(1));
+    sleep(LIMIT + Duration::from_millis(10)).await;
+    for _ in 0..20 {
+        assert!(client.problem().contains("no answer within 2s"), "{}", client.problem());
+        sleep(HOLD / 10).await;
+    }
+    let asked = memory.table().times("acquire");
+    assert!((3..=8).contains(&asked), "asked {asked} times, and not when it was too old");
+    assert!(memory.table().times("read") > asked, "it was looked at with each connection");
+
+    // What the store is not asked says nothing of it.
+    client.outside.push(Message::Write(Token::new(1)));
+    sleep(RENEW).await;
+    client.problem();
+
+    memory.table().locked = false;
+    client.outside.push(acquire(2));
+    assert!(!client.outside.is_flushed(), "there is a session, so it is waited for");
+    assert_eq!(client.answer().await, granted(2, 1));
+    client.is_well();
+}
+
+/// It may read, and that is not what a client needs.
+#[tokio::test(start_paused = true)]
+async fn what_is_known_of_the_holder_does_not_end_the_problem_of_a_question_that_was_lost() {
+    let memory = Memory::new(true);
+    memory.set(Some(id(1)));
+    memory.table().unfit = true;
+    let client = Client::of(&memory, 2);
+    for number in 1..=10 {
+        client.outside.push(acquire(number));
+        sleep(RENEW).await;
+        assert!(client.problem().ends_with("ask the DBA"), "it can never lead");
+    }
+    let asked = memory.table().times("acquire");
+    assert!((3..=20).contains(&asked), "asked {asked} times, as often as the back-off lets it");
+    memory.table().unfit = false;
+    sleep(2 * Backoff::LONGEST).await;
+    client.is_well();
+    assert!(memory.table().times("acquire") > asked);
+}
+
+/// There is no answer to it, and it was done.
+#[tokio::test(start_paused = true)]
+async fn a_lease_that_was_given_back_is_a_question_that_was_answered() {
+    let memory = Memory::new(true);
+    let mut client = Client::holder(&memory).await;
+    memory.table().unfit = true;
+    client.outside.push(release());
+    sleep(RENEW).await;
+    assert!(client.problem().ends_with("ask the DBA"), "it was lost");
+    memory.table().unfit = false;
+    assert_eq!(client.next().await, Message::Available);
+    client.is_well();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_renewal_that_is_answered_after_the_next_was_sent_is_a_problem_until_one_is_in_time() {
+    let memory = Memory::new(false);
+    let mut client = Client::holder(&memory).await;
+    client.is_late(&memory).await;
+    let problem = client.outside.problem().expect("it is late");
+    let told = "the store memory of the lease orders: it answers later than `lease.renew` (took \
+                812ms,";
+    assert!(problem.starts_with(told), "{problem}");
+
+    // A renewal waits for the answer to the one before.
+    client.outside.push(renewal(3));
+    sleep(RENEW).await;
+    client.outside.push(renewal(4));
+    assert_eq!(client.next().await, granted(3, 1));
+    assert_eq!(client.next().await, granted(4, 1));
+    let problem = client.outside.problem().expect("it is later");
+    assert!(problem.contains("(took 1s 124ms,"), "{problem}");
+
+    memory.table().slow = RENEW / 2;
+    assert_eq!(client.ask(renewal(5)).await, granted(5, 1));
+    client.is_well();
+    assert_eq!(memory.table().times("connect"), 1);
+}
+
+/// A client that has no lease waits for the answer.
+#[tokio::test(start_paused = true)]
+async fn a_question_that_is_no_renewal_may_take_longer() {
+    let memory = Memory::new(false);
+    memory.table().slow = SLOW;
+    let mut client = Client::holder(&memory).await;
+    client.is_well();
+    client.is_late(&memory).await;
+    client.ask(acquire(3)).await;
+    assert!(client.outside.problem().is_some(), "the store is as slow as before");
+    memory.table().slow = Duration::ZERO;
+    client.ask(acquire(4)).await;
+    client.is_well();
+}
+
+/// The store that was away is another problem, which was told.
+#[tokio::test(start_paused = true)]
+async fn a_renewal_that_has_waited_for_a_connection_is_not_late() {
+    let memory = Memory::new(false);
+    let mut client = Client::holder(&memory).await;
+    memory.table().lost = 1;
+    let start = Instant::now();
+    assert_eq!(client.ask(renewal(2)).await, granted(2, 1));
+    assert!(start.elapsed() > RENEW);
+    client.hears_nothing_for(RENEW).await;
+    client.is_well();
+}
+
+/// How a client comes to have no lease that could end.
+#[derive(Clone, Copy, Debug)]
+enum Loss {
+    /// Another client has taken the lease over, and the store tells of that.
+    Told,
+    /// Another client has taken the lease over when the renewal is answered.
+    Refused,
+    /// The client has given the lease back.
+    GivenBack,
+    /// The lease has run out in the store, and the client may not lead.
+    Over,
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_has_no_lease_has_no_problem_with_late_renewals() {
+    for (watches, loss) in [
+        (true, Loss::Told),
+        (true, Loss::Refused),
+        (false, Loss::Refused),
+        (true, Loss::GivenBack),
+        (false, Loss::Over),
+    ] {
+        let memory = Memory::new(watches);
+        let mut client = Client::holder(&memory).await;
+        client.is_late(&memory).await;
+        match loss {
+            Loss::Told => {
+                memory.table().slow = Duration::ZERO;
+                memory.set(Some(id(2)));
+            }
+            Loss::Refused => {
+                // Not told of: the renewal comes first.
+                memory.table().grant(id(2));
+                assert_eq!(client.ask(renewal(3)).await, refused(3, 2));
+            }
+            Loss::GivenBack => assert_eq!(client.ask(release()).await, Message::Available),
+            Loss::Over => {
+                memory.set(None);
+                assert_eq!(client.ask(asks(3)).await, refused(3, 0));
+            }
+        }
+        client.hears_nothing_for(RENEW).await;
+        assert_eq!(client.outside.problem(), None, "{loss:?}, {watches}");
+    }
+}
+
+/// The lines of a thread that an operator sees. A clone is the same.
+#[derive(Clone, Default)]
+struct Lines(Arc<Mutex<Vec<String>>>);
+
+impl Lines {
+    /// Those of this test, until the guard is dropped.
+    fn listen() -> (Self, DefaultGuard) {
+        let lines = Self::default();
+        let writer = lines.clone();
+        crate::log::tests::listen_beside_others();
+        let log = tracing_subscriber::fmt().with_writer(move || writer.clone()).finish();
+        (lines, set_default(log))
+    }
+
+    /// How many lines say this.
+    fn with(&self, text: &str) -> usize {
+        self.all().iter().filter(|line| line.contains(text)).count()
+    }
+
+    fn all(&self) -> MutexGuard<'_, Vec<String>> {
+        self.0.lock().expect("no panic")
+    }
+}
+
+impl Write for Lines {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        self.all().push(String::from_utf8_lossy(line).into_owned());
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A renewal that is answered late, and one in time.
+async fn is_late_once(memory: &Memory, client: &mut Client) {
+    client.is_late(memory).await;
+    memory.table().slow = Duration::ZERO;
+    client.ask(renewal(3)).await;
+    // The task has said what there is to say.
+    client.hears_nothing_for(Duration::from_millis(10)).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_outage_is_told_however_much_was_told_in_the_minute_before() {
+    let (lines, _guard) = Lines::listen();
+    let memory = Memory::new(true);
+    let mut client = Client::holder(&memory).await;
+    is_late_once(&memory, &mut client).await;
+    assert_eq!((lines.with("it answers later than"), lines.with("as it should again")), (1, 1));
+    memory.table().lost = 1;
+    client.ask(renewal(4)).await;
+    client.hears_nothing_for(RENEW).await;
+    assert_eq!((lines.with("no answer within 2s"), lines.with("can be asked again")), (1, 1));
+
+    // The next look is the last thing that this session does.
+    memory.table().away = true;
+    memory.table().deaf = true;
+    memory.set(Some(id(1)));
+    for time in [2 * Backoff::LONGEST, 2 * MINUTE] {
+        sleep(time).await;
+        assert_eq!(lines.with("connection refused"), 1, "once for an outage: {:?}", lines.all());
+    }
+}
+
+/// A line that was written in this minute is not written again, and it is when that is over.
+#[tokio::test(start_paused = true)]
+async fn a_second_outage_in_a_minute_is_told_when_there_is_room() {
+    let (lines, _guard) = Lines::listen();
+    let memory = Memory::new(false);
+    memory.table().away = true;
+    let client = Client::of(&memory, 1);
+    let told = || (lines.with("connection refused"), client.outside.is_up());
+    sleep(Duration::from_secs(5)).await;
+    memory.table().away = false;
+    sleep(2 * Backoff::LONGEST).await;
+    assert_eq!(told(), (1, true));
+
+    memory.table().away = true;
+    memory.table().unfit = true;
+    client.outside.push(acquire(1));
+    // The last is once for an outage.
+    for (time, lines) in [(Duration::from_secs(5), 1), (MINUTE, 2), (2 * MINUTE, 2)] {
+        sleep(time).await;
+        assert_eq!(told(), (lines, false));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_last_line_on_late_answers_says_how_it_is() {
+    let (lines, _guard) = Lines::listen();
+    let memory = Memory::new(false);
+    let mut client = Client::holder(&memory).await;
+    let told = || (lines.with("it answers later"), lines.with("as it should again"));
+    is_late_once(&memory, &mut client).await;
+    assert_eq!(told(), (1, 1));
+
+    // From here it is always late.
+    memory.table().slow = SLOW;
+    for number in 4..=6 {
+        client.ask(renewal(number)).await;
+    }
+    client.hears_nothing_for(Duration::from_millis(10)).await;
+    assert_eq!(told(), (1, 1), "there was such a line in this minute");
+    sleep(MINUTE).await;
+    client.ask(renewal(7)).await;
+    client.hears_nothing_for(Duration::from_millis(10)).await;
+    assert_eq!(told(), (2, 1), "{:?}", lines.all());
 }

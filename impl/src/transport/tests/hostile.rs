@@ -9,12 +9,11 @@ use rand::rngs::StdRng;
 use rand::seq::IndexedRandom as _;
 use rand::{Rng, SeedableRng};
 
+use super::super::frame::Greeting;
 use super::super::standing::Standing;
 use super::*;
-use crate::config::Mode;
-use crate::protocol::Birth;
-use crate::protocol::quorum::{Lists, Mark, Message as Vote};
-use crate::protocol::{Epoch, Members};
+use crate::protocol::quorum::{Lists, Message as Vote};
+use crate::protocol::{Birth, Epoch, Members};
 
 fn asked_for(variable: &str) -> Option<usize> {
     let text = std::env::var(variable).ok()?;
@@ -83,8 +82,7 @@ fn votes() -> Vec<Vote> {
 
 /// Good frames of every kind, with their lengths, as they follow each other.
 fn good() -> Vec<Vec<u8>> {
-    let greetings =
-        [Mode::Plain, Mode::Secret, Mode::Tls].map(|mode| frame::Greeting::new(mode).encode());
+    let greetings = [Mode::Plain, Mode::Secret, Mode::Tls].map(|mode| Greeting::new(mode).encode());
     let openings = [
         Opening::Hello(hello(2)),
         Opening::StatusRequest,
@@ -100,16 +98,13 @@ fn good() -> Vec<Vec<u8>> {
         Frame::Rival,
         Frame::Standing(Standing { priority: 200, fit: true, ..Standing::default() }),
     ]
-    .map(|frame| frame::encode_frame(&frame).expect("fits"));
-    let votes: Vec<_> = votes()
-        .into_iter()
-        .map(|vote| frame::encode_frame(&Frame::Message(vote)).expect("fits"))
-        .collect();
-    let framed = |bytes: &Bytes| {
+    .map(|frame| encode_frame(&frame).expect("fits"));
+    let votes = votes().into_iter().map(|vote| encode_frame(&Frame::Message(vote)).expect("fits"));
+    let framed = |bytes: Bytes| {
         let length = u32::try_from(bytes.len()).expect("short").to_be_bytes();
-        [&length[..], bytes].concat()
+        [&length[..], &bytes].concat()
     };
-    greetings.iter().chain(&openings).chain(&frames).chain(&votes).map(framed).collect()
+    greetings.into_iter().chain(openings).chain(frames).chain(votes).map(framed).collect()
 }
 
 /// One to four bytes are changed, dropped, doubled or put in.
@@ -135,16 +130,15 @@ fn hostile_frames_are_decoded_without_a_panic_to_values_that_are_no_larger() {
         memory.look(done, count());
         let mut bytes = good.choose(&mut random).expect("some")[4..].to_vec();
         mutate(&mut bytes, &mut random);
-        let _ = frame::Greeting::decode(&bytes);
+        let _ = Greeting::decode(&bytes);
         let _ = Reply::decode(&bytes);
-        if let Ok(opening) = Opening::decode(&bytes) {
-            assert!(opening.encode().expect("fits").len() <= bytes.len());
-        }
-        if let Ok(frame) = frame::decode_frame::<Message>(&bytes) {
-            assert!(frame::encode_frame(&frame).expect("fits").len() <= bytes.len());
-        }
-        if let Ok(frame) = frame::decode_frame::<Vote>(&bytes) {
-            assert!(frame::encode_frame(&frame).expect("fits").len() <= bytes.len());
+        let again = [
+            Opening::decode(&bytes).map(|opening| opening.encode()),
+            frame::decode_frame::<Message>(&bytes).map(|frame| encode_frame(&frame)),
+            frame::decode_frame::<Vote>(&bytes).map(|frame| encode_frame(&frame)),
+        ];
+        for encoded in again.into_iter().flatten() {
+            assert!(encoded.expect("fits").len() <= bytes.len());
         }
     }
     memory.has_not_grown();
@@ -153,32 +147,28 @@ fn hostile_frames_are_decoded_without_a_panic_to_values_that_are_no_larger() {
 #[tokio::test]
 async fn hostile_connections_end_and_leave_nothing_behind() {
     let (good, mut random) = (good(), StdRng::seed_from_u64(34));
-    let (listener, address) = bind().await;
-    let context = with_limits(address, SHORT);
-    let (inbox, mut arrivals) = mpsc::channel(1024);
-    let mut tasks = JoinSet::new();
-    tasks.spawn(incoming::listen(Arc::clone(&context), listener, inbox));
+    let mut node = Node::listening(with_limits(NOWHERE, SHORT)).await;
     let mut memory = Memory::default();
     for done in 0..handshakes() {
         memory.look(done, handshakes());
-        let greeting = frame::Greeting::new(Mode::Plain).encode();
+        let greeting = Greeting::new(Mode::Plain).encode();
         let mut said = [&[0, 0, 0, 39], &greeting[..]].concat();
         for _ in 0..random.random_range(1..4) {
             said.extend_from_slice(good.choose(&mut random).expect("some"));
         }
         mutate(&mut said, &mut random);
-        let mut stream = TcpStream::connect(address).await.expect("it listens");
+        let mut stream = TcpStream::connect(node.address).await.expect("it listens");
         let _ = stream.write_all(&said).await;
         let _ = stream.shutdown().await;
         let mut answer = Vec::new();
         let end = timeout(LIMIT, stream.read_to_end(&mut answer)).await;
         assert!(end.is_ok(), "it hangs after {said:?}");
         assert!(answer.len() < 1024, "{}", answer.len());
-        while arrivals.try_recv().is_ok() {}
+        while !node.has_heard_nothing_more() {}
     }
     memory.has_not_grown();
     // It still knows a good one.
-    assert!(matches!(call(address, hello(2)).await.1, Reply::Hello(_)));
+    speak(node.address, 2).await;
 }
 
 /// What becomes of the byte at a place of one direction of a connection.
@@ -237,8 +227,9 @@ async fn damaged(
     random: &mut StdRng,
 ) -> (Option<Reply>, bool) {
     let (network, near) = bind().await;
-    let damage = [Damage::Flipped(random.random_range(0..8)), Damage::Doubled, Damage::Lost];
-    let damage = *[&damage[..], &[Damage::Cut]].concat().choose(random).expect("some");
+    let flipped = Damage::Flipped(random.random_range(0..8));
+    let damages = [flipped, Damage::Doubled, Damage::Lost, Damage::Cut];
+    let damage = *damages.choose(random).expect("some");
     let place = Some((random.random_range(0..longest), damage));
     let (there, back) = if random.random() { (place, None) } else { (None, place) };
     let relay = tokio::spawn(async move {
@@ -249,15 +240,13 @@ async fn damaged(
             tokio::join!(pass(near_in, far_out, there), pass(far_in, near_out, back));
         there || back
     });
-    let stream = TcpStream::connect(near).await.expect("it listens");
     let said = async {
-        let mut channel = handshake::call(credentials, Some(id(1)), stream).await?;
-        let reply = handshake::ask(&mut channel, &Opening::Hello(hello(2))).await?;
+        let (mut channel, reply) = say(near, credentials, Opening::Hello(hello(2))).await?;
         for _ in 0..8 {
-            let frame = frame::encode_frame(&Frame::Message(Message::Coordinator)).expect("fits");
-            channel.send(frame).await.map_err(handshake::Failure::Io)?;
+            let frame = encode_frame(&Frame::Message(Message::Coordinator)).expect("fits");
+            channel.send(frame).await.map_err(Failure::Io)?;
         }
-        Ok::<_, handshake::Failure>(reply)
+        Ok::<_, Failure>(reply)
     };
     let reply = timeout(WAITS, said).await.ok().and_then(Result::ok);
     let damaged = timeout(LIMIT, relay).await.expect("it hangs").expect("no panic");
@@ -266,25 +255,20 @@ async fn damaged(
 
 /// Whatever is damaged, a node believes nothing that was not said, and the caller neither.
 async fn survives_damage(own: Credentials, theirs: Credentials, longest: usize) {
-    let (listener, address) = bind().await;
-    let context = with_credentials(address, own);
-    let mut context = Arc::into_inner(context).expect("not shared yet");
+    let mut context = with_credentials(own);
     context.terms.limits = SHORT;
-    let context = Arc::new(context);
-    let (inbox, mut arrivals) = mpsc::channel(1024);
-    let mut tasks = JoinSet::new();
-    tasks.spawn(incoming::listen(Arc::clone(&context), listener, inbox));
+    let mut node = Node::listening(context).await;
     let mut random = StdRng::seed_from_u64(56);
     let (mut memory, mut reached, mut told, mut heard) = (Memory::default(), 0, 0, 0);
     for done in 0..handshakes() {
         memory.look(done, handshakes());
-        let (reply, damaged) = damaged(address, &theirs, longest, &mut random).await;
+        let (reply, damaged) = damaged(node.address, &theirs, longest, &mut random).await;
         reached += usize::from(damaged);
         if let Some(reply) = reply {
             assert!(matches!(&reply, Reply::Hello(hello) if hello.node == id(1)), "{reply:?}");
             told += 1;
         }
-        while let Ok(Arrival { from, frame, .. }) = arrivals.try_recv() {
+        while let Ok(Arrival { from, frame, .. }) = node.arrivals.try_recv() {
             assert_eq!((from, frame), (id(2), Frame::Message(Message::Coordinator)));
             heard += 1;
         }
@@ -294,13 +278,8 @@ async fn survives_damage(own: Credentials, theirs: Credentials, longest: usize) 
     assert!(reached * 2 > handshakes(), "{reached}");
     assert!(handshakes() < 100 || heard > 0, "what is not damaged arrives");
     // It still knows a good one.
-    let stream = TcpStream::connect(address).await.expect("it listens");
-    let called = async {
-        let mut channel = handshake::call(&theirs, Some(id(1)), stream).await?;
-        handshake::ask(&mut channel, &Opening::Hello(hello(2))).await
-    };
-    let reply = timeout(LIMIT, called).await.expect("in time").expect("a reply");
-    assert!(matches!(reply, Reply::Hello(_)), "{reply:?}");
+    let said = say(node.address, &theirs, Opening::Hello(hello(2))).await;
+    assert!(matches!(said, Ok((_, Reply::Hello(_)))));
 }
 
 #[tokio::test]

@@ -1,45 +1,18 @@
-//! What a node says on a connection when it has nothing to say, how long that takes there and back,
-//! and what it notes when a link breaks and heals.
+//! Connections beside their messages: a node says that it is there, asks how long the way takes,
+//! and tells a rival; it notes when a link breaks and heals, and members come and go while it runs.
 
 use super::super::health::Cause;
 use super::super::standing::Standing;
 use super::*;
-use crate::report::LinkMeasurements;
 
 /// Limits by which no connection is closed while a test looks.
 const LONG: Limits = Limits { quiet: LIMIT, idle: LIMIT, ..SHORT };
-
-/// Calls node 1 as node 2.
-async fn speak(address: SocketAddr) -> Channel {
-    let (channel, reply) = call(address, hello(2)).await;
-    assert!(matches!(reply, Reply::Hello(_)), "{reply:?}");
-    channel
-}
-
-async fn send(channel: &mut Channel, frame: Frame<Message>) {
-    channel.send(frame::encode_frame(&frame).expect("fits")).await.expect("sent");
-}
-
-/// Node 1, which calls node 2 at this address and listens at the one that is returned.
-async fn node(
-    peer: SocketAddr,
-    limits: Limits,
-) -> (Arc<Peer<Message>>, SocketAddr, JoinSet<()>, mpsc::Receiver<Arrival<Message>>) {
-    let (listener, address) = bind().await;
-    let context = with_limits(peer, limits);
-    let peer = Arc::clone(&context.peers.now()[&id(2)]);
-    let (inbox, arrivals) = mpsc::channel(16);
-    let mut tasks = JoinSet::new();
-    tasks.spawn(incoming::listen(Arc::clone(&context), listener, inbox));
-    tasks.spawn(outgoing::maintain(context, Arc::clone(&peer)));
-    (peer, address, tasks, arrivals)
-}
 
 /// Waits until the measurements of the link are such.
 async fn until(peer: &Peer<Message>, wanted: impl Fn(&LinkMeasurements) -> bool) {
     let look = async {
         while !wanted(&peer.measurements()) {
-            tokio::time::sleep(Duration::from_millis(5)).await;
+            sleep(Duration::from_millis(5)).await;
         }
     };
     let found = timeout(LIMIT, look).await;
@@ -49,10 +22,7 @@ async fn until(peer: &Peer<Message>, wanted: impl Fn(&LinkMeasurements) -> bool)
 #[tokio::test]
 async fn a_node_that_has_nothing_to_say_pings() {
     let (listener, address) = bind().await;
-    let context = with_limits(address, SHORT);
-    let peer = Arc::clone(&context.peers.now()[&id(2)]);
-    let mut tasks = JoinSet::new();
-    tasks.spawn(outgoing::maintain(context, Arc::clone(&peer)));
+    let node = Node::calling(with_limits(address, SHORT)).await;
     let mut connection = answer(&listener, 2).await;
     let started = Instant::now();
     let standing = Frame::Standing(Standing::default());
@@ -61,29 +31,49 @@ async fn a_node_that_has_nothing_to_say_pings() {
         assert_eq!(next(&mut connection).await, Frame::Ping(number));
     }
     assert!(started.elapsed() >= SHORT.quiet * 2, "and no more often: {:?}", started.elapsed());
-    assert_eq!(peer.sent.load(Ordering::Relaxed), 0, "no messages");
+    assert_eq!(node.peer.sent.load(Ordering::Relaxed), 0, "no messages");
 }
 
 #[tokio::test]
 async fn a_ping_is_answered_on_the_other_connection_and_its_answer_is_measured() {
     let (listener, there) = bind().await;
-    let (peer, address, _tasks, mut arrivals) = node(there, LONG).await;
+    let mut node = Node::calling(with_limits(there, LONG)).await;
     let mut from_node = answer(&listener, 2).await;
-    let mut to_node = speak(address).await;
+    let mut to_node = speak(node.address, 2).await;
     assert!(matches!(next(&mut from_node).await, Frame::Standing(_)), "it says what it is");
     let Frame::Ping(number) = next(&mut from_node).await else { panic!("the first is at once") };
     let took = Duration::from_millis(50);
-    tokio::time::sleep(took).await;
+    sleep(took).await;
     send(&mut to_node, Frame::Pong(number)).await;
-    until(&peer, |link| link.round_trip >= Some(took)).await;
+    until(&node.peer, |link| link.round_trip >= Some(took)).await;
 
     send(&mut to_node, Frame::Ping(77)).await;
     while next(&mut from_node).await != Frame::Pong(77) {}
-    assert!(arrivals.try_recv().is_err(), "no core sees any of it");
-    assert_eq!(peer.received.load(Ordering::Relaxed), 0, "no messages");
-    assert_eq!(peer.sent.load(Ordering::Relaxed), 0, "no messages");
+    assert!(node.has_heard_nothing_more(), "no core sees any of it");
+    let counts = [&node.peer.received, &node.peer.sent].map(|count| count.load(Ordering::Relaxed));
+    assert_eq!(counts, [0, 0], "no messages");
     drop(from_node);
-    until(&peer, |link| link.round_trip.is_none()).await;
+    until(&node.peer, |link| link.round_trip.is_none()).await;
+}
+
+#[tokio::test]
+async fn a_rival_is_told_once_there_is_a_connection_and_once() {
+    let (listener, address) = bind().await;
+    let context = with_limits(address, SHORT);
+    // Node 9 is not a member.
+    for rival in [2, 2, 9] {
+        links_of(&context).tell_rival(id(rival));
+    }
+    let node = Node::calling(context).await;
+    let mut connection = answer(&listener, 2).await;
+    for said in [Frame::Rival, Frame::Message(Message::Ok)] {
+        let mut frame = next(&mut connection).await;
+        while !matches!(frame, Frame::Message(_) | Frame::Rival) {
+            frame = next(&mut connection).await;
+        }
+        assert_eq!(frame, said);
+        node.peer.outbox.push(Frame::Message(Message::Ok));
+    }
 }
 
 /// The process at the other end is killed, and both of its connections end. Then another starts.
@@ -95,23 +85,24 @@ async fn a_link_breaks_once_and_heals_once_whatever_happens_meanwhile() {
     port.bind("127.0.0.1:0".parse().expect("an address")).expect("a port");
     let there = port.local_addr().expect("an address");
     let listener = TcpListener::bind(there).await.expect("it can be shared");
-    let (peer, address, _tasks, _arrivals) = node(there, LONG).await;
-    let (from_node, to_node) = (answer(&listener, 2).await, speak(address).await);
-    until(&peer, |link| link.up).await;
+    let node = Node::calling(with_limits(there, LONG)).await;
+    let (peer, address) = (&node.peer, node.address);
+    let (from_node, to_node) = (answer(&listener, 2).await, speak(address, 2).await);
+    until(peer, |link| link.up).await;
     assert_eq!(peer.measurements().breaks, 0);
     assert!(peer.measurements().silence.is_some());
 
     drop((listener, from_node, to_node));
-    until(&peer, |link| !link.up).await;
+    until(peer, |link| !link.up).await;
     // The back-off has its first waits: some attempts are refused.
-    until(&peer, |_| peer.health.describe().contains("attempts failed, the last ")).await;
+    until(peer, |_| peer.health.describe().contains("attempts failed, the last ")).await;
     assert_eq!((peer.measurements().breaks, peer.measurements().heals), (1, 0));
     let told = peer.health.describe();
     assert!(told.ends_with("its process is gone"), "{told}");
 
     let listener = TcpListener::bind(there).await.expect("the port is free again");
-    let (mut from_node, mut to_node) = (answer(&listener, 2).await, speak(address).await);
-    until(&peer, |link| link.up).await;
+    let (mut from_node, mut to_node) = (answer(&listener, 2).await, speak(address, 2).await);
+    until(peer, |link| link.up).await;
     send(&mut to_node, Frame::Pong(0)).await;
     next(&mut from_node).await;
     assert_eq!((peer.measurements().breaks, peer.measurements().heals), (1, 1));
@@ -121,22 +112,22 @@ async fn a_link_breaks_once_and_heals_once_whatever_happens_meanwhile() {
 #[tokio::test]
 async fn a_peer_that_is_silent_for_too_long_breaks_the_link() {
     let (listener, there) = bind().await;
-    let (peer, address, _tasks, _arrivals) = node(there, SHORT).await;
+    let node = Node::calling(with_limits(there, SHORT)).await;
     let _from_node = answer(&listener, 2).await;
-    let to_node = speak(address).await;
-    until(&peer, |link| link.breaks == 1).await;
-    let told = peer.health.describe();
-    assert!(told.contains("nothing was heard for 300ms: it is paused, cut off or slow"), "{told}");
+    let to_node = speak(node.address, 2).await;
+    until(&node.peer, |link| link.breaks == 1).await;
+    let told = node.peer.health.describe();
+    assert!(told.contains("nothing was heard for 300ms"), "{told}");
     drop(to_node);
-    let mut to_node = speak(address).await;
+    let mut to_node = speak(node.address, 2).await;
     send(&mut to_node, Frame::Pong(0)).await;
-    until(&peer, |link| link.heals == 1).await;
+    until(&node.peer, |link| link.heals == 1).await;
 }
 
 /// A link that flaps does not fill the log: its lines are few in a minute. All breaks are counted.
 #[tokio::test(start_paused = true)]
 async fn the_lines_about_a_link_that_flaps_are_limited_and_disturb_no_other() {
-    let context = context(([127, 0, 0, 1], 1).into());
+    let context = context(NOWHERE);
     let peer = Arc::clone(&context.peers.now()[&id(2)]);
     context.log_heal(&peer, peer.health.connected());
     for _ in 0..100 {
@@ -148,4 +139,98 @@ async fn the_lines_about_a_link_that_flaps_are_limited_and_disturb_no_other() {
     let admits = |source| context.limiter.admit(source, "another line");
     assert_eq!(admits(Source::Link(id(2))), None);
     assert!(admits(Source::Member(id(2))).is_some_and(|withheld| withheld > 190));
+}
+
+/// Node 1, which knows node 2 at this address and calls all members, however they change.
+async fn among_members(two: SocketAddr) -> (Node, Links<Message>) {
+    let mut node = Node::listening(context(two)).await;
+    let links = links_of(&node.context);
+    node.tasks.spawn(outgoing::maintain_all(Arc::clone(&node.context)));
+    (node, links)
+}
+
+fn members<const N: usize>(others: [(u16, SocketAddr); N]) -> [(NodeId, Address); N] {
+    others.map(|(node, at)| (id(node), at.to_string().parse().expect("an address")))
+}
+
+/// The connections to a member and from it.
+struct Both {
+    node: u16,
+    from_node: Channel,
+    to_node: Channel,
+}
+
+/// Waits until node 1 calls this one at `listener`, and calls node 1 at `address`.
+async fn connect(node: u16, listener: &TcpListener, address: SocketAddr) -> Both {
+    let from_node = answer(listener, node).await;
+    Both { node, from_node, to_node: speak(address, node).await }
+}
+
+impl Both {
+    /// One message goes in each direction.
+    async fn talk(&mut self, links: &Links<Message>, node: &mut Node) {
+        links.send(Sent { to: id(self.node), id: 7, message: Message::Election });
+        while next(&mut self.from_node).await != Frame::numbered(0, 7, Message::Election) {}
+        send(&mut self.to_node, Frame::Message(Message::Ok)).await;
+        assert_eq!(node.hears().await, (id(self.node), Frame::Message(Message::Ok)));
+    }
+
+    async fn are_closed(mut self) {
+        for connection in [&mut self.from_node, &mut self.to_node] {
+            let rest = async { while let Some(Ok(_)) = connection.next().await {} };
+            timeout(LIMIT, rest).await.expect("it hangs up");
+        }
+    }
+}
+
+async fn is_unknown(address: SocketAddr, node: u16) {
+    let (_, reply) = call(address, hello(node)).await;
+    assert_eq!(reply, Reply::Refused(Refusal::UnknownNode(id(node))));
+}
+
+#[tokio::test]
+async fn a_member_that_is_added_is_called_and_heard_and_no_other_connection_changes() {
+    let ((two, at_two), (three, at_three)) = (bind().await, bind().await);
+    let (mut node, links) = among_members(at_two).await;
+    let mut with_two = connect(2, &two, node.address).await;
+    with_two.talk(&links, &mut node).await;
+    is_unknown(node.address, 3).await;
+
+    links.set_members(members([(2, at_two), (3, at_three)]));
+    let mut with_three = connect(3, &three, node.address).await;
+    with_three.talk(&links, &mut node).await;
+    with_two.talk(&links, &mut node).await;
+    let told = links.report(&BTreeSet::new());
+    let counts: Vec<_> = told.iter().map(|told| (told.node, told.sent, told.received)).collect();
+    assert_eq!(counts, [(id(2), 2, 2), (id(3), 1, 1)]);
+    assert!(told.iter().all(|told| told.link == Link::Connected && told.heard));
+    assert!(links.measurements().iter().all(|link| link.up && link.breaks == 0));
+}
+
+#[tokio::test]
+async fn a_member_that_is_removed_is_disconnected_and_unknown_and_the_others_go_on() {
+    let ((two, at_two), (three, at_three)) = (bind().await, bind().await);
+    let (mut node, links) = among_members(at_two).await;
+    links.set_members(members([(2, at_two), (3, at_three)]));
+    let mut with_two = connect(2, &two, node.address).await;
+    let mut with_three = connect(3, &three, node.address).await;
+    send(&mut with_three.to_node, Frame::Standing(Standing::default())).await;
+    with_three.talk(&links, &mut node).await;
+    with_two.talk(&links, &mut node).await;
+    assert!(links.standings.heard().contains_key(&id(3)));
+
+    links.set_members(members([(2, at_two)]));
+    assert!(links.standings.heard().is_empty());
+    with_three.are_closed().await;
+    is_unknown(node.address, 3).await;
+    let called = timeout(SHORT.handshake, three.accept()).await;
+    assert!(called.is_err(), "it is not called again");
+    with_two.talk(&links, &mut node).await;
+    let link = links.measurements()[0];
+    assert_eq!((link.node, link.up, link.breaks), (id(2), true, 0));
+
+    // One that has another address is called there.
+    links.set_members(members([(2, at_three)]));
+    with_two.are_closed().await;
+    connect(2, &three, node.address).await.talk(&links, &mut node).await;
 }
