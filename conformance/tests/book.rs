@@ -1,10 +1,13 @@
 //! The documents are one book: the summary has every page once, and every relative link leads to a
-//! file that is there, and to a heading that is there. Files to copy are shown as they are.
+//! file that is there, and to a heading that is there. Files to copy are shown as they are, and the
+//! introduction lists every protocol, and says as what it is here.
 //!
 //! Headings have the anchors that GitHub gives them, which are those of mdbook too. No link to
 //! another site is followed.
 
+use bellwether_conformance::mapping;
 use bellwether_docs_runner::root;
+use bellwether_model::protocol::REGISTRY;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -167,4 +170,26 @@ fn links_in_code_are_none_and_anchors_are_those_of_github() {
     assert_eq!(links(page), ["c.md#d", "h.svg", "k.md"]);
     let anchors = anchors(page).into_iter().collect::<Vec<_>>();
     assert_eq!(anchors, ["the-x-whats-new", "to-or_not", "two-words", "two-words-1"]);
+}
+
+#[test]
+fn the_introduction_lists_every_protocol_with_its_page_and_as_what_it_is_here() {
+    let root = root();
+    let page = fs::read_to_string(root.join("docs/introduction.md")).expect("the page");
+    let row = |name: &str| {
+        let link = format!("| [`{name}`](protocols/{name}.md) | ");
+        page.lines().find(|line| line.starts_with(&link))
+    };
+    for name in REGISTRY.names() {
+        let row = row(name).unwrap_or_else(|| panic!("the introduction does not list {name}"));
+        assert!(root.join(format!("docs/protocols/{name}.md")).exists(), "{name} has no page");
+        let program = mapping::MAPPINGS.names().contains(&name);
+        assert_eq!(row.contains("program"), program, "is there a program of {name}? {row}");
+    }
+    let rows = page.lines().filter(|line| line.contains("](protocols/") && line.starts_with("| ["));
+    assert_eq!(
+        rows.count(),
+        REGISTRY.names().len(),
+        "the introduction lists protocols that are not here"
+    );
 }

@@ -1,11 +1,13 @@
-//! The command line: what it prints, and what it says to bad input.
+//! The command line: what it prints, what it says to bad input, and its exit status. `diverges.rs`
+//! tests the status of a program that differs.
 
 use assert_cmd::Command;
-use bellwether_docs_runner::object_of;
+use bellwether_docs_runner::{object_of, other_statuses, without_verdict};
 use predicates::prelude::*;
 use serde_json::json;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::process;
 
 fn bellwether() -> Command {
     let mut command = Command::cargo_bin("bellwether-conformance").expect("built");
@@ -13,21 +15,31 @@ fn bellwether() -> Command {
     command
 }
 
-/// It is refused with status 2 and one clear message, without a panic.
+/// The line has this status, and says each of these on standard output; if it is refused, on
+/// standard error, without a panic. A walk that takes long tells how far it is besides.
 #[track_caller]
-fn refused(args: &[&str], says: &str) {
-    bellwether()
-        .args(args)
-        .assert()
-        .code(2)
-        .stdout("")
-        .stderr(predicate::str::contains(says).and(predicate::str::contains("panicked").not()));
+pub(crate) fn says(line: &str, status: i32, parts: &[&str]) {
+    let output = bellwether().args(line.split(' ')).output().expect("ran");
+    let [out, err] =
+        [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
+    assert_eq!(output.status.code(), Some(status), "{line}: {out}{err}");
+    let (said, silent) = if status == 2 { (err, out) } else { (out, err) };
+    assert!(status == 3 || silent.is_empty(), "{line}: {silent}");
+    assert!(!said.contains("panicked"), "{line}: {said}");
+    for part in parts {
+        assert!(said.contains(part), "{line}: {part:?} is not in:\n{said}");
+    }
+}
+
+/// The object that the line prints with `--json`, of this kind.
+#[track_caller]
+pub(crate) fn json_of(line: &str, kind: &str) -> serde_json::Value {
+    let output = bellwether().args(line.split(' ')).arg("--json").output().expect("ran");
+    object_of(kind, &output.stdout)
 }
 
 #[test]
 fn the_short_help_of_every_command_is_one_screen_and_the_manual_has_a_page_for_it() {
-    let file = assert_cmd::cargo::cargo_bin("bellwether-conformance");
-    let program = || std::process::Command::new(&file);
     let wrong = bellwether_docs_runner::not_one_screen(program, &["lockstep bully -h"]);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     let missing = bellwether_docs_runner::not_in_the_manual(program);
@@ -49,20 +61,25 @@ fn what_is_no_text_is_refused() {
 }
 
 #[test]
-fn lockstep_prints_its_assumptions_and_its_figures() {
-    let says = |what: &'static str| predicate::str::contains(what);
-    bellwether().args(["lockstep", "--recoveries", "1"]).assert().code(0).stderr("").stdout(
-        says("bully, recommended: model and program\n3 nodes, converged start; faults: 1 crash")
-            .and(says("transitions compared:"))
-            .and(says("off-path probes:"))
-            .and(says("The program conforms")),
-    );
+fn commands_print_what_they_have_found() {
+    let parts = [
+        "bully, recommended: model and program\n3 nodes, converged start; faults: 1 crash",
+        "transitions compared:",
+        "off-path probes:",
+        "The program conforms",
+    ];
+    says("lockstep --recoveries 1", 0, &parts);
+    says("list", 0, &["variant 'recommended'", "t_coord = true"]);
+    says("completions bash", 0, &["bellwether-conformance"]);
+    let short = "Cut short: the limit on states was reached";
+    says("lockstep --nodes 5 --max-states 2000", 3, &[short]);
+    let short = "Cut short: the limit on memory was reached";
+    says("lockstep --nodes 5 --crashes 2 --recoveries 2 --memory 64M", 3, &[short]);
 }
 
 #[test]
-fn lockstep_prints_one_json_object() {
-    let output = bellwether().args(["lockstep", "bully", "--json"]).output().expect("ran");
-    let object = object_of("bellwether-conformance-lockstep", &output.stdout);
+fn lockstep_and_list_print_one_json_object() {
+    let object = json_of("lockstep bully", "bellwether-conformance-lockstep");
     assert_eq!(object["verdict"], "conforms");
     assert_eq!(object["world"]["nodes"], 3);
     assert_eq!(object["divergence"], serde_json::Value::Null);
@@ -71,50 +88,8 @@ fn lockstep_prints_one_json_object() {
     let kinds = compared["kinds"].as_object().expect("an object");
     let sum: u64 = kinds.values().filter_map(serde_json::Value::as_u64).sum();
     assert_eq!(compared["transitions"], sum);
-}
-
-#[test]
-fn a_walk_that_is_cut_short_claims_nothing() {
-    bellwether()
-        .args(["lockstep", "--nodes", "5", "--max-states", "2000"])
-        .assert()
-        .code(3)
-        .stdout(predicate::str::contains("Cut short: the limit on states was reached"));
-}
-
-#[test]
-fn a_walk_stops_at_its_memory() {
-    bellwether()
-        .args([
-            "lockstep",
-            "--nodes",
-            "5",
-            "--crashes",
-            "2",
-            "--recoveries",
-            "2",
-            "--memory",
-            "64M",
-        ])
-        .assert()
-        .code(3)
-        .stdout(predicate::str::contains("Cut short: the limit on memory was reached"));
-}
-
-#[test]
-fn list_shows_the_rules_of_the_program() {
-    let rules = predicate::str::contains("variant 'recommended'")
-        .and(predicate::str::contains("t_coord = true"));
-    bellwether().arg("list").assert().code(0).stdout(rules);
-    let output = bellwether().args(["list", "--json"]).output().expect("ran");
-    let list = object_of("bellwether-conformance-list", &output.stdout);
+    let list = json_of("list", "bellwether-conformance-list");
     assert_eq!(list["protocols"][0]["protocol"], "bully");
-}
-
-#[test]
-fn completions_are_printed() {
-    let script = predicate::str::contains("bellwether-conformance");
-    bellwether().args(["completions", "bash"]).assert().code(0).stdout(script);
 }
 
 #[test]
@@ -135,87 +110,28 @@ fn a_shell_completes_protocols_and_variants() {
 }
 
 #[test]
-fn bad_worlds_are_refused() {
-    refused(&["lockstep", "--nodes", "0"], "--nodes 0: give 2 to 7");
-    refused(&["lockstep", "--nodes", "99"], "programs are compared with worlds of 2 to 7");
-    refused(&["lockstep", "--nodes", "many"], "a whole number from 2 to 7");
-    refused(&["lockstep", "--crashes", "-1"], "-1");
-    refused(&["lockstep", "raft"], "no mapping for protocol 'raft'; there are: bully");
-    refused(&["lockstep", "--network", "carrier-pigeon"], "there are: fifo, unordered, set");
-    let contradiction = ["lockstep", "--network", "set", "--duplicates", "1"];
-    refused(&contradiction, "use --network fifo or unordered");
-    let contradiction = ["lockstep", "--timing", "asynchronous", "--suspicions", "1"];
-    refused(&contradiction, "leave --suspicions out");
-    let timed = "--timing timed --delay 1 --t-elec 3 --t-coord 8 --t-detect 1 --t-heartbeat 3";
-    let timed: Vec<&str> = ["lockstep"].into_iter().chain(timed.split(' ')).collect();
-    refused(&timed, "compare with --timing perfect or asynchronous");
-    refused(&["lockstep", "--delay", "1"], "compare with --timing perfect or asynchronous");
-    refused(&["lockstep", "--capacity", "0"], "give at least 1");
-    refused(&["lockstep", "--max-states", "0"], "at least 1");
-    refused(&["lockstep", "--max-seconds", "-1"], "give a number of seconds");
-    refused(&["lockstep", "--memory", "lots"], "give a number of bytes, with K, M or G behind it");
-    refused(
-        &["lockstep", "--out", "/nowhere/at/all.ndjson"],
-        "cannot write /nowhere/at/all.ndjson",
-    );
-}
-
-/// The trace of a crash in three nodes, as the model records it.
-fn saved(dir: &Path) -> PathBuf {
-    use bellwether_conformance::mapping::{Mapping, bully::BullyMapping};
-    use bellwether_model::trace::Trace;
-    use bellwether_model::world::{Scenario, World};
-
-    let scenario = Scenario::calm(3).with_crashes(1, 0);
-    let world = World::new(BullyMapping::RULES, scenario).expect("possible");
-    let (mut state, mut actions) = (world.initial(), Vec::new());
-    for _ in 0..12 {
-        let mut enabled = Vec::new();
-        world.enabled(&state, &mut enabled);
-        let Some(action) = enabled.last().copied() else { break };
-        state = world.apply(&state, &action).state;
-        actions.push(action);
-    }
-    let file = dir.join("trace.ndjson");
-    let mut out = fs::File::create(&file).expect("writable");
-    Trace::record(&world, &actions, None).write(&mut out).expect("written");
-    file
-}
-
-#[test]
-fn replay_follows_a_saved_trace() {
-    let dir = tempfile::tempdir().expect("a folder");
-    let file = saved(dir.path());
-    let conforms = predicate::str::contains("The program conforms to the trace");
-    bellwether().arg("replay").arg(&file).assert().code(0).stdout(conforms);
-    let output = bellwether().args(["replay", "--json"]).arg(&file).output().expect("ran");
-    let object = object_of("bellwether-conformance-replay", &output.stdout);
-    assert_eq!(object["verdict"], "conforms");
-    assert!(object["steps"].as_u64().expect("a number") > 0);
-}
-
-#[test]
 fn a_suite_is_found_saved_and_run() {
     let dir = tempfile::tempdir().expect("a folder");
-    let world = ["suite", "bully", "--recoveries", "1"];
-    let says = |what: &'static str| predicate::str::contains(what);
-    let saves = ["--limit", "3", "--out"];
-    bellwether().args(world).args(saves).arg(dir.path()).assert().code(0).stderr("").stdout(
-        says("bully, recommended: a suite for model and program\n3 nodes, converged start")
-            .and(says("transitions: 1,841\n"))
-            .and(says("deliver election"))
-            .and(says("Saved: 3 executions in"))
-            .and(says("The program conforms to each execution")),
-    );
+    let world = "suite bully --recoveries 1";
+    let parts = [
+        "bully, recommended: a suite for model and program\n3 nodes, converged start",
+        "transitions: 1,841\n",
+        "deliver election",
+        "Saved: 3 executions in",
+        "The program conforms to each execution",
+    ];
+    says(&format!("{world} --limit 3 --out {}", dir.path().display()), 0, &parts);
     let files = fs::read_dir(dir.path()).expect("readable");
     let files: Vec<_> = files.map(|file| file.expect("a file").path()).collect();
     assert_eq!(files.len(), 3, "{files:?}");
     for file in files {
-        let conforms = predicate::str::contains("The program conforms to the trace");
-        bellwether().arg("replay").arg(file).assert().code(0).stdout(conforms);
+        let line = format!("replay {}", file.display());
+        says(&line, 0, &["The program conforms to the trace"]);
+        let object = json_of(&line, "bellwether-conformance-replay");
+        assert_eq!(object["verdict"], "conforms");
+        assert!(object["steps"].as_u64().expect("a number") > 0);
     }
-    let output = bellwether().args(world).args(["--no-run", "--json"]).output().expect("ran");
-    let object = object_of("bellwether-conformance-suite", &output.stdout);
+    let object = json_of(&format!("{world} --no-run"), "bellwether-conformance-suite");
     assert_eq!(object["verdict"], "not run");
     assert!(object["ran"].is_null(), "{object}");
     let suite = &object["suite"];
@@ -232,39 +148,10 @@ fn a_key_that_no_schema_names_is_found() {
     object_of("error", json!({ "version": 1, "error": error, "status": 2 }).to_string());
 }
 
-/// What each case of a file asks, of which some are not for the program.
-const CASES: &str = r#"
-[[case]]
-protocol = "bully"
-expect = { decided = "holds" }
-
-[[case]]
-protocol = "bully"
-nodes = 4
-recoveries = 1
-max-states = 1000
-expect = { decided = "holds" }
-
-[[case]]
-protocol = "bully"
-variant = "baseline"
-expect = { decided = "violated" }
-
-[[case]]
-protocol = "bully"
-timing = "timed"
-delay = 1
-t-elec = 3
-t-coord = 8
-t-detect = 1
-t-heartbeat = 3
-expect = { decided = "holds" }
-"#;
-
 #[test]
 fn cases_of_a_file_are_compared_where_a_program_implements_their_rules() {
     let dir = tempfile::tempdir().expect("a folder");
-    fs::write(dir.path().join("cases.toml"), CASES).expect("writable");
+    fs::write(dir.path().join("cases.toml"), include_str!("cases.toml")).expect("writable");
     let run = |flags: &str| {
         let mut command = bellwether();
         command.current_dir(dir.path()).args(["suite", "cases.toml"]);
@@ -290,37 +177,36 @@ fn cases_of_a_file_are_compared_where_a_program_implements_their_rules() {
     let junit = read("junit.xml");
     assert!(junit.contains("failures=\"0\" errors=\"1\" skipped=\"2\""), "{junit}");
     assert!(read("cases.md").contains("4 cases: 1 as expected, 1 unknown, 2 left out"));
-    let output = run("--recoveries 1");
-    let told = String::from_utf8(output.stderr).expect("UTF-8");
-    let says = "--recoveries has no effect: each case of a file has its own world";
-    assert!(output.status.code() == Some(2) && told.contains(says), "{told}");
+    let has_effect = |flags: &str, says: &str| {
+        let output = run(flags);
+        let told = String::from_utf8(output.stderr).expect("UTF-8");
+        assert!(output.status.code() == Some(2) && told.contains(says), "{told}");
+        assert_eq!(told.contains("write it there"), flags == "--recoveries 1", "{told}");
+    };
+    let own = "--recoveries has no effect: each case of a file has its own world";
+    has_effect("--recoveries 1", own);
     for (flag, name) in [("--out x", "--out"), ("--through driver", "--through")] {
-        let told = String::from_utf8(run(flag).stderr).expect("UTF-8");
-        let says = format!("{name} has no effect: each case of a file is compared as 'lockstep'");
-        assert!(told.contains(&says) && !told.contains("write it there"), "{told}");
+        let as_lockstep = "no effect: each case of a file is compared as 'lockstep'";
+        has_effect(flag, &format!("{name} has {as_lockstep}"));
     }
-    refused(&["suite", "bully", "--junit", "x"], "--junit has no effect: no file of cases is run");
-}
-
-#[test]
-#[cfg(not(feature = "driver"))]
-fn a_program_without_the_driver_says_so() {
-    refused(
-        &["suite", "bully", "--through", "driver"],
-        "this program was built without the driver",
-    );
+    let none = "--junit has no effect: no file of cases is run";
+    says("suite bully --junit x", 2, &[none]);
 }
 
 #[test]
 fn bad_traces_are_refused() {
     let dir = tempfile::tempdir().expect("a folder");
-    let good = fs::read_to_string(saved(dir.path())).expect("readable");
-    let case = |name: &str, content: &str, says: &str| {
+    let saves = format!("suite bully --recoveries 1 --limit 1 --out {}", dir.path().display());
+    says(&saves, 0, &["Saved: "]);
+    let mut saved = fs::read_dir(dir.path()).expect("readable");
+    let saved = saved.next().expect("one").expect("a file").path();
+    let good = fs::read_to_string(saved).expect("readable");
+    let case = |name: &str, content: &str, part: &str| {
         let file = dir.path().join(name);
         fs::write(&file, content).expect("writable");
-        refused(&["replay", file.to_str().expect("UTF-8")], says);
+        says(&format!("replay {}", file.display()), 2, &[part]);
     };
-    refused(&["replay", "/nowhere/at/all.ndjson"], "cannot open /nowhere/at/all.ndjson");
+    says("replay /nowhere/at/all.ndjson", 2, &["cannot open /nowhere/at/all.ndjson"]);
     case("empty", "", "the file is empty");
     case("garbage", "\u{0}\u{1}rubbish\n", "its first line should say");
     case("other", "{\"format\":\"pcap\"}\n", "this is not a trace");
@@ -341,8 +227,48 @@ fn the_scripts_tell_what_is_printed() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/lines");
     bellwether_docs_runner::script::run_scripts(&folder, || {
         // As if it were installed.
-        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_bellwether-conformance"));
+        let mut command = program();
         command.env_remove("CARGO").env_remove("COLUMNS");
         command
     });
+}
+
+/// Lines with their statuses: what was found, whatever becomes of what is printed.
+const LINES: &[(&str, i32)] = &[
+    ("lockstep bully", 0),
+    ("lockstep bully --json", 0),
+    ("lockstep buly", 2),
+    ("lockstep bully --nodes 4 --recoveries 1 --max-states 1000", 3),
+    ("lockstep bully --nodes 4 --recoveries 1 --max-states 1000 --json", 3),
+    ("replay nothing", 2),
+    ("validate nothing", 2),
+    ("suite bully", 0),
+    ("suite bully --no-run --json", 0),
+    ("suite buly", 2),
+    ("suite bully --nodes 4 --recoveries 1 --max-states 1000", 3),
+    ("suite bully --nodes 4 --recoveries 1 --max-states 1000 --json", 3),
+    ("list", 0),
+    ("list --json", 0),
+    ("list bully", 2),
+    ("completions bash", 0),
+    ("completions abacus", 2),
+    ("man", 0),
+    ("man --out /proc/nothing", 2),
+    ("help lockstep", 0),
+    ("help lockstp", 2),
+];
+
+fn program() -> process::Command {
+    process::Command::new(env!("CARGO_BIN_EXE_bellwether-conformance"))
+}
+
+#[test]
+fn no_reader_and_no_room_makes_another_status() {
+    let wrong = LINES.iter().flat_map(|&line| other_statuses(program, line, 2));
+    let wrong: Vec<String> = wrong.collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    // `diverges.rs` tests the verdict of `replay`, for the right program follows what the model has
+    // saved; `validate/command.rs` tests that of `validate`.
+    let without = without_verdict(&mut program(), LINES);
+    assert_eq!(without, ["replay", "validate", "list", "completions", "man", "help"]);
 }

@@ -2,33 +2,17 @@
 //! saved. The right program shows none, so this test is a wrong one too: it has no harness, and
 //! runs itself with the command line of the bridge.
 
-#[allow(dead_code, reason = "some of it is for the other wrong programs")]
-mod wrapper;
+#[allow(dead_code, reason = "the other mistakes are for other tests")]
+mod wrong;
 
 use bellwether_conformance::cli;
-use bellwether_conformance::mapping::bully::BullyMapping;
 use bellwether_conformance::mapping::{AnyMapping, Mappings};
-use bellwether_core::protocol::bully::{Bully, Message};
-use bellwether_core::protocol::{Input, Node, Time};
 use bellwether_docs_runner::{object_of, other_statuses};
 use bellwether_model::protocol::specifications;
 use std::env;
 use std::path::Path;
 use std::process::{Command, ExitCode};
-use wrapper::{Hooks, Wrapped, WrongMapping};
-
-/// A node that does not hear any OK.
-#[derive(Clone)]
-struct Deaf;
-
-impl Hooks<BullyMapping> for Deaf {
-    fn handle(&mut self, node: &mut Wrapped<Node<Bully>>, now: Time, input: Input<Message>) {
-        match input {
-            Input::Receive { message: Message::Ok, .. } => node.feed(now, Input::Wake),
-            input => node.feed(now, input),
-        }
-    }
-}
+use wrong::ignores_ok;
 
 /// Set where this program is the wrong one.
 const WRONG: &str = "BELLWETHER_TEST_IS_WRONG";
@@ -50,9 +34,8 @@ const LINES: &[(&str, i32)] = &[
 
 fn main() -> ExitCode {
     if env::var_os(WRONG).is_some() {
-        let deaf: &'static dyn AnyMapping =
-            Box::leak(Box::new(WrongMapping::new(BullyMapping, Deaf)));
-        let mappings = Mappings(Box::leak(Box::new([deaf])));
+        let wrong: &'static dyn AnyMapping = Box::leak(Box::new(ignores_ok()));
+        let mappings = Mappings(Box::leak(Box::new([wrong])));
         return cli::main("bellwether-conformance", mappings, specifications());
     }
     // What asks for the names of tests finds none; whatever else is asked, it is one test.

@@ -1,37 +1,29 @@
-//! Suites through the driver: each transition is taken, a driver that is copied does the same as
-//! the original, and what surrounds the node is compared as well. Wrong drivers are among the
-//! mutants.
+//! Suites through the driver: each transition is taken, and a driver that is copied does the same
+//! as the original. Wrong drivers are among the mutants.
 
-use crate::wrapper::{Hooks, Wrapped, WrongMapping};
-use assert_cmd::Command;
 use bellwether_conformance::driven::{Driven, DrivenNode};
+use bellwether_conformance::mapping::Mapping;
 use bellwether_conformance::mapping::bully::BullyMapping;
 use bellwether_conformance::mapping::quorum::{AnyQuorum, Recommended};
-use bellwether_conformance::mapping::{Mapping, ProgramInput, ProgramOutput};
 use bellwether_conformance::program::Program;
 use bellwether_conformance::replay::replay;
-use bellwether_conformance::suite::{Ran, find, run};
-use bellwether_core::protocol::{Event, Input, Members, NodeId, Output, Time, bully};
+use bellwether_conformance::suite::{find, run};
+use bellwether_core::protocol::{Input, Members, NodeId, Output, Time, bully};
 use bellwether_model::check::Limits;
 use bellwether_model::world::{Scenario, Start, World};
-use predicates::prelude::*;
 use std::time::Duration;
+
+use crate::cli::{json_of, says};
 
 const CRASH_AND_RECOVERY: Scenario = Scenario::calm(3).with_crashes(1, 1);
 
-/// What comes of a suite, and how many transitions it has.
-fn ran<M: Mapping + Sync>(mapping: &M, scenario: Scenario) -> (Ran, u64) {
+#[track_caller]
+fn takes_all<M: Mapping + Sync>(mapping: &M, scenario: Scenario) {
     let world = World::new(M::RULES, scenario).expect("possible");
     let suite = find(mapping, &world, 2, &Limits::NONE, &mut |_| {}).expect("comparable");
     let ran = run(mapping, &suite, 2, &Limits::NONE, &|_| {}).expect("comparable");
-    (ran, suite.summary().transitions)
-}
-
-#[track_caller]
-fn takes_all<M: Mapping + Sync>(mapping: &M, scenario: Scenario) {
-    let (ran, transitions) = ran(mapping, scenario);
     assert_eq!(ran.divergence, None, "{scenario}");
-    assert_eq!(ran.transitions, transitions, "{scenario}");
+    assert_eq!(ran.transitions, suite.summary().transitions, "{scenario}");
 }
 
 #[test]
@@ -86,80 +78,12 @@ fn a_copy_does_the_same_as_the_original() {
     assert!(copy.node() != node.node(), "nothing has happened to it");
 }
 
-/// A driver that surrounds a right node, and of which others see something else.
-#[derive(Clone, Copy, Debug)]
-enum Mistake {
-    /// What is sent is sent before a state is durable.
-    SendsFirst,
-    /// That the node leads is told before all is sent.
-    TellsFirst,
-    /// That the node does not lead is not told.
-    ForgetsTheEnd,
-    /// A message that was ignored is not told.
-    IgnoresInSilence,
-    /// A wake-up comes a millisecond late.
-    WakesLate,
-    /// A state that is durable is written a second time.
-    WritesTwice,
-}
-
-impl<M: Mapping> Hooks<M> for Mistake {
-    fn handle(&mut self, node: &mut Wrapped<M::Program>, now: Time, input: ProgramInput<M>) {
-        node.feed(now, input);
-        let rank = |output: &ProgramOutput<M>| match (*self, output) {
-            (Mistake::SendsFirst, Output::Send { .. })
-            | (Mistake::TellsFirst, Output::Event(Event::RoleChanged { .. })) => 0,
-            _ => 1,
-        };
-        node.outputs.make_contiguous().sort_by_key(rank);
-        match *self {
-            Mistake::WakesLate => node.wake_late(),
-            Mistake::ForgetsTheEnd => node.change(|_, output| match output {
-                Output::Event(Event::RoleChanged { leader: None, .. }) => None,
-                output => Some(output),
-            }),
-            Mistake::IgnoresInSilence => node.change(|_, output| match output {
-                Output::Event(Event::Ignored { .. }) => None,
-                output => Some(output),
-            }),
-            Mistake::WritesTwice => {
-                let first = node.outputs.front().cloned();
-                let writes = first.filter(|output| matches!(output, Output::Persist(_)));
-                writes.into_iter().for_each(|output| node.outputs.push_front(output));
-            }
-            Mistake::SendsFirst | Mistake::TellsFirst => {}
-        }
-    }
-}
-
-#[test]
-fn what_others_see_of_a_driver_is_compared() {
-    let quorum = || Driven(AnyQuorum::of::<Recommended>());
-    for mistake in [
-        Mistake::SendsFirst,
-        Mistake::TellsFirst,
-        Mistake::ForgetsTheEnd,
-        Mistake::IgnoresInSilence,
-        Mistake::WakesLate,
-        Mistake::WritesTwice,
-    ] {
-        let (ran, _) = ran(&WrongMapping::new(quorum(), mistake), CRASH_AND_RECOVERY);
-        let found = ran.divergence.unwrap_or_else(|| panic!("{mistake:?} shows nowhere"));
-        println!("{mistake:?}: {}", found.differences[0]);
-    }
-}
-
 #[test]
 fn the_report_says_how_much_was_taken() {
-    let line = ["suite", "bully", "--recoveries", "1", "--through", "driver"];
-    let mut command = Command::new(env!("CARGO_BIN_EXE_bellwether-conformance"));
-    command.args(line).assert().code(0).stdout(
-        predicate::str::contains("transitions taken through the driver: 1,841 of 1,841")
-            .and(predicate::str::contains("The program conforms to each execution")),
-    );
-    let mut command = Command::new(env!("CARGO_BIN_EXE_bellwether-conformance"));
-    let output = command.args(line).arg("--json").output().expect("ran");
-    let object = bellwether_docs_runner::object_of("bellwether-conformance-suite", &output.stdout);
+    let line = "suite bully --recoveries 1 --through driver";
+    let taken = "transitions taken through the driver: 1,841 of 1,841";
+    says(line, 0, &[taken, "The program conforms to each execution"]);
+    let object = json_of(line, "bellwether-conformance-suite");
     assert_eq!(object["through"], "driver");
     assert_eq!(object["ran"]["transitions"], object["suite"]["transitions"]);
 }

@@ -5,10 +5,13 @@
 //! tests does not count. The modules of another package that a crate shows as its own are below all
 //! of its modules.
 //!
-//! And the core of the program is pure: it names nothing that acts.
+//! And the core of the program is pure: it names nothing that acts; no program panics when it
+//! cannot print; and examples of the documentation are compiled.
 
-use super::files::files;
+use bellwether_docs_runner::root;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::PathBuf;
 
 /// The crates whose modules form no circle.
 const CRATES: [&str; 6] = [
@@ -28,20 +31,8 @@ const SHOWN: &str = "pub use bellwether_core::{";
 
 /// What of the standard library reads or changes something outside of the program. `features.rs`
 /// says on which other packages that crate depends.
-const IMPURE: [&str; 12] = [
-    "std::env",
-    "std::fs",
-    "std::io",
-    "std::net",
-    "std::os",
-    "std::process",
-    "std::thread",
-    "std::{",
-    "Instant",
-    "SystemTime",
-    "print!",
-    "println!",
-];
+const IMPURE: &str = "std::env std::fs std::io std::net std::os std::process std::thread std::{ \
+                      Instant SystemTime print! println!";
 
 /// For each module that names others, those.
 type Graph = BTreeMap<String, BTreeSet<String>>;
@@ -108,23 +99,84 @@ fn a_circle_is_found() {
     let circle = [("high", names(["middle"])), ("middle", names(["high"]))];
     let circle = circle.map(|(module, names)| (module.to_owned(), names));
     assert_eq!(circles(graph), Graph::from(circle));
-}
-
-#[test]
-fn what_is_in_no_circle_is_not_told() {
+    // A module that is in no circle is not told.
     let sources = [
         ("lib.rs", "pub use bellwether_core::{lowest, other};\npub mod low;\n"),
         ("low.rs", "use crate::lowest;\n"),
         ("middle.rs", "use crate::low::Low;\n"),
         ("high.rs", "use crate::low;\nuse crate::middle;\n"),
     ];
-    assert_eq!(circles(graph(&sources)), Graph::new());
+    assert_eq!(circles(self::graph(&sources)), Graph::new());
 }
 
 #[test]
 #[should_panic(expected = "high.rs: `crate::Low` is no module")]
 fn what_would_hide_a_module_is_refused() {
     graph(&[("low.rs", ""), ("high.rs", "use crate::Low;\n")]);
+}
+
+/// A macro that panics when it cannot print takes the status of a verdict away. Only what finds
+/// nothing may use one: examples that a reader copies, and what tests print.
+#[test]
+fn no_program_panics_when_it_cannot_print() {
+    const MACROS: [&str; 5] = ["println!(", "eprintln!(", "print!(", "eprint!(", "dbg!("];
+    let finds_nothing = |file: &str| {
+        file.starts_with("examples/")
+            || file == "model/examples/liveness_speed.rs"
+            || file.contains("/tests/")
+            || file.ends_with("/tests.rs")
+    };
+    let mut wrong = Vec::new();
+    let mut looked = 0;
+    for (file, text) in files("rs").into_iter().filter(|(file, _)| !finds_nothing(file)) {
+        looked += 1;
+        for (at, line) in (1..).zip(text.lines()) {
+            let code = line.trim_start();
+            let is_remark = code.starts_with("//");
+            if !is_remark && MACROS.iter().any(|name| code.contains(name)) {
+                wrong.push(format!("{file}:{at}: {code}"));
+            }
+        }
+    }
+    assert!(looked > 300, "only {looked} files");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Where no example of the documentation is compiled, there is none.
+#[test]
+fn every_example_of_the_documentation_is_compiled() {
+    let without = files("toml").into_iter().filter(|(_, text)| text.contains("doctest = false"));
+    let without: Vec<String> =
+        without.map(|(file, _)| file.replace("Cargo.toml", "src/")).collect();
+    assert!(!without.is_empty(), "no package is without examples");
+    for (file, text) in files("rs") {
+        let is_in = without.iter().any(|folder| file.starts_with(folder.as_str()));
+        let marks = ["// ", "//! "].map(|comment| format!("{comment}{}", "`".repeat(3)));
+        let has = marks.iter().any(|mark| text.contains(mark));
+        assert!(!is_in || !has, "{file}: doctest = false leaves its example out");
+    }
+}
+
+/// The files of the project with this ending: their paths from the root, and what they say.
+fn files(ending: &str) -> Vec<(String, String)> {
+    const PARTS: &str = "model impl cli conformance browser docs-runner examples fuzz docs \
+                         README.md CHANGELOG.md";
+    let root = root();
+    let mut found = Vec::new();
+    let mut left: Vec<PathBuf> = PARTS.split(' ').map(|part| root.join(part)).collect();
+    while let Some(path) = left.pop() {
+        if path.is_dir() {
+            let inner = fs::read_dir(&path).expect("a folder that can be read");
+            let inner = inner.map(|entry| entry.expect("an entry that can be read").path());
+            left.extend(inner.filter(|path| !path.ends_with("target")));
+        } else if path.extension().is_some_and(|found| found == ending) {
+            let name = path.strip_prefix(&root).expect("below the root").display().to_string();
+            found.push((name, fs::read_to_string(&path).expect("text")));
+        }
+    }
+    assert!(!found.is_empty(), "no file ends with .{ending}: the test looks in the wrong place");
+    found.sort();
+    found
 }
 
 /// Returns the files below a folder: their paths from there, and their texts.
@@ -140,8 +192,8 @@ fn inside<'a>(folder: &str, files: &'a [(String, String)]) -> Vec<(&'a str, &'a 
 fn impure(text: &str) -> Vec<&str> {
     let part = |c: char| c.is_alphanumeric() || c == '_';
     let acts = |line: &&str| {
-        IMPURE.iter().any(|name| {
-            line.match_indices(*name).any(|(at, _)| {
+        IMPURE.split(' ').any(|name| {
+            line.match_indices(name).any(|(at, _)| {
                 // A longer word is another one.
                 !name.ends_with(part) || !line[at + name.len()..].starts_with(part)
             })

@@ -30,7 +30,7 @@ const BLOCKS: &[(&str, &str, How)] = &[
     (
         "docs/conformance.md",
         "python3 examples/clients/bully_log.py out",
-        Not("it needs Python; tests/validate/files.rs"),
+        Not("it needs Python; tests/validate/command.rs"),
     ),
     (
         "docs/conformance.md",

@@ -1,104 +1,164 @@
-//! The quorum bully's core against its model, in each way to take over from a leader.
+//! The quorum bully's core against its model, in each way to take over from a leader; and what no
+//! walk asks for.
 
-use bellwether_conformance::lockstep::Summary;
 use bellwether_conformance::mapping::quorum::{
     AnyQuorum, AtOnce, Declines, Joins, Observed, Overlooks, Preemptive, Promotes, Recommended,
     Resigns, StepsAside, StepsDown, Transfers, Variant, Witnessed,
 };
-use bellwether_model::world::{Faults, Scenario};
+use bellwether_conformance::mapping::{Asked, Mapping};
+use bellwether_core::protocol::{LeaseTerms, Members, NodeId, Request};
+use bellwether_model::check::{Options, Verdict, check};
+use bellwether_model::property;
+use bellwether_model::protocol::quorum::{self as spec, Quorum};
+use bellwether_model::protocol::{Id, Protocol, Timers, variant};
+use bellwether_model::world::{Delay, Durations, Faults, Scenario, Timed, Timing, World};
+use std::time::Duration;
 
-use crate::compared;
+use crate::compared::{self, scenario};
 
 /// The program conforms in this world; every transition of the model was taken, and no timer,
 /// message or rule was left unmet, but for the second round that a leader waits for: while a
-/// majority answers, there is none.
+/// majority answers, there is none. These messages, or the request, come on the way.
 #[track_caller]
-fn conforms<V: Variant>(scenario: Scenario) -> Summary {
-    let summary = compared::conforms(&AnyQuorum::of::<V>(), scenario);
-    let missing = summary.coverage.missing.iter().filter(|&name| name != "timer later");
-    assert_eq!(missing.collect::<Vec<_>>(), [""; 0], "{scenario}");
-    summary
-}
-
-#[test]
-fn a_leader_waits_for_two_rounds() {
-    let summary = conforms::<Recommended>(Scenario::calm(3).with_crashes(2, 0));
-    let met = &summary.coverage.timers["later"];
-    assert!(met.walked + met.probed > 0, "{:?}", summary.coverage);
-}
-
-/// A higher process recovers, and takes over from the lower leader: the hand-over is on the way.
-#[track_caller]
-fn hands_over(summary: &Summary, messages: &[&str]) {
-    for &message in messages {
-        let met = summary.coverage.messages.get(message).map_or(0, |met| met.walked);
-        assert!(met > 0, "{message}: {:?}", summary.coverage);
+fn conforms<V: Variant>(flags: &str, walked: &[&str]) {
+    let coverage = compared::conforms(&AnyQuorum::of::<V>(), scenario(flags)).coverage;
+    let missing = coverage.missing.iter().filter(|&name| name != "timer later");
+    assert_eq!(missing.collect::<Vec<_>>(), [""; 0], "{flags}");
+    for &name in walked {
+        let met = coverage.messages.get(name).or_else(|| coverage.timers.get(name));
+        assert!(met.is_some_and(|met| met.walked > 0), "{flags}: {name}: {coverage:?}");
     }
 }
 
 #[test]
-fn a_higher_process_takes_over_after_a_dwell_time() {
-    let summary = conforms::<Preemptive>(Scenario::calm(3).with_crashes(1, 1));
-    hands_over(&summary, &["challenge", "yield", "entrust"]);
+fn a_leader_waits_for_two_rounds() {
+    let world = scenario("--crashes 2");
+    let coverage = compared::conforms(&AnyQuorum::of::<Recommended>(), world).coverage;
+    assert_eq!(coverage.missing, [""; 0]);
+    let met = &coverage.timers["later"];
+    assert!(met.walked + met.probed > 0, "{coverage:?}");
 }
 
+/// A higher process recovers, and takes over from the lower leader after a dwell time or at once:
+/// the hand-over is on the way.
 #[test]
-fn a_higher_process_takes_over_at_once() {
-    let summary = conforms::<AtOnce>(Scenario::calm(3).with_crashes(1, 1));
-    hands_over(&summary, &["challenge", "yield", "entrust"]);
+fn a_higher_process_takes_over() {
+    let handover = ["challenge", "yield", "entrust"];
+    conforms::<Preemptive>("--recoveries 1", &handover);
+    conforms::<AtOnce>("--recoveries 1", &handover);
+    // Where there are two, the leader's grant is enough.
+    let lossy = "--nodes 2 --recoveries 1 --losses 1";
+    conforms::<Preemptive>(lossy, &handover[..2]);
+    conforms::<AtOnce>(lossy, &handover[..2]);
 }
 
-#[test]
-fn messages_of_the_handover_are_lost() {
-    let faults = Faults { losses: 1.into(), ..Scenario::calm(2).with_crashes(1, 1).faults };
-    let lossy = Scenario { faults, ..Scenario::calm(2) };
-    // Of two, the leader's grant is enough.
-    hands_over(&conforms::<Preemptive>(lossy), &["challenge", "yield"]);
-    hands_over(&conforms::<AtOnce>(lossy), &["challenge", "yield"]);
-}
-
-/// What a leader is asked, it does whenever that comes; if the node that is next is gone, the
-/// others start an election.
+/// A leader does what it is asked whenever that comes; if the node that is next is gone, the others
+/// start an election.
 #[test]
 fn a_leader_hands_over_when_it_is_asked_to() {
-    let crash = Scenario::calm(3).with_crashes(1, 1);
-    let asked = |summary: Summary| {
-        let met = summary.coverage.timers.get("request").map_or(0, |met| met.walked);
-        assert!(met > 0, "{:?}", summary.coverage);
+    let asked = ["request"];
+    conforms::<Transfers>("--recoveries 1", &asked);
+    conforms::<Resigns>("--recoveries 1", &asked);
+    conforms::<StepsDown>("--recoveries 1", &asked);
+    conforms::<StepsAside>("--nodes 2 --recoveries 1", &asked);
+}
+
+/// A node joins, or one that has observed becomes a voter, and the others restart with the list
+/// that says so; some do so before it has a leader.
+#[test]
+fn a_node_joins_or_becomes_a_voter() {
+    conforms::<Joins>("--crashes 2 --recoveries 2", &[]);
+    conforms::<Promotes>("--crashes 2 --recoveries 2", &[]);
+}
+
+/// A node of three only observes, or votes and never leads: the highest, which would take over at
+/// once otherwise, or the lowest, which is to lead instead. With two crashes, a process canvasses
+/// without a majority.
+#[test]
+fn a_node_observes_or_is_a_witness() {
+    conforms::<Observed>("--recoveries 1", &[]);
+    compared::conforms(&AnyQuorum::of::<Observed>(), scenario("--crashes 0 --suspicions 1"));
+    conforms::<Overlooks>("--recoveries 1", &[]);
+    conforms::<Witnessed>("--crashes 2 --recoveries 1", &[]);
+    conforms::<Declines>("--crashes 2 --recoveries 1", &[]);
+}
+
+/// The variant says what nodes are asked by logs, and what they have kept of a long run.
+#[test]
+fn what_no_walk_asks_for_is_taken_by_the_variant_too() {
+    let any = AnyQuorum::of::<Recommended>();
+    let [lowest, highest] = [1, 2].map(|id| NodeId::new(id).expect("not zero"));
+    let leader = spec::Process { role: spec::Role::Leader, ..spec::Process::default() };
+    let asked = any.when_asked(Request::Transfer(lowest), &leader, Timers::NONE);
+    let asks = |asked: Asked<spec::Quorum>| match asked {
+        Asked::Expiry(rules, timer) => Some((rules, timer)),
+        Asked::Unknown | Asked::Nothing => None,
     };
-    asked(conforms::<Transfers>(crash));
-    asked(conforms::<Resigns>(crash));
-    asked(conforms::<StepsDown>(crash));
-    asked(conforms::<StepsAside>(Scenario::calm(2).with_crashes(1, 1)));
+    assert_eq!(asks(asked), Some((any.log_rules(), spec::Timer::Request)));
+    let preemptive = AnyQuorum::of::<Preemptive>();
+    let own = preemptive.own_rules();
+    let founded = spec::Quorum { founding: spec::Founding::AllMet, ..own };
+    assert_eq!(preemptive.log_rules(), founded);
+    assert_ne!(preemptive.log_rules(), any.log_rules());
+    let follower = spec::Process::default();
+    let asked = any.when_asked(Request::Transfer(lowest), &follower, Timers::NONE);
+    assert!(matches!(asked, Asked::Nothing), "{asked:?}");
+
+    let members = Members::new([lowest, highest]).expect("valid");
+    let began = any.began(highest, &members).expect("something");
+    assert_eq!(Some(began.epoch.number()), AnyQuorum::FROM.first().copied());
+    let mut lowers = |_: usize, number: u64| number - AnyQuorum::FROM[0];
+    let lowered = (AnyQuorum::COUNTERS.in_durable)(&began, &mut lowers);
+    assert_eq!(any.stable(&lowered), spec::Stable::default());
+    let again = any.restart(AnyQuorum::RESTARTS - 1, highest, &members, &began).expect("valid");
+    assert!(again.written.is_some_and(|written| written.promise > began.promise));
 }
 
-/// A node joins, and the others restart with the list that has it; some do so before it has a
-/// leader.
-#[test]
-fn a_node_joins() {
-    conforms::<Joins>(Scenario::calm(3).with_crashes(2, 2));
+/// The durations of every other node.
+const LEASE: u8 = 5;
+const LONG_PROMISE: u8 = 9;
+
+fn terms(lease: u8, promise: u8) -> LeaseTerms {
+    let [lease, promise] = [lease, promise].map(|ticks| Duration::from_secs(ticks.into()));
+    LeaseTerms { lease, promise, drift_ppm: 0 }
 }
 
-/// One of three only observes: the highest, which would take over at once otherwise, or the lowest,
-/// which is to lead instead.
-#[test]
-fn a_node_observes() {
-    conforms::<Observed>(Scenario::calm(3).with_crashes(1, 1));
-    let faults = Faults { suspicions: 1, ..Faults::NONE };
-    compared::conforms(&AnyQuorum::of::<Observed>(), Scenario { faults, ..Scenario::calm(3) });
-    conforms::<Overlooks>(Scenario::calm(3).with_crashes(1, 1));
+/// Returns whether no two processes have a lease, where that of 2, which leads at first, rests on
+/// 3, which only votes, and 1 asks 3 as well.
+fn is_safe(lease_of_2: u8, promise_of_3: u8) -> bool {
+    let usual = [
+        ("t-round", 3),
+        ("t-lease", LEASE),
+        ("t-promise", LONG_PROMISE),
+        ("t-elec", 3),
+        ("t-backoff", 3),
+        ("t-skew", 1),
+    ];
+    let durations = Durations::of(usual)
+        .and_then(|all| all.with_own("t-lease", Id::at(1), lease_of_2))
+        .and_then(|all| all.with_own("t-promise", Id::at(2), promise_of_3));
+    let timed = Timed::of(Delay::AtMost(1), durations.expect("short names"));
+    let scenario = Scenario {
+        timing: Timing::Timed(timed),
+        faults: Faults { cuts: 1, ..Faults::NONE },
+        missing: "1-2".parse().expect("a link"),
+        ..Scenario::calm(3)
+    };
+    let rules = [("outrank", "false"), ("witness", "3")];
+    let rules = rules.map(|(rule, value)| (rule.to_owned(), value.to_owned()));
+    let rules: Quorum = variant(Quorum::VARIANTS[0].name, &rules).expect("there are such rules");
+    let world = World::new(rules, scenario).expect("the scenario is possible");
+    let asked = property::select(&world, &["one-lease-at-a-time".to_owned()]).expect("it exists");
+    let report = check(&world, &asked, &Options::default(), &mut |_| {}).expect("it is asked");
+    assert_ne!(report.verdict(), Verdict::Unknown);
+    report.verdict() != Verdict::Violated
 }
 
-/// One of three votes and never leads: the highest, which would take over at once otherwise, or the
-/// lowest, which is to lead instead. With two crashes, a process canvasses without a majority.
 #[test]
-fn a_node_is_a_witness() {
-    conforms::<Witnessed>(Scenario::calm(3).with_crashes(2, 1));
-    conforms::<Declines>(Scenario::calm(3).with_crashes(2, 1));
-}
-
-/// A node that has observed becomes a voter, and all restart with the list that says so.
-#[test]
-fn a_node_that_observes_becomes_a_voter() {
-    conforms::<Promotes>(Scenario::calm(3).with_crashes(2, 2));
+fn nodes_talk_exactly_if_no_lease_of_one_outlasts_a_promise_of_the_other() {
+    for (lease, promise) in [(5, 5), (6, 5), (6, 6), (7, 6), (5, 6)] {
+        let (leads, votes) = (terms(lease, LONG_PROMISE), terms(LEASE, promise));
+        assert_eq!(leads.fit(&votes), votes.fit(&leads));
+        assert_eq!(leads.fit(&votes), is_safe(lease, promise), "{lease} {promise}");
+    }
 }

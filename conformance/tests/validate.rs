@@ -1,27 +1,26 @@
 //! Logs of nodes that ran: the honest ones are accepted, and a change shows.
 
+use bellwether_conformance::divergence::{Divergence, Kind, LogLine};
 use bellwether_conformance::mapping::bully::BullyMapping;
 use bellwether_conformance::mapping::chang_roberts::ChangRobertsMapping;
 use bellwether_conformance::mapping::lease::LeaseMapping;
 use bellwether_conformance::mapping::quorum::{AnyQuorum, QuorumMapping, Recommended};
 use bellwether_conformance::mapping::{Mapping, ring};
 use bellwether_conformance::report::MOST_LINES;
-use bellwether_conformance::validate::{Log, Options, Outcome, validate};
+use bellwether_conformance::validate::{Log, Options, Outcome, Text, smaller, validate};
 use bellwether_core::protocol::chang_roberts::ChangRoberts;
 use bellwether_core::protocol::{Epoch, Members, NodeId, bully, lease, quorum};
 use group::{Faults, Group, Random};
 use proptest::prelude::*;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::io::Cursor;
 
-mod deadlines;
+mod command;
 mod edits;
-mod files;
-mod follow;
 mod group;
 mod lists;
 mod outside;
-mod smaller;
 
 /// So that every line counts.
 const WHOLE: Options = Options { duplicates: false, reorder: false, whole: true };
@@ -49,11 +48,17 @@ fn leases(seed: u64, faults: Faults, events: usize) -> Vec<String> {
     Group::<lease::Lease>::new(configs, None, seed, faults).in_which_lives(3).logs(events)
 }
 
-/// With as many rounds at once as the specification knows, or with those of the default.
-fn quorums(
+fn quorums(seed: u64, faults: Faults, events: usize) -> Vec<String> {
+    quorums_with(seed, faults, events, true, None)
+}
+
+/// With as many rounds at once as the specification knows, or with those of the default; and with
+/// this in their storage at the beginning.
+fn quorums_with(
     seed: u64,
-    (faults, two_rounds): (Faults, bool),
+    faults: Faults,
     events: usize,
+    two_rounds: bool,
     durable: Option<&quorum::Durable>,
 ) -> Vec<String> {
     let members = members(3);
@@ -66,6 +71,10 @@ fn quorums(
     Group::<quorum::Quorum>::new(configs, durable, seed, faults).logs(events)
 }
 
+fn parsed(line: &str) -> Value {
+    serde_json::from_str(line).expect("JSON")
+}
+
 fn judge<M: Mapping>(mapping: &M, logs: &[String], options: Options) -> Outcome {
     let log = |(text, at): (&String, usize)| {
         let text = Box::new(Cursor::new(text.clone().into_bytes()));
@@ -73,6 +82,22 @@ fn judge<M: Mapping>(mapping: &M, logs: &[String], options: Options) -> Outcome 
     };
     let logs = logs.iter().zip(1..).map(log).collect();
     validate(mapping, logs, options).expect("logs of one group")
+}
+
+/// Changes logs once in each of these ways: of how many that is not found, and of how many it is.
+fn changed(
+    kinds: &[&str],
+    logs: &[String],
+    seed: u64,
+    is_refused: impl Fn(&[String]) -> bool,
+) -> [u32; 2] {
+    let mut counts = [0; 2];
+    for kind in kinds {
+        if let Some(changed) = edits::change(logs, kind, &mut Random(seed)) {
+            counts[usize::from(is_refused(&changed))] += 1;
+        }
+    }
+    counts
 }
 
 /// Whether a changed log is found.
@@ -100,7 +125,7 @@ fn two_hundred_honest_runs_are_accepted() {
         let faults = if seed % 2 == 0 { Faults::SOME } else { Faults::NONE };
         let bullies = accepted(&BullyMapping, &bullies(seed, faults, 400), WHOLE);
         let rings = accepted(&ChangRobertsMapping, &rings(seed, faults, 400), WHOLE);
-        let quorums = accepted(&QUORUM, &quorums(seed, (faults, true), 800, None), WHOLE);
+        let quorums = accepted(&QUORUM, &quorums(seed, faults, 800), WHOLE);
         let leases = accepted(&LeaseMapping::new(), &leases(seed, faults, 400), WHOLE);
         for outcome in [&bullies, &rings, &leases] {
             assert_eq!(outcome.summary.not_judged, BTreeMap::new(), "{seed}");
@@ -119,16 +144,32 @@ fn two_hundred_honest_runs_are_accepted() {
     assert!(let_in <= 5, "in {let_in} runs something is not judged");
 }
 
+/// The steps of fifty runs: how many requests are among them, how many are judged, how many not.
+fn steps(faults: Faults, events: usize, two_rounds: bool) -> [u64; 3] {
+    let mut all = [0; 3];
+    for seed in 0..50 {
+        let logs = quorums_with(seed, faults, events, two_rounds, None);
+        let summary = accepted(&QUORUM, &logs, WHOLE).summary;
+        all[0] += summary.steps.get("request").copied().unwrap_or_default();
+        all[1] += summary.judged();
+        all[2] += summary.not_judged.values().sum::<u64>();
+    }
+    all
+}
+
 #[test]
 fn more_rounds_at_once_than_the_specification_has_are_no_false_alarm() {
-    let (mut judged, mut not) = (0, 0);
-    for seed in 0..50 {
-        let faults = Faults { losses: 40, ..Faults::SOME };
-        let outcome = accepted(&QUORUM, &quorums(seed, (faults, false), 1_000, None), WHOLE);
-        judged += outcome.summary.judged();
-        not += outcome.summary.not_judged.values().sum::<u64>();
-    }
+    let [_, judged, not] = steps(Faults { losses: 40, ..Faults::SOME }, 1_000, false);
     assert!(not > 0, "no leader had more than two rounds at once");
+    assert!(judged > not, "{judged} judged, {not} not");
+}
+
+#[test]
+fn what_is_asked_of_nodes_is_judged_and_no_false_alarm() {
+    // A leader stays for long enough that a node which has restarted is asked to take over.
+    let faults = Faults { requests: 3, delays: 10, crashes: 2, ..Faults::SOME };
+    let [asked, judged, not] = steps(faults, 800, true);
+    assert!(asked > 100, "only {asked} requests were judged");
     assert!(judged > not, "{judged} judged, {not} not");
 }
 
@@ -137,7 +178,7 @@ fn nodes_that_stand_still_are_no_false_alarm_and_a_lease_must_end_then() {
     let (mut late, mut refused) = (0, 0);
     for seed in 0..50 {
         let faults = Faults { pauses: 2, ..Faults::SOME };
-        let logs = quorums(seed, (faults, true), 800, None);
+        let logs = quorums(seed, faults, 800);
         accepted(&QUORUM, &logs, WHOLE);
         let Some(leads_on) = without_the_end(&logs) else { continue };
         late += 1;
@@ -160,8 +201,8 @@ fn without_the_end(logs: &[String]) -> Option<Vec<String>> {
         let Some(at) = (0..lines.len() - 1).find(ends) else { continue };
         let arrives = |line: &&&str| line.contains("\"receive\"");
         let Some(next) = lines[at + 2..].iter().find(arrives) else { continue };
-        let mut next: serde_json::Value = serde_json::from_str(next).expect("JSON");
-        let vain: serde_json::Value = serde_json::from_str(lines[at]).expect("JSON");
+        let mut next = parsed(next);
+        let vain = parsed(lines[at]);
         next["n"] = (vain["n"].as_u64().expect("a number") + 1).into();
         *log = format!("{}\n{next}\n", lines[..=at].join("\n"));
         return Some(logs);
@@ -170,31 +211,15 @@ fn without_the_end(logs: &[String]) -> Option<Vec<String>> {
 }
 
 #[test]
-fn what_is_asked_of_nodes_is_judged_and_no_false_alarm() {
-    let (mut asked, mut judged, mut not) = (0, 0, 0);
-    for seed in 0..50 {
-        // A leader stays for long enough that a node which has restarted is asked to take over.
-        let faults = Faults { requests: 3, delays: 10, crashes: 2, ..Faults::SOME };
-        let outcome = accepted(&QUORUM, &quorums(seed, (faults, true), 800, None), WHOLE);
-        asked += outcome.summary.steps.get("request").copied().unwrap_or_default();
-        judged += outcome.summary.judged();
-        not += outcome.summary.not_judged.values().sum::<u64>();
-    }
-    println!("{asked} requests and {judged} steps judged, {not} not");
-    assert!(asked > 100, "only {asked} requests were judged");
-    assert!(judged > not, "{judged} judged, {not} not");
-}
-
-#[test]
 fn numbers_may_be_large() {
     let (epoch, granted_to) = (Epoch::new(1_000_000), NodeId::new(2));
     let durable = quorum::Durable { epoch, granted_to, ..quorum::Durable::default() };
     for seed in 0..5 {
-        let logs = quorums(seed, (Faults::SOME, true), 12_000, Some(&durable));
+        let logs = quorums_with(seed, Faults::SOME, 12_000, true, Some(&durable));
         let outcome = accepted(&QUORUM, &logs, WHOLE);
         assert_eq!(outcome.summary.not_judged, BTreeMap::new(), "{seed}");
         let prompt = Faults { delays: 0, ..Faults::NONE };
-        let logs = quorums(seed, (prompt, true), 6_000, None);
+        let logs = quorums(seed, prompt, 6_000);
         assert!(logs[2].contains("[1,300,"), "the leader begins more rounds than fit a byte");
         accepted(&QUORUM, &logs, WHOLE);
     }
@@ -203,7 +228,7 @@ fn numbers_may_be_large() {
 #[test]
 fn neither_the_order_of_files_nor_clocks_change_the_verdict() {
     for seed in 0..20 {
-        let logs = quorums(seed, (Faults::SOME, true), 500, None);
+        let logs = quorums(seed, Faults::SOME, 500);
         let expected = accepted(&QUORUM, &logs, WHOLE).summary;
         let reversed: Vec<_> = logs.iter().rev().cloned().collect();
         assert_eq!(accepted(&QUORUM, &reversed, WHOLE).summary, expected, "{seed}");
@@ -221,13 +246,13 @@ fn neither_the_order_of_files_nor_clocks_change_the_verdict() {
 
 /// The same log by a clock that shows so much more.
 fn shift(log: &str, by: u64) -> String {
-    let more = |value: &mut serde_json::Value| {
+    let more = |value: &mut Value| {
         if let Some(time) = value.as_u64() {
             *value = (time + by).into();
         }
     };
     let line = |line: &str| {
-        let mut line: serde_json::Value = serde_json::from_str(line).expect("JSON");
+        let mut line = parsed(line);
         more(&mut line["at"]);
         let after = &mut line["step"]["after"];
         if after.is_object() {
@@ -246,38 +271,30 @@ fn shift(log: &str, by: u64) -> String {
 
 #[test]
 fn nearly_every_change_is_refused() {
-    let mut counts: BTreeMap<&str, [u32; 2]> = BTreeMap::new();
+    let (mut survived, mut refused) = (0, 0);
     for seed in 0..40 {
-        let logs = [
-            quorums(seed, (Faults::NONE, true), 400, None),
-            bullies(seed, Faults::SOME, 200),
-            leases(seed, Faults::NONE, 200),
+        let (quorums, bullies) =
+            (quorums(seed, Faults::NONE, 400), bullies(seed, Faults::SOME, 200));
+        let leases = leases(seed, Faults::NONE, 200);
+        let all = [
+            changed(&edits::KINDS, &quorums, seed * 31, |logs| is_refused(&QUORUM, logs)),
+            changed(&edits::KINDS, &bullies, seed * 31 + 1, |logs| is_refused(&BullyMapping, logs)),
+            changed(&edits::KINDS, &leases, seed * 31 + 2, |logs| {
+                is_refused(&LeaseMapping::new(), logs)
+            }),
         ];
-        for kind in edits::KINDS {
-            for (at, logs) in logs.iter().enumerate() {
-                let mut random = Random(seed * 31 + at as u64);
-                let Some(changed) = edits::change(logs, kind, &mut random) else { continue };
-                let refused = match at {
-                    0 => is_refused(&QUORUM, &changed),
-                    1 => is_refused(&BullyMapping, &changed),
-                    _ => is_refused(&LeaseMapping::new(), &changed),
-                };
-                counts.entry(kind).or_default()[usize::from(refused)] += 1;
-            }
-        }
+        survived += all.map(|[survived, _]| survived).iter().sum::<u32>();
+        refused += all.map(|[_, refused]| refused).iter().sum::<u32>();
     }
-    println!("survived and refused, by kind: {counts:?}");
-    let [survived, refused] =
-        counts.values().fold([0, 0], |all, count| [all[0] + count[0], all[1] + count[1]]);
-    assert!(refused > 500, "{counts:?}");
-    assert!(survived * 50 <= refused + survived, "{counts:?}");
+    assert!(refused > 500, "{refused} refused");
+    assert!(survived * 50 <= refused + survived, "{refused} refused, {survived} not");
 }
 
 #[test]
 fn a_node_that_forgets_its_vote_is_rejected_and_the_field_is_named() {
     let mut found = 0;
     for seed in 0..60 {
-        let logs = quorums(seed, (Faults::SOME, true), 600, None);
+        let logs = quorums(seed, Faults::SOME, 600);
         let Some(forgets) = forgetful(&logs) else { continue };
         let outcome = judge(&QUORUM, &forgets, Options::default());
         let rejection = outcome.rejection.expect("rejected");
@@ -297,8 +314,8 @@ fn forgetful(logs: &[String]) -> Option<Vec<String>> {
         let votes =
             |line: &String| line.contains("\"boot\":{") && !line.contains("\"granted_to\":null");
         if let Some(at) = lines.iter().position(votes) {
-            let mut line: serde_json::Value = serde_json::from_str(&lines[at]).expect("JSON");
-            line["step"]["boot"] = serde_json::Value::Null;
+            let mut line = parsed(&lines[at]);
+            line["step"]["boot"] = Value::Null;
             lines[at] = line.to_string();
             *log = lines.join("\n") + "\n";
             return Some(logs);
@@ -309,7 +326,7 @@ fn forgetful(logs: &[String]) -> Option<Vec<String>> {
 
 #[test]
 fn what_a_killed_node_did_not_write_is_not_judged() {
-    let mut logs = quorums(3, (Faults::NONE, true), 400, None);
+    let mut logs = quorums(3, Faults::NONE, 400);
     let lines: Vec<&str> = logs[2].lines().collect();
     let cut = lines[..lines.len() / 2].join("\n") + "\n{\"n\":12,\"at\":";
     logs[2] = cut;
@@ -323,7 +340,7 @@ fn what_a_killed_node_did_not_write_is_not_judged() {
 fn the_log_of_one_node_is_judged_and_what_others_say_is_believed() {
     let (mut believed, mut refused) = (0, 0);
     for seed in 0..20 {
-        let logs = quorums(seed, (Faults::SOME, true), 400, None);
+        let logs = quorums(seed, Faults::SOME, 400);
         for log in &logs {
             let own = std::slice::from_ref(log);
             let summary = accepted(&QUORUM, own, WHOLE).summary;
@@ -344,8 +361,7 @@ fn the_log_of_one_node_is_judged_and_what_others_say_is_believed() {
 
 /// The log in which the first message that arrives does so twice, and the lines are numbered anew.
 fn with_a_message_again(log: &str) -> Option<String> {
-    let lines = log.lines().map(|line| serde_json::from_str(line).expect("JSON"));
-    let mut lines: Vec<serde_json::Value> = lines.collect();
+    let mut lines: Vec<Value> = log.lines().map(parsed).collect();
     let at = lines.iter().position(|line| line["step"].get("receive").is_some())?;
     lines.insert(at, lines[at].clone());
     for line in lines[at + 1..].iter_mut().take_while(|line| line.get("start").is_none()) {
@@ -362,7 +378,7 @@ fn what_a_line_with_shrinking_numbers_sends_first_was_not_sent() {
         let logs = bullies(seed, Faults::SOME, 60);
         for (at, log) in logs.iter().enumerate() {
             for (line, text) in log.lines().enumerate() {
-                let mut value: serde_json::Value = serde_json::from_str(text).expect("JSON");
+                let mut value = parsed(text);
                 let Some(out) = value["step"]["out"].as_array_mut() else { continue };
                 let mut sent: Vec<_> =
                     out.iter_mut().filter_map(|out| out.get_mut("send")).collect();
@@ -386,6 +402,196 @@ fn what_a_line_with_shrinking_numbers_sends_first_was_not_sent() {
         }
     }
     assert!(tried > 20, "{tried} lines send two messages");
+}
+
+/// Why a line is rejected, and which.
+fn why(rejection: &Divergence) -> (String, (Kind, String), LogLine) {
+    let what = (rejection.kind, rejection.differences[0].what.clone());
+    (rejection.happened.clone(), what, rejection.line.clone().expect("a line of a log"))
+}
+
+fn rejected(texts: &[Text]) -> Option<Box<Divergence>> {
+    let logs = texts.iter().map(Text::log).collect();
+    validate(&QUORUM, logs, WHOLE).ok()?.rejection
+}
+
+#[test]
+fn rejected_logs_become_smaller_and_no_log_is_left_that_is_not_needed() {
+    let (mut before, mut after, mut reduced) = (0, 0, 0);
+    for seed in 0..12 {
+        let logs = quorums(seed, Faults::SOME, 500);
+        for kind in edits::KINDS {
+            let Some(changed) = edits::change(&logs, kind, &mut Random(seed)) else { continue };
+            let Some(rejection) = judge(&QUORUM, &changed, WHOLE).rejection else { continue };
+            let texts = changed.iter().zip(1..);
+            let texts = texts.map(|(log, at)| Text::new(format!("log {at}"), log.as_bytes()));
+            let texts: Vec<Text> = texts.collect();
+            let less = smaller(&texts, &rejection, &|logs| validate(&QUORUM, logs, WHOLE));
+            let less = less.unwrap_or_else(|| panic!("{seed}, {kind}: it is not rejected again"));
+            let again = rejected(&less).expect("still rejected");
+            let (happened, what, place) = why(&rejection);
+            let (happens, differs, at) = why(&again);
+            assert_eq!((happens, differs), (happened, what), "{seed}, {kind}");
+            assert_eq!(at.log, place.log, "{seed}, {kind}");
+            let line = |texts: &[Text], LogLine { log, line }: &LogLine| {
+                let text = texts.iter().find(|text| text.name == *log).expect("the log");
+                text.lines[usize::try_from(*line).expect("a few") - 1].clone()
+            };
+            assert_eq!(line(&less, &at), line(&texts, &place), "{seed}, {kind}");
+            for left_out in 0..less.len() {
+                let mut fewer = less.clone();
+                fewer.remove(left_out);
+                let same = rejected(&fewer).is_some_and(|other| why(&other) == why(&again));
+                assert!(!same, "{seed}, {kind}: {} is not needed", less[left_out].name);
+            }
+            let count = |texts: &[Text]| texts.iter().map(|text| text.lines.len()).sum::<usize>();
+            before += count(&texts);
+            after += count(&less);
+            reduced += 1;
+        }
+    }
+    println!("{reduced} rejections: {before} lines, {after} in the smaller logs");
+    assert!(reduced > 40, "only {reduced}");
+    assert!(after * 2 < before, "{before} lines, {after} in the smaller logs");
+}
+
+/// A step of a node at which a timer is armed before and after: the places of log and line, the
+/// name of the timer, and when it is due before and after.
+struct Kept {
+    log: usize,
+    line: usize,
+    name: String,
+    due: [u64; 2],
+}
+
+/// Such steps, some time after the step before.
+fn kept(logs: &[String]) -> Vec<Kept> {
+    let mut all = Vec::new();
+    for (log, text) in logs.iter().enumerate() {
+        let lines: Vec<Value> = text.lines().map(parsed).collect();
+        for line in 1..lines.len() {
+            let [before, after] = [&lines[line - 1], &lines[line]];
+            let is_later = before["at"].as_u64() < after["at"].as_u64();
+            if !is_later || before.get("step").is_none() || after["step"].get("boot").is_some() {
+                continue;
+            }
+            let after = armed(after);
+            for (name, old) in armed(before) {
+                let new = after.iter().find(|(other, _)| *other == name);
+                all.extend(new.map(|&(_, new)| Kept { log, line, name, due: [old, new] }));
+            }
+        }
+    }
+    all
+}
+
+fn armed(line: &Value) -> Vec<(String, u64)> {
+    serde_json::from_value(line["step"]["after"]["armed"].clone()).unwrap_or_default()
+}
+
+/// Timers that a step may arm as if another had been armed.
+const SINCE: [&str; 3] = ["Asked", "Later", "Lease"];
+
+/// The logs up to a step, after which a timer is due at another time.
+fn with(logs: &[String], step: &Kept, due: u64) -> Vec<String> {
+    let mut logs = logs.to_vec();
+    let mut lines: Vec<String> =
+        logs[step.log].lines().take(step.line + 1).map(str::to_owned).collect();
+    let mut last = parsed(&lines[step.line]);
+    let after = &mut last["step"]["after"];
+    for timer in after["armed"].as_array_mut().into_iter().flatten() {
+        if timer[0] == json!(step.name) {
+            timer[1] = json!(due);
+        }
+    }
+    lines[step.line] = last.to_string();
+    logs[step.log] = lines.join("\n") + "\n";
+    logs
+}
+
+/// The first difference.
+fn first_difference(logs: &[String]) -> Option<String> {
+    let rejection = judge(&QUORUM, logs, Options::default()).rejection?;
+    let first = rejection.differences.first()?;
+    Some(format!("{:?} {}", first.kind, first.what))
+}
+
+#[test]
+fn a_timer_that_is_not_armed_anew_shows() {
+    let mut tried = 0;
+    for seed in 0..40 {
+        let logs = quorums(seed, Faults::SOME, 300);
+        for step in kept(&logs) {
+            let [old, new] = step.due;
+            if old == new || SINCE.contains(&step.name.as_str()) {
+                continue;
+            }
+            let found = first_difference(&with(&logs, &step, old));
+            assert_eq!(found.as_deref(), Some("Missing timer"), "{seed}: {}", step.name);
+            tried += 1;
+        }
+    }
+    assert!(tried > 400, "only {tried} timers were armed anew");
+}
+
+#[test]
+fn a_timer_that_is_armed_anew_and_should_not_be_shows() {
+    let mut tried = 0;
+    for seed in 0..40 {
+        let logs = quorums(seed, Faults::SOME, 300);
+        let steps = kept(&logs);
+        for (at, step) in steps.iter().enumerate() {
+            if step.due[0] != step.due[1] || SINCE.contains(&step.name.as_str()) {
+                continue;
+            }
+            // How long it took when it was armed last.
+            let same = |other: &&Kept| other.log == step.log && other.name == step.name;
+            let armed = steps[..at].iter().rev().filter(same).find(|one| one.due[0] != one.due[1]);
+            let Some(armed) = armed else { continue };
+            let time = |line: usize| {
+                let line = logs[step.log].lines().nth(line).map(parsed);
+                line.and_then(|line| line["at"].as_u64()).expect("a time")
+            };
+            let starts = |line: &str| line.contains("\"start\":");
+            if logs[step.log].lines().take(step.line).skip(armed.line).any(starts) {
+                continue;
+            }
+            let due = time(step.line) + (armed.due[1] - time(armed.line));
+            let found = first_difference(&with(&logs, step, due));
+            assert_eq!(found.as_deref(), Some("Unexpected timer"), "{seed}: {}", step.name);
+            tried += 1;
+        }
+    }
+    assert!(tried > 250, "only {tried} timers were left alone");
+}
+
+#[test]
+fn a_clock_that_is_set_back_at_any_line_is_no_false_alarm() {
+    for seed in 0..4 {
+        set_back_at_any_line(&QUORUM, &quorums(seed, Faults::SOME, 150));
+        set_back_at_any_line(&LeaseMapping::new(), &leases(seed, Faults::SOME, 100));
+    }
+}
+
+/// The clock of one node after the other is set back at each line, by much and by little.
+fn set_back_at_any_line<M: Mapping>(mapping: &M, logs: &[String]) {
+    let expected = accepted(mapping, logs, WHOLE).summary;
+    for (at, log) in logs.iter().enumerate() {
+        for line in 1..log.lines().count() {
+            for by in [10_000_000_000, 1_000_000] {
+                let mut logs = logs.to_vec();
+                logs[at] = set_back(log, line, by);
+                assert_eq!(accepted(mapping, &logs, WHOLE).summary, expected, "{at}: {line}");
+            }
+        }
+    }
+}
+
+/// The log by a clock that is set back by so much at this line.
+fn set_back(log: &str, at: usize, by: u64) -> String {
+    let parts: Vec<&str> = log.split_inclusive('\n').collect();
+    let (before, after) = parts.split_at(at);
+    shift(&before.concat(), by) + &after.concat()
 }
 
 proptest! {

@@ -1,22 +1,7 @@
 //! Scripts of command lines: each with its exit status, and all that is printed.
 //!
-//! ```text
-//! # A comment.
-//! --- file wrong.toml
-//! [[case]]
-//! protocol = "buly"
-//! ---
-//!
-//! $ suite wrong.toml
-//! 2
-//! ! error: wrong.toml:2:12: there is no protocol 'buly'; did you mean 'bully'? ...
-//!
-//! % wc -l < wrong.toml
-//! 0
-//! 2
-//! ```
-//!
-//! A script runs in a fresh folder. Behind `$` stand the arguments of the program, behind `%` a
+//! `model/tests/lines` has examples. A script runs in a fresh folder, with the files that it names by
+//! `--- file NAME`, up to the next `---`. Behind `$` stand the arguments of the program, behind `%` a
 //! line for a shell that finds it; variables of the environment may come first. The lines below are
 //! the exit status, standard output, and behind `!` standard error; an empty line ends them. A line
 //! `...` stands for any number of lines, and `...` in a line for anything. `[DIR]`, `[TIME]` and

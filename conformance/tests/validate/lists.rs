@@ -1,7 +1,7 @@
 //! Members with any ids, and lists of members that change.
 
-use super::group::{Faults, Group, Random};
-use super::{QUORUM, WHOLE, accepted, edits, is_refused, judge};
+use super::group::{Faults, Group};
+use super::{QUORUM, WHOLE, accepted, changed, is_refused, judge};
 use bellwether_conformance::mapping::bully::BullyMapping;
 use bellwether_conformance::mapping::chang_roberts::ChangRobertsMapping;
 use bellwether_conformance::mapping::lease::LeaseMapping;
@@ -59,13 +59,9 @@ fn a_wrong_line_is_found_whatever_the_ids_and_the_report_names_them() {
     let (mut refused, mut survived) = (0, 0);
     for seed in 0..20 {
         let logs = quorums(&members(&[7, 20, 65_535]), None, seed);
-        for kind in ["epoch + 1", "epoch - 1", "another role", "dropped line", "swapped lines"] {
-            let Some(changed) = edits::change(&logs, kind, &mut Random(seed)) else { continue };
-            match is_refused(&QUORUM, &changed) {
-                true => refused += 1,
-                false => survived += 1,
-            }
-        }
+        let kinds = ["epoch + 1", "epoch - 1", "another role", "dropped line", "swapped lines"];
+        let counts = changed(&kinds, &logs, seed, |logs| is_refused(&QUORUM, logs));
+        (survived, refused) = (survived + counts[0], refused + counts[1]);
         let Some(at) = logs[0].find("\"Support\":1") else { continue };
         let mut wrong = logs.clone();
         wrong[0].replace_range(at..at + "\"Support\":1".len(), "\"Support\":2");
@@ -143,8 +139,8 @@ fn joined(seed: u64) -> [Vec<String>; 2] {
 }
 
 /// One log of each node.
-fn one_after_the_other([before, after]: &[Vec<String>; 2]) -> Vec<String> {
-    let mut logs = after.clone();
+fn one_after_the_other(before: &[String], after: &[String]) -> Vec<String> {
+    let mut logs = after.to_vec();
     for (log, before) in logs[1..].iter_mut().zip(before) {
         log.insert_str(0, before);
     }
@@ -156,20 +152,18 @@ fn a_node_that_starts_again_with_other_members_is_judged_among_those() {
     let (mut refused, mut survived) = (0, 0);
     for seed in 0..20 {
         let [before, after] = joined(seed);
-        let logs = one_after_the_other(&[before.clone(), after.clone()]);
+        let logs = one_after_the_other(&before, &after);
         let summary = accepted(&BullyMapping, &logs, WHOLE).summary;
         assert_eq!((summary.members, summary.logs), (4, 4));
         let other = summary.not_judged.get("starts with other members, whose state may be any");
         assert_eq!((summary.not_judged.len(), other), (1, Some(&3)), "{summary:?}");
         let lines: usize = logs.iter().map(|log| log.lines().count()).sum();
         assert_eq!(summary.lines, lines as u64);
-        for kind in ["another role", "dropped line", "swapped lines"] {
-            let Some(after) = edits::change(&after, kind, &mut Random(seed)) else { continue };
-            match is_refused(&BullyMapping, &one_after_the_other(&[before.clone(), after])) {
-                true => refused += 1,
-                false => survived += 1,
-            }
-        }
+        let counts =
+            changed(&["another role", "dropped line", "swapped lines"], &after, seed, |after| {
+                is_refused(&BullyMapping, &one_after_the_other(&before, after))
+            });
+        (survived, refused) = (survived + counts[0], refused + counts[1]);
     }
     assert!(refused > 30 && survived * 10 <= refused, "{refused} refused, {survived} not");
 }

@@ -1,8 +1,8 @@
 //! Clients of a store that is no node and writes no log: what it answers is believed as far as the
 //! store of the specification could have given it.
 
-use super::group::{Faults, Group, Random};
-use super::{WHOLE, accepted, bullies, edits, is_refused, judge, validate};
+use super::group::{Faults, Group};
+use super::{WHOLE, accepted, bullies, changed, edits, is_refused, judge, validate};
 use bellwether_conformance::mapping::bully::BullyMapping;
 use bellwether_conformance::mapping::lease::LeaseMapping;
 use bellwether_conformance::validate::Log;
@@ -71,16 +71,11 @@ fn the_log_of_one_client_is_judged() {
 
 #[test]
 fn nearly_every_change_of_a_client_s_log_is_refused() {
-    let (mut refused, mut survived) = (0, 0);
+    let (mut survived, mut refused) = (0, 0);
     for seed in 0..20 {
         let logs = logs(&[1, 2, 3, STORE], seed);
-        for kind in edits::KINDS {
-            let Some(changed) = edits::change(&logs, kind, &mut Random(seed)) else { continue };
-            match is_refused(&LEASE, &changed) {
-                true => refused += 1,
-                false => survived += 1,
-            }
-        }
+        let counts = changed(&edits::KINDS, &logs, seed, |logs| is_refused(&LEASE, logs));
+        (survived, refused) = (survived + counts[0], refused + counts[1]);
     }
     assert!(refused > 100 && survived * 50 <= refused, "{refused} refused, {survived} not");
 }
@@ -220,124 +215,70 @@ impl Client {
     }
 }
 
-/// The first client: it is granted 7, renews it once, loses it, and is granted 9.
-fn first() -> Client {
-    let mut client = Client::new(1);
-    client.granted(100, 7);
-    client.works(2_100);
-    client.granted(2_200, 7);
-    client.ends(12_101);
-    client.granted(20_000, 9);
+/// A client to which this happens after it has started: what, and when.
+fn client(node: u16, happens: &str) -> Client {
+    let mut client = Client::new(node);
+    for words in happens.split(", ") {
+        let (what, numbers) = words.split_once(' ').expect("when");
+        let numbers: Vec<u64> = numbers.split(' ').map(|word| word.parse().expect("u64")).collect();
+        match (what, &numbers[..]) {
+            ("granted", &[at, token]) => client.granted(at, token),
+            ("refused", &[at, holder]) => client.refused(at, u16::try_from(holder).expect("u16")),
+            ("retries", &[at]) => client.retries(at),
+            ("works", &[at]) => client.works(at),
+            ("ends", &[at]) => client.ends(at),
+            // Its lease counts from the answer, or the answer is to a request that it did not make.
+            ("late", &[by]) => client.due += by,
+            ("skips", &[requests]) => client.request += requests,
+            // A refusal makes it lead.
+            ("leads", &[at, token]) => {
+                let refusal = json!({"Refused": [client.number(), null]});
+                client.leads(at, &refusal, token);
+            }
+            _ => panic!("{words}"),
+        }
+    }
     client
 }
 
-/// The second one: it is refused, asks again, and is granted this.
-fn second(token: u64) -> Client {
-    let mut client = Client::new(2);
-    client.refused(100, 1);
-    client.retries(3_100);
-    client.granted(12_500, token);
-    client
-}
-
-/// The second client, to which this happens after it has started.
-fn after(acts: impl FnOnce(&mut Client)) -> Client {
-    let mut client = Client::new(2);
-    acts(&mut client);
-    client
-}
+/// The first client is granted 7, renews it once, loses it, and is granted 9.
+const FIRST: &str = "granted 100 7, works 2100, granted 2200 7, ends 12101, granted 20000 9";
 
 #[test]
 fn what_a_store_can_have_answered_is_accepted() {
-    let summary = accepted(&LEASE, &[first().log(), second(8).log()], WHOLE).summary;
+    let second = client(2, "refused 100 1, retries 3100, granted 12500 8");
+    let summary = accepted(&LEASE, &[client(1, FIRST).log(), second.log()], WHOLE).summary;
     assert_eq!((summary.epochs, summary.believed), (3, 5));
 }
 
-/// A second client that no store can have answered so: why, its log, the line that is wrong, and
+/// The events of a second client that no store can have answered so, the line that is wrong, and
 /// what differs there.
-type Wrong = (&'static str, Client, u64, &'static str);
-
-fn wrong_clients() -> Vec<Wrong> {
-    vec![
-        ("another node has had the token", second(7), 5, "leader of epoch 7"),
-        (
-            "it leads, and was granted nothing",
-            after(|client| {
-                let refusal = json!({"Refused": [client.number(), null]});
-                client.leads(100, &refusal, 8);
-            }),
-            3,
-            "role",
-        ),
-        (
-            "its lease counts from the answer",
-            after(|client| {
-                client.due += 100;
-                client.granted(100, 8);
-            }),
-            3,
-            "end of the lease",
-        ),
-        (
-            "the token is lower than before",
-            after(|client| {
-                client.granted(100, 8);
-                client.ends(10_001);
-                client.granted(10_100, 6);
-            }),
-            5,
-            "epoch granted",
-        ),
-        (
-            "the token is the same for a new request",
-            after(|client| {
-                client.granted(100, 8);
-                client.ends(10_001);
-                client.granted(10_100, 8);
-            }),
-            5,
-            "epoch granted",
-        ),
-        (
-            "a renewal has another token",
-            after(|client| {
-                client.granted(100, 8);
-                client.works(2_100);
-                client.granted(2_200, 10);
-            }),
-            5,
-            "epoch granted",
-        ),
-        (
-            "a request is answered twice",
-            after(|client| {
-                client.granted(100, 8);
-                client.granted(200, 8);
-            }),
-            4,
-            "request answered",
-        ),
-        (
-            "what was not asked is answered",
-            after(|client| {
-                client.request += 1;
-                client.granted(100, 8);
-            }),
-            3,
-            "request answered",
-        ),
-    ]
-}
+const WRONG: [(&str, u64, &str); 8] = [
+    // Another node has had the token.
+    ("refused 100 1, retries 3100, granted 12500 7", 5, "leader of epoch 7"),
+    // The client leads, and was granted nothing.
+    ("leads 100 8", 3, "role"),
+    ("late 100, granted 100 8", 3, "end of the lease"),
+    // The token is lower than before, or the same for a new request.
+    ("granted 100 8, ends 10001, granted 10100 6", 5, "epoch granted"),
+    ("granted 100 8, ends 10001, granted 10100 8", 5, "epoch granted"),
+    // A renewal has another token.
+    ("granted 100 8, works 2100, granted 2200 10", 5, "epoch granted"),
+    // A request is answered twice, or one that was not made.
+    ("granted 100 8, granted 200 8", 4, "request answered"),
+    ("skips 1, granted 100 8", 3, "request answered"),
+];
 
 #[test]
 fn what_no_store_can_have_answered_is_rejected_with_its_line() {
-    for (why, client, line, what) in wrong_clients() {
-        let outcome = judge(&LEASE, &[first().log(), client.log()], WHOLE);
-        let rejection = outcome.rejection.unwrap_or_else(|| panic!("{why}: accepted"));
+    for (happens, line, what) in WRONG {
+        let logs = [client(1, FIRST).log(), client(2, happens).log()];
+        let rejection = judge(&LEASE, &logs, WHOLE).rejection;
+        let rejection = rejection.unwrap_or_else(|| panic!("{happens}: accepted"));
         let place = rejection.line.as_ref().map(|at| (at.log.as_str(), at.line));
-        assert_eq!(place, Some(("log 2", line)), "{why}: {}", rejection.report(false));
+        assert_eq!(place, Some(("log 2", line)), "{happens}: {}", rejection.report(false));
         let found: Vec<_> = rejection.differences.iter().map(|found| &found.what).collect();
-        assert!(found.iter().any(|found| *found == what), "{why}: {found:?}");
+        assert!(found.iter().any(|found| *found == what), "{happens}: {found:?}");
     }
 }
 

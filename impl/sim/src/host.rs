@@ -123,8 +123,6 @@ pub(crate) struct Host<S: Subject> {
     pub(crate) inbox: VecDeque<EventOf<S>>,
     /// What the member wants done, and is not done yet.
     pub(crate) actions: VecDeque<ActionOf<S>>,
-    /// What a wrong driver tells its program later.
-    pub(crate) late: Vec<ActionOf<S>>,
     pub(crate) step: Option<Step>,
     pub(crate) led: Led,
     /// How often it was asked for something.
@@ -168,7 +166,6 @@ impl<S: Subject> Host<S> {
             held: false,
             inbox: VecDeque::new(),
             actions: VecDeque::new(),
-            late: Vec::new(),
             step: None,
             led: Led::default(),
             asked: 0,
@@ -205,18 +202,6 @@ impl<S: Subject> Host<S> {
     /// Whether a state of the node is not durable.
     pub(crate) fn is_behind(&self) -> bool {
         self.member.as_ref().is_some_and(Member::is_behind)
-    }
-
-    /// What a driver does that tells its program of changes when everything is saved and sent.
-    pub(crate) fn tell_late(&mut self, actions: Vec<ActionOf<S>>) -> Vec<ActionOf<S>> {
-        let tells =
-            |action: &ActionOf<S>| matches!(action, Action::Publish(_) | Action::RenewLease(_));
-        let (late, mut now): (Vec<_>, Vec<_>) = actions.into_iter().partition(tells);
-        self.late.extend(late);
-        if !self.is_behind() {
-            now.append(&mut self.late);
-        }
-        now
     }
 
     /// It loses all but its disk and its clock.

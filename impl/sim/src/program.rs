@@ -32,13 +32,11 @@ pub(crate) struct Program {
 }
 
 impl Program {
-    /// It is told which node leads. If it may go on by a mistake of the driver, it does.
-    pub(crate) fn tell(&mut self, told: ProgramView, keeps_lease: bool) {
+    /// Takes note of which node leads.
+    pub(crate) fn tell(&mut self, told: ProgramView) {
         self.told = Some(told);
         self.unprepared = told.leads() && self.prepared != self.number;
-        if told.leads() || !keeps_lease {
-            self.renew(told.lease());
-        }
+        self.renew(told.lease());
     }
 
     /// It is told until when it leads. With a lease it works. Without one it begins nothing, and

@@ -343,10 +343,6 @@ impl<S: Subject> World<S> {
             self.counts.lost += 1;
             return;
         }
-        let mut message = message;
-        if let Some(wrong) = self.setting.wrong {
-            S::mistake(&mut message, wrong);
-        }
         self.happens(to, Event::Received(Received::unnumbered(from, message)));
     }
 

@@ -48,9 +48,6 @@ pub trait Subject: Send + Sync + 'static {
         one == other
     }
 
-    /// What a wrong node makes of a message that it hears: nothing else.
-    fn mistake(_: &mut <Self::Core as Core>::Message, _: Wrong) {}
-
     /// What is durable loses the lists of members, if it has any.
     fn lose_lists(_: &mut <Self::Core as Core>::Durable) {}
 

@@ -1,6 +1,5 @@
 //! The quorum bully: without preemption, with it, and with it after a dwell time.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use bellwether_core::protocol::quorum::{
@@ -54,10 +53,6 @@ macro_rules! subjects {
             fn fit(one: usize, other: usize) -> bool {
                 let terms = |durations| changed($timing, durations).terms();
                 one == other || terms(one).fit(&terms(other))
-            }
-
-            fn mistake(message: &mut Message, wrong: Wrong) {
-                mistake(message, wrong);
             }
 
             fn lose_lists(durable: &mut Durable) {
@@ -131,21 +126,6 @@ fn config(timing: Timing, members: &Members, id: NodeId, wrong: Option<Wrong>) -
         (timing.lease, timing.promise) = (timing.lease * 4, timing.promise * 4);
     }
     Config { id, members: members.clone(), timing }
-}
-
-/// A node that is wrong about a list that it hears is pending.
-fn mistake(message: &mut Message, wrong: Wrong) {
-    let Message::Lists(lists) = message else { return };
-    let lists = Arc::make_mut(lists);
-    match wrong {
-        Wrong::CountsOneList => lists.pending = None,
-        Wrong::DecidesAtOnce => {
-            if let Some(pending) = lists.pending.take() {
-                lists.decided = pending;
-            }
-        }
-        _ => {}
-    }
 }
 
 fn says(message: &Message) -> Says {

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use bellwether_core::member::{Action, Command, Event, PreparationRequest, ProgramView};
-use bellwether_core::protocol::{Core, Epoch, NodeId, Reason};
+use bellwether_core::protocol::{Core, Epoch, NodeId};
 use bellwether_core::trace::Sent;
 
 use crate::faults::Point;
@@ -13,7 +13,6 @@ use crate::invariant::Fact;
 use crate::program;
 use crate::random::Random;
 use crate::subject::{Says, Subject};
-use crate::wrong::Wrong;
 
 use super::{Happening, World};
 
@@ -49,10 +48,6 @@ impl<S: Subject> World<S> {
             sends: actions.iter().any(|action| matches!(action, Action::Send(..))),
             sent: 0,
         });
-        let actions = match self.setting.wrong {
-            Some(Wrong::TellsLate) => host.tell_late(actions),
-            _ => actions,
-        };
         host.actions.extend(actions);
         if !host.leads() {
             host.suspended = None;
@@ -115,11 +110,7 @@ impl<S: Subject> World<S> {
     fn tell(&mut self, node: usize, told: ProgramView) {
         let (role, reason) = (told.role(), told.reason());
         self.note(node, format_args!("is {role} for its program: {reason:?}"));
-        let wrong = self.setting.wrong;
-        if wrong == Some(Wrong::HidesStall) && reason == Some(Reason::STORAGE_STALLED) {
-            return;
-        }
-        self.hosts[node].program.tell(told, wrong == Some(Wrong::KeepsLease));
+        self.hosts[node].program.tell(told);
         self.observe(node);
         self.heard(node);
     }
@@ -143,9 +134,6 @@ impl<S: Subject> World<S> {
             false => Command::Prepared(number),
         };
         let event = Event::Command { ticket, command: what };
-        if self.setting.wrong == Some(Wrong::SkipsGate) {
-            return self.hosts[node].inbox.push_front(event);
-        }
         self.push(self.now + long, Happening::Happens { node, life, event });
     }
 
@@ -163,10 +151,6 @@ impl<S: Subject> World<S> {
         if long > usual {
             self.works_long(node);
         }
-        let host = &mut self.hosts[node];
-        if self.setting.wrong == Some(Wrong::LeavesWork) {
-            host.inbox.push_front(Event::WorkEnded);
-        }
         let event = Event::WorkEnded;
         self.push(self.now + long, Happening::Happens { node, life, event });
     }
@@ -174,13 +158,12 @@ impl<S: Subject> World<S> {
     /// The disk is asked to save something, or whether it could.
     fn ask_disk(&mut self, node: usize, durable: Option<<S::Core as Core>::Durable>) {
         let mut random = Random::of(&[self.setting.seed, 0xd15c, node as u64, self.now.0]);
-        let early = self.setting.wrong == Some(Wrong::SaysSynced);
-        let long = random.duration(SYNC.0, SYNC.1) * if early { 20 } else { 1 };
+        let long = random.duration(SYNC.0, SYNC.1);
         let (at, host) = (self.now + long, &mut self.hosts[node]);
         host.disk.writing = durable;
         host.disk.request += 1;
         host.disk.since = Some(self.now);
-        host.answered = early;
+        host.answered = false;
         let (life, request) = (host.life, host.disk.request);
         self.push(at, Happening::Synced { node, life, request });
     }
@@ -194,7 +177,6 @@ impl<S: Subject> World<S> {
             host.held = true;
             return;
         }
-        let early = self.setting.wrong == Some(Wrong::SaysSynced);
         let read = host.clock.read(self.now);
         let busy = host.disk.since.take().map(|since| read.since(host.clock.read(since)));
         if let (Some(setup), Some(busy)) = (&host.setup, busy)
@@ -206,7 +188,7 @@ impl<S: Subject> World<S> {
         }
         host.disk.sync();
         host.held = false;
-        host.answered |= !early;
+        host.answered = true;
         self.counts.syncs += 1;
         self.note(node, format_args!("has synced"));
         self.observe(node);

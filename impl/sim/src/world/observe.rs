@@ -16,7 +16,6 @@ use crate::host::EventOf;
 use crate::invariant::{Face, Fact, Term, View};
 use crate::random::mix;
 use crate::subject::Subject;
-use crate::wrong::Wrong;
 
 use super::World;
 
@@ -95,11 +94,7 @@ impl<S: Subject> World<S> {
         };
         let believes = host.member.as_ref().map(Member::node);
         let core = believes.and_then(Node::core);
-        let leads_first = self.setting.wrong == Some(Wrong::LeadsFirst);
-        let lease = match believes.filter(|_| leads_first) {
-            Some(node) => node.lease(),
-            None => program.lease(),
-        };
+        let lease = program.lease();
         let for_ever =
             || Term { epoch: program.epoch().map(Epoch::number), until: Moment(u64::MAX) };
         let face = Face {

@@ -219,11 +219,10 @@ impl<S: Subject> World<S> {
         self.note(node, format_args!("crashes"));
         self.transfer = self.transfer.filter(|transfer| transfer.node != node);
         let mut random = Random::of(&[self.setting.seed, 0xc4a5, node as u64, self.now.0]);
-        let early = self.setting.wrong == Some(Wrong::SaysSynced);
         let host = &mut self.hosts[node];
         self.counts.unseen += host.member.as_ref().map_or(0, |member| member.waiting() as u64);
         // What was written and not synced may be there or not.
-        if host.disk.writing.is_some() && !early && random.chance(500) {
+        if host.disk.writing.is_some() && random.chance(500) {
             host.disk.sync();
         }
         if self.setting.wrong == Some(Wrong::Forgets) && random.chance(500) {

@@ -12,7 +12,6 @@ use crate::faults::{Blow, Condition, Fault};
 use crate::host::Host;
 use crate::invariant::{Answer, Face, Fact};
 use crate::subject::Subject;
-use crate::wrong::Wrong;
 
 use super::{Happening, World};
 
@@ -133,14 +132,9 @@ impl<S: Subject> World<S> {
         answer: &Result<Option<NodeId>, RequestError>,
     ) {
         let own = self.hosts[node].id;
-        let early = self.setting.wrong == Some(Wrong::AnswersEarly);
         let asked = |one: &&mut Transfer| (one.node, one.ticket) == (node, ticket);
         let Some(transfer) = self.transfer.as_mut().filter(asked) else { return };
         match answer {
-            Ok(_) if early => {
-                let next = transfer.epoch.map(|epoch| epoch + 1);
-                self.answer(Answer::Done(next));
-            }
             Ok(_) => {
                 transfer.yielded = true;
                 let Some(member) = &self.hosts[node].member else { return };

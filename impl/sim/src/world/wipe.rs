@@ -16,7 +16,6 @@ use crate::clock::Moment;
 use crate::host::{Host, MessageOf};
 use crate::invariant::Face;
 use crate::subject::Subject;
-use crate::wrong::Wrong;
 
 use super::{Happening, World};
 
@@ -30,10 +29,9 @@ impl<S: Subject> World<S> {
         }
         self.note(node, format_args!("has lost its disk"));
         self.counts.wipes += 1;
-        let votes = self.setting.wrong == Some(Wrong::VotesAtOnce);
         let host = &mut self.hosts[node];
         host.wiped += 1;
-        host.disk.synced = if votes { S::Core::founder() } else { None };
+        host.disk.synced = None;
         host.disk.older = None;
         self.observe(node);
     }

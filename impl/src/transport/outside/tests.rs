@@ -364,7 +364,8 @@ async fn a_question_whose_answer_is_lost_is_asked_again_on_a_new_connection() {
     assert!(client.problem().starts_with(told), "{}", client.problem());
     assert_eq!(client.next().await, granted(1, 2));
     assert!((LIMIT..LIMIT + Duration::from_millis(200)).contains(&start.elapsed()));
-    assert_eq!((memory.table().times("connect"), memory.table().times("acquire")), (2, 2));
+    let times = |what| memory.table().times(what);
+    assert_eq!((times("connect"), times("acquire")), (2, 2));
     client.hears_nothing_for(HOLD).await;
     client.is_well();
     assert!(client.outside.is_flushed());
