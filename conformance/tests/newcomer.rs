@@ -173,7 +173,7 @@ const BLOCKS: &[(&str, &str, How)] = &[
 const SHOWN: &[(&str, &str, &str)] = &[
     ("docs/dataflow.md", "cargo run --release -p bellwether-dataflow", "a test of that package"),
     ("docs/detectors.md", "cargo run --release -p bellwether --example", "a test of that example"),
-    ("docs/real-design.md", "cargo run --release --example real_design", "tests/real_design.rs"),
+    ("docs/real-design.md", "cargo run --release --example real_design", "tests/docs.rs"),
     ("docs/simulation.md", "cargo run --release -p bellwether-sim -- run", LONG),
 ];
 

@@ -1,9 +1,12 @@
 //! The Explorer as a browser meets it: over HTTP, from a process of its own.
 
-mod concerned;
 mod page;
 mod whole;
 
+use crate::asked::{Random, question};
+use crate::cli::run;
+use bellwether_model::explore::moments;
+use bellwether_model::property::Temporal;
 use serde_json::Value;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -166,6 +169,11 @@ fn dechunked(mut body: &[u8]) -> Vec<u8> {
     }
 }
 
+/// What `check` finds in a world.
+fn checked(world: &str) -> Value {
+    serde_json::from_str(&run(&format!("check {world} --json")).stdout).expect("JSON")
+}
+
 /// The action at `place` among those that were answered.
 fn chosen<'a>(states: &'a [Value], place: &str) -> &'a Value {
     let fits = |state: &&Value| state["actionIndex"].as_u64() == place.parse().ok();
@@ -228,11 +236,9 @@ fn reads_like_a_sentence(action: &str) {
 #[test]
 fn the_address_that_check_prints_opens_exactly_its_counterexample() {
     let explorer = Explorer::start(BULLY);
-    let check = bellwether("check bully --recoveries 1 --json").output().expect("it runs");
-    let report: Value = serde_json::from_slice(&check.stdout).expect("JSON");
+    let report = checked(BULLY);
     let steps = report["properties"][0]["counterexample"]["steps"].as_array().expect("steps");
-    let check = bellwether("check bully --recoveries 1").output().expect("it runs");
-    let told = String::from_utf8(check.stdout).expect("UTF-8");
+    let told = run(&format!("check {BULLY}")).stdout;
     let link = told.lines().find_map(|l| l.trim().strip_prefix("at: ")).expect("an address");
     let link = link.strip_prefix("http://127.0.0.1:3000/#/steps/").expect("a deep link");
     let places: Vec<&str> = link.split('/').collect();
@@ -259,8 +265,7 @@ fn the_address_that_check_prints_opens_exactly_its_counterexample() {
 #[test]
 fn the_verdicts_are_those_of_the_exact_engine_with_shortest_counterexamples() {
     for world in [BULLY, "invitation --variant paper --losses 1", LEASE] {
-        let check = bellwether(&format!("check {world} --json")).output().expect("it runs");
-        let report: Value = serde_json::from_slice(&check.stdout).expect("JSON");
+        let report = checked(world);
         let checked = report["properties"].as_array().expect("properties");
         let explorer = Explorer::start(world);
         let told = explorer.verdicts();
@@ -450,22 +455,39 @@ fn a_browser_that_hangs_up_does_not_bring_it_down() {
 fn an_address_that_cannot_be_had_is_refused() {
     let taken = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = taken.local_addr().expect("an address").to_string();
-    let cases = [
+    for (address, says) in [
         (address.as_str(), ["cannot listen on", "--address"]),
         ("nonsense", ["--address nonsense", "HOST:PORT"]),
         ("127.0.0.1:99999", ["--address 127.0.0.1:99999", "HOST:PORT"]),
         ("127.0.0.1", ["--address 127.0.0.1", "HOST:PORT"]),
         ("192.0.2.1:3000", ["cannot listen on 192.0.2.1:3000", "--address"]),
-    ];
-    for (address, says) in cases {
-        let line = format!("explore bully --address {address}");
-        let output = bellwether(&line).output().expect("it runs");
-        let stderr = String::from_utf8(output.stderr).expect("UTF-8");
-        assert_eq!(output.status.code(), Some(2), "{line}: {stderr}");
-        assert!(stderr.starts_with("error: "), "{stderr}");
-        assert!(!stderr.contains("panicked"), "{stderr}");
+    ] {
+        let ran = run(&format!("explore bully --address {address}"));
+        assert_eq!(ran.status, 2, "{address}: {}", ran.stderr);
+        assert!(ran.stderr.starts_with("error: "), "{}", ran.stderr);
         for part in says {
-            assert!(stderr.contains(part), "'{part}' is missing in: {stderr}");
+            assert!(ran.stderr.contains(part), "'{part}' is missing in: {}", ran.stderr);
         }
     }
+}
+
+/// However many lead, all of them are concerned: no one of them alone is the mistake.
+#[test]
+fn of_several_leaders_all_are_concerned() {
+    let (world, mut asked) =
+        question("bully --crashes 0 --cuts 3 --capacity none -p at-most-one-leader");
+    let Temporal::Always(asked) = asked.remove(0).temporal else { panic!("it is safety") };
+    let (mut random, mut most) = (Random(1), 0);
+    for _ in 0..200 {
+        let path = random.walk(&world, 30);
+        for moment in moments(&world, &path, std::slice::from_ref(&asked)) {
+            let processes = moment.processes.iter();
+            let leaders = processes.filter(|one| one.up && one.leader == Some(one.id));
+            let leaders: Vec<_> = leaders.map(|one| one.id).collect();
+            let expected = if leaders.len() < 2 { &[][..] } else { &leaders };
+            assert_eq!(moment.answers[0].concerned, expected);
+            most = most.max(leaders.len());
+        }
+    }
+    assert_eq!(most, 3, "all three have led at once");
 }

@@ -1,25 +1,20 @@
-//! Questions on states without Rust: what they mean, and that a search answers them as an
-//! evaluation of all states does.
+//! Questions on states without Rust: their meaning, and that a search answers them as an evaluation
+//! of all states does.
 
 mod random;
 
-use bellwether_model::check::{Limits, Options, Reason, Reduction, Report, Verdict, check};
+use crate::asked::{ask, report, report_by, world};
+use bellwether_model::check::{Limits, Options, Reason, Reduction, Verdict};
 use bellwether_model::expression::Expression;
-use bellwether_model::property::{self, never};
+use bellwether_model::property::never;
 use bellwether_model::protocol::REGISTRY;
-use bellwether_model::world::{Faults, Scenario, Symmetry, World};
+use bellwether_model::world::{Symmetry, World};
 use serde_json::json;
+use std::sync::Arc;
 
-fn world(protocol: &str, scenario: Scenario) -> World {
-    let rules = REGISTRY.find(protocol).expect("it exists").rules(None, &[]).expect("its rules");
-    World::of(rules, scenario).expect("the world is possible")
-}
-
-fn ask(world: &World, names: &[String]) -> Report {
-    let properties = property::select(world, names).expect("they can be asked");
-    let limits = Limits { states: Some(20_000), ..Limits::NONE };
-    let options = Options { limits, ..Options::default() };
-    check(world, &properties, &options, &mut |_| {}).expect("it is decided")
+/// Three processes, of which one may crash and recover.
+fn three(protocol: &str) -> Arc<World> {
+    world(&format!("{protocol} --recoveries 1"))
 }
 
 /// What is said of every protocol in the library can be said on the command line.
@@ -28,13 +23,15 @@ fn at_most_one_leader_is_an_expression() {
     let two = never("exists p, q: p != q && leads(p) && leads(q)");
     let many = never("count(p: leads(p)) >= 2");
     for protocol in REGISTRY.iter() {
-        let world = world(protocol.name(), Scenario::calm(3).with_crashes(1, 1));
-        let names = ["at-most-one-leader".to_owned(), two.clone(), many.clone()];
-        let report = ask(&world, &names);
+        let asked = format!("-p at-most-one-leader -p '{two}' -p '{many}'");
+        let limits = Limits { states: Some(20_000), ..Limits::NONE };
+        let options = Options { limits, ..Options::default() };
+        let line = format!("{} --recoveries 1 {asked}", protocol.name());
+        let report = report_by(&line, &options);
         let [known, by_two, by_count] = &report.decisions[..] else { panic!("three were asked") };
         for asked in [by_two, by_count] {
-            assert_eq!(asked.verdict, known.verdict, "{}", protocol.name());
-            assert_eq!(asked.counterexample, known.counterexample, "{}", protocol.name());
+            assert_eq!(asked.verdict, known.verdict, "{line}");
+            assert_eq!(asked.counterexample, known.counterexample, "{line}");
         }
         assert!(report.ask_for_names().is_empty(), "leaders have the same names in all states");
     }
@@ -67,7 +64,7 @@ fn expressions_have_values() {
         ("raft-election", "p1.vote == none || p1.vote != none", json!(true)),
         ("raft-election", "forall p: p.term == p1.term", json!(true)),
     ] {
-        let world = world(protocol, Scenario::calm(3).with_crashes(1, 1));
+        let world = three(protocol);
         let expression = Expression::read(text, &world).unwrap_or_else(|why| panic!("{why}"));
         assert_eq!(expression.json(&world, &world.initial()), worth, "{protocol}: {text}");
         assert_eq!(expression.text(), text);
@@ -77,14 +74,14 @@ fn expressions_have_values() {
 /// Terms are renamed by the symmetry of Raft's election, so what asks for them is asked without.
 #[test]
 fn what_asks_for_names_is_asked_of_concrete_states() {
-    let world = world("raft-election", Scenario::calm(3).with_crashes(1, 1));
+    let world = three("raft-election");
     let falls = never("exists p, q: leads(p) && leads(q) && p.term < q.term && q.term < 0");
-    let report = ask(&world, std::slice::from_ref(&falls));
+    let report = ask(&world, &[&falls]);
     assert_eq!(report.decisions[0].verdict, Verdict::Holds);
     assert_eq!(report.ask_for_names(), [falls.as_str()]);
     assert_eq!(report.world.scenario().symmetry, Symmetry::Concrete);
     // A term of 2 is reached, however terms are renamed.
-    let report = ask(&world, &[never("exists p: p.term >= 2")]);
+    let report = ask(&world, &[&never("exists p: p.term >= 2")]);
     assert_eq!(report.decisions[0].verdict, Verdict::Violated);
     let found = report.decisions[0].counterexample.as_ref().expect("it is shown");
     let term = Expression::read("exists p: p.term >= 2", &world).expect("it is one");
@@ -95,13 +92,11 @@ fn what_asks_for_names_is_asked_of_concrete_states() {
 /// Without dead messages a suspicion may be none, for what the time-out waits for is not in flight.
 #[test]
 fn what_asks_how_often_faults_struck_is_asked_of_all_messages() {
-    let faults = Faults { crashes: 1, suspicions: 1, ..Faults::NONE };
-    let world = world("bully", Scenario { faults, ..Scenario::calm(3) });
     let names = [never("leads(1) && suspicions == 1"), never("leads(1) && leads(2)")];
-    let properties = property::select(&world, &names).expect("they can be asked");
+    let line = format!("bully --suspicions 1 -p '{}' -p '{}'", names[0], names[1]);
     let options = Options { reduction: Reduction::DeadMessages, ..Options::default() };
-    let report = check(&world, &properties, &options, &mut |_| {}).expect("one is decided");
-    let [counts, leads] = &report.decisions[..] else { panic!("two were asked") };
+    let reduced = report_by(&line, &options);
+    let [counts, leads] = &reduced.decisions[..] else { panic!("two were asked") };
     assert_eq!((counts.verdict, counts.reason), (Verdict::Unknown, Some(Reason::AsksForMessages)));
-    assert_eq!(leads.verdict, ask(&world, &names).decisions[1].verdict);
+    assert_eq!(leads.verdict, report(&line).decisions[1].verdict);
 }

@@ -1,28 +1,11 @@
 //! The bugs that happened: each comes out as its entry says, the page that is made of them is the
 //! one in `docs`, and the commands that it prints find the same again.
 
-use assert_cmd::Command;
-use bellwether_docs_runner::{is_shown, object_of};
+use crate::cli::{run, run_args};
+use crate::some;
+use bellwether_docs_runner::{is_shown, object_of, root, words};
 use bellwether_model::history::History;
 use serde_json::Value;
-
-/// What a run returned and printed.
-struct Ran {
-    status: i32,
-    stdout: String,
-    stderr: String,
-}
-
-fn run(args: &[&str]) -> Ran {
-    let mut command = Command::cargo_bin("bellwether-model").expect("the binary is built");
-    for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS"] {
-        command.env_remove(name);
-    }
-    let output = command.args(args).output().expect("it runs");
-    let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
-    let status = output.status.code().expect("it ends by itself");
-    Ran { status, stdout: text(output.stdout), stderr: text(output.stderr) }
-}
 
 /// Bugs that people asked for by name.
 const WANTED: [&str; 10] = [
@@ -61,7 +44,7 @@ fn each_bug_is_told_in_sentences_with_an_address() {
 /// page anew.
 #[test]
 fn the_page_is_what_the_bugs_find_today() {
-    let ran = run(&["history", "--markdown"]);
+    let ran = run("history --markdown");
     assert_eq!(ran.status, 0, "a bug does not come out as its entry says: run `history`");
     is_shown("docs/history.md", None, |_| ran.stdout);
 }
@@ -69,17 +52,15 @@ fn the_page_is_what_the_bugs_find_today() {
 #[test]
 fn the_commands_beside_each_bug_find_the_same_again() {
     let history = History::load().expect("the bugs can be read");
-    let several = if cfg!(feature = "slow") { 1 } else { 6 };
-    let names = history.bugs.iter().map(|bug| bug.name.as_str()).step_by(several);
-    let asked: Vec<&str> = ["history", "--json"].into_iter().chain(names).collect();
-    let ran = run(&asked);
+    let names: Vec<_> = some(&history.bugs, 6).map(|bug| bug.name.as_str()).collect();
+    let ran = run(&format!("history --json {}", names.join(" ")));
     let whole = object_of("bellwether-model-history", &ran.stdout);
     for bug in whole["bugs"].as_array().expect("bugs") {
         for world in ["broken", "repaired"] {
-            let command = bug[world]["command"].as_str().expect("a command").replace('\'', "");
-            let mut args: Vec<&str> = command.split(' ').skip(1).collect();
-            args.push("--json");
-            let again = run(&args);
+            let command = bug[world]["command"].as_str().expect("a command");
+            let typed = words(&format!("{command} --json"));
+            let typed: Vec<_> = typed.iter().skip(1).map(String::as_str).collect();
+            let again = run_args(&root(), &typed);
             let found: Value = serde_json::from_str(&again.stdout)
                 .unwrap_or_else(|error| panic!("{command}: {error}: {}", again.stderr));
             let property = &found["properties"][0];

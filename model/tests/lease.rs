@@ -1,121 +1,129 @@
-//! The lease: which durations are enough, what `tune` finds, that all searches count the same, and
-//! that a stale write is told. What each telling keeps in which world is `model/verdicts/lease.toml`.
+//! The lease: how far a replica lags, that a stale write is told, and which fields of a process its
+//! rules never use. What each telling and each store keeps in which world is
+//! `model/verdicts/lease.toml`.
 
-use bellwether_model::check::{Engine, Options, Report, Verdict, check};
-use bellwether_model::machine::machine;
-use bellwether_model::property;
-use bellwether_model::protocol::lease::{Count, Fence, Lease, Renewal};
-use bellwether_model::trace::Trace;
-use bellwether_model::tune::Question;
-use bellwether_model::world::{
-    Delay, Drift, Durations, Faults, Scenario, Slow, Timed, Timing, World,
-};
+use crate::asked::{after, read_again, report, shown, walk, world};
+use bellwether_model::explore::moments;
+use bellwether_model::machine;
+use bellwether_model::protocol::Id;
+use bellwether_model::protocol::lease::{Lease, Reads, StoreFault, Term, Timer};
+use bellwether_model::world::{Action, Scenario, World};
+use serde_json::Value;
+use std::collections::BTreeSet;
 
-const AMO: &str = "at-most-one-leader";
-const FRESH: &str = "no-stale-write";
-
-fn ask(rules: Lease, scenario: Scenario, name: &str) -> Report {
-    let world = World::new(rules, scenario).expect("the scenario is possible");
-    let asked = property::select(&world, &[name.to_owned()]).expect("it can be asked");
-    check(&world, &asked, &Options::default(), &mut |_| {}).expect("something is asked")
-}
-
-pub(crate) fn variant(name: &str) -> Lease {
-    bellwether_model::protocol::variant(name, &[]).expect("there is one")
-}
-
-/// How long a holder counts its lease, and the store. A holder renews its lease a tick after an
-/// answer to the last request must have come.
-fn timed(holder: u8, grant: u8, delay: u8, drift: Drift) -> Timing {
-    let renew = 2 * delay + 1;
-    let all = [("t-holder", holder), ("t-grant", grant), ("t-renew", renew), ("t-retry", 2)];
-    clocks(&all, delay, drift)
-}
-
-/// So long is everything, and so long may a message take.
-pub(crate) fn clocks(all: &[(&str, u8)], delay: u8, drift: Drift) -> Timing {
-    let durations = Durations::of(all.iter().copied()).expect("short names");
-    let delay = Delay::AtMost(delay);
-    Timing::Timed(Timed { delay, slow: Slow::NONE, processing: 0, drift, durations, within: None })
-}
-
-/// Two clients that know how long a message takes, and these faults.
-fn two(holder: u8, grant: u8, faults: Faults) -> Scenario {
-    Scenario { timing: timed(holder, grant, 1, Drift::NONE), faults, ..Scenario::calm(2) }
-}
-
-const CUT: Faults = Faults { cuts: 1, ..Faults::NONE };
-const PAUSE: Faults = Faults { pauses: 1, ..Faults::NONE };
-
-/// `tune` finds the lease of which one tick less is violated in `model/verdicts/lease.toml`.
+/// Each renewal is a write of the record that is observed, and comes before the replica has the
+/// last. A replication that is under way goes on, and takes the newest along.
 #[test]
-fn the_smallest_lease_of_the_store_is_found() {
-    let durations = [("t-holder", 8), ("t-renew", 3), ("t-retry", 2)];
-    let durations = Durations::of(durations).expect("short names");
-    let delay = Delay::AtMost(1);
-    let question = Question {
-        rules: machine(Lease::RECOMMENDED),
-        scenario: Scenario { faults: CUT, ..Scenario::calm(2) },
-        given: Timed::of(delay, durations),
-        sought: vec!["t-grant"],
-        property: AMO.to_owned(),
-        most: 12,
-        options: Options::default(),
+fn a_replica_is_never_further_behind_than_its_lag() {
+    let world = world(
+        "lease --variant kubernetes --rule reads=replica --nodes 2 --crashes 0 --timing timed \
+         --delay 1 --t-holder 8 --t-grant 10 --t-renew 1 --t-retry 2 --t-lag 3",
+    );
+    let world = world.concrete();
+    let (store, replicate) = (Id::at(2), machine::Timer::of::<Lease>(Timer::Replicate));
+    // The replica has what was written as late as it may: when nothing else can happen.
+    let order = |action: &&Action| match action {
+        Action::Expire { timer, .. } if *timer == replicate => 2,
+        Action::Tick => 1,
+        _ => 0,
     };
-    let row = question.row(1, 0, &mut |_, _, _| {}).expect("possible");
-    assert_eq!(row.ticks("t-grant"), Some(9));
-}
-
-/// By default `tune` asks when time-outs are accurate; these durations are enough for the survey.
-#[test]
-fn enough_is_enough() {
-    use bellwether_model::protocol::enough;
-    let durations = Durations::of(enough::<Lease>()).expect("short names");
-    let delay = Delay::AtMost(1);
-    let timed = Timed::of(delay, durations);
-    let scenario =
-        Scenario { timing: Timing::Timed(timed), ..Scenario::calm(2).with_crashes(1, 0) };
-    for name in [AMO, FRESH, "settles", "timeouts-accurate"] {
-        let found = ask(Lease::RECOMMENDED, scenario, name).verdict();
-        assert_eq!(found, Verdict::Holds, "{name}");
+    let mut state = world.initial();
+    let (mut ticks, mut behind, mut longest) = (0, 0, 0);
+    for _ in 0..1_000 {
+        let actions = world.actions(&state);
+        let action = actions.iter().min_by_key(order).expect("time goes on");
+        state = world.apply(&state, action).state;
+        let record = state.process_of::<Lease>(store);
+        let passed = u8::from(matches!(action, Action::Tick));
+        (ticks, behind) = (ticks + passed, behind + passed);
+        if record.replica.version == record.version {
+            behind = 0;
+        }
+        longest = longest.max(behind);
+        if ticks == 50 {
+            break;
+        }
     }
-}
-
-/// With liveness asked, both searches run, and `check` fails if they count differently.
-#[test]
-fn stateright_and_the_state_graph_count_the_same() {
-    let drift = Drift::of(1, 4).expect("small");
-    let drifting = Scenario { timing: timed(8, 14, 1, drift), ..two(8, 14, CUT) };
-    for scenario in [Scenario::calm(2).with_crashes(1, 1), two(8, 10, PAUSE), drifting] {
-        let world = World::new(Lease::RECOMMENDED, scenario).expect("possible");
-        let asked = property::select(&world, &["settles".to_owned()]).expect("it can be asked");
-        let options = Options { engine: Engine::Bfs, ..Options::default() };
-        let report = check(&world, &asked, &options, &mut |_| {}).expect("both count the same");
-        assert!(report.counts.distinct > 100, "{scenario}: {:?}", report.counts);
-    }
+    let record = state.process_of::<Lease>(store);
+    assert!(ticks == 50 && record.version.0 > 30, "{record:?} after {ticks} ticks");
+    assert_eq!(longest, 3);
 }
 
 /// Tokens and requests are told by the names that the processes know.
 #[test]
 fn a_stale_write_is_told_in_plain_names() {
-    let report = ask(variant("fenced"), two(8, 10, PAUSE), FRESH);
-    let decision = &report.decisions[0];
-    let found = decision.counterexample.as_ref().expect("it is violated");
-    let trace = found.trace(&report.world, &decision.property);
-    let world: World = trace.world::<Lease>().expect("the same world");
-    let actions = trace.actions(&world).expect("it can happen");
-    let state = actions.iter().fold(world.initial(), |state, a| world.apply(&state, a).state);
-    let store = state.ids().last().expect("the store");
-    assert_eq!(state.process_of::<Lease>(store).written.0, 1, "the first holder's");
-    assert_eq!(state.process_of::<Lease>(store).token.0, 2, "the second one's");
-    let mut file = Vec::new();
-    trace.write(&mut file).expect("it is written");
-    assert_eq!(Trace::read(file.as_slice()).expect("it is read"), trace);
+    let report = report(
+        "lease --variant fenced --nodes 2 --crashes 0 --pauses 1 --timing timed --delay 1 \
+         --t-holder 8 --t-grant 10 --t-renew 3 --t-retry 2 -p no-stale-write",
+    );
+    let property = &report.decisions[0].property;
+    let trace = shown(&report, "no-stale-write").trace(&report.world, property);
+    let world = trace.world::<Lease>().expect("the same world").concrete();
+    let state = after(&world, &read_again(&world, &trace));
+    let store = state.process_of::<Lease>(state.ids().last().expect("the store"));
+    assert_eq!(store.written.0, 1, "the first holder's");
+    assert_eq!(store.token.0, 2, "the second one's");
+}
+
+/// All rules of the lease on which it depends what is used.
+fn all_rules() -> impl Iterator<Item = Lease> {
+    use {StoreFault::*, Term::*};
+    let stores = [Lives, CrashesAndKeeps, CrashesAndForgets, FailsOverAndLosesTheLast];
+    let terms = [Expires, Never, Observed, Session];
+    let with = |store, term, reads| Lease { store, term, reads, asked: true, ..Lease::RECOMMENDED };
+    stores.into_iter().flat_map(move |store| {
+        terms.into_iter().flat_map(move |term| {
+            [Reads::Primary, Reads::Replica].map(|reads| with(store, term, reads))
+        })
+    })
 }
 
 #[test]
-fn the_variants_differ_in_what_they_say_they_do() {
-    assert_eq!(variant("unfenced").fence, Fence::None);
-    assert_eq!(variant("from-receipt").count, Count::FromReceipt);
-    assert_eq!(variant("lesson").renewal, Renewal::Assumes);
+fn what_is_not_shown_of_a_lease_never_changes() {
+    let mut left_out = BTreeSet::new();
+    for rules in all_rules() {
+        let which = format!("{:?}, {:?}, {:?}", rules.store, rules.term, rules.reads);
+        let world = World::new(rules, Scenario::calm(2).with_crashes(1, 1));
+        let world = world.expect("possible").concrete();
+        let machine = world.machine();
+        let (crashed, blank) = (machine.crashed().json(), machine.blank().json());
+        for state in walk(&world, 3_000, |_, _, _| {}) {
+            for id in state.ids() {
+                let unused = machine.unused(id);
+                for name in unused.process {
+                    let value = &state.process(id).json()[name];
+                    assert_eq!(value, &crashed[name], "{which}: {name}");
+                    left_out.insert(name.to_owned());
+                }
+                for name in unused.stable {
+                    let value = &state.stable(id).json()[name];
+                    assert_eq!(value, &blank[name], "{which}: stored {name}");
+                    left_out.insert(format!("stored {name}"));
+                }
+            }
+        }
+    }
+    let all = "replica, stored holder, stored token, stored version, stored written, version";
+    assert!(left_out.iter().map(String::as_str).eq(all.split(", ")), "{left_out:?}");
+}
+
+#[test]
+fn the_explorer_shows_the_fields_that_the_rules_use() {
+    let names = |value: &Value| {
+        let names = value.as_object().expect("fields").keys().map(String::as_str);
+        names.collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(" ")
+    };
+    for (rules, variables, stable) in [
+        ("", "accepted granted holder requests role token written", "incarnation"),
+        (
+            "--rule reads=replica --rule term=observed --rule store=crashes-and-keeps",
+            "accepted granted holder replica requests role token version written",
+            "holder incarnation token version written",
+        ),
+    ] {
+        let world = world(&format!("lease --nodes 2 --crashes 0 {rules}"));
+        let store = moments(&world, &[], &[]).remove(0).processes.remove(2);
+        assert_eq!(names(store.variables.as_ref().expect("it is up")), variables, "{rules}");
+        assert_eq!(names(&store.stable), stable, "{rules}");
+    }
 }

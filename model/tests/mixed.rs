@@ -1,150 +1,70 @@
 //! Groups in which processes have rules and durations of their own: what a mixed group does that no
-//! uniform one does, how it is told, and what it costs that one has another rule.
+//! uniform one does, how it is told, and which safety of the quorum bully it costs that one process
+//! has another rule.
 
+use crate::asked::{ask, read_again, report, shown, values, violated, walk, world};
 use crate::cli::run;
-use bellwether_model::check::{Options, Report, check};
+use bellwether_docs_runner::is_shown;
 use bellwether_model::cli::WorldArgs;
-use bellwether_model::machine::Machine;
-use bellwether_model::property;
 use bellwether_model::protocol::{Id, REGISTRY};
 use bellwether_model::trace::Trace;
-use bellwether_model::world::{
-    Delay, Durations, Faults, Heals, Scenario, Start, Symmetry, Timed, Timing, World,
-};
-use std::collections::{HashSet, VecDeque};
-use std::sync::Arc;
-
-#[path = "mixed/quorum.rs"]
-mod quorum;
-
-/// A variant with other rules, as they are typed: `guard=false`, `2:guard=false`.
-fn group(protocol: &str, variant: &str, rules: &[&str]) -> Arc<dyn Machine> {
-    let rules = rules.iter().map(|rule| {
-        let (rule, value) = rule.split_once('=').expect("a rule and its value");
-        (rule.to_owned(), value.to_owned())
-    });
-    let protocol = REGISTRY.find(protocol).expect("it exists");
-    protocol.rules(Some(variant), &rules.collect::<Vec<_>>()).expect("there are such rules")
-}
-
-fn report(machine: Arc<dyn Machine>, scenario: Scenario, names: &[&str]) -> Report {
-    let world = World::of(machine, scenario).expect("the scenario is possible");
-    let names: Vec<_> = names.iter().map(ToString::to_string).collect();
-    let properties = property::select(&world, &names).expect("they can be asked");
-    check(&world, &properties, &Options::default(), &mut |_| {}).expect("something is asked")
-}
-
-/// One link is cut, and heals.
-fn healed_cut() -> Scenario {
-    let faults = Faults { cuts: 1, ..Faults::NONE };
-    Scenario { heals: Heals::Must, faults, capacity: Some(2), ..Scenario::calm(3) }
-}
-
-/// What a node of etcd does that has neither PreVote nor CheckQuorum: it asks no process before it
-/// raises its term, leads without a majority, votes although it hears a leader, and does not tell
-/// a leader of a lower term that it is behind.
-const OLD: [&str; 4] =
-    ["prevote=none", "check_quorum=false", "stickiness=false", "answer_lower=false"];
-
-/// The rules of [`OLD`] in these processes alone.
-fn old(processes: &str) -> Arc<dyn Machine> {
-    let rules = OLD.map(|rule| format!("{processes}:{rule}"));
-    group("raft-election", "etcd", &rules.each_ref().map(String::as_str))
-}
-
-/// A node with the old settings among new ones returns with a higher term, and for ever follows
-/// no leader: its own requests are ignored by those that hear one, and it ignores that one.
-#[test]
-fn one_process_without_pre_vote_and_check_quorum_wedges() {
-    for one in ["1", "2"] {
-        let found = report(old(one), healed_cut(), &["settles"]);
-        let counterexample = found.decisions[0].counterexample.as_ref().expect("it is shown");
-        assert!(counterexample.cycle.as_ref().is_some_and(|cycle| !cycle.is_empty()), "a lasso");
-    }
-}
-
-/// From a cold start, Raft asks ids for nothing but which is which: it does not matter whose rules
-/// are the other ones.
-#[test]
-fn ids_are_names_to_raft_in_a_mixed_group_too() {
-    let cold = Scenario { start: Start::Cold, ..Scenario::calm(3).with_crashes(1, 1) };
-    for rule in ["prevote=none", "check_quorum=false", "answer_lower=false", "storage=forgets-all"]
-    {
-        for groups in [["1", "2", "3"], ["1,2", "1,3", "2,3"]] {
-            let counts = groups.map(|processes| {
-                let machine = group("raft-election", "etcd", &[&format!("{processes}:{rule}")]);
-                let found = report(machine, cold, &["election-safety", "stable-leader"]);
-                let verdicts: Vec<_> = found.decisions.iter().map(|d| d.verdict).collect();
-                (found.counts, verdicts)
-            });
-            assert_eq!(counts[0], counts[1], "{rule} of {groups:?}");
-            assert_eq!(counts[0], counts[2], "{rule} of {groups:?}");
-        }
-    }
-}
+use bellwether_model::world::{Delay, Durations, Scenario, Timed, Timing};
+use std::collections::BTreeSet;
+use std::fmt::Write;
 
 /// What a process does in a mixed group is what it would do where all have its rules.
 #[test]
 fn each_step_is_by_the_rules_of_its_process() {
-    let groups: [(&str, &str, [&str; 3]); 4] = [
-        ("quorum", "recommended", ["canvass=none", "storage=forgets-grant", "preemption=at-once"]),
-        ("quorum", "preemptive", ["outrank=false", "backoff=false", "quiet=false"]),
-        ("raft-election", "etcd", ["prevote=none", "answer_lower=false", "storage=forgets-all"]),
-        ("bully", "recommended", ["accept=any", "restart=im-back", "announce=all"]),
-    ];
-    let symmetry = Symmetry::Concrete;
-    for (protocol, variant, rules) in groups {
-        let scenario = Scenario { symmetry, ..Scenario::calm(3).with_crashes(1, 1) };
-        let own: Vec<_> = (1..=3).zip(rules).map(|(id, rule)| format!("{id}:{rule}")).collect();
-        let own: Vec<_> = own.iter().map(String::as_str).collect();
-        let mixed = World::of(group(protocol, variant, &own), scenario).expect("possible");
-        let uniform = rules
-            .map(|rule| World::of(group(protocol, variant, &[rule]), scenario).expect("possible"));
-        let mut known = HashSet::from([mixed.initial()]);
-        let mut todo: VecDeque<_> = known.iter().cloned().collect();
+    for (variant, rules) in [
+        ("quorum", ["canvass=none", "storage=forgets-grant", "preemption=at-once"]),
+        ("quorum --variant preemptive", ["outrank=false", "backoff=false", "quiet=false"]),
+        (
+            "raft-election --variant etcd",
+            ["prevote=none", "answer_lower=false", "storage=forgets-all"],
+        ),
+        ("bully", ["accept=any", "restart=im-back", "announce=all"]),
+    ] {
+        let line = format!("{variant} --recoveries 1");
+        let uniform = rules.map(|rule| world(&format!("{line} --rule {rule}")).concrete());
+        let [one, two, three] = rules;
+        let own = format!("{line} --rule 1:{one} --rule 2:{two} --rule 3:{three}");
         let mut compared = 0;
-        while let Some(state) = todo.pop_front() {
-            for action in mixed.actions(&state) {
-                let outcome = mixed.apply(&state, &action);
-                if let Some(id) = outcome.actor {
-                    let same = uniform[id.index()].apply(&state, &action);
-                    assert!(outcome.effects == same.effects, "{protocol}: {action} in {state:?}");
-                    assert!(outcome.state == same.state, "{protocol}: {action} in {state:?}");
-                    compared += 1;
-                }
-                if known.len() < 3_000 && known.insert(outcome.state.clone()) {
-                    todo.push_back(outcome.state);
-                }
+        walk(&world(&own).concrete(), 3_000, |state, action, outcome| {
+            if let Some(id) = outcome.actor {
+                let same = uniform[id.index()].apply(state, action);
+                assert!(outcome.effects == same.effects, "{variant}: {action} in {state:?}");
+                assert!(outcome.state == same.state, "{variant}: {action} in {state:?}");
+                compared += 1;
             }
-        }
-        assert!(compared > 300, "{protocol}: {compared}");
+        });
+        assert!(compared > 300, "{variant}: {compared}");
     }
 }
 
-/// A trace says what each process has of its own, and what is changed there is another world.
+/// A trace says what each process has of its own, and what is changed there is another world. A
+/// node of etcd with the old settings asks no process before it raises its term, leads without a
+/// majority, votes although it hears a leader, and does not tell a leader of a lower term that it
+/// is behind.
 #[test]
 fn a_trace_of_a_mixed_group_is_read_and_replayed() {
-    let found = report(old("1"), healed_cut(), &["settles"]);
+    let old = ["prevote=none", "check_quorum=false", "stickiness=false", "answer_lower=false"];
+    let old: String = old.iter().map(|rule| format!(" --rule 1:{rule}")).collect();
+    let cut = "--crashes 0 --cuts 1 --heals must --capacity 2 -p settles";
+    let found = report(&format!("raft-election --variant etcd{old} {cut}"));
     let decision = &found.decisions[0];
-    let counterexample = decision.counterexample.as_ref().expect("it is shown");
-    let trace = counterexample.trace(&found.world, &decision.property);
+    let trace = shown(&found, "settles").trace(&found.world, &decision.property);
     assert_eq!(trace.header.rules["1:prevote"], "none");
     assert_eq!(trace.header.rules["prevote"], "log-and-silence");
     assert!(trace.header.variant.contains("1:prevote=none"), "{}", trace.header.variant);
-    let mut text = Vec::new();
-    trace.write(&mut text).expect("memory takes it");
-    let read = Trace::read(&text[..]).expect("it was written whole");
     let protocol = REGISTRY.find("raft-election").expect("it exists");
-    let world = read.world_of(protocol).expect("the world was possible");
+    let world = trace.world_of(protocol).expect("the world was possible");
     assert!(world.machine().equals(&**found.world.machine()));
     assert_eq!(world.machine().own().len(), 1);
-    assert_eq!(read.actions(&world).expect("it happened").len(), read.steps.len());
-    let mut other = read;
+    assert_eq!(read_again(&world, &trace).len(), trace.steps.len());
     for (rule, value) in [("1:prevote", "perhaps"), ("1:logs", "001"), ("7:prevote", "none")] {
-        let rules = other.header.rules.clone();
+        let mut other: Trace = trace.clone();
         other.header.rules[rule] = value.into();
         assert!(other.world_of(protocol).is_err(), "{rule}={value}");
-        other.header.rules = rules;
     }
 }
 
@@ -184,11 +104,107 @@ fn what_is_typed_again_says_what_each_process_has() {
     let scenario = Scenario { timing: Timing::Timed(timed), ..Scenario::calm(3) };
     let typed = WorldArgs::typed(&scenario);
     assert!(typed.contains("--t-elec 3 --t-elec 2=5"), "{typed}");
+    let again = world(&format!("bully --variant baseline {typed}"));
+    assert_eq!(again.scenario(), scenario);
     let json = serde_json::to_string(&scenario).expect("JSON");
     assert!(json.contains("\"2:t-elec\":5"), "{json}");
     assert_eq!(serde_json::from_str::<Scenario>(&json).expect("the same"), scenario);
-    let ran = run(&format!("check bully --variant baseline {typed} --property decided"));
-    assert_ne!(ran.status, 2, "{}", ran.stderr);
-    let stdout = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(stdout.contains("t-elec 2=5"), "{stdout}");
+    let told = again.scenario().to_string();
+    assert!(told.contains("t-elec 2=5"), "{told}");
+}
+
+const SAFETY: [&str; 4] =
+    ["one-leader-per-epoch", "grants-stand", "epochs-grow", "at-most-one-leader"];
+
+/// Every other value of each rule that a process may have of its own, as in `quiet=false`.
+fn other_values() -> Vec<String> {
+    let protocol = REGISTRY.find("quorum").expect("it exists");
+    let default = protocol.variants().first().expect("a variant").rules.clone();
+    let rows = protocol.rule_rows();
+    let own = rows.iter().filter(|row| protocol.own_rules().contains(&row.name.as_str()));
+    let others = own.flat_map(|row| {
+        let usual = match &default[&row.name] {
+            serde_json::Value::String(word) => word.clone(),
+            other => other.to_string(),
+        };
+        let others = values(row, &["1", "2", "3"]).into_iter().filter(move |one| *one != usual);
+        others.map(|value| format!("{}={value}", row.name)).collect::<Vec<_>>()
+    });
+    others.collect()
+}
+
+/// The rules that say who is a member, in which part, and from when on: processes do not agree at
+/// first where they differ.
+fn of_members(rule: &str) -> bool {
+    ["lists=", "observer=", "witness=", "founding="].iter().any(|name| rule.starts_with(name))
+}
+
+/// What one process, with this value, costs in a world with these faults.
+fn costs(rule: &str, faults: &str) -> BTreeSet<&'static str> {
+    let start = if of_members(rule) { "cold" } else { "converged" };
+    let found = (1..=3).flat_map(|process| {
+        let line = format!("quorum --rule {process}:{rule} --start {start} {faults}");
+        violated(&ask(&world(&line), &SAFETY))
+    });
+    found.collect()
+}
+
+/// Why another list costs safety.
+const UNPROMISED: &str =
+    "a leader asks nothing of a process that its list leaves out; one early time-out is enough";
+
+/// Why a process that alone has this value costs safety.
+const REASONS: [(&str, &str); 9] = [
+    ("grants=again", "its grants of one epoch make two majorities"),
+    ("grants=counts-support", "it leads by supports, which bind no process"),
+    ("storage=syncs-late", "its grants are sent before they outlast its crash"),
+    ("storage=forgets-grant", "after a crash it grants the same epoch again"),
+    ("storage=forgets-all", "the same, and it grants older epochs"),
+    ("lists=joins", UNPROMISED),
+    ("lists=lowest-joins", UNPROMISED),
+    ("lists=lowest-leaves", "of the two that are left, one may have claimed the epoch for itself"),
+    ("lists=replaces", UNPROMISED),
+];
+
+fn reason(rule: &str) -> Option<&'static str> {
+    REASONS.iter().find(|(known, _)| *known == rule).map(|(_, reason)| *reason)
+}
+
+/// With one crash and one recovery, and one false suspicion.
+/// `UPDATE_DOCS=1 cargo test one_process_with_another_rule` writes the page's table anew.
+#[test]
+#[cfg_attr(
+    not(feature = "slow"),
+    ignore = "slow: some minutes; cargo test --workspace --features slow"
+)]
+fn the_page_says_what_one_process_with_another_rule_costs() {
+    let mut table = String::from("| one process with | violated | why |\n|---|---|---|\n");
+    let mut unknown = Vec::new();
+    for rule in other_values() {
+        let costs = costs(&rule, "--recoveries 1 --suspicions 1");
+        if costs.is_empty() {
+            continue;
+        }
+        let violated: Vec<_> = costs.iter().map(|property| format!("`{property}`")).collect();
+        let violated = violated.join(", ");
+        match reason(&rule) {
+            Some(why) => writeln!(table, "| `{rule}` | {violated} | {why} |").expect("a string"),
+            None => unknown.push((rule, costs)),
+        }
+    }
+    assert!(unknown.is_empty(), "give a reason, or find the mistake: {unknown:?}");
+    let marks = ("<!-- one process -->\n", "<!-- end of one process -->");
+    is_shown("docs/model.md", Some(marks), |_| table);
+}
+
+/// The same without suspicions and lists, in less time: what is violated has a reason.
+#[test]
+fn every_rule_that_one_process_may_not_have_has_a_reason() {
+    let mut found = BTreeSet::new();
+    for rule in other_values().into_iter().filter(|rule| !of_members(rule)) {
+        let costs = costs(&rule, "--recoveries 1");
+        assert!(costs.is_empty() || reason(&rule).is_some(), "{rule}: {costs:?}");
+        found.extend(costs);
+    }
+    assert_eq!(found, BTreeSet::from(["epochs-grow", "grants-stand"]));
 }

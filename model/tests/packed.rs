@@ -1,21 +1,21 @@
 //! The packed world against the world itself: packing loses nothing, and what is looked up is what
 //! the world does.
 
-mod counter;
-
+use crate::asked::world;
 use bellwether_model::check::exact::{Exact, Goal, SearchOptions};
 use bellwether_model::check::{Event, Limits};
 use bellwether_model::property::{self, Condition, Temporal};
-use bellwether_model::protocol::Protocol;
-use bellwether_model::protocol::bully::{Bully, Challenged};
+use bellwether_model::protocol::bully::Bully;
+use bellwether_model::protocol::{Belief, Id, Local, Protocol, TimerRow, Variant, View};
 use bellwether_model::space::{Last, NO_LAST, OUTSIDE_WORD, Space, Unlearned};
 use bellwether_model::world::packed::Packed;
 use bellwether_model::world::{
-    Action, Budget, Delay, DeliveryFairness, Drift, Durations, Faults, Heals, Missing, Network,
-    Scenario, Slow, Start, State, Timed, Timing, World,
+    Action, Budget, Delay, Drift, Durations, Faults, Heals, Missing, Network, Scenario, Start,
+    State, Timed, Timing, World,
 };
 use proptest::prelude::*;
 use proptest::sample::select;
+use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
 
 /// Enough words for every world of these tests.
@@ -23,9 +23,8 @@ const WORDS: usize = 8;
 
 /// The states that follow, as the world says; `None` where one is beyond the bounds.
 fn successors(world: &World, state: &State) -> Vec<Option<State>> {
-    let mut actions = Vec::new();
-    world.enabled(state, &mut actions);
-    let next = actions.iter().map(|action| world.apply(state, action).state);
+    let actions = world.actions(state).into_iter();
+    let next = actions.map(|action| world.apply(state, &action).state);
     next.map(|next| world.within_bounds(&next).then_some(next)).collect()
 }
 
@@ -78,14 +77,7 @@ fn scenario() -> impl Strategy<Value = Scenario> {
     let durations = [("t-elec", 4), ("t-coord", 5), ("t-detect", 1)];
     let timed = |delay, drift| {
         let durations = Durations::of(durations).expect("short names");
-        Timing::Timed(Timed {
-            delay,
-            slow: Slow::NONE,
-            processing: 0,
-            drift,
-            durations,
-            within: Some(3),
-        })
+        Timing::Timed(Timed { drift, within: Some(3), ..Timed::of(delay, durations) })
     };
     let drift = Drift::of(1, 4).expect("small enough");
     let timing = select(vec![
@@ -100,42 +92,18 @@ fn scenario() -> impl Strategy<Value = Scenario> {
     let capacity = select(vec![Some(1), Some(2), Some(3)]);
     let missing =
         select(vec![Missing::NONE, "1-2".parse().expect("a link"), "2>1".parse().expect("a link")]);
-    (2..6usize, faults, (network, missing), timing, start, heals, capacity).prop_map(
-        |(
-            nodes,
-            (
-                crashes,
-                recoveries,
-                losses,
-                duplicates,
-                (cuts, one_way_cuts),
-                suspicions,
-                (pauses, jumps),
-            ),
-            (network, missing),
-            timing,
-            start,
-            heals,
-            capacity,
-        )| {
+    let links = (network, missing, heals, capacity);
+    (2..6usize, faults, links, timing, start).prop_map(
+        |(nodes, faults, (network, missing, heals, capacity), timing, start)| {
+            let (crashes, recoveries, losses, duplicates, cut, suspicions, moved) = faults;
+            let (cuts, one_way_cuts) = cut;
             let duplicates = if network == Network::Set { 0 } else { duplicates };
             let suspicions = if timing == Timing::Asynchronous { 0 } else { suspicions };
-            let (pauses, jumps) = if timing.timed().is_some() { (pauses, jumps) } else { (0, 0) };
-            let faults = Faults {
-                crashes,
-                recoveries,
-                losses,
-                duplicates,
-                cuts,
-                one_way_cuts,
-                suspicions,
-                pauses,
-                jumps,
-            };
-            let fairness = DeliveryFairness::Weak;
-            let surrounding =
-                Scenario { heals, jump: 2, fairness, missing, network, ..Scenario::calm(nodes) };
-            Scenario { faults, timing, start, capacity, ..surrounding }
+            let (pauses, jumps) = if timing.timed().is_some() { moved } else { (0, 0) };
+            let faults = Faults { crashes, recoveries, losses, duplicates, ..Faults::NONE };
+            let faults = Faults { cuts, one_way_cuts, suspicions, pauses, jumps, ..faults };
+            let calm = Scenario { timing, start, capacity, jump: 2, ..Scenario::calm(nodes) };
+            Scenario { faults, heals, missing, network, ..calm }
         },
     )
 }
@@ -252,17 +220,15 @@ proptest! {
     }
 }
 
-/// On each network.
 #[test]
 fn much_is_left_out() {
-    for network in [Network::Set, Network::Unordered, Network::Fifo] {
-        let faults = Faults { crashes: 1, recoveries: 1, ..Faults::default() };
-        let scenario = Scenario { faults, network, ..Scenario::calm(3) };
-        let world = World::new(Bully::VARIANTS[0].rules, scenario).expect("a small world");
+    let variant = Bully::VARIANTS[0].name;
+    for network in ["set", "unordered", "fifo"] {
+        let world = world(&format!("bully --variant {variant} --recoveries 1 --network {network}"));
         let reduced = world.without_dead_messages().expect("a world that can be reduced");
-        for world in [world, reduced] {
-            let (_, steps, left_out) = levels(&world, false).expect("few states");
-            assert!(left_out * 6 > steps, "{left_out} of {steps} on {network:?}");
+        for world in [&*world, &reduced] {
+            let (_, steps, left_out) = levels(world, false).expect("few states");
+            assert!(left_out * 6 > steps, "{left_out} of {steps} on {network}");
         }
     }
 }
@@ -276,20 +242,23 @@ fn safety() -> Vec<Condition> {
     safety.collect()
 }
 
-fn search(world: &World, threads: usize, limits: Limits) -> (Packed, Exact) {
-    let on_event = &mut |_| {};
-    let disk = None;
-    let search_options = SearchOptions {
-        limits,
-        edges: false,
-        threads,
-        violations: &[],
-        first: false,
-        disk,
-        on_event,
-    };
+/// Searches all that is within these limits.
+fn search(
+    space: &mut Packed,
+    threads: usize,
+    limits: Limits,
+    edges: bool,
+    on_event: &mut (dyn FnMut(Event) + Send),
+) -> Exact {
+    let (violations, first, disk) = (&[][..], false, None);
+    let options = SearchOptions { limits, edges, threads, violations, first, disk, on_event };
+    Exact::search(space, options).expect("threads")
+}
+
+/// The same, asking for every safety property.
+fn asked(world: &World, threads: usize, limits: Limits) -> (Packed, Exact) {
     let mut space = Packed::new(world, safety());
-    let exact = Exact::search(&mut space, search_options).expect("threads");
+    let exact = search(&mut space, threads, limits, false, &mut |_| {});
     (space, exact)
 }
 
@@ -300,41 +269,24 @@ fn paths((space, exact): &mut (Packed, Exact), goals: &[Goal]) -> Vec<Option<Vec
 
 #[test]
 fn the_number_of_threads_changes_nothing() {
-    let world =
-        World::new(Bully::RECOMMENDED, Scenario::calm(3).with_crashes(2, 1)).expect("a world");
+    let world = world("bully --crashes 2 --recoveries 1");
     let goals: Vec<_> =
         (1..8).flat_map(|question| [true, false].map(|answer| Goal { question, answer })).collect();
-    let mut one = search(&world, 1, Limits::NONE);
+    let mut one = asked(&world, 1, Limits::NONE);
     let shortest = paths(&mut one, &goals);
     assert!(shortest.iter().flatten().any(|path| path.len() > 3), "a path worth comparing");
     for threads in [2, 3, 8] {
-        let mut many = search(&world, threads, Limits::NONE);
+        let mut many = asked(&world, threads, Limits::NONE);
         assert_eq!(many.1.counts(), one.1.counts());
         assert_eq!(paths(&mut many, &goals), shortest);
     }
 }
 
 #[test]
-fn a_path_leads_to_what_was_asked_for_by_as_few_steps_as_there_are() {
-    let world =
-        World::new(Bully::RECOMMENDED, Scenario::calm(3).with_crashes(1, 1)).expect("a world");
-    let goal = Goal { question: 1, answer: false };
-    let path = paths(&mut search(&world, 1, Limits::NONE), &[goal]).remove(0).expect("two leaders");
-    assert_eq!(path.len(), 5);
-    let condition = safety().remove(0);
-    let mut state = world.initial();
-    for action in &path {
-        assert!(condition.holds(&world, &state));
-        state = world.apply(&state, action).state;
-    }
-    assert!(!condition.holds(&world, &state));
-}
-
-#[test]
 fn a_search_that_was_cut_short_says_so() {
-    let world = World::new(Bully::BASELINE, Scenario::calm(4).with_crashes(1, 1)).expect("a world");
+    let world = world("bully --variant baseline --nodes 4 --recoveries 1");
     let limits = Limits { states: Some(1000), ..Limits::NONE };
-    let (_, search) = search(&world, 2, limits);
+    let (_, search) = asked(&world, 2, limits);
     assert!(search.cut_short().is_some());
     assert!((1000..20_000).contains(&search.counts().distinct), "{:?}", search.counts());
 }
@@ -343,22 +295,75 @@ fn a_search_that_was_cut_short_says_so() {
 #[test]
 fn a_search_never_begins_anew() {
     // By the recommended rules so few states are reached that nothing is outgrown.
-    let rules = Bully { challenged: Challenged::Elects, ..Bully::RECOMMENDED };
-    let world = World::new(rules, Scenario::calm(4).with_crashes(1, 0)).expect("a world");
+    let world = world("bully --rule challenged=elects --nodes 4");
     for edges in [false, true] {
-        let mut packed = Packed::new(&world, Vec::new());
         let (mut before, mut looks) = (0, 0);
         let mut on_event = |event: Event| {
             let Event::Progress(progress) = event else { return };
             assert!(progress.distinct >= before, "from {before} to {}", progress.distinct);
             (before, looks) = (progress.distinct, looks + 1);
         };
-        let limits = Limits::NONE;
-        let (violations, first, on_event) = (&[][..], false, &mut on_event);
-        let search_options =
-            SearchOptions { limits, edges, threads: 2, violations, first, disk: None, on_event };
-        let found = Exact::search(&mut packed, search_options).expect("threads");
+        let mut space = Packed::new(&world, Vec::new());
+        let found = search(&mut space, 2, Limits::NONE, edges, &mut on_event);
         assert!(looks > 20, "only {looks} rounds");
         assert!(found.counts().distinct > 10_000, "{:?}", found.counts());
     }
+}
+
+/// The last number that is sent.
+const LAST: u32 = 70_000;
+
+/// A world of more messages than 16 bits number: a process counts, and another hears each number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+struct Counter;
+
+impl Protocol for Counter {
+    const NAME: &'static str = "counter";
+    const SUMMARY: &'static str = "two processes count in turn";
+    const VARIANTS: &'static [Variant<Self>] =
+        &[Variant { name: "counter", source: "this test", rules: Counter }];
+    const TIMERS: &'static [TimerRow<Self>] = &[];
+    type Process = ();
+    type Stable = ();
+    type Message = u32;
+    type Timer = ();
+
+    fn converged(&self, _: &mut Local<'_, Self>) {}
+
+    fn recover(&self, p: &mut Local<'_, Self>) {
+        if p.is_highest() {
+            p.send(Id::at(0), 0);
+        }
+    }
+
+    fn receive(&self, p: &mut Local<'_, Self>, from: Id, number: u32) {
+        if number < LAST {
+            p.send(from, number + 1);
+        }
+    }
+
+    fn expire(&self, _: &mut Local<'_, Self>, (): ()) {}
+
+    fn may_time_out(&self, _: &View<'_, Self>, _: Id, (): ()) -> bool {
+        false
+    }
+
+    fn belief((): &()) -> Belief {
+        Belief::Undecided
+    }
+
+    fn role((): &()) -> &'static str {
+        "counting"
+    }
+}
+
+/// Each number is a state of its own, and the last one is followed by nothing in flight.
+#[test]
+fn no_two_messages_have_one_number() {
+    let scenario = Scenario { start: Start::Cold, ..Scenario::calm(2) };
+    let world = World::new(Counter, scenario).expect("possible");
+    let mut space = Packed::new(&world, Vec::new());
+    let found = search(&mut space, 1, Limits::NONE, false, &mut |_| {});
+    assert_eq!(found.cut_short(), None);
+    assert_eq!(found.counts().distinct, u64::from(LAST) + 2);
 }

@@ -1,9 +1,8 @@
 //! The dataflow finds what the engine exact finds, with any number of workers: over random
 //! protocols, rules and scenarios.
 
-use crate::draw::explore;
 use crate::resume::saves;
-use crate::scenario::{Case, cases, delays, every_protocol};
+use crate::scenario::{Case, cases, delays, draw, every_protocol};
 use bellwether_dataflow::decide;
 use bellwether_engine::check::{self, Disk, Engine, Limits, Options, Reason};
 use bellwether_engine::property::{self, Kind};
@@ -58,14 +57,14 @@ fn differ((case, first): &(Case, bool)) -> Result<bool, String> {
 
 #[test]
 fn workers_find_what_threads_find() {
-    explore(60, (cases(&every_protocol()), any::<bool>()), differ);
+    draw(60, (cases(&every_protocol()), any::<bool>()), differ);
 }
 
 /// There, parts of states are learned all the time, and states outgrow their words.
 #[test]
 fn workers_find_what_threads_find_in_timed_worlds() {
     let timed = (cases(&every_protocol()), 1..=2u8, any::<bool>());
-    explore(40, timed, |(case, delay, first)| {
+    draw(40, timed, |(case, delay, first)| {
         let Some(case) = case.timed(delays(*delay, 1), |_| 4) else { return Ok(false) };
         differ(&(case, *first))
     });
@@ -119,7 +118,7 @@ fn interruptions_change_nothing() {
     let interruptions = Cell::new(0);
     let pieces = (10..200u64, 1..=3usize, any::<(bool, bool, bool)>());
     let timed = (cases(&every_protocol()), 1..=2u8, pieces);
-    explore(30, timed, |(case, delay, (piece, workers, (first, loses, timed)))| {
+    draw(30, timed, |(case, delay, (piece, workers, (first, loses, timed)))| {
         let timed = timed.then(|| case.timed(delays(*delay, 1), |_| 4));
         let Some(case) = timed.unwrap_or_else(|| Some(case.clone())) else { return Ok(false) };
         let Some(exact) = found(&case, Engine::Exact, 1, *first) else { return Ok(false) };

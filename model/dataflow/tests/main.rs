@@ -6,8 +6,6 @@ mod program;
 mod resume;
 
 /// What draws random worlds is that of the checker's own tests.
-#[path = "../../tests/differential/draw.rs"]
-mod draw;
 #[allow(dead_code, reason = "some of it is for the checker's own tests")]
 #[path = "../../tests/differential/scenario.rs"]
 mod scenario;

@@ -39,7 +39,8 @@ fn accepted(case: &Case, trace: &Trace) -> Result<(), String> {
 fn try_one(
     case: &Case,
     report: &Report,
-    (property, found): (&Property, &Counterexample),
+    property: &Property,
+    found: &Counterexample,
     index: &Index,
 ) -> Result<(), String> {
     let name = property.name;
@@ -80,13 +81,10 @@ fn differ((case, symmetry, index): &(Case, bool, Index)) -> Result<bool, String>
     let symmetry = if *symmetry { Symmetry::Reduced } else { Symmetry::Concrete };
     let case = case.with(Scenario { symmetry, ..case.scenario });
     let Some(report) = case.check(&[], MOST) else { return Ok(false) };
-    let shown = report
-        .decisions
-        .iter()
-        .filter_map(|decision| Some((&decision.property, decision.counterexample.as_ref()?)));
     let mut compared = false;
-    for one in shown {
-        try_one(&case, &report, one, index)?;
+    for decision in &report.decisions {
+        let Some(found) = &decision.counterexample else { continue };
+        try_one(&case, &report, &decision.property, found, index)?;
         compared = true;
     }
     Ok(compared)

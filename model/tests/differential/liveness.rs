@@ -5,14 +5,13 @@
 
 use super::explore;
 use super::scenario::{Case, cases, delays, every_protocol};
+use crate::asked::{Steps, graph};
 use bellwether_model::check::Verdict;
 use bellwether_model::property::{self, AGREED_WITHIN, Liveness, Temporal};
-use bellwether_model::world::Condition;
-use bellwether_model::world::State;
-use bellwether_model::world::World;
-use bellwether_model::world::{Faults, Heals, Recovers, Scenario, Start, Timed, Timing};
+use bellwether_model::world::{
+    Action, Condition, Faults, Heals, Recovers, Scenario, Start, State, Timed, Timing, World,
+};
 use proptest::prelude::*;
-use std::collections::HashMap;
 
 /// The most states that are searched.
 const MOST: u64 = 3_000;
@@ -29,37 +28,23 @@ struct Graph {
     broken: Vec<bool>,
     /// Whether a process is down that can still recover.
     down: Vec<bool>,
-    /// Whether some action leads beyond the bounds.
-    leaves: bool,
 }
 
 impl Graph {
-    fn of(world: &World) -> Graph {
-        let states = vec![world.initial()];
-        let (next, broken, down) = (Vec::new(), Vec::new(), Vec::new());
-        let mut graph = Graph { states, next, broken, down, leaves: false };
-        let mut known: HashMap<State, usize> = HashMap::from([(world.initial(), 0)]);
-        while let Some(state) = graph.states.get(graph.next.len()).cloned() {
-            let actions = world.actions(&state);
-            let named: Vec<_> = actions.iter().map(ToString::to_string).collect();
-            graph.broken.push(named.iter().any(|name| name.ends_with(" heals")));
-            graph.down.push(named.iter().any(|name| name.ends_with(" recovers")));
-            let mut next = Vec::new();
-            for (action, name) in actions.iter().zip(&named) {
-                let after = world.apply(&state, action).state;
-                graph.leaves |= world.exceeds(&after).is_some();
-                let to = *known.entry(after).or_insert_with_key(|after| {
-                    graph.states.push(after.clone());
-                    graph.states.len() - 1
-                });
-                next.push((to, name == "a tick passes"));
-            }
-            graph.next.push(next);
-            if graph.leaves {
-                break;
-            }
-        }
-        graph
+    /// The graph of a world, unless some action leads beyond the bounds.
+    fn of(world: &World) -> Option<Graph> {
+        let (states, steps) = graph(world);
+        let some = |is: fn(&Action) -> bool| {
+            steps.iter().map(|all| all.iter().any(|(action, _)| is(action))).collect()
+        };
+        let broken = some(|action| matches!(action, Action::Heal(..)));
+        let down = some(|action| matches!(action, Action::Recover(_)));
+        let next = |steps: &Steps| {
+            let within = steps.iter().map(|(action, to)| Some(((*to)?, *action == Action::Tick)));
+            within.collect::<Option<Vec<_>>>()
+        };
+        let next = steps.iter().map(next).collect::<Option<_>>()?;
+        Some(Graph { states, next, broken, down })
     }
 
     /// What can be reached from `from`, along these edges.
@@ -112,17 +97,14 @@ pub(super) fn lasting(world: &World, name: &str) -> Condition {
 }
 
 /// Decides the properties twice, and compares them with the bounds.
-pub(super) fn differ((case, more): &(Case, Vec<u8>)) -> Result<bool, String> {
+fn differ((case, more): &(Case, Vec<u8>)) -> Result<bool, String> {
     let known = case.protocol().durations();
     let ticks = |name: &str| 1 + more[known.iter().position(|one| one.name == name).unwrap_or(0)];
     let Some(case) = case.timed(delays(1, 0), ticks) else { return Ok(false) };
     let names = ["stabilises", "settles", "majority-settles"];
     let Some(report) = case.check(&names, MOST) else { return Ok(false) };
     let world = case.world().expect("it was searched");
-    let graph = Graph::of(&world);
-    if graph.leaves {
-        return Ok(false);
-    }
+    let Some(graph) = Graph::of(&world) else { return Ok(false) };
     for decision in &report.decisions {
         let name = decision.property.name;
         let condition = lasting(&world, name);

@@ -1,19 +1,20 @@
-//! Random worlds of every protocol: a variant, some of its rules replaced, and a small scenario.
+//! Random worlds of every protocol: a variant, some of its rules replaced, and a small scenario;
+//! and what draws so many of them. The tests of the dataflow are made of it too.
 
 use bellwether_model::check::{Decision, Limits, Options, Report, Verdict, check};
 use bellwether_model::cli::{ProtocolArgs, WorldArgs};
 use bellwether_model::machine::{AnyProtocol, Machine};
-use bellwether_model::property::Property;
-use bellwether_model::property::{self, Kind};
+use bellwether_model::property::{self, Kind, Property};
 use bellwether_model::protocol::REGISTRY;
-use bellwether_model::world::World;
 use bellwether_model::world::{
     Budget, Delay, DeliveryFairness, Drift, Durations, Faults, Heals, Missing, Network, Recovers,
-    Scenario, Slow, Start, Symmetry, Timed, Timing, WorldError,
+    Scenario, Slow, Start, Timed, Timing, World, WorldError,
 };
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
+use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
 use serde_json::Value;
+use std::cell::Cell;
 use std::fmt;
 use std::sync::Arc;
 
@@ -34,12 +35,6 @@ impl fmt::Debug for Case {
 }
 
 impl Case {
-    /// A variant in some scenario.
-    pub(crate) fn known(protocol: &str, variant: &str, scenario: Scenario) -> Case {
-        let (protocol, variant) = (protocol.to_owned(), Some(variant.to_owned()));
-        Case { args: ProtocolArgs { protocol, variant, rules: Vec::new() }, scenario }
-    }
-
     /// The same rules in another scenario.
     pub(crate) fn with(&self, scenario: Scenario) -> Case {
         Case { scenario, args: self.args.clone() }
@@ -179,35 +174,18 @@ fn surrounding() -> impl Strategy<Value = Scenario> {
     let recovers = select(vec![Recovers::May, Recovers::Must]);
     let repairs = (heals, recovers);
     let fairness = select(vec![DeliveryFairness::Weak, DeliveryFairness::Strong]);
-    let missing = select(vec![Missing::NONE, Missing::NONE, Missing::NONE, link("2>1")]);
+    let deaf: Missing = "2>1".parse().expect("a link");
+    let missing = select(vec![Missing::NONE, Missing::NONE, Missing::NONE, deaf]);
     let nodes = select(vec![2, 2, 3_usize]);
     (nodes, faults(), network, timing, start, (repairs, fairness, missing), 1..=2_usize).prop_map(
         |(nodes, faults, network, timing, start, (repairs, fairness, missing), capacity)| {
             let (heals, recovers) = repairs;
             let cut = (faults.cuts, faults.one_way_cuts) != (0, 0);
             let capacity = (timing == Timing::Asynchronous || cut).then_some(capacity);
-            let symmetry = Symmetry::Reduced;
-            Scenario {
-                nodes,
-                faults,
-                heals,
-                recovers,
-                jump: 0,
-                fairness,
-                missing,
-                network,
-                timing,
-                start,
-                capacity,
-                symmetry,
-            }
+            let calm = Scenario { network, timing, start, capacity, ..Scenario::calm(nodes) };
+            Scenario { faults, heals, recovers, fairness, missing, ..calm }
         },
     )
-}
-
-/// A link that is missing, as in `2>1`.
-pub(crate) fn link(text: &str) -> Missing {
-    text.parse().expect("a link")
 }
 
 /// Any rules of any of these protocols in any small scenario without a clock.
@@ -224,4 +202,41 @@ pub(crate) fn every_protocol() -> Vec<&'static str> {
 pub(crate) fn delays(delay: u8, processing: u8) -> Timed {
     let (delay, durations) = (Delay::AtMost(delay), Durations::NONE);
     Timed { delay, slow: Slow::NONE, processing, drift: Drift::NONE, durations, within: None }
+}
+
+/// Draws so many cases of `cases`, or as many as `BELLWETHER_CASES` says, and fails with the
+/// simplest that `differ` finds something wrong with. `differ` says whether it compared anything;
+/// of all cases it must be one in eight.
+pub(crate) fn draw<T: fmt::Debug>(
+    few: u32,
+    cases: impl Strategy<Value = T>,
+    differ: impl Fn(&T) -> Result<bool, String>,
+) {
+    let given = |name: &str| std::env::var(name).ok().map(|text| text.parse().expect(name));
+    let wanted: u32 = given("BELLWETHER_CASES").unwrap_or(few);
+    let seed: u32 = given("BELLWETHER_SEED").unwrap_or(0);
+    // A case that fails is compared with many clocks: the simplest one is not worth an hour.
+    let config = Config {
+        cases: wanted,
+        failure_persistence: None,
+        max_shrink_iters: 100,
+        max_shrink_time: 300_000,
+        ..Config::default()
+    };
+    let mut bytes = [0; 32];
+    bytes[..4].copy_from_slice(&seed.to_le_bytes());
+    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
+    let compared = Cell::new(0_u32);
+    let found = TestRunner::new_with_rng(config, rng).run(&cases, |case| {
+        let done = differ(&case).map_err(TestCaseError::fail)?;
+        compared.set(compared.get() + u32::from(done));
+        Ok(())
+    });
+    match found {
+        Ok(()) => {}
+        Err(TestError::Fail(why, case)) => panic!("{why}\n{case:?}"),
+        Err(TestError::Abort(why)) => panic!("{why}"),
+    }
+    println!("{} of {wanted} cases were compared", compared.get());
+    assert!(compared.get() >= wanted / 8, "only {} were compared", compared.get());
 }

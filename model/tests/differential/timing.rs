@@ -1,14 +1,12 @@
 //! Perfect timing, and clocks with time-outs that make no mistake. What perfect timing excludes, no
 //! such clock shows; and what perfect timing shows at some moment, some such clock does.
 
-use super::explore;
-use super::scenario::{Case, Found, cases, delays, every_protocol, link, verdicts};
+use super::scenario::{Case, Found, cases, delays, every_protocol, verdicts};
+use super::{explore, typed};
 use bellwether_model::check::Verdict;
 use bellwether_model::property::{Kind, PERIODS_ACCURATE, TIMEOUTS_ACCURATE};
 use bellwether_model::protocol::{Id, Wait};
-use bellwether_model::world::{
-    DeliveryFairness, Drift, Faults, Network, Scenario, Slow, Start, Timed, Timing,
-};
+use bellwether_model::world::{Drift, Scenario, Slow, Start, Timed, Timing};
 use proptest::prelude::*;
 use std::collections::HashMap;
 
@@ -30,13 +28,14 @@ struct Ticks {
 
 fn ticks() -> impl Strategy<Value = Ticks> {
     let more = prop::collection::vec(0..=4_u8, 8);
-    (1..=2_u8, 0..=1_u8, more).prop_map(|(delay, processing, more)| Ticks {
-        delay,
-        slow: Slow::NONE,
-        processing,
-        drift: Drift::NONE,
-        more,
-    })
+    let ticks = |(delay, processing, more)| Ticks { delay, processing, more, ..longer(0) };
+    (1..=2_u8, 0..=1_u8, more).prop_map(ticks)
+}
+
+/// As long as the default rules need, and so much longer.
+fn longer(more: u8) -> Ticks {
+    let (slow, drift, more) = (Slow::NONE, Drift::NONE, vec![more; 8]);
+    Ticks { delay: 1, slow, processing: 0, drift, more }
 }
 
 fn perfect(case: &Case) -> Case {
@@ -121,93 +120,60 @@ fn what_perfect_timing_excludes_no_accurate_clock_shows() {
 }
 
 /// A process that leaves a higher one the initiative must wait until that one has asked twice, if
-/// the first question can be lost: that time-out must be made longer alone.
-#[test]
-fn known_case_of_a_time_out_that_must_outlast_others() {
-    let faults = Faults { losses: 1.into(), ..Faults::NONE };
-    let cold = Scenario { start: Start::Cold, faults, ..Scenario::calm(2) };
-    let case = Case::known("invitation", "paper", cold);
-    let ticks = Ticks { more: vec![1, 4, 0, 0, 0, 0, 0, 0], ..longer(0) };
-    assert_eq!(excludes(&(case, ticks)), Ok(true));
-}
-
-/// As long as the default rules need, and so much longer.
-fn longer(more: u8) -> Ticks {
-    let (slow, drift, more) = (Slow::NONE, Drift::NONE, vec![more; 8]);
-    Ticks { delay: 1, slow, processing: 0, drift, more }
-}
-
-/// Perfect timing ordered time-outs that nothing sets apart, and hid two Active routers. And a
-/// lease's store waited for a holder that never renews its lease, and never steps down.
+/// the first question can be lost: that time-out must be made longer alone. Perfect timing ordered
+/// time-outs that nothing sets apart, and hid two Active routers. And a lease's store waited for a
+/// holder that never renews its lease, and never steps down.
 #[test]
 fn known_cases_of_what_perfect_timing_hid() {
-    for case in [
-        Case::known("vrrp", "no-preempt", Scenario::calm(2).with_crashes(1, 1)),
-        Case::known("vrrp", "equal-priorities", Scenario::calm(3).with_crashes(1, 0)),
-        Case::known("lease", "lesson", Scenario::calm(2)),
+    let case = typed("invitation --nodes 2 --crashes 0 --losses 1 --start cold");
+    let ticks = Ticks { more: vec![1, 4, 0, 0, 0, 0, 0, 0], ..longer(0) };
+    assert_eq!(excludes(&(case, ticks)), Ok(true));
+    for line in [
+        "vrrp --variant no-preempt --nodes 2 --recoveries 1",
+        "vrrp --variant equal-priorities",
+        "lease --variant lesson --nodes 2 --crashes 0",
     ] {
-        let clocks = (0..4).map(|more| excludes(&(case.clone(), longer(more))));
+        let clocks = (0..4).map(|more| excludes(&(typed(line), longer(more))));
         let compared = clocks.collect::<Result<Vec<_>, _>>().expect("nothing is hidden");
-        assert!(compared.contains(&true), "no clock can be compared: {case:?}");
+        assert!(compared.contains(&true), "no clock can be compared: {line}");
     }
 }
 
-/// A time-out expired although a process that was down could still answer; and a Backup's although
-/// the restarted owner of the address had spoken, which does not hear the Backup. What the last
-/// case shows is so, and few clocks show it.
+/// What perfect timing shows of a case and few clocks do.
+fn shows_typed(line: &str) -> Result<bool, String> {
+    shows(&(typed(line), (0..8).map(longer).collect()))
+}
+
+/// What perfect timing shows here is so, and few clocks show it.
 #[test]
-fn known_cases_of_what_no_clock_shows() {
-    let missing = Scenario { missing: link("2>1"), ..Scenario::calm(3) };
-    let restarted = |scenario| {
-        let mut case = Case::known("vrrp", "rfc5798", scenario);
-        let rules = [("owner", "true"), ("restart", "true")];
-        case.args.rules = rules.map(|(rule, value)| (rule.to_owned(), value.to_owned())).to_vec();
-        case
-    };
-    let recovered = Case::known("bully", "clustering", Scenario::calm(2).with_crashes(1, 1));
-    let few = Case::known("vrrp", "restart", missing);
-    // The copy of an ADVERTISEMENT that a Backup has heard was taken for one that it has not.
-    let faults = Faults { crashes: 1, duplicates: 1, ..Faults::NONE };
-    let copy = Case::known("vrrp", "rfc9568", Scenario { faults, ..Scenario::calm(3) });
-    for case in [recovered, restarted(Scenario::calm(2)), restarted(missing), few, copy] {
-        assert_eq!(shows(&(case.clone(), (0..8).map(longer).collect())), Ok(true), "{case:?}");
+fn known_cases_of_what_few_clocks_show() {
+    for line in [
+        // A time-out expired although a process that was down could still answer.
+        "bully --variant clustering --nodes 2 --recoveries 1",
+        // A Backup's expired although the restarted owner of the address had spoken, which does not
+        // hear the Backup.
+        "vrrp --variant rfc5798 --rule owner=true --rule restart=true --nodes 2 --crashes 0",
+        "vrrp --variant rfc5798 --rule owner=true --rule restart=true --crashes 0 --without 2>1",
+        "vrrp --variant restart --crashes 0 --without 2>1",
+        // The copy of an ADVERTISEMENT that a Backup has heard was taken for one that it has not.
+        "vrrp --variant rfc9568 --duplicates 1",
+        // While an id was on its way to 1, 2 missed the ACK of what had made 3 send that id,
+        // skipped 3, and led. Where messages are equally slow on all links, the id arrives before
+        // that time-out expires.
+        "chang-roberts --variant lesson-robust --rule home=any --crashes 0 --recoveries 1 \
+         --losses 1 --suspicions 1 --fairness strong",
+        // Two processes lead after a loss, and both announce themselves at once. The old leader has
+        // begun its period earlier: where clocks do not drift, its announcement is always the
+        // first, and the other then follows it.
+        "list-ring --rule accept=any --rule watch=announcement --nodes 2 --crashes 0 \
+         --recoveries 1 --losses 1 --network unordered",
+    ] {
+        assert_eq!(shows_typed(line), Ok(true), "{line}");
     }
-}
-
-/// While an id was on its way to 1, 2 missed the ACK of what had made 3 send that id, skipped 3,
-/// and led. Where messages are equally slow on all links, the id arrives before that time-out
-/// expires.
-#[test]
-fn known_case_of_what_needs_a_way_there_that_is_longer_than_the_way_back() {
-    let faults = Faults { recoveries: 1, losses: 1.into(), suspicions: 1, ..Faults::NONE };
-    let fairness = DeliveryFairness::Strong;
-    let scenario = Scenario { faults, fairness, ..Scenario::calm(3) };
-    let mut case = Case::known("chang-roberts", "lesson-robust", scenario);
-    case.args.rules = vec![("home".to_owned(), "any".to_owned())];
-    assert_eq!(shows(&(case, (0..8).map(longer).collect())), Ok(true));
-}
-
-/// Two processes lead after a loss, and both announce themselves at once. The old leader has begun
-/// its period earlier: where periods are equally long, its announcement is always the first, and
-/// the other then follows it.
-#[test]
-fn known_case_of_what_needs_clocks_that_drift() {
-    let faults = Faults { recoveries: 1, losses: 1.into(), ..Faults::NONE };
-    let scenario = Scenario { faults, network: Network::Unordered, ..Scenario::calm(2) };
-    let mut case = Case::known("list-ring", "recommended", scenario);
-    let rules = [("accept", "any"), ("watch", "announcement")];
-    case.args.rules = rules.map(|(rule, value)| (rule.to_owned(), value.to_owned())).to_vec();
-    assert_eq!(shows(&(case, (0..8).map(longer).collect())), Ok(true));
-}
-
-/// A bully that does not wait for a process that may recover, as it once was. No clock that drifts
-/// and no slow link makes up for that.
-#[test]
-fn known_case_of_a_rule_that_no_clock_keeps_to() {
-    let mut case = Case::known("bully", "clustering", Scenario::calm(2).with_crashes(1, 1));
-    case.args.rules = vec![("awaits".to_owned(), "live".to_owned())];
-    let compared = shows(&(case, (0..8).map(longer).collect()));
-    assert!(compared.is_err_and(|why| why.contains("with perfect timing")));
+    // A bully that does not wait for a process that may recover, as it once was. No clock that
+    // drifts and no slow link makes up for that.
+    let wrong = "bully --variant clustering --rule awaits=live --nodes 2 --recoveries 1";
+    assert!(shows_typed(wrong).is_err_and(|why| why.contains("with perfect timing")));
 }
 
 /// So many clocks are drawn, and of all that are tried at least so many must have time-outs that

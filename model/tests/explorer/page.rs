@@ -1,7 +1,8 @@
 //! The page of the Explorer, driven in a headless browser as a person would: by keyboard, with a
 //! mouse, light and dark, in a wide and in a narrow window.
 
-use super::{BULLY, Explorer, LEASE, bellwether, places};
+use super::{BULLY, Explorer, LEASE, checked, places};
+use crate::cli::{run, run_in};
 use bellwether_browser::Page;
 use serde_json::Value;
 use std::fs;
@@ -13,6 +14,13 @@ fn open(explorer: &Explorer, hash: &str) -> Option<Page> {
     page.resize(1280, 900);
     page.wait_for("verdicts.done && walk !== null");
     Some(page)
+}
+
+/// An Explorer of a world, and its page, if there is a browser.
+fn opened(world: &str) -> Option<(Explorer, Page)> {
+    let explorer = Explorer::start(world);
+    let page = open(&explorer, "")?;
+    Some((explorer, page))
 }
 
 /// Presses the button that shows the counterexample to this property.
@@ -92,9 +100,8 @@ fn picture(page: &mut Page, explorer: &Explorer, name: &str, height: u32) {
 
 #[test]
 fn a_counterexample_is_one_click_away_and_its_end_is_marked() {
-    let explorer = Explorer::start(BULLY);
+    let Some((explorer, mut page)) = opened(BULLY) else { return };
     let steps = places(&explorer.verdicts(), "at-most-one-leader").len() as u64;
-    let Some(mut page) = open(&explorer, "") else { return };
     show(&mut page, "at-most-one-leader");
     assert_eq!(page.value("walk.story.length").as_u64(), Some(steps));
     picture(&mut page, &explorer, "explorer", 1150);
@@ -134,8 +141,7 @@ fn a_counterexample_is_one_click_away_and_its_end_is_marked() {
 
 #[test]
 fn a_path_is_taken_by_keyboard_alone_and_its_address_opens_it_again() {
-    let explorer = Explorer::start(BULLY);
-    let Some(mut page) = open(&explorer, "") else { return };
+    let Some((explorer, mut page)) = opened(BULLY) else { return };
     page.press("/", 191);
     assert_eq!(page.value("document.activeElement.id"), "filter");
     page.write("crash");
@@ -183,8 +189,7 @@ fn background(page: &mut Page) -> Value {
 
 #[test]
 fn the_slider_the_zoom_and_the_buttons_do_what_they_say() {
-    let explorer = Explorer::start(BULLY);
-    let Some(mut page) = open(&explorer, "") else { return };
+    let Some((_explorer, mut page)) = opened(BULLY) else { return };
     show(&mut page, "at-most-one-leader");
     let steps = page.value("walk.story.length").as_u64().expect("a number");
     for (press, step) in [("first", 0), ("forward", 1), ("last", steps), ("back", steps - 1)] {
@@ -221,8 +226,7 @@ fn the_slider_the_zoom_and_the_buttons_do_what_they_say() {
 /// A crash changes one process, what it leads to is in flight, and it was counted.
 #[test]
 fn what_a_step_changes_is_marked() {
-    let explorer = Explorer::start(BULLY);
-    let Some(mut page) = open(&explorer, "") else { return };
+    let Some((_explorer, mut page)) = opened(BULLY) else { return };
     let crash = "walk.moments[0].next.findIndex(one => one.what === '3 crashes')";
     page.value(&format!("take({crash})"));
     page.wait_for("now === 1");
@@ -241,8 +245,7 @@ fn what_a_step_changes_is_marked() {
 /// What the three buttons save.
 #[test]
 fn a_path_is_saved_as_trace_picture_and_page() {
-    let explorer = Explorer::start(BULLY);
-    let Some(mut page) = open(&explorer, "") else { return };
+    let Some((_explorer, mut page)) = opened(BULLY) else { return };
     show(&mut page, "at-most-one-leader");
     page.value("window.saved = []; save = (...what) => window.saved.push(what)");
     for button in ["trace", "svg", "html"] {
@@ -267,15 +270,13 @@ fn a_path_is_saved_as_trace_picture_and_page() {
 
 #[test]
 fn a_cycle_goes_round_and_clocks_are_shown() {
-    let explorer = Explorer::start(LEASE);
-    let Some(mut page) = open(&explorer, "") else { return };
+    let Some((explorer, mut page)) = opened(LEASE) else { return };
     let button = page.value("document.querySelector('[data-property=settles]').textContent");
     show(&mut page, "settles");
     let after = page.value("walk.shows.cycle_after").as_u64().expect("a cycle");
     // The page counts as the command line does.
     assert_eq!(button.as_str(), Some(&*format!("show: {after} steps, then a cycle")));
-    let check = bellwether(&format!("check {LEASE}")).output().expect("it runs");
-    let printed = String::from_utf8(check.stdout).expect("UTF-8");
+    let printed = run(&format!("check {LEASE}")).stdout;
     let row = printed.lines().find(|line| line.contains(" settles ")).expect("it is listed");
     assert!(row.contains(&format!("violated ({after} steps)")), "{row}");
     assert!(text(&mut page, "told").contains("repeat for ever: settles is violated"));
@@ -305,7 +306,7 @@ fn a_cycle_goes_round_and_clocks_are_shown() {
 }
 
 #[test]
-fn terms_votes_groups_and_tokens_are_shown() {
+fn terms_votes_groups_tokens_and_rules_are_shown() {
     for (world, property, shown, name) in [
         (
             "raft-election --variant paper --rule storage=forgets-vote --start cold --recoveries 1 \
@@ -322,8 +323,7 @@ fn terms_votes_groups_and_tokens_are_shown() {
         ),
         ("lease --suspicions 1", "at-most-one-leader", ["token", "holder"], "explorer-lease"),
     ] {
-        let explorer = Explorer::start(world);
-        let Some(mut page) = open(&explorer, "") else { return };
+        let Some((explorer, mut page)) = opened(world) else { return };
         show(&mut page, property);
         let state = text(&mut page, "state");
         for shown in shown {
@@ -332,14 +332,16 @@ fn terms_votes_groups_and_tokens_are_shown() {
         picture(&mut page, &explorer, name, 1500);
         fits(&mut page);
     }
+    // What no variable says, such as the logs that processes begin with, is in the rules.
+    let Some((_explorer, mut page)) = opened("raft-election --rule logs=012") else { return };
+    let world = text(&mut page, "world");
+    assert!(world.contains("logs = 012"), "{world}");
 }
 
 #[test]
 fn a_saved_page_needs_no_server() {
     let folder = tempfile::tempdir().expect("a folder");
-    let mut check = bellwether("check bully --recoveries 1 --out .");
-    check.current_dir(folder.path());
-    assert_eq!(check.output().expect("it runs").status.code(), Some(1));
+    assert_eq!(run_in(folder.path(), &format!("check {BULLY} --out .")).status, 1);
     let file = folder.path().join("bully-at-most-one-leader.html");
     let Some(mut page) = Page::open(&format!("file://{}", file.display())) else { return };
     page.resize(1280, 900);
@@ -361,8 +363,7 @@ fn a_saved_page_needs_no_server() {
 #[test]
 fn what_check_prints_shows_a_property_that_is_asked_by_name() {
     let line = "check bully --timing asynchronous --property failover";
-    let output = bellwether(line).output().expect("it runs");
-    let printed = String::from_utf8(output.stdout).expect("UTF-8");
+    let printed = run(line).stdout;
     let flags = printed.lines().find_map(|line| line.split_once(" explore "));
     let (_, flags) = flags.unwrap_or_else(|| panic!("nothing to browse in {printed}"));
     let at = printed.lines().find_map(|line| line.split_once("#/steps"));
@@ -373,15 +374,6 @@ fn what_check_prints_shows_a_property_that_is_asked_by_name() {
     let Some(mut page) = open(&explorer, &format!("#/steps{at}")) else { return };
     page.wait_for("walk.shows && walk.shows.property === 'failover'");
     assert!(text(&mut page, "told").contains("failover is violated"));
-}
-
-/// What no variable says, such as the logs that processes begin with, is in the rules.
-#[test]
-fn the_rules_are_shown() {
-    let explorer = Explorer::start("raft-election --rule logs=012");
-    let Some(mut page) = open(&explorer, "") else { return };
-    let world = text(&mut page, "world");
-    assert!(world.contains("logs = 012"), "{world}");
 }
 
 /// Chooses a value in the form that changes the world.
@@ -397,8 +389,7 @@ fn choose(page: &mut Page, name: &str, value: &str) {
 
 #[test]
 fn what_if_a_message_is_lost_is_one_choice() {
-    let explorer = Explorer::start("bully");
-    let Some(mut page) = open(&explorer, "") else { return };
+    let Some((explorer, mut page)) = opened("bully") else { return };
     for step in 1..=2 {
         page.press("1", 49);
         page.wait_for(&format!("walk.story.length === {step} && now === {step}"));
@@ -410,8 +401,7 @@ fn what_if_a_message_is_lost_is_one_choice() {
     let told = text(&mut page, "properties");
     assert!(told.contains("at-most-one-leader: violated"), "{told}");
     // The verdicts are those of the command line.
-    let check = bellwether("check bully --losses 1 --json").output().expect("it runs");
-    let check: Value = serde_json::from_slice(&check.stdout).expect("JSON");
+    let check = checked("bully --losses 1");
     let states = check["states"]["distinct"].as_u64().expect("a count");
     let searched = text(&mut page, "searched").replace(',', "");
     assert!(searched.contains(&format!("searched: {states} states")), "{searched}, {states}");
@@ -440,8 +430,9 @@ fn what_if_a_message_is_lost_is_one_choice() {
 
 #[test]
 fn the_first_step_that_differs_in_another_variant_is_marked() {
-    let explorer = Explorer::start("bully --variant tanenbaum --recoveries 1");
-    let Some(mut page) = open(&explorer, "") else { return };
+    let Some((explorer, mut page)) = opened("bully --variant tanenbaum --recoveries 1") else {
+        return;
+    };
     show(&mut page, "at-most-one-leader");
     page.wait_for("choosable !== null");
     let variants = page.value("[...document.querySelectorAll('#beside option')].length");

@@ -1,12 +1,11 @@
 //! A whole world in one file: it has the states of a search and what each step does, and the page
 //! shows from it what an Explorer shows.
 
-use super::{BULLY, Explorer, LEASE, bellwether, places};
+use super::{BULLY, Explorer, LEASE, bellwether, checked, places};
+use crate::asked::{Random, question};
 use bellwether_browser::Page;
 use bellwether_model::explore::{TooMany, Walk, Whole, moments};
-use bellwether_model::property::{self, Temporal};
-use bellwether_model::protocol::bully::Bully;
-use bellwether_model::world::{Budget, Faults, Network, Scenario, World};
+use bellwether_model::property::Temporal;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::{fs, process};
@@ -109,8 +108,7 @@ fn a_file_has_the_states_of_the_search_and_its_verdicts() {
         assert_eq!(output.status.code(), Some(0), "{world}: {told}");
         let page = fs::read_to_string(&file).expect("it was written");
         let data = Data::of(&page);
-        let check = bellwether(&format!("check {world} --json")).output().expect("it runs");
-        let report: Value = serde_json::from_slice(&check.stdout).expect("JSON");
+        let report = checked(world);
         assert_eq!(report["states"]["distinct"], json!(data.states()), "{world}");
         assert!(told.contains(&format!("\n{} states, ", data.states())), "{told}");
         assert!(told.ends_with(&format!("Saved: {}\n", file.display())), "{told}");
@@ -205,13 +203,10 @@ fn follow(before: &Value, step: &Value) -> Vec<Message> {
 /// On random paths, every state of the file and every sentence is what the engine says of the path.
 #[test]
 fn a_random_path_through_the_file_is_one_of_the_world() {
-    let faults =
-        Faults { crashes: 1, recoveries: 1, losses: Budget::AtMost(1), cuts: 1, ..Faults::NONE };
-    let network = Network::Unordered;
-    let scenario = Scenario { faults, network, capacity: Some(2), ..Scenario::calm(2) };
-    let world = World::new(Bully::RECOMMENDED, scenario).expect("a world");
-    let named = ["at-most-one-leader", "agreement", "decided"].map(str::to_owned);
-    let properties = property::select(&world, &named).expect("they exist");
+    let (world, properties) = question(
+        "bully --nodes 2 --recoveries 1 --losses 1 --cuts 1 --network unordered --capacity 2 \
+         -p at-most-one-leader -p agreement -p decided",
+    );
     let conditions: Vec<_> = properties
         .iter()
         .map(|property| match &property.temporal {
@@ -222,13 +217,7 @@ fn a_random_path_through_the_file_is_one_of_the_world() {
     let whole = Whole::of(&world, &properties, 50_000).expect("it is small");
     let data = Data::of(&whole.html(&json!({})));
     assert_eq!(data.states(), whole.states());
-    // What happens next, by a linear congruential generator (Knuth's MMIX).
-    let mut random = 7_u64;
-    let mut next = |choices: usize| {
-        let (factor, more) = (6_364_136_223_846_793_005, 1_442_695_040_888_963_407);
-        random = random.wrapping_mul(factor).wrapping_add(more);
-        (random >> 33) as usize % choices
-    };
+    let mut random = Random(7);
     let mut beyond = 0;
     for _ in 0..200 {
         let (mut state, mut at, mut path) = (world.initial(), 0, Vec::new());
@@ -239,7 +228,7 @@ fn a_random_path_through_the_file_is_one_of_the_world() {
             if enabled.is_empty() {
                 break;
             }
-            let place = next(enabled.len());
+            let place = random.below(enabled.len());
             let after = world.apply(&state, &enabled[place]).state;
             let (step, target) = steps[place];
             assert_eq!(target.is_some(), world.within_bounds(&after));

@@ -1,12 +1,12 @@
 //! The second way: random expressions, each evaluated by other code in every state that a plain
 //! breadth-first walk of the world finds.
 
-use super::world;
+use crate::asked::world;
 use crate::differential::explore;
 use bellwether_model::check::{Limits, Options, Verdict, check};
 use bellwether_model::property::{self, never};
 use bellwether_model::protocol::{Belief, Id};
-use bellwether_model::world::{Scenario, State, World};
+use bellwether_model::world::{State, World};
 use proptest::prelude::*;
 use serde_json::Value;
 use std::collections::{HashSet, VecDeque};
@@ -17,23 +17,70 @@ const MOST: usize = 4_000;
 /// What is asked; processes are numbers, which stand for variables as long as there are so many.
 #[derive(Clone, Debug)]
 enum Asked {
-    Leads(usize),
-    Up(usize),
-    Follows(usize, usize),
-    SameLeader(usize, usize),
-    Quiescent,
-    Crashed(u8),
-    SameField(usize, usize, usize),
-    LowerLeader(usize, usize),
-    IsMember(usize),
+    /// Of two processes and a number.
+    Of(usize, [usize; 2], usize),
     Not(Box<Asked>),
-    And(Box<Asked>, Box<Asked>),
-    Or(Box<Asked>, Box<Asked>),
-    Implies(Box<Asked>, Box<Asked>),
-    Exists(Box<Asked>),
-    Forall(Box<Asked>),
-    AtLeast(Box<Asked>, usize),
+    Both(usize, Box<Asked>, Box<Asked>),
+    /// Of how many processes: of some, of at least so many, or of all.
+    Count(Box<Asked>, Option<usize>),
 }
+
+/// A moment, the processes of which something is asked, and a field or a number.
+struct Moment<'s> {
+    meaning: &'s Meaning<'s>,
+    state: &'s State,
+    of: [Id; 2],
+    number: usize,
+}
+
+impl Moment<'_> {
+    fn belief(&self, at: usize) -> Option<Belief> {
+        self.state.belief(self.of[at])
+    }
+
+    fn leader(&self, at: usize) -> Option<Id> {
+        match self.belief(at)? {
+            Belief::Leads => Some(self.of[at]),
+            Belief::Follows(leader) => Some(leader),
+            Belief::Undecided => None,
+        }
+    }
+
+    fn field(&self, at: usize) -> Value {
+        let (id, field) = (self.of[at], self.meaning.field(self.number));
+        let own = serde_json::to_value(self.state.process(id)).expect("JSON");
+        let stable = serde_json::to_value(self.state.stable(id)).expect("JSON");
+        match own.get(field) {
+            Some(_) if !self.state.up(id) => Value::Null,
+            Some(value) => value.clone(),
+            None => stable[field].clone(),
+        }
+    }
+}
+
+/// What a question is worth at a moment.
+type Worth = fn(&Moment<'_>) -> bool;
+
+/// What two questions together are worth.
+type Joined = fn(bool, bool) -> bool;
+
+/// How each question on processes A and B is written, with #A and #B where fields are asked of
+/// them, and what it is worth.
+const QUESTIONS: [(&str, Worth); 9] = [
+    ("leads(A)", |m| m.belief(0) == Some(Belief::Leads)),
+    ("up(A)", |m| m.state.up(m.of[0])),
+    ("follows(A, B)", |m| m.belief(0) == Some(Belief::Follows(m.of[1]))),
+    ("leader(A) == leader(B)", |m| m.leader(0) == m.leader(1)),
+    ("quiescent", |m| m.meaning.world.is_quiescent(m.state)),
+    ("crashes > NUMBER", |m| usize::from(m.state.spent().crashes) > m.number % 2),
+    ("#A.FIELD == #B.FIELD", |m| m.field(0) == m.field(1)),
+    ("leader(A) < leader(B)", |m| m.leader(0).zip(m.leader(1)).is_some_and(|(a, b)| a < b)),
+    ("A <= nodes", |m| m.of[0].index() < m.meaning.world.scenario().nodes),
+];
+
+/// How two questions are put together.
+const BOTH: [(&str, Joined); 3] =
+    [("&&", |a, b| a && b), ("||", |a, b| a || b), ("=>", |a, b| !a || b)];
 
 /// Protocols, with fields that their processes have.
 const FIELDS: [(&str, &[&str]); 5] = [
@@ -45,29 +92,15 @@ const FIELDS: [(&str, &[&str]); 5] = [
 ];
 
 fn asked() -> impl Strategy<Value = Asked> {
-    let p = || 0..3_usize;
-    let leaf = prop_oneof![
-        p().prop_map(Asked::Leads),
-        p().prop_map(Asked::Up),
-        (p(), p()).prop_map(|(a, b)| Asked::Follows(a, b)),
-        (p(), p()).prop_map(|(a, b)| Asked::SameLeader(a, b)),
-        Just(Asked::Quiescent),
-        (0..2_u8).prop_map(Asked::Crashed),
-        (p(), p(), 0..4_usize).prop_map(|(a, b, field)| Asked::SameField(a, b, field)),
-        (p(), p()).prop_map(|(a, b)| Asked::LowerLeader(a, b)),
-        p().prop_map(Asked::IsMember),
-    ];
+    let leaf = (0..QUESTIONS.len(), [0..3_usize, 0..3], 0..4_usize);
+    let leaf = leaf.prop_map(|(question, of, number)| Asked::Of(question, of, number));
     leaf.prop_recursive(4, 12, 2, |inner| {
-        let pair = || (inner.clone().prop_map(Box::new), inner.clone().prop_map(Box::new));
         let one = || inner.clone().prop_map(Box::new);
+        let count = prop_oneof![Just(None), (0..3_usize).prop_map(Some)];
         prop_oneof![
-            one().prop_map(Asked::Not),
-            pair().prop_map(|(a, b)| Asked::And(a, b)),
-            pair().prop_map(|(a, b)| Asked::Or(a, b)),
-            pair().prop_map(|(a, b)| Asked::Implies(a, b)),
-            one().prop_map(Asked::Exists),
-            one().prop_map(Asked::Forall),
-            (one(), 1..3_usize).prop_map(|(a, most)| Asked::AtLeast(a, most)),
+            1 => one().prop_map(Asked::Not),
+            3 => (0..BOTH.len(), one(), one()).prop_map(|(how, a, b)| Asked::Both(how, a, b)),
+            3 => (one(), count).prop_map(|(a, most)| Asked::Count(a, most)),
         ]
     })
 }
@@ -79,120 +112,71 @@ struct Meaning<'w> {
 }
 
 impl Meaning<'_> {
-    fn process(&self, process: usize, bound: usize) -> String {
-        match process < bound {
-            true => format!("v{process}"),
-            false => format!("{}", process % self.world.scenario().nodes + 1),
-        }
-    }
-
     fn field(&self, field: usize) -> &'static str {
         self.fields[field % self.fields.len()]
     }
 
-    /// A process as fields are asked of it.
-    fn whose(&self, process: usize, bound: usize) -> String {
-        let named = self.process(process, bound);
-        if process < bound { named } else { format!("p{named}") }
-    }
-
     fn written(&self, asked: &Asked, bound: usize) -> String {
-        let p = |process| self.process(process, bound);
-        let of = |process| self.whose(process, bound);
-        let deeper = |inner: &Asked| self.written(inner, bound + 1);
-        let inner = |inner: &Asked| self.written(inner, bound);
+        let inner = |asked: &Asked| self.written(asked, bound);
         match asked {
-            Asked::Leads(a) => format!("leads({})", p(*a)),
-            Asked::Up(a) => format!("up({})", p(*a)),
-            Asked::Follows(a, b) => format!("follows({}, {})", p(*a), p(*b)),
-            Asked::SameLeader(a, b) => format!("leader({}) == leader({})", p(*a), p(*b)),
-            Asked::Quiescent => "quiescent".to_owned(),
-            Asked::Crashed(times) => format!("crashes > {times}"),
-            Asked::SameField(a, b, at) => {
-                let field = self.field(*at);
-                format!("{}.{field} == {}.{field}", of(*a), of(*b))
+            Asked::Of(question, of, number) => {
+                let named = of.map(|process| match process < bound {
+                    true => format!("v{process}"),
+                    false => format!("{}", process % self.world.scenario().nodes + 1),
+                });
+                // A process as fields are asked of it.
+                let whose = [0, 1].map(|at: usize| match of[at] < bound {
+                    true => named[at].clone(),
+                    false => format!("p{}", named[at]),
+                });
+                let text = QUESTIONS[*question].0.replace("NUMBER", &(number % 2).to_string());
+                let text = text.replace("#A", &whose[0]).replace("#B", &whose[1]);
+                let text = text.replace('A', &named[0]).replace('B', &named[1]);
+                text.replace("FIELD", self.field(*number))
             }
-            Asked::LowerLeader(a, b) => format!("leader({}) < leader({})", p(*a), p(*b)),
-            Asked::IsMember(a) => format!("{} <= nodes", p(*a)),
             Asked::Not(a) => format!("!({})", inner(a)),
-            Asked::And(a, b) => format!("({}) && ({})", inner(a), inner(b)),
-            Asked::Or(a, b) => format!("({}) || ({})", inner(a), inner(b)),
-            Asked::Implies(a, b) => format!("({}) => ({})", inner(a), inner(b)),
-            Asked::Exists(a) => format!("(exists v{bound}: {})", deeper(a)),
-            Asked::Forall(a) => format!("(forall v{bound}: {})", deeper(a)),
-            Asked::AtLeast(a, most) => format!("count(v{bound}: {}) >= {most}", deeper(a)),
-        }
-    }
-
-    fn id(&self, process: usize, bound: &[Id]) -> Id {
-        let nodes = self.world.scenario().nodes;
-        bound.get(process).copied().unwrap_or(Id::at(process % nodes))
-    }
-
-    fn value(&self, state: &State, id: Id, field: usize) -> Value {
-        let field = self.field(field);
-        let own = serde_json::to_value(state.process(id)).expect("JSON");
-        let stable = serde_json::to_value(state.stable(id)).expect("JSON");
-        match own.get(field) {
-            Some(_) if !state.up(id) => Value::Null,
-            Some(value) => value.clone(),
-            None => stable[field].clone(),
-        }
-    }
-
-    fn worth(&self, state: &State, asked: &Asked, bound: &mut Vec<Id>) -> bool {
-        let here = bound.clone();
-        let id = |process: usize| self.id(process, &here);
-        let leader = |process: usize| match state.belief(id(process)) {
-            Some(Belief::Leads) => Some(id(process)),
-            Some(Belief::Follows(leader)) => Some(leader),
-            Some(Belief::Undecided) | None => None,
-        };
-        match asked {
-            Asked::Leads(a) => state.belief(id(*a)) == Some(Belief::Leads),
-            Asked::Up(a) => state.up(id(*a)),
-            Asked::Follows(a, b) => state.belief(id(*a)) == Some(Belief::Follows(id(*b))),
-            Asked::SameLeader(a, b) => leader(*a) == leader(*b),
-            Asked::Quiescent => self.world.is_quiescent(state),
-            Asked::Crashed(times) => state.spent().crashes > *times,
-            Asked::SameField(a, b, field) => {
-                self.value(state, id(*a), *field) == self.value(state, id(*b), *field)
+            Asked::Both(how, a, b) => format!("({}) {} ({})", inner(a), BOTH[*how].0, inner(b)),
+            Asked::Count(a, most) => {
+                let deeper = self.written(a, bound + 1);
+                match most {
+                    None => format!("(forall v{bound}: {deeper})"),
+                    Some(0) => format!("(exists v{bound}: {deeper})"),
+                    Some(most) => format!("count(v{bound}: {deeper}) >= {most}"),
+                }
             }
-            Asked::LowerLeader(a, b) => leader(*a).zip(leader(*b)).is_some_and(|(a, b)| a < b),
-            Asked::IsMember(a) => id(*a).index() < self.world.scenario().nodes,
-            Asked::Not(a) => !self.worth(state, a, bound),
-            Asked::And(a, b) => self.worth(state, a, bound) && self.worth(state, b, bound),
-            Asked::Or(a, b) => self.worth(state, a, bound) || self.worth(state, b, bound),
-            Asked::Implies(a, b) => !self.worth(state, a, bound) || self.worth(state, b, bound),
-            Asked::Exists(a) => self.count(state, a, bound) > 0,
-            Asked::Forall(a) => self.count(state, a, bound) == state.members().count(),
-            Asked::AtLeast(a, most) => self.count(state, a, bound) >= *most,
         }
     }
 
-    fn count(&self, state: &State, asked: &Asked, bound: &mut Vec<Id>) -> usize {
-        let mut count = 0;
-        for id in state.members() {
-            bound.push(id);
-            count += usize::from(self.worth(state, asked, bound));
-            bound.pop();
+    fn worth(&self, state: &State, asked: &Asked, bound: &[Id]) -> bool {
+        let inner = |asked: &Asked| self.worth(state, asked, bound);
+        match asked {
+            Asked::Of(question, of, number) => {
+                let nodes = self.world.scenario().nodes;
+                let id = |at: usize| bound.get(at).copied().unwrap_or(Id::at(at % nodes));
+                let of = of.map(id);
+                QUESTIONS[*question].1(&Moment { meaning: self, state, of, number: *number })
+            }
+            Asked::Not(a) => !inner(a),
+            Asked::Both(how, a, b) => BOTH[*how].1(inner(a), inner(b)),
+            Asked::Count(a, most) => {
+                let fits = |id: &Id| self.worth(state, a, &[bound, &[*id]].concat());
+                let count = state.members().filter(fits).count();
+                count >= most.map_or(state.members().count(), |most| most.max(1))
+            }
         }
-        count
     }
 
     /// After how many steps a state first satisfies it, if one does; nothing if there are too many.
     fn first(&self, asked: &Asked) -> Option<Option<usize>> {
         let initial = self.world.initial();
-        let (mut known, mut enabled) = (HashSet::from([initial.clone()]), Vec::new());
+        let mut known = HashSet::from([initial.clone()]);
         let mut queue = VecDeque::from([(initial, 0)]);
         while let Some((state, depth)) = queue.pop_front() {
-            if self.worth(&state, asked, &mut Vec::new()) {
+            if self.worth(&state, asked, &[]) {
                 return Some(Some(depth));
             }
-            enabled.clear();
-            self.world.enabled(&state, &mut enabled);
-            for action in &enabled {
-                let next = self.world.apply(&state, action).state;
+            for action in self.world.actions(&state) {
+                let next = self.world.apply(&state, &action).state;
                 if known.insert(next.clone()) {
                     queue.push_back((next, depth + 1));
                 }
@@ -211,7 +195,7 @@ fn random_expressions_are_decided_as_an_evaluation_of_all_states_does() {
     let cases = (0..FIELDS.len(), 2..=3_usize, 0..=1_u8, asked());
     explore(300, cases, |(protocol, nodes, recoveries, asked)| {
         let (name, fields) = FIELDS[*protocol];
-        let world = world(name, Scenario::calm(*nodes).with_crashes(1, *recoveries));
+        let world = world(&format!("{name} --nodes {nodes} --recoveries {recoveries}"));
         let meaning = Meaning { world: &world.concrete(), fields };
         let text = meaning.written(asked, 0);
         let Some(expected) = meaning.first(asked) else { return Ok(false) };
