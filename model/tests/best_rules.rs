@@ -3,7 +3,7 @@
 
 use crate::asked::{Asked, values};
 use bellwether_model::check::{Limits, Options, Verdict, check};
-use bellwether_model::machine::{AnyProtocol, Machine};
+use bellwether_model::machine::{AnyProtocol, DynProtocol};
 use bellwether_model::property::{self, Property};
 use bellwether_model::protocol::REGISTRY;
 use bellwether_model::protocol::bully::Bully;
@@ -29,7 +29,7 @@ impl Best {
         REGISTRY.find(self.protocol).expect("it exists")
     }
 
-    fn rules(&self, other: &[(String, String)]) -> Arc<dyn Machine> {
+    fn rules(&self, other: &[(String, String)]) -> Arc<dyn DynProtocol> {
         self.protocol().rules(Some(self.variant), other).expect("there are such rules")
     }
 
@@ -52,7 +52,7 @@ impl Best {
     /// Which properties hold in a world, and how many states it has, up to a limit.
     fn holds(
         &self,
-        rules: &Arc<dyn Machine>,
+        rules: &Arc<dyn DynProtocol>,
         scenario: Scenario,
         limit: Option<u64>,
     ) -> (Vec<bool>, u64) {

@@ -2,7 +2,7 @@
 //! and a solver's verdicts are found out again without it.
 
 use crate::some;
-use bellwether_model::machine::Machine;
+use bellwether_model::machine::DynProtocol;
 use bellwether_model::protocol::REGISTRY;
 use bellwether_model::prove::{Goal, Outcome, PROTOCOLS, Part, Proof, Solver, parts, proved};
 use std::io::Write;
@@ -14,7 +14,7 @@ mod command;
 mod random;
 
 /// The rules of a protocol, as in `quorum bare grants=again`.
-fn rules(words: &str) -> Arc<dyn Machine> {
+fn rules(words: &str) -> Arc<dyn DynProtocol> {
     let mut words = words.split(' ');
     let protocol = REGISTRY.find(words.next().expect("a protocol")).expect("it exists");
     let (single, variant): (Vec<&str>, Vec<&str>) = words.partition(|word| word.contains('='));

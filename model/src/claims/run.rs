@@ -7,7 +7,7 @@ use super::program::Account;
 use super::ruling::{Judged, Outcome};
 use crate::check::bounds::{Bound, Until, bounds};
 use crate::check::{self, Counterexample, Limits, Options, Reason, Report, Verdict};
-use crate::machine::{AnyProtocol, Machine};
+use crate::machine::{AnyProtocol, DynProtocol};
 use crate::property;
 use crate::property::Kind;
 use crate::protocol::specifications;
@@ -226,7 +226,7 @@ fn words(error: &dyn std::error::Error) -> String {
 pub(super) fn rules(
     protocol: &dyn AnyProtocol,
     subject: &Subject,
-) -> Result<Arc<dyn Machine>, String> {
+) -> Result<Arc<dyn DynProtocol>, String> {
     protocol.rules(subject.variant.as_deref(), &subject.rules).map_err(|e| words(&e))
 }
 

@@ -5,7 +5,7 @@ use super::{
     Exit, HOLDS, ProgressArgs, ProtocolArgs, Tool, UNKNOWN, VIOLATED, seconds, states, stopped,
     text,
 };
-use crate::machine::Machine;
+use crate::machine::DynProtocol;
 use crate::prove::relation::Relation;
 use crate::prove::{
     Goal, Obligation, Outcome, Part, Proof, Shown, Solver, Tie, Untied, Why, pair, parts, prove,
@@ -109,7 +109,7 @@ pub(super) fn run(tool: Tool, args: &ProveArgs) -> anyhow::Result<Exit> {
 
 fn report(
     args: &ProveArgs,
-    rules: &dyn Machine,
+    rules: &dyn DynProtocol,
     solver: &Solver,
     all: &[Done],
 ) -> anyhow::Result<()> {
@@ -327,7 +327,7 @@ fn print_untied(
     Ok(())
 }
 
-fn object(rules: &dyn Machine, solver: &Solver, all: &[Done]) -> Value {
+fn object(rules: &dyn DynProtocol, solver: &Solver, all: &[Done]) -> Value {
     json!({
         "protocol": rules.protocol().name(),
         "variant": rules.variant_name(),

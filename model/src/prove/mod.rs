@@ -24,7 +24,7 @@ pub use part::{Part, See, Seen, Tie, Tied, Transition, Untied};
 pub use solver::{Solver, SolverError};
 pub use structure::{Picture, Step, Structure};
 
-use crate::machine::Machine;
+use crate::machine::DynProtocol;
 use crate::protocol::Protocol as _;
 use crate::protocol::lease::Lease;
 use crate::protocol::quorum::Quorum;
@@ -37,7 +37,7 @@ pub const PROTOCOLS: [&str; 3] = [RaftElection::NAME, Quorum::NAME, Lease::NAME]
 ///
 /// # Errors
 /// If nothing is; what to do.
-pub fn parts(machine: &dyn Machine) -> Result<Vec<Part>, String> {
+pub fn parts(machine: &dyn DynProtocol) -> Result<Vec<Part>, String> {
     let name = machine.protocol().name();
     let rules = machine.rules();
     if let Some(id) = machine.own().first() {

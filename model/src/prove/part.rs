@@ -4,7 +4,7 @@
 use super::relation::{Named, Relation};
 use super::structure::{Picture, Step, Structure};
 use crate::check::Cancel;
-use crate::machine::Machine;
+use crate::machine::DynProtocol;
 use crate::property::Temporal;
 use crate::protocol::Id;
 use crate::world::{Action, Condition, Scenario, State, World, WorldError};
@@ -18,7 +18,7 @@ pub struct Part {
     /// What it is about.
     pub about: &'static str,
     /// The rules.
-    pub rules: Arc<dyn Machine>,
+    pub rules: Arc<dyn DynProtocol>,
     /// The relation.
     pub relation: Relation,
     /// What is assumed, for every number of processes.

@@ -3,7 +3,7 @@
 
 use bellwether_model::check::{Decision, Limits, Options, Report, Verdict, check};
 use bellwether_model::cli::{ProtocolArgs, WorldArgs};
-use bellwether_model::machine::{AnyProtocol, Machine};
+use bellwether_model::machine::{AnyProtocol, DynProtocol};
 use bellwether_model::property::{self, Kind, Property};
 use bellwether_model::protocol::REGISTRY;
 use bellwether_model::world::{
@@ -51,7 +51,7 @@ impl Case {
     }
 
     /// The rules.
-    pub(crate) fn rules(&self) -> Arc<dyn Machine> {
+    pub(crate) fn rules(&self) -> Arc<dyn DynProtocol> {
         let ProtocolArgs { variant, rules, .. } = &self.args;
         self.protocol().rules(variant.as_deref(), rules).expect("the rules exist")
     }

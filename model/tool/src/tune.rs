@@ -10,7 +10,7 @@ use bellwether_engine::check::{
     self, CheckError, Counterexample, Event, Limits, Options, Phase, Progress, Reason, Report,
     Verdict,
 };
-use bellwether_engine::machine::{Machine, TimerRules};
+use bellwether_engine::machine::{DynProtocol, TimerRules};
 use bellwether_engine::property::{
     self, PERIODS_ACCURATE, Property, PropertyError, TIMEOUTS_ACCURATE,
 };
@@ -29,7 +29,7 @@ const FIRST_PART: u64 = 1 << 14;
 /// The question of a tuning: what is looked for.
 pub struct Question {
     /// The protocol and its rules.
-    pub rules: Arc<dyn Machine>,
+    pub rules: Arc<dyn DynProtocol>,
     /// The scenario; its timing says which durations are given, and is filled in for each row.
     pub scenario: Scenario,
     /// The durations that are given, and what else the timing has besides delay and processing.
@@ -90,7 +90,7 @@ pub struct TooShort {
 
 /// Returns the time-outs by these rules: durations of timers that wait for others, in the
 /// protocol's order.
-pub fn time_outs(rules: &dyn Machine) -> Vec<&'static str> {
+pub fn time_outs(rules: &dyn DynProtocol) -> Vec<&'static str> {
     let waits = rules.waits();
     let durations = rules.protocol().durations().into_iter();
     let time_outs = durations.filter(|&duration| waits.contains(&Wait::Fixed(duration)));
@@ -100,7 +100,7 @@ pub fn time_outs(rules: &dyn Machine) -> Vec<&'static str> {
 /// Returns the durations that only set time-outs apart, in the protocol's order: they are added for
 /// some of so many processes that elect, and no time-out takes one of them alone.
 #[must_use]
-pub fn staggers(rules: &dyn Machine, nodes: usize) -> Vec<&'static str> {
+pub fn staggers(rules: &dyn DynProtocol, nodes: usize) -> Vec<&'static str> {
     let time_outs = time_outs(rules);
     let is_apart = |timer: &&TimerRules| {
         let fixed = matches!(timer.wait, Some(Wait::Fixed(_))) && !timer.periodic;
@@ -293,7 +293,7 @@ impl Row {
 /// # Errors
 /// If there are more than a protocol can have.
 pub fn complete(
-    rules: &dyn Machine,
+    rules: &dyn DynProtocol,
     given: Durations,
     sought: &[&'static str],
     most: u8,
@@ -315,7 +315,7 @@ pub fn complete(
 /// # Errors
 /// If there are more than a protocol can have.
 pub fn usual(
-    rules: &dyn Machine,
+    rules: &dyn DynProtocol,
     given: Durations,
     sought: &[&'static str],
     delay: u8,

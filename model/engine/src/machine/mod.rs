@@ -152,7 +152,7 @@ impl TimerRules {
 }
 
 /// A protocol with its rules.
-pub trait Machine: Debug + Send + Sync {
+pub trait DynProtocol: Debug + Send + Sync {
     /// Returns the protocol.
     fn protocol(&self) -> &'static dyn AnyProtocol;
 
@@ -179,7 +179,7 @@ pub trait Machine: Debug + Send + Sync {
     ///
     /// # Errors
     /// An unknown rule or value.
-    fn with_rule(&self, rule: &str, value: &str) -> Result<Arc<dyn Machine>, RuleError>;
+    fn with_rule(&self, rule: &str, value: &str) -> Result<Arc<dyn DynProtocol>, RuleError>;
 
     /// Returns how each timer measures time, of those that are ever armed and that wait for others;
     /// in the order of the timers.
@@ -189,7 +189,7 @@ pub trait Machine: Debug + Send + Sync {
     }
 
     /// Returns whether the rules are the same.
-    fn equals(&self, other: &dyn Machine) -> bool;
+    fn equals(&self, other: &dyn DynProtocol) -> bool;
 
     /// Returns what the rules say of each timer, by place: those of some process.
     fn timers(&self) -> &[TimerRules];

@@ -1,6 +1,6 @@
 //! Protocols by name.
 
-use super::{Machine, machine_of};
+use super::{DynProtocol, machine_of};
 use crate::property::{self, Property};
 use crate::protocol::{self, Duration, Group, Protocol, Rule, RuleError};
 use crate::words::instead_of;
@@ -62,13 +62,13 @@ pub trait AnyProtocol: Sync {
         &self,
         variant: Option<&str>,
         overrides: &[(String, String)],
-    ) -> Result<Arc<dyn Machine>, RuleError>;
+    ) -> Result<Arc<dyn DynProtocol>, RuleError>;
 
     /// Returns the rules that this JSON stands for.
     ///
     /// # Errors
     /// If it stands for none.
-    fn read(&self, rules: &Value) -> Result<Arc<dyn Machine>, serde_json::Error>;
+    fn read(&self, rules: &Value) -> Result<Arc<dyn DynProtocol>, serde_json::Error>;
 
     /// Returns the largest number of processes, services among them, for which a process has room.
     fn most(&self) -> usize;
@@ -150,13 +150,13 @@ impl<P: Protocol> AnyProtocol for Entry<P> {
         &self,
         variant: Option<&str>,
         overrides: &[(String, String)],
-    ) -> Result<Arc<dyn Machine>, RuleError> {
+    ) -> Result<Arc<dyn DynProtocol>, RuleError> {
         let name = variant.or(P::VARIANTS.first().map(|variant| variant.name));
         let usual: P = protocol::variant(name.unwrap_or_default(), &[])?;
         Group::of(usual, overrides).map(machine_of)
     }
 
-    fn read(&self, rules: &Value) -> Result<Arc<dyn Machine>, serde_json::Error> {
+    fn read(&self, rules: &Value) -> Result<Arc<dyn DynProtocol>, serde_json::Error> {
         Group::<P>::read(rules).map(machine_of)
     }
 

@@ -1,7 +1,7 @@
-//! From a protocol with types of its own to a [`Machine`].
+//! From a protocol with types of its own to a [`DynProtocol`].
 
 use super::value::{Processes, Values};
-use super::{AnyProtocol, Effect, Effects, Entry, Event, Local, Machine, Message, Observation};
+use super::{AnyProtocol, DynProtocol, Effect, Effects, Entry, Event, Local, Message, Observation};
 use super::{Process, Shape, Stable, Timer, TimerRules, typed_effects};
 use crate::protocol::{
     self, Effect as TypedEffect, Effects as TypedEffects, Elects, Envelope, Everything, Group, Id,
@@ -15,13 +15,13 @@ use std::sync::Arc;
 
 /// Returns the protocol with these rules, which every process follows, as the engine sees it.
 #[must_use]
-pub fn machine<P: Protocol>(rules: P) -> Arc<dyn Machine> {
+pub fn machine<P: Protocol>(rules: P) -> Arc<dyn DynProtocol> {
     machine_of(Group::uniform(rules))
 }
 
 /// Returns the protocol as the engine sees it, with the rules that each process follows.
 #[must_use]
-pub fn machine_of<P: Protocol>(group: Group<P>) -> Arc<dyn Machine> {
+pub fn machine_of<P: Protocol>(group: Group<P>) -> Arc<dyn DynProtocol> {
     let shape = Shape::of::<P>();
     let (processes, values) = (Processes::<P>::only(), Values::<P>::only());
     let usual = all_timers(group.usual(), shape);
@@ -109,7 +109,7 @@ impl<P: Protocol> Typed<P> {
     }
 }
 
-impl<P: Protocol> Machine for Typed<P> {
+impl<P: Protocol> DynProtocol for Typed<P> {
     fn protocol(&self) -> &'static dyn AnyProtocol {
         &Entry::<P>::NEW
     }
@@ -138,11 +138,11 @@ impl<P: Protocol> Machine for Typed<P> {
         self.group.json()
     }
 
-    fn with_rule(&self, rule: &str, value: &str) -> Result<Arc<dyn Machine>, RuleError> {
+    fn with_rule(&self, rule: &str, value: &str) -> Result<Arc<dyn DynProtocol>, RuleError> {
         self.group.with(rule, value).map(machine_of)
     }
 
-    fn equals(&self, other: &dyn Machine) -> bool {
+    fn equals(&self, other: &dyn DynProtocol) -> bool {
         other.group().downcast_ref() == Some(&self.group)
     }
 

@@ -4,7 +4,7 @@
 use super::{
     Event, FORMAT, Fate, Flight, Header, Lifeline, Sent, Shows, Step, Trace, TraceError, wrong,
 };
-use crate::machine::{AnyProtocol, Effect, Entry, Machine, Timer};
+use crate::machine::{AnyProtocol, DynProtocol, Effect, Entry, Timer};
 use crate::protocol::{Id, Protocol};
 use crate::words::plain_value;
 use crate::world::{Action, Envelope, Outcome, Scenario, State, Ways, World};
@@ -291,7 +291,7 @@ fn parsed<T>(value: Result<T, serde_json::Error>, step: usize) -> Result<T, Trac
     value.map_err(|e| TraceError::Step { step, reason: wrong::words(&e) })
 }
 
-fn action_of(machine: &dyn Machine, step: &Step) -> Result<Action, TraceError> {
+fn action_of(machine: &dyn DynProtocol, step: &Step) -> Result<Action, TraceError> {
     let node = || {
         let reason = "the step says nothing of the node that acted".to_owned();
         step.node.ok_or(TraceError::Step { step: step.seq, reason })
@@ -327,7 +327,7 @@ fn action_of(machine: &dyn Machine, step: &Step) -> Result<Action, TraceError> {
 }
 
 /// The model's fingerprint: two models with one fingerprint read each other's traces.
-fn fingerprint(machine: &dyn Machine, scenario: &Scenario) -> String {
+fn fingerprint(machine: &dyn DynProtocol, scenario: &Scenario) -> String {
     let version = env!("CARGO_PKG_VERSION");
     let identity =
         serde_json::json!([version, machine.protocol().name(), machine.json(), scenario]);

@@ -41,7 +41,7 @@ use super::network::Left;
 use super::state::Places;
 use super::timed::{Delay, MAX_TICKS, Timed};
 use super::{Action, Network, Scenario, Start, State, Timing, World, WorldError};
-use crate::machine::{Machine, Observation, Timer, TimerRules};
+use crate::machine::{DynProtocol, Observation, Timer, TimerRules};
 use crate::protocol::{Duration, Envelope, Id, Ids, MAX_TIMERS, RunOut, Timers, Wait};
 
 /// What a timed world keeps besides.
@@ -91,7 +91,7 @@ pub(super) struct Clock {
 impl Clock {
     /// The clock of a world in which so many that elect follow `protocol`.
     pub(super) fn of(
-        machine: &dyn Machine,
+        machine: &dyn DynProtocol,
         timed: Timed,
         nodes: usize,
     ) -> Result<Clock, WorldError> {
@@ -201,7 +201,7 @@ fn check(flag: &str, ticks: u8, least: u8) -> Result<(), WorldError> {
 }
 
 /// Whether every duration that a timer takes by these rules is given; if not, all that are missing.
-fn all_are_given(machine: &dyn Machine, timed: Timed, nodes: usize) -> Result<(), WorldError> {
+fn all_are_given(machine: &dyn DynProtocol, timed: Timed, nodes: usize) -> Result<(), WorldError> {
     let mut missing = Vec::new();
     for place in 0..machine.timers().len() {
         for id in Id::all(nodes + machine.shape().services()) {
@@ -225,7 +225,11 @@ fn all_are_given(machine: &dyn Machine, timed: Timed, nodes: usize) -> Result<()
 
 /// Refuses a duration that no timer takes by these rules, or none of the process that has it of its
 /// own.
-fn each_is_used(machine: &dyn Machine, timed: Timed, processes: usize) -> Result<(), WorldError> {
+fn each_is_used(
+    machine: &dyn DynProtocol,
+    timed: Timed,
+    processes: usize,
+) -> Result<(), WorldError> {
     let takes = |id, name: &str| {
         let mut waits = machine.timers_of(id).iter().filter_map(|of| Some((of.wait?, of.stagger)));
         waits.any(|(wait, by)| wait.duration() == name || by.is_some_and(|by| by.name == name))

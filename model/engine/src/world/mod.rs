@@ -39,7 +39,7 @@ pub use state::State;
 pub use step::Outcome;
 pub use timed::{Delay, Drift, Durations, MAX_TICKS, Timed};
 
-use crate::machine::{Machine, TimerRules, machine};
+use crate::machine::{DynProtocol, TimerRules, machine};
 use crate::protocol::{Belief, Group, Id, Ids, MAX_NODES, MAX_SEARCHED, Protocol};
 use clock::Clock;
 use dead::Dead;
@@ -50,7 +50,7 @@ use std::sync::Arc;
 /// A world: `n` processes of one protocol in one surrounding.
 #[derive(Clone)]
 pub struct World {
-    machine: Arc<dyn Machine>,
+    machine: Arc<dyn DynProtocol>,
     scenario: Scenario,
     /// In a timed world, how time is measured.
     clock: Option<Clock>,
@@ -80,7 +80,7 @@ impl World {
     ///
     /// # Errors
     /// As [`World::new`].
-    pub fn of(machine: Arc<dyn Machine>, scenario: Scenario) -> Result<Self, WorldError> {
+    pub fn of(machine: Arc<dyn DynProtocol>, scenario: Scenario) -> Result<Self, WorldError> {
         let (nodes, services) = (scenario.nodes, machine.shape().services());
         let protocol = machine.protocol().name();
         if !(2..=MAX_NODES - services).contains(&nodes) {
@@ -158,7 +158,7 @@ impl World {
 
     /// Returns the protocol and its rules.
     #[must_use]
-    pub fn machine(&self) -> &Arc<dyn Machine> {
+    pub fn machine(&self) -> &Arc<dyn DynProtocol> {
         &self.machine
     }
 
@@ -322,7 +322,7 @@ impl World {
 }
 
 /// A timer that by these rules paces something that repeats.
-fn repeats(machine: &dyn Machine) -> Option<&TimerRules> {
+fn repeats(machine: &dyn DynProtocol) -> Option<&TimerRules> {
     machine.timers().iter().find(|rules| rules.periodic && rules.armed)
 }
 

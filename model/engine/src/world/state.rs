@@ -3,7 +3,7 @@
 use super::Faults;
 use super::clock::Times;
 use super::network::{self, InFlight};
-use crate::machine::{Machine, Process, Shape, Stable, Timer};
+use crate::machine::{DynProtocol, Process, Shape, Stable, Timer};
 use crate::protocol::{Belief, Envelope, Id, Ids, MAX_SEARCHED, Protocol, Timers};
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -27,7 +27,7 @@ pub struct State {
 }
 
 impl State {
-    pub(super) fn empty(machine: &dyn Machine, nodes: usize) -> Self {
+    pub(super) fn empty(machine: &dyn DynProtocol, nodes: usize) -> Self {
         State {
             shape: machine.shape(),
             nodes: Id::at(nodes - 1).number(),
@@ -156,7 +156,7 @@ impl State {
 
     /// Returns the same state, but that `id` is down.
     #[must_use]
-    pub fn without(&self, id: Id, machine: &dyn Machine) -> Self {
+    pub fn without(&self, id: Id, machine: &dyn DynProtocol) -> Self {
         let mut state = self.clone();
         state.set_up(id, false);
         state.processes[id.index()] = machine.crashed();

@@ -9,7 +9,7 @@ use super::{
 use crate::tune::{self, Fit, Question, Row, TooShort, TunedDuration};
 use anyhow::anyhow;
 use bellwether_engine::check::{Counterexample, Event, Options, Verdict, holds_within};
-use bellwether_engine::machine::Machine;
+use bellwether_engine::machine::DynProtocol;
 use bellwether_engine::property::{PERIODS_ACCURATE, TIMEOUTS_ACCURATE};
 use bellwether_engine::trace::{Step, Trace};
 use bellwether_engine::words::instead_of;
@@ -116,7 +116,7 @@ pub(super) fn nothing_timed(called: &str, protocol: &str) -> String {
 }
 
 /// Why there is nothing to find where no timer that waits for others takes a fixed time.
-fn nothing_to_find(called: &str, rules: &dyn Machine) -> String {
+fn nothing_to_find(called: &str, rules: &dyn DynProtocol) -> String {
     let protocol = rules.protocol();
     let name = protocol.name();
     if protocol.durations().is_empty() {
@@ -134,7 +134,7 @@ fn nothing_to_find(called: &str, rules: &dyn Machine) -> String {
 /// apart.
 fn checked(
     called: &str,
-    rules: &dyn Machine,
+    rules: &dyn DynProtocol,
     given: &[(&'static str, u8)],
     apart: &[&str],
 ) -> String {
@@ -278,7 +278,7 @@ impl TuneArgs {
     }
 
     /// The durations to look for: those that are named, or all that no flag sets.
-    fn sought(&self, called: &str, rules: &dyn Machine) -> anyhow::Result<Vec<&'static str>> {
+    fn sought(&self, called: &str, rules: &dyn DynProtocol) -> anyhow::Result<Vec<&'static str>> {
         let time_outs = &*tune::time_outs(rules);
         if time_outs.is_empty() {
             return Err(anyhow!(nothing_to_find(called, rules)));

@@ -4,7 +4,7 @@
 use super::help::DURATIONS;
 use super::timed_args::ticks;
 use super::{DelayArg, TickRange, TimedArgs, UsageError};
-use bellwether_engine::machine::{AnyProtocol, Machine, Registry};
+use bellwether_engine::machine::{AnyProtocol, DynProtocol, Registry};
 use bellwether_engine::property::{AGREED_WITHIN, Kind};
 use bellwether_engine::protocol::{MAX_NODES, MAX_SEARCHED, split_ids};
 use bellwether_engine::world::{
@@ -56,7 +56,7 @@ impl ProtocolArgs {
     ///
     /// # Errors
     /// If there is no such protocol, variant, process, rule or value.
-    pub fn rules(&self, registry: Registry) -> Result<Arc<dyn Machine>, UsageError> {
+    pub fn rules(&self, registry: Registry) -> Result<Arc<dyn DynProtocol>, UsageError> {
         let protocol = registry.find(&self.protocol)?;
         let twice =
             |at: &usize| self.rules[..*at].iter().any(|(rule, _)| same(rule, &self.rules[*at].0));
@@ -670,7 +670,7 @@ pub fn searchable_world(
 }
 
 /// What is missing where no delay is given: all of it at once.
-fn nothing_of_delays(rules: &Arc<dyn Machine>, scenario: &WorldArgs) -> WorldError {
+fn nothing_of_delays(rules: &Arc<dyn DynProtocol>, scenario: &WorldArgs) -> WorldError {
     let mut with_delay = scenario.clone();
     with_delay.timed.delay = Some(DelayArg::Ticks(TickRange { from: 1, to: 1 }));
     let wrong =
