@@ -10,7 +10,7 @@ use bellwether_model::protocol::{Belief, Id, Local, Protocol, TimerRow, Variant,
 use bellwether_model::space::{Last, NO_LAST, OUTSIDE_WORD, Space, Unlearned};
 use bellwether_model::world::packed::Packed;
 use bellwether_model::world::{
-    Action, Budget, Delay, Drift, Durations, Faults, Heals, Missing, Network, Scenario, Start,
+    AbsentLinks, Action, Budget, Delay, Drift, Durations, Faults, Heals, Network, Scenario, Start,
     State, Timed, Timing, World,
 };
 use proptest::prelude::*;
@@ -90,8 +90,11 @@ fn scenario() -> impl Strategy<Value = Scenario> {
     let start = select(vec![Start::Converged, Start::Cold]);
     let heals = select(vec![Heals::May, Heals::Must]);
     let capacity = select(vec![Some(1), Some(2), Some(3)]);
-    let missing =
-        select(vec![Missing::NONE, "1-2".parse().expect("a link"), "2>1".parse().expect("a link")]);
+    let missing = select(vec![
+        AbsentLinks::NONE,
+        "1-2".parse().expect("a link"),
+        "2>1".parse().expect("a link"),
+    ]);
     let links = (network, missing, heals, capacity);
     (2..6usize, faults, links, timing, start).prop_map(
         |(nodes, faults, (network, missing, heals, capacity), timing, start)| {

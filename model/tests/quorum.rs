@@ -9,7 +9,7 @@ use bellwether_model::check::bounds::{Bound, Until, bounds};
 use bellwether_model::check::{Limits, Options, Verdict, check};
 use bellwether_model::protocol::quorum::{Quorum, Role};
 use bellwether_model::protocol::{Id, Protocol};
-use bellwether_model::world::{Effect, Missing, Scenario, Start, World};
+use bellwether_model::world::{AbsentLinks, Effect, Scenario, Start, World};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -75,18 +75,18 @@ fn a_leader_comes_within_the_time_that_the_durations_give_and_no_sooner() {
 
 /// The network of so many processes in which those directed links are missing whose bits are set;
 /// `None` if no process is connected to a majority in both directions.
-fn network(nodes: usize, bits: u32) -> Option<Missing> {
+fn network(nodes: usize, bits: u32) -> Option<AbsentLinks> {
     let pairs = Id::all(nodes).flat_map(|a| Id::all(nodes).map(move |b| (a, b)));
     let links = pairs.filter(|(a, b)| a != b).enumerate();
     let gone: Vec<_> = links.filter(|(at, _)| bits & 1 << at != 0).map(|(_, link)| link).collect();
     let hears = |a: Id, b: Id| a != b && !gone.contains(&(a, b)) && !gone.contains(&(b, a));
     let heard = |a: Id| Id::all(nodes).filter(|&b| hears(a, b)).count();
     let missing = gone.iter().map(|(a, b)| format!("{a}>{b}").parse().expect("a link"));
-    let missing = missing.fold(Missing::NONE, Missing::and);
+    let missing = missing.fold(AbsentLinks::NONE, AbsentLinks::and);
     Id::all(nodes).any(|id| heard(id) >= nodes / 2).then_some(missing)
 }
 
-fn in_network(missing: Missing, nodes: usize, start: Start) -> World {
+fn in_network(missing: AbsentLinks, nodes: usize, start: Start) -> World {
     let scenario = Scenario { missing, start, ..Scenario::calm(nodes) };
     World::new(Quorum::RECOMMENDED, scenario).expect("the scenario is possible")
 }

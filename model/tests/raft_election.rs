@@ -7,10 +7,10 @@ use bellwether_model::check::Verdict;
 use bellwether_model::property::{self, Condition, Liveness, Temporal};
 use bellwether_model::protocol::raft_election::{Logs, RaftElection};
 use bellwether_model::protocol::{Id, MAX_SEARCHED, Protocol};
-use bellwether_model::world::{Missing, Scenario, State, World};
+use bellwether_model::world::{AbsentLinks, Scenario, State, World};
 use std::fmt::Write;
 
-fn world(rules: RaftElection, missing: Missing, nodes: usize) -> World {
+fn world(rules: RaftElection, missing: AbsentLinks, nodes: usize) -> World {
     World::new(rules, Scenario { missing, ..Scenario::calm(nodes) }).expect("it is possible")
 }
 
@@ -19,9 +19,9 @@ fn lasts(world: &World) -> Verdict {
     ask(world, &["stable-leader"]).verdict()
 }
 
-fn without(links: &[&str]) -> Missing {
-    let links = links.iter().map(|link| link.parse::<Missing>().expect("a link"));
-    links.fold(Missing::NONE, Missing::and)
+fn without(links: &[&str]) -> AbsentLinks {
+    let links = links.iter().map(|link| link.parse::<AbsentLinks>().expect("a link"));
+    links.fold(AbsentLinks::NONE, AbsentLinks::and)
 }
 
 /// What becomes of a group.
@@ -169,7 +169,7 @@ fn following(world: &World) -> Condition {
 }
 
 /// The links of four processes, each there or not.
-fn networks_of_four() -> impl Iterator<Item = Missing> {
+fn networks_of_four() -> impl Iterator<Item = AbsentLinks> {
     let links = ["1-2", "1-3", "1-4", "2-3", "2-4", "3-4"];
     (0..1_u32 << links.len()).map(move |absent| {
         let absent = links.iter().enumerate().filter(|(at, _)| absent & (1 << at) != 0);
@@ -179,7 +179,7 @@ fn networks_of_four() -> impl Iterator<Item = Missing> {
 
 /// Whether some process can be elected: as many as make a majority, itself included, have a link to
 /// it and no fresher log.
-fn someone_is_electable(missing: Missing, ranks: [u8; MAX_SEARCHED]) -> bool {
+fn someone_is_electable(missing: AbsentLinks, ranks: [u8; MAX_SEARCHED]) -> bool {
     let ids = || Id::all(4);
     ids().any(|one| {
         let votes = ids().filter(|&voter| {
@@ -191,7 +191,7 @@ fn someone_is_electable(missing: Missing, ranks: [u8; MAX_SEARCHED]) -> bool {
 }
 
 /// Whether three of four hear each other.
-fn a_majority_is_connected(missing: Missing) -> bool {
+fn a_majority_is_connected(missing: AbsentLinks) -> bool {
     let ids = || Id::all(4);
     ids().any(|out| {
         let rest = || ids().filter(move |&id| id != out);
@@ -225,7 +225,8 @@ fn with_everything_a_leader_lasts_exactly_where_somebody_can_be_elected() {
 fn without_one_of_the_two_rules_some_networks_have_no_lasting_leader() {
     let kept = |name| {
         let networks = networks_of_four();
-        let lasts = |missing: &Missing| lasts(&world(variant(name), *missing, 4)) == Verdict::Holds;
+        let lasts =
+            |missing: &AbsentLinks| lasts(&world(variant(name), *missing, 4)) == Verdict::Holds;
         networks.filter(lasts).count()
     };
     let electable = networks_of_four().filter(|&m| someone_is_electable(m, [0; MAX_SEARCHED]));

@@ -11,7 +11,7 @@ use bellwether_model::protocol::{Id, Protocol, REGISTRY, Wait, row};
 use bellwether_model::report::story::tell;
 use bellwether_model::trace::Trace;
 use bellwether_model::world::{
-    Action, Delay, Drift, Durations, Envelope, Faults, Network, Scenario, Slow, Start, State,
+    Action, Delay, Drift, Durations, Envelope, Faults, Network, Scenario, SlowLinks, Start, State,
     Timed, Timing, World, WorldError,
 };
 use proptest::prelude::*;
@@ -231,7 +231,7 @@ fn what_no_timed_world_has_is_refused() {
     let ticks = "give a link and its ticks, 1 to 100, such as 1-2=5, or 1>2=5";
     let ids = "give two ids, such as 1-2, or 1>2 for one direction";
     for (slow, says) in [("3>2=0", ticks), ("3>2", ticks), ("3=2", ids)] {
-        assert_eq!(slow.parse::<Slow>().map(drop), Err(says.to_owned()), "{slow}");
+        assert_eq!(slow.parse::<SlowLinks>().map(drop), Err(says.to_owned()), "{slow}");
     }
 }
 

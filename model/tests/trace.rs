@@ -7,8 +7,8 @@ use bellwether_model::protocol::bully::Bully;
 use bellwether_model::protocol::{MAX_NODES, Protocol};
 use bellwether_model::trace::{Trace, TraceError};
 use bellwether_model::world::{
-    Action, Budget, DeliveryFairness, Faults, Heals, Missing, Network, Recovers, Scenario, Start,
-    Symmetry, Timing, World,
+    AbsentLinks, Action, Budget, DeliveryFairness, Faults, Heals, Network, Recovers, Scenario,
+    Start, Symmetry, Timing, World,
 };
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
@@ -26,7 +26,11 @@ fn scenario() -> impl Strategy<Value = Scenario> {
     let surrounding = (
         select(vec![Heals::May, Heals::Must]),
         select(vec![DeliveryFairness::Weak, DeliveryFairness::Strong]),
-        select(vec![Missing::NONE, "1-2".parse().expect("a link"), "2>1".parse().expect("a link")]),
+        select(vec![
+            AbsentLinks::NONE,
+            "1-2".parse().expect("a link"),
+            "2>1".parse().expect("a link"),
+        ]),
         select(vec![Network::Fifo, Network::Unordered, Network::Set]),
         select(vec![Timing::Perfect, Timing::Asynchronous]),
         select(vec![Start::Converged, Start::Cold]),

@@ -8,7 +8,7 @@ use super::quantifier::Quantifier;
 use super::ruling::Open;
 use crate::check::bounds::Until;
 use crate::round::Starters;
-use crate::world::{Missing, Scenario};
+use crate::world::{AbsentLinks, Scenario};
 use std::collections::{BTreeMap, BTreeSet};
 use toml::{Table, Value};
 
@@ -219,7 +219,7 @@ impl Subject {
             return Err("'links' removes each link; leave 'missing' out of 'world'".to_owned());
         }
         let link = |(a, b): (usize, usize)| {
-            let missing = format!("{a}-{b}").parse::<Missing>();
+            let missing = format!("{a}-{b}").parse::<AbsentLinks>();
             missing.map(|missing| Scenario { missing, ..scenario })
         };
         pairs(nodes).into_iter().map(link).collect()

@@ -2,7 +2,7 @@
 
 use crate::machine::AnyProtocol;
 use crate::world::{
-    Delay, Drift, Durations, Faults, Heals, Network, Scenario, Slow, Timed, Timing, WorldError,
+    Delay, Drift, Durations, Faults, Heals, Network, Scenario, SlowLinks, Timed, Timing, WorldError,
 };
 
 /// A world to search: one of the survey, one with another fault, or a narrower one whose executions
@@ -65,7 +65,7 @@ impl Surrounding {
         let durations = Durations::of(enough).map_err(WorldError::Durations)?;
         let timed = Timed {
             delay: Delay::AtMost(DELAY),
-            slow: Slow::NONE,
+            slow: SlowLinks::NONE,
             processing: 0,
             drift: Drift::NONE,
             durations,

@@ -7,8 +7,8 @@ use bellwether_model::machine::{AnyProtocol, DynProtocol};
 use bellwether_model::property::{self, Kind, Property};
 use bellwether_model::protocol::REGISTRY;
 use bellwether_model::world::{
-    Budget, Delay, DeliveryFairness, Drift, Durations, Faults, Heals, Missing, Network, Recovers,
-    Scenario, Slow, Start, Timed, Timing, World, WorldError,
+    AbsentLinks, Budget, Delay, DeliveryFairness, Drift, Durations, Faults, Heals, Network,
+    Recovers, Scenario, SlowLinks, Start, Timed, Timing, World, WorldError,
 };
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
@@ -174,8 +174,8 @@ fn surrounding() -> impl Strategy<Value = Scenario> {
     let recovers = select(vec![Recovers::May, Recovers::Must]);
     let repairs = (heals, recovers);
     let fairness = select(vec![DeliveryFairness::Weak, DeliveryFairness::Strong]);
-    let deaf: Missing = "2>1".parse().expect("a link");
-    let missing = select(vec![Missing::NONE, Missing::NONE, Missing::NONE, deaf]);
+    let deaf: AbsentLinks = "2>1".parse().expect("a link");
+    let missing = select(vec![AbsentLinks::NONE, AbsentLinks::NONE, AbsentLinks::NONE, deaf]);
     let nodes = select(vec![2, 2, 3_usize]);
     (nodes, faults(), network, timing, start, (repairs, fairness, missing), 1..=2_usize).prop_map(
         |(nodes, faults, network, timing, start, (repairs, fairness, missing), capacity)| {
@@ -201,7 +201,7 @@ pub(crate) fn every_protocol() -> Vec<&'static str> {
 /// How long everything takes but timers, in ticks.
 pub(crate) fn delays(delay: u8, processing: u8) -> Timed {
     let (delay, durations) = (Delay::AtMost(delay), Durations::NONE);
-    Timed { delay, slow: Slow::NONE, processing, drift: Drift::NONE, durations, within: None }
+    Timed { delay, slow: SlowLinks::NONE, processing, drift: Drift::NONE, durations, within: None }
 }
 
 /// Draws so many cases of `cases`, or as many as `BELLWETHER_CASES` says, and fails with the

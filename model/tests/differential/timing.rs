@@ -6,7 +6,7 @@ use super::{explore, typed};
 use bellwether_model::check::Verdict;
 use bellwether_model::property::{Kind, PERIODS_ACCURATE, TIMEOUTS_ACCURATE};
 use bellwether_model::protocol::{Id, Wait};
-use bellwether_model::world::{Drift, Scenario, Slow, Start, Timed, Timing};
+use bellwether_model::world::{Drift, Scenario, SlowLinks, Start, Timed, Timing};
 use proptest::prelude::*;
 use std::collections::HashMap;
 
@@ -20,7 +20,7 @@ const MOST: [u64; 3] = [10_000, 20_000, 100_000];
 #[derive(Clone, Debug)]
 struct Ticks {
     delay: u8,
-    slow: Slow,
+    slow: SlowLinks,
     processing: u8,
     drift: Drift,
     more: Vec<u8>,
@@ -34,7 +34,7 @@ fn ticks() -> impl Strategy<Value = Ticks> {
 
 /// As long as the default rules need, and so much longer.
 fn longer(more: u8) -> Ticks {
-    let (slow, drift, more) = (Slow::NONE, Drift::NONE, vec![more; 8]);
+    let (slow, drift, more) = (SlowLinks::NONE, Drift::NONE, vec![more; 8]);
     Ticks { delay: 1, slow, processing: 0, drift, more }
 }
 
@@ -185,7 +185,7 @@ const CLOCKS: [usize; 2] = [8, 5];
 const STEPS: [u8; 4] = [0, 2, 5, 11];
 
 /// Every combination of [`STEPS`] for four durations, and as many different ones for further ones.
-fn grid((slow, drift): (Slow, Drift)) -> impl Iterator<Item = Ticks> {
+fn grid((slow, drift): (SlowLinks, Drift)) -> impl Iterator<Item = Ticks> {
     (0..256_u32).map(move |number| {
         let digits = number | (number.wrapping_mul(40_503) << 8);
         let more = (0..8).map(|at| STEPS[(digits >> (2 * at)) as usize & 3]).collect();
@@ -202,7 +202,7 @@ const FAR: u8 = 3;
 /// Links that are slow in one direction: from each process to the next, or to the one before, or to
 /// all higher ones, or to all lower ones. A time-out that outlasts the way there and back need not
 /// outlast the longer of them twice: what it does not wait for may still be on its way then.
-fn one_way(processes: usize) -> Vec<Slow> {
+fn one_way(processes: usize) -> Vec<SlowLinks> {
     let ids: Vec<_> = Id::all(processes).collect();
     let next = |a: Id| ids[(a.index() + 1) % processes];
     let directions: [&dyn Fn(Id, Id) -> bool; 4] =
@@ -211,7 +211,7 @@ fn one_way(processes: usize) -> Vec<Slow> {
     let far = |(a, b): (Id, Id)| format!("{a}>{b}={FAR}").parse().expect("a slow link");
     let slow = directions.map(|is_slow| {
         let links = pairs().filter(|&(a, b)| a != b && is_slow(a, b)).map(far);
-        links.fold(Slow::NONE, Slow::and)
+        links.fold(SlowLinks::NONE, SlowLinks::and)
     });
     slow.into()
 }
@@ -234,7 +234,7 @@ fn shows((case, clocks): &(Case, Vec<Ticks>)) -> Result<bool, String> {
     // Rules that wait for less have the same clock several times.
     let mut known: HashMap<Timed, bool> = HashMap::new();
     let drifts = Drift::of(DRIFT.0, DRIFT.1).expect("a ratio");
-    let kinds = [(Slow::NONE, Drift::NONE), (Slow::NONE, drifts)].into_iter();
+    let kinds = [(SlowLinks::NONE, Drift::NONE), (SlowLinks::NONE, drifts)].into_iter();
     let kinds = kinds.chain(one_way(processes).into_iter().map(|slow| (slow, Drift::NONE)));
     let all = clocks.iter().cloned().chain(kinds.flat_map(grid));
     for (tried, ticks) in all.enumerate() {

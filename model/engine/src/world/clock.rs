@@ -3,7 +3,7 @@
 //! A timed world counts *ticks*. [`Action::Tick`] is one more thing that may happen: everything
 //! that was to happen at this tick has happened, and it is the next.
 //!
-//! - A **message** has so many ticks left: at its sending `Tm`, or those of a [slow](super::Slow)
+//! - A **message** has so many ticks left: at its sending `Tm`, or those of a [slow](super::SlowLinks)
 //!   link, and `Tp` more if it is sent in answer to a message, for the processing takes that long
 //!   at most. It may arrive at any tick
 //!   until none is left; then it must arrive, or be lost, or find its receiver down, before the

@@ -81,15 +81,15 @@ impl<T: Copy> Links<T> {
 /// The links that are missing for good, in one direction or both: what is sent there is lost. Not a
 /// fault, but how the network is built; such a link is neither cut nor healed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Missing(Links<()>);
+pub struct AbsentLinks(Links<()>);
 
-impl Missing {
+impl AbsentLinks {
     /// The set of no missing link: every process hears every other.
-    pub const NONE: Missing = Missing(Links::NONE);
+    pub const NONE: AbsentLinks = AbsentLinks(Links::NONE);
 
     /// Returns the links that are missing here or in `other`.
     #[must_use]
-    pub fn and(mut self, other: Missing) -> Missing {
+    pub fn and(mut self, other: AbsentLinks) -> AbsentLinks {
         self.0.put_all(&other.0);
         self
     }
@@ -129,7 +129,7 @@ impl Missing {
         named.collect()
     }
 
-    /// Returns each missing link as [`Missing::from_str`] reads it.
+    /// Returns each missing link as [`AbsentLinks::from_str`] reads it.
     #[must_use]
     pub fn words(&self) -> Vec<String> {
         self.named().into_iter().map(|(a, arrow, b)| format!("{a}{arrow}{b}")).collect()
@@ -141,14 +141,14 @@ impl Missing {
     }
 }
 
-impl fmt::Display for Missing {
+impl fmt::Display for AbsentLinks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.words().join(", "))
     }
 }
 
 /// One link: `1-2` is missing in both directions, `1>2` from 1 to 2 only.
-impl FromStr for Missing {
+impl FromStr for AbsentLinks {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -167,7 +167,7 @@ impl FromStr for Missing {
         if a == b {
             return Err("a process needs no link to itself; give two different ids".to_owned());
         }
-        let mut missing = Missing::NONE;
+        let mut missing = AbsentLinks::NONE;
         missing.0.put(a, b, ());
         if both {
             missing.0.put(b, a, ());
@@ -176,16 +176,16 @@ impl FromStr for Missing {
     }
 }
 
-impl Serialize for Missing {
+impl Serialize for AbsentLinks {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.words().serialize(serializer)
     }
 }
 
-impl<'de> Deserialize<'de> for Missing {
+impl<'de> Deserialize<'de> for AbsentLinks {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let words = Vec::<String>::deserialize(deserializer)?;
-        words.iter().try_fold(Missing::NONE, |missing, word| {
+        words.iter().try_fold(AbsentLinks::NONE, |missing, word| {
             word.parse().map(|one| missing.and(one)).map_err(D::Error::custom)
         })
     }
@@ -195,18 +195,18 @@ impl<'de> Deserialize<'de> for Missing {
 /// ticks a message may be on its way there. A time-out is to outlast the way there and back: that
 /// bounds the sum of the two, and one of them may take most of it.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub struct Slow(
+pub struct SlowLinks(
     /// How many ticks.
     Links<u8>,
 );
 
-impl Slow {
+impl SlowLinks {
     /// The set of no slow link: all are alike.
-    pub const NONE: Slow = Slow(Links::NONE);
+    pub const NONE: SlowLinks = SlowLinks(Links::NONE);
 
     /// Returns the slow links of both sets; of a link given twice, the ticks in `other`.
     #[must_use]
-    pub fn and(mut self, other: Slow) -> Slow {
+    pub fn and(mut self, other: SlowLinks) -> SlowLinks {
         self.0.put_all(&other.0);
         self
     }
@@ -240,46 +240,46 @@ impl Slow {
         Ok(())
     }
 
-    /// Returns each slow link as [`Slow::from_str`] reads it.
+    /// Returns each slow link as [`SlowLinks::from_str`] reads it.
     #[must_use]
     pub fn words(&self) -> Vec<String> {
         self.0.iter().map(|(a, b, ticks)| format!("{a}>{b}={ticks}")).collect()
     }
 }
 
-impl fmt::Debug for Slow {
+impl fmt::Debug for SlowLinks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.words()).finish()
     }
 }
 
 /// One link and its ticks: `1-2=5` is slow in both directions, `1>2=5` from 1 to 2 only.
-impl FromStr for Slow {
+impl FromStr for SlowLinks {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
         let (link, ticks) = text.split_once('=').unwrap_or((text, ""));
-        let link: Missing = link.parse()?;
+        let link: AbsentLinks = link.parse()?;
         let ticks = ticks.trim().parse().ok().filter(|ticks| (1..=MAX_TICKS).contains(ticks));
         let ticks = ticks.ok_or_else(|| {
             format!("give a link and its ticks, 1 to {MAX_TICKS}, such as 1-2=5, or 1>2=5")
         })?;
-        let mut slow = Slow::NONE;
+        let mut slow = SlowLinks::NONE;
         link.links().for_each(|(from, to)| slow.0.put(from, to, ticks));
         Ok(slow)
     }
 }
 
-impl Serialize for Slow {
+impl Serialize for SlowLinks {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.words().serialize(serializer)
     }
 }
 
-impl<'de> Deserialize<'de> for Slow {
+impl<'de> Deserialize<'de> for SlowLinks {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let words = Vec::<String>::deserialize(deserializer)?;
-        words.iter().try_fold(Slow::NONE, |slow, word| {
+        words.iter().try_fold(SlowLinks::NONE, |slow, word| {
             word.parse().map(|one| slow.and(one)).map_err(D::Error::custom)
         })
     }

@@ -31,7 +31,7 @@ pub use clock::TooEarly;
 pub use condition::{Condition, Reads};
 pub use dead::NotReduced;
 pub use error::WorldError;
-pub use links::{Missing, Slow};
+pub use links::{AbsentLinks, SlowLinks};
 pub use scenario::{
     Budget, DeliveryFairness, Faults, Heals, Network, Recovers, Scenario, Start, Symmetry, Timing,
 };

@@ -1,7 +1,7 @@
 //! The scenario of a world: how many processes, which faults, network and timing. It is printed
 //! with every verdict, because a verdict without its assumptions is worthless.
 
-use super::Missing;
+use super::AbsentLinks;
 use super::timed::Timed;
 use crate::words::jumps;
 use serde::{Deserialize, Serialize};
@@ -382,7 +382,7 @@ pub struct Scenario {
     pub fairness: DeliveryFairness,
     /// The links that are missing.
     #[serde(default, skip_serializing_if = "nothing_missing")]
-    pub missing: Missing,
+    pub missing: AbsentLinks,
     /// The order in which the network delivers messages.
     #[serde(default)]
     pub network: Network,
@@ -419,7 +419,7 @@ impl Scenario {
             recovers: Recovers::May,
             jump: 0,
             fairness: DeliveryFairness::Weak,
-            missing: Missing::NONE,
+            missing: AbsentLinks::NONE,
             network: Network::Fifo,
             timing: Timing::Perfect,
             start: Start::Converged,
@@ -479,6 +479,6 @@ fn reduced(symmetry: &Symmetry) -> bool {
     *symmetry == Symmetry::Reduced
 }
 
-fn nothing_missing(missing: &Missing) -> bool {
+fn nothing_missing(missing: &AbsentLinks) -> bool {
     missing.is_empty()
 }

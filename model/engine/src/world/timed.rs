@@ -2,7 +2,7 @@
 //! ticks, and how far the clocks of processes may run from the right speed. What they mean is in
 //! [the clock](super::clock).
 
-use super::Slow;
+use super::SlowLinks;
 use crate::protocol::{Id, MAX_SEARCHED, split_ids};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::BTreeMap;
@@ -19,8 +19,8 @@ pub struct Timed {
     /// The delay, `Tm`: how long a message may be on its way.
     pub delay: Delay,
     /// The links on which a message may be longer on its way.
-    #[serde(default, skip_serializing_if = "Slow::is_none")]
-    pub slow: Slow,
+    #[serde(default, skip_serializing_if = "SlowLinks::is_none")]
+    pub slow: SlowLinks,
     /// The processing time, `Tp`: how long a process may take before what it sends in answer to a
     /// message leaves.
     #[serde(default)]
@@ -40,7 +40,7 @@ impl Timed {
     /// time: no link is slower, no clock drifts, and nothing is asked of how soon processes agree.
     #[must_use]
     pub fn of(delay: Delay, durations: Durations) -> Timed {
-        let (slow, drift) = (Slow::NONE, Drift::NONE);
+        let (slow, drift) = (SlowLinks::NONE, Drift::NONE);
         Timed { delay, slow, processing: 0, drift, durations, within: None }
     }
 }

@@ -4,7 +4,7 @@
 use super::help::DURATIONS;
 use bellwether_engine::machine::Registry;
 use bellwether_engine::protocol::{self, Duration, read_ids};
-use bellwether_engine::world::{Delay, Drift, Durations, MAX_TICKS, Slow, Timed, WorldError};
+use bellwether_engine::world::{Delay, Drift, Durations, MAX_TICKS, SlowLinks, Timed, WorldError};
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, Id};
 
 /// How long everything takes, in ticks.
@@ -20,7 +20,7 @@ pub struct TimedArgs {
     /// may be given again
     #[arg(long, value_name = "LINK=TICKS", help_heading = "Timing")]
     #[arg(hide_short_help = true)]
-    pub slow: Vec<Slow>,
+    pub slow: Vec<SlowLinks>,
 
     /// Tp: how many ticks may pass before what is sent in answer to a message leaves [default: 0]
     #[arg(long, value_name = "TICKS", help_heading = "Timing", value_parser = range,
@@ -164,8 +164,8 @@ impl TimedArgs {
         Ok(Timed { delay, slow, processing, drift, durations, within: self.within })
     }
 
-    pub(super) fn slow(&self) -> Slow {
-        self.slow.iter().fold(Slow::NONE, |all, &one| all.and(one))
+    pub(super) fn slow(&self) -> SlowLinks {
+        self.slow.iter().fold(SlowLinks::NONE, |all, &one| all.and(one))
     }
 
     /// The name of the first flag that is given.

@@ -8,8 +8,8 @@ use bellwether_engine::machine::{AnyProtocol, DynProtocol, Registry};
 use bellwether_engine::property::{AGREED_WITHIN, Kind};
 use bellwether_engine::protocol::{MAX_NODES, MAX_SEARCHED, split_ids};
 use bellwether_engine::world::{
-    Budget, Delay, DeliveryFairness, Faults, Heals, Missing, Network, Recovers, Scenario, Start,
-    Symmetry, Timing, World, WorldError,
+    AbsentLinks, Budget, Delay, DeliveryFairness, Faults, Heals, Network, Recovers, Scenario,
+    Start, Symmetry, Timing, World, WorldError,
 };
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Command, ValueEnum};
@@ -160,7 +160,7 @@ pub struct WorldArgs {
     /// A link that is missing: '1-2', or '1>2' if only 2 does not hear 1; may be given again
     #[arg(long, value_name = "LINK", help_heading = "Network")]
     #[arg(hide_short_help = true)]
-    pub without: Vec<Missing>,
+    pub without: Vec<AbsentLinks>,
 
     /// What the network does to the order of messages
     #[arg(long, value_enum, default_value_t = NetworkArg::Fifo, help_heading = "Network")]
@@ -467,7 +467,7 @@ impl WorldArgs {
                 FairnessArg::Weak => DeliveryFairness::Weak,
                 FairnessArg::Strong => DeliveryFairness::Strong,
             },
-            missing: self.without.iter().fold(Missing::NONE, |all, &one| all.and(one)),
+            missing: self.without.iter().fold(AbsentLinks::NONE, |all, &one| all.and(one)),
             network,
             timing,
             start: match self.start {
