@@ -435,6 +435,6 @@ fn event_of<M>(Arrival { from, incarnation, frame }: Arrival<M>) -> Event<M> {
         Frame::Numbered(_, id, message) => received(Some(id), message),
         Frame::Heartbeat => Event::Heartbeat { from, incarnation },
         Frame::Rival => Event::ToldOfRival { from },
-        Frame::Ping(_) | Frame::Pong(_) | Frame::Standing(_) => Event::Wake,
+        Frame::Ping(_) | Frame::Pong(_) | Frame::NodeFacts(_) => Event::Wake,
     }
 }

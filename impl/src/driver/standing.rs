@@ -23,7 +23,7 @@ use crate::protocol::NodeId;
 use crate::protocol::quorum::Mark;
 use crate::storage::{Directory, Owner, Storage as _, StorageError};
 use crate::transport::Links;
-use crate::transport::standing::{Maintenance, Standing, Standings};
+use crate::transport::standing::{ClusterFacts, Maintenance, NodeFacts};
 
 /// How long between two looks at what is not told.
 const LOOK: Duration = Duration::from_secs(1);
@@ -60,7 +60,7 @@ pub struct MaintenanceReport {
 /// What a node says of itself, for its handles. A clone is the same.
 #[derive(Clone, Debug, Default)]
 pub(super) struct OwnStanding {
-    pub(super) standings: Standings,
+    pub(super) standings: ClusterFacts,
     /// Where the decision is kept.
     kept: Kept<Maintenance>,
     /// Held while one is taken.
@@ -85,14 +85,14 @@ impl OwnStanding {
         let maintenance = maintenance.unwrap_or_default();
         let (standings, priority) = (links.standings.clone(), config.priority());
         standings
-            .change(|own| *own = Standing { priority, fit: true, maintenance, mark, votes: true });
+            .change(|own| *own = NodeFacts { priority, fit: true, maintenance, mark, votes: true });
         let grouped = !config.groups().is_empty();
         let without_requests = (!C::REQUESTS).then_some(C::NAME);
         Ok(Self { standings, kept, turn: Arc::default(), grouped, without_requests })
     }
 
     /// What another member says of itself, if it is heard.
-    pub(super) fn of(&self, node: NodeId) -> Option<Standing> {
+    pub(super) fn of(&self, node: NodeId) -> Option<NodeFacts> {
         self.standings.heard().get(&node).copied()
     }
 

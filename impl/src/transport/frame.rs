@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use tokio_util::codec::LengthDelimitedCodec;
 
-use super::standing::Standing;
+use super::standing::NodeFacts;
 use crate::config::{Digest, Digests, Mode};
 use crate::protocol::{ClusterId, LeaseTerms, NodeId};
 use crate::report::{GroupsReport, StatusReport};
@@ -127,7 +127,7 @@ pub(crate) enum Frame<M> {
     /// "I led when I heard that you do." For the member; no core sees it.
     Rival,
     /// What the node says of itself beside its protocol; no core sees it.
-    Standing(Standing),
+    NodeFacts(NodeFacts),
     /// A message of the protocol, for the group with this number, big endian, and with a number of
     /// its own: no two messages of a group and a run of the node have the same. For the
     /// [trace](crate::trace) of the node that gets it; no core sees the number. A node without
@@ -483,7 +483,7 @@ mod tests {
             let good = match &bytes[..] {
                 [1 | 4] | [0, 0..3] | [2 | 3, _] => true,
                 // A standing is a good one if its numbers are.
-                [5, standing @ ..] => decode::<Standing>(standing).is_ok(),
+                [5, standing @ ..] => decode::<NodeFacts>(standing).is_ok(),
                 [6, _, _, numbered @ ..] => decode::<(u64, Message)>(numbered).is_ok(),
                 _ => false,
             };
@@ -551,7 +551,7 @@ mod tests {
         let maintenance = Maintenance::default().decide(true);
         let mark = Mark { turn: 7, ..Mark::FIRST };
         let standing =
-            Frame::Standing(Standing { priority: 9, fit: true, maintenance, mark, votes: true });
+            Frame::NodeFacts(NodeFacts { priority: 9, fit: true, maintenance, mark, votes: true });
         let numbered = [(0, 1), (255, 1), (256, 1), (u16::MAX, u64::MAX)].map(|(group, id)| {
             let frame = Frame::numbered(group, id, Message::Election);
             assert_eq!((frame.group(), frame.is_message()), (group, true));

@@ -360,7 +360,7 @@ async fn read_frames<M: DeserializeOwned>(
                 peer.round_trip.answered(number);
                 continue;
             }
-            Frame::Standing(standing) => {
+            Frame::NodeFacts(standing) => {
                 context.standings.hear(peer.id, standing);
                 continue;
             }

@@ -48,7 +48,7 @@ use self::incoming::Inboxes;
 use self::limiter::{LogLimiter, Source};
 use self::outside::Outside;
 use self::peer::{Peer, Peers};
-use self::standing::Standings;
+use self::standing::ClusterFacts;
 use crate::clock::Clock;
 use crate::config::{Address, Current, GroupName, Mode};
 use crate::protocol::NodeId;
@@ -188,7 +188,7 @@ struct Context<M> {
     hello: Hello,
     terms: Terms,
     peers: Arc<Peers<M>>,
-    standings: Standings,
+    standings: ClusterFacts,
     limiter: LogLimiter,
     refused: Arc<AtomicU64>,
     bad_frames: Arc<AtomicU64>,
@@ -288,7 +288,7 @@ pub(crate) struct Links<M> {
     /// The number of the group.
     group: u16,
     /// What the nodes say of themselves.
-    pub(crate) standings: Standings,
+    pub(crate) standings: ClusterFacts,
 }
 
 impl<M> Links<M> {
@@ -320,7 +320,7 @@ impl<M> Links<M> {
             gone: Some(gone),
             services: [].into(),
             group: 0,
-            standings: Standings::default(),
+            standings: ClusterFacts::default(),
         }
     }
 
@@ -501,7 +501,7 @@ impl<M> Links<M> {
             | Frame::Ping(_)
             | Frame::Pong(_)
             | Frame::Rival
-            | Frame::Standing(_) => None,
+            | Frame::NodeFacts(_) => None,
         };
         let queue = |peer: &Arc<Peer<M>>| {
             let frames = std::iter::from_fn(|| peer.outbox.another());

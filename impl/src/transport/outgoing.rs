@@ -199,7 +199,7 @@ async fn send_queued<M: Serialize + Clone>(
             () = peer.renewed.notified() => return Cause::Replaced,
             frame = peer.outbox.next() => frame,
             () = peer.rival.notified() => Frame::Rival,
-            Ok(()) = standing.changed() => Frame::Standing(*standing.borrow_and_update()),
+            Ok(()) = standing.changed() => Frame::NodeFacts(*standing.borrow_and_update()),
             number = peer.round_trip.owed() => Frame::Pong(number),
             () = sleep_until(next_ping) => {
                 next_ping = Instant::now() + context.limits().quiet;

@@ -15,7 +15,7 @@ use crate::protocol::quorum::Mark;
 
 /// What a node says of itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Standing {
+pub(crate) struct NodeFacts {
     /// The node is to lead rather than one with a lower number.
     pub(crate) priority: u8,
     /// Whether it may lead: its machine is fit, and it was not asked not to run.
@@ -46,29 +46,29 @@ impl Maintenance {
 
 /// What this node says of itself, and what the others say that are heard. A clone is the same.
 #[derive(Clone, Debug)]
-pub(crate) struct Standings(Arc<State>);
+pub(crate) struct ClusterFacts(Arc<State>);
 
 #[derive(Debug)]
 struct State {
-    own: watch::Sender<Standing>,
-    others: Mutex<BTreeMap<NodeId, Standing>>,
+    own: watch::Sender<NodeFacts>,
+    others: Mutex<BTreeMap<NodeId, NodeFacts>>,
     /// Told when another node says something new.
     news: Notify,
 }
 
-impl Standings {
+impl ClusterFacts {
     /// Of a node that says this of itself.
-    pub(crate) fn new(own: Standing) -> Self {
+    pub(crate) fn new(own: NodeFacts) -> Self {
         let (own, others, news) = (watch::Sender::new(own), Mutex::default(), Notify::new());
         Self(Arc::new(State { own, others, news }))
     }
 
-    pub(crate) fn own(&self) -> Standing {
+    pub(crate) fn own(&self) -> NodeFacts {
         *self.0.own.borrow()
     }
 
     /// Changes what this node says of itself. If it is something else then, the others are told.
-    pub(crate) fn change(&self, change: impl FnOnce(&mut Standing)) {
+    pub(crate) fn change(&self, change: impl FnOnce(&mut NodeFacts)) {
         self.0.own.send_if_modified(|own| {
             let before = *own;
             change(own);
@@ -77,13 +77,13 @@ impl Standings {
     }
 
     /// What this node says of itself: what it says now, and each change.
-    pub(crate) fn changes(&self) -> watch::Receiver<Standing> {
+    pub(crate) fn changes(&self) -> watch::Receiver<NodeFacts> {
         let mut own = self.0.own.subscribe();
         own.mark_changed();
         own
     }
 
-    pub(crate) fn hear(&self, from: NodeId, standing: Standing) {
+    pub(crate) fn hear(&self, from: NodeId, standing: NodeFacts) {
         self.others().insert(from, standing);
         self.0.news.notify_one();
     }
@@ -94,7 +94,7 @@ impl Standings {
     }
 
     /// What the other nodes say that are heard.
-    pub(crate) fn heard(&self) -> BTreeMap<NodeId, Standing> {
+    pub(crate) fn heard(&self) -> BTreeMap<NodeId, NodeFacts> {
         self.others().clone()
     }
 
@@ -103,14 +103,14 @@ impl Standings {
         self.0.news.notified().await;
     }
 
-    fn others(&self) -> MutexGuard<'_, BTreeMap<NodeId, Standing>> {
+    fn others(&self) -> MutexGuard<'_, BTreeMap<NodeId, NodeFacts>> {
         self.0.others.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Default for Standings {
+impl Default for ClusterFacts {
     fn default() -> Self {
-        Self::new(Standing::default())
+        Self::new(NodeFacts::default())
     }
 }
 
@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn a_change_is_sent_and_what_is_the_same_is_not() {
-        let standings = Standings::default();
+        let standings = ClusterFacts::default();
         let mut sent = standings.changes();
         assert!(sent.has_changed().expect("it is there"), "what is so now");
         sent.mark_unchanged();
@@ -148,9 +148,9 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn what_another_says_counts_while_it_is_heard() {
-        let standings = Standings::default();
+        let standings = ClusterFacts::default();
         let node = NodeId::new(2).expect("not zero");
-        let says = Standing { priority: 9, fit: true, ..Standing::default() };
+        let says = NodeFacts { priority: 9, fit: true, ..NodeFacts::default() };
         standings.hear(node, says);
         standings.news().await;
         assert_eq!(standings.heard().get(&node), Some(&says));

@@ -10,7 +10,7 @@ use rand::seq::IndexedRandom as _;
 use rand::{Rng, SeedableRng};
 
 use super::super::frame::Greeting;
-use super::super::standing::Standing;
+use super::super::standing::NodeFacts;
 use super::*;
 use crate::protocol::quorum::{Lists, Message as Vote};
 use crate::protocol::{Birth, Epoch, Members};
@@ -96,7 +96,7 @@ fn good() -> Vec<Vec<u8>> {
         Frame::Ping(7),
         Frame::Pong(7),
         Frame::Rival,
-        Frame::Standing(Standing { priority: 200, fit: true, ..Standing::default() }),
+        Frame::NodeFacts(NodeFacts { priority: 200, fit: true, ..NodeFacts::default() }),
     ]
     .map(|frame| encode_frame(&frame).expect("fits"));
     let votes = votes().into_iter().map(|vote| encode_frame(&Frame::Message(vote)).expect("fits"));

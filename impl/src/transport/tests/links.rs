@@ -2,7 +2,7 @@
 //! and tells a rival; it notes when a link breaks and heals, and members come and go while it runs.
 
 use super::super::health::Cause;
-use super::super::standing::Standing;
+use super::super::standing::NodeFacts;
 use super::*;
 
 /// Limits by which no connection is closed while a test looks.
@@ -25,7 +25,7 @@ async fn a_node_that_has_nothing_to_say_pings() {
     let node = Node::calling(with_limits(address, SHORT)).await;
     let mut connection = answer(&listener, 2).await;
     let started = Instant::now();
-    let standing = Frame::Standing(Standing::default());
+    let standing = Frame::NodeFacts(NodeFacts::default());
     assert_eq!(next(&mut connection).await, standing, "once");
     for number in 1..=4 {
         assert_eq!(next(&mut connection).await, Frame::Ping(number));
@@ -40,7 +40,7 @@ async fn a_ping_is_answered_on_the_other_connection_and_its_answer_is_measured()
     let mut node = Node::calling(with_limits(there, LONG)).await;
     let mut from_node = answer(&listener, 2).await;
     let mut to_node = speak(node.address, 2).await;
-    assert!(matches!(next(&mut from_node).await, Frame::Standing(_)), "it says what it is");
+    assert!(matches!(next(&mut from_node).await, Frame::NodeFacts(_)), "it says what it is");
     let Frame::Ping(number) = next(&mut from_node).await else { panic!("the first is at once") };
     let took = Duration::from_millis(50);
     sleep(took).await;
@@ -214,7 +214,7 @@ async fn a_member_that_is_removed_is_disconnected_and_unknown_and_the_others_go_
     links.set_members(members([(2, at_two), (3, at_three)]));
     let mut with_two = connect(2, &two, node.address).await;
     let mut with_three = connect(3, &three, node.address).await;
-    send(&mut with_three.to_node, Frame::Standing(Standing::default())).await;
+    send(&mut with_three.to_node, Frame::NodeFacts(NodeFacts::default())).await;
     with_three.talk(&links, &mut node).await;
     with_two.talk(&links, &mut node).await;
     assert!(links.standings.heard().contains_key(&id(3)));
