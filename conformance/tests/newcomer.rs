@@ -52,7 +52,7 @@ const BLOCKS: &[(&str, &str, How)] = &[
     (
         "docs/daemon.md",
         "bellwether maintenance begin",
-        Not("it needs a cluster with a token; tests/processes/standing.rs"),
+        Not("it needs a cluster with a token; tests/processes/roles.rs"),
     ),
     (
         "docs/daemon.md",

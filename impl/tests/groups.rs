@@ -6,17 +6,12 @@ use std::time::Duration;
 
 use bellwether::config::{self, Address, Credentials};
 use bellwether::protocol::quorum::{Durable, Preemption, Timing};
-use bellwether::status::{Told, query, query_any, query_group};
+use bellwether::status::{StatusReport, Told, query, query_any, query_group};
 use bellwether::storage::{Memory, StorageError};
 use bellwether::{Config, Election, Groups, Guard, JoinError, NodeId};
-use tokio::net::TcpListener;
 use tokio::time::timeout;
 
-use super::PATIENT;
-use super::processes::common::listen_again;
-
-/// No wait is longer.
-const LIMIT: Duration = Duration::from_secs(60);
+use super::{LIMIT, PATIENT, find, id, listen_again, port, ports};
 
 /// How many groups there are.
 const GROUPS: usize = 20;
@@ -24,27 +19,8 @@ const GROUPS: usize = 20;
 /// The durable state of all groups of one node.
 type Kept = Memory<BTreeMap<String, Durable>>;
 
-fn id(number: u16) -> NodeId {
-    NodeId::new(number).expect("not zero")
-}
-
 fn names() -> impl Iterator<Item = String> {
     (0..GROUPS).map(|number| format!("shard-{number:02}"))
-}
-
-/// Where so many nodes listen.
-async fn ports(size: u16) -> Vec<(u16, TcpListener, String)> {
-    let mut ports = Vec::new();
-    for node in 1..=size {
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-        let address = listener.local_addr().expect("an address").to_string();
-        ports.push((node, listener, address));
-    }
-    ports
-}
-
-fn members(ports: &[(u16, TcpListener, String)]) -> Vec<(u16, String)> {
-    ports.iter().map(|(node, _, address)| (*node, address.clone())).collect()
 }
 
 /// The configuration of a node, in which the member that comes first in a group leads it in the
@@ -57,13 +33,14 @@ fn config(node: u16, members: &[(u16, String)]) -> Config {
 
 /// Three nodes with all groups, and what they keep.
 async fn cluster(kept: &[Kept; 3]) -> BTreeMap<NodeId, Groups> {
-    let ports = ports(3).await;
-    let members = members(&ports);
-    let join = |((node, listener, _), kept): ((u16, TcpListener, String), &Kept)| {
+    let (listeners, members) = ports(3).await;
+    let mut nodes = BTreeMap::new();
+    for ((node, listener), kept) in (1..).zip(listeners).zip(kept) {
         let config = config(node, &members).with_groups(names()).expect("valid");
-        (id(node), Groups::join_with(config, listener, kept.clone()).expect("it listens"))
-    };
-    ports.into_iter().zip(kept).map(join).collect()
+        let joined = Groups::join_with(config, listener, kept.clone());
+        nodes.insert(id(node), joined.expect("it listens"));
+    }
+    nodes
 }
 
 /// Which of these nodes leads each group, and in which epoch, if all of them agree on that, and no
@@ -102,21 +79,12 @@ async fn led(
     nodes: &BTreeMap<NodeId, Groups>,
     expected: impl Fn(usize) -> u16,
 ) -> BTreeMap<String, (NodeId, u64)> {
-    let mut last = None;
-    let all = async {
-        loop {
-            last = leaders(nodes);
-            let leads =
-                |(number, (leader, _)): (usize, &(NodeId, u64))| *leader == id(expected(number));
-            if last.as_ref().is_some_and(|all| all.values().enumerate().all(leads)) {
-                return;
-            }
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
+    let as_expected = || {
+        let all = leaders(nodes)?;
+        let mut numbered = all.values().enumerate();
+        numbered.all(|(number, (leader, _))| *leader == id(expected(number))).then_some(all)
     };
-    let in_time = timeout(LIMIT, all).await.is_ok();
-    assert!(in_time, "{last:?}");
-    last.expect("all groups have a leader")
+    find("each group has the leader that it should", as_expected).await
 }
 
 /// Which member comes first in the group with this number.
@@ -202,8 +170,8 @@ async fn what_each_group_has_granted_survives_a_restart_of_all_nodes() {
 async fn all_groups_share_one_directory_that_no_node_without_groups_can_use() {
     let folder = tempfile::tempdir().expect("a directory");
     let alone = async |groups: &[&str]| {
-        let (node, listener, address) = ports(1).await.remove(0);
-        let config = Config::new("groups", node, [(node, address)]).expect("valid");
+        let (listener, address) = port().await;
+        let config = Config::new("groups", 1, [(1, address)]).expect("valid");
         let config = config.with_directory(folder.path()).with_groups(groups).expect("valid");
         Groups::join_on(config, listener)
     };
@@ -238,8 +206,8 @@ async fn all_groups_share_one_directory_that_no_node_without_groups_can_use() {
     assert!(second.iter().all(|(name, epoch)| *epoch > first[name]), "{first:?} {second:?}");
     assert!(third.iter().all(|(name, epoch)| *epoch > first[name]), "{first:?} {third:?}");
 
-    let (node, listener, address) = ports(1).await.remove(0);
-    let config = Config::new("groups", node, [(node, address)]).expect("valid");
+    let (listener, address) = port().await;
+    let config = Config::new("groups", 1, [(1, address)]).expect("valid");
     let foreign = Election::join_on(config.with_directory(folder.path()), listener);
     let foreign = foreign.expect_err("it is no state of one election");
     assert!(matches!(foreign, JoinError::Storage(StorageError::Foreign { .. })), "{foreign}");
@@ -247,30 +215,21 @@ async fn all_groups_share_one_directory_that_no_node_without_groups_can_use() {
 }
 
 /// Waits until the node says of the other that the two do not talk for their groups.
-async fn problem_with_the_other(status: impl Fn() -> bellwether::status::StatusReport) -> String {
-    let says = async {
-        loop {
-            let problem = status().members.remove(0).problem;
-            if let Some(problem) = problem.filter(|problem| problem.contains("[groups]")) {
-                return problem;
-            }
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-    };
-    timeout(LIMIT, says).await.expect("it says so")
+async fn problem_with_the_other(status: impl Fn() -> StatusReport) -> String {
+    let says = || status().members.remove(0).problem.filter(|it| it.contains("[groups]"));
+    find("it says so", says).await
 }
 
 #[tokio::test]
 async fn nodes_with_other_groups_do_not_talk_and_say_why() {
-    let mut both = ports(2).await;
-    let members = members(&both);
-    let (_, listener, _) = both.remove(0);
-    let config_of = |node, groups: &[&str]| config(node, &members).with_groups(groups);
-    let one = config_of(1, &["a", "b"]).expect("valid");
-    let one = Groups::join_with(one, listener, Kept::default()).expect("it listens");
-    let (_, listener, _) = both.remove(0);
-    let two = config_of(2, &["a", "c"]).expect("valid");
-    let two = Groups::join_with(two, listener, Kept::default()).expect("it listens");
+    let (listeners, members) = ports(2).await;
+    let mut listeners = listeners.into_iter();
+    let mut join = |node, groups: &[&str]| {
+        let config = config(node, &members).with_groups(groups).expect("valid");
+        let listener = listeners.next().expect("two");
+        Groups::join_with(config, listener, Kept::default()).expect("it listens")
+    };
+    let (one, two) = (join(1, &["a", "b"]), join(2, &["a", "c"]));
     for node in [&one, &two] {
         let said = problem_with_the_other(|| node.group("a").expect("a group").status()).await;
         assert!(said.contains("other groups"), "{said}");
@@ -289,8 +248,8 @@ async fn nodes_with_other_groups_do_not_talk_and_say_why() {
 
 #[tokio::test]
 async fn what_is_wrong_with_groups_is_told_with_the_remedy() {
-    let (node, listener, address) = ports(1).await.remove(0);
-    let config = || Config::new("groups", node, [(node, &address)]).expect("valid");
+    let (listener, address) = port().await;
+    let config = || Config::new("groups", 1, [(1, &address)]).expect("valid");
     let twice = config().with_groups(["a", "a"]).expect_err("one name twice");
     assert!(matches!(twice, config::Error::Groups { .. }), "{twice}");
     assert_eq!(twice.to_string(), "groups: two groups are named `a`: remove one");
@@ -312,8 +271,8 @@ async fn what_is_wrong_with_groups_is_told_with_the_remedy() {
 
 #[tokio::test]
 async fn a_node_with_groups_is_asked_for_all_of_them_or_for_the_status_of_one() {
-    let (number, listener, address) = ports(1).await.remove(0);
-    let config = Config::new("groups", number, [(number, &address)]).expect("valid");
+    let (listener, address) = port().await;
+    let config = Config::new("groups", 1, [(1, &address)]).expect("valid");
     let config = config.with_groups(["b", "a"]).expect("valid");
     let node = Groups::join_with(config, listener, Kept::default()).expect("it listens");
     for (_, handle) in node.all() {
@@ -323,11 +282,11 @@ async fn a_node_with_groups_is_asked_for_all_of_them_or_for_the_status_of_one() 
     let none = Credentials::none();
     let told = query_any(&address, &none, LIMIT).await.expect("it answers");
     let Told::Groups(report) = told else { panic!("{told:?}") };
-    assert_eq!((report.node, report.protocol.as_str()), (id(number), "quorum"));
+    assert_eq!((report.node, report.protocol.as_str()), (id(1), "quorum"));
     let told: Vec<_> = report.groups.iter().map(|one| (one.name.as_str(), one.leader)).collect();
-    assert_eq!(told, [("a", Some(id(number))), ("b", Some(id(number)))]);
+    assert_eq!(told, [("a", Some(id(1))), ("b", Some(id(1)))]);
     let status = query_group(&address, "b", &none, LIMIT).await.expect("there is one");
-    assert_eq!((status.leader, status.incarnation), (Some(id(number)), None));
+    assert_eq!((status.leader, status.incarnation), (Some(id(1)), None));
     let unknown = query_group(&address, "c", &none, LIMIT).await.expect_err("there is none");
     assert!(unknown.to_string().contains("it has no group `c`"), "{unknown}");
     let which = query(&address, &none, LIMIT).await.expect_err("there are two");

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use bellwether::config::MemberChange;
 use bellwether::driver::LeadershipWatch;
 use bellwether::protocol::bully::{self, Bully};
 use bellwether::storage::Memory;
@@ -11,25 +12,14 @@ use bellwether::{
 };
 use bellwether_docs_runner::blocks;
 use futures::StreamExt;
-use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
 
-use super::PATIENT;
-use super::processes::common::listen_again;
+use super::{LIMIT, PATIENT, id, leader, listen_again, port, ports, until};
 
-/// No wait is longer.
-const LIMIT: Duration = Duration::from_secs(30);
-
-/// Nodes `1..=size` in this process, on ports that the system chose.
+/// Nodes `1..=size` in this process.
 async fn cluster(size: u16) -> Vec<Election> {
-    let mut listeners = Vec::new();
-    let mut members = Vec::new();
-    for node in 1..=size {
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-        members.push((node, listener.local_addr().expect("an address").to_string()));
-        listeners.push(listener);
-    }
+    let (listeners, members) = ports(size).await;
     let join = |(node, listener)| {
         let config = Config::new("library", node, members.clone()).expect("valid");
         let config = config.with_section(PATIENT).expect("valid");
@@ -57,30 +47,15 @@ async fn wait_for_leader(leadership: &mut LeadershipWatch, not: Option<NodeId>) 
 
 /// Waits until all of these nodes take one of them for the leader, and takes that out.
 async fn take_leader(nodes: &mut Vec<Election>) -> Election {
-    let mut leader = None;
-    let agree = async {
-        while leader.is_none() {
-            let seen = wait_for_leader(&mut nodes[0].leadership(), None).await;
-            let follows = |node: &Election| node.leadership().now().leader == Some(seen);
-            leader = nodes.iter().all(follows).then_some(seen);
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-    };
-    timeout(LIMIT, agree).await.expect("within the limit");
-    let leads = |node: &Election| Some(node.leadership().now().node) == leader;
-    nodes.remove(nodes.iter().position(leads).expect("it is one of them"))
+    let place = leader(nodes).await;
+    nodes.remove(place)
 }
 
 /// Waits until both others have acknowledged rounds of the leader.
 async fn acknowledged(leader: &Election) {
     let received = || leader.status().members.into_iter().map(|member| member.received);
     let before = received().max().expect("two others");
-    let rounds = async {
-        while received().min() < Some(before + 3) {
-            sleep(Duration::from_millis(10)).await;
-        }
-    };
-    timeout(LIMIT, rounds).await.expect("within the limit");
+    until("both acknowledge", || received().min() >= Some(before + 3)).await;
 }
 
 #[tokio::test]
@@ -147,12 +122,7 @@ async fn a_leader_transfers_to_the_node_that_is_named() {
     };
     for fit in [false, true] {
         nodes[0].set_healthy(fit).await.expect("it takes part");
-        let told = async {
-            while !knows(fit) {
-                sleep(Duration::from_millis(5)).await;
-            }
-        };
-        timeout(LIMIT, told).await.expect("within the limit");
+        until("it is told", || knows(fit)).await;
         if !fit {
             let refused = leader.transfer(to).await.expect_err("it is not fit");
             assert!(matches!(refused, RequestError::Unreachable { .. }), "{refused}");
@@ -247,7 +217,7 @@ async fn work_of_the_leader_moves_with_the_leadership() {
         acknowledged(leader).await;
         let own = leader.leadership().now();
         let to = if own.node == first { 2 } else { first.get() };
-        let to = NodeId::new(if to == own.node.get() { 1 } else { to }).expect("not zero");
+        let to = id(if to == own.node.get() { 1 } else { to });
         leader.transfer(to).await.expect("it leads");
         let number = own.epoch.expect("the protocol has epochs").number();
         assert_eq!(next().await, (own.node, number, false), "round {round}: first the one ends");
@@ -307,8 +277,8 @@ async fn a_node_whose_work_panics_leaves_the_lead_to_another() {
 }
 
 #[tokio::test]
-async fn a_protocol_without_a_handover_says_so() {
-    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+async fn a_protocol_without_requests_says_so() {
+    let (listener, _) = port().await;
     let members = [(1, "127.0.0.1:2"), (2, "127.0.0.1:1")];
     let config = Config::<Bully>::for_protocol("library", 1, members, bully::Timing::DEFAULT);
     let election = Election::join_on(config.expect("valid"), listener).expect("can join");
@@ -317,12 +287,18 @@ async fn a_protocol_without_a_handover_says_so() {
     assert_eq!(election.set_healthy(false).await, Err(unsupported));
     assert!(election.is_healthy(), "it cannot be told");
     assert!(election.guard().is_none());
+    let maintenance = election.set_maintenance(true).await;
+    assert!(matches!(maintenance, Err(RequestError::Unsupported { .. })), "{maintenance:?}");
+    assert!(!election.in_maintenance());
+    let refused = election.change_members(&MemberChange::Remove(id(2))).await;
+    let refused = refused.expect_err("it has no lists").to_string();
+    assert!(refused.contains("are those of the file"), "{refused}");
 }
 
 /// The recommended protocol remembers what it has granted.
 #[tokio::test]
 async fn a_node_that_does_not_know_where_to_remember_is_refused() {
-    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let (listener, _) = port().await;
     let config = Config::new("library", 1, [(1, "a:1"), (2, "b:1")]).expect("valid");
     let error = Election::join_on(config, listener).expect_err("no directory");
     assert!(matches!(error, JoinError::Config(_)));
@@ -331,8 +307,7 @@ async fn a_node_that_does_not_know_where_to_remember_is_refused() {
 
 #[tokio::test]
 async fn a_taken_port_is_an_error_that_names_it() {
-    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    let address = listener.local_addr().expect("an address").to_string();
+    let (_listener, address) = port().await;
     let members = [(1, address.as_str()), (2, "127.0.0.1:1")];
     let config = Config::new("library", 1, members).expect("valid");
     let error = Election::join(config).await.expect_err("taken");
@@ -344,10 +319,8 @@ async fn a_taken_port_is_an_error_that_names_it() {
 
 #[tokio::test]
 async fn a_peer_that_hangs_up_is_called_again_and_again() {
-    let peer = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    let own = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    let addresses = [&own, &peer].map(|listener| listener.local_addr().expect("an address"));
-    let members = (1..).zip(addresses.map(|address| address.to_string()));
+    let (mut listeners, members) = ports(2).await;
+    let (own, peer) = (listeners.remove(0), listeners.remove(0));
     let config = Config::new("library", 1, members).expect("valid");
     let _election = Election::join_with(config, own, Memory::default()).expect("can join");
     for _ in 0..5 {

@@ -1,23 +1,12 @@
 //! The members of a cluster are changed by a request to its leader, in a program that embeds nodes.
 
-use std::time::Duration;
-
 use bellwether::config::MemberChange;
-use bellwether::protocol::bully::{self, Bully};
 use bellwether::status::StatusReport;
-use bellwether::{Config, Election, JoinError, MembersError, NodeId, RequestError};
-use tokio::net::TcpListener;
-use tokio::time::{sleep, timeout};
+use bellwether::{Config, Election, MembersError, RequestError};
+use bellwether_testbed::ports::free_port;
+use tokio::time::timeout;
 
-use super::PATIENT;
-use super::processes::common::free_port;
-
-/// No wait is longer.
-const LIMIT: Duration = Duration::from_secs(30);
-
-fn id(number: u16) -> NodeId {
-    NodeId::new(number).expect("not zero")
-}
+use super::{LIMIT, PATIENT, find, id, join, until};
 
 /// Nodes with directories, each with the configuration that it was given at first.
 struct Cluster {
@@ -48,16 +37,7 @@ impl Cluster {
     }
 
     async fn start(&mut self, config: Config) {
-        // For a moment, a process that another test has just forked has the listener open as well.
-        let joins = async {
-            loop {
-                match Election::join(config.clone()).await {
-                    Err(JoinError::Listen { .. }) => sleep(Duration::from_millis(10)).await,
-                    joined => return joined.expect("it can join"),
-                }
-            }
-        };
-        let election = timeout(LIMIT, joins).await.expect("its port is free");
+        let election = join(&config).await;
         self.running.push((config, election));
     }
 
@@ -75,20 +55,15 @@ impl Cluster {
 
     /// Waits until all that run follow one of them with this list.
     async fn leader(&self, config_epoch: u64) -> u16 {
-        let agree = async {
-            loop {
-                let all: Vec<_> = self.running.iter().map(|(_, node)| node.status()).collect();
-                let leader = all[0].leader;
-                let same = |status: &StatusReport| {
-                    status.leader == leader && status.config_epoch == config_epoch
-                };
-                if let Some(leader) = leader.filter(|_| all.iter().all(same)) {
-                    return leader.get();
-                }
-                sleep(Duration::from_millis(10)).await;
-            }
+        let agreed = || {
+            let all: Vec<_> = self.running.iter().map(|(_, node)| node.status()).collect();
+            let leader = all[0].leader?;
+            let same = |status: &StatusReport| {
+                status.leader == Some(leader) && status.config_epoch == config_epoch
+            };
+            all.iter().all(same).then_some(leader.get())
         };
-        timeout(LIMIT, agree).await.expect("they agree")
+        find("they agree", agreed).await
     }
 
     async fn change(&self, leader: u16, change: MemberChange) -> Result<u64, MembersError> {
@@ -97,12 +72,7 @@ impl Cluster {
 
     /// Waits until this holds for the status of a node.
     async fn wait_for(&self, node: u16, holds: impl Fn(&StatusReport) -> bool) {
-        let found = async {
-            while !holds(&self.node(node).status()) {
-                sleep(Duration::from_millis(10)).await;
-            }
-        };
-        timeout(LIMIT, found).await.expect("it is found");
+        until("its status says so", || holds(&self.node(node).status())).await;
     }
 
     fn add(&self, node: u16) -> MemberChange {
@@ -205,11 +175,4 @@ async fn changes_that_make_no_sense_are_refused() {
     let refused = cluster.change(leader, leave).await.expect_err("in maintenance");
     assert!(refused.to_string().contains("end the maintenance first"), "{refused}");
     assert_eq!(cluster.node(leader).lists().1, None);
-    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    let members = [(1, "127.0.0.1:7001"), (2, "127.0.0.1:7002")];
-    let timing = bully::Timing::DEFAULT;
-    let config = Config::<Bully>::for_protocol("members", 1, members, timing).expect("valid");
-    let node = Election::join_on(config, listener).expect("it can join");
-    let refused = node.change_members(&MemberChange::Remove(id(2))).await.expect_err("no lists");
-    assert!(refused.to_string().contains("are those of the file"), "{refused}");
 }

@@ -3,20 +3,17 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
-use std::time::Duration;
 
 use bellwether::config::{Address, Credentials, StollerSection};
 use bellwether::protocol::stoller::Stoller;
 use bellwether::status::{StatusReport, query};
 use bellwether::storage::{Directory, Memory, Storage, StorageError};
-use bellwether::{Config, Election, JoinError, NodeId, Reason, Role, Stopped};
+use bellwether::{Config, Election, NodeId, Reason, Role, Stopped};
+use bellwether_testbed::ports::free_port;
 use tokio::net::TcpListener;
 use tokio::time::timeout;
 
-use super::processes::common::{free_port, listen_again};
-
-/// No wait is longer.
-const LIMIT: Duration = Duration::from_secs(30);
+use super::{LIMIT, listen_again, port};
 
 /// Two members: node 2 halts node 1 as soon as it may send.
 struct Pair {
@@ -25,10 +22,8 @@ struct Pair {
 
 impl Pair {
     async fn new() -> (Self, [TcpListener; 2]) {
-        let one = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-        let two = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-        let address = |listener: &TcpListener| listener.local_addr().expect("bound").to_string();
-        (Self { addresses: [address(&one), address(&two)] }, [one, two])
+        let [(one, first), (two, second)] = [port().await, port().await];
+        (Self { addresses: [first, second] }, [one, two])
     }
 
     fn config(&self, node: u16) -> Config<Stoller> {
@@ -145,16 +140,6 @@ async fn a_write_that_fails_stops_the_node_and_nothing_is_sent() {
     follows(&two, 2).await;
     follows(&one, 2).await;
     assert_eq!(memory.saved(), Some(2));
-}
-
-#[tokio::test]
-async fn a_node_without_the_storage_that_it_needs_does_not_start() {
-    let (pair, [one, _]) = Pair::new().await;
-    let error = Election::join_on(pair.config(1), one).expect_err("no directory");
-    assert!(matches!(error, JoinError::Config(_)));
-    for part in ["stoller", "`Config::with_directory`"] {
-        assert!(error.to_string().contains(part), "{error}");
-    }
 }
 
 #[tokio::test]

@@ -1,30 +1,21 @@
 //! What nodes tell each other of themselves: which of them is to lead, and whether the cluster is
 //! in maintenance.
 
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use bellwether::protocol::bully::{self, Bully};
 use bellwether::protocol::quorum::{Preemption, Timing};
-use bellwether::{Config, Election, JoinError, NodeId, RequestError};
-use tokio::net::TcpListener;
-use tokio::time::{sleep, timeout};
+use bellwether::{Config, Election, NodeId, RequestError};
+use bellwether_testbed::ports::free_port;
+use tokio::time::sleep;
 
-use super::PATIENT;
-use super::processes::common::free_port;
-
-/// No wait is longer.
-const LIMIT: Duration = Duration::from_secs(30);
+use super::{LIMIT, PATIENT, id, join, until};
 
 /// How long a node must be preferred here.
 const DELAY: Duration = Duration::from_millis(300);
 
 /// Longer than a promise and an election after it.
 const LONG: Duration = Duration::from_secs(7);
-
-fn id(number: u16) -> NodeId {
-    NodeId::new(number).expect("not zero")
-}
 
 /// Three nodes, each with a priority and a directory, of which not all need to run.
 struct Three {
@@ -55,21 +46,10 @@ impl Three {
         let config = Config::new("standing", number, (1..).zip(&self.addresses)).expect("valid");
         let config = config.with_section(PATIENT).expect("valid");
         let config = config.with_priority(self.priorities[node - 1], DELAY).expect("valid");
-        let path: &Path = self.directory.path();
-        let path = path.join(node.to_string());
+        let path = self.directory.path().join(node.to_string());
         // Not all need to start.
         let config = if path.exists() { config } else { config.with_new_cluster().expect("new") };
-        let config = config.with_directory(path);
-        // For a moment, a process that another test has just forked has the listener open as well.
-        let joins = async {
-            loop {
-                match Election::join(config.clone()).await {
-                    Err(JoinError::Listen { .. }) => sleep(Duration::from_millis(10)).await,
-                    joined => return joined.expect("it can join"),
-                }
-            }
-        };
-        self.running[node - 1] = Some(timeout(LIMIT, joins).await.expect("its port is free"));
+        self.running[node - 1] = Some(join(&config.with_directory(path)).await);
     }
 
     fn node(&self, node: usize) -> &Election {
@@ -82,16 +62,9 @@ impl Three {
 
     /// Waits until all that run follow this node, or none if it is 0.
     async fn led_by(&self, leader: u16) {
-        let all = async {
-            let follows = |node: &Election| node.leadership().now().leader == NodeId::new(leader);
-            while !self.running.iter().flatten().all(follows) {
-                sleep(Duration::from_millis(10)).await;
-            }
-        };
-        let seen = timeout(LIMIT, all).await;
-        let now: Vec<_> =
-            self.running.iter().flatten().map(|node| node.leadership().now()).collect();
-        assert!(seen.is_ok(), "{leader} does not lead: {now:?}");
+        let follows = |node: &Election| node.leadership().now().leader == NodeId::new(leader);
+        let all = || self.running.iter().flatten().all(follows);
+        until(&format!("all that run follow {leader}"), all).await;
     }
 
     /// Nothing else is so for longer than an election takes.
@@ -143,9 +116,7 @@ async fn a_node_that_is_not_fit_or_was_asked_not_to_run_is_not_asked_to_lead() {
     three.node(1).freeze(LIMIT).await.expect("it can be asked");
     let told =
         |node: &Election| node.status().members.iter().all(|member| member.fit == Some(false));
-    while !told(three.node(3)) {
-        sleep(Duration::from_millis(5)).await;
-    }
+    until("it is told", || told(three.node(3))).await;
     let before = Instant::now();
     let answer = three.node(3).transfer(id(2)).await;
     // A node that is asked has five rounds for its answer.
@@ -160,9 +131,7 @@ async fn a_node_that_is_not_fit_or_was_asked_not_to_run_is_not_asked_to_lead() {
     assert!(matches!(answer, Err(RequestError::Unreachable { .. })), "{answer:?}");
     three.node(2).set_healthy(true).await.expect("it can be told");
     let fits = |node: &Election| node.status().members[1].fit == Some(true);
-    while !fits(three.node(3)) {
-        sleep(Duration::from_millis(5)).await;
-    }
+    until("it is told", || fits(three.node(3))).await;
     three.node(3).transfer(id(2)).await.expect("it is fit again");
     three.led_by(2).await;
 }
@@ -198,9 +167,7 @@ async fn no_node_takes_over_in_maintenance_before_it_is_ended() {
     for node in 1..=3 {
         three.start(node).await;
         assert!(three.node(node).in_maintenance(), "{node}");
-        while three.node(node).measurements().frozen < LIMIT {
-            sleep(Duration::from_millis(1)).await;
-        }
+        until("it is frozen", || three.node(node).measurements().frozen >= LIMIT).await;
         three.node(node).freeze(Duration::from_millis(1)).await.expect("it can be asked");
         let frozen = three.node(node).measurements().frozen;
         assert!(frozen > LIMIT, "however short the time is: {frozen:?}");
@@ -221,11 +188,7 @@ async fn the_newest_decision_counts_wherever_it_was_made() {
     three.stop(1).await;
     three.node(2).set_maintenance(false).await.expect("it can be asked");
     three.start(1).await;
-    let until = Instant::now() + LIMIT;
-    while three.node(1).in_maintenance() {
-        assert!(Instant::now() < until, "it never learns");
-        sleep(Duration::from_millis(10)).await;
-    }
+    until("it learns", || !three.node(1).in_maintenance()).await;
     assert!(!three.node(3).in_maintenance());
     three.stop(3).await;
     three.led_by(2).await;
@@ -248,16 +211,4 @@ fn a_priority_without_effect_is_refused() {
     let bully = Config::<Bully>::for_protocol("standing", 1, members(), timing).expect("valid");
     let refused = bully.with_priority(0, DELAY).expect_err("no successor");
     assert!(refused.to_string().contains("protocol bully"), "{refused}");
-}
-
-#[tokio::test]
-async fn a_protocol_without_requests_has_no_maintenance() {
-    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    let members = [(1, "127.0.0.1:7001"), (2, "127.0.0.1:7002")];
-    let timing = bully::Timing::DEFAULT;
-    let config = Config::<Bully>::for_protocol("standing", 1, members, timing).expect("valid");
-    let node = Election::join_on(config, listener).expect("it can join");
-    let answer = node.set_maintenance(true).await;
-    assert!(matches!(answer, Err(RequestError::Unsupported { .. })), "{answer:?}");
-    assert!(!node.in_maintenance());
 }

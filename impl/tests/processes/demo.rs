@@ -10,7 +10,7 @@ use bellwether_browser::Page;
 use bellwether_testbed::probe;
 use serde_json::Value;
 
-use super::common::{bellwether, free_port, wait_until};
+use super::common::{bellwether, free_address, wait_for, wait_until};
 
 /// As many as there are without `--nodes`.
 const NODES: u16 = 5;
@@ -33,7 +33,7 @@ struct Demo {
 
 impl Demo {
     fn start() -> Self {
-        let page = format!("127.0.0.1:{}", free_port());
+        let page = free_address();
         let mut program = bellwether()
             .args(["demo", "--page", &page])
             .stdout(Stdio::piped())
@@ -70,18 +70,16 @@ impl Demo {
 
     /// Waits until these nodes take one of them for the leader.
     fn leader(&self, of: &[u16]) -> u16 {
-        let mut found = None;
         let look = || {
             let state: Value = serde_json::from_str(&self.get("/state")).expect("JSON");
             let nodes = state["nodes"].as_array().expect("a list");
             let asked = nodes.iter().filter(|node| of.iter().any(|id| node["node"] == *id));
             let leaders: Vec<_> = asked.map(|node| node["status"]["leader"].as_u64()).collect();
             let same = leaders.windows(2).all(|pair| pair[0] == pair[1]);
-            found = leaders[0].filter(|_| same).and_then(|leader| u16::try_from(leader).ok());
-            found.is_some_and(|leader| of.contains(&leader))
+            let leader = leaders[0].filter(|_| same).and_then(|leader| u16::try_from(leader).ok());
+            leader.filter(|leader| of.contains(leader))
         };
-        wait_until("one leads", look, || self.get("/state"));
-        found.expect("seen above")
+        wait_for("one leads", look, || self.get("/state"))
     }
 }
 

@@ -2,16 +2,11 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Output;
 
-use super::bad_input::refuses;
-use super::common::{Cluster, Process, Signal, bellwether, free_port, wait_until};
+use serde_json::Value;
 
-/// Runs `bellwether keys`, and fails if that does.
-fn keys(arguments: &[&str]) {
-    let output = bellwether().arg("keys").args(arguments).output().expect("it runs");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-}
+use super::common::{Cluster, Process, Signal, bellwether, free_address, keys, told, wait_until};
+use super::security::certified;
 
 /// A new authority, with certificates of nodes 1 to 3 that serve at 127.0.0.1, and of a client.
 fn authority(directory: &Path) {
@@ -41,7 +36,7 @@ impl Encrypted {
         let keys = cluster.folder().join("keys");
         authority(&keys);
         self::keys(&["secret", keys.join("token").to_str().expect("plain text")]);
-        let address = format!("127.0.0.1:{}", free_port());
+        let address = free_address();
         let file = |name: &str| keys.join(name).display().to_string();
         let flags = [
             ["--http", &address],
@@ -53,7 +48,7 @@ impl Encrypted {
         let process = cluster.run("1", 1, &flags.concat());
         let it = Self { cluster, process, keys, url: format!("https://{address}") };
         let ca = it.file("ca.pem");
-        let answers = || it.ask(&["history", "--ca", &ca]).status.success();
+        let answers = || it.ask(&["history", "--ca", &ca]).0 == Some(0);
         wait_until("it answers", answers, || it.cluster.log_of("1"));
         it
     }
@@ -62,17 +57,13 @@ impl Encrypted {
         self.keys.join(name).display().to_string()
     }
 
-    fn ask(&self, arguments: &[&str]) -> Output {
-        let mut command = bellwether();
-        command.arg(arguments[0]).args(["--http", &self.url]).args(&arguments[1..]);
-        command.output().expect("it runs")
+    fn ask(&self, arguments: &[&str]) -> (Option<i32>, String) {
+        told(bellwether().args(arguments).args(["--http", &self.url]))
     }
 
     /// The exit status of `freeze`, and what it says.
     fn freeze(&self, more: &[&str]) -> (Option<i32>, String) {
-        let output = self.ask(&[&["freeze", "--for", "1s"][..], more].concat());
-        let said = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text));
-        (output.status.code(), said.concat())
+        self.ask(&[&["freeze", "--for", "1s"][..], more].concat())
     }
 
     fn reload(&self, times: usize) {
@@ -92,10 +83,8 @@ fn a_client_shows_a_certificate_or_a_token_and_checks_that_of_the_node() {
     assert_eq!(node.freeze(&["--ca", &ca, "--token-file", &token]), (Some(0), "done\n".to_owned()));
     let other = node.cluster.folder().join("other");
     authority(&other);
-    let [other_ca, other_cert, other_key] =
-        ["ca.pem", "client-admin.pem", "client-admin.key"].map(|f| other.join(f));
-    let text = |path: &Path| path.display().to_string();
-    let [other_ca, other_cert, other_key] = [&other_ca, &other_cert, &other_key].map(|p| text(p));
+    let [other_ca, other_cert, other_key] = ["ca.pem", "client-admin.pem", "client-admin.key"]
+        .map(|file| other.join(file).display().to_string());
     for (arguments, code, part) in [
         (&["--ca", &ca][..], 2, "--cert"),
         (&["--token-file", &token], 2, "--ca"),
@@ -110,8 +99,8 @@ fn a_client_shows_a_certificate_or_a_token_and_checks_that_of_the_node() {
     }
     // Without encryption there is no answer.
     let plain = node.url.replace("https", "http");
-    let output = bellwether().args(["history", "--http", &plain]).output().expect("it runs");
-    assert_eq!(output.status.code(), Some(3), "{output:?}");
+    let (status, said) = told(bellwether().args(["history", "--http", &plain]));
+    assert_eq!(status, Some(3), "{said}");
 }
 
 #[test]
@@ -144,27 +133,6 @@ fn sighup_replaces_the_certificate_and_the_token_and_nothing_if_one_is_wrong() {
     assert_eq!(try_both(), [Some(3), Some(0)]);
 }
 
-#[test]
-fn a_token_does_not_go_over_a_network_without_encryption() {
-    let cluster = Cluster::running(3, "quorum", "");
-    let token = cluster.folder().join("token").display().to_string();
-    keys(&["secret", &token]);
-    let config = cluster.config().display().to_string();
-    let check = |more: &[&'static str]| {
-        [&["check-config", &config, "--node", "1"][..], &["--token-file", &token], more].concat()
-    };
-    let open = ["--http", "0.0.0.0:1"];
-    refuses(&check(&open), 2, &["0.0.0.0:1", "certificate_file", "allow_plain"]);
-    let allowed = check(&["--http", "0.0.0.0:1", "--http-allow-plain"]);
-    let asked = bellwether().args(allowed).output().expect("it runs");
-    let said = String::from_utf8_lossy(&asked.stderr);
-    assert!(asked.status.success() && said.contains("HTTP IS NOT ENCRYPTED"), "{said}");
-    let certificate = ["--http", "127.0.0.1:1", "--http-certificate-file", "x"];
-    refuses(&check(&certificate), 2, &["certificate_file", "key_file"]);
-    let clients = ["--http", "127.0.0.1:1", "--http-client-ca-file", "x"];
-    refuses(&check(&clients), 2, &["client_ca_file", "certificate_file"]);
-}
-
 /// Three nodes, whose keys are in files that are changed while they run.
 struct Rotated {
     cluster: Cluster,
@@ -183,7 +151,7 @@ impl Rotated {
 
     fn all_follow(&self) {
         for node in 1..=3 {
-            let connected = |status: &serde_json::Value| {
+            let connected = |status: &Value| {
                 let members = status["members"].as_array().expect("a list");
                 status["leader"] == 3 && members.iter().all(|to| to["link"] == "connected")
             };
@@ -204,78 +172,69 @@ impl Rotated {
         }
     }
 
-    /// Starts a node anew: its connections are new, and so are those to it.
-    fn restart(&mut self, node: u16) {
-        let process = self.cluster.run(&node.to_string(), node, &[]);
-        drop(std::mem::replace(&mut self.nodes[usize::from(3 - node)], process));
+    /// The last node starts anew: its connections are new, and so are those to it.
+    fn restarts_the_last(&mut self) {
+        self.nodes[2].kill();
+        self.nodes[2] = self.cluster.run("1", 1, &[]);
+        self.all_follow();
     }
 }
 
 #[test]
 fn a_secret_is_changed_in_a_running_cluster() {
-    let directory = tempfile::tempdir().expect("a directory");
-    let keys = directory.path().to_owned();
-    let file = |name: &str| keys.join(name);
+    let folder = tempfile::tempdir().expect("a directory");
+    let file = |name: &str| folder.path().join(name);
     for name in ["one", "two"] {
-        self::keys(&["secret", file(name).to_str().expect("plain text")]);
+        keys(&["secret", file(name).to_str().expect("plain text")]);
     }
-    put(&file("one"), &file("secret"));
-    put(&file("one"), &file("second"));
+    let set = |secret, second| {
+        put(&file(secret), &file("secret"));
+        put(&file(second), &file("second"));
+    };
+    set("one", "one");
     let section = format!(
         "[security]\nmode = \"secret\"\nsecret_file = \"{0}/secret\"\n\
          second_secret_file = \"{0}/second\"\n",
-        keys.display()
+        folder.path().display()
     );
     let mut rotated = Rotated::start(&section);
-    put(&file("two"), &file("second"));
-    rotated.reload();
-    put(&file("two"), &file("secret"));
-    put(&file("one"), &file("second"));
-    rotated.reload();
-    put(&file("two"), &file("second"));
-    rotated.reload();
+    for (secret, second) in [("one", "two"), ("two", "one"), ("two", "two")] {
+        set(secret, second);
+        rotated.reload();
+    }
     // The old secret is worth nothing any more, and the new one is what a restarted node has.
-    rotated.nodes[2].kill();
-    rotated.restart(1);
-    rotated.all_follow();
-    put(&file("one"), &file("secret"));
-    put(&file("one"), &file("second"));
+    rotated.restarts_the_last();
+    set("one", "one");
     assert_ne!(rotated.cluster.ask(2, &[]).status.code(), Some(0));
 }
 
 #[test]
 fn an_authority_is_changed_in_a_running_cluster() {
-    let directory = tempfile::tempdir().expect("a directory");
-    let keys = directory.path().to_owned();
+    let folder = tempfile::tempdir().expect("a directory");
+    let keys = folder.path();
     let [one, two] = ["one", "two"].map(|name| keys.join(name));
     authority(&one);
     authority(&two);
-    let names = ["node-1.pem", "node-2.pem", "node-3.pem"];
-    let files = [names, ["node-1.key", "node-2.key", "node-3.key"]].concat();
-    let put_all =
-        |from: &Path| files.iter().for_each(|name| put(&from.join(name), &keys.join(name)));
+    let put_all = |from: &Path| {
+        for node in 1..=3 {
+            for name in [format!("node-{node}.pem"), format!("node-{node}.key")] {
+                put(&from.join(&name), &keys.join(&name));
+            }
+        }
+    };
     let authorities = |from: &[&Path]| {
-        let text: String = from
-            .iter()
-            .map(|from| fs::read_to_string(from.join("ca.pem")).expect("readable"))
-            .collect();
+        let text = from.iter().map(|from| fs::read_to_string(from.join("ca.pem")));
+        let text: String = text.map(|text| text.expect("readable")).collect();
         fs::write(keys.join("ca.pem"), text).expect("writable");
     };
     authorities(&[&one]);
     put_all(&one);
-    let path = keys.display();
-    let section = format!(
-        "[security]\nmode = \"tls\"\nca_file = \"{path}/ca.pem\"\n\
-         certificate_file = \"{path}/node-{{node}}.pem\"\nkey_file = \"{path}/node-{{node}}.key\"\n"
-    );
-    let mut rotated = Rotated::start(&section);
+    let mut rotated = Rotated::start(&certified(keys));
     authorities(&[&one, &two]);
     rotated.reload();
     put_all(&two);
     rotated.reload();
     authorities(&[&two]);
     rotated.reload();
-    rotated.nodes[2].kill();
-    rotated.restart(1);
-    rotated.all_follow();
+    rotated.restarts_the_last();
 }

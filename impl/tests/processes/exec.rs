@@ -3,22 +3,18 @@
 //!
 //! `BELLWETHER_ROUNDS` says how many rounds each fault is tried; without it they are few.
 
-mod environment;
 mod handover;
-mod hanging;
-mod health;
 mod killed;
-mod upgrade;
+mod lease;
 
-use std::fs::{self, File};
-use std::os::unix::fs::PermissionsExt as _;
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use bellwether_testbed::process::{children, send};
 
-use super::bad_input::refuses;
-use super::common::{Cluster, Process, Signal, bellwether, wait_until};
+use super::common::{Cluster, PROGRAM, Process, Signal, daemon, wait_until};
+use super::hooks::{FILE, OFTEN};
 
 /// What a command says when it starts, and a lock that it and all that it starts hold for as long
 /// as one of them lives.
@@ -54,36 +50,31 @@ impl Cluster {
         Self::running(3, "quorum", timing)
     }
 
-    /// `bellwether exec` for one node; the command gets the path of the journal as its `$0`.
+    /// The words of a command: a script, whose `$0` is the path of the journal.
+    fn script(&self, script: &str) -> [String; 4] {
+        let journal = self.journal().display().to_string();
+        ["sh".to_owned(), "-c".to_owned(), [STARTS, script].concat(), journal]
+    }
+
+    /// `bellwether exec` for one node.
     fn exec(&self, node: u16, more: &[&str], script: &str) -> Process {
-        self.exec_by(bellwether(), node, more, script)
+        self.exec_by(self.command("exec", node).args(more), node, script)
     }
 
-    /// The same, by a daemon in another file.
-    fn exec_by(&self, daemon: Command, node: u16, more: &[&str], script: &str) -> Process {
-        let path = self.folder().join(format!("{node}.log"));
-        let log = File::options().create(true).append(true).open(path).expect("writable");
-        let mut command = self.command_by(daemon, node, more);
-        command.args(["--", "sh", "-c", &[STARTS, script].concat()]).arg(self.journal());
-        Process::start(command.stderr(log))
+    /// The same, by a command to which that of the leader is appended.
+    fn exec_by(&self, command: &mut Command, node: u16, script: &str) -> Process {
+        command.arg("--").args(self.script(script));
+        Process::start(command.stderr(self.log(&node.to_string())))
     }
 
-    fn command(&self, node: u16, more: &[&str]) -> Command {
-        self.command_by(bellwether(), node, more)
+    /// The same for all nodes.
+    fn exec_all(&self, more: &[&str], script: &str) -> [Process; 3] {
+        [1, 2, 3].map(|node| self.exec(node, more, script))
     }
 
-    fn command_by(&self, mut daemon: Command, node: u16, more: &[&str]) -> Command {
-        daemon.arg("exec").arg("--config").arg(self.config()).args(["--node", &node.to_string()]);
-        daemon.args(more);
-        daemon
-    }
-
-    /// A file with this text and these permissions.
-    fn program(&self, text: &str, mode: u32) -> String {
-        let path = self.folder().join("program");
-        fs::write(&path, text).expect("writable");
-        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).expect("ours");
-        path.display().to_string()
+    /// Nodes 1 and 2, which vote for node 3 before they would lead themselves.
+    fn voters(&self) -> [Process; 2] {
+        [1, 2].map(|node| self.run(&node.to_string(), node, &["--set", "skew=20s"]))
     }
 
     fn journal(&self) -> PathBuf {
@@ -91,25 +82,39 @@ impl Cluster {
     }
 
     fn lines(&self) -> Vec<Vec<String>> {
-        let text = fs::read_to_string(self.journal()).unwrap_or_default();
+        let text = self.text_of("journal");
         text.lines().map(|line| line.split(' ').map(str::to_owned).collect()).collect()
+    }
+
+    /// The words behind this one, each time that it was written.
+    fn written(&self, word: &str) -> Vec<Vec<String>> {
+        let lines = self.lines().into_iter().filter(|words| words[0] == word);
+        lines.map(|words| words[1..].to_vec()).collect()
+    }
+
+    /// The same, once it was written so often.
+    #[track_caller]
+    fn waits_for_word(&self, word: &str, count: usize) -> Vec<Vec<String>> {
+        let all = || self.written(word).len() >= count;
+        wait_until(&format!("{count} times {word}"), all, || self.logs());
+        self.written(word)
     }
 
     /// The epochs and the nodes of the commands that were started.
     fn starts(&self) -> Vec<(u64, u16)> {
-        let lines = self.lines();
-        let starts = lines.iter().filter(|words| words[0] == "start");
         let number = |word: &String| word.parse::<u64>().expect("a number");
-        starts.map(|words| (number(&words[2]), number(&words[3]) as u16)).collect()
+        let starts = self.written("start").into_iter();
+        starts.map(|words| (number(&words[1]), number(&words[2]) as u16)).collect()
     }
 
+    #[track_caller]
     fn wait_for_start(&self, count: usize) -> (u64, u16) {
-        let logs = || [1, 2, 3].map(|node| self.log_of(&node.to_string())).concat();
-        wait_until("a command starts", || self.starts().len() >= count, logs);
+        self.waits_for_word("start", count);
         self.starts()[count - 1]
     }
 
     /// No process of a command did anything, or was there at all, after the next had started.
+    #[track_caller]
     fn no_two_at_once(&self) {
         let mut latest = String::new();
         for words in self.lines() {
@@ -122,8 +127,9 @@ impl Cluster {
     }
 
     /// Both kinds of processes have done something.
+    #[track_caller]
     fn both_work(&self) {
-        let text = fs::read_to_string(self.journal()).expect("written");
+        let text = self.text_of("journal");
         assert!(text.contains("grandchild ") && text.contains("\nchild "), "{text}");
     }
 }
@@ -137,6 +143,13 @@ fn signal(process: u32, signal: Signal) {
     send(process, signal).expect("the process is there");
 }
 
+/// The process that watches over the command of a node.
+#[track_caller]
+fn keeper(node: &Process) -> u32 {
+    let [keeper] = children(node.id())[..] else { panic!("one child: the keeper") };
+    keeper
+}
+
 /// Does this to the leader each round, and `after` once another leads.
 fn each_round(
     script: &str,
@@ -144,7 +157,7 @@ fn each_round(
     after: impl Fn(&Cluster, u16, &mut Process),
 ) {
     let cluster = Cluster::quorum();
-    let mut nodes = [1, 2, 3].map(|node| cluster.exec(node, &[], script));
+    let mut nodes = cluster.exec_all(&[], script);
     let (mut epoch, mut leader) = cluster.wait_for_start(1);
     let last = if script == STUBBORN { "grandchild" } else { "child" };
     for round in 1..=rounds() {
@@ -177,10 +190,6 @@ fn a_command_ends_with_its_node() {
 
 #[test]
 fn a_command_ends_with_its_keeper() {
-    let keeper = |node: &Process| {
-        let [keeper] = children(node.id())[..] else { panic!("one child: the keeper") };
-        keeper
-    };
     each_round(STUBBORN, |node| signal(keeper(node), Signal::KILL), |_, _, _| {});
 }
 
@@ -188,11 +197,10 @@ fn a_command_ends_with_its_keeper() {
 fn a_command_ends_although_its_keeper_stands_still() {
     // The node is asked to end, and the keeper does not do its work.
     let cluster = Cluster::quorum();
-    let mut nodes =
-        [1, 2, 3].map(|node| cluster.exec(node, &["--stop-timeout", "100ms"], STUBBORN));
+    let mut nodes = cluster.exec_all(&["--stop-timeout", "100ms"], STUBBORN);
     let (_, leader) = cluster.wait_for_start(1);
     let node = &mut nodes[usize::from(leader) - 1];
-    signal(children(node.id())[0], Signal::STOP);
+    signal(keeper(node), Signal::STOP);
     node.ask_to_end();
     node.ended();
     cluster.wait_for_start(2);
@@ -201,63 +209,21 @@ fn a_command_ends_although_its_keeper_stands_still() {
 }
 
 #[test]
-fn the_exit_status_is_passed_on() {
-    let cluster = Cluster::quorum();
-    let mut others = [1, 2].map(|node| cluster.run(&node.to_string(), node, &[]));
-    let ends_with = |script: &str| cluster.exec(3, &[], script).ended().code();
-    assert_eq!(lead(&cluster, &mut others, || ends_with("exit 7")), Some(7));
-    assert_eq!(lead(&cluster, &mut others, || ends_with("kill -9 $$")), Some(128 + 9));
-    let script = cluster.program("#!/no/such/interpreter\n", 0o755);
-    let missing = || {
-        let mut command = cluster.command(3, &["--log-level", "off"]);
-        Process::start(command.args(["--", &script])).ended().code()
-    };
-    assert_eq!(lead(&cluster, &mut others, missing), Some(127));
-}
-
-/// A node alone does not lead: what is wrong with its command is known before it does.
-#[test]
-fn a_command_that_cannot_be_run_is_told_at_the_start() {
-    let cluster = Cluster::quorum();
-    let config = cluster.config().display().to_string();
-    let plain = cluster.program("#!/bin/sh\n", 0o644);
-    for (program, status, why) in [
-        ("/no/such/command", 127, "No such file"),
-        ("no-such-command", 127, "No such file"),
-        (plain.as_str(), 126, "Permission denied"),
-        ("/", 126, "Permission denied"),
-    ] {
-        let line = ["exec", "--config", &config, "--node", "1", "--", program];
-        refuses(&line, status, &["cannot run", program, why, "name a program"]);
-    }
-}
-
-/// Runs node 3 so that it leads: the others are there to grant it that, and lead not for long.
-fn lead<T>(cluster: &Cluster, others: &mut [Process; 2], run: impl FnOnce() -> T) -> T {
-    for other in others.iter_mut() {
-        other.kill();
-    }
-    *others = [1, 2].map(|node| cluster.run(&node.to_string(), node, &["--set", "skew=20s"]));
-    run()
-}
-
-#[test]
 fn signals_are_forwarded_also_while_it_waits() {
     let cluster = Cluster::quorum();
     let mut alone = cluster.exec(3, &[], "exit 0");
-    wait_until("it takes part", || cluster.log_of("3").contains("taking part"), String::new);
+    cluster.logs_of("3", &["taking part"]);
     alone.ask_to_end();
     assert_eq!(alone.ended().code(), Some(128 + 15));
 
     let script = r#"trap 'echo "hup 0" >> "$0"' HUP; trap 'exit 5' TERM
         starts
         while :; do sleep 0.01; done"#;
-    let mut nodes = [1, 2, 3].map(|node| cluster.exec(node, &[], script));
+    let mut nodes = cluster.exec_all(&[], script);
     let (_, leader) = cluster.wait_for_start(1);
     let node = &mut nodes[usize::from(leader) - 1];
     node.send(Signal::HUP);
-    let hup = ["hup".to_owned(), "0".to_owned()];
-    wait_until("it hears SIGHUP", || cluster.lines().contains(&hup.to_vec()), String::new);
+    cluster.waits_for_word("hup", 1);
     node.ask_to_end();
     assert_eq!(node.ended().code(), Some(5));
 }
@@ -266,13 +232,12 @@ fn signals_are_forwarded_also_while_it_waits() {
 #[test]
 fn a_signal_for_a_command_is_not_kept_for_the_next_one() {
     let cluster = Cluster::quorum();
-    let mut three = cluster.exec(3, &["--new-cluster"], "starts; sleep 0.5; exit 7");
-    wait_until("it takes part", || cluster.log_of("3").contains("taking part"), String::new);
+    let mut three = cluster.exec(3, &[], "starts; sleep 0.5; exit 7");
+    cluster.logs_of("3", &["taking part"]);
     for signal in [Signal::USR1, Signal::USR2] {
         three.send(signal);
     }
-    // With it there is a majority.
-    let _other = cluster.run("1", 1, &["--set", "skew=20s", "--new-cluster"]);
+    let _others = cluster.voters();
     cluster.wait_for_start(1);
     assert_eq!(three.ended().code(), Some(7));
 }
@@ -292,57 +257,129 @@ fn sighup_reloads_whether_the_node_leads_or_not_and_is_then_forwarded() {
         while :; do sleep 0.01; done"#;
     for kept in [&[][..], &["--no-forward", "HUP"]] {
         let cluster = Cluster::quorum();
-        let mut nodes = [1, 2, 3].map(|node| cluster.exec(node, kept, script));
+        let mut nodes = cluster.exec_all(kept, script);
         let (_, leader) = cluster.wait_for_start(1);
-        let file = fs::read_to_string(cluster.config()).expect("ours");
-        let level = |level: &str| {
-            let text = format!("{file}[log]\nlevel = \"{level}\"\n");
-            fs::write(cluster.config(), text).expect("ours");
-        };
-        let logs = || [1, 2, 3].map(|node| cluster.log_of(&node.to_string())).concat();
-        level("debug");
-        nodes.iter().for_each(|node| node.send(Signal::HUP));
-        let all = || (1..=3).all(|node| reloads(&cluster, node, "log.level") == 1);
-        wait_until("all have read it again", all, logs);
-        level("nonsense");
-        nodes.iter().for_each(|node| node.send(Signal::HUP));
-        let all = || (1..=3).all(|node| reloads(&cluster, node, "nothing of it is used") == 1);
-        wait_until("all refuse it", all, logs);
+        for (level, result) in [("debug", "log.level"), ("nonsense", "nothing of it is used")] {
+            cluster.configure(&format!("[log]\nlevel = \"{level}\"\n"));
+            nodes.iter().for_each(|node| node.send(Signal::HUP));
+            let all = || (1..=3).all(|node| reloads(&cluster, node, result) == 1);
+            wait_until(&format!("all have read it again: {level}"), all, || cluster.logs());
+        }
 
         // What comes later has come after what came before.
-        let heard = |what: &str| {
-            let words = [what.to_owned(), leader.to_string()].to_vec();
-            cluster.lines().iter().filter(|line| **line == words).count()
-        };
         nodes[usize::from(leader) - 1].send(Signal::USR1);
-        wait_until("it hears SIGUSR1", || heard("usr1") == 1, logs);
-        assert_eq!(heard("hup") > 0, kept.is_empty(), "{kept:?}: {:?}", cluster.lines());
+        assert_eq!(cluster.waits_for_word("usr1", 1), [[leader.to_string()]]);
+        let heard = cluster.written("hup");
+        assert_eq!(!heard.is_empty(), kept.is_empty(), "{kept:?}: {heard:?}");
         nodes.iter_mut().for_each(|node| node.ask_to_end());
         assert_eq!(nodes[usize::from(leader) - 1].ended().code(), Some(5));
     }
 }
 
-#[test]
-fn a_command_that_fails_is_started_again() {
-    let cluster = Cluster::quorum();
-    let script = r#"starts; test "$(grep -c start "$0")" -ge 2"#;
-    let mut nodes = [1, 2, 3].map(|node| cluster.exec(node, &["--restart", "on-failure"], script));
-    let (_, leader) = cluster.wait_for_start(1);
-    cluster.wait_for_start(2);
-    assert_eq!(nodes[usize::from(leader) - 1].ended().code(), Some(0));
+/// Writes into the pipe that has replaced the configuration, once it is read.
+fn answer(cluster: &Cluster, text: &str) {
+    let write = "printf %s \"$0\" > \"$1\"";
+    let mut command = Command::new("timeout");
+    command.args(["30", "sh", "-c", write, text]).arg(cluster.config());
+    assert!(command.status().is_ok_and(|status| status.success()), "it is not read");
 }
 
+/// A configuration that does not answer, such as one on a server that is gone: the command goes on,
+/// and so does the node.
 #[test]
-fn what_cannot_work_is_refused() {
+fn a_command_goes_on_while_the_configuration_does_not_answer() {
     let cluster = Cluster::quorum();
-    let config = cluster.config();
-    let config = config.to_str().expect("plain text");
-    let exec = |more: &[&str], parts: &[&str]| {
-        refuses(&[&["exec", "--config", config, "--node", "1"], more].concat(), 2, parts);
-    };
-    exec(&[], &["needs COMMAND", "its arguments"]);
-    let bully = ["--protocol", "bully", "--", "true"];
-    exec(&bully, &["with the protocol bully a leader has none", "quorum"]);
-    let long = ["--grace", "900ms", "--", "true"];
-    exec(&long, &["needs 1s of the lease", "only 800ms", "make `lease` and `promise` longer"]);
+    let nodes = cluster.exec_all(&["--no-forward", "HUP"], PLAIN);
+    let (_, leader) = cluster.wait_for_start(1);
+    let log = || cluster.log_of(&leader.to_string());
+    cluster.replace_by_pipe(&cluster.config());
+    let node = &nodes[usize::from(leader) - 1];
+    // The first is read at once, the others together after that.
+    node.send(Signal::HUP);
+    // That takes five seconds, and much longer than the lease lasts.
+    wait_until("it is told", || log().contains("no answer within"), log);
+    for _ in 0..2 {
+        node.send(Signal::HUP);
+    }
+    let lines = || cluster.lines().len();
+    let before = lines();
+    wait_until("the command works", || lines() > before, log);
+    assert_eq!(cluster.starts().len(), 1, "{}", log());
+    assert_eq!(reloads(&cluster, leader, ""), 0, "{}", log());
+
+    for (level, count) in [("debug", 1), ("info", 2)] {
+        answer(&cluster, &(cluster.text("test") + &format!("[log]\nlevel = \"{level}\"\n")));
+        let is_read = || reloads(&cluster, leader, "log.level") == count;
+        wait_until(&format!("it is read: {level}"), is_read, log);
+    }
+    assert_eq!(cluster.starts().len(), 1, "{}", log());
+    cluster.no_two_at_once();
+}
+
+/// A command whose node is not fit to lead any more ends, and that of another node starts.
+#[test]
+fn a_command_runs_only_where_the_check_succeeds() {
+    let cluster = Cluster::quorum();
+    cluster.check(FILE, OFTEN);
+    (1..=3).for_each(|node| cluster.set_fit(node, true));
+    let _nodes = cluster.exec_all(&[], STUBBORN);
+    let (epoch, first) = cluster.wait_for_start(1);
+    cluster.set_fit(first, false);
+    let (later, second) = cluster.wait_for_start(2);
+    assert!(later > epoch && second != first, "{later} of {second}, {epoch} of {first}");
+
+    // It is fit again, and no other is: the command comes to it.
+    cluster.set_fit(first, true);
+    (1..=3).filter(|&node| node != first).for_each(|node| cluster.set_fit(node, false));
+    let runs = || cluster.starts().last().is_some_and(|&(_, node)| node == first);
+    wait_until("the first runs it again", runs, || cluster.logs());
+    cluster.no_two_at_once();
+    cluster.both_work();
+}
+
+/// Another file has its name from now on.
+fn replace(program: &Path) {
+    let new = program.with_extension("new");
+    fs::write(&new, "#!/bin/sh\nexit 1\n").expect("ours");
+    fs::rename(new, program).expect("ours");
+}
+
+/// It is removed with its folder.
+fn remove(program: &Path) {
+    fs::remove_dir_all(program.parent().expect("a folder")).expect("ours");
+}
+
+/// The file of the program is replaced, or is gone, while nodes run that have not led yet: that is
+/// what an upgrade does. They start their commands all the same.
+#[test]
+fn a_command_starts_although_the_program_was_replaced_or_removed_meanwhile() {
+    for fault in [replace, remove] {
+        let cluster = Cluster::quorum();
+        let folder = cluster.folder().join("bin");
+        fs::create_dir(&folder).expect("ours");
+        let program = folder.join("bellwether");
+        // By another process: one that this test forks meanwhile may still have the file open.
+        let copied = Command::new("cp").arg(PROGRAM).arg(&program).status();
+        assert!(copied.is_ok_and(|status| status.success()), "cp");
+        let mut command = daemon(&program);
+        command.args(cluster.command("exec", 3).get_args());
+        let mut three = cluster.exec_by(&mut command, 3, "starts; exit 7");
+        // It does not lead alone.
+        cluster.logs_of("3", &["taking part"]);
+        fault(&program);
+        let _others = cluster.voters();
+        assert_eq!(cluster.wait_for_start(1).1, 3);
+        assert_eq!(three.ended().code(), Some(7), "{}", cluster.log_of("3"));
+    }
+}
+
+/// In a list of processes the keeper has the name of the program.
+#[test]
+fn the_keeper_has_the_name_of_the_program() {
+    let cluster = Cluster::quorum();
+    let nodes = cluster.exec_all(&[], PLAIN);
+    let (_, leader) = cluster.wait_for_start(1);
+    let keeper = keeper(&nodes[usize::from(leader) - 1]);
+    let name = fs::read_to_string(format!("/proc/{keeper}/comm")).expect("it runs");
+    assert_eq!(name, "bellwether\n");
 }

@@ -1,11 +1,6 @@
 //! Real daemons with groups: each group has a leader of its own, and hooks of its own.
 
-use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
-
-use super::bad_input::refuses;
-use super::common::{Cluster, free_port, wait_until};
-use super::http::get;
+use super::common::{Cluster, free_address, get, wait_until};
 
 const GROUPS: &str = "\
 [quorum]
@@ -29,9 +24,9 @@ fn waits_for(cluster: &Cluster, node: u16, expected: [u64; 3]) {
 #[test]
 fn a_killed_daemon_loses_its_groups_and_the_others_keep_theirs() {
     let mut cluster = Cluster::running(3, "quorum", GROUPS);
-    let http = format!("127.0.0.1:{}", free_port());
+    let http = free_address();
     let _one = cluster.run("1", 1, &["--http", &http]);
-    (2..=3).for_each(|node| cluster.start(node));
+    cluster.start_all(2..=3);
     (1..=3).for_each(|node| waits_for(&cluster, node, [3, 2, 1]));
     let text = |more: &[&str]| {
         let output = cluster.ask(1, more);
@@ -44,8 +39,10 @@ fn a_killed_daemon_loses_its_groups_and_the_others_keep_theirs() {
         assert!(all.lines().any(|told| told.starts_with(line)), "{line} is missing:\n{all}");
     }
     assert!(text(&["--group", "west"]).contains("leader    this node"), "{all}");
-    assert_eq!(get(&format!("http://{http}/groups/west/leader")).map(|told| told.0), Some(200));
-    assert_eq!(get(&format!("http://{http}/groups/north/leader")).map(|told| told.0), Some(503));
+    for (group, code) in [("west", 200), ("north", 503)] {
+        let told = get(&format!("http://{http}/groups/{group}/leader"));
+        assert_eq!(told.map(|told| told.0), Some(code), "{group}");
+    }
     let unknown = cluster.ask(1, &["--group", "east"]);
     let told = String::from_utf8_lossy(&unknown.stderr).into_owned();
     assert!(!unknown.status.success() && told.contains("it has no group `east`"), "{told}");
@@ -58,52 +55,16 @@ fn a_killed_daemon_loses_its_groups_and_the_others_keep_theirs() {
 
 #[test]
 fn the_hooks_of_a_group_are_told_which_it_is() {
-    let cluster = Cluster::running(1, "quorum", GROUPS);
-    let path = |name: &str| cluster.folder().join(name);
-    let script = format!(
-        "#!/bin/sh\necho \"$1 $BELLWETHER_GROUP $BELLWETHER_ROLE\" >> {}\n",
-        path("told").display()
-    );
-    fs::write(path("hook"), script).expect("writable");
-    fs::set_permissions(path("hook"), fs::Permissions::from_mode(0o700)).expect("its own");
-    let hook = path("hook").display().to_string();
-    let hooks = format!(
-        "[hooks]\nbefore_leading = [\"{hook}\", \"before\"]\non_change = [\"{hook}\", \"after\"]\n"
-    );
-    fs::write(cluster.config(), cluster.text("test") + &hooks).expect("writable");
-    let mut process = cluster.run("1", 1, &[]);
-    let told = || fs::read_to_string(path("told")).unwrap_or_default();
+    let mut cluster = Cluster::running(1, "quorum", GROUPS);
+    let tell = "echo \"$1 $BELLWETHER_GROUP $BELLWETHER_ROLE\" >> told";
+    cluster.hook(&[("before_leading", tell), ("on_change", tell)], "");
+    cluster.start(1);
     for name in ["north", "south", "west"] {
-        for line in [format!("before {name} leader\n"), format!("after {name} leader\n")] {
-            let explain = || format!("{}\n{}", told(), cluster.log_of("1"));
-            wait_until(&format!("it is told: {line}"), || told().contains(&line), explain);
-        }
+        cluster.waits_for("told", &format!("before_leading {name} leader\n"));
+        cluster.waits_for("told", &format!("on_change {name} leader\n"));
     }
     assert!(cluster.log_of("1").contains("election{group=north}"), "{}", cluster.log_of("1"));
-    process.ask_to_end();
-    assert_eq!(process.ended().code(), Some(0));
-    assert!(told().contains("after west not_started\n"), "{}", told());
-}
-
-#[test]
-fn groups_that_cannot_be_are_refused() {
-    let refused = |protocol: &str, sections: &str, command: &[&str], parts: &[&str]| {
-        let cluster = Cluster::running(2, protocol, sections);
-        let config = cluster.config();
-        let file = config.to_str().expect("plain text");
-        let (first, rest) = command.split_first().expect("a command");
-        let all = [&[*first, "--config", file, "--node", "1"][..], rest].concat();
-        refuses(&all, 2, parts);
-    };
-    refused("quorum", GROUPS, &["exec", "--", "true"], &["exec", "remove [groups]"]);
-    let twice = "[groups]\nnames = [\"a\", \"a\"]\n";
-    refused("quorum", twice, &["run"], &["`groups`", "two groups are named `a`", "line "]);
-    let both = "[groups]\nnames = [\"a\"]\ncount = 2\n";
-    refused("quorum", both, &["run"], &["`names` and `count`", "use one"]);
-    let many = "[groups]\ncount = 2049\n";
-    refused("quorum", many, &["run"], &["more than 2048 groups"]);
-    let wrong = "[groups]\nname = [\"a\"]\n";
-    refused("quorum", wrong, &["run"], &["unknown key `name` in [groups]", "is `names`"]);
-    let bully = "[groups]\ncount = 2\n";
-    refused("bully", bully, &["run"], &["protocol bully has no groups", "quorum"]);
+    cluster.end(1);
+    let told = cluster.text_of("told");
+    assert!(told.contains("on_change west not_started\n"), "{told}");
 }

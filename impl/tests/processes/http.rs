@@ -1,124 +1,56 @@
-//! Real nodes, asked by HTTP; and their page, in a browser.
+//! Real nodes, asked by HTTP and by the commands that ask so; and their page, in a browser.
 
+use std::io::{BufRead as _, BufReader};
+use std::net::TcpListener;
+use std::process::Stdio;
+use std::thread;
 use std::time::Duration;
 
 use bellwether_browser::Page;
-use bellwether_testbed::probe;
+use bellwether_docs_runner::object_of;
 use serde_json::Value;
 
-use super::common::{Cluster, Process, Signal, bellwether, free_port, wait_until};
-
-/// What stands at this URL: the status and the body; nothing if no process answers.
-pub(crate) fn get(url: &str) -> Option<(u16, String)> {
-    probe::get(url, Duration::from_secs(15))
-}
-
-/// Three nodes that serve HTTP, with a token, and the URL of each.
-pub(crate) struct Served {
-    pub(crate) cluster: Cluster,
-    pub(crate) urls: Vec<String>,
-    processes: Vec<Option<Process>>,
-}
-
-impl Served {
-    pub(crate) fn new() -> Self {
-        Self::with(&[])
-    }
-
-    /// The same, with further arguments.
-    pub(crate) fn with(more: &[&str]) -> Self {
-        let cluster = Cluster::running(3, "quorum", "");
-        let token = cluster.folder().join("token").display().to_string();
-        let made = bellwether().args(["keys", "secret", &token]).output().expect("it runs");
-        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
-        let mut urls = Vec::new();
-        let mut processes = Vec::new();
-        for node in 1..=3 {
-            let address = format!("127.0.0.1:{}", free_port());
-            let flags = [&["--http", &address, "--token-file", &token][..], more].concat();
-            processes.push(Some(cluster.run(&node.to_string(), node, &flags)));
-            urls.push(format!("http://{address}"));
-        }
-        Self { cluster, urls, processes }
-    }
-
-    pub(crate) fn url(&self, node: u16) -> &str {
-        &self.urls[usize::from(node) - 1]
-    }
-
-    fn code(&self, node: u16, path: &str) -> u16 {
-        get(&format!("{}{path}", self.url(node))).map_or(0, |(code, _)| code)
-    }
-
-    /// Whether the node says itself that it leads.
-    pub(crate) fn leads(&self, node: u16) -> bool {
-        self.code(node, "/leader") == 200
-    }
-
-    pub(crate) fn send(&self, node: u16, signal: Signal) {
-        self.processes[usize::from(node) - 1].as_ref().expect("it runs").send(signal);
-    }
-
-    /// Waits until one node says that it leads, and all others say so.
-    pub(crate) fn leader(&self) -> u16 {
-        let mut leader = 0;
-        let one = || {
-            let running = (1..=3).filter(|&node| self.processes[usize::from(node) - 1].is_some());
-            let running: Vec<u16> = running.collect();
-            leader = *running.iter().find(|&&node| self.code(node, "/leader") == 200).unwrap_or(&0);
-            running.iter().all(|&node| {
-                let answer = get(&format!("{}/leader", self.url(node)));
-                let said = answer.and_then(|(_, text)| serde_json::from_str::<Value>(&text).ok());
-                said.is_some_and(|said| said["leader"] == leader)
-            })
-        };
-        let log = || self.cluster.log_of("1");
-        wait_until("one leads", one, log);
-        leader
-    }
-
-    pub(crate) fn kill(&mut self, node: u16) {
-        self.processes[usize::from(node) - 1].take().expect("it runs").kill();
-    }
-}
+use super::common::{
+    Served, Signal, bellwether, free_address, get, keys, refuses, told, wait_until,
+};
 
 #[test]
 fn only_the_leader_answers_that_it_leads_and_a_stopped_one_does_not_when_it_goes_on() {
-    let mut served = Served::new();
-    let first = served.leader();
-    let codes: Vec<u16> = (1..=3).map(|node| served.code(node, "/leader")).collect();
-    let wanted = (1..=3).map(|node| if node == first { 200 } else { 503 });
-    assert_eq!(codes, wanted.collect::<Vec<u16>>());
-    assert!((1..=3).all(|node| served.code(node, "/readyz") == 200));
+    let mut served = Served::led(3);
+    let (first, _) = served.leader();
+    let code = |node: u16, path: &str| get(&served.url(node, path)).map(|(code, _)| code);
+    for node in 1..=3 {
+        assert_eq!(code(node, "/leader"), Some(if node == first { 200 } else { 503 }), "{node}");
+        assert_eq!(code(node, "/readyz"), Some(200), "{node}");
+    }
     // Asked while it stands still, it answers when it goes on.
-    let process = served.processes[usize::from(first) - 1].as_ref().expect("it runs");
     let said = || {
-        let (code, text) = get(&format!("{}/leader", served.url(first))).expect("it answers");
+        let (code, text) = get(&served.url(first, "/leader")).expect("it answers");
         let said: Value = serde_json::from_str(&text).expect("JSON");
         (code, said["epoch"].as_u64())
     };
     let (code, before) = said();
     assert!(code == 200 && before.is_some(), "it leads: {before:?}");
-    process.send(Signal::STOP);
-    let (code, epoch) = std::thread::scope(|scope| {
+    served.send(first, Signal::STOP);
+    let (code, epoch) = thread::scope(|scope| {
         let asked = scope.spawn(said);
         // Longer than its lease, and shorter than the promises: no node leads anew by then.
-        std::thread::sleep(Duration::from_millis(1_100));
-        process.send(Signal::CONT);
+        thread::sleep(Duration::from_millis(1_100));
+        served.send(first, Signal::CONT);
         asked.join().expect("no panic")
     });
     assert!(code == 503 || epoch > before, "its lease of epoch {before:?} is over: {epoch:?}");
-    let second = served.leader();
+    let (second, _) = served.leader();
     served.kill(second);
-    assert_ne!(served.leader(), second);
+    assert_ne!(served.leader().0, second);
 }
 
 #[test]
 fn the_page_shows_the_cluster_and_follows_a_change_without_being_loaded_again() {
-    let mut served = Served::new();
-    let first = served.leader();
-    let watched = (1..=3).find(|&node| node != first).expect("three nodes");
-    let Some(mut page) = Page::open(served.url(watched)) else { return };
+    let mut served = Served::led(3);
+    let (first, _) = served.leader();
+    let watched = first % 3 + 1;
+    let Some(mut page) = Page::open(&served.url(watched, "")) else { return };
     let state = |text: String| format!("document.getElementById('state').textContent == '{text}'");
     page.wait_for(&state(format!("Node {first} leads")));
     let name = page.value("document.getElementById('name').textContent");
@@ -130,7 +62,7 @@ fn the_page_shows_the_cluster_and_follows_a_change_without_being_loaded_again() 
     page.wait_for(&format!(
         "{members} == 'connected,connecting' || {members} == 'connecting,connected'"
     ));
-    let second = served.leader();
+    let (second, _) = served.leader();
     let said = if second == watched { ", this one," } else { "" };
     page.wait_for(&state(format!("Node {second}{said} leads")));
     let latest = "document.querySelector('#changes td:nth-child(4)').textContent";
@@ -154,4 +86,125 @@ fn the_page_shows_the_cluster_and_follows_a_change_without_being_loaded_again() 
 
     served.kill(watched);
     page.wait_for("!document.getElementById('offline').hidden");
+}
+
+#[test]
+fn commands_hand_over_step_down_and_freeze_with_the_token_and_not_without() {
+    let served = Served::led(3);
+    let (first, _) = served.leader();
+    let other = first % 3 + 1;
+    let to = other.to_string();
+    let transfer = ["transfer", "--to", &to];
+    let without = |more: &[&str]| {
+        told(bellwether().args(transfer).args(["--http", &served.http[&first]]).args(more))
+    };
+    let (status, said) = without(&[]);
+    assert!(status == Some(2) && said.contains("--token-file"), "{said}");
+    let wrong = served.cluster.path("wrong");
+    keys(&["secret", &wrong]);
+    let (status, said) = without(&["--token-file", &wrong]);
+    assert!(status == Some(1) && said.contains("token"), "{said}");
+
+    let (status, said) = served.ask(other, &transfer);
+    assert_eq!(status, Some(1), "{said}");
+    let (status, said) = served.ask(first, &["freeze", "--for", "1s"]);
+    assert_eq!(status, Some(0), "{said}");
+    assert_eq!(served.leader().0, first, "it keeps its lease");
+    let (status, said) = served.ask(first, &transfer);
+    let leads = format!("done: node {to} leads, epoch ");
+    assert!(status == Some(0) && said.starts_with(&leads), "{said}");
+    assert!(served.leads(other), "by what the target says itself");
+    let (_, answer) = served.ask(other, &["step-down", "--for", "1min", "--json"]);
+    let answer = object_of("bellwether-control", answer);
+    assert_eq!(answer["done"], true, "{answer}");
+    let next = answer["next"].as_u64().expect("it has heard the next leader");
+    assert_eq!(u64::from(served.leader().0), next);
+
+    let (_, history) = served.ask(other, &["history"]);
+    assert!(history.contains("asked_to_yield"), "{history}");
+    let history = object_of("bellwether-history", served.ask(other, &["history", "--json"]).1);
+    assert_eq!(history["changes"][0]["reason"], "booted");
+}
+
+/// A transfer is done exactly if the target says that it leads; otherwise the leader leads on.
+#[test]
+fn a_transfer_says_what_has_happened() {
+    let mut served = Served::led(3);
+    let (leader, _) = served.leader();
+    let other = leader % 3 + 1;
+    let to = other.to_string();
+    let ask = |served: &Served| served.ask(leader, &["transfer", "--to", &to]);
+    let transfer = |served: &Served, parts: &[&str]| {
+        let (status, said) = ask(served);
+        assert_eq!(status, Some(1), "{said}");
+        for part in parts {
+            assert!(said.contains(part), "{part} is missing: {said}");
+        }
+        assert!(served.leads(leader) && !served.leads(other), "{said}");
+    };
+    let freeze = |time: &str| {
+        let (status, said) = served.ask(other, &["freeze", "--for", time]);
+        assert_eq!(status, Some(0), "{said}");
+    };
+    let leads = format!("node {leader} leads");
+    freeze("1h");
+    transfer(&served, &["cannot be asked to lead", "was asked not to run", &leads]);
+    freeze("1ms");
+    served.cluster.wait_for(leader, "knows that it may run again", |status| {
+        let mut members = status["members"].as_array().into_iter().flatten();
+        members.any(|member| member["node"] == other && member["fit"] == true)
+    });
+    served.send(other, Signal::STOP);
+    transfer(&served, &["has not taken over", "paused", &leads]);
+    served.send(other, Signal::CONT);
+    served.kill(other);
+    let is_gone = || ask(&served).1.contains("cannot be asked to lead");
+    wait_until("the leader knows that it is gone", is_gone, String::new);
+    transfer(&served, &["cannot be asked to lead", &format!("{leads} still")]);
+}
+
+#[test]
+fn events_and_the_watched_status_go_on_until_no_process_reads_them() {
+    let served = Served::led(3);
+    let (first, _) = served.leader();
+    let other = first % 3 + 1;
+    let mut events = bellwether()
+        .args(["events", "--json", "--http", &served.http[&other]])
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let mut lines = BufReader::new(events.stdout.take().expect("piped")).lines();
+    let mut next = || -> Value {
+        let line = lines.next().expect("goes on").expect("text");
+        object_of("bellwether-events", line)
+    };
+    assert_eq!(next()["leader"], first);
+    let (status, said) = served.ask(first, &["step-down", "--for", "1min"]);
+    assert_eq!(status, Some(0), "{said}");
+    let changed = next();
+    assert_ne!(changed["leader"], first, "{changed}");
+    drop(lines);
+
+    let mut watch = served.cluster.command("status", other);
+    let watch = watch.args(["--watch", "--json"]).stdout(Stdio::piped()).spawn();
+    let mut watch = watch.expect("the program starts");
+    let lines = BufReader::new(watch.stdout.take().expect("piped")).lines();
+    let reports: Vec<String> = lines.take(3).map(|line| line.expect("text")).collect();
+    for report in reports {
+        let report = object_of("bellwether-status", report);
+        assert_eq!(report["node"], other);
+    }
+    // Its output is closed.
+    let ended = || watch.try_wait().expect("it is our child").is_some();
+    wait_until("it ends", ended, String::new);
+    events.kill().expect("it is our child");
+    events.wait().expect("it is our child");
+}
+
+#[test]
+fn a_process_that_says_nothing_gives_no_status() {
+    let address = free_address();
+    let _silent = TcpListener::bind(&address).expect("free");
+    let line = ["status", "--address", &address, "--timeout", "200ms"];
+    refuses(&line, 3, &["no answer from", "within 200ms", "is it a bellwether node?"]);
 }

@@ -9,7 +9,9 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use super::common::{Cluster, Process, wait_until};
+use serde_json::{Map, Value};
+
+use super::common::{Cluster, PROGRAM, Process, wait_until};
 
 /// Lets two nodes lose their leader while their logs go to these places; then they elect, answer,
 /// and end when they are asked to.
@@ -18,18 +20,12 @@ fn survives(log: impl Fn() -> Stdio) {
     let mut three = cluster.run("3", 3, &[]);
     // All there is to log.
     let mut nodes = [1, 2].map(|node| cluster.run_to(log(), node, &["--log-level", "trace"]));
-    follow(&cluster, 3);
+    [1, 2].into_iter().for_each(|node| cluster.follows(node, 3));
     three.kill();
-    follow(&cluster, 2);
+    [1, 2].into_iter().for_each(|node| cluster.follows(node, 2));
     for process in &mut nodes {
         process.ask_to_end();
         assert_eq!(process.ended().code(), Some(0));
-    }
-}
-
-fn follow(cluster: &Cluster, leader: u16) {
-    for node in [1, 2] {
-        cluster.wait_for(node, "follows", |status| status["leader"] == leader);
     }
 }
 
@@ -90,7 +86,7 @@ fn dropped_lines_are_counted_and_told_when_the_log_can_be_written_again() {
     let (reader, writer) = pipe().expect("a pipe");
     drop(reader);
     let one = cluster.run_to(writer, 1, &["--log-format", "json"]);
-    let dropped = |status: &serde_json::Value| status["counters"]["dropped_log_lines"].as_u64();
+    let dropped = |status: &Value| status["counters"]["dropped_log_lines"].as_u64();
     cluster.wait_for(1, "leads", |status| status["leader"] == 1 && dropped(status) > Some(1));
     let text = cluster.ask(1, &[]).stdout;
     assert!(String::from_utf8_lossy(&text).contains("lines dropped"), "{text:?}");
@@ -98,7 +94,7 @@ fn dropped_lines_are_counted_and_told_when_the_log_can_be_written_again() {
     // The reader is there again.
     let mut reader = File::open(format!("/proc/{}/fd/2", one.id())).expect("Linux");
     cluster.start(2);
-    cluster.wait_for(1, "follows", |status| status["leader"] == 2);
+    cluster.follows(1, 2);
     let mut log = String::new();
     let mut bytes = [0; 4096];
     wait_until(
@@ -111,8 +107,33 @@ fn dropped_lines_are_counted_and_told_when_the_log_can_be_written_again() {
         String::new,
     );
     let notice = log.lines().find(|line| line.contains("were dropped")).expect("seen above");
-    let notice: serde_json::Value = serde_json::from_str(notice).expect("one object a line");
+    let notice: Value = serde_json::from_str(notice).expect("one object a line");
     assert!(notice["dropped"].as_u64() > Some(1), "{notice}");
+}
+
+#[test]
+fn every_change_of_role_is_one_line_with_its_number_and_reason() {
+    let cluster = Cluster::new(2).led(2..=2);
+    let mut one = cluster.run("json", 1, &["--log-format", "json"]);
+    let follows = |change: &Value| change["role"] == "follower" && change["leader"] == 2;
+    let says = |line: &str| serde_json::from_str(line).is_ok_and(|change| follows(&change));
+    let look = || cluster.log_of("json").lines().any(says);
+    wait_until("node 1 follows 2", look, || cluster.log_of("json"));
+    one.kill();
+
+    let log = cluster.log_of("json");
+    let lines = log.lines().map(|line| serde_json::from_str(line).expect("one object a line"));
+    let changes: Vec<Value> = lines.filter(|line: &Value| line.get("seq").is_some()).collect();
+    for (position, change) in changes.iter().enumerate() {
+        assert_eq!(change["seq"], position + 1, "{log}");
+        assert_eq!(change["node"], 1, "{log}");
+        assert_eq!(change["incarnation"], changes[0]["incarnation"], "{log}");
+        for field in ["was", "role", "reason"] {
+            assert!(change[field].is_string(), "{field} in {log}");
+        }
+    }
+    assert_eq!(changes[0]["reason"], "booted", "{log}");
+    assert!(changes.iter().any(follows), "{log}");
 }
 
 /// The table of the fields in `docs/daemon.md`: name and type.
@@ -134,7 +155,7 @@ fn json_has_one_schema_which_the_page_lists() {
     let json = ["--log-format", "json", "--log-level", "trace", "--new-cluster"];
     let mut two = cluster.run("2", 2, &json);
     let mut three = cluster.run("3", 3, &json);
-    cluster.wait_for(2, "follows", |status| status["leader"] == 3);
+    cluster.follows(2, 3);
     three.kill();
     // No node calls.
     let address = ("127.0.0.1", cluster.ports[&2]);
@@ -148,8 +169,7 @@ fn json_has_one_schema_which_the_page_lists() {
     let (listed, log) = (listed(), cluster.log_of("2"));
     let mut seen = BTreeSet::new();
     for line in log.lines() {
-        let line: serde_json::Map<String, serde_json::Value> =
-            serde_json::from_str(line).expect("one object a line");
+        let line: Map<String, Value> = serde_json::from_str(line).expect("one object a line");
         assert_eq!(line["node"], 2, "{line:?}");
         for (name, value) in line {
             let found = if value.is_number() { "number" } else { "string" };
@@ -165,13 +185,11 @@ fn json_has_one_schema_which_the_page_lists() {
 #[test]
 fn a_node_without_free_files_says_so_once() {
     let cluster = Cluster::new(2);
-    let log = File::create(cluster.folder().join("few.log")).expect("writable");
     let mut limited = Command::new("sh");
-    let program = env!("CARGO_BIN_EXE_bellwether");
-    limited.args(["-c", "ulimit -n 20; exec \"$0\" \"$@\"", program, "run", "--config"]);
-    limited.arg(cluster.config()).args(["--node", "1"]).stderr(log);
+    limited.args(["-c", "ulimit -n 20; exec \"$0\" \"$@\"", PROGRAM]);
+    limited.args(cluster.command("run", 1).get_args()).stderr(cluster.log("few"));
     let _one = Process::start(&mut limited);
-    cluster.wait_for(1, "leads", |status| status["leader"] == 1);
+    cluster.follows(1, 1);
     let call = |_| TcpStream::connect(("127.0.0.1", cluster.ports[&1])).expect("it listens");
     let connections: Vec<TcpStream> = (0..20).map(call).collect();
     let warnings = || cluster.log_of("few").matches("cannot accept a connection").count();

@@ -4,8 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::common::wait_until;
-use super::http::{Served, get};
+use super::common::{Served, get, wait_until};
 
 const ALERTS: &str = include_str!("../../../monitoring/alerts.yml");
 const DASHBOARD: &str = include_str!("../../../monitoring/dashboard.json");
@@ -107,8 +106,9 @@ fn every_metric_that_is_asked_for_is_one_that_a_leader_has() {
     assert!(asked.len() > 15, "{asked:?}");
 
     // The monitor judges nothing here; what is measured of it is there.
-    let served = Served::with(&["--monitor", "cat"]);
-    let url = format!("{}/metrics", served.url(served.leader()));
+    let mut served = Served::new(3, "");
+    (1..=3).for_each(|node| served.start_with(node, &["--monitor", "cat"]));
+    let url = served.url(served.leader().0, "/metrics");
     let missing = || {
         let text = get(&url).map_or(String::new(), |(_, text)| text);
         &asked - &answered(&text)
@@ -116,20 +116,4 @@ fn every_metric_that_is_asked_for_is_one_that_a_leader_has() {
     // A moment after the start, no ping has been answered.
     let all = || missing().is_empty();
     wait_until("every metric is there", all, || format!("{:?}", missing()));
-}
-
-#[test]
-fn a_name_is_found_where_it_stands() {
-    let text = "# HELP bellwether_a A\nbellwether_a{member=\"1\"} 1\nbellwether_b_total 2\n# EOF\n";
-    assert_eq!(
-        answered(text).into_iter().collect::<Vec<_>>(),
-        ["bellwether_a", "bellwether_b_total"]
-    );
-    assert!(names("rate(bellwether_b_total[5m]) > 0").contains("bellwether_b_total"));
-    assert!(
-        is_balanced("a(b[c]{d})")
-            && !is_balanced("a(b]")
-            && !is_balanced("a)")
-            && !is_balanced("(")
-    );
 }

@@ -1,6 +1,7 @@
 //! Every protocol, with real processes: they elect, the leader is killed, another leads, and the
 //! group agrees again with the one that was killed.
 
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -9,9 +10,7 @@ use super::common::Cluster;
 
 /// Five processes, of which the highest that is up leads.
 fn elects_through_a_kill_and_a_restart(protocol: &str, sections: &str) {
-    let mut cluster = Cluster::running(5, protocol, sections);
-    (1..=5).for_each(|node| cluster.start(node));
-    cluster.wait_for_leader(5);
+    let mut cluster = Cluster::running(5, protocol, sections).led(1..=5);
     cluster.take(5).kill();
     cluster.wait_for_leader(4);
     cluster.start(5);
@@ -33,6 +32,15 @@ fn warns_once_and_shows_the_protocol(cluster: &Cluster, node: u16, protocol: &st
 #[test]
 fn the_bully() {
     elects_through_a_kill_and_a_restart("bully", "");
+}
+
+#[test]
+fn the_bully_loses_two_at_once() {
+    let mut cluster = Cluster::new(5).led(1..=5);
+    let (mut five, mut four) = (cluster.take(5), cluster.take(4));
+    five.kill();
+    four.kill();
+    cluster.wait_for_leader(3);
 }
 
 #[test]
@@ -61,10 +69,10 @@ fn the_ring_of_lists() {
 
 #[test]
 fn the_election_of_stoller_with_every_detector() {
-    let sections = |kind: &str| format!("[detector]\nkind = \"{kind}\"\n");
-    elects_through_a_kill_and_a_restart("stoller", &sections("fixed"));
-    elects_through_a_kill_and_a_restart("stoller", &sections("adaptive"));
-    elects_through_a_kill_and_a_restart("stoller", &sections("phi"));
+    for kind in ["fixed", "adaptive", "phi"] {
+        let sections = format!("[detector]\nkind = \"{kind}\"\n");
+        elects_through_a_kill_and_a_restart("stoller", &sections);
+    }
 }
 
 /// A follower that was paused hears what came in meanwhile before it suspects its leader.
@@ -74,7 +82,7 @@ fn a_paused_process_does_not_take_its_own_silence_for_that_of_others() {
     let mut cluster = Cluster::running(2, "stoller", detector);
     cluster.start(2);
     let one = cluster.run("1", 1, &[]);
-    cluster.wait_for(1, "follows 2", |status| status["leader"] == 2);
+    cluster.follows(1, 2);
     // Until it has been heard often enough.
     let seconds = Duration::from_secs;
     std::thread::sleep(seconds(1));
@@ -85,12 +93,23 @@ fn a_paused_process_does_not_take_its_own_silence_for_that_of_others() {
     assert_eq!((&after["seq"], &after["leader"]), (&before["seq"], &2.into()), "{after}");
 }
 
+#[test]
+fn a_leader_repeats_its_claim_at_the_configured_interval() {
+    let mut cluster = Cluster::new(2);
+    let _two = cluster.run("fast", 2, &["--set", "heartbeat=10ms"]);
+    cluster.start(1);
+    // Two seconds are enough; with a driver that ignores what the core asks for, thirty are not.
+    cluster.wait_for(1, "has heard 200 claims", |status| {
+        status["members"][0]["received"].as_u64() >= Some(200)
+    });
+}
+
 /// One store, and four that want the lease.
 #[test]
 fn the_lease() {
     let durations = "hold = \"1s\"\nkeep = \"1500ms\"\nrenew = \"200ms\"\nretry = \"200ms\"\n";
     let mut cluster = Cluster::running(5, "lease", &format!("[lease]\nstore = 5\n{durations}"));
-    (1..=5).for_each(|node| cluster.start(node));
+    cluster.start_all(1..=5);
     let first = cluster.wait_for_any_leader();
     assert_ne!(first, 5, "the store does not lead");
     cluster.take(first).kill();
@@ -116,7 +135,7 @@ fn the_lease_with_a_store_that_a_flag_names() {
 fn a_leader_of_the_quorum_bully_that_is_asked_to_end_hands_over_first() {
     let long = "[quorum]\nlease = \"10s\"\npromise = \"12s\"\n";
     let mut cluster = Cluster::running(3, "quorum", long);
-    (1..=3).for_each(|node| cluster.start(node));
+    cluster.start_all(1..=3);
     let first = cluster.wait_for_any_leader();
     // Until both others have acknowledged its rounds.
     let received = |status: &Value| -> Vec<u64> {
@@ -127,10 +146,8 @@ fn a_leader_of_the_quorum_bully_that_is_asked_to_end_hands_over_first() {
     cluster.wait_for(first, "hears both", |status| {
         received(status).iter().zip(&before).all(|(now, before)| *now >= before + 3)
     });
-    let mut leader = cluster.take(first);
     let asked = Instant::now();
-    leader.ask_to_end();
-    assert_eq!(leader.ended().code(), Some(0));
+    cluster.end(first);
     let second = cluster.wait_for_any_leader();
     // Voters have renewed their promises within the last round, or half of it.
     let (took, log) = (asked.elapsed(), cluster.log_of(&second.to_string()));
@@ -149,12 +166,10 @@ fn a_leader_of_the_quorum_bully_that_is_asked_to_end_hands_over_first() {
 fn a_holder_of_the_lease_that_is_asked_to_end_gives_it_back() {
     let durations = "hold = \"8s\"\nkeep = \"10s\"\nrenew = \"200ms\"\nretry = \"10s\"\n";
     let mut cluster = Cluster::running(3, "lease", &format!("[lease]\nstore = 3\n{durations}"));
-    (1..=3).for_each(|node| cluster.start(node));
+    cluster.start_all(1..=3);
     let first = cluster.wait_for_any_leader();
-    let mut leader = cluster.take(first);
     let asked = Instant::now();
-    leader.ask_to_end();
-    assert_eq!(leader.ended().code(), Some(0));
+    cluster.end(first);
     let second = cluster.wait_for_any_leader();
     let (took, log) = (asked.elapsed(), cluster.log_of("3"));
     assert_ne!(second, first);
@@ -168,9 +183,8 @@ fn a_holder_of_the_lease_that_is_asked_to_end_gives_it_back() {
 fn the_quorum_bully() {
     let mut cluster = Cluster::running(5, "quorum", "");
     // It is what runs if nothing is said.
-    let text = cluster.text("test").replace("protocol = \"quorum\"\n", "");
-    std::fs::write(cluster.config(), text).expect("writable");
-    (1..=5).for_each(|node| cluster.start(node));
+    cluster.write(&cluster.text("test").replace("protocol = \"quorum\"\n", ""));
+    cluster.start_all(1..=5);
     let first = cluster.wait_for_any_leader();
     cluster.take(first).kill();
     let second = cluster.wait_for_any_leader();
@@ -180,4 +194,28 @@ fn the_quorum_bully() {
     let log = cluster.log_of("1");
     assert!(!log.contains("TWO NODES CAN LEAD"), "{log}");
     assert_eq!(cluster.status(1).expect("it runs")["protocol"], "quorum");
+}
+
+#[test]
+fn status_waits_until_a_node_that_is_not_there_yet_knows_a_leader() {
+    let mut cluster = Cluster::running(3, "quorum", "");
+    let mut status = cluster.command("status", 1);
+    let waits = status.args(["--wait", "30s"]).stdout(Stdio::piped()).spawn();
+    let waits = waits.expect("the program starts");
+    // Long enough to be refused several times.
+    std::thread::sleep(Duration::from_millis(500));
+    cluster.start_all(1..=3);
+    let answer = waits.wait_with_output().expect("it is our child");
+    let text = String::from_utf8_lossy(&answer.stdout);
+    assert_eq!(answer.status.code(), Some(0), "{text}");
+    assert!(text.contains("leader    ") && !text.contains("none is known"), "{text}");
+
+    let leader = cluster.wait_for_any_leader();
+    let answer = cluster.ask(leader, &[]);
+    let (text, other) = (String::from_utf8_lossy(&answer.stdout), leader % 3 + 1);
+    assert_eq!(answer.status.code(), Some(0), "{text}");
+    for part in ["role      leader", "leader    this node", "protocol quorum"] {
+        assert!(text.contains(part), "{part} is missing in: {text}");
+    }
+    assert!(text.contains(&format!("member {other}")), "{text}");
 }

@@ -1,42 +1,43 @@
-//! Processes that do not belong to the cluster, or that were started to do harm to it.
+//! Nodes with a secret or with certificates: what a stranger can do and learn, and certificates
+//! that expire, and are renewed while the nodes run.
 
+use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
-use super::bad_input::{logs, refuses};
-use super::common::{Cluster, LIMIT, bellwether, free_port};
-use super::expiry::certify_shortly;
+use rcgen::{CertificateParams, DistinguishedName, DnType, Issuer, KeyPair};
+use serde_json::Value;
+
+use super::common::{Cluster, LIMIT, Signal, bellwether, free_address, keys, refuses, told};
 
 /// A cluster whose nodes share a secret.
 pub(crate) fn secret_cluster(size: u16) -> Cluster {
     let secrets = tempfile::tempdir().expect("a directory").keep();
-    let file = secrets.join("secret");
-    keys(&["secret", file.to_str().expect("plain text")]);
-    let section = format!("[security]\nmode = \"secret\"\nsecret_file = \"{}\"\n", file.display());
-    Cluster::secured(size, &section)
+    let file = secrets.join("secret").display().to_string();
+    keys(&["secret", &file]);
+    Cluster::secured(size, &format!("[security]\nmode = \"secret\"\nsecret_file = \"{file}\"\n"))
 }
 
-/// Runs `bellwether keys` in the directory of the keys.
-pub(crate) fn keys(arguments: &[&str]) {
-    let output = bellwether().arg("keys").args(arguments).output().expect("it runs");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+/// The section of nodes whose certificates are in this folder.
+pub(super) fn certified(folder: &Path) -> String {
+    let folder = folder.display();
+    format!(
+        "[security]\nmode = \"tls\"\nca_file = \"{folder}/ca.pem\"\n\
+         certificate_file = \"{folder}/node-{{node}}.pem\"\n\
+         key_file = \"{folder}/node-{{node}}.key\"\n"
+    )
 }
 
 /// A cluster whose nodes have certificates, and where these are.
 pub(crate) fn certified_cluster(size: u16) -> (Cluster, PathBuf) {
-    let directory = tempfile::tempdir().expect("a directory").keep();
-    let path = directory.to_str().expect("plain text");
+    let folder = tempfile::tempdir().expect("a directory").keep();
     let ids: Vec<_> = (1..=size).map(|id| id.to_string()).collect();
+    let path = folder.to_str().expect("plain text");
     keys(&["init", path, "--cluster", "test", "--nodes", &ids.join(",")]);
-    let section = format!(
-        "[security]\nmode = \"tls\"\nca_file = \"{path}/ca.pem\"\n\
-         certificate_file = \"{path}/node-{{node}}.pem\"\nkey_file = \"{path}/node-{{node}}.key\"\n"
-    );
-    (Cluster::secured(size, &section), directory)
+    (Cluster::secured(size, &certified(&folder)), folder)
 }
 
 /// A process that speaks the wire format, and knows nothing but the configuration.
@@ -90,21 +91,14 @@ impl Forger {
     }
 }
 
-/// The changes of role that were logged.
-fn changes(cluster: &Cluster, node: u16) -> usize {
-    cluster.log_of(&node.to_string()).matches("role changed").count()
-}
-
 /// Lets a forger claim for two seconds, on the port of each of the other nodes, that it is node 3,
 /// which is down. Returns whether one of them ever followed it.
 fn forge(cluster: &Cluster, mode: u8) -> bool {
     let until = Instant::now() + Duration::from_secs(2);
-    let forgers: Vec<_> = [1, 2]
-        .map(|node| {
-            let port = cluster.ports[&node];
-            thread::spawn(move || Forger::lead(port, 3, mode, until))
-        })
-        .into();
+    let forgers = [1, 2].map(|node| {
+        let port = cluster.ports[&node];
+        thread::spawn(move || Forger::lead(port, 3, mode, until))
+    });
     let mut followed = false;
     while Instant::now() < until {
         for node in [1, 2] {
@@ -116,18 +110,29 @@ fn forge(cluster: &Cluster, mode: u8) -> bool {
     followed
 }
 
+/// Forgers in each of these modes change nothing at nodes 1 and 2.
+#[track_caller]
+fn no_forger_has_an_effect(cluster: &Cluster, modes: [u8; 2]) {
+    let before = cluster.changes([1, 2]);
+    for mode in modes {
+        assert!(!forge(cluster, mode));
+    }
+    assert_eq!(cluster.changes([1, 2]), before, "not one change of role");
+}
+
+/// `status` without what the nodes know each other by says this.
+#[track_caller]
+fn tells_no_stranger(cluster: &Cluster, more: &[&str], status: i32, parts: &[&str]) {
+    let address = format!("127.0.0.1:{}", cluster.ports[&2]);
+    refuses(&[&["status", "--address", &address][..], more].concat(), status, parts);
+}
+
 #[test]
 fn a_forger_has_no_effect_on_nodes_with_a_secret() {
-    let mut cluster = secret_cluster(3);
-    (1..=2).for_each(|node| cluster.start(node));
-    cluster.wait_for_leader(2);
-    let before = [1, 2].map(|node| changes(&cluster, node));
+    let mut cluster = secret_cluster(3).led(1..=2);
     // As a node that has the secret, and as one that has not heard of any.
-    for mode in [1, 0] {
-        assert!(!forge(&cluster, mode));
-    }
-    assert_eq!([1, 2].map(|node| changes(&cluster, node)), before, "not one change of role");
-    logs(&cluster, "1", &["does not know the secret", "its security is `plain`"]);
+    no_forger_has_an_effect(&cluster, [1, 0]);
+    cluster.logs_of("1", &["does not know the secret", "its security is `plain`"]);
     // The node whose place it wanted is let in.
     cluster.start(3);
     cluster.wait_for_leader(3);
@@ -136,9 +141,7 @@ fn a_forger_has_no_effect_on_nodes_with_a_secret() {
 /// That the forger is a good one.
 #[test]
 fn a_forger_leads_nodes_that_nothing_protects() {
-    let mut cluster = Cluster::new(3);
-    (1..=2).for_each(|node| cluster.start(node));
-    cluster.wait_for_leader(2);
+    let cluster = Cluster::new(3).led(1..=2);
     let status = cluster.status(2).expect("it answers any process");
     assert!(status["incarnation"].is_null(), "a forger could be the same run of node 2: {status}");
     assert!((0..15).any(|_| forge(&cluster, 0)));
@@ -146,32 +149,26 @@ fn a_forger_leads_nodes_that_nothing_protects() {
 
 #[test]
 fn nodes_with_another_secret_or_none_are_refused_on_both_sides() {
-    let mut cluster = secret_cluster(2);
-    cluster.start(2);
-    cluster.wait_for_leader(2);
-    let other = cluster.folder().join("other");
-    keys(&["secret", other.to_str().expect("plain text")]);
-    let _other = cluster.run("other", 1, &["--secret-file", other.to_str().expect("plain text")]);
+    let cluster = secret_cluster(2).led(2..=2);
+    let other = cluster.path("other");
+    keys(&["secret", &other]);
+    let _other = cluster.run("other", 1, &["--secret-file", &other]);
     let remedy = ["WARN", "does not know the secret", "give every node the same secret"];
-    logs(&cluster, "other", &remedy);
-    logs(&cluster, "2", &remedy);
+    cluster.logs_of("other", &remedy);
+    cluster.logs_of("2", &remedy);
     let remedy = ["give every node the same [security]"];
-    let listen = format!("127.0.0.1:{}", free_port());
-    let _plain = cluster.run("plain", 1, &["--security", "plain", "--listen", &listen]);
-    logs(&cluster, "plain", &remedy);
-    logs(&cluster, "2", &remedy);
+    let _plain = cluster.run("plain", 1, &["--security", "plain", "--listen", &free_address()]);
+    cluster.logs_of("plain", &remedy);
+    cluster.logs_of("2", &remedy);
     cluster.wait_for_leader(2);
 }
 
 #[test]
 fn a_stranger_learns_nothing_of_nodes_with_a_secret() {
-    let mut cluster = secret_cluster(2);
-    (1..=2).for_each(|node| cluster.start(node));
-    cluster.wait_for_leader(2);
+    let cluster = secret_cluster(2).led(1..=2);
     let status = cluster.status(2).expect("it answers its own kind");
     assert!(status["incarnation"].is_u64(), "{status}");
-    let address = format!("127.0.0.1:{}", cluster.ports[&2]);
-    refuses(&["status", "--address", &address], 3, &["its security is `secret`", "`plain`"]);
+    tells_no_stranger(&cluster, &[], 3, &["its security is `secret`", "`plain`"]);
     // The greeting says what every node of this release says, a number, and nothing else.
     let (mut forger, greeting) = Forger::greet(cluster.ports[&2], 1).expect("it answers");
     assert_eq!(greeting[..7], *b"BLWR\0\x01\x01");
@@ -183,89 +180,116 @@ fn a_stranger_learns_nothing_of_nodes_with_a_secret() {
 
 #[test]
 fn nodes_with_certificates_elect_and_answer_each_other_alone() {
-    let (mut cluster, _) = certified_cluster(3);
-    (1..=3).for_each(|node| cluster.start(node));
-    cluster.wait_for_leader(3);
+    let mut cluster = certified_cluster(3).0.led(1..=3);
     cluster.take(3).kill();
     cluster.wait_for_leader(2);
-    let before = [1, 2].map(|node| changes(&cluster, node));
-    for mode in [2, 0] {
-        assert!(!forge(&cluster, mode));
-    }
-    assert_eq!([1, 2].map(|node| changes(&cluster, node)), before, "not one change of role");
-    logs(&cluster, "1", &["it does not speak TLS, and this node does"]);
-    let address = format!("127.0.0.1:{}", cluster.ports[&2]);
-    refuses(&["status", "--address", &address], 3, &["its security is `tls`", "[security]"]);
-    let alone = ["status", "--address", &address, "--security", "tls"];
-    refuses(&alone, 2, &["mode tls needs a configuration"]);
+    no_forger_has_an_effect(&cluster, [2, 0]);
+    cluster.logs_of("1", &["it does not speak TLS, and this node does"]);
+    tells_no_stranger(&cluster, &[], 3, &["its security is `tls`", "[security]"]);
+    let tls = ["--security", "tls"];
+    tells_no_stranger(&cluster, &tls, 2, &["mode tls needs a configuration"]);
     cluster.start(3);
     cluster.wait_for_leader(3);
+}
+
+/// Gives node 1 a certificate of the authority in this directory that expires so soon.
+fn certify_shortly(directory: &Path, valid: Duration) {
+    let key = fs::read_to_string(directory.join("ca.key")).expect("readable");
+    let mut authority = CertificateParams::default();
+    authority.distinguished_name = DistinguishedName::new();
+    authority.distinguished_name.push(DnType::CommonName, "bellwether authority of test");
+    let issuer = Issuer::new(authority, KeyPair::from_pem(&key).expect("a key"));
+    let mut about = CertificateParams::new(["node-1.test.bellwether".to_owned()]).expect("a name");
+    about.not_after = (SystemTime::now() + valid).into();
+    let key = KeyPair::generate().expect("a key");
+    let certificate = about.signed_by(&key, &issuer).expect("a certificate");
+    // The file of the key stays one that no other user can read.
+    fs::write(directory.join("node-1.key"), key.serialize_pem()).expect("writable");
+    fs::write(directory.join("node-1.pem"), certificate.pem()).expect("writable");
+}
+
+/// Waits until node 2 shows that it refuses node 1, whose certificate has expired.
+fn refuses_the_expired(cluster: &Cluster) {
+    cluster.wait_for(2, "refuses node 1", |status| {
+        let member = &status["members"][0];
+        let problem = member["problem"].as_str().unwrap_or_default();
+        member["link"] == "refused" && problem.contains("its certificate has expired")
+    });
 }
 
 /// Node 1 with something wrong, for each thing: a line in both logs, and in the status.
 #[test]
 fn certificates_that_cannot_be_used_are_told_with_the_remedy() {
-    let (mut cluster, keys_at) = certified_cluster(2);
-    cluster.start(2);
-    cluster.wait_for_leader(2);
-    let other = keys_at.join("other");
-    let other = other.to_str().expect("plain text");
-    keys(&["init", other, "--cluster", "test", "--nodes", "1"]);
+    let (cluster, keys_at) = certified_cluster(2);
+    let cluster = cluster.led(2..=2);
+    let other = keys_at.join("other").display().to_string();
+    keys(&["init", &other, "--cluster", "test", "--nodes", "1"]);
     let [certificate, key] = ["pem", "key"].map(|end| format!("{other}/node-1.{end}"));
-    let foreign = ["--certificate-file", &certificate, "--key-file", &key];
-    let listen = format!("127.0.0.1:{}", free_port());
-    let _foreign = cluster.run("foreign", 1, &[&foreign[..], &["--listen", &listen]].concat());
-    logs(&cluster, "foreign", &["certificate of this node is from another authority", "`ca_file`"]);
-    logs(&cluster, "2", &["its certificate is from another authority", "`ca_file`"]);
+    let listen = free_address();
+    let files = ["--certificate-file", &certificate, "--key-file", &key, "--listen", &listen];
+    let _foreign = cluster.run("foreign", 1, &files);
+    let own = "certificate of this node is from another authority";
+    cluster.logs_of("foreign", &[own, "`ca_file`"]);
+    cluster.logs_of("2", &["its certificate is from another authority", "`ca_file`"]);
 
     // Valid until now.
     certify_shortly(&keys_at, Duration::ZERO);
     thread::sleep(Duration::from_secs(2));
     let _expired = cluster.run("1", 1, &[]);
-    logs(&cluster, "1", &["the certificate of this node has expired", "replace it"]);
-    logs(&cluster, "2", &["its certificate has expired", "replace it"]);
-    cluster.wait_for(2, "shows the problem", |status| {
-        let member = &status["members"][0];
-        let problem = member["problem"].as_str().unwrap_or_default();
-        member["link"] == "refused" && problem.contains("its certificate has expired")
-    });
+    cluster.logs_of("1", &["the certificate of this node has expired", "replace it"]);
+    cluster.logs_of("2", &["its certificate has expired", "replace it"]);
+    refuses_the_expired(&cluster);
     cluster.wait_for_leader(2);
 }
 
-#[test]
-fn a_node_with_the_files_of_another_does_not_start() {
-    let (cluster, keys_at) = certified_cluster(2);
-    let path = cluster.config();
-    let run = |more: &[&str], parts: &[&str]| {
-        let file = path.to_str().expect("plain text");
-        refuses(&[&["run", "--config", file, "--node", "1"][..], more].concat(), 2, parts);
-    };
-    let [own, certificate, key] =
-        ["node-1.key", "node-2.pem", "node-2.key"].map(|name| keys_at.join(name));
-    let [own, certificate, key] = [&own, &certificate, &key].map(|p| p.to_str().expect("plain"));
-    let other = ["--certificate-file", certificate, "--key-file", key];
-    run(&other, &["is not that of node 1", "node-1.test.bellwether", "keys node"]);
-    run(&["--key-file", key], &["node-1.pem: does not fit to", "node-2.key"]);
-    run(&["--certificate-file", own], &["has no certificate in PEM format"]);
-    run(&["--ca-file", "/no/ca.pem"], &["cannot read /no/ca.pem"]);
-    std::fs::set_permissions(own, std::fs::Permissions::from_mode(0o644)).expect("ours");
-    run(&[], &["node-1.key can be read by others", "chmod 600"]);
-    let directory = keys_at.to_str().expect("plain text");
-    let again = ["keys", "init", directory, "--cluster", "test", "--nodes", "1"];
-    refuses(&again, 1, &["cannot write", "ca.key", "exists"]);
-    refuses(&["keys", "node", "/no", "--cluster", "test", "--node", "1"], 1, &["/no/ca.key"]);
-}
+/// How long a certificate is valid that a test waits for: nodes start and connect in the meantime.
+const SHORT: Duration = Duration::from_secs(20);
 
 #[test]
-fn a_secret_is_made_once_and_readable_by_its_owner_alone() {
-    let directory = tempfile::tempdir().expect("a directory");
-    let (file, again) = (directory.path().join("secret"), directory.path().join("again"));
-    keys(&["secret", file.to_str().expect("plain text")]);
-    keys(&["secret", again.to_str().expect("plain text")]);
-    let read = |file: &Path| std::fs::read_to_string(file).expect("readable");
-    assert!(read(&file).len() > 64 && read(&file) != read(&again));
-    let mode = std::fs::metadata(&file).expect("it is there").permissions().mode();
-    assert_eq!(mode & 0o777, 0o600);
-    let path = file.to_str().expect("plain text");
-    refuses(&["keys", "secret", path], 1, &["cannot write", path, "exists"]);
+fn a_certificate_that_expires_is_told_of_and_renewed_without_a_restart() {
+    let (mut cluster, keys_at) = certified_cluster(2);
+    certify_shortly(&keys_at, SHORT);
+    // The certificate of the node itself, in its status.
+    let days_left = |status: &Value| {
+        let all = status["certificates"].as_array().expect("a list").iter();
+        let mut own = all.filter(|certificate| certificate["which"] == "node");
+        own.next().expect("it has one")["days_left"].as_i64()
+    };
+    let is_reached = |status: &Value| status["members"][0]["link"] == "connected";
+    let one = cluster.run("1", 1, &[]);
+    cluster.start(2);
+    cluster.logs_of("1", &["WARN", "the certificate of this node", "expires within a day"]);
+    cluster.wait_for(2, "reaches node 1", is_reached);
+    cluster.wait_for(1, "tells it", |status| days_left(status) == Some(0));
+    let config = cluster.config().display().to_string();
+    let check = |node: &'static str| ["check-config", &config, "--node", node];
+    let (status, said) = told(bellwether().args(check("1")));
+    assert!(status == Some(0) && said.contains("expires within a day"), "{said}");
+
+    // From here on no new connection to it comes about, and none from it.
+    let expired = ["ERROR", "the certificate of this node", "has expired", "node-1.pem"];
+    cluster.logs_of("1", &expired);
+    refuses(&check("1"), 2, &["the certificate of this node", "has expired", "renew it"]);
+    let (status, said) = told(bellwether().args(check("2")));
+    assert_eq!(status, Some(0), "its own has not expired: {said}");
+    // A certificate is valid to the end of its last second.
+    thread::sleep(Duration::from_secs(1));
+    cluster.take(2).kill();
+    cluster.start(2);
+    refuses_the_expired(&cluster);
+
+    for end in ["pem", "key"] {
+        fs::remove_file(keys_at.join(format!("node-1.{end}"))).expect("it is there");
+    }
+    let directory = keys_at.to_str().expect("plain text");
+    keys(&["node", directory, "--cluster", "test", "--node", "1"]);
+    one.send(Signal::HUP);
+    cluster.logs_of("1", &["was read again"]);
+    cluster.wait_for(2, "reaches node 1", is_reached);
+    cluster.wait_for(1, "has the new one, and follows", |status| {
+        days_left(status) == Some(364) && status["leader"] == 2
+    });
+    let (status, said) = told(bellwether().args(check("1")));
+    assert!(status == Some(0) && said.contains("# When certificates expire:"), "{said}");
+    assert!(said.contains("364 days left"), "{said}");
 }

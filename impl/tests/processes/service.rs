@@ -1,22 +1,21 @@
 //! The daemon as a service: what it tells its service manager, and what SIGHUP changes.
 
 use std::collections::BTreeSet;
+use std::fs;
 use std::os::unix::net::UnixDatagram;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::common::{Cluster, LIMIT, Process, Signal, bellwether, wait_until};
+use super::common::{Cluster, LIMIT, Process, Signal, keys, wait_until};
 
 /// A service manager that listens, and a node that tells it how it is.
-fn managed(cluster: &Cluster, more: &[(&str, &str)]) -> (UnixDatagram, Process) {
+fn managed(cluster: &Cluster, command: &mut Command) -> (UnixDatagram, Process) {
     let path = cluster.folder().join("notify");
     let socket = UnixDatagram::bind(&path).expect("a socket");
     socket.set_read_timeout(Some(LIMIT)).expect("a limit");
-    let mut command = bellwether();
-    command.arg("run").arg("--config").arg(cluster.config()).args(["--node", "1"]);
-    command.env("NOTIFY_SOCKET", &path).envs(more.iter().copied());
-    (socket, Process::start(&mut command))
+    (socket, Process::start(command.env("NOTIFY_SOCKET", path)))
 }
 
 /// Reads notices until one has this line.
@@ -35,7 +34,7 @@ fn told(socket: &UnixDatagram, line: &str) {
 #[test]
 fn a_service_manager_is_told_of_the_start_the_leader_a_reload_and_the_end() {
     let cluster = Cluster::new(2);
-    let (socket, mut process) = managed(&cluster, &[]);
+    let (socket, mut process) = managed(&cluster, &mut cluster.command("run", 1));
     told(&socket, "READY=1");
     told(&socket, "STATUS=node 1: leads");
     process.send(Signal::HUP);
@@ -50,7 +49,8 @@ fn a_service_manager_is_told_of_the_start_the_leader_a_reload_and_the_end() {
 #[test]
 fn a_watchdog_hears_of_the_loop_around_the_node() {
     let cluster = Cluster::new(2);
-    let (socket, mut process) = managed(&cluster, &[("WATCHDOG_USEC", "200000")]);
+    let mut command = cluster.command("run", 1);
+    let (socket, mut process) = managed(&cluster, command.env("WATCHDOG_USEC", "200000"));
     told(&socket, "READY=1");
     for _ in 0..5 {
         told(&socket, "WATCHDOG=1");
@@ -69,21 +69,17 @@ fn a_watchdog_hears_of_the_loop_around_the_node() {
 #[test]
 fn a_service_manager_hears_of_a_command_that_only_the_leader_runs() {
     let cluster = Cluster::running(2, "quorum", "");
-    let path = cluster.folder().join("notify");
-    let socket = UnixDatagram::bind(&path).expect("a socket");
-    socket.set_read_timeout(Some(LIMIT)).expect("a limit");
-    let written = cluster.folder().join("environment");
-    let mut command = bellwether();
-    command.arg("exec").arg("--config").arg(cluster.config()).args(["--node", "2", "--", "sh"]);
-    command.args(["-c", "env > \"$0.new\"; mv \"$0.new\" \"$0\"; exec sleep 100"]).arg(&written);
-    command.env("NOTIFY_SOCKET", &path).env("WATCHDOG_USEC", "200000");
-    let mut process = Process::start(&mut command);
+    let mut command = cluster.command("exec", 2);
+    command.args(["--", "sh", "-c", "env > \"$0.new\"; mv \"$0.new\" \"$0\"; exec sleep 100"]);
+    command.arg(cluster.path("environment")).env("WATCHDOG_USEC", "200000");
+    let (socket, mut process) = managed(&cluster, &mut command);
     told(&socket, "READY=1");
     // The other votes, and does not run before it.
     let _other = cluster.run("1", 1, &["--set", "skew=20s"]);
     told(&socket, "STATUS=node 2: leads");
-    wait_until("the command runs", || written.exists(), || cluster.log_of("1"));
-    let environment = std::fs::read_to_string(written).expect("ours");
+    let environment = || cluster.text_of("environment");
+    wait_until("the command runs", || !environment().is_empty(), || cluster.log_of("1"));
+    let environment = environment();
     for kept in ["NOTIFY_SOCKET", "WATCHDOG_USEC"] {
         assert!(!environment.contains(kept), "{environment}");
     }
@@ -100,15 +96,13 @@ fn a_service_manager_hears_of_a_command_that_only_the_leader_runs() {
 #[test]
 fn a_second_signal_ends_a_node_at_once() {
     let cluster = Cluster::new(2);
-    let hooks = "[hooks]\non_change = [\"sleep\", \"100\"]\ntimeout = \"100s\"\n";
-    write(&cluster, &(cluster.text("test") + hooks));
+    cluster.configure("[hooks]\non_change = [\"sleep\", \"100\"]\ntimeout = \"100s\"\n");
     for (signal, status) in [(Signal::TERM, 128 + 15), (Signal::INT, 128 + 2)] {
         let log = &status.to_string();
         let mut process = cluster.run(log, 1, &[]);
-        cluster.wait_for(1, "leads", |status| status["leader"] == 1);
+        cluster.follows(1, 1);
         process.ask_to_end();
-        let leaving = || cluster.log_of(log).contains("leaving");
-        wait_until("it leaves", leaving, || cluster.log_of(log));
+        cluster.logs_of(log, &["leaving"]);
         process.send(signal);
         assert_eq!(process.ended().code(), Some(status), "{}", cluster.log_of(log));
         assert!(cluster.log_of(log).contains("asked to end again"));
@@ -121,17 +115,16 @@ fn a_node_ends_although_what_it_reads_again_does_not_answer() {
     for reads_the_secret in [false, true] {
         let folder = tempfile::tempdir().expect("a directory");
         let secret = folder.path().join("secret");
-        let made = bellwether().args(["keys", "secret"]).arg(&secret).output().expect("it runs");
-        assert!(made.status.success(), "{made:?}");
+        keys(&["secret", secret.to_str().expect("plain text")]);
         let file = secret.display();
         let section = format!("[security]\nmode = \"secret\"\nsecret_file = \"{file}\"\n");
         let cluster = Cluster::secured(2, &section);
         let mut process = cluster.run("1", 1, &[]);
-        cluster.wait_for(1, "leads", |status| status["leader"] == 1);
+        cluster.follows(1, 1);
         let hangs = if reads_the_secret { secret } else { cluster.config() };
         cluster.replace_by_pipe(&hangs);
         process.send(Signal::HUP);
-        logs(&cluster, &["no answer within"]);
+        cluster.logs_of("1", &["no answer within"]);
         process.ask_to_end();
         assert_eq!(process.ended().code(), Some(0), "{}", cluster.log_of("1"));
         assert!(!cluster.log_of("1").contains("was read again"), "{}", cluster.log_of("1"));
@@ -142,42 +135,27 @@ fn a_node_ends_although_what_it_reads_again_does_not_answer() {
 #[test]
 fn a_service_manager_that_is_gone_disturbs_nothing() {
     let mut cluster = Cluster::new(2);
-    let nowhere = cluster.folder().join("nowhere");
-    let mut command = bellwether();
-    command.arg("run").arg("--config").arg(cluster.config()).args(["--node", "1"]);
-    let mut process = Process::start(command.env("NOTIFY_SOCKET", nowhere));
-    cluster.wait_for(1, "leads", |status| status["leader"] == 1);
+    let mut command = cluster.command("run", 1);
+    command.env("NOTIFY_SOCKET", cluster.path("nowhere"));
+    let mut process = Process::start(&mut command);
+    cluster.follows(1, 1);
     process.ask_to_end();
     assert_eq!(process.ended().code(), Some(0));
     cluster.start(1);
     cluster.wait_for_leader(1);
 }
 
-/// Waits until the log of node 1 has all of these.
-fn logs(cluster: &Cluster, parts: &[&str]) {
-    let look = || parts.iter().all(|part| cluster.log_of("1").contains(part));
-    wait_until(&format!("the log has {parts:?}"), look, || cluster.log_of("1"));
-}
-
-fn write(cluster: &Cluster, text: &str) {
-    std::fs::write(cluster.config(), text).expect("writable");
-}
-
 #[test]
 fn the_level_of_the_log_changes_while_the_node_runs() {
-    let cluster = Cluster::new(2);
-    let mut process = cluster.run("1", 1, &[]);
-    cluster.wait_for(1, "leads", |status| status["leader"] == 1);
-    let before = cluster.text("test");
-    write(&cluster, &format!("{before}[log]\nlevel = \"info,bellwether::transport=debug\"\n"));
-    process.send(Signal::HUP);
-    logs(&cluster, &["was read again", "log.level"]);
-    write(&cluster, &format!("{before}[log]\nlevel = \"error,bellwether::cli::reload=info\"\n"));
-    process.send(Signal::HUP);
+    let mut cluster = Cluster::new(2).led(1..=1);
+    cluster.configure("[log]\nlevel = \"info,bellwether::transport=debug\"\n");
+    cluster.send(1, Signal::HUP);
+    cluster.logs_of("1", &["was read again", "log.level"]);
+    cluster.configure("[log]\nlevel = \"error,bellwether::cli::reload=info\"\n");
+    cluster.send(1, Signal::HUP);
     let again = || cluster.log_of("1").matches("was read again").count() == 2;
     wait_until("it is read once more", again, || cluster.log_of("1"));
-    process.ask_to_end();
-    assert_eq!(process.ended().code(), Some(0));
+    cluster.end(1);
     assert!(!cluster.log_of("1").contains("leaving"), "{}", cluster.log_of("1"));
 }
 
@@ -191,61 +169,57 @@ fn debugs(log: &str) -> BTreeSet<String> {
 /// What is logged of each module is what its own level says, before and after.
 #[test]
 fn levels_of_modules_change_while_the_node_runs() {
-    let cluster = Cluster::new(2);
-    let before = cluster.text("test");
-    let with = |level: &str| {
+    let mut cluster = Cluster::new(2);
+    let with = |cluster: &Cluster, level: &str| {
         let hook = "[hooks]\non_change = [\"true\"]\n";
-        write(&cluster, &format!("{before}{hook}[log]\nformat = \"json\"\nlevel = \"{level}\"\n"));
+        cluster.configure(&format!("{hook}[log]\nformat = \"json\"\nlevel = \"{level}\"\n"));
     };
-    with("info,bellwether::transport=debug");
-    let mut process = cluster.run("1", 1, &[]);
-    cluster.wait_for(1, "leads", |status| status["leader"] == 1);
-    logs(&cluster, &["cannot reach peer"]);
+    with(&cluster, "info,bellwether::transport=debug");
+    cluster.start(1);
+    cluster.follows(1, 1);
+    cluster.logs_of("1", &["cannot reach peer"]);
     std::thread::sleep(Duration::from_millis(300));
     let log = cluster.log_of("1");
     let all = debugs(&log);
     assert!(!all.is_empty() && all.iter().all(|name| name.contains("::transport")), "{log}");
 
-    with("debug,bellwether::transport=info");
-    process.send(Signal::HUP);
-    logs(&cluster, &["was read again"]);
+    with(&cluster, "debug,bellwether::transport=info");
+    cluster.send(1, Signal::HUP);
+    cluster.logs_of("1", &["was read again"]);
     let place = cluster.log_of("1").find("was read again").expect("it is there");
     // Its hook runs, which is logged for debugging, and so is the connection.
-    let _two = cluster.run("2", 2, &[]);
-    cluster.wait_for(1, "follows", |status| status["leader"] == 2);
+    cluster.start(2);
+    cluster.follows(1, 2);
     let rest = || cluster.log_of("1")[place..].to_owned();
     wait_until("hooks are logged", || rest().contains("the hook succeeded"), rest);
-    let all = debugs(&rest());
-    assert!(all.contains("bellwether::cli::hooks"), "{}", rest());
-    assert!(!all.iter().any(|name| name.contains("::transport")), "{}", rest());
-    process.ask_to_end();
-    assert_eq!(process.ended().code(), Some(0));
+    let rest = rest();
+    let all = debugs(&rest);
+    assert!(all.contains("bellwether::cli::hooks"), "{rest}");
+    assert!(!all.iter().any(|name| name.contains("::transport")), "{rest}");
+    cluster.end(1);
 }
 
 #[test]
 fn a_configuration_that_cannot_be_used_changes_nothing() {
-    let cluster = Cluster::new(2);
-    let mut process = cluster.run("1", 1, &[]);
-    cluster.wait_for(1, "leads", |status| status["leader"] == 1);
+    let mut cluster = Cluster::new(2).led(1..=1);
     let before = cluster.text("test");
-    let refused = [
-        (format!("{before}[log]\nlevl = \"error\"\n"), "the nearest is `level`"),
-        (format!("{before}[log]\nlevel = \"loud\"\n"), "unknown level `loud`"),
+    let another = cluster.text("another").replace("watch = \"1s\"", "watch = \"2s\"");
+    for (text, more, complaint) in [
+        (&before, "[log]\nlevl = \"error\"\n", "the nearest is `level`"),
+        (&before, "[log]\nlevel = \"loud\"\n", "unknown level `loud`"),
         (
-            cluster.text("another").replace("watch = \"1s\"", "watch = \"2s\"")
-                + "[log]\nlevel = \"error\"\n",
+            &another,
+            "[log]\nlevel = \"error\"\n",
             "`bully.watch`, `cluster` cannot change while the node runs",
         ),
-    ];
-    for (text, complaint) in refused {
-        write(&cluster, &text);
-        process.send(Signal::HUP);
-        logs(&cluster, &[complaint]);
+    ] {
+        cluster.write(&format!("{text}{more}"));
+        cluster.send(1, Signal::HUP);
+        cluster.logs_of("1", &[complaint]);
     }
-    std::fs::remove_file(cluster.config()).expect("it is there");
-    process.send(Signal::HUP);
-    logs(&cluster, &["cannot read the configuration"]);
-    process.ask_to_end();
-    assert_eq!(process.ended().code(), Some(0));
-    logs(&cluster, &["leaving"]);
+    fs::remove_file(cluster.config()).expect("it is there");
+    cluster.send(1, Signal::HUP);
+    cluster.logs_of("1", &["cannot read the configuration"]);
+    cluster.end(1);
+    cluster.logs_of("1", &["leaving"]);
 }

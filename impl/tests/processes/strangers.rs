@@ -1,6 +1,8 @@
-//! Connections of processes that are no members: however many there are, they disturb nothing.
+//! Processes that do not belong to the cluster: a node that is configured in another way is refused
+//! with the remedy on both sides, and connections of others disturb nothing, however many there
+//! are.
 
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,11 +10,133 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use serde_json::Value;
 
-use super::bad_input::logs;
-use super::common::{Cluster, Signal, free_port};
+use super::common::{Cluster, LIMIT, Signal, free_address};
 use super::security::{certified_cluster, secret_cluster};
 
+/// Starts a process beside node 2, which leads. Both logs must have what is said of that, and the
+/// status of the one that is refused shows it.
+fn is_refused(node: u16, more: &[&str], text: impl FnOnce(&Cluster) -> String, said: [&[&str]; 2]) {
+    let cluster = Cluster::new(2).led(2..=2);
+    cluster.write(&text(&cluster));
+    let _other = cluster.run("other", node, more);
+    for (name, parts) in ["other", "2"].into_iter().zip(said) {
+        cluster.logs_of(name, &[&["WARN"][..], parts].concat());
+    }
+    cluster.wait_for(node, "shows the refusal", |status| {
+        let mut members = status["members"].as_array().into_iter().flatten();
+        members.any(|member| member["link"] == "refused")
+    });
+    cluster.configure("");
+    cluster.wait_for_leader(2);
+}
+
+/// The configuration with one member more.
+fn with_another(cluster: &Cluster) -> String {
+    let more = format!("[members]\n9 = \"{}\"\n", free_address());
+    cluster.text("test").replace("[members]\n", &more)
+}
+
+#[test]
+fn a_process_that_calls_a_node_with_its_own_id_is_refused() {
+    // A configuration that has node 2 where others have node 1.
+    let swapped = |cluster: &Cluster| {
+        let [one, two] = [1, 2].map(|node| cluster.ports[&node].to_string());
+        cluster.text("test").replace(&one, "ONE").replace(&two, &one).replace("ONE", &two)
+    };
+    let remedy: &[&str] = &["two nodes with one id", "give one of them another `node`"];
+    is_refused(2, &[], swapped, [remedy; 2]);
+}
+
+#[test]
+fn a_node_of_another_cluster_is_refused_on_both_sides() {
+    let remedy: &[&str] = &["cluster `", "give both", "[members]"];
+    is_refused(1, &[], |cluster| cluster.text("other"), [remedy; 2]);
+}
+
+#[test]
+fn a_node_with_another_protocol_is_refused_on_both_sides() {
+    let own = &["runs protocol `bully`", "the same `protocol`"][..];
+    let others = &["does not run protocol `bully`", "the same `protocol`"][..];
+    let flags = ["--protocol", "chang-roberts"];
+    is_refused(1, &flags, |cluster| cluster.text("test"), [own, others]);
+}
+
+#[test]
+fn a_node_with_other_members_is_refused_on_both_sides() {
+    let remedy: &[&str] = &["other members", "list the same [members] on every node"];
+    is_refused(1, &[], with_another, [remedy; 2]);
+}
+
+#[test]
+fn a_node_that_is_no_member_is_refused_on_both_sides() {
+    let own = &["node 9 is no member there", "`bellwether members add`"][..];
+    let others = &["node 9 is no member here", "`bellwether members add`"][..];
+    is_refused(9, &[], with_another, [own, others]);
+}
+
+/// A second process at the port of another, and one at a port of its own.
+#[test]
+fn two_running_processes_with_one_id_are_told_apart() {
+    let cluster = Cluster::new(3).led(1..=3);
+    cluster.wait_for(1, "is connected to all", |status| {
+        let members = status["members"].as_array().expect("a list");
+        members.iter().all(|member| member["received"].as_u64() > Some(0))
+    });
+    let mut second = cluster.run("second", 2, &[]);
+    assert_eq!(second.ended().code(), Some(1));
+    let address = format!("cannot listen on 127.0.0.1:{}: Address already", cluster.ports[&2]);
+    cluster.logs_of("second", &[&address, "is another node running there?", "--listen"]);
+
+    let _impostor = cluster.run("impostor", 2, &["--listen", &free_address()]);
+    let remedy = ["two nodes with one id", "WARN", "stop one of them"];
+    cluster.logs_of("1", &remedy);
+    cluster.logs_of("impostor", &remedy);
+    cluster.wait_for_leader(3);
+    let refused = |status: &Value| status["counters"]["refused_handshakes"].as_u64() > Some(0);
+    cluster.wait_for(1, "counts the refusal", refused);
+}
+
+/// They elect, so that settings can be changed on one node after another; but not without a word.
+#[test]
+fn nodes_with_other_settings_are_told_apart() {
+    let mut cluster = Cluster::new(2);
+    cluster.start(2);
+    let _other = cluster.run("1", 1, &["--set", "heartbeat=60ms"]);
+    let remedy = ["WARN", "is configured in another way", "give every node the same [bully]"];
+    cluster.logs_of("1", &remedy);
+    cluster.logs_of("2", &remedy);
+    cluster.wait_for(2, "shows the difference", |status| {
+        let member = &status["members"][0];
+        let problem = member["problem"].as_str().unwrap_or_default();
+        member["link"] == "connected" && problem.contains("the same [bully]")
+    });
+    cluster.follows(1, 2);
+}
+
+#[test]
+fn garbage_on_the_port_ends_that_connection_and_nothing_else() {
+    let cluster = Cluster::new(2).led(1..=2);
+    let garbage: [&[u8]; 5] = [
+        b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        &[0xff; 1000],
+        b"\0\0\0\x03abc",
+        b"\0\0\0\x08BLWR\0\x01\xff\xff",
+        b"\0\0\0\x08BLWR\0\x63\0\x63",
+    ];
+    for bytes in garbage {
+        let mut stream = TcpStream::connect(("127.0.0.1", cluster.ports[&2])).expect("listens");
+        stream.set_read_timeout(Some(LIMIT)).expect("a limit");
+        stream.write_all(bytes).expect("listens");
+        // The node hangs up, at once rather than at the end of the time it gives to handshakes.
+        let end = stream.read_to_end(&mut Vec::new());
+        assert!(end.is_ok() || end.is_err_and(|e| e.kind() == std::io::ErrorKind::ConnectionReset));
+    }
+    cluster.logs_of("2", &["what speaks there is not bellwether", "version 99"]);
+    cluster.wait_for(2, "counts them", |status| status["counters"]["bad_frames"] == 5);
+    cluster.wait_for_leader(2);
+}
 /// How many say nothing.
 const SILENT: usize = 1_000;
 
@@ -21,10 +145,6 @@ fn allow_many_files() {
     let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
     let current = maximum.map_or(Some(4_096), |maximum| Some(maximum.min(4_096)));
     setrlimit(Resource::Nofile, Rlimit { current, maximum }).expect("no more than the maximum");
-}
-
-fn changes(cluster: &Cluster, node: u16) -> usize {
-    cluster.log_of(&node.to_string()).matches("role changed").count()
 }
 
 /// Asks node 2 for its status for so long: it answers soon, or is late now and then on a machine
@@ -41,10 +161,8 @@ fn answers(cluster: &Cluster, time: Duration) {
 #[test]
 fn a_thousand_silent_connections_and_a_port_scanner_disturb_nothing() {
     allow_many_files();
-    let mut cluster = Cluster::new(3);
-    (1..=3).for_each(|node| cluster.start(node));
-    cluster.wait_for_leader(3);
-    let before = [1, 2, 3].map(|node| changes(&cluster, node));
+    let mut cluster = Cluster::new(3).led(1..=3);
+    let before = cluster.changes([1, 2, 3]);
     let port = cluster.ports[&2];
     let connect = || TcpStream::connect(("127.0.0.1", port)).expect("it listens");
     let silent: Vec<_> = (0..SILENT).map(|_| connect()).collect();
@@ -64,8 +182,8 @@ fn a_thousand_silent_connections_and_a_port_scanner_disturb_nothing() {
         }
     });
     answers(&cluster, Duration::from_secs(3));
-    assert_eq!([1, 2, 3].map(|node| changes(&cluster, node)), before, "not one change of role");
-    logs(&cluster, "2", &["too many connections say nothing"]);
+    assert_eq!(cluster.changes([1, 2, 3]), before, "not one change of role");
+    cluster.logs_of("2", &["too many connections say nothing"]);
 
     // A member gets in as if there were none of them.
     cluster.take(1).kill();
@@ -79,11 +197,10 @@ fn a_thousand_silent_connections_and_a_port_scanner_disturb_nothing() {
 
 /// Three nodes, of which the lowest falls silent without a word, while a hundred handshakes a
 /// second with node 2 begin with these bytes and go no further.
-fn half_open_connections_disturb_nothing(mut cluster: Cluster, begins: &'static [&'static [u8]]) {
+fn half_open_connections_disturb_nothing(cluster: Cluster, begins: &'static [&'static [u8]]) {
     allow_many_files();
-    (1..=3).for_each(|node| cluster.start(node));
-    cluster.wait_for_leader(3);
-    let before = [2, 3].map(|node| changes(&cluster, node));
+    let mut cluster = cluster.led(1..=3);
+    let before = cluster.changes([2, 3]);
     let one = cluster.take(1);
     one.send(Signal::STOP);
     let port = cluster.ports[&2];
@@ -107,12 +224,11 @@ fn half_open_connections_disturb_nothing(mut cluster: Cluster, begins: &'static 
         }
     });
     answers(&cluster, Duration::from_secs(4));
-    let now = [2, 3].map(|node| changes(&cluster, node));
-    assert_eq!(now, before, "not one change of role");
+    assert_eq!(cluster.changes([2, 3]), before, "not one change of role");
     one.send(Signal::CONT);
     done.store(true, Ordering::Relaxed);
     assert!(more.join().expect("no panic") > 450);
-    cluster.wait_for(1, "follows", |status| status["leader"] == 3);
+    cluster.follows(1, 3);
 }
 
 /// The length of a greeting, and what it begins with.
@@ -138,12 +254,11 @@ fn handshakes_with_certificates_that_stop_half_way_disturb_nothing() {
 /// Nothing in this protocol keeps it from leading: it has no quorum. It says what is wrong.
 #[test]
 fn a_leader_that_all_others_refuse_says_so() {
-    let mut cluster = Cluster::new(3);
-    (1..=3).for_each(|node| cluster.start(node));
-    cluster.wait_for_leader(3);
-    let address = format!("127.0.0.1:{}", free_port());
+    let cluster = Cluster::new(3).led(1..=3);
+    let address = free_address();
     let _double = cluster.run("double", 3, &["--listen", &address]);
-    logs(&cluster, "double", &["WARN", "this node leads, and is refused", "two nodes with one id"]);
+    let parts = ["WARN", "this node leads, and is refused", "two nodes with one id"];
+    cluster.logs_of("double", &parts);
     let status = cluster.ask_at(&address);
     let problem = status["problem"].as_str().unwrap_or_default();
     assert!(problem.contains("this node leads, and is refused"), "{status}");
@@ -156,9 +271,9 @@ fn a_leader_that_is_alone_says_so_and_when_it_is_not() {
     let mut cluster = Cluster::new(2);
     cluster.start(2);
     let alone = "this node leads, and can neither reach nor hear any other";
-    logs(&cluster, "2", &[alone]);
+    cluster.logs_of("2", &[alone]);
     cluster.wait_for(2, "tells it", |status| status["problem"] == alone);
     cluster.start(1);
-    logs(&cluster, "2", &["this node is no longer alone"]);
+    cluster.logs_of("2", &["this node is no longer alone"]);
     cluster.wait_for(2, "tells it", |status| status["problem"].is_null());
 }

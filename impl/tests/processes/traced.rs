@@ -9,24 +9,13 @@ use bellwether::NodeId;
 use bellwether::protocol::quorum::{Durable, Message};
 use bellwether::trace::{Deed, Entry, Happened, Line, Out, Sent, Start};
 
-use super::bad_input::refuses;
-use super::common::{Cluster, wait_until};
+use super::common::Cluster;
 
 type QuorumLine = Line<Durable, Message>;
 
 /// Where a node writes its steps.
 fn path(cluster: &Cluster, node: u16) -> PathBuf {
     cluster.folder().join(format!("trace-quorum-{node}"))
-}
-
-/// Three nodes of the quorum bully that write traces.
-fn traced() -> Cluster {
-    let cluster = Cluster::running(3, "quorum", "");
-    let path = cluster.folder().join("trace-{protocol}-{node}");
-    let text = fs::read_to_string(cluster.config()).expect("ours");
-    fs::write(cluster.config(), format!("{text}[log]\ntrace = \"{}\"\n", path.display()))
-        .expect("ours");
-    cluster
 }
 
 /// One incarnation of a node, as its trace has it.
@@ -125,8 +114,10 @@ fn were_sent(node: NodeId, run: &Run, all: &BTreeMap<(NodeId, u64), Run>) -> usi
 
 #[test]
 fn every_message_that_arrives_was_sent_by_the_run_that_it_names() {
-    let mut cluster = traced();
-    (1..=3).for_each(|node| cluster.start(node));
+    let mut cluster = Cluster::running(3, "quorum", "");
+    let traces = cluster.path("trace-{protocol}-{node}");
+    cluster.configure(&format!("[log]\ntrace = \"{traces}\"\n"));
+    cluster.start_all(1..=3);
     let killed = cluster.wait_for_any_leader();
     cluster.take(killed).kill();
     cluster.wait_for_any_leader();
@@ -136,11 +127,7 @@ fn every_message_that_arrives_was_sent_by_the_run_that_it_names() {
     fs::write(path(&cluster, killed), text).expect("ours");
     cluster.start(killed);
     cluster.wait_for_any_leader();
-    for node in 1..=3 {
-        let mut process = cluster.take(node);
-        process.ask_to_end();
-        assert_eq!(process.ended().code(), Some(0), "{}", cluster.log_of(&node.to_string()));
-    }
+    (1..=3).for_each(|node| cluster.end(node));
 
     let mut all = BTreeMap::new();
     for node in 1..=3 {
@@ -164,26 +151,6 @@ fn every_message_that_arrives_was_sent_by_the_run_that_it_names() {
     assert!(all.values().filter(|run| leads(run)).count() >= 2, "the program of each leader");
 }
 
-#[test]
-fn a_trace_that_cannot_be_written_is_refused_with_the_remedy() {
-    let cluster = Cluster::running(3, "quorum", "");
-    let config = cluster.config();
-    let config = config.to_str().expect("plain text");
-    let none = cluster.folder().join("none/trace");
-    let none = none.to_str().expect("plain text");
-    let parts = ["cannot write the trace", none, "name a file in a folder", "--trace"];
-    refuses(&["run", "--config", config, "--node", "1", "--trace", none], 2, &parts);
-    refuses(&["check-config", config, "--node", "1", "--trace", none], 2, &parts);
-
-    let text = fs::read_to_string(config).expect("ours");
-    fs::write(config, format!("{text}[groups]\ncount = 2\n")).expect("ours");
-    let parts = ["a trace is that of one election", "[groups]"];
-    let trace = cluster.folder().join("trace");
-    let trace = trace.to_str().expect("plain text");
-    refuses(&["run", "--config", config, "--node", "1", "--trace", trace], 2, &parts);
-    refuses(&["check-config", config, "--node", "1", "--trace", trace], 2, &parts);
-}
-
 /// Finds a difference where the node starts, and says of which node.
 const JUDGE: &str = r#"
 while read -r line; do
@@ -196,40 +163,18 @@ done
 #[test]
 fn what_a_monitor_finds_is_in_the_log_of_its_node_which_goes_on() {
     let mut cluster = Cluster::running(3, "quorum", "");
-    let judge = cluster.folder().join("judge");
+    let judge = cluster.path("judge");
     fs::write(&judge, JUDGE).expect("ours");
-    let text = fs::read_to_string(cluster.config()).expect("ours");
-    let monitor = format!("monitor = [\"sh\", \"{}\", \"{{node}}\"]", judge.display());
-    fs::write(cluster.config(), format!("{text}[log]\n{monitor}\n")).expect("ours");
-    (1..=3).for_each(|node| cluster.start(node));
+    cluster.configure(&format!("[log]\nmonitor = [\"sh\", \"{judge}\", \"{{node}}\"]\n"));
+    cluster.start_all(1..=3);
     cluster.wait_for_any_leader();
-    for node in ["1", "2", "3"] {
-        let told = || {
-            let log = cluster.log_of(node);
-            log.contains("has found a difference")
-                && log.contains(&format!("node {node} differs; here"))
-        };
-        wait_until("the difference is told", told, || cluster.log_of(node));
+    for node in 1..=3 {
+        let differs = format!("node {node} differs; here");
+        cluster.logs_of(&node.to_string(), &["has found a difference", &differs]);
     }
     for node in 1..=3 {
-        let mut process = cluster.take(node);
-        process.ask_to_end();
-        let log = || cluster.log_of(&node.to_string());
-        assert_eq!(process.ended().code(), Some(0), "{}", log());
-        assert!(!log().contains("the monitor has ended"), "{}", log());
+        cluster.end(node);
+        let log = cluster.log_of(&node.to_string());
+        assert!(!log.contains("the monitor has ended"), "{log}");
     }
-}
-
-#[test]
-fn a_monitor_that_makes_no_sense_is_refused_with_the_remedy() {
-    let cluster = Cluster::running(3, "quorum", "");
-    let config = cluster.config();
-    let config = config.to_str().expect("plain text");
-    let monitor = ["--config", config, "--node", "1", "--monitor", "judge -"];
-    let command = [&["exec"][..], &monitor, &["--", "true"]].concat();
-    refuses(&command, 2, &["log.monitor: `exec` ends all processes", "remove the monitor"]);
-    let text = fs::read_to_string(config).expect("ours");
-    fs::write(config, format!("{text}[groups]\ncount = 2\n")).expect("ours");
-    let command = [&["run"][..], &monitor].concat();
-    refuses(&command, 2, &["a trace is that of one election", "[groups]"]);
 }

@@ -9,9 +9,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use bellwether::NodeId;
-use bellwether::lease_store::{Answer, LeaseStore, StoreError, StoreResult};
-use bellwether::lease_store::{Files, Settings, connector};
+use bellwether::lease_store::{Files, LeaseStore, StoreError, StoreResult, connector};
 use bellwether_testbed::ports::free_port;
 use bellwether_testbed::process::Process;
 use bellwether_testbed::servers::Store;
@@ -20,10 +18,7 @@ use tempfile::TempDir;
 use tokio::runtime::Runtime;
 use tokio::time::timeout;
 
-use super::{here, say};
-
-/// Nothing takes longer.
-const LIMIT: Duration = Duration::from_secs(20);
+use super::{LIMIT, ends, hands_over, here, say, settings};
 
 /// How long between two looks.
 const LOOK_AGAIN: Duration = Duration::from_millis(30);
@@ -110,11 +105,9 @@ impl Server {
 
     /// A connection to it, under this name of its host.
     async fn connected(&self, host: &str, files: &Files) -> StoreResult<Box<dyn LeaseStore>> {
-        let (name, keep) = ("encrypted".to_owned(), Duration::from_secs(60));
         let address = format!("rediss://{host}:{}/1", self.port);
         let connect = connector(&address, files).expect("a good address");
-        let settings = Settings { name, keep, limit: LIMIT };
-        timeout(LIMIT, connect.connect(&settings)).await.expect("in time")
+        timeout(LIMIT, connect.connect(&settings("encrypted"))).await.expect("in time")
     }
 }
 
@@ -156,26 +149,13 @@ fn redis_grants_a_lease_by_tls() {
     let authority = Authority::new("authority");
     let (server, files) = (Server::start(&authority), files(&authority));
     let runtime = Runtime::new().expect("a runtime");
-    let (one, two) = (NodeId::new(1).expect("not zero"), NodeId::new(2).expect("not zero"));
-    let mut waits = runtime.block_on(async {
-        let mut asks = server.connected("localhost", &files).await.expect("it lets one in");
-        let mut waits = server.connected("localhost", &files).await.expect("it lets one in");
-        let granted = asks.acquire(one).await.expect("an answer");
-        let Answer::Granted(token) = granted else { panic!("{granted:?}") };
-        assert_eq!(asks.renew(one, token).await, Ok(Answer::Granted(token)));
-        let record = waits.read().await.expect("an answer");
-        assert_eq!((record.holder, record.token), (Some(one), token), "{record:?}");
-        assert_eq!(waits.acquire(two).await, Ok(Answer::Refused(Some(one))));
-        asks.release(one, token).await.expect("an answer");
-        let told = timeout(LIMIT, waits.changed()).await.expect("in time");
-        told.expect("the connection lasts");
-        let next = waits.acquire(two).await.expect("an answer");
-        assert!(matches!(next, Answer::Granted(higher) if higher > token), "{next:?}");
-        waits
+    let waits = runtime.block_on(async {
+        let asks = server.connected("localhost", &files).await.expect("it lets one in");
+        let waits = server.connected("localhost", &files).await.expect("it lets one in");
+        hands_over(asks, waits).await
     });
     drop(server);
-    let ends = async { while waits.changed().await.is_ok() {} };
-    runtime.block_on(async { timeout(LIMIT, ends).await }).expect("a server that is gone");
+    runtime.block_on(ends(waits));
 }
 
 #[test]

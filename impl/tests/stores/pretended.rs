@@ -1,4 +1,5 @@
-//! A store in the memory of the test, which can make a mistake: the histories must find each.
+//! A store in the memory of the test, which a program can bring. It can make a mistake: the
+//! histories must find each.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -9,6 +10,7 @@ use bellwether::lease_store::{
 };
 use bellwether::protocol::lease::Token;
 use futures::future::BoxFuture;
+use tokio::sync::watch;
 use tokio::time::sleep;
 
 /// What a store can do wrong.
@@ -45,12 +47,15 @@ impl Mistake {
     ];
 }
 
+/// What the store has written down.
 #[derive(Clone, Copy, Debug, Default)]
-struct State {
+pub(super) struct State {
     holder: Option<NodeId>,
     before: Option<NodeId>,
-    token: u64,
+    pub(super) token: u64,
     written: Option<Instant>,
+    /// No client reaches it.
+    pub(super) away: bool,
 }
 
 /// A way to a store that is right, or makes one mistake. A clone leads to the same store.
@@ -58,11 +63,22 @@ struct State {
 pub(super) struct Pretended {
     mistake: Option<Mistake>,
     state: Arc<Mutex<State>>,
+    news: watch::Sender<()>,
 }
 
 impl Pretended {
     pub(super) fn new(mistake: Option<Mistake>) -> Self {
-        Self { mistake, state: Arc::default() }
+        Self { mistake, state: Arc::default(), news: watch::Sender::new(()) }
+    }
+
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The state, if a client reaches the store.
+    fn reached(&self) -> StoreResult<MutexGuard<'_, State>> {
+        let state = self.state();
+        if state.away { Err(StoreError::Away("it is away".to_owned())) } else { Ok(state) }
     }
 }
 
@@ -71,10 +87,12 @@ impl Connect for Pretended {
         &'a self,
         settings: &'a Settings,
     ) -> BoxFuture<'a, StoreResult<Box<dyn LeaseStore>>> {
-        let Self { mistake, state } = self.clone();
-        let store: Box<dyn LeaseStore> =
-            Box::new(Connection { mistake, state, keep: settings.keep });
-        Box::pin(async move { Ok(store) })
+        let (store, news, keep) = (self.clone(), self.news.subscribe(), settings.keep);
+        let reached = self.reached().map(drop);
+        Box::pin(async move {
+            reached?;
+            Ok(Box::new(Connection { store, news, keep }) as Box<dyn LeaseStore>)
+        })
     }
 
     fn setup(&self, _settings: &Settings) -> String {
@@ -87,8 +105,8 @@ impl Connect for Pretended {
 }
 
 struct Connection {
-    mistake: Option<Mistake>,
-    state: Arc<Mutex<State>>,
+    store: Pretended,
+    news: watch::Receiver<()>,
     keep: Duration,
 }
 
@@ -98,12 +116,8 @@ async fn underway() {
 }
 
 impl Connection {
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn errs(&self, mistake: Mistake) -> bool {
-        self.mistake == Some(mistake)
+        self.store.mistake == Some(mistake)
     }
 
     /// Which client has the lease.
@@ -134,12 +148,12 @@ impl LeaseStore for Connection {
     fn acquire(&mut self, client: NodeId) -> BoxFuture<'_, StoreResult<Answer>> {
         Box::pin(async move {
             underway().await;
-            let read = self.errs(Mistake::TwoSteps).then(|| *self.state());
+            let read = self.errs(Mistake::TwoSteps).then(|| *self.store.state());
             if read.is_some() {
                 underway().await;
             }
             let answer = {
-                let mut state = self.state();
+                let mut state = self.store.reached()?;
                 let read = read.unwrap_or(*state);
                 if self.holder(&read).is_none_or(|holder| holder == client) {
                     self.granted(&mut state, client)
@@ -156,7 +170,7 @@ impl LeaseStore for Connection {
         Box::pin(async move {
             underway().await;
             let answer = {
-                let mut state = self.state();
+                let mut state = self.store.reached()?;
                 let holder = self.holder(&state);
                 let own = holder == Some(client) || self.errs(Mistake::RenewsForAll);
                 let same = state.token == token.get()
@@ -178,13 +192,14 @@ impl LeaseStore for Connection {
         Box::pin(async move {
             underway().await;
             {
-                let mut state = self.state();
+                let mut state = self.store.reached()?;
                 let own = state.holder == Some(client) && state.token == token.get();
                 if own || self.errs(Mistake::FreesAnothers) {
                     state.holder = None;
                     state.token -= u64::from(own && self.errs(Mistake::TokenAgain));
                 }
             }
+            self.store.news.send_replace(());
             underway().await;
             Ok(())
         })
@@ -193,15 +208,27 @@ impl LeaseStore for Connection {
     fn read(&mut self) -> BoxFuture<'_, StoreResult<Record>> {
         Box::pin(async move {
             underway().await;
-            let state = *self.state();
-            let record =
-                Record { holder: self.holder(&state), token: Token::new(state.token), left: None };
+            let state = *self.store.reached()?;
+            let (holder, token) = (self.holder(&state), Token::new(state.token));
+            let left = state.written.filter(|_| holder.is_some());
+            let left = left.map(|written| self.keep.saturating_sub(written.elapsed()));
             underway().await;
-            Ok(record)
+            Ok(Record { holder, token, left })
         })
     }
 
     fn init(&mut self) -> BoxFuture<'_, StoreResult<()>> {
         Box::pin(async { Ok::<(), StoreError>(()) })
+    }
+
+    fn watches(&self) -> bool {
+        true
+    }
+
+    fn changed(&mut self) -> BoxFuture<'_, StoreResult<()>> {
+        Box::pin(async move {
+            let gone = |_| StoreError::Away("it is gone".to_owned());
+            self.news.changed().await.map_err(gone)
+        })
     }
 }

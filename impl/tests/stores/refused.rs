@@ -3,35 +3,19 @@
 use std::fmt::Debug;
 use std::fs;
 use std::io::Write as _;
-use std::time::Duration;
 
-use bellwether::NodeId;
 use bellwether::lease_store::postgres::TABLE;
-use bellwether::lease_store::{Answer, Files, LeaseStore, Record, Settings, StoreError};
-use bellwether::lease_store::{StoreResult, connector};
+use bellwether::lease_store::{
+    Answer, Files, LeaseStore, Record, StoreError, StoreResult, connector,
+};
 use bellwether_testbed::servers::{Server, Store};
 use tempfile::NamedTempFile;
-use tokio::runtime::Runtime;
 use tokio_postgres::{Client, NoTls};
 
-use super::here;
-
-/// No question takes longer.
-const LIMIT: Duration = Duration::from_secs(10);
+use super::{id, served, settings};
 
 /// The password of a user.
 const PASSWORD: &str = "Tr0ub4dor";
-
-fn node() -> NodeId {
-    NodeId::new(1).expect("not zero")
-}
-
-fn postgres() -> Option<(Server, Runtime)> {
-    here(Store::Postgres).then(|| {
-        let server = Server::start(Store::Postgres).expect("it starts");
-        (server, Runtime::new().expect("a runtime"))
-    })
-}
 
 /// A connection of a user who may do everything.
 async fn dba(server: &Server) -> Client {
@@ -65,9 +49,7 @@ async fn connected(
     let password = password.map(|file| file.path().to_owned());
     let address = format!("postgres://{user}@127.0.0.1:{}/postgres", server.port());
     let connect = connector(&address, &Files { password, ..Files::default() });
-    let (name, keep) = ("refused".to_owned(), Duration::from_secs(60));
-    let settings = Settings { name, keep, limit: LIMIT };
-    connect.expect("a good address").connect(&settings).await
+    connect.expect("a good address").connect(&settings("refused")).await
 }
 
 /// Checks that it is refused, and what is said then: what is wrong, and what helps.
@@ -79,33 +61,33 @@ fn refused<T: Debug>(answer: &StoreResult<T>, wrong: &str, helps: &str) {
 
 #[test]
 fn what_a_user_may_not_do_is_for_a_dba() {
-    let Some((server, runtime)) = postgres() else { return };
+    let Some((server, runtime)) = served(Store::Postgres) else { return };
     runtime.block_on(async {
         run(&server, "REVOKE CREATE ON SCHEMA public FROM PUBLIC; CREATE ROLE reader LOGIN").await;
         let mut store = connected(&server, "reader", None).await.expect("it lets one in");
-        refused(&store.acquire(node()).await, "does not exist", "bellwether store init");
+        refused(&store.acquire(id(1)).await, "does not exist", "bellwether store init");
         refused(&store.init().await, "permission denied for schema", "DBA");
 
         run(&server, &format!("{TABLE}; GRANT SELECT ON bellwether_lease TO reader")).await;
         assert_eq!(store.read().await, Ok(Record::default()));
         refused(&store.init().await, "may not insert and update", "DBA");
-        refused(&store.acquire(node()).await, "permission denied", "DBA");
+        refused(&store.acquire(id(1)).await, "permission denied", "DBA");
 
         // Not on the table: on those of its columns that a node writes.
         let grant = "GRANT INSERT (name, holder, token, until), UPDATE (holder, token, until) \
                      ON bellwether_lease TO reader";
         run(&server, grant).await;
         assert_eq!(store.init().await, Ok(()));
-        let granted = store.acquire(node()).await.expect("an answer");
+        let granted = store.acquire(id(1)).await.expect("an answer");
         let Answer::Granted(token) = granted else { panic!("{granted:?}") };
-        assert_eq!(store.renew(node(), token).await, Ok(Answer::Granted(token)));
-        assert_eq!(store.release(node(), token).await, Ok(()));
+        assert_eq!(store.renew(id(1), token).await, Ok(Answer::Granted(token)));
+        assert_eq!(store.release(id(1), token).await, Ok(()));
     });
 }
 
 #[test]
 fn a_user_who_is_not_let_in_is_told_why() {
-    let Some((mut server, runtime)) = postgres() else { return };
+    let Some((mut server, runtime)) = served(Store::Postgres) else { return };
     let file = |text: &str| {
         let mut file = NamedTempFile::new().expect("a file");
         file.write_all(text.as_bytes()).expect("writable");
@@ -135,7 +117,7 @@ fn a_user_who_is_not_let_in_is_told_why() {
 
 #[test]
 fn a_table_that_is_another_is_to_be_compared() {
-    let Some((server, runtime)) = postgres() else { return };
+    let Some((server, runtime)) = served(Store::Postgres) else { return };
     for (columns, wrong) in [
         (
             "name text PRIMARY KEY, holder bigint, token integer, until timestamptz",
@@ -153,7 +135,7 @@ fn a_table_that_is_another_is_to_be_compared() {
             let mut store = connected(&server, "postgres", None).await.expect("it lets one in");
             // A table that can be read may be of no use all the same.
             let used = match store.init().await {
-                Ok(()) => store.acquire(node()).await.map(drop),
+                Ok(()) => store.acquire(id(1)).await.map(drop),
                 error => error,
             };
             refused(&used, wrong, "compare the table with the one that");

@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use bellwether::protocol::quorum::Timing;
-use bellwether_testbed::faults;
 use bellwether_testbed::probe::Probe;
 use bellwether_testbed::process::Signal;
 use bellwether_testbed::wait;
-use rand::Rng as _;
-use rand::seq::IndexedRandom as _;
+use rand::seq::{IndexedRandom as _, SliceRandom as _};
+use rand::{Rng as _, SeedableRng as _};
+use rand_chacha::ChaCha8Rng;
 
 use super::cluster::Cluster;
 use super::members::change;
@@ -131,23 +131,41 @@ impl Kind {
     }
 }
 
-/// Faults in an order from a seed: of every kind that the network has, one after another, and
-/// again.
-pub(crate) struct Faults(faults::Faults<Kind>);
+/// Kinds of faults, in an order from a seed: each comes once before any comes again.
+pub(crate) struct Faults<K> {
+    /// What else is drawn with the faults, such as the node that each strikes.
+    pub(crate) random: ChaCha8Rng,
+    kinds: Vec<K>,
+    left: Vec<K>,
+}
 
-impl Faults {
-    pub(crate) fn new(seed: u64, network: &dyn Network, can_delay: bool) -> Self {
-        let kinds = Kind::ALL.into_iter().filter(|kind| kind.fits(network, can_delay)).collect();
-        Self(faults::Faults::new(seed, kinds))
+impl<K: Copy> Faults<K> {
+    /// Takes the seed, and the kinds, of which there must be one at least.
+    pub(crate) fn new(seed: u64, kinds: Vec<K>) -> Self {
+        Self { random: ChaCha8Rng::seed_from_u64(seed), kinds, left: Vec::new() }
     }
 
-    pub(crate) fn draw(&mut self) -> Kind {
-        self.0.draw()
+    /// Draws the kind of the next fault.
+    #[track_caller]
+    pub(crate) fn draw(&mut self) -> K {
+        if self.left.is_empty() {
+            self.left.clone_from(&self.kinds);
+            self.left.shuffle(&mut self.random);
+        }
+        self.left.pop().expect("there are kinds")
     }
 
-    /// A time of up to `most`.
+    /// Draws a time of up to `most`.
     pub(crate) fn time(&mut self, most: Duration) -> Duration {
-        self.0.time(most)
+        most.mul_f64(self.random.random())
+    }
+}
+
+impl Faults<Kind> {
+    /// Faults of every kind that the network has.
+    pub(crate) fn of(seed: u64, network: &dyn Network, can_delay: bool) -> Self {
+        let kinds = Kind::ALL.into_iter().filter(|kind| kind.fits(network, can_delay)).collect();
+        Self::new(seed, kinds)
     }
 
     /// Strikes. What is returned must be healed.
@@ -159,7 +177,7 @@ impl Faults {
         rules: &Rules<'_>,
     ) -> anyhow::Result<Struck> {
         let others: Vec<u16> = cluster.up().into_iter().filter(|&node| node != leader).collect();
-        let follower = *others.choose(&mut self.0.random).unwrap_or(&leader);
+        let follower = *others.choose(&mut self.random).unwrap_or(&leader);
         let mut struck = Struck::default();
         match kind {
             Kind::KillLeader => cluster.kill(leader)?,
@@ -206,7 +224,7 @@ impl Faults {
                 let candidates = cluster.members().candidates();
                 let able: Vec<_> =
                     others.iter().filter(|node| candidates.contains(*node)).collect();
-                let to = able.choose(&mut self.0.random).map_or(leader, |&&node| node);
+                let to = able.choose(&mut self.random).map_or(leader, |&&node| node);
                 struck.transfer(cluster, leader, to, rules)?;
             }
             Kind::StepDown => {
@@ -229,7 +247,7 @@ impl Faults {
         struck: &mut Struck,
     ) -> anyhow::Result<()> {
         let changes = cluster.members().changes(rules.nodes, rules.voters);
-        let chosen = *changes.choose(&mut self.0.random).context("no change")?;
+        let chosen = *changes.choose(&mut self.random).context("no change")?;
         let agreed = |nodes: &[u16], since: Instant| rules.agreed(nodes, since);
         let took = change(cluster, chosen, rules.limit, agreed);
         struck.took = took.with_context(|| format!("{chosen:?}"))?;
@@ -249,7 +267,7 @@ impl Faults {
             Kind::MuteLeader => between(&[leader], others),
             Kind::DeafLeader => between(others, &[leader]),
             Kind::CutLink => both(&between(&[leader], &[follower])),
-            Kind::CutOneWay if self.0.random.random() => between(&[leader], &[follower]),
+            Kind::CutOneWay if self.random.random() => between(&[leader], &[follower]),
             Kind::CutOneWay => between(&[follower], &[leader]),
             Kind::Partition => both(&between(&[leader, follower], &without(follower))),
             _ => BTreeSet::new(),

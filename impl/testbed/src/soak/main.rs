@@ -1,24 +1,18 @@
 //! Real clusters: processes of the daemon, under faults and under the clock. The daemon is the one
 //! beside this program.
 
-mod alone;
 mod cluster;
 mod controls;
 mod etcd;
 mod failover;
 mod fault;
 mod groups;
-mod lateness;
 mod members;
-mod namespaces;
 mod network;
 mod quiescent;
 mod recorded;
-mod relay;
 mod report;
 mod resource;
-#[cfg(test)]
-mod slow;
 mod soak;
 mod stores;
 
@@ -26,7 +20,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use bellwether_testbed::{stand_in, wait};
+use bellwether_testbed::{lease_api, wait};
 use clap::Parser;
 
 use report::note;
@@ -84,7 +78,7 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         Command::StandIn { port, file } => {
-            stand_in::serve(port, &file)?;
+            lease_api::serve(port, &file)?;
             Ok(ExitCode::SUCCESS)
         }
         Command::Failover(args) => {
@@ -121,12 +115,12 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
 /// Goes on in namespaces of its own where the system allows it: then nothing is left behind, even
 /// if this program is killed. Without them, what needs no network of the kernel's goes on as well.
 fn contain(needed: bool) -> anyhow::Result<()> {
-    if !namespaces::are_ours() {
+    if !network::are_ours() {
         let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
-        let why = namespaces::enter(&arguments);
+        let why = network::enter(&arguments);
         anyhow::ensure!(!needed, "{why}");
         note(format_args!("{why}; nodes are reached on loopback."));
     }
-    namespaces::settle_in()?;
+    network::settle_in()?;
     wait::heed_signals()
 }

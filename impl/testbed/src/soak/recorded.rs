@@ -25,8 +25,7 @@ use serde_json::{Value, json};
 
 use super::cluster::{Cluster, Security, Setup, daemon, section};
 use super::members::Members;
-use super::network::Way;
-use super::relay::Relays;
+use super::network::{Relays, Way};
 use super::report::{note, say};
 use super::soak::ENDED_EARLY;
 

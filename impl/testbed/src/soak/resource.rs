@@ -6,8 +6,10 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::fs::{File, TryLockError};
+use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -17,8 +19,6 @@ use anyhow::Context as _;
 use bellwether::fence::{Fence, Token};
 use bellwether::storage::Memory;
 use bellwether::{Epoch, NodeId};
-
-use super::alone::Alone;
 
 /// The name of the number.
 const NUMBER: &str = "number";
@@ -266,8 +266,48 @@ pub(crate) fn hammer(
     }
 }
 
+/// A lock that the command of a leader takes or waits for, and keeps until its process is gone. So
+/// a command that starts finds out whether another runs still, by the kernel, and not by any clock.
+struct Alone {
+    _lock: File,
+    /// The node whose command had the lock when this one came; 0 if it had not said so yet.
+    beside: Option<u16>,
+}
+
+impl Alone {
+    /// Takes the lock for the command of a node. If another command has it, the lock is waited for
+    /// meanwhile, so that the next command that comes finds this one.
+    fn enter(path: &Path, node: u16) -> anyhow::Result<Self> {
+        let lock = File::options().read(true).write(true).create(true).truncate(false).open(path);
+        let lock = lock.with_context(|| format!("cannot open {}", path.display()))?;
+        let beside = match lock.try_lock() {
+            Ok(()) => {
+                sign(&lock, node)?;
+                None
+            }
+            Err(TryLockError::WouldBlock) => {
+                let mut name = String::new();
+                (&lock).read_to_string(&mut name)?;
+                let waiting = lock.try_clone()?;
+                thread::spawn(move || waiting.lock().and_then(|()| sign(&waiting, node)));
+                Some(name.trim().parse().unwrap_or(0))
+            }
+            Err(TryLockError::Error(error)) => return Err(error.into()),
+        };
+        Ok(Self { _lock: lock, beside })
+    }
+}
+
+/// Writes down which node has the lock.
+fn sign(lock: &File, node: u16) -> io::Result<()> {
+    lock.set_len(0)?;
+    lock.write_all_at(node.to_string().as_bytes(), 0)
+}
+
 #[cfg(test)]
 mod tests {
+    use bellwether_testbed::wait;
+
     use super::*;
 
     #[test]
@@ -293,6 +333,27 @@ mod tests {
             state.write(3, 2, Some(2));
         }
         anyhow::ensure!(state.seen.violations.len() == KEPT, "{}", state.seen.violations.len());
+        Ok(())
+    }
+
+    /// A second command at a time is noticed, and a third that comes after the first has ended.
+    #[test]
+    fn two_commands_at_a_time_are_noticed() -> anyhow::Result<()> {
+        let folder = tempfile::tempdir()?;
+        let path = folder.path().join("alone");
+        let first = Alone::enter(&path, 1)?;
+        anyhow::ensure!(first.beside.is_none(), "the first is alone");
+        let second = Alone::enter(&path, 2)?;
+        anyhow::ensure!(second.beside == Some(1), "{:?}", second.beside);
+        drop(first);
+        let signed = || std::fs::read_to_string(&path).is_ok_and(|name| name == "2");
+        wait::until("the second has the lock", Duration::from_secs(10), signed)?;
+        let third = Alone::enter(&path, 3)?;
+        anyhow::ensure!(third.beside == Some(2), "{:?}", third.beside);
+        drop((second, third));
+        // The third has waited for the lock until now.
+        let free = || Alone::enter(&path, 4).is_ok_and(|fourth| fourth.beside.is_none());
+        wait::until("no command has the lock", Duration::from_secs(10), free)?;
         Ok(())
     }
 }

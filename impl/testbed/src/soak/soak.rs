@@ -1,7 +1,13 @@
 //! `soak`: faults, one after another, at a cluster whose leaders write to a resource.
 
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Seek as _, Write as _};
+use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use bellwether::config;
@@ -14,11 +20,8 @@ use serde_json::{Value, json};
 
 use super::cluster::{Cluster, Security, Setup, daemon, quorum_section};
 use super::fault::{Faults, Kind, Rules};
-use super::lateness::Lateness;
 use super::members::Members;
-use super::namespaces::{self, Namespaces};
-use super::network::Network;
-use super::relay::Relays;
+use super::network::{Namespaces, Network, Relays, are_ours};
 use super::report::{COSTS, Cost, milliseconds, note, say, say_violations, table};
 use super::resource::Resource;
 
@@ -111,7 +114,7 @@ pub(crate) enum Choice {
 
 impl Args {
     fn network(&self) -> anyhow::Result<Box<dyn Network>> {
-        let relays = self.slow_trips > 0.0 || !namespaces::are_ours();
+        let relays = self.slow_trips > 0.0 || !are_ours();
         let network: Box<dyn Network> = match self.network {
             Choice::Auto if relays => Box::new(Relays::start(NODES)?),
             Choice::Relays => Box::new(Relays::start(NODES)?),
@@ -142,7 +145,7 @@ struct Soak {
     resource: Resource,
     probe: Probe,
     lateness: Lateness,
-    faults: Faults,
+    faults: Faults<Kind>,
     costs: BTreeMap<Kind, Cost>,
     /// The bound that was nearest to being missed, and the time it was for.
     tightest: (f64, Duration, Duration),
@@ -239,7 +242,7 @@ impl Soak {
         let (nodes, since) = (cluster.up(), Instant::now());
         wait::until("all nodes follow one", LIMIT, || probe.agreed(&nodes, since))?;
         resource.take_gap();
-        let faults = Faults::new(args.seed, &*cluster.network, can_delay);
+        let faults = Faults::of(args.seed, &*cluster.network, can_delay);
         let (costs, lateness) = (BTreeMap::new(), Lateness::watch(cluster.folder())?);
         let tightest = (0.0, Duration::ZERO, Duration::ZERO);
         Ok(Self {
@@ -412,4 +415,77 @@ fn print(report: &Value) {
     }
     say(format_args!("In the end: {}.", report["members"].as_str().unwrap_or_default()));
     say_violations(report);
+}
+
+/// Makes a measured time worse by what the machine adds: each of a few tens of steps may be late by
+/// the most that a sleeping thread was, and each of a few saves by the longest that one took here.
+struct Lateness {
+    steps: Worst,
+    saves: Worst,
+    over: Arc<AtomicBool>,
+}
+
+/// The longest of some times, in microseconds.
+#[derive(Clone, Default)]
+struct Worst(Arc<AtomicU64>);
+
+impl Worst {
+    fn note(&self, time: Duration) {
+        let time = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
+        self.0.fetch_max(time, Ordering::Relaxed);
+    }
+
+    fn take(&self) -> Duration {
+        Duration::from_micros(self.0.swap(0, Ordering::Relaxed))
+    }
+}
+
+impl Lateness {
+    const STEPS: u32 = 20;
+
+    /// A candidate saves, then its voters do, and after one failed attempt there is another.
+    const SAVES: u32 = 4;
+
+    /// Watches this machine, and the disk on which the folder is.
+    fn watch(folder: &Path) -> io::Result<Self> {
+        let mut file = File::create(folder.join("lateness"))?;
+        let watching =
+            Self { steps: Worst::default(), saves: Worst::default(), over: Arc::default() };
+        let (worst, over) = (watching.steps.clone(), Arc::clone(&watching.over));
+        thread::spawn(move || {
+            let nap = Duration::from_millis(5);
+            while !over.load(Ordering::Relaxed) {
+                let start = Instant::now();
+                thread::sleep(nap);
+                worst.note(start.elapsed().saturating_sub(nap));
+            }
+        });
+        let (worst, over) = (watching.saves.clone(), Arc::clone(&watching.over));
+        thread::spawn(move || {
+            let mut save = || {
+                file.rewind()?;
+                file.write_all(b"as a node would")?;
+                file.sync_data()
+            };
+            while !over.load(Ordering::Relaxed) {
+                let start = Instant::now();
+                // A disk that is full or gone is for the nodes to tell.
+                let _: io::Result<()> = save();
+                worst.note(start.elapsed());
+                thread::sleep(Duration::from_millis(50));
+            }
+        });
+        Ok(watching)
+    }
+
+    /// How much later than without it all may have happened since this was asked last.
+    fn take(&self) -> Duration {
+        self.steps.take() * Self::STEPS + self.saves.take() * Self::SAVES
+    }
+}
+
+impl Drop for Lateness {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Relaxed);
+    }
 }

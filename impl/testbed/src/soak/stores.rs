@@ -2,9 +2,7 @@
 //! lose, and what the nodes cost it.
 
 mod fault;
-mod lost;
 mod rates;
-mod stand;
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -13,19 +11,24 @@ use std::time::{Duration, Instant};
 use bellwether::config;
 use bellwether::lease_store::{Files, connector};
 use bellwether::protocol::lease::Durations;
-use bellwether_testbed::faults::Faults;
 use bellwether_testbed::probe::Probe;
-use bellwether_testbed::servers::Store;
+use bellwether_testbed::relay::{Gate, Relay};
+use bellwether_testbed::servers::{Server, Store, ask};
 use bellwether_testbed::wait;
 use clap::ValueEnum;
 use rand::seq::IndexedRandom as _;
 use serde_json::{Value, json};
+use tokio::runtime::Runtime;
 
+use super::cluster::{Cluster, Security, Setup, daemon};
+use super::fault::Faults;
+use super::members::Members;
+use super::network::Loopback;
 use super::report::{COSTS, Cost, note, say, say_violations, table};
+use super::resource::Resource;
 use super::soak::{ENDED_EARLY, LIMIT};
 
 use self::fault::Kind;
-use self::stand::{Stand, durations};
 
 /// What is done if nothing is named.
 const DEFAULT: [&str; 6] = ["sqlite", "postgres", "redis", "etcd", "kubernetes", "lost"];
@@ -130,7 +133,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             (Some(store), _) => soak(args, store)?,
             (None, What::Rates) => rates::rates(&args.nodes, args.time, args.kills, args.pace)?,
             // So that the old lease lasts long enough to be seen beside the new one.
-            (None, _) => lost::lost(durations(args.pace * 2.0))?,
+            (None, _) => lost(durations(args.pace * 2.0))?,
         };
         if args.json {
             say(format_args!("{report:#}"));
@@ -325,6 +328,118 @@ fn warning(stand: &Stand) -> anyhow::Result<Option<&'static str>> {
     let logged = || stand.cluster.log(1).contains(said.trim_matches('"'));
     wait::until(&format!("node 1 says: {warning}"), LIMIT, logged)?;
     Ok(Some(warning))
+}
+
+/// What is struck: nodes, the store that they share, and a relay between each and the store. What
+/// is first here ends first.
+struct Stand {
+    cluster: Cluster,
+    relays: BTreeMap<u16, Relay>,
+    server: Server,
+    resource: Resource,
+    runtime: Runtime,
+}
+
+/// The times, `pace` times as long as here. etcd and Kubernetes count leases in whole seconds.
+fn durations(pace: f64) -> Durations {
+    let time = |milliseconds| Duration::from_millis(milliseconds).mul_f64(pace);
+    Durations { hold: time(1_500), keep: time(2_000), renew: time(300), retry: time(300) }
+}
+
+impl Stand {
+    /// So many nodes, which write to a resource while they lead. A file needs no relay. Nodes that
+    /// find the store at several addresses say so in their logs, and talk nevertheless.
+    fn start(store: Store, nodes: u16, times: Durations, relayed: bool) -> anyhow::Result<Self> {
+        let server = Server::start(store)?;
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+        let relayed = if relayed && store != Store::Sqlite { nodes } else { 0 };
+        let mut relays = BTreeMap::new();
+        for node in 1..=relayed {
+            relays.insert(node, Relay::start(runtime.handle(), server.port())?);
+        }
+        let address = |node| match relays.get(&node) {
+            Some(relay) => server.address_at(relay.port()),
+            None => server.address(),
+        };
+        let addresses: BTreeMap<u16, String> =
+            (1..=nodes).map(|node| (node, address(node))).collect();
+        let resource = Resource::serve()?;
+        let setup = Setup {
+            program: daemon()?,
+            nodes,
+            members: Members::of(1..=nodes),
+            section: Box::new(move |node| section(&addresses[&node], &times)),
+            protocol: "lease".to_owned(),
+            security: Security::Plain,
+            resource: Some(resource.clone()),
+            network_timeout: Duration::from_secs(1),
+        };
+        let mut cluster = Cluster::new(setup, Box::new(Loopback::new(nodes)))?;
+        cluster.init_store(1)?;
+        (1..=nodes).try_for_each(|node| cluster.start(node))?;
+        Ok(Self { cluster, relays, server, resource, runtime })
+    }
+
+    /// What passes between these nodes and the store.
+    fn gate(&self, nodes: &[u16], gate: Gate) {
+        nodes.iter().filter_map(|node| self.relays.get(node)).for_each(|relay| relay.set(gate));
+    }
+
+    /// The token of the write that was accepted last, and the node.
+    fn leader(&self) -> (u64, u16) {
+        self.resource.latest().map_or((0, 1), |latest| (latest.epoch, latest.node))
+    }
+}
+
+/// The section `[lease]` with a store at this address.
+fn section(address: &str, times: &Durations) -> String {
+    let Durations { hold, keep, renew, retry } = times;
+    let times = [("hold", hold), ("keep", keep), ("renew", renew), ("retry", retry)];
+    let time = |(name, time): (&str, &Duration)| format!("{name} = \"{}us\"\n", time.as_micros());
+    format!("[lease]\nstore = \"{address}\"\n{}", times.map(time).concat())
+}
+
+/// A Redis grants the lease; its replica does not hear of that. The holder is cut from both, and
+/// the replica takes over, for the others. Returns what was found, which must be two leaders.
+fn lost(times: Durations) -> anyhow::Result<Value> {
+    let mut stand = Stand::start(Store::Redis, NODES, times, true)?;
+    let link = Relay::start(stand.runtime.handle(), stand.server.port())?;
+    let replica = Server::replica(link.port())?;
+    let said = warning(&stand)?;
+    let probe = Probe::start(stand.cluster.http.clone());
+    wait::until("the first leader writes", LIMIT, || stand.resource.epoch() > 0)?;
+    let in_step = || {
+        let said = ask(replica.port(), "INFO replication\r\nQUIT\r\n");
+        said.is_ok_and(|said| said.contains("master_link_status:up"))
+    };
+    wait::until("the replica has what the other has", LIMIT, in_step)?;
+
+    link.set(Gate::Cut);
+    let (token, first) = stand.leader();
+    stand.cluster.kill(first)?;
+    wait::until("another leader writes", LIMIT, || stand.resource.epoch() > token)?;
+    let (granted, holder) = stand.leader();
+    stand.gate(&[holder], Gate::Cut);
+    stand.server.kill();
+    let promoted = ask(replica.port(), "REPLICAOF NO ONE\r\nQUIT\r\n")?;
+    anyhow::ensure!(promoted.contains("+OK"), "{promoted}");
+    let others = stand.relays.iter().filter(|(node, _)| **node != holder);
+    others.for_each(|(_, relay)| relay.aim(replica.port()));
+
+    let found = || [probe.judge().1, stand.resource.seen().violations].concat();
+    let two = wait::until("two leaders", times.keep * 3, || !found().is_empty());
+    anyhow::ensure!(!wait::asked_to_end(), "asked to end");
+    let mut violations = Vec::new();
+    if two.is_err() {
+        violations.push(format!(
+            "not found: two leaders, after the grant of token {granted} to node {holder} was lost"
+        ));
+    }
+    if said.is_none() {
+        violations.push("no node says at its start that a grant can be lost".to_owned());
+    }
+    Ok(json!({ "store": "redis", "expected": found(), "violations": violations }))
 }
 
 #[cfg(test)]

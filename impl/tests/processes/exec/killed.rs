@@ -2,7 +2,6 @@
 //! ends with the next start of the node, if the node can have a cgroup.
 
 use std::io::Write as _;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::*;
@@ -14,7 +13,7 @@ const SOON: Duration = Duration::from_secs(30);
 /// Kills a node and its keeper. Neither has a moment to act between the end of the one and that of
 /// the other. Returns the number of the command.
 fn kill_with_its_keeper(node: &mut Process) -> u32 {
-    let [keeper] = children(node.id())[..] else { panic!("one child: the keeper") };
+    let keeper = keeper(node);
     let [command] = children(keeper)[..] else { panic!("one child: the command") };
     for process in [node.id(), keeper] {
         signal(process, Signal::STOP);
@@ -43,7 +42,7 @@ fn ends(process: u32) -> bool {
 fn a_command_ends_when_its_node_and_its_keeper_are_killed_together() {
     let cluster = Cluster::quorum();
     let script = ["trap '' TERM HUP; ", PLAIN].concat();
-    let mut nodes = [1, 2, 3].map(|node| cluster.exec(node, &[], &script));
+    let mut nodes = cluster.exec_all(&[], &script);
     let (epoch, leader) = cluster.wait_for_start(1);
     let command = kill_with_its_keeper(&mut nodes[usize::from(leader) - 1]);
     assert!(ends(command), "the command lives on");
@@ -63,17 +62,6 @@ echo "group $(grep '^0::' /proc/self/cgroup)" >> "$0"
 while :; do sleep 0.1; done
 "#;
 
-/// The words behind this one, once it is written.
-fn written(cluster: &Cluster, word: &str, count: usize) -> Vec<String> {
-    let all = || {
-        let lines = cluster.lines().into_iter().filter(|words| words[0] == word);
-        lines.filter_map(|words| words.get(1).cloned()).collect::<Vec<_>>()
-    };
-    let logs = || [1, 2, 3].map(|node| cluster.log_of(&node.to_string())).concat();
-    wait_until(&format!("{count} times {word}"), || all().len() >= count, logs);
-    all()
-}
-
 #[test]
 fn what_a_command_has_started_ends_with_the_next_start_of_a_node_that_has_a_cgroup() {
     if !cgroups_can_be_made() {
@@ -84,12 +72,12 @@ fn what_a_command_has_started_ends_with_the_next_start_of_a_node_that_has_a_cgro
         return;
     }
     let cluster = Cluster::quorum();
+    let word = |word: &str, count| cluster.waits_for_word(word, count)[count - 1][0].clone();
     // The others have no command. They come to lead later than node 3.
-    let vote = || [1, 2].map(|node| cluster.run(&node.to_string(), node, &["--set", "skew=20s"]));
-    let mut others = vote();
+    let mut others = cluster.voters();
     let mut three = cluster.exec(3, &[], DETACHED);
-    let detached: u32 = written(&cluster, "detached", 1)[0].parse().expect("a number");
-    let group = written(&cluster, "group", 1).remove(0);
+    let detached: u32 = word("detached", 1).parse().expect("a number");
+    let group = word("group", 1);
     assert!(group.contains("bellwether@test@3@"), "{group}: {}", cluster.log_of("3"));
     let covered = "descendants are covered by a cgroup: yes";
     assert!(cluster.log_of("3").contains(covered), "{}", cluster.log_of("3"));
@@ -106,8 +94,8 @@ fn what_a_command_has_started_ends_with_the_next_start_of_a_node_that_has_a_cgro
     assert!(cluster.log_of("3").contains("has left in"), "{}", cluster.log_of("3"));
 
     // A node that ends as it should leaves nothing.
-    let _others = vote();
-    let again: u32 = written(&cluster, "detached", 2)[1].parse().expect("a number");
+    let _others = cluster.voters();
+    let again: u32 = word("detached", 2).parse().expect("a number");
     three.ask_to_end();
     three.ended();
     assert!(!is_alive(again));

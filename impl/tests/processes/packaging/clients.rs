@@ -10,11 +10,9 @@ use std::sync::{Arc, Mutex};
 use bellwether::Epoch;
 use bellwether::fence::{Fence, FenceError, Token};
 use bellwether::storage::Memory;
-use serde_json::Value;
 
 use super::{has, shipped};
-use crate::processes::common::{Process, wait_until};
-use crate::processes::http::{Served, get};
+use crate::processes::common::{Process, Served, wait_until};
 
 type Shared = Arc<Mutex<Fence<String>>>;
 
@@ -67,12 +65,6 @@ fn answer(stream: &mut TcpStream, fence: &Shared) {
     stream.write_all(head.as_bytes()).expect("it is read");
 }
 
-/// What the node says of the leader.
-fn asked(served: &Served, node: u16) -> Value {
-    let (_, text) = get(&format!("{}/leader", served.url(node))).expect("it answers");
-    serde_json::from_str(&text).expect("JSON")
-}
-
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
@@ -85,22 +77,21 @@ fn try_all(client: impl Fn() -> Command) {
         command.env("no_proxy", "*").env("NO_PROXY", "*").args(words);
         command.output().expect("it runs")
     };
-    let mut served = Served::new();
-    let leader = served.leader();
-    let epoch = asked(&served, leader)["epoch"].as_u64().expect("an epoch");
-    let urls = served.urls.clone();
-    let urls: Vec<&str> = urls.iter().map(String::as_str).collect();
+    let mut served = Served::led(3);
+    let (leader, epoch) = served.leader();
+    let urls = [1, 2, 3].map(|node| served.url(node, ""));
+    let urls = urls.each_ref().map(String::as_str);
+    let other = leader % 3 + 1;
 
-    let who = run(&[&["who"][..], urls.as_slice()].concat());
-    let wanted = format!("node {leader} leads in epoch {epoch}: {}\n", served.url(leader));
+    let who = run(&[&["who"][..], &urls].concat());
+    let url = |node: u16| urls[usize::from(node) - 1];
+    let wanted = format!("node {leader} leads in epoch {epoch}: {}\n", url(leader));
     assert_eq!(text(&who.stdout), wanted, "{}", text(&who.stderr));
-    let other = (1..=3).find(|&node| node != leader).expect("three nodes");
-    let who = run(&["who", served.url(other)]);
+    let who = run(&["who", url(other)]);
     assert_eq!(who.status.code(), Some(1), "{}", text(&who.stdout));
 
     let (resource, fence) = resource();
-    let write =
-        |node: u16, text: &str| run(&["write", urls[usize::from(node) - 1], &resource, text]);
+    let write = |node: u16, text: &str| run(&["write", url(node), &resource, text]);
     let written = write(leader, "blue");
     assert_eq!(text(&written.stdout), format!("written in epoch {epoch}\n"), "{written:?}");
     let refused = write(other, "red");
@@ -117,14 +108,14 @@ fn try_all(client: impl Fn() -> Command) {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("changes");
     let mut command = client();
-    command.args(["follow", served.url(other)]).env("no_proxy", "*").env("NO_PROXY", "*");
+    command.args(["follow", url(other)]).env("no_proxy", "*").env("NO_PROXY", "*");
     let output = File::create(&file).expect("writable");
     let _follows = Process::start(command.stdout(output));
     let seen = || fs::read_to_string(&file).unwrap_or_default();
     let line = format!("leader {leader} epoch {epoch}\n");
     wait_until("it sees the leader", || seen().contains(&line), seen);
     served.kill(leader);
-    let next = served.leader();
+    let (next, _) = served.leader();
     let line = format!("leader {next} epoch ");
     wait_until("it sees the next", || seen().contains(&line), seen);
 }

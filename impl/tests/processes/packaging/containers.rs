@@ -1,32 +1,36 @@
 //! The files for Docker and Kubernetes agree with each other and with the configuration: names of
-//! nodes, ports, paths and users. Neither of the two runs here.
+//! nodes, ports, paths and users. Neither of the two runs here, but the proxy that sends
+//! connections to the leader does.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use super::{after, has, notice, proxy, read, shipped};
+use super::{after, has, notice, read, shipped};
+use crate::processes::common::{Process, Served, free_address, get, wait_until};
 
 const FOLDER: &str = "packaging/containers";
+
+const PROXY: &str = "packaging/containers/haproxy.cfg";
 
 /// What turns the documents of YAML into a list in JSON.
 const TO_JSON: &str =
     "import json, sys, yaml; json.dump(list(yaml.safe_load_all(sys.stdin)), sys.stdout)";
 
 /// What the configuration of the nodes says.
-pub(super) struct Configured {
+struct Configured {
     /// The hosts of nodes 1, 2 and so on.
-    pub(super) hosts: Vec<String>,
+    hosts: Vec<String>,
     /// The port at which they listen to each other.
     nodes: u64,
     /// The port at which they serve HTTP.
-    pub(super) http: u64,
+    http: u64,
     secret: String,
 }
 
 impl Configured {
-    pub(super) fn read() -> Self {
+    fn read() -> Self {
         let text = read(&format!("{FOLDER}/bellwether.toml"));
         let file: toml::Table = text.parse().expect("TOML");
         let text = |value: &toml::Value| value.as_str().expect("a text").to_owned();
@@ -121,7 +125,7 @@ fn compose_gives_each_node_its_name_its_number_and_its_files() {
         assert_eq!(service["build"]["context"], "../..");
         assert_eq!(service["healthcheck"]["test"], json!(["CMD", "bellwether", "status"]));
     }
-    let port = after(&read(proxy::FILE), "bind :").to_owned();
+    let port = after(&read(PROXY), "bind :").to_owned();
     assert_eq!(services["proxy"]["ports"], json!([format!("127.0.0.1:{port}:{port}")]));
 }
 
@@ -226,8 +230,74 @@ fn the_service_of_the_leader_is_that_of_the_proxy() {
     let template = &deployment["spec"]["template"];
     assert_eq!(service["spec"]["selector"], template["metadata"]["labels"]);
     assert_eq!(deployment["spec"]["selector"]["matchLabels"], template["metadata"]["labels"]);
-    let port: u64 = after(&read(proxy::FILE), "bind :").parse().expect("a port");
+    let port: u64 = after(&read(PROXY), "bind :").parse().expect("a port");
     let container = &template["spec"]["containers"][0];
     assert_eq!(container["ports"][0]["containerPort"], port);
     assert_eq!(service["spec"]["ports"][0]["port"], port);
+}
+
+/// The lines that name a server, without the keyword.
+fn servers(text: &str) -> Vec<&str> {
+    text.lines().filter_map(|line| line.trim().strip_prefix("server ")).collect()
+}
+
+#[test]
+fn it_asks_each_node_where_the_configuration_says_that_it_serves_http() {
+    let (text, configured) = (read(PROXY), Configured::read());
+    let http = configured.http;
+    let hosts = (1..).zip(&configured.hosts);
+    let wanted: Vec<String> =
+        hosts.map(|(node, host)| format!("node-{node} \"{host}${{DOMAIN}}:{http}\"")).collect();
+    assert_eq!(servers(&text), wanted);
+    assert_eq!(after(&text, "check port "), http.to_string());
+    assert!(bellwether::http::ENDPOINTS.contains(&("GET", after(&text, " uri "))), "{text}");
+}
+
+#[test]
+fn what_it_asks_is_answered_with_its_status_by_the_leader_alone() {
+    let text = read(PROXY);
+    let path = after(&text, " uri ");
+    let wanted: u16 = after(&text, "expect status ").parse().expect("a status");
+    let mut served = Served::led(3);
+    let (leader, _) = served.leader();
+    for node in 1..=3 {
+        let (code, said) = get(&served.url(node, path)).expect("it answers");
+        assert_eq!(code == wanted, node == leader, "node {node}: {code}: {said}");
+    }
+    if has("haproxy") {
+        follows_the_leader(&text, &mut served, leader);
+    }
+}
+
+/// The proxy itself, whose servers are the nodes that are served here.
+fn follows_the_leader(text: &str, served: &mut Served, leader: u16) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |path: &str| folder.path().join(path);
+    let address = free_address();
+    let mut text = text.replace("bind :5000", &format!("bind {address}"));
+    // Each node has a port of its own here, and no name.
+    text = text.replace(" port 8080", "").replace(" resolvers system init-addr none", "");
+    text = text.replace("    parse-resolv-conf\n", "    nameserver none 127.0.0.1:9\n");
+    let before = text.clone();
+    for (line, host) in servers(&before).into_iter().zip(served.http.values()) {
+        let (name, _) = line.split_once(' ').expect("a name");
+        text = text.replace(line, &format!("{name} {host}"));
+    }
+    fs::write(at("haproxy.cfg"), &text).expect("writable");
+    let log = File::create(at("log")).expect("writable");
+    let other = log.try_clone().expect("a second handle");
+    let mut command = Command::new("haproxy");
+    command.arg("-f").arg(at("haproxy.cfg")).stdout(log).stderr(other);
+    let _proxy = Process::start(&mut command);
+
+    let said = || fs::read_to_string(at("log")).unwrap_or_default();
+    let reaches = |leader: u16| {
+        let (code, text) = get(&format!("http://{address}/leader"))?;
+        let answer: Value = serde_json::from_str(&text).ok()?;
+        Some(code == 200 && answer["node"] == leader)
+    };
+    wait_until("it reaches the leader", || reaches(leader) == Some(true), said);
+    served.kill(leader);
+    let (next, _) = served.leader();
+    wait_until("it reaches the next", || reaches(next) == Some(true), said);
 }

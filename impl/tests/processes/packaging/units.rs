@@ -1,4 +1,5 @@
-//! The units for systemd: systemd knows every key, and what they start elects a leader.
+//! The units for systemd: systemd knows every key, and what they start elects a leader; and the
+//! command that takes an address on the leader.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, Permissions};
@@ -8,11 +9,10 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-use super::{has, notice, read};
+use super::{has, notice, read, shipped};
 use crate::processes::common::{
-    Cluster, PROGRAM, Process, bellwether, daemon, free_port, wait_until,
+    Cluster, PROGRAM, Process, bellwether, daemon, free_address, get, keys, told, wait_until,
 };
-use crate::processes::http::get;
 
 const UNITS: [&str; 2] = ["bellwether@.service", "bellwether-exec@.service"];
 
@@ -160,17 +160,16 @@ fn elects(file: &str) {
     let folder = tempfile::tempdir().expect("a folder");
     let at = |path: &str| folder.path().join(path);
     fs::create_dir(at("credentials")).expect("ours");
-    let made = bellwether().args(["keys", "secret"]).arg(at("credentials/keys_secret")).output();
-    assert!(made.is_ok_and(|made| made.status.success()), "a secret");
+    keys(&["secret", at("credentials/keys_secret").to_str().expect("plain text")]);
     let mut text = read("packaging/example.toml");
     for node in 1..=3 {
         let address = format!("\"10.0.0.{node}:7400\"");
         assert!(text.contains(&address), "no {address} in {text}");
-        text = text.replace(&address, &format!("\"127.0.0.1:{}\"", free_port()));
+        text = text.replace(&address, &format!("\"{}\"", free_address()));
     }
     fs::write(at("orders.toml"), text).expect("writable");
     let unit = unit(file);
-    let http: Vec<String> = (1..=3).map(|_| format!("127.0.0.1:{}", free_port())).collect();
+    let http: Vec<String> = (1..=3).map(|_| free_address()).collect();
     let nodes = (1..=3).zip(&http);
     let _running: Vec<_> = nodes.map(|(node, http)| started(&folder, &unit, node, http)).collect();
     let leads = |http: &String| get(&format!("http://{http}/leader")).map(|(code, _)| code);
@@ -201,13 +200,11 @@ fn a_job_of_the_leader_is_skipped_by_the_other_nodes() {
     let (.., condition) = condition.expect("there is one");
     let words = condition.strip_prefix("+bellwether ").expect("asked by root");
     let mut cluster = Cluster::running(3, "quorum", "");
-    (1..=3).for_each(|node| cluster.start(node));
+    cluster.start_all(1..=3);
     let config = cluster.config().display().to_string();
     let words = words.replace("/etc/bellwether/%i.toml", &config);
     let leads = |node: u16| {
-        let mut command = bellwether();
-        command.args(words.split(' ')).env("BELLWETHER_NODE", node.to_string());
-        command.output().expect("it runs").status.code()
+        told(bellwether().args(words.split(' ')).env("BELLWETHER_NODE", node.to_string())).0
     };
     let mut told = [None; 3];
     let one_leads = || {
@@ -239,11 +236,10 @@ fn a_node_reads_a_secret_of_root_that_its_group_may_read() {
     fs::copy(PROGRAM, at("bellwether")).expect("room");
     fs::create_dir(at("state")).expect("ours");
     chown(at("state"), Some(OTHER), Some(OTHER)).expect("this is root");
-    let made = bellwether().args(["keys", "secret"]).arg(at("secret")).output();
-    assert!(made.is_ok_and(|made| made.status.success()), "a secret");
+    keys(&["secret", at("secret").to_str().expect("plain text")]);
     chown(at("secret"), Some(0), Some(OTHER)).expect("this is root");
     let members: String =
-        (1..=2).map(|node| format!("{node} = \"127.0.0.1:{}\"\n", free_port())).collect();
+        (1..=2).map(|node| format!("{node} = \"{}\"\n", free_address())).collect();
     let text = format!("cluster = \"test\"\nnode = 1\n[members]\n{members}");
     fs::write(at("orders.toml"), text).expect("writable");
     permit("orders.toml", 0o644);
@@ -256,10 +252,8 @@ fn a_node_reads_a_secret_of_root_that_its_group_may_read() {
         command
     };
     permit("secret", 0o444);
-    let refused = run().output().expect("it runs");
-    let said = String::from_utf8_lossy(&refused.stderr);
-    assert_eq!(refused.status.code(), Some(2), "{said}");
-    assert!(said.contains("can be read by others (mode 0444)"), "{said}");
+    let (status, said) = told(&mut run());
+    assert!(status == Some(2) && said.contains("can be read by others (mode 0444)"), "{said}");
 
     permit("secret", 0o440);
     let log = File::create(at("log")).expect("writable");
@@ -278,5 +272,66 @@ fn the_user_of_the_units_is_the_one_that_is_made() {
             let user = text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
             assert_eq!(user, made.split(' ').next(), "{file}");
         }
+    }
+}
+
+/// Takes the address three times: it is asked to end, is killed, and is given what is no address.
+/// The interface is one end of a pair, in a network that ends with the shell.
+const STEPS: &str = r#"
+set -eu
+ip link add name v0 type veth peer name v1
+ip link set dev v0 up
+ip link set dev v1 up
+has() { ip -4 -o address show dev v0 | grep -q 'inet 10\.9\.9\.9/24 '; }
+soon() {
+  for look in $(seq 50); do
+    if "$@"; then return 0; fi
+    sleep 0.1
+  done
+  echo "not $*"
+  exit 1
+}
+gone() { ! has; }
+
+"$1" 10.9.9.9/24 v0 & taker=$!
+soon has
+sleep 3
+has || { echo 'not renewed'; exit 1; }
+kill -TERM $taker
+wait $taker
+gone || { echo 'not given back'; exit 1; }
+
+"$1" 10.9.9.9/24 v0 & taker=$!
+soon has
+kill -KILL $taker
+soon gone
+echo 'all is well'
+"#;
+
+#[test]
+fn an_address_is_taken_renewed_and_given_back_and_ends_by_itself_after_a_kill() {
+    if !["unshare", "ip"].into_iter().all(has) {
+        return;
+    }
+    let command = |script: &str| {
+        let mut command = Command::new("unshare");
+        command.args(["--net", "sh", "-c", script, "sh"]);
+        told(command.arg(shipped("packaging/floating-address")))
+    };
+    let (status, said) = command("ip link add name v0 type veth peer name v1");
+    if status != Some(0) {
+        return notice(&format!("skipped: there is no network to try it in: {said}"));
+    }
+    let (_, said) = command(STEPS);
+    assert!(said.contains("all is well"), "{said}");
+}
+
+#[test]
+fn what_is_no_address_is_refused_with_an_example() {
+    for words in [vec!["fe80::1/64", "lo"], vec!["10.0.0.100", "lo"], vec!["10.0.0.100/24"]] {
+        let mut command = Command::new(shipped("packaging/floating-address"));
+        let (status, said) = told(command.args(&words));
+        assert_eq!(status, Some(2), "{words:?}");
+        assert!(said.contains("10.0.0.100/24") || said.contains("usage: "), "{said}");
     }
 }

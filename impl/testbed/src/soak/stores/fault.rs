@@ -1,11 +1,11 @@
 //! The faults of nodes, of their store, and of what is between them.
 
+use bellwether_testbed::lease_api::Trouble;
 use bellwether_testbed::process::Signal;
 use bellwether_testbed::relay::Gate;
 use bellwether_testbed::servers::Store;
-use bellwether_testbed::stand_in::Trouble;
 
-use super::stand::Stand;
+use super::Stand;
 use crate::soak::LIMIT;
 
 /// What can happen.

@@ -10,7 +10,7 @@ use rand::{Rng as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
 use serde_json::{Value, json};
 
-use super::stand::{Stand, durations};
+use super::{Stand, durations};
 use crate::etcd::{self, Etcd, Times};
 use crate::quiescent::allow_many_files;
 use crate::report::{milliseconds, note, quantile};

@@ -1,15 +1,51 @@
-//! What was found is the exit status, whatever becomes of what is printed: a reader that has gone,
-//! a disk that is full.
+//! What the program says, in scripts, and by its help; and its exit status, which is what was
+//! found, whatever becomes of what is printed: a reader that has gone, a disk that is full.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::pipe;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use bellwether_docs_runner::{other_statuses, without_verdict};
+use bellwether_docs_runner::script::run_scripts;
+use bellwether_docs_runner::{
+    completed, not_in_the_manual, not_one_screen, other_statuses, without_verdict,
+};
 
-use super::common::{Cluster, bellwether};
-use super::http::Served;
+use super::common::{Cluster, PROGRAM, Served, bellwether, free_port, keys};
+
+/// `UPDATE=1 cargo test -p bellwether scripts` writes anew what is printed.
+#[test]
+fn the_scripts_tell_what_is_printed() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/lines");
+    run_scripts(&folder, || {
+        let mut program = bellwether();
+        program.env("PORT", free_port().to_string());
+        program
+    });
+}
+
+#[test]
+fn the_short_help_of_every_command_is_one_screen_and_the_manual_has_a_page_for_it() {
+    let wrong = not_one_screen(bellwether, &[]);
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    let missing = not_in_the_manual(bellwether);
+    assert!(missing.is_empty(), "{}", missing.join("\n"));
+}
+
+#[test]
+fn completions_are_printed() {
+    let complete = |words: &[&str]| completed(PROGRAM.as_ref(), words);
+    let Some(commands) = complete(&["check"]) else { return };
+    assert_eq!(commands, ["check-config"]);
+    for (words, offered) in [
+        (&["run", "--protocol", "gar"][..], "garcia-molina"),
+        (&["run", "--set", "lea"], "lease="),
+        (&["check-config", "--protocol", "bully", "--set", "heart"], "heartbeat="),
+        (&["keys", "cl"], "client"),
+    ] {
+        assert_eq!(complete(words), Some(vec![offered.to_owned()]), "{words:?}");
+    }
+}
 
 /// The exit status when a success cannot be printed.
 const LOST: i32 = 1;
@@ -74,9 +110,9 @@ fn keep_their_status(folder: &Path, lines: &[(&str, i32)]) {
 #[test]
 fn no_reader_and_no_room_makes_another_status() {
     let folder = tempfile::tempdir().expect("a folder");
-    std::fs::write(folder.path().join("orders.toml"), ORDERS).expect("writable");
-    let made = program(folder.path()).args(["keys", "secret", "token"]).output();
-    assert!(made.is_ok_and(|made| made.status.success()), "a token");
+    let at = |name: &str| folder.path().join(name);
+    fs::write(at("orders.toml"), ORDERS).expect("writable");
+    keys(&["secret", &at("token").display().to_string()]);
     keep_their_status(folder.path(), LINES);
     assert_eq!(without_verdict(&mut bellwether(), LINES), NO_VERDICT);
 }
@@ -98,31 +134,24 @@ fn a_node_without_a_leader_is_told_by_the_status_whoever_reads_it() {
 
 #[test]
 fn what_follows_a_node_ends_when_it_is_not_read_and_fails_when_there_is_no_room() {
-    let served = Served::new();
-    let leader = served.leader();
-    let http = served.url(leader).trim_start_matches("http://").to_owned();
-    let lines = ["status --watch --config bellwether.toml --node 1", "events --http"];
-    for line in lines {
+    let served = Served::led(3);
+    let (folder, http) = (served.cluster.folder(), &served.http[&served.leader().0]);
+    let events = format!("events --http {http}");
+    for line in ["status --watch --config bellwether.toml --node 1", events.as_str()] {
         let run = |stdout: Stdio| {
-            let mut command = program(served.cluster.folder());
-            command.args(line.split(' '));
-            if line.ends_with("--http") {
-                command.arg(&http);
-            }
-            let ended = command.stdout(stdout).stderr(Stdio::null()).status();
-            ended.expect("the program starts").code()
+            let mut command = program(folder);
+            command.args(line.split(' ')).stdout(stdout).stderr(Stdio::null());
+            command.status().expect("the program starts").code()
         };
         let closed = pipe().expect("a pipe").1;
         assert_eq!(run(closed.into()), Some(0), "{line}");
         let full = File::options().write(true).open("/dev/full").expect("a disk that is full");
         assert_eq!(run(full.into()), Some(LOST), "{line}");
     }
-    let status = "status --config bellwether.toml --node 1";
     let history = format!("history --http {http}");
     // Refused for want of the right token.
+    keys(&["secret", &served.cluster.path("wrong")]);
     let wrong = format!("step-down --http {http} --for 1s --token-file wrong");
-    let made = program(served.cluster.folder()).args(["keys", "secret", "wrong"]).output();
-    assert!(made.is_ok_and(|made| made.status.success()), "a secret");
-    let lines = [(status, 0), (&*history, 0), (&*wrong, 1)];
-    keep_their_status(served.cluster.folder(), &lines);
+    let status = "status --config bellwether.toml --node 1";
+    keep_their_status(folder, &[(status, 0), (&*history, 0), (&*wrong, 1)]);
 }

@@ -1,4 +1,5 @@
-//! What a command is told, how much of the lease it has when it starts, and how it is ended.
+//! What a command is told of its lease, how much of it there is when the command starts, and how
+//! the command is ended.
 
 use std::io::{BufRead as _, BufReader};
 use std::os::fd::OwnedFd;
@@ -7,6 +8,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use super::*;
+use crate::processes::common::bellwether;
 
 /// Nanoseconds since the machine started, to the hundredth of a second.
 fn uptime() -> u64 {
@@ -23,19 +25,6 @@ fn nanoseconds(seconds: &str) -> u64 {
 /// What a shell reads at most of it.
 const TICK: u64 = 10_000_000;
 
-impl Cluster {
-    /// The numbers behind a word that a command has written down, once there are so many lines.
-    fn told(&self, word: &str, count: usize) -> Vec<Vec<String>> {
-        let all = || {
-            let lines = self.lines().into_iter().filter(|words| words[0] == word);
-            lines.map(|words| words[1..].to_vec()).collect::<Vec<_>>()
-        };
-        let logs = || [1, 2, 3].map(|node| self.log_of(&node.to_string())).concat();
-        wait_until(&format!("{count} times {word}"), || all().len() >= count, logs);
-        all()
-    }
-}
-
 /// Each start says until when its lease lasts, and what time it is.
 const TELLS: &str = r#"starts
 read up rest < /proc/uptime
@@ -46,10 +35,9 @@ fn a_command_knows_its_lease_and_never_starts_with_less_of_it_than_it_needs() {
     let cluster = Cluster::patient();
     // Between two rounds, 4 s are left at least. Most moments leave less than it needs.
     let flags = ["--min-lease", "3950ms", "--restart", "always"];
-    let script = [TELLS, "exit 0"].concat();
     let before = uptime();
-    let mut nodes = [1, 2, 3].map(|node| cluster.exec(node, &flags, &script));
-    let told = cluster.told("lease", 4);
+    let mut nodes = cluster.exec_all(&flags, &[TELLS, "exit 0"].concat());
+    let told = cluster.waits_for_word("lease", 4);
     assert_eq!(cluster.starts().iter().map(|start| start.0).max(), Some(cluster.starts()[0].0));
     for words in told {
         let (until, now) = (words[0].parse::<u64>().expect("a number"), nanoseconds(&words[1]));
@@ -102,15 +90,15 @@ fn sigterm_comes_so_long_before_sigkill_as_the_grace_says() {
     for grace in [1_000, 3_000] {
         let cluster = Cluster::patient();
         let flags = ["--grace", &format!("{grace}ms"), "--margin", "500ms"];
-        let mut nodes = [1, 2, 3].map(|node| cluster.exec(node, &flags, WAITS));
+        let mut nodes = cluster.exec_all(&flags, WAITS);
         let (_, leader) = cluster.wait_for_start(1);
-        cluster.told("lives", 3);
+        cluster.waits_for_word("lives", 3);
         // It renews its lease no longer.
         let node = &mut nodes[usize::from(leader) - 1];
         node.send(Signal::STOP);
-        let term = cluster.told("term", 1)[0].clone();
+        let term = cluster.waits_for_word("term", 1)[0].clone();
         cluster.wait_for_start(2);
-        let lives = cluster.told("lives", 1);
+        let lives = cluster.written("lives");
         let of_it = lives.iter().filter(|words| words[1] == term[1]);
         let last = of_it.map(|words| nanoseconds(&words[0])).max().expect("it has lived");
         let had = last.saturating_sub(nanoseconds(&term[0])) / 1_000_000;
@@ -123,10 +111,9 @@ fn sigterm_comes_so_long_before_sigkill_as_the_grace_says() {
 #[test]
 fn a_program_that_is_asked_to_end_ends_although_the_lease_is_lost_meanwhile() {
     let cluster = Cluster::quorum();
-    let mut nodes = [1, 2, 3].map(|node| cluster.exec(node, &[], STUBBORN));
+    let mut nodes = cluster.exec_all(&[], STUBBORN);
     let (_, leader) = cluster.wait_for_start(1);
-    let others = || (1..=3).filter(|&node| node != leader);
-    for other in others() {
+    for other in (1..=3).filter(|&node| node != leader) {
         nodes[usize::from(other) - 1].send(Signal::STOP);
     }
     let node = &mut nodes[usize::from(leader) - 1];
@@ -139,22 +126,16 @@ fn a_program_that_is_asked_to_end_ends_although_the_lease_is_lost_meanwhile() {
 #[test]
 fn a_script_of_the_node_outlives_the_command() {
     let cluster = Cluster::quorum();
-    let told = cluster.folder().join("told");
-    let by_3 = cluster.folder().join("told-3");
-    let script = format!("sleep 0.3; echo $BELLWETHER_SEQ >> {}-$BELLWETHER_NODE", told.display());
-    let hooks = format!("[hooks]\non_change = [\"sh\", \"-c\", \"{script}\"]\n");
-    fs::write(cluster.config(), cluster.text("test") + &hooks).expect("ours");
+    let hook = "sleep 0.3; echo $BELLWETHER_SEQ >> told-$BELLWETHER_NODE";
+    cluster.hook(&[("on_change", hook)], "");
     let _others = [1, 2].map(|node| cluster.exec(node, &["--set", "skew=20s"], "starts; sleep 60"));
     // Its command ends while a script runs.
     let mut node = cluster.exec(3, &[], "starts; exit 0");
     assert_eq!(node.ended().code(), Some(0));
     let log = cluster.log_of("3");
     assert!(!log.contains("the hook failed") && !log.contains("the hook cannot run"), "{log}");
-    let numbers: Vec<usize> = fs::read_to_string(by_3)
-        .expect("written")
-        .lines()
-        .map(|line| line.parse().expect("a number"))
-        .collect();
+    let numbers = cluster.text_of("told-3");
+    let numbers: Vec<usize> = numbers.lines().map(|line| line.parse().expect("a number")).collect();
     assert!(numbers.len() >= 3, "{numbers:?}: {log}");
     assert!(numbers.iter().copied().eq(1..=numbers.len()), "{numbers:?}: {log}");
 }
