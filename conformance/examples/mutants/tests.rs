@@ -95,8 +95,9 @@ fn the_tests_that_are_named_are_there() {
         let filter = &mutant.by.what[0];
         let Some((_, source)) = mutant.by.tested() else { panic!("{}: where?", mutant.title()) };
         let file = |path: &str| {
-            let path = root().join(source).join(path.replace("::", "/") + ".rs");
-            fs::read_to_string(path).ok()
+            let path = path.replace("::", "/");
+            let files = [format!("{path}.rs"), format!("{path}/mod.rs")];
+            files.iter().find_map(|file| fs::read_to_string(root().join(source).join(file)).ok())
         };
         let (module, test) = filter.rsplit_once("::").expect("a module and what is in it");
         // The tests of a small file are in it.
