@@ -333,7 +333,12 @@ fn copy(from: &Path, to: &Path, but: &BTreeSet<PathBuf>) -> Result<()> {
         }
         for entry in fs::read_dir(to)? {
             let entry = entry?;
-            if !names.contains(&entry.file_name()) && entry.file_type()?.is_file() {
+            if names.contains(&entry.file_name()) || entry.file_name() == "target" {
+                continue;
+            }
+            if entry.file_type()?.is_dir() {
+                fs::remove_dir_all(entry.path())?;
+            } else {
                 fs::remove_file(entry.path())?;
             }
         }
