@@ -70,7 +70,7 @@ fn begins_a_part(line: &str) -> bool {
     PARTS.iter().any(|part| line.starts_with(part))
 }
 
-/// Whether a command ends before these lines.
+/// Says if a command ends before these lines.
 fn is_end(lines: &[&str]) -> bool {
     lines[0].is_empty() && lines.get(1).is_none_or(|line| begins_a_part(line))
 }
@@ -165,7 +165,7 @@ fn renewed(told: &[&str], now: &[String]) -> Vec<String> {
     lines
 }
 
-/// Whether a line is as it is told, where `...` stands for anything.
+/// Compares a line with the expected one, in which `...` stands for anything.
 fn is_like(line: &str, told: &str) -> bool {
     let is_within = |(begin, end): (&str, &str)| {
         line.len() >= begin.len() + end.len() && line.starts_with(begin) && line.ends_with(end)

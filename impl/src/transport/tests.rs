@@ -377,6 +377,21 @@ async fn only_a_node_that_is_configured_here_is_let_in() {
     speak(node.address, 2).await;
 }
 
+/// A node that has later lists tells no digest, and learns the others by the protocol.
+#[tokio::test]
+async fn nodes_whose_first_lists_differ_do_not_talk() {
+    let with = |node, members| Hello { members, ..hello(node) };
+    let own = Context { hello: with(1, Some([1; 16])), ..context(NOWHERE) };
+    let node = Node::listening(own).await;
+    let (mut connection, reply) = call(node.address, with(2, Some([2; 16]))).await;
+    assert_eq!(reply, Reply::Refused(Refusal::Members));
+    hangs_up(&mut connection).await;
+    for members in [Some([1; 16]), None] {
+        let (_, reply) = call(node.address, with(2, members)).await;
+        assert!(matches!(reply, Reply::Hello(_)), "{members:?}");
+    }
+}
+
 const SHORT_LEASES: LeaseTerms = terms(1_000, 1_200);
 const LONG_LEASES: LeaseTerms = terms(4_000, 5_000);
 /// What a node has in the middle of a change from one to the other.
