@@ -2,13 +2,20 @@
 
 use bellwether_conformance::mapping::Mapping;
 use bellwether_conformance::mapping::bully::BullyMapping;
+use bellwether_conformance::mapping::garcia_molina::GarciaMolinaMapping;
+use bellwether_conformance::mapping::invitation::InvitationMapping;
+use bellwether_conformance::mapping::lease::LeaseMapping;
+use bellwether_conformance::mapping::quorum::{AnyQuorum, Preemptive, Recommended};
+use bellwether_conformance::mapping::stoller::StollerMapping;
 use bellwether_conformance::replay::{ROUNDS, replay};
 use bellwether_conformance::{Error, Kind};
-use bellwether_model::check::{Options, check};
+use bellwether_model::check::{Limits, Options, check};
 use bellwether_model::property;
 use bellwether_model::protocol::bully::Bully;
 use bellwether_model::trace::{Shows, Trace, TraceError};
 use bellwether_model::world::{Action, Faults, Network, Scenario, Timing, World};
+
+use crate::compared;
 
 /// What `chosen` picks from what is possible, until it picks nothing.
 fn record(world: &World, mut chosen: impl FnMut(&[Action]) -> Option<Action>) -> Vec<Action> {
@@ -91,6 +98,65 @@ fn a_cycle_is_taken_several_times() {
         let error = replay(&BullyMapping, &trace).expect_err("it does not show that");
         assert!(matches!(error, Error::Claim(_)), "{error}");
     }
+}
+
+/// The lassos that the checker finds in this world, as far as so many states go: how many there
+/// are, and how many of them close but for names. The program follows each when it is read again.
+fn follows_lassos<M: Mapping>(mapping: &M, flags: &str, names: &[&str]) -> (usize, usize) {
+    let world = World::new(mapping.own_rules(), compared::scenario(flags)).expect("possible");
+    let names: Vec<String> = names.iter().map(ToString::to_string).collect();
+    let asked = property::select(&world, &names).expect("known");
+    let limits = Limits { states: Some(200_000), ..Limits::NONE };
+    let options = Options { limits, ..Options::default() };
+    let report = check(&world, &asked, &options, &mut |_| {}).expect("decided");
+    let concrete = report.world.concrete();
+    let (mut lassos, mut renamed) = (0, 0);
+    for decision in &report.decisions {
+        let Some(found) = &decision.counterexample else { continue };
+        let cycle = found.cycle.as_ref().map_or(0, Vec::len);
+        if cycle == 0 {
+            continue;
+        }
+        let mut file = Vec::new();
+        found.trace(&report.world, &decision.property).write(&mut file).expect("written");
+        let trace = Trace::read(&file[..]).expect("read");
+        let name = decision.property.name;
+        let replayed = replay(mapping, &trace).unwrap_or_else(|error| panic!("{name}: {error}"));
+        if let Some(divergence) = replayed.divergence {
+            panic!("{name}: {}", divergence.report(false));
+        }
+        let stem = found.steps.len();
+        assert_eq!((replayed.steps, replayed.rounds), (stem + ROUNDS * cycle, ROUNDS), "{name}");
+        let actions = trace.actions(&concrete).expect("an execution");
+        let after = |steps: usize| {
+            let begin = concrete.initial();
+            actions[..steps]
+                .iter()
+                .fold(begin, |state, action| concrete.apply(&state, action).state)
+        };
+        lassos += 1;
+        renamed += usize::from(after(stem) != after(stem + cycle));
+    }
+    (lassos, renamed)
+}
+
+#[test]
+fn every_lasso_that_is_saved_is_followed() {
+    let busy = "--nodes 2 --crashes 0 --timing asynchronous --capacity 1";
+    let cut = "--nodes 2 --crashes 0 --cuts 1 --capacity 2";
+    let (lassos, _) = follows_lassos(&BullyMapping, "--timing asynchronous --capacity 2", &[]);
+    assert!(lassos > 0, "the bully is busy for ever");
+    for flags in [busy, cut] {
+        follows_lassos(&GarciaMolinaMapping, flags, &[]);
+        follows_lassos(&InvitationMapping, flags, &[]);
+        follows_lassos(&StollerMapping, flags, &[]);
+        follows_lassos(&LeaseMapping::new(), flags, &[]);
+    }
+    // A process that does not hear the leader canvasses for ever, and each round has a new number.
+    let (flags, asked) = ("--crashes 0 --cuts 1 --capacity 2", &["settles"]);
+    follows_lassos(&AnyQuorum::of::<Preemptive>(), flags, asked);
+    let (_, renamed) = follows_lassos(&AnyQuorum::of::<Recommended>(), flags, asked);
+    assert!(renamed > 0, "the rounds of a leader have no end");
 }
 
 #[test]

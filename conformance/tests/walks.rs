@@ -32,15 +32,9 @@ fn the_default_worlds_meet_all_that_there_is() {
         let world = Scenario::calm(3).with_crashes(1, 0);
         let Outcome { summary, large_group, .. } = walk(*mapping, world, &Limits::NONE);
         let name = mapping.name();
-        let unmet = match (name, mapping.description().variant.as_str()) {
-            // A crash leaves a majority, so no process of the quorum bully fails to find one.
-            // Every round has a majority too, and so no second one waits for it.
-            ("quorum", "recommended") => &["timer backoff", "timer later"][..],
-            // Nor does a process follow a lower one: the highest never recovers.
-            ("quorum", _) => &["timer backoff", "timer dwell", "timer later"],
-            _ => &[],
-        };
-        assert_eq!(summary.coverage.missing, unmet, "{name}: {:?}", summary.coverage);
+        // A crash leaves a majority, so no process of the quorum bully fails to find one, and no
+        // leader waits for two rounds. In the long run one of two nodes crashes.
+        assert_eq!(summary.coverage.missing, [""; 0], "{name}: {:?}", summary.coverage);
         for (what, list) in summary.coverage.lists() {
             assert!(!list.is_empty(), "{name} has no {what}");
         }

@@ -2,7 +2,9 @@
 //!
 //! A walk compares every transition of its world, and a world can be too small to lead somewhere at
 //! all. What was never met was never compared, so a program may do there what it likes: that is no
-//! success, unless the mapping gives a [reason](Mapping::uncovered) why nothing can lead there.
+//! success, unless the mapping gives a [reason](Mapping::uncovered) why nothing can lead there. A
+//! [long run](crate::further::long_run) is walked by the same rules, so the program is compared
+//! there as well, and what it meets counts.
 
 use crate::mapping::{Mapping, SpecEvent, SpecMessage};
 use bellwether_engine::protocol::{Protocol as Specification, Timers};
@@ -15,7 +17,8 @@ use std::collections::BTreeMap;
 /// The number of times that something was met.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct MetCount {
-    /// The number of times in transitions of the world.
+    /// The number of times in transitions of the world, and of a
+    /// [long run](crate::further::long_run).
     pub walked: u64,
     /// The number of times in what nodes were asked besides.
     pub probed: u64,
@@ -179,6 +182,25 @@ impl Coverage {
     #[must_use]
     pub fn lists(&self) -> [(&'static str, &BTreeMap<String, MetCount>); 3] {
         [("timer", &self.timers), ("message", &self.messages), ("rule", &self.rules)]
+    }
+
+    /// Adds what another walk by the same rules has met.
+    pub(crate) fn add(&mut self, other: &Coverage) {
+        let lists = [
+            (&mut self.timers, &other.timers),
+            (&mut self.messages, &other.messages),
+            (&mut self.rules, &other.rules),
+        ];
+        for (own, others) in lists {
+            for (name, met) in others {
+                let own = own.entry(name.clone()).or_default();
+                own.walked += met.walked;
+                own.probed += met.probed;
+            }
+        }
+        let unmet = self.zero();
+        self.never.retain(|name, _| unmet.contains(name));
+        self.missing.retain(|name| unmet.contains(name));
     }
 
     /// With what was never met: timers that no process arms, messages that the program does not

@@ -141,14 +141,14 @@ pub enum Error {
         /// The fingerprint that the trace would have if it were written now.
         today: String,
     },
-    /// The cycle of a lasso does not lead back to where it began.
+    /// A walk has met more than it can number.
     #[error(
-        "the trace says that it repeats after step {after}, but its last step leads elsewhere; \
-         the file was cut off, or edited"
+        "the walk has met more than 4,294,967,296 {of}, as many as it can number; compare a world \
+         with fewer nodes or faults, or only the beginning of this one, with --max-states"
     )]
-    OpenCycle {
-        /// The number of steps before the cycle begins.
-        after: usize,
+    TooMany {
+        /// The name of what the walk has met, in the plural.
+        of: &'static str,
     },
     /// The model alone counts differently: the walk left something out.
     #[error(

@@ -32,11 +32,11 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 /// How many pairs are expanded between two looks at the clock.
-const BETWEEN_LOOKS: u32 = 1 << 10;
+const BETWEEN_LOOKS: usize = 1 << 10;
 
 /// After a probe has found a difference, the walk goes on for so many pairs, and for as many again
 /// as it has expanded: an execution that shows the mistake is worth more than a probe.
-const AFTER_A_PROBE: u32 = 1 << 14;
+const AFTER_A_PROBE: usize = 1 << 14;
 
 /// The outcome of a walk.
 #[derive(Clone, Debug)]
@@ -154,8 +154,8 @@ impl Summary {
 /// it is met. Programs do not rename, so the world is the [concrete](World::concrete) one.
 ///
 /// # Errors
-/// If the program does not implement the world's rules or refuses its configuration, or if there
-/// was nothing to compare.
+/// If the program does not implement the world's rules or refuses its configuration, if there was
+/// nothing to compare, or more than the walk can number.
 pub fn lockstep<M: Mapping>(
     world: &World,
     mapping: &M,
@@ -192,12 +192,16 @@ pub(crate) fn walk<M: Mapping>(
     let mut walk = Walk::new(world, group);
     let mut beside = [0; MAX_SEARCHED];
     for (place, node) in beside.iter_mut().zip(nodes) {
-        (*place, _) = walk.pool.intern(&walk.group, node, None);
+        (*place, _) = walk.pool.intern(&walk.group, node, None)?;
     }
-    walk.reach(world.initial(), beside, None);
-    let walked = walk.run(limits, on_progress, started);
+    walk.reach(world.initial(), beside, None)?;
+    let divergence = match walk.run(limits, on_progress, started) {
+        Ok(()) => None,
+        Err(Stop::Divergence(divergence)) => Some(divergence),
+        Err(Stop::Error(error)) => return Err(error),
+    };
     walk.probe_fresh(&fresh);
-    let divergence = walked.err().or_else(|| walk.probe_found.take());
+    let divergence = divergence.or_else(|| walk.probe_found.take());
     let mut summary = walk.summary();
     summary.seconds = started.elapsed().as_secs_f64();
     summary.whole = divergence.is_none() && summary.cut_short.is_none();
@@ -212,7 +216,7 @@ type NodeRef = u32;
 
 /// How something was first met: the number of a pair, and the position of the action that was taken
 /// there; `None` at the beginning.
-type Origin = Option<(u32, u16)>;
+type Origin = Option<(u32, u32)>;
 
 /// Every node met, in the order in which they were met.
 struct Pool<M: Mapping>(IndexMap<Key<M>, PooledNode<M>, FxBuildHasher>);
@@ -235,7 +239,7 @@ impl<M: Mapping> Pool<M> {
         group: &Group<'_, M>,
         node: Node<M>,
         origin: Origin,
-    ) -> (NodeRef, Vec<Difference>) {
+    ) -> Result<(NodeRef, Vec<Difference>), Error> {
         let (at, hidden) = match self.0.entry(node.key(group)) {
             Entry::Occupied(known) => (known.index(), node.hides(group, &known.get().node)),
             Entry::Vacant(place) => {
@@ -244,7 +248,7 @@ impl<M: Mapping> Pool<M> {
                 (at, Vec::new())
             }
         };
-        (u32::try_from(at).unwrap_or(u32::MAX), hidden)
+        Ok((number(at, "program nodes")?, hidden))
     }
 
     fn get(&self, number: NodeRef) -> &Node<M> {
@@ -267,16 +271,15 @@ struct Numbers {
     nodes: [NodeRef; MAX_SEARCHED],
 }
 
-/// What differs after a transition, and how the node was met from which this one differs, if it is
-/// another node.
-struct NodeDivergence {
-    differences: Vec<Difference>,
-    other: Option<Origin>,
+/// The reason why a walk goes no further.
+enum Stop {
+    Divergence(Box<Divergence>),
+    Error(Error),
 }
 
-impl From<Vec<Difference>> for NodeDivergence {
-    fn from(differences: Vec<Difference>) -> Self {
-        NodeDivergence { differences, other: None }
+impl From<Error> for Stop {
+    fn from(error: Error) -> Self {
+        Stop::Error(error)
     }
 }
 
@@ -356,22 +359,22 @@ impl<'a, M: Mapping> Walk<'a, M> {
         limits: &Limits,
         on_progress: &mut (dyn FnMut(Progress) + Send),
         started: Instant,
-    ) -> Result<(), Box<Divergence>> {
+    ) -> Result<(), Stop> {
         let mut actions = Vec::new();
         let (mut at, mut level_end) = (0, 0);
-        let mut last = u32::MAX;
-        while at < number(self.pairs.len()).min(last) {
+        let mut last = usize::MAX;
+        while at < self.pairs.len().min(last) {
             if at == level_end {
                 self.summary.depth += 1;
-                level_end = number(self.pairs.len());
+                level_end = self.pairs.len();
             }
             if at % BETWEEN_LOOKS == 0 {
                 let progress = Progress {
                     phase: Phase::States,
                     distinct: self.pairs.len() as u64,
                     generated: self.kinds.iter().sum(),
-                    levels: Some(self.summary.depth.saturating_sub(1)),
-                    frontier: Some((self.pairs.len() - at as usize) as u64),
+                    levels: Some(self.summary.depth - 1),
+                    frontier: Some((self.pairs.len() - at) as u64),
                     elapsed: started.elapsed(),
                 };
                 self.summary.cut_short = limits.exceeded(&progress);
@@ -382,7 +385,7 @@ impl<'a, M: Mapping> Walk<'a, M> {
             }
             self.probe();
             if self.probe_found.is_some() {
-                last = last.min(at.saturating_mul(2).saturating_add(AFTER_A_PROBE));
+                last = last.min(2 * at + AFTER_A_PROBE);
             }
             self.expand(at, &mut actions)?;
             at += 1;
@@ -392,22 +395,21 @@ impl<'a, M: Mapping> Walk<'a, M> {
     }
 
     /// Takes every action that is possible in a pair.
-    fn expand(&mut self, at: u32, actions: &mut Vec<Action>) -> Result<(), Box<Divergence>> {
-        let Numbers { state, nodes } = self.pairs[at as usize];
+    fn expand(&mut self, at: usize, actions: &mut Vec<Action>) -> Result<(), Stop> {
+        let Numbers { state, nodes } = self.pairs[at];
+        let at = number(at, "pairs")?;
         let counts = self.first[state as usize] == at;
         let state = self.states[state as usize].clone();
         actions.clear();
         self.world.enabled(&state, actions);
         for (position, action) in actions.iter().enumerate() {
             let outcome = self.world.apply(&state, action);
-            let origin = Some((at, u16::try_from(position).unwrap_or(u16::MAX)));
-            let after = self
-                .take(nodes, action, &outcome, origin)
-                .map_err(|parting| self.diverges(origin, parting))?;
+            let origin = Some((at, number(position, "actions in one state")?));
+            let after = self.take(nodes, action, &outcome, origin)?;
             self.kinds[kind(action)] += 1;
             if self.world.within_bounds(&outcome.state) {
                 self.summary.covered += u64::from(counts);
-                self.reach(outcome.state, after, origin);
+                self.reach(outcome.state, after, origin)?;
             } else {
                 self.summary.outside += 1;
             }
@@ -422,7 +424,7 @@ impl<'a, M: Mapping> Walk<'a, M> {
         action: &Action,
         outcome: &Step,
         origin: Origin,
-    ) -> Result<[NodeRef; MAX_SEARCHED], NodeDivergence> {
+    ) -> Result<[NodeRef; MAX_SEARCHED], Stop> {
         match happening(action) {
             None => {}
             Some((id, _)) if !self.group.plays(id) => self.unplayed += 1,
@@ -430,11 +432,12 @@ impl<'a, M: Mapping> Walk<'a, M> {
                 self.tally.count(&happening, false);
                 let (group, before) = (&self.group, self.pool.get(nodes[id.index()]));
                 let expected = step::after(outcome, id);
-                let after = step::step(group, before, happening, &expected, &mut self.outputs)?;
-                let (node, hidden) = self.pool.intern(group, after, origin);
+                let after = step::step(group, before, happening, &expected, &mut self.outputs)
+                    .map_err(|differences| self.diverges(origin, differences, None))?;
+                let (node, hidden) = self.pool.intern(&self.group, after, origin)?;
                 if !hidden.is_empty() {
                     let other = self.pool.met(node as usize).origin;
-                    return Err(NodeDivergence { differences: hidden, other: Some(other) });
+                    return Err(self.diverges(origin, hidden, Some(other)));
                 }
                 nodes[id.index()] = node;
             }
@@ -444,21 +447,27 @@ impl<'a, M: Mapping> Walk<'a, M> {
             if !step::stands(self.group.mapping, &node.view, id, &outcome.state) {
                 let mut found = Vec::new();
                 step::bystander(self.group.mapping, node, &outcome.state, &mut found);
-                return Err(found.into());
+                return Err(self.diverges(origin, found, None));
             }
         }
         Ok(nodes)
     }
 
-    fn reach(&mut self, state: State, nodes: [NodeRef; MAX_SEARCHED], origin: Origin) {
+    fn reach(
+        &mut self,
+        state: State,
+        nodes: [NodeRef; MAX_SEARCHED],
+        origin: Origin,
+    ) -> Result<(), Error> {
         let (state, new) = self.states.insert_full(state);
         if new {
             // A state that is new is the first part of a pair that is new.
-            self.first.push(number(self.pairs.len()));
+            self.first.push(number(self.pairs.len(), "pairs")?);
         }
-        if self.pairs.insert(Numbers { state: number(state), nodes }) {
+        if self.pairs.insert(Numbers { state: number(state, "states")?, nodes }) {
             self.origins.push(origin);
         }
+        Ok(())
     }
 
     /// The actions of a shortest path.
@@ -468,7 +477,7 @@ impl<'a, M: Mapping> Walk<'a, M> {
             let state = &self.states[self.pairs[pair as usize].state as usize];
             let mut actions = Vec::new();
             self.world.enabled(state, &mut actions);
-            path.extend(actions.into_iter().nth(usize::from(position)));
+            path.extend(actions.into_iter().nth(position as usize));
             origin = self.origins[pair as usize];
         }
         path.reverse();
@@ -507,12 +516,18 @@ impl<'a, M: Mapping> Walk<'a, M> {
         }
     }
 
-    fn diverges(&self, origin: Origin, parting: NodeDivergence) -> Box<Divergence> {
+    /// The differences after the transition of `origin`; `other` is how the node was met from which
+    /// this one differs, if it is another node.
+    fn diverges(
+        &self,
+        origin: Origin,
+        differences: Vec<Difference>,
+        other: Option<Origin>,
+    ) -> Stop {
         let (mapping, path) = (self.group.mapping, self.history(origin));
-        let mut all = Divergence::new(mapping, self.world, &path, None, parting.differences);
-        all.other =
-            parting.other.map(|other| Trace::record(self.world, &self.history(other), None));
-        Box::new(all)
+        let mut all = Divergence::new(mapping, self.world, &path, None, differences);
+        all.other = other.map(|other| Trace::record(self.world, &self.history(other), None));
+        Stop::Divergence(Box::new(all))
     }
 
     fn summary(self) -> Summary {
@@ -536,6 +551,7 @@ fn counted(kinds: [u64; KINDS.len()]) -> BTreeMap<&'static str, u64> {
     KINDS.into_iter().zip(kinds).filter(|&(_, count)| count > 0).collect()
 }
 
-fn number(of: usize) -> u32 {
-    u32::try_from(of).unwrap_or(u32::MAX)
+/// The number of something that was met, in the order in which all were, counted from 0.
+fn number(place: usize, of: &'static str) -> Result<u32, Error> {
+    u32::try_from(place).map_err(|_| Error::TooMany { of })
 }

@@ -52,7 +52,8 @@ pub trait AnyMapping: Runs {
     /// Walks the world of these rules in `scenario` and counts it with the model alone: see
     /// [`lockstep`]. A divergence is [reduced](reduce). After a whole walk without one, a
     /// [long run](long_run) is looked at, nodes that start again with [other
-    /// durations](reconfigured), and, if the number of states has no limit, [further] worlds.
+    /// durations](reconfigured), and, if the number of states has no limit, [further] worlds. The
+    /// [coverage](crate::coverage) has all that the long run meets as well.
     ///
     /// # Errors
     /// If nothing can be compared.
@@ -177,7 +178,7 @@ impl<M: Mapping + Sync> AnyMapping for M {
         // With a number of states, the beginning of one world is asked for, and not of others.
         let walks = [long_run::<M>, reconfigured::<M>, further::<M>];
         let walks = if limits.states.is_some() { &walks[..2] } else { &walks[..] };
-        for walk in walks {
+        for (at, walk) in walks.iter().enumerate() {
             let whole = outcome.divergence.is_none() && outcome.summary.cut_short.is_none();
             // The number of states is limited in the world that is asked for, and in no other.
             let time = limits.time.map(|limit| limit.saturating_sub(started.elapsed()));
@@ -188,6 +189,10 @@ impl<M: Mapping + Sync> AnyMapping for M {
             {
                 outcome.divergence = further.divergence;
                 outcome.summary.cut_short = further.summary.cut_short;
+                // The first is a long run; the others are by other durations or other rules.
+                if at == 0 {
+                    outcome.summary.coverage.add(&further.summary.coverage);
+                }
             }
         }
         Ok(outcome)

@@ -4,7 +4,7 @@ use crate::divergence::Divergence;
 use crate::error::Error;
 use crate::mapping::Mapping;
 use crate::pair::{Pair, implements};
-use bellwether_engine::check::certify;
+use bellwether_engine::check::{Certified, certify};
 use bellwether_engine::trace::Trace;
 use bellwether_engine::world::{Action, World};
 use serde::Serialize;
@@ -32,7 +32,10 @@ pub struct Replayed {
 pub fn replay<M: Mapping>(mapping: &M, trace: &Trace) -> Result<Replayed, Error> {
     let world = trace.world::<M::Spec>()?;
     implements(mapping, &world)?;
-    let actions = certified(trace, &world)?;
+    let (stem, rounds) = certified(trace, &world)?.rounds(ROUNDS);
+    if stem.is_empty() && rounds.is_empty() {
+        return Err(Error::EmptyTrace);
+    }
     let mut replayed = Replayed { steps: 0, rounds: 0, divergence: None };
     let mut pair = match Pair::begin(mapping, &world)? {
         Ok(pair) => pair,
@@ -41,27 +44,20 @@ pub fn replay<M: Mapping>(mapping: &M, trace: &Trace) -> Result<Replayed, Error>
             return Ok(replayed);
         }
     };
-    let cycle_after = trace.header.shows.as_ref().and_then(|shows| shows.cycle_after);
-    let cycle_after = cycle_after.filter(|&after| after < actions.len());
-    let (stem, cycle) = actions.split_at(cycle_after.unwrap_or(actions.len()));
-    if !take(&mut pair, stem, &mut replayed) || cycle.is_empty() {
+    if !take(&mut pair, &stem, &mut replayed) {
         return Ok(replayed);
     }
-    let entered = pair.state().clone();
-    for _ in 0..ROUNDS {
+    for round in rounds {
         replayed.rounds += 1;
-        if !take(&mut pair, cycle, &mut replayed) {
-            return Ok(replayed);
-        }
-        if *pair.state() != entered {
-            return Err(Error::OpenCycle { after: stem.len() });
+        if !take(&mut pair, &round, &mut replayed) {
+            break;
         }
     }
     Ok(replayed)
 }
 
-/// The actions of a trace, which the model of today takes in this world.
-fn certified(trace: &Trace, world: &World) -> Result<Vec<Action>, Error> {
+/// The execution of a trace, which the model of today takes in this world.
+fn certified(trace: &Trace, world: &World) -> Result<Certified, Error> {
     let today = Trace::record(world, &[], None).header;
     if trace.header.variant != today.variant {
         let (said, rules) = (trace.header.variant.clone(), today.variant);
@@ -71,8 +67,7 @@ fn certified(trace: &Trace, world: &World) -> Result<Vec<Action>, Error> {
         let (found, today) = (trace.header.fingerprint.clone(), today.fingerprint);
         return Err(Error::Fingerprint { found, today });
     }
-    let actions = certify(trace, world)?;
-    if actions.is_empty() { Err(Error::EmptyTrace) } else { Ok(actions) }
+    Ok(certify(trace, world)?)
 }
 
 /// Takes these steps; whether all of them went alike.

@@ -182,7 +182,9 @@ impl Suite {
                 self.world.enabled(&state, &mut enabled);
             }
             let (action, _) = actions.insert_full(enabled[position]);
-            let action = u32::try_from(action).unwrap_or(u32::MAX);
+            let Ok(action) = u32::try_from(action) else {
+                unreachable!("there are no more actions than transitions")
+            };
             taken.push(action);
             if cover.leads_to(transition).is_some() {
                 tally.count(&self.world, &state, action, &enabled[position]);

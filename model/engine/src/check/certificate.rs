@@ -4,7 +4,8 @@
 //! that they lead to: by the definitions alone, and not by the search that found the execution. An
 //! execution that ends in a cycle is judged in the [concrete](World::concrete) world, and if it
 //! does not pass there in the one in which states that differ only in names are one: a search may
-//! have found it there.
+//! have found it there. In the world in which it passes, the cycle can be
+//! [taken again](Certified::rounds).
 
 use super::bounds::{self, Until};
 use crate::property::{self, Kind, Liveness, Property, Temporal};
@@ -29,6 +30,33 @@ pub enum CertificateError {
     },
 }
 
+/// An execution that [shows what its header says](certify).
+#[derive(Clone, Debug)]
+pub struct Certified {
+    /// The world in which it shows that: the concrete one, or the one in which states that differ
+    /// only in names are one.
+    world: World,
+    /// The actions in that world.
+    actions: Vec<Action>,
+    cycle_after: Option<usize>,
+}
+
+impl Certified {
+    /// Returns the actions of the [concrete](World::concrete) world: those before the cycle, and
+    /// those of each of the first `count` rounds of it. Where the cycle closes up to names alone,
+    /// each round has names of its own. An execution in which nothing repeats has no rounds.
+    #[must_use]
+    pub fn rounds(&self, count: usize) -> (Vec<Action>, Vec<Vec<Action>>) {
+        let stem = self.cycle_after.unwrap_or(self.actions.len());
+        let cycle = &self.actions[stem..];
+        let all = [&self.actions[..stem], &cycle.repeat(count)].concat();
+        let mut all = self.world.in_concrete_terms(&all);
+        let rounds = all.split_off(stem);
+        let rounds = rounds.chunks(cycle.len().max(1)).map(<[Action]>::to_vec);
+        (all, rounds.collect())
+    }
+}
+
 /// A key of the header, and the reason why it is refused.
 type Refused = (&'static str, String);
 
@@ -38,8 +66,8 @@ const KIND: &str = "shows.kind";
 const CYCLE_AFTER: &str = "shows.cycle_after";
 const UNTIL: &str = "shows.until";
 
-/// Returns the actions of the [concrete](World::concrete) `world` that the steps of `trace` tell
-/// of, if they are an execution of it and show what the header says.
+/// Returns the execution of the [concrete](World::concrete) `world` that the steps of `trace` tell
+/// of, if it is one and shows what the header says.
 ///
 /// Of an execution that attains a [bound](super::bounds), that is what it costs; that none costs
 /// more only a search can tell.
@@ -47,15 +75,16 @@ const UNTIL: &str = "shows.until";
 /// # Errors
 /// The first step that cannot happen, or happens otherwise; the first key of the header that says
 /// something else than this world and these steps.
-pub fn certify(trace: &Trace, world: &World) -> Result<Vec<Action>, CertificateError> {
-    let world = &world.concrete();
+pub fn certify(trace: &Trace, world: &World) -> Result<Certified, CertificateError> {
+    let world = world.concrete();
     let refused = |(key, reason): Refused| CertificateError::Claim { key, reason };
-    let actions = trace.actions(world)?;
-    is_of(&trace.header, &Trace::record(world, &[], None).header).map_err(refused)?;
-    if let Some(shows) = &trace.header.shows {
-        shows_so(world, &actions, shows).map_err(refused)?;
-    }
-    Ok(actions)
+    let actions = trace.actions(&world)?;
+    is_of(&trace.header, &Trace::record(&world, &[], None).header).map_err(refused)?;
+    let Some(shows) = &trace.header.shows else {
+        return Ok(Certified { world, actions, cycle_after: None });
+    };
+    let concrete = Certified { world, actions, cycle_after: shows.cycle_after };
+    shows_so(concrete, shows).map_err(refused)
 }
 
 /// Whether a header tells of the world of another one.
@@ -86,12 +115,13 @@ fn named(kind: Kind) -> String {
     format!("{kind:?}").to_lowercase()
 }
 
-/// Whether an execution shows this.
-fn shows_so(world: &World, actions: &[Action], shows: &Shows) -> Result<(), Refused> {
+/// The execution of the concrete world, or the same where states that differ only in names are one,
+/// if it shows this.
+fn shows_so(concrete: Certified, shows: &Shows) -> Result<Certified, Refused> {
     if let Some(counted) = shows.property.strip_prefix(bounds::THE_MOST) {
-        return costs(world, actions, counted, shows);
+        return costs(concrete, counted, shows);
     }
-    let found = property::select(world, std::slice::from_ref(&shows.property));
+    let found = property::select(&concrete.world, std::slice::from_ref(&shows.property));
     let property = found.map_err(|error| (PROPERTY, error.to_string()))?.swap_remove(0);
     equal(PROPERTY, &shows.property, property.name)?;
     equal(FORMULA, &shows.formula, property.formula)?;
@@ -99,27 +129,27 @@ fn shows_so(world: &World, actions: &[Action], shows: &Shows) -> Result<(), Refu
     if shows.until.is_some() {
         return Err((UNTIL, "only what is counted has an end; leave it out".to_owned()));
     }
-    in_a_world(world, actions, property::asks_for_names(&property), |world, actions| {
+    in_a_world(concrete, property::asks_for_names(&property), |world, actions| {
         violates(world, actions, &property, shows.cycle_after)
     })
 }
 
-/// Whether `passes` says so of these actions of a concrete world, or of what they are where states
-/// that differ only in names are one.
+/// The execution of a concrete world of which `passes` says so, or what it is where states that
+/// differ only in names are one.
 fn in_a_world(
-    world: &World,
-    actions: &[Action],
+    concrete: Certified,
     asks_for_names: bool,
     passes: impl Fn(&World, &[Action]) -> Result<(), Refused>,
-) -> Result<(), Refused> {
-    passes(world, actions).or_else(|refused| {
-        let canonical = world.canonical();
-        if asks_for_names || !canonical.canonicalizes() {
-            return Err(refused);
-        }
-        let Some(actions) = world.in_terms_of(&canonical, actions) else { return Err(refused) };
-        passes(&canonical, &actions)
-    })
+) -> Result<Certified, Refused> {
+    let Certified { world, actions, cycle_after } = &concrete;
+    let Err(refused) = passes(world, actions) else { return Ok(concrete) };
+    let canonical = world.canonical();
+    if asks_for_names || !canonical.canonicalizes() {
+        return Err(refused);
+    }
+    let Some(actions) = world.in_terms_of(&canonical, actions) else { return Err(refused) };
+    passes(&canonical, &actions)?;
+    Ok(Certified { world: canonical, actions, cycle_after: *cycle_after })
 }
 
 /// Whether an execution violates a property, or is an example of one.
@@ -159,6 +189,14 @@ fn end(world: &World, actions: &[Action]) -> State {
     actions.iter().fold(world.initial(), |state, action| world.apply(&state, action).state)
 }
 
+/// Refuses a cycle whose last action does not lead back to the state after the first so many.
+fn closes(world: &World, actions: &[Action], after: usize) -> Result<(), Refused> {
+    let again = actions.get(..after).is_some_and(|stem| end(world, stem) == end(world, actions));
+    let last = actions.len();
+    let reason = || format!("step {last} does not lead back to the state after step {after}");
+    if again { Ok(()) } else { Err((CYCLE_AFTER, reason())) }
+}
+
 /// What is asked of each state of a lasso, if it is one: its cycle closes and is fair, or where it
 /// ends nothing fair can happen.
 fn lasso(
@@ -171,12 +209,8 @@ fn lasso(
     let mut answers = Vec::with_capacity(actions.len() + 1);
     let mut owed = Owed::default();
     let mut state = world.initial();
-    let mut entered = state.clone();
     for (at, action) in actions.iter().enumerate() {
         answers.push(ask(&state));
-        if at == after {
-            entered = state.clone();
-        }
         if at >= after {
             owed.pass(world, &state, action);
         }
@@ -190,10 +224,7 @@ fn lasso(
             refused(format!("nothing is said to happen after step {after}, but this does: {next}"))
         });
     }
-    if after > actions.len() || state != entered {
-        let last = actions.len();
-        return refused(format!("step {last} does not lead back to the state after step {after}"));
-    }
+    closes(world, actions, after)?;
     owed.first().map_or(Ok(answers), |action| {
         refused(format!("the cycle is not fair: it never takes what it owes, \"{action}\""))
     })
@@ -262,8 +293,9 @@ impl Owed {
     }
 }
 
-/// Whether an execution costs what it says.
-fn costs(world: &World, actions: &[Action], counted: &str, shows: &Shows) -> Result<(), Refused> {
+/// The execution, in the terms in which it costs what it says.
+fn costs(concrete: Certified, counted: &str, shows: &Shows) -> Result<Certified, Refused> {
+    let Certified { world, actions, .. } = &concrete;
     equal(KIND, &named(shows.kind), &named(Kind::Reachability))?;
     let until = shows.until.as_deref().ok_or_else(|| {
         (UNTIL, "it is missing; it says until when something is counted".to_owned())
@@ -274,18 +306,14 @@ fn costs(world: &World, actions: &[Action], counted: &str, shows: &Shows) -> Res
     })?;
     let Some(after) = shows.cycle_after else {
         let most: u64 = gains.iter().sum();
-        return equal(FORMULA, &shows.formula, &most.to_string());
+        equal(FORMULA, &shows.formula, &most.to_string())?;
+        return Ok(concrete);
     };
     equal(FORMULA, &shows.formula, bounds::UNBOUNDED)?;
     // The first of the gains is that of the beginning.
-    if gains.iter().skip(after.saturating_add(1)).all(|&gain| gain == 0) {
+    if gains.iter().skip(1).skip(after).all(|&gain| gain == 0) {
         let reason = format!("nothing called '{counted}' is counted in what repeats");
         return Err((CYCLE_AFTER, reason));
     }
-    in_a_world(world, actions, false, |world, actions| {
-        let again =
-            actions.get(..after).is_some_and(|stem| end(world, stem) == end(world, actions));
-        let reason = || format!("the last step does not lead back to the state after step {after}");
-        if again { Ok(()) } else { Err((CYCLE_AFTER, reason())) }
-    })
+    in_a_world(concrete, false, |world, actions| closes(world, actions, after))
 }

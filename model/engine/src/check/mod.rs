@@ -28,7 +28,7 @@ pub use bellwether_search::{
     usable_bytes,
 };
 pub use caveat::{AppliedCaveat, Caveat};
-pub use certificate::{CertificateError, certify};
+pub use certificate::{CertificateError, Certified, certify};
 pub use decide::{CheckError, Distributed, Plan, check, decide_distributed};
 pub use report::{Counterexample, Decision, Distinct, Report, Several, Verdict, holds_within};
 pub use simulation::Simulation;
