@@ -231,8 +231,6 @@ pub struct Measurements {
     /// The time for which the node does not run for election, as it was asked with a request to
     /// freeze or to step down.
     pub frozen: Duration,
-    /// The monitor that judges the node; `None` if it has none.
-    pub monitor: Option<MonitorMeasurements>,
     /// Whether the store of the lease answers that is no member; `None` if the node asks none.
     pub store_connected: Option<bool>,
 }
@@ -268,20 +266,6 @@ pub struct StorageMeasurements {
     pub longest: Duration,
     /// The time since the latest write was done; `None` if none was.
     pub age: Option<Duration>,
-}
-
-/// The measurements of the monitor, a program that judges the steps of the node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct MonitorMeasurements {
-    /// Whether the program runs.
-    pub runs: bool,
-    /// The number of steps that it has judged.
-    pub judged: u64,
-    /// The number of differences that it has found.
-    pub differences: u64,
-    /// The number of lines of the trace that found no room on their way to it.
-    pub dropped: u64,
 }
 
 /// A moment as text, in UTC.

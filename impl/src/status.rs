@@ -9,7 +9,7 @@ pub use crate::causes::causes;
 use crate::config::{Address, Credentials};
 pub use crate::report::{
     CertificateReport, Counters, GroupReport, GroupsReport, Link, LinkMeasurements, Measurements,
-    MemberReport, MonitorMeasurements, StatusReport, StorageMeasurements,
+    MemberReport, StatusReport, StorageMeasurements,
 };
 use crate::transport::connect::{Resolver, ask};
 use crate::transport::frame::{Opening, Refusal, Reply};

@@ -103,12 +103,6 @@ pub(crate) struct OverrideArgs {
     #[arg(help_heading = "Log")]
     #[arg(hide_short_help = true)]
     trace: Option<String>,
-
-    /// What judges the steps of the node while it runs: a program and its arguments, with spaces
-    /// between; not with exec
-    #[arg(long, value_name = "COMMAND", env = "BELLWETHER_MONITOR")]
-    #[arg(help_heading = "Log")]
-    monitor: Option<String>,
 }
 
 /// What counts more than `[security]`.
@@ -224,7 +218,6 @@ impl From<&OverrideArgs> for Overrides {
             log_levels: args.log_level.clone(),
             log_format: args.log_format,
             trace: args.trace.clone(),
-            monitor: args.monitor.as_deref().map(words),
         }
     }
 }
@@ -241,7 +234,7 @@ impl OverrideArgs {
 }
 
 /// The arguments that say what one key says.
-pub(crate) const KEYS: [(&str, &str); 26] = [
+pub(crate) const KEYS: [(&str, &str); 25] = [
     ("protocol", "protocol"),
     ("node", "node"),
     ("listen", "listen"),
@@ -267,12 +260,7 @@ pub(crate) const KEYS: [(&str, &str); 26] = [
     ("log_level", "log.level"),
     ("log_format", "log.format"),
     ("trace", "log.trace"),
-    ("monitor", "log.monitor"),
 ];
-
-fn words(text: &str) -> Vec<String> {
-    text.split_whitespace().map(str::to_owned).collect()
-}
 
 fn setting(text: &str) -> Result<(String, String), String> {
     let (key, value) = text.split_once('=').ok_or("write KEY=VALUE, as in skew=200ms")?;

@@ -71,8 +71,6 @@ pub struct Overrides {
     pub log_format: Option<LogFormat>,
     /// The file to which the node writes its steps.
     pub trace: Option<String>,
-    /// The program that judges them, and its arguments.
-    pub monitor: Option<Vec<String>>,
 }
 
 /// A configuration file and what counts more than it, before the protocol is known.
@@ -306,7 +304,6 @@ impl Source {
         let section = self.section::<C>(protocols.remove(C::NAME), Some(node))?;
         let directory = directory.clone().or(file.storage.directory);
         let trace = self.overrides.trace.clone().or_else(|| file.log.trace.clone());
-        let monitor = self.overrides.monitor.clone().unwrap_or_else(|| file.log.monitor.clone());
         let listed = |nodes: &[NodeNumber]| nodes.iter().map(|node| node.0).collect();
         let config = Config::assemble(Parts {
             cluster: file.cluster,
@@ -323,7 +320,6 @@ impl Source {
             groups: file.groups,
             preference: preference(file.priority, file.preempt_delay),
             trace,
-            monitor,
             security: self.overrides.security.clone().or(file.security).resolve(node)?,
             http: self.overrides.http.clone().or(file.http).resolve(node),
             network: self.overrides.network.or(file.network),

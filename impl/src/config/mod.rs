@@ -79,7 +79,6 @@ pub struct Config<C: Runnable = Recommended> {
     groups: GroupNames,
     preference: Preference,
     trace: Option<PathBuf>,
-    monitor: Vec<String>,
     new_cluster: bool,
 }
 
@@ -102,7 +101,6 @@ struct Parts<C: Runnable> {
     groups: GroupNames,
     preference: Preference,
     trace: Option<String>,
-    monitor: Vec<String>,
 }
 
 impl Config {
@@ -176,7 +174,6 @@ impl<C: Runnable> Config<C> {
             groups: GroupNames::default(),
             preference: Preference::default(),
             trace: None,
-            monitor: Vec::new(),
         })
     }
 
@@ -292,7 +289,7 @@ impl<C: Runnable> Config<C> {
         let Parts { cluster, node, members, listen, section, directory, .. } = parts;
         let Parts { observers, witnesses, .. } = parts;
         let Parts { detection, security, http, network, hooks, health, .. } = parts;
-        let Parts { groups, preference, trace, monitor, .. } = parts;
+        let Parts { groups, preference, trace, .. } = parts;
         let ids = Members::new(members.iter().map(|&(id, _)| id))?;
         let addresses: BTreeMap<_, _> = members.into_iter().collect();
         let ids = ids.with_addresses(written(&addresses));
@@ -314,11 +311,10 @@ impl<C: Runnable> Config<C> {
         groups.check::<C>()?;
         preference.validate::<C>(&core, &groups)?;
         http.check()?;
-        let fill =
-            |text: String| text.replace("{node}", &node.to_string()).replace("{protocol}", C::NAME);
-        let path = |text: String| PathBuf::from(fill(text));
+        let path = |text: String| {
+            PathBuf::from(text.replace("{node}", &node.to_string()).replace("{protocol}", C::NAME))
+        };
         let (directory, trace) = (directory.map(path), trace.map(path));
-        let monitor = monitor.into_iter().map(fill).collect();
         let config = Self {
             cluster,
             listen,
@@ -337,7 +333,6 @@ impl<C: Runnable> Config<C> {
             groups,
             preference,
             trace,
-            monitor,
             new_cluster: false,
         };
         config.services()?;

@@ -1,4 +1,4 @@
-//! The keys `log.trace` and `log.monitor`: where a node writes its steps, and what judges them.
+//! The key `log.trace`: where a node writes its steps.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind};
@@ -29,32 +29,6 @@ impl<C: Runnable> Config<C> {
         self.trace.as_deref()
     }
 
-    /// Returns this configuration, with which the node starts this program with these arguments,
-    /// and gives it its [trace](crate::trace), as `bellwether-conformance validate --follow --json
-    /// -` reads it. What the program finds is in the log, and in the
-    /// [measurements](crate::Handle::measurements). The node is not held up by that, and goes on if
-    /// the program ends. A node with groups has no monitor.
-    ///
-    /// ```
-    /// use bellwether::Config;
-    /// let members = [(1, "127.0.0.1:7001"), (2, "127.0.0.1:7002"), (3, "127.0.0.1:7003")];
-    /// let judge = ["bellwether-conformance", "validate", "--follow", "--json", "-"];
-    /// let config = Config::new("orders", 2, members)?.with_monitor(judge);
-    /// # Ok::<(), bellwether::config::Error>(())
-    /// ```
-    #[must_use]
-    pub fn with_monitor<W: Into<String>>(mut self, command: impl IntoIterator<Item = W>) -> Self {
-        self.monitor = command.into_iter().map(Into::into).collect();
-        self
-    }
-
-    /// Returns the program that judges the steps of the node, and its arguments; nothing if there
-    /// is none.
-    #[must_use]
-    pub fn monitor(&self) -> &[String] {
-        &self.monitor
-    }
-
     /// Checks whether the trace can be written, as far as that is known before the file is there.
     /// Creates nothing.
     ///
@@ -83,19 +57,12 @@ impl<C: Runnable> Config<C> {
         Ok(Some(file.map_err(|cause| Error::Trace { path: path.to_owned(), cause })?))
     }
 
-    /// A trace is that of one election, and so is what a monitor reads.
+    /// The file of the trace, which is that of one election.
     fn trace_of_one(&self) -> Result<Option<&Path>, Error> {
-        if self.monitor.first().is_some_and(String::is_empty) {
+        if self.trace.is_some() && !self.groups.is_empty() {
             let problem =
-                "log.monitor names no program: write [\"/path/to/program\", ...]".to_owned();
-            return Err(Error::Setting { problem });
-        }
-        let is_traced = self.trace.is_some() || !self.monitor.is_empty();
-        if is_traced && !self.groups.is_empty() {
-            let problem =
-                "a trace is that of one election, and there are [groups]: use one of the \
-                           two"
-                .to_owned();
+                "a trace is that of one election, and there are [groups]: use one of the two"
+                    .to_owned();
             return Err(Error::Setting { problem });
         }
         Ok(self.trace())
@@ -148,18 +115,11 @@ mod tests {
     }
 
     #[test]
-    fn a_trace_is_that_of_one_election_and_a_monitor_is_a_program() {
-        assert_eq!(config().with_monitor(["judge", "-"]).monitor(), ["judge", "-"]);
-        let groups = || config().with_groups(["a", "b"]).expect("valid");
-        for (config, part) in [
-            (groups().with_trace("trace"), "[groups]: use one"),
-            (groups().with_monitor(["judge"]), "[groups]: use one"),
-            (config().with_monitor(["", "-"]), "log.monitor names no program"),
-        ] {
-            for error in [config.check_trace().err(), config.open_trace().err()] {
-                let error = error.expect("refused").to_string();
-                assert!(error.contains(part), "{error}");
-            }
+    fn a_trace_is_that_of_one_election() {
+        let config = config().with_groups(["a", "b"]).expect("valid").with_trace("trace");
+        for error in [config.check_trace().err(), config.open_trace().err()] {
+            let error = error.expect("refused").to_string();
+            assert!(error.contains("[groups]: use one"), "{error}");
         }
     }
 

@@ -17,7 +17,7 @@ use super::gate::PreparationSender;
 use super::guard::LeaseWriter;
 use super::leadership::{Leadership, Publisher};
 use super::lists::{self, VoteChange};
-use super::trace::{self, Traces};
+use super::trace::{self, Trace};
 use crate::clock::Clock;
 use crate::config::Address;
 use crate::member::{self, Action, End, Event, LogLine, Member, ProgramView};
@@ -58,7 +58,7 @@ pub(super) struct Actor<C: Core, K: Clock> {
     /// How it has ended.
     pub(super) end: Option<End>,
     /// Where the steps of its node are written, if they are.
-    pub(super) trace: Option<Traces<C::Durable, C::Message>>,
+    pub(super) trace: Option<Trace<C::Durable, C::Message>>,
 }
 
 /// What ends a wait of the loop.

@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::monitor::Counts;
 use crate::report::{LinkMeasurements, Measurements, StorageMeasurements};
 use crate::transport::Links;
 
@@ -20,7 +19,6 @@ pub(super) struct Gauges {
     frozen_until: Arc<Mutex<Option<Instant>>>,
     /// Whether the node does not run because of maintenance.
     maintained: Arc<AtomicBool>,
-    monitor: Option<Arc<Counts>>,
 }
 
 impl Gauges {
@@ -31,13 +29,7 @@ impl Gauges {
             syncs,
             frozen_until: Arc::default(),
             maintained: Arc::default(),
-            monitor: None,
         }
-    }
-
-    /// The same of a node with this monitor, if it has one.
-    pub(super) fn judged_by(self, monitor: Option<Arc<Counts>>) -> Self {
-        Self { monitor, ..self }
     }
 
     /// The node does not run before then. Returns what was so before.
@@ -60,8 +52,7 @@ impl Gauges {
     /// What is measured at this moment.
     pub(super) fn read(&self) -> Measurements {
         let ((links, store_connected), storage) = ((self.network)(), self.syncs.read());
-        let monitor = self.monitor.as_ref().map(|monitor| monitor.read());
-        Measurements { links, storage, frozen: self.frozen(), monitor, store_connected }
+        Measurements { links, storage, frozen: self.frozen(), store_connected }
     }
 }
 

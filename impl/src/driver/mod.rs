@@ -23,7 +23,6 @@ mod known;
 mod leaderless;
 mod leadership;
 mod lists;
-mod monitor;
 mod recovery;
 mod reporter;
 mod standing;

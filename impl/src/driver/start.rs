@@ -26,10 +26,9 @@ use super::handle::Handle;
 use super::leaderless::{self, LeaderTimeout};
 use super::leadership::Publisher;
 use super::lists::OwnLists;
-use super::monitor::Counts;
 use super::reporter::{Reporter, watch_expiries};
 use super::standing::{Keeper, OwnStanding};
-use super::trace::Traces;
+use super::trace::Trace;
 use super::{CLOSED_WITHIN, DurableState, JoinError, Stopped, known};
 use crate::clock::{Clock as _, SystemClock};
 use crate::config::{self, Config, Credentials, Current, Runnable};
@@ -62,7 +61,7 @@ pub(super) fn start<C: Runnable>(
     let nodes = nodes(config, &states)?;
     let setup = setup(config, store.is_some(), prepares)?;
     let hello = hello(config, incarnation());
-    let (mut trace, traced) = Traces::begin(config, &hello, SystemClock.now())?;
+    let (mut trace, written) = Trace::of(config, &hello, SystemClock.now())?.unzip();
     let links = links(config, &known, setup.lifetime)?;
     let common = Common {
         config,
@@ -73,7 +72,6 @@ pub(super) fn start<C: Runnable>(
         credentials: credentials.clone(),
         hello: hello.clone(),
         setup,
-        monitor: traced.counts.clone(),
     };
     // If there is a trace, there is one group.
     let group = |(number, node)| common.group(number, node, trace.take());
@@ -103,7 +101,12 @@ pub(super) fn start<C: Runnable>(
                 let _ = timeout(CLOSED_WITHIN, commit.alone()).await;
             }
         };
-        tokio::join!(standing.close(), closed, traced.close());
+        let written = async {
+            if let Some(written) = written {
+                let _ = timeout(CLOSED_WITHIN, written).await;
+            }
+        };
+        tokio::join!(standing.close(), closed, written);
         result
     };
     let tasks = tasks.boxed();
@@ -121,11 +124,10 @@ struct Common<'a, C: Runnable> {
     credentials: Current,
     hello: Hello,
     setup: Setup,
-    monitor: Option<Arc<Counts>>,
 }
 
 /// Where the steps of a node are written.
-type TraceOf<C> = Traces<<C as Core>::Durable, <C as Core>::Message>;
+type TraceOf<C> = Trace<<C as Core>::Durable, <C as Core>::Message>;
 
 /// A group before its loop begins.
 struct Group<C: Runnable> {
@@ -140,8 +142,7 @@ struct Group<C: Runnable> {
 impl<C: Runnable> Common<'_, C> {
     /// The group with this number, in which the node is this one, and where its steps are written.
     fn group(&self, number: usize, node: Node<C>, trace: Option<TraceOf<C>>) -> Group<C> {
-        let Self { config, links, standing, known, commit, credentials, hello, setup, monitor } =
-            self;
+        let Self { config, links, standing, known, commit, credentials, hello, setup } = self;
         let clock = SystemClock;
         let (publisher, leadership, history) = Publisher::new(config.node());
         let (lease_writer, leases) = LeaseWriter::new(config.node(), clock, setup.silence);
@@ -178,7 +179,7 @@ impl<C: Runnable> Common<'_, C> {
             without_lease: C::shortest_lease(config.core()).is_none().then_some(C::NAME),
             incarnation: hello.incarnation,
             election: C::election_takes(config.core()),
-            gauges: Gauges::new(links.clone(), disk.times()).judged_by(monitor.clone()),
+            gauges: Gauges::new(links.clone(), disk.times()),
             standing: standing.clone(),
             lists,
         };
@@ -229,8 +230,7 @@ fn nodes<C: Runnable>(
 ) -> Result<Vec<Node<C>>, JoinError> {
     let node = |(number, state): (usize, &Option<C::Durable>)| -> Result<Node<C>, JoinError> {
         let node = known::start(config, number, state.clone())?;
-        let is_traced = config.trace().is_some() || !config.monitor().is_empty();
-        Ok(if is_traced { node.recording() } else { node })
+        Ok(if config.trace().is_some() { node.recording() } else { node })
     };
     states.iter().enumerate().map(node).collect()
 }

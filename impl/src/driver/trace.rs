@@ -1,10 +1,9 @@
-//! The file to which a node writes its [trace](crate::trace), the [monitor](super::monitor) that
-//! reads the same, and what comes into both.
+//! The file to which a node writes its [trace](crate::trace), and what comes into it.
 //!
-//! Nothing of that may delay an election, or end it. So a line goes through a bounded queue to a
-//! thread of its own for each of the two, which makes text of it. A line that finds no room is
-//! counted, and the next one that does says how many are missing before it. If the file cannot be
-//! written, or the monitor has ended, the trace ends, and the node goes on.
+//! Nothing of that may delay an election, or end it. A line goes through a bounded queue to a
+//! thread of its own, which makes text of it. A line that finds no room is counted, and the next
+//! one that does says how many are missing before it. If the file cannot be written, the trace
+//! ends, and the node goes on.
 
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write};
@@ -16,14 +15,10 @@ use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread;
 use std::time::Duration;
 
-use futures::future::join_all;
 use serde::Serialize;
 use tokio::sync::oneshot;
-use tokio::time::timeout;
 
-use super::CLOSED_WITHIN;
 use super::actor::Actor;
-use super::monitor::{Counts, Monitor};
 use crate::clock::Clock;
 use crate::config::{self, Config, Runnable};
 use crate::member::{Event, ProgramView, StorageAnswer};
@@ -41,76 +36,15 @@ const GATHER: Duration = Duration::from_millis(20);
 /// The end of a trace: nothing is sent, and it is over when all is written.
 type Written = oneshot::Receiver<()>;
 
-/// What the lines of a node go to, from its start on: its file, its monitor, or both.
-pub(super) struct Traces<D, M> {
-    each: Vec<Trace<D, M>>,
-    /// Whether a state is being saved.
-    saving: bool,
-}
-
-/// The ends of what the lines of a node go to.
-pub(super) struct Traced {
-    written: Vec<Written>,
-    monitor: Option<Monitor>,
-    /// What the monitor says, if the node is to have one.
-    pub(super) counts: Option<Arc<Counts>>,
-}
-
-impl Traced {
-    /// Returns when all lines are written, and the monitor has judged them; but soon.
-    pub(super) async fn close(self) {
-        let _ = timeout(CLOSED_WITHIN, join_all(self.written)).await;
-        if let Some(monitor) = self.monitor {
-            monitor.close().await;
-        }
-    }
-}
-
-impl<D, M> Traces<D, M>
-where
-    D: Clone + Serialize + Send + 'static,
-    M: Clone + Serialize + Send + 'static,
-{
-    /// Begins what the configuration asks for, if it asks for any.
-    ///
-    /// # Errors
-    ///
-    /// When the file cannot be written.
-    pub(super) fn begin<C: Runnable<Durable = D, Message = M>>(
-        config: &Config<C>,
-        hello: &Hello,
-        now: Time,
-    ) -> Result<(Option<Self>, Traced), config::Error> {
-        let file = Trace::<D, M>::of(config)?;
-        let counts = (!config.monitor().is_empty()).then(Arc::<Counts>::default);
-        let judged = counts.as_ref().and_then(|counts| Trace::<D, M>::judged(config, counts));
-        let (judged, monitor) = judged.unzip();
-        let (each, written) = file.into_iter().chain(judged).unzip();
-        let mut traces = Self { each, saving: false };
-        traces.add(now, Entry::Start(start(config, hello)));
-        let traces = Some(traces).filter(|traces| !traces.each.is_empty());
-        Ok((traces, Traced { written, monitor, counts }))
-    }
-
-    /// Has a line written. Waits for nothing.
-    fn add(&mut self, at: Time, entry: Entry<D, M>) {
-        let Some((last, others)) = self.each.split_last_mut() else { return };
-        for other in others {
-            other.add(at, entry.clone());
-        }
-        last.add(at, entry);
-    }
-}
-
-/// The lines on their way to one place. All is written when this is dropped, and a moment later.
-struct Trace<D, M> {
+/// The trace of a node, from its start on. All is written when this is dropped, and a moment later.
+pub(super) struct Trace<D, M> {
     queue: SyncSender<Queued<D, M>>,
     /// How many lines have found no room since one did.
     missed: u64,
     /// The same, once there are no more.
     missed_last: Arc<AtomicU64>,
-    /// How many there were in all.
-    dropped: Arc<AtomicU64>,
+    /// Whether a state is being saved.
+    saving: bool,
 }
 
 /// A line that waits, and how many are missing before it.
@@ -125,13 +59,15 @@ where
     D: Serialize + Send + 'static,
     M: Serialize + Send + 'static,
 {
-    /// The file of this node, if the configuration has one.
+    /// Begins the trace of this node, if the configuration has one.
     ///
     /// # Errors
     ///
-    /// When it cannot be written.
-    fn of<C: Runnable<Durable = D, Message = M>>(
+    /// When the file cannot be written.
+    pub(super) fn of<C: Runnable<Durable = D, Message = M>>(
         config: &Config<C>,
+        hello: &Hello,
+        now: Time,
     ) -> Result<Option<(Self, Written)>, config::Error> {
         let Some((path, file)) = config.trace().zip(config.open_trace()?) else { return Ok(None) };
         let failed = |cause| config::Error::Trace { path: path.to_owned(), cause };
@@ -145,27 +81,9 @@ where
                  at its disk, and restart the node"
             );
         };
-        Self::to(file, is_torn(path), ends).map(Some).map_err(failed)
-    }
-
-    /// The monitor of this node, if it can be started.
-    fn judged<C: Runnable<Durable = D, Message = M>>(
-        config: &Config<C>,
-        counts: &Arc<Counts>,
-    ) -> Option<((Self, Written), Monitor)> {
-        let node = config.node().get();
-        let (monitor, out) = Monitor::start(config.monitor(), node, counts)?;
-        // The monitor itself says why it has ended.
-        match Self::to(out, false, drop) {
-            Ok((mut trace, written)) => {
-                trace.dropped = counts.dropped();
-                Some(((trace, written), monitor))
-            }
-            Err(error) => {
-                tracing::error!(node, %error, "the monitor gets no thread, and is ended");
-                None
-            }
-        }
+        let (mut trace, written) = Self::to(file, is_torn(path), ends).map_err(failed)?;
+        trace.add(now, Entry::Start(start(config, hello)));
+        Ok(Some((trace, written)))
     }
 
     /// A trace that is written to `out`, on a line of its own if one is `torn` there. If that
@@ -185,17 +103,14 @@ where
             drop(done);
         };
         thread::Builder::new().name("trace".to_owned()).spawn(writes)?;
-        Ok((Self { queue, missed: 0, missed_last, dropped: Arc::default() }, written))
+        Ok((Self { queue, missed: 0, missed_last, saving: false }, written))
     }
 
     /// Has a line written. Waits for nothing.
     fn add(&mut self, at: Time, entry: Entry<D, M>) {
         match self.queue.try_send(Queued { missed: self.missed, at, entry }) {
             Ok(()) => self.missed = 0,
-            Err(TrySendError::Full(_)) => {
-                self.missed += 1;
-                self.dropped.fetch_add(1, Ordering::Relaxed);
-            }
+            Err(TrySendError::Full(_)) => self.missed += 1,
             // It has ended, and the log says why.
             Err(TrySendError::Disconnected(_)) => {}
         }
@@ -452,7 +367,6 @@ mod tests {
         }
         let missed = run.trace.missed;
         assert!(missed > 0);
-        let dropped = run.trace.dropped.load(Ordering::Relaxed);
         let (text, _) = run.end().await;
         let lines = lines(&text);
         let last = lines.last().expect("a line");
@@ -465,8 +379,6 @@ mod tests {
             })
             .sum();
         assert_eq!(told, many, "each line is there, or counted");
-        let written = lines.iter().filter(|line| !matches!(line.entry, Entry::Dropped(_))).count();
-        assert_eq!(dropped + written as u64, many, "in all");
     }
 
     #[tokio::test]

@@ -270,26 +270,6 @@ const MEASURED: &[Metric] = {
             "For how long the node does not run, as it was asked to; else 0",
             Measured(|node| Some(node.frozen.as_secs_f64())),
         ),
-        Metric(
-            "bellwether_monitor_runs",
-            "1 if the monitor runs, which judges the steps of the node",
-            Measured(|node| node.monitor.map(|monitor| flag(monitor.runs))),
-        ),
-        Metric(
-            "bellwether_monitor_judged",
-            "Steps of the node that the monitor has judged",
-            MeasuredCount(|node| node.monitor.map(|monitor| monitor.judged)),
-        ),
-        Metric(
-            "bellwether_monitor_differences",
-            "Differences that the monitor has found",
-            MeasuredCount(|node| node.monitor.map(|monitor| monitor.differences)),
-        ),
-        Metric(
-            "bellwether_monitor_dropped",
-            "Lines of the trace that were dropped on their way to the monitor",
-            MeasuredCount(|node| node.monitor.map(|monitor| monitor.dropped)),
-        ),
     ]
 };
 

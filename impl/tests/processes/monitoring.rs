@@ -105,9 +105,7 @@ fn every_metric_that_is_asked_for_is_one_that_a_leader_has() {
     rules().iter().for_each(|rule| asked.extend(names(&rule["expr"])));
     assert!(asked.len() > 15, "{asked:?}");
 
-    // The monitor judges nothing here; what is measured of it is there.
-    let mut served = Served::new(3, "");
-    (1..=3).for_each(|node| served.start_with(node, &["--monitor", "cat"]));
+    let served = Served::led(3);
     let url = served.url(served.leader().0, "/metrics");
     let missing = || {
         let text = get(&url).map_or(String::new(), |(_, text)| text);

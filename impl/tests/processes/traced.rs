@@ -150,31 +150,3 @@ fn every_message_that_arrives_was_sent_by_the_run_that_it_names() {
     };
     assert!(all.values().filter(|run| leads(run)).count() >= 2, "the program of each leader");
 }
-
-/// Finds a difference where the node starts, and says of which node.
-const JUDGE: &str = r#"
-while read -r line; do
-  case "$line" in
-    *'{"boot":'*) echo '{"event":"difference","report":["node '"$1"' differs","","here"]}' ;;
-  esac
-done
-"#;
-
-#[test]
-fn what_a_monitor_finds_is_in_the_log_of_its_node_which_goes_on() {
-    let mut cluster = Cluster::running(3, "quorum", "");
-    let judge = cluster.path("judge");
-    fs::write(&judge, JUDGE).expect("ours");
-    cluster.configure(&format!("[log]\nmonitor = [\"sh\", \"{judge}\", \"{{node}}\"]\n"));
-    cluster.start_all(1..=3);
-    cluster.wait_for_any_leader();
-    for node in 1..=3 {
-        let differs = format!("node {node} differs; here");
-        cluster.logs_of(&node.to_string(), &["has found a difference", &differs]);
-    }
-    for node in 1..=3 {
-        cluster.end(node);
-        let log = cluster.log_of(&node.to_string());
-        assert!(!log.contains("the monitor has ended"), "{log}");
-    }
-}

@@ -189,11 +189,6 @@ impl Visitor for Exec<'_> {
                            `run`, with hooks for each group";
             return Err(Failure::configuration(anyhow!(problem)));
         }
-        if !config.monitor().is_empty() {
-            let problem = "log.monitor: `exec` ends all processes that it has started with its \
-                           command: remove the monitor, or use `run`";
-            return Err(Failure::configuration(anyhow!(problem)));
-        }
         let config = founding(config, args.new_cluster).map_err(Failure::configuration)?;
         node::check(&config).map_err(Failure::configuration)?;
         config.open_trace().map_err(Failure::configuration)?;

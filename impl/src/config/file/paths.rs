@@ -10,7 +10,7 @@ use toml::de::{DeTable, DeValue};
 use super::Overrides;
 
 /// The keys whose value is a program and its arguments.
-const PROGRAMS: [&str; 4] = ["before_leading", "on_change", "check", "monitor"];
+const PROGRAMS: [&str; 3] = ["before_leading", "on_change", "check"];
 
 /// The empty path: what begins there, begins in the working directory.
 const HERE: &str = "";
@@ -43,7 +43,7 @@ pub(super) fn of_file(root: &mut DeTable<'_>, folder: &str) {
 
 /// Makes the paths of flags and variables absolute.
 pub(super) fn of_overrides(overrides: &mut Overrides) {
-    let Overrides { directory, trace, monitor, settings, security, http, .. } = overrides;
+    let Overrides { directory, trace, settings, security, http, .. } = overrides;
     let security = [
         &mut security.secret_file,
         &mut security.second_secret_file,
@@ -62,9 +62,6 @@ pub(super) fn of_overrides(overrides: &mut Overrides) {
     }
     for (key, value) in settings {
         *value = setting(HERE, key, value);
-    }
-    if let Some(word) = monitor.as_mut().and_then(|words| words.first_mut()) {
-        *word = program(HERE, word);
     }
 }
 
@@ -171,7 +168,6 @@ trace = \"trace\"
                 ..SecuritySettings::default()
             },
             settings: vec![("store_ca_file".to_owned(), "ca.pem".to_owned())],
-            monitor: Some(vec!["./judge".to_owned(), "./logs".to_owned()]),
             ..Overrides::default()
         });
         let here = std::env::current_dir().expect("a folder");
@@ -180,7 +176,6 @@ trace = \"trace\"
             format!("directory = \"{here}/2\""),
             format!("secret_file = \"{here}/secret\""),
             format!("store_ca_file = \"{here}/ca.pem\""),
-            format!("monitor = [\"{here}/judge\", \"./logs\"]"),
         ];
         has_lines(&text, &lines);
     }

@@ -283,9 +283,6 @@ pub(super) struct FileLog {
     format: Option<LogFormat>,
     /// Where the node writes its steps, whatever it logs.
     pub(super) trace: Option<String>,
-    /// The program that judges them, and its arguments.
-    #[serde(default)]
-    pub(super) monitor: Vec<String>,
 }
 
 impl FileLog {

@@ -100,7 +100,7 @@ fn what_is_not_said_has_a_default() {
     assert_eq!(ids, [1, 2, 10], "ascending by number, not by spelling");
     let text = written(GOOD, Overrides::default());
     assert!(text.contains("protocol = \"quorum\"") && text.contains("preemption = \"never\""));
-    assert!(!text.contains("\ntrace = ") && !text.contains("\nmonitor = "), "{text}");
+    assert!(!text.contains("\ntrace = "), "{text}");
     let (config, _) = read_as::<Quorum>(GOOD, Overrides::default()).expect("good");
     assert!(config.directory().is_err(), "it must remember what it has granted");
 }
@@ -147,19 +147,12 @@ fn every_protocol_has_its_own_section_and_reads_back_as_itself() {
 fn what_is_written_out_reads_back_as_itself_and_a_flag_counts_more() {
     let none = Overrides::default;
     let trace = Overrides { trace: Some("/other".to_owned()), ..none() };
-    let monitor = Overrides { monitor: Some(vec!["other".to_owned()]), ..none() };
     for (section, said, flag, flagged) in [
         (
             "[log]\ntrace = \"/t/{protocol}-{node}\"\n",
             "\nformat = \"text\"\ntrace = \"/t/quorum-2\"\n",
             trace,
             "\ntrace = \"/other\"\n",
-        ),
-        (
-            "[log]\nmonitor = [\"judge\", \"a b\", \"{node}\"]\n",
-            "\nformat = \"text\"\nmonitor = [\"judge\", \"a b\", \"2\"]\n",
-            monitor,
-            "\nmonitor = [\"other\"]\n",
         ),
         (
             "[health]\ncheck = [\"/bin/check\", \"a b\"]\ninterval = \"1m\"\nfall = 1\n",
@@ -197,7 +190,7 @@ fn the_example_runs_every_protocol_as_its_defaults_do() {
         let store = if name == "lease" { &[("store", "5")][..] } else { &[] };
         assert_eq!(written(example, overrides(&[])), written(members, overrides(store)));
     }
-    let optional = ["node", "listen", "members.ID", "network.timeout", "log.trace", "log.monitor"];
+    let optional = ["node", "listen", "members.ID", "network.timeout", "log.trace"];
     let other_kinds = ["detector.adaptive.", "detector.phi.", "lease.store_", "http."];
     for (key, _) in reference() {
         let is_optional = optional.contains(&key.as_str())

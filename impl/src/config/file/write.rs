@@ -69,7 +69,7 @@ const HEALTH: [&str; 5] = ["check", "interval", "timeout", "rise", "fall"];
 const GROUPS: [&str; 2] = ["names", "count"];
 
 /// The keys of `[log]`.
-const LOG: [&str; 4] = ["level", "format", "trace", "monitor"];
+const LOG: [&str; 3] = ["level", "format", "trace"];
 
 /// The sections whose keys are always the same, each with these.
 pub(super) const SECTIONS: [(&str, &[&str]); 8] = [
@@ -105,17 +105,13 @@ impl<C: Runnable> Config<C> {
         let levels = text(levels.to_string());
         let trace = self.trace().map(|trace| format!("trace = {}\n", path(trace)));
         let trace = trace.unwrap_or_default();
-        let monitor = match self.monitor() {
-            [] => String::new(),
-            command => format!("monitor = {}\n", words(command)),
-        };
         format!(
             "cluster = \"{cluster}\"\nprotocol = \"{protocol}\"\nnode = {node}\n\
              listen = \"{listen}\"\npriority = {priority}\npreempt_delay = {preempt_delay}\n\
              observers = [{observers}]\nwitnesses = [{witnesses}]\n\n\
              [members]\n{members}{own}\
              {storage}{security}{http}{network}{detector}{hooks}{health}{groups}\n\
-             [log]\nlevel = {levels}\nformat = \"{format}\"\n{trace}{monitor}",
+             [log]\nlevel = {levels}\nformat = \"{format}\"\n{trace}",
             priority = self.priority(),
             preempt_delay = time(self.preempt_delay()),
             storage = section("storage", storage),
@@ -244,7 +240,7 @@ pub fn reference() -> Vec<(String, String)> {
         let value = match key.as_str() {
             "protocol" => format!("\"{}\"", Recommended::NAME),
             "security.mode" => format!("\"{}\"", Mode::Plain),
-            "observers" | "witnesses" | "groups.names" | "log.monitor" => "[]".to_owned(),
+            "observers" | "witnesses" | "groups.names" => "[]".to_owned(),
             "groups.count" => "0".to_owned(),
             "security.allow_plain" => "false".to_owned(),
             "http.allow_plain" => "false".to_owned(),

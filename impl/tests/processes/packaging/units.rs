@@ -19,12 +19,18 @@ const UNITS: [&str; 2] = ["bellwether@.service", "bellwether-exec@.service"];
 /// A job of the leader, and its times.
 const JOB: [&str; 2] = ["bellwether-job@.service", "bellwether-job@.timer"];
 
+/// The judge of a node.
+const JUDGE: &str = "bellwether-validate@.service";
+
 /// What is added to the unit with a command.
 const ADDED: &str = "floating-address.conf";
 
 /// The keys of each section that systemd 250 knows, as far as they are used.
 const KNOWN: [(&str, &str); 4] = [
-    ("Unit", "After Conflicts Description Documentation Wants"),
+    (
+        "Unit",
+        "After Conflicts Description Documentation StartLimitBurst StartLimitIntervalSec Wants",
+    ),
     (
         "Service",
         "AmbientCapabilities CPUWeight CapabilityBoundingSet ConfigurationDirectory \
@@ -44,6 +50,11 @@ const KNOWN: [(&str, &str); 4] = [
 
 /// A user that owns nothing.
 const OTHER: u32 = 65_534;
+
+/// The names of all units.
+fn units() -> impl Iterator<Item = &'static str> {
+    UNITS.into_iter().chain(JOB).chain([JUDGE])
+}
 
 fn unit(file: &str) -> String {
     read(&format!("packaging/systemd/{file}"))
@@ -66,7 +77,7 @@ fn lines(text: &str) -> Vec<(&str, &str, &str)> {
 
 #[test]
 fn every_key_of_a_unit_is_one_of_its_section() {
-    for file in UNITS.into_iter().chain(JOB).chain([ADDED]) {
+    for file in units().chain([ADDED]) {
         let text = unit(file);
         for (section, key, _) in lines(&text) {
             let known = KNOWN.iter().find(|(name, _)| *name == section);
@@ -108,11 +119,11 @@ fn systemd_reads_the_units_without_a_complaint() {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
-    let names: Vec<String> =
-        UNITS.iter().chain(&JOB).map(|file| file.replace('@', "@orders")).collect();
-    for (file, name) in UNITS.iter().chain(&JOB).zip(&names) {
-        // It is not installed here.
-        let text = unit(file).replace("ExecStart=bellwether", &format!("ExecStart={PROGRAM}"));
+    let names: Vec<String> = units().map(|file| file.replace('@', "@orders")).collect();
+    for (file, name) in units().zip(&names) {
+        // Neither the daemon nor the judge is installed here.
+        let text = unit(file).replace("=bellwether-conformance ", "=bellwether ");
+        let text = text.replace("ExecStart=bellwether", &format!("ExecStart={PROGRAM}"));
         let text = text.replace("=+bellwether ", &format!("=+{PROGRAM} "));
         fs::write(folder.path().join(name), text).expect("writable");
     }
@@ -266,7 +277,7 @@ fn a_node_reads_a_secret_of_root_that_its_group_may_read() {
 fn the_user_of_the_units_is_the_one_that_is_made() {
     let made = unit("bellwether.sysusers");
     let made = made.lines().find_map(|line| line.strip_prefix("u ")).expect("a user");
-    for file in UNITS {
+    for file in UNITS.into_iter().chain([JUDGE]) {
         for key in ["User", "Group"] {
             let text = unit(file);
             let user = text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
