@@ -14,10 +14,7 @@ mod edits;
 #[path = "../tests/validate/group.rs"]
 mod group;
 
-use bellwether_conformance::mapping::MAPPINGS;
-use bellwether_conformance::mapping::bully::BullyMapping;
-use bellwether_conformance::mapping::lease::LeaseMapping;
-use bellwether_conformance::mapping::quorum::{QuorumMapping, Recommended};
+use bellwether_conformance::mapping;
 use bellwether_conformance::validate::{Log, Options, Outcome};
 use bellwether_core::protocol::{Members, NodeId, bully, lease, quorum};
 use clap::{CommandFactory as _, Parser};
@@ -95,17 +92,17 @@ impl Judged {
         let all = members.iter();
         match self {
             Self::Quorum => {
-                let config = |id| QuorumMapping::<Recommended>::config(id, &members);
+                let config = |id| mapping::quorum::config(&mapping::quorum::RECOMMENDED, id, &members);
                 Group::<quorum::Quorum>::new(all.map(config).collect(), None, seed, faults)
                     .logs(events)
             }
             Self::Bully => {
-                let config = |id| BullyMapping::config(id, &members);
+                let config = |id| mapping::bully::config(id, &members);
                 Group::<bully::Bully>::new(all.map(config).collect(), None, seed, faults)
                     .logs(events)
             }
             Self::Lease => {
-                let config = |id| LeaseMapping::<false>::config(id, &members);
+                let config = |id| mapping::lease::config(id, &members);
                 let group =
                     Group::<lease::Lease>::new(all.map(config).collect(), None, seed, faults);
                 // By these rules the store never fails.
@@ -126,7 +123,7 @@ impl Judged {
             Self::Lease => "lease",
         };
         // By the registry: what judges is compiled with it, and not once more.
-        let mapping = MAPPINGS.find(Some(name), None);
+        let mapping = mapping::mappings().find(Some(name), None);
         let outcome = mapping.and_then(|mapping| mapping.validate(logs, options));
         outcome.map_err(|error| error.to_string())
     }

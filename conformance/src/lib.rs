@@ -7,25 +7,25 @@
 //!
 //! ```
 //! use bellwether_conformance::lockstep::{Outcome, lockstep};
-//! use bellwether_conformance::mapping::{Mapping, bully::BullyMapping};
+//! use bellwether_conformance::mapping::bully;
 //! use bellwether_model::check::Limits;
 //! use bellwether_model::world::{Scenario, World};
 //!
-//! let world = World::new(BullyMapping::RULES, Scenario::calm(3).with_crashes(1, 0))?;
+//! let mapping = bully::mapping();
+//! let world = World::new(mapping.rules, Scenario::calm(3).with_crashes(1, 0))?;
 //! let Outcome { summary, divergence, .. } =
-//!     lockstep(&world, &BullyMapping, &Limits::NONE, &mut |_| {})?;
+//!     lockstep(&world, &mapping, &Limits::NONE, &mut |_| {})?;
 //! assert!(divergence.is_none());
 //! assert!(summary.transitions > 0);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-#[cfg(feature = "driver")]
-pub mod driven;
 pub mod mapping;
 pub mod processes;
 
 pub use bellwether_bridge::{
-    Difference, Divergence, Error, Kind, Malformed, Program, cli, divergence, further, large_group,
-    lockstep, node, pair, probe, program, reduce, replay, report, suite, validate, wraps,
+    Difference, Divergence, Error, Kind, Malformed, Program, cli, comparison, divergence,
+    large_group, lockstep, node, pair, probe, program, reduce, replay, report, suite, surroundings,
+    validate,
 };
 pub use mapping::Mapping;

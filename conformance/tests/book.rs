@@ -183,7 +183,7 @@ fn the_introduction_lists_every_protocol_with_its_page_and_as_what_it_is_here() 
     for name in REGISTRY.names() {
         let row = row(name).unwrap_or_else(|| panic!("the introduction does not list {name}"));
         assert!(root.join(format!("docs/protocols/{name}.md")).exists(), "{name} has no page");
-        let program = mapping::MAPPINGS.names().contains(&name);
+        let program = mapping::mappings().names().contains(&name);
         assert_eq!(row.contains("program"), program, "is there a program of {name}? {row}");
     }
     let rows = page.lines().filter(|line| line.contains("](protocols/") && line.starts_with("| ["));

@@ -2,7 +2,7 @@
 
 use bellwether_conformance::divergence::{Divergence, Kind};
 use bellwether_conformance::lockstep::{Outcome, Summary, lockstep};
-use bellwether_conformance::mapping::Mapping;
+use bellwether_conformance::mapping::{Mapping, Sides};
 use bellwether_model::check::Limits;
 use bellwether_model::cli::WorldArgs;
 use bellwether_model::world::{Scenario, World};
@@ -30,8 +30,8 @@ pub(crate) fn scenario(flags: &str) -> Scenario {
 /// As far as `limits` allow, the program does what the model does. If the walk was whole, the model
 /// alone has as many transitions.
 #[track_caller]
-pub(crate) fn walk<M: Mapping>(mapping: &M, scenario: Scenario, limits: &Limits) -> Summary {
-    let world = World::new(mapping.own_rules(), scenario).expect("possible");
+pub(crate) fn walk<T: Sides>(mapping: &Mapping<T>, scenario: Scenario, limits: &Limits) -> Summary {
+    let world = World::new(mapping.rules, scenario).expect("possible");
     let walked = lockstep(&world, mapping, limits, &mut |_| {}).expect("comparable");
     let Outcome { mut summary, divergence, .. } = walked;
     if let Some(divergence) = divergence {
@@ -45,7 +45,7 @@ pub(crate) fn walk<M: Mapping>(mapping: &M, scenario: Scenario, limits: &Limits)
 
 /// The program conforms in the whole of this world, and enough of it was compared to say so.
 #[track_caller]
-pub(crate) fn conforms<M: Mapping>(mapping: &M, scenario: Scenario) -> Summary {
+pub(crate) fn conforms<T: Sides>(mapping: &Mapping<T>, scenario: Scenario) -> Summary {
     let summary = walk(mapping, scenario, &Limits::NONE);
     let all: u64 = summary.kinds.values().sum();
     assert_eq!(summary.transitions, all, "each transition has one kind");
@@ -56,18 +56,18 @@ pub(crate) fn conforms<M: Mapping>(mapping: &M, scenario: Scenario) -> Summary {
 }
 
 /// How the program first differs from the model in this world.
-pub(crate) fn first_difference<M: Mapping>(
-    mapping: &M,
+pub(crate) fn first_difference<T: Sides>(
+    mapping: &Mapping<T>,
     scenario: Scenario,
 ) -> Option<Box<Divergence>> {
-    let world = World::new(mapping.own_rules(), scenario).expect("possible");
+    let world = World::new(mapping.rules, scenario).expect("possible");
     lockstep(&world, mapping, &Limits::NONE, &mut |_| {}).expect("comparable").divergence
 }
 
 /// The wrong program is caught; what is told is of this kind and about this.
 #[track_caller]
-pub(crate) fn caught<M: Mapping>(
-    mapping: &M,
+pub(crate) fn caught<T: Sides>(
+    mapping: &Mapping<T>,
     scenario: Scenario,
     kind: Kind,
     about: &str,

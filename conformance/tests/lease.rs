@@ -3,8 +3,7 @@
 
 use bellwether_conformance::Error;
 use bellwether_conformance::lockstep::{Summary, lockstep};
-use bellwether_conformance::mapping::MAPPINGS;
-use bellwether_conformance::mapping::lease::{self as stores, LeaseMapping};
+use bellwether_conformance::mapping::{Mapping, lease, mappings};
 use bellwether_model::check::Limits;
 use bellwether_model::protocol::lease::{Acquire, Compares, Count, Fence, Lease, Reads};
 use bellwether_model::protocol::lease::{StoreFault, Term};
@@ -14,12 +13,17 @@ use bellwether_model::world::World;
 use crate::cli::{json_of, says};
 use crate::compared::{self, scenario};
 
+/// The mapping to the store of this variant.
+pub(crate) fn store(name: &str) -> Mapping<lease::Lease> {
+    lease::mapping(lease::variant(name).expect("there is such a variant"))
+}
+
 /// Two clients, of which one crashes and recovers.
 const CRASH: &str = "--nodes 2 --recoveries 1";
 
 /// The client conforms, all of it was met, and the store was compared with nothing.
 #[track_caller]
-fn conforms(mapping: &LeaseMapping, flags: &str) -> Summary {
+fn conforms(mapping: &Mapping<lease::Lease>, flags: &str) -> Summary {
     let summary = compared::conforms(mapping, scenario(flags));
     assert_eq!(summary.coverage.missing, [""; 0], "{flags}");
     let store = summary.unplayed.as_ref().expect("it is the specification's");
@@ -30,26 +34,27 @@ fn conforms(mapping: &LeaseMapping, flags: &str) -> Summary {
 
 #[test]
 fn a_store_that_crashes_and_recovers() {
-    let all = [&stores::CLUSTERING, &stores::POSTGRES_ROW, &stores::REDIS_SETNX, &stores::REDLOCK];
+    let all =
+        [&store("clustering"), &store("postgres-row"), &store("redis-setnx"), &store("redlock")];
     for mapping in all {
         let summary = conforms(mapping, CRASH);
         for kind in ["deliver", "expire", "crash", "recover"] {
             assert!(summary.kinds[kind] > 0, "{kind}: {summary:?}");
         }
     }
-    conforms(&stores::POSTGRES_ROW, "--nodes 2 --crashes 2 --recoveries 1");
+    conforms(&store("postgres-row"), "--nodes 2 --crashes 2 --recoveries 1");
 }
 
 #[test]
 fn a_store_that_lives_and_has_other_rules() {
-    for mapping in [&stores::FENCED, &stores::UNFENCED, &stores::LOCK] {
+    for mapping in [&store("fenced"), &store("unfenced"), &store("lock")] {
         conforms(mapping, CRASH);
     }
 }
 
 #[test]
 fn messages_are_lost_doubled_and_out_of_order() {
-    for mapping in [&stores::POSTGRES_ROW, &stores::REDIS_SETNX] {
+    for mapping in [&store("postgres-row"), &store("redis-setnx")] {
         conforms(mapping, "--nodes 2 --crashes 0 --losses 1");
         conforms(mapping, "--nodes 2 --crashes 0 --duplicates 1");
         conforms(mapping, "--nodes 2 --network unordered");
@@ -67,7 +72,11 @@ fn a_holder_gives_its_lease_back() {
         "--nodes 2 --crashes 0 --duplicates 1 --network unordered",
     ];
     for flags in worlds {
-        let coverage = compared::conforms(&LeaseMapping::asked(), scenario(flags)).coverage;
+        let coverage = compared::conforms(
+            &lease::mapping(Lease { asked: true, ..Lease::RECOMMENDED }),
+            scenario(flags),
+        )
+        .coverage;
         assert_eq!(coverage.missing, [""; 0], "{flags}");
         let asked = coverage.timers.get("request");
         let said = ["release", "available"].map(|kind| coverage.messages.get(kind));
@@ -90,7 +99,7 @@ fn single_rules_of_the_store() {
     ];
     for rules in rules {
         println!("{}", variant_name(&rules));
-        conforms(&LeaseMapping::on(rules), CRASH);
+        conforms(&lease::mapping(rules), CRASH);
     }
 }
 
@@ -103,7 +112,7 @@ fn a_lease_that_is_given_back() {
         (Compares::Nothing, StoreFault::Lives),
     ] {
         let rules = Lease { asked: true, compares, store, ..Lease::RECOMMENDED };
-        let coverage = conforms(&LeaseMapping::on(rules), CRASH).coverage;
+        let coverage = conforms(&lease::mapping(rules), CRASH).coverage;
         let met = [coverage.timers.get("request"), coverage.messages.get("available")];
         for met in met {
             assert!(met.is_some_and(|met| met.walked > 0), "{coverage:?}");
@@ -114,7 +123,7 @@ fn a_lease_that_is_given_back() {
 /// By the recommended rules the store is a node of the program, and is compared.
 #[test]
 fn the_store_of_the_program_is_compared() {
-    for mapping in [&LeaseMapping::new(), &LeaseMapping::on(Lease::RECOMMENDED)] {
+    for mapping in [&lease::recommended(), &lease::mapping(Lease::RECOMMENDED)] {
         let summary = compared::conforms(mapping, scenario(CRASH));
         assert!(summary.outside > 0, "what leaves the boundary is compared as well");
         assert_eq!(summary.unplayed, None);
@@ -137,7 +146,7 @@ fn each_variant_is_walked_or_refused_with_the_rules_that_are_not_followed() {
     ];
     for variant in Lease::VARIANTS {
         let name = variant.name;
-        let found = MAPPINGS.find(Some("lease"), Some(name));
+        let found = mappings().find(Some("lease"), Some(name));
         let Some((_, rules, own)) = refused.iter().find(|(refused, ..)| *refused == name) else {
             let found = found.unwrap_or_else(|error| panic!("{name}: {error}"));
             assert_eq!(found.description().rules, serde_json::json!(variant.rules), "{name}");
@@ -160,7 +169,7 @@ fn each_variant_is_walked_or_refused_with_the_rules_that_are_not_followed() {
 fn a_world_of_rules_that_the_client_does_not_follow_is_refused() {
     let rules = Lease { count: Count::FromReceipt, ..Lease::RECOMMENDED };
     let world = World::new(rules, scenario(CRASH)).expect("possible");
-    let refused = lockstep(&world, &stores::POSTGRES_ROW, &Limits::NONE, &mut |_| {});
+    let refused = lockstep(&world, &store("postgres-row"), &Limits::NONE, &mut |_| {});
     let refused = refused.expect_err("it is refused");
     assert!(matches!(refused, Error::Rules { .. }), "{refused}");
     let words = refused.to_string();

@@ -3,8 +3,6 @@
 mod book;
 mod cli;
 mod compared;
-#[cfg(feature = "driver")]
-mod driven;
 mod features;
 mod lease;
 mod modules;

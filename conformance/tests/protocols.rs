@@ -2,18 +2,10 @@
 //! bounded worlds. The quorum bully, and the lease on the stores that people run, have files of
 //! their own.
 
-use bellwether_conformance::further::{LongRun, Reconfigured, further};
-use bellwether_conformance::mapping::bully::BullyMapping;
-use bellwether_conformance::mapping::chang_roberts::ChangRobertsMapping;
-use bellwether_conformance::mapping::commit::{CommitMapping, Pair};
-use bellwether_conformance::mapping::garcia_molina::GarciaMolinaMapping;
-use bellwether_conformance::mapping::invitation::InvitationMapping;
-use bellwether_conformance::mapping::lease::{self as stores, LeaseMapping};
-use bellwether_conformance::mapping::list_ring::ListRingMapping;
-use bellwether_conformance::mapping::member::MemberMapping;
-use bellwether_conformance::mapping::quorum::{AnyQuorum, Preemptive, Recommended};
-use bellwether_conformance::mapping::stoller::StollerMapping;
-use bellwether_conformance::mapping::{Further, Mapping};
+use bellwether_conformance::mapping;
+use bellwether_conformance::mapping::commit::Pair;
+use bellwether_conformance::mapping::{Built, Further, Mapping, Sides};
+use bellwether_conformance::surroundings::{around, long_run, restarting, surroundings};
 use bellwether_core::protocol::commit::{Three, Two};
 use bellwether_core::protocol::{Members, NodeId};
 use bellwether_model::check::Limits;
@@ -36,7 +28,7 @@ const RINGS: [&str; 6] = [
 /// faults allow, and of no others. Transitions that leave the boundary of a search are compared
 /// too.
 #[track_caller]
-fn conforms<M: Mapping>(mapping: &M, worlds: &[&str]) {
+fn conforms<T: Sides>(mapping: &Mapping<T>, worlds: &[&str]) {
     for flags in worlds {
         let scenario = scenario(flags);
         let summary = compared::conforms(mapping, scenario);
@@ -75,7 +67,7 @@ fn bully() {
         "--duplicates 1",
         "--nodes 4 --network set",
     ];
-    conforms(&BullyMapping, &worlds);
+    conforms(&mapping::bully::mapping(), &worlds);
 }
 
 #[test]
@@ -94,7 +86,7 @@ fn garcia_molina() {
         "--crashes 0 --cuts 1 --capacity 2",
         "--nodes 4",
     ];
-    conforms(&GarciaMolinaMapping, &worlds);
+    conforms(&mapping::garcia_molina::mapping(), &worlds);
 }
 
 #[test]
@@ -106,17 +98,17 @@ fn invitation() {
         "--recoveries 1",
         "--nodes 2 --crashes 0 --losses 1 --duplicates 1 --suspicions 1",
     ];
-    conforms(&InvitationMapping, &worlds);
+    conforms(&mapping::invitation::mapping(), &worlds);
 }
 
 #[test]
 fn chang_roberts() {
-    conforms(&ChangRobertsMapping, &RINGS);
+    conforms(&mapping::chang_roberts::mapping(), &RINGS);
 }
 
 #[test]
 fn list_ring() {
-    conforms(&ListRingMapping, &RINGS);
+    conforms(&mapping::list_ring::mapping(), &RINGS);
 }
 
 #[test]
@@ -128,7 +120,7 @@ fn stoller() {
         "--crashes 0 --suspicions 2",
         "--nodes 4",
     ];
-    conforms(&StollerMapping, &worlds);
+    conforms(&mapping::stoller::mapping(), &worlds);
 }
 
 #[test]
@@ -141,13 +133,13 @@ fn lease() {
         "--nodes 2 --network unordered",
         "--recoveries 1",
     ];
-    conforms(&LeaseMapping::new(), &worlds);
+    conforms(&mapping::lease::recommended(), &worlds);
 }
 
 #[test]
 fn commit() {
     fn of<K: Pair>() {
-        let mapping = CommitMapping::<K>::new();
+        let mapping = mapping::commit::mapping::<K>();
         let worlds = [
             "--nodes 2 --crashes 2 --recoveries 1",
             "--crashes 1",
@@ -177,11 +169,11 @@ fn member() {
         "--nodes 2 --crashes 0 --cuts 1",
         "--nodes 2 --recoveries 1 --timing asynchronous --capacity 1",
     ];
-    conforms(&MemberMapping, &worlds);
+    conforms(&mapping::member::mapping(), &worlds);
     // Whatever can happen to a member from outside happens on the way, in two worlds that are small
     // enough to be walked often.
     for flags in ["--nodes 2 --crashes 0", "--nodes 2 --crashes 0 --start cold"] {
-        let coverage = compared::conforms(&MemberMapping, scenario(flags)).coverage;
+        let coverage = compared::conforms(&mapping::member::mapping(), scenario(flags)).coverage;
         assert_eq!(coverage.missing, [""; 0], "{flags}");
         for (timer, met) in &coverage.timers {
             assert!(met.walked > 0, "{flags}: {timer} never expires");
@@ -194,55 +186,67 @@ fn member() {
 fn a_member_with_something_around_it_is_led_into_the_same_group() {
     let ids = [1, 2].map(|id| NodeId::new(id).expect("not zero"));
     let members = Members::new(ids).expect("valid");
-    let around = LongRun(&MemberMapping);
-    let timers = ids.map(|id| MemberMapping.settling_timers(id, &members));
-    assert_eq!(ids.map(|id| around.settling_timers(id, &members)), timers);
+    let member = mapping::member::mapping();
+    let build = |node: Built<mapping::member::BatonMember>, _, _: &Members, _: Option<&_>| node;
+    let around = around(&member, build, |node| node);
+    let timers = ids.map(|id| (member.more.events.settling_timers)(id, &members));
+    assert_eq!(ids.map(|id| (around.more.events.settling_timers)(id, &members)), timers);
     assert!(timers[0].is_empty() && timers[1].len() > 1, "{timers:?}");
 }
 
-const QUORUM: AnyQuorum = AnyQuorum::of::<Recommended>();
+fn quorum() -> Mapping<mapping::quorum::Quorum> {
+    mapping::quorum::mapping(&mapping::quorum::RECOMMENDED)
+}
+
 const CRASH: Scenario = Scenario::calm(2).with_crashes(1, 1);
 
 #[test]
 fn large_numbers_make_no_difference() {
     /// The program conforms whatever its numbers are, in as many transitions.
-    fn same<M: Mapping>(mapping: &M) {
-        assert!(!M::FROM.is_empty(), "its numbers are small");
+    fn same<T: Sides>(mapping: &Mapping<T>) {
+        let long = long_run(mapping).expect("its numbers are not small");
         let small = compared::walk(mapping, CRASH, &Limits::NONE);
-        let large = compared::walk(&LongRun(mapping), CRASH, &Limits::NONE);
+        let large = compared::walk(&long, CRASH, &Limits::NONE);
         assert_eq!((small.transitions, small.probes), (large.transitions, large.probes));
         assert!(large.transitions > 0 && large.probes > 0);
     }
-    same(&InvitationMapping);
-    same(&StollerMapping);
-    same(&LeaseMapping::new());
-    same(&stores::REDIS_SETNX);
-    same(&QUORUM);
-    same(&AnyQuorum::of::<Preemptive>());
+    same(&mapping::invitation::mapping());
+    same(&mapping::stoller::mapping());
+    same(&mapping::lease::recommended());
+    let redis = mapping::lease::variant("redis-setnx").expect("known");
+    same(&mapping::lease::mapping(redis));
+    same(&quorum());
+    same(&mapping::quorum::mapping(&mapping::quorum::PREEMPTIVE));
 }
 
 /// With shorter durations and with longer ones, the longest promise counts.
 #[test]
 fn a_node_starts_again_with_other_durations() {
-    assert_eq!(AnyQuorum::RESTARTS, 2);
-    let once = compared::walk(&QUORUM, CRASH, &Limits::NONE);
-    for with in 0..AnyQuorum::RESTARTS {
-        let again = compared::walk(&Reconfigured(&QUORUM, with), CRASH, &Limits::NONE);
+    let quorum = quorum();
+    assert_eq!(quorum.more.restarts.count, 2);
+    let once = compared::walk(&quorum, CRASH, &Limits::NONE);
+    for with in 0..2 {
+        let again = compared::walk(&restarting(&quorum, with), CRASH, &Limits::NONE);
         assert!(again.transitions >= once.transitions, "{again:?}");
     }
 }
 
 #[test]
 fn lists_of_members_change() {
-    let worlds = QUORUM.further();
+    let quorum = quorum();
+    let worlds = &quorum.more.variants.further;
     assert!(!worlds.is_empty());
-    for Further { mapping, scenario, .. } in &worlds {
-        assert!(World::new(mapping.own_rules(), *scenario).is_ok(), "{scenario}");
+    for Further { mapping, scenario, .. } in worlds {
+        assert!(World::new(mapping.rules, *scenario).is_ok(), "{scenario}");
     }
-    let last = further(&QUORUM, &Limits::NONE).expect("comparable").expect("there are worlds");
-    if let Some(divergence) = last.divergence {
-        panic!("{}", divergence.report(false));
+    let others = surroundings(&quorum, false).len();
+    for around in &surroundings(&quorum, true)[others..] {
+        let walked = around.walk(&Limits::NONE).expect("comparable").expect("possible");
+        if let Some(divergence) = walked.divergence {
+            panic!("{}", divergence.report(false));
+        }
+        let cut_short = walked.summary.cut_short;
+        assert_eq!(cut_short, None, "the number of states is no limit that was asked for");
+        assert!(walked.summary.transitions > 0);
     }
-    assert_eq!(last.summary.cut_short, None, "the number of states is no limit that was asked for");
-    assert!(last.summary.transitions > 0);
 }

@@ -1,11 +1,8 @@
 //! The quorum bully's core against its model, in each way to take over from a leader; and what no
 //! walk asks for.
 
-use bellwether_conformance::mapping::quorum::{
-    AnyQuorum, AtOnce, Declines, Joins, Observed, Overlooks, Preemptive, Promotes, Recommended,
-    Resigns, StepsAside, StepsDown, Transfers, Variant, Witnessed,
-};
-use bellwether_conformance::mapping::{Asked, Mapping};
+use bellwether_conformance::mapping::quorum::Variant;
+use bellwether_conformance::mapping::{self, Asked};
 use bellwether_core::protocol::{LeaseTerms, Members, NodeId, Request};
 use bellwether_model::check::{Options, Verdict, check};
 use bellwether_model::property;
@@ -20,8 +17,8 @@ use crate::compared::{self, scenario};
 /// message or rule was left unmet, but for the second round that a leader waits for: while a
 /// majority answers, there is none. These messages, or the request, come on the way.
 #[track_caller]
-fn conforms<V: Variant>(flags: &str, walked: &[&str]) {
-    let coverage = compared::conforms(&AnyQuorum::of::<V>(), scenario(flags)).coverage;
+fn conforms(variant: &'static Variant, flags: &str, walked: &[&str]) {
+    let coverage = compared::conforms(&mapping::quorum::mapping(variant), scenario(flags)).coverage;
     let missing = coverage.missing.iter().filter(|&name| name != "timer later");
     assert_eq!(missing.collect::<Vec<_>>(), [""; 0], "{flags}");
     for &name in walked {
@@ -33,7 +30,9 @@ fn conforms<V: Variant>(flags: &str, walked: &[&str]) {
 #[test]
 fn a_leader_waits_for_two_rounds() {
     let world = scenario("--crashes 2");
-    let coverage = compared::conforms(&AnyQuorum::of::<Recommended>(), world).coverage;
+    let coverage =
+        compared::conforms(&mapping::quorum::mapping(&mapping::quorum::RECOMMENDED), world)
+            .coverage;
     assert_eq!(coverage.missing, [""; 0]);
     let met = &coverage.timers["later"];
     assert!(met.walked + met.probed > 0, "{coverage:?}");
@@ -44,12 +43,12 @@ fn a_leader_waits_for_two_rounds() {
 #[test]
 fn a_higher_process_takes_over() {
     let handover = ["challenge", "yield", "entrust"];
-    conforms::<Preemptive>("--recoveries 1", &handover);
-    conforms::<AtOnce>("--recoveries 1", &handover);
+    conforms(&mapping::quorum::PREEMPTIVE, "--recoveries 1", &handover);
+    conforms(&mapping::quorum::AT_ONCE, "--recoveries 1", &handover);
     // Where there are two, the leader's grant is enough.
     let lossy = "--nodes 2 --recoveries 1 --losses 1";
-    conforms::<Preemptive>(lossy, &handover[..2]);
-    conforms::<AtOnce>(lossy, &handover[..2]);
+    conforms(&mapping::quorum::PREEMPTIVE, lossy, &handover[..2]);
+    conforms(&mapping::quorum::AT_ONCE, lossy, &handover[..2]);
 }
 
 /// A leader does what it is asked whenever that comes; if the node that is next is gone, the others
@@ -57,18 +56,18 @@ fn a_higher_process_takes_over() {
 #[test]
 fn a_leader_hands_over_when_it_is_asked_to() {
     let asked = ["request"];
-    conforms::<Transfers>("--recoveries 1", &asked);
-    conforms::<Resigns>("--recoveries 1", &asked);
-    conforms::<StepsDown>("--recoveries 1", &asked);
-    conforms::<StepsAside>("--nodes 2 --recoveries 1", &asked);
+    conforms(&mapping::quorum::TRANSFERS, "--recoveries 1", &asked);
+    conforms(&mapping::quorum::RESIGNS, "--recoveries 1", &asked);
+    conforms(&mapping::quorum::STEPS_DOWN, "--recoveries 1", &asked);
+    conforms(&mapping::quorum::STEPS_ASIDE, "--nodes 2 --recoveries 1", &asked);
 }
 
 /// A node joins, or one that has observed becomes a voter, and the others restart with the list
 /// that says so; some do so before it has a leader.
 #[test]
 fn a_node_joins_or_becomes_a_voter() {
-    conforms::<Joins>("--crashes 2 --recoveries 2", &[]);
-    conforms::<Promotes>("--crashes 2 --recoveries 2", &[]);
+    conforms(&mapping::quorum::JOINS, "--crashes 2 --recoveries 2", &[]);
+    conforms(&mapping::quorum::PROMOTES, "--crashes 2 --recoveries 2", &[]);
 }
 
 /// A node of three only observes, or votes and never leads: the highest, which would take over at
@@ -76,42 +75,48 @@ fn a_node_joins_or_becomes_a_voter() {
 /// without a majority.
 #[test]
 fn a_node_observes_or_is_a_witness() {
-    conforms::<Observed>("--recoveries 1", &[]);
-    compared::conforms(&AnyQuorum::of::<Observed>(), scenario("--crashes 0 --suspicions 1"));
-    conforms::<Overlooks>("--recoveries 1", &[]);
-    conforms::<Witnessed>("--crashes 2 --recoveries 1", &[]);
-    conforms::<Declines>("--crashes 2 --recoveries 1", &[]);
+    conforms(&mapping::quorum::OBSERVED, "--recoveries 1", &[]);
+    compared::conforms(
+        &mapping::quorum::mapping(&mapping::quorum::OBSERVED),
+        scenario("--crashes 0 --suspicions 1"),
+    );
+    conforms(&mapping::quorum::OVERLOOKS, "--recoveries 1", &[]);
+    conforms(&mapping::quorum::WITNESSED, "--crashes 2 --recoveries 1", &[]);
+    conforms(&mapping::quorum::DECLINES, "--crashes 2 --recoveries 1", &[]);
 }
 
 /// The variant says what nodes are asked by logs, and what they have kept of a long run.
 #[test]
 fn what_no_walk_asks_for_is_taken_by_the_variant_too() {
-    let any = AnyQuorum::of::<Recommended>();
+    let any = mapping::quorum::mapping(&mapping::quorum::RECOMMENDED);
     let [lowest, highest] = [1, 2].map(|id| NodeId::new(id).expect("not zero"));
     let leader = spec::Process { role: spec::Role::Leader, ..spec::Process::default() };
-    let asked = any.when_asked(Request::Transfer(lowest), &leader, Timers::NONE);
+    let asked = any.when_asked(&Request::Transfer(lowest), &leader, Timers::NONE);
     let asks = |asked: Asked<spec::Quorum>| match asked {
         Asked::Expiry(rules, timer) => Some((rules, timer)),
         Asked::Unknown | Asked::Nothing => None,
     };
     assert_eq!(asks(asked), Some((any.log_rules(), spec::Timer::Request)));
-    let preemptive = AnyQuorum::of::<Preemptive>();
-    let own = preemptive.own_rules();
+    let preemptive = mapping::quorum::mapping(&mapping::quorum::PREEMPTIVE);
+    let own = preemptive.rules;
     let founded = spec::Quorum { founding: spec::Founding::AllMet, ..own };
     assert_eq!(preemptive.log_rules(), founded);
     assert_ne!(preemptive.log_rules(), any.log_rules());
     let follower = spec::Process::default();
-    let asked = any.when_asked(Request::Transfer(lowest), &follower, Timers::NONE);
+    let asked = any.when_asked(&Request::Transfer(lowest), &follower, Timers::NONE);
     assert!(matches!(asked, Asked::Nothing), "{asked:?}");
 
     let members = Members::new([lowest, highest]).expect("valid");
-    let began = any.began(highest, &members).expect("something");
-    assert_eq!(Some(began.epoch.number()), AnyQuorum::FROM.first().copied());
-    let mut lowers = |_: usize, number: u64| number - AnyQuorum::FROM[0];
-    let lowered = (AnyQuorum::COUNTERS.in_durable)(&began, &mut lowers);
-    assert_eq!(any.stable(&lowered), spec::Stable::default());
-    let again = any.restart(AnyQuorum::RESTARTS - 1, highest, &members, &began).expect("valid");
-    assert!(again.written.is_some_and(|written| written.promise > began.promise));
+    let counters = &any.more.counters;
+    let began = (counters.began)(highest, &members).expect("something");
+    assert_eq!(Some(began.epoch.number()), counters.from.first().copied());
+    let mut lowers = |_: usize, number: u64| number - counters.from[0];
+    let lowered = (counters.in_durable)(&began, &mut lowers);
+    assert_eq!((any.stable)(&lowered), spec::Stable::default());
+    let restarts = &any.more.restarts;
+    let again = (restarts.program)(restarts.count - 1, highest, &members, &began);
+    let written = again.expect("valid").written;
+    assert!(written.is_some_and(|written| written.promise > began.promise));
 }
 
 /// The durations of every other node.

@@ -4,15 +4,8 @@
 //! its whole execution on its own clock, so that a core to which absolute time meant something
 //! would part from the model.
 
-use bellwether_conformance::mapping::Mapping;
-use bellwether_conformance::mapping::bully::BullyMapping;
-use bellwether_conformance::mapping::chang_roberts::ChangRobertsMapping;
-use bellwether_conformance::mapping::garcia_molina::GarciaMolinaMapping;
-use bellwether_conformance::mapping::invitation::InvitationMapping;
-use bellwether_conformance::mapping::lease::{self as stores, LeaseMapping};
-use bellwether_conformance::mapping::list_ring::ListRingMapping;
-use bellwether_conformance::mapping::quorum::{AnyQuorum, AtOnce, Preemptive, Recommended};
-use bellwether_conformance::mapping::stoller::StollerMapping;
+use bellwether_conformance::mapping;
+use bellwether_conformance::mapping::{Mapping, Sides};
 use bellwether_conformance::pair::Pair;
 use bellwether_conformance::replay::replay;
 use bellwether_model::trace::Trace;
@@ -43,13 +36,13 @@ fn scenario(most: usize) -> impl Strategy<Value = Scenario> {
 }
 
 /// Some execution of some world, taken by both; and once more from a file.
-fn follows<M: Mapping>(
-    mapping: &M,
+fn follows<T: Sides>(
+    mapping: &Mapping<T>,
     scenario: Scenario,
     choices: &[prop::sample::Index],
 ) -> Result<(), TestCaseError> {
     // What a world refuses, such as losses that no time-out notices, is no execution.
-    let Ok(world) = World::new(mapping.own_rules(), scenario) else { return Ok(()) };
+    let Ok(world) = World::new(mapping.rules, scenario) else { return Ok(()) };
     let world = world.concrete();
     let begun = Pair::begin(mapping, &world).expect("comparable");
     let mut pair = begun.map_err(|divergence| TestCaseError::fail(divergence.to_string()))?;
@@ -81,7 +74,7 @@ proptest! {
         scenario in scenario(7),
         choices in prop::collection::vec(any::<prop::sample::Index>(), 1..250),
     ) {
-        follows(&BullyMapping, scenario, &choices)?;
+        follows(&mapping::bully::mapping(), scenario, &choices)?;
     }
 }
 
@@ -93,16 +86,16 @@ proptest! {
         scenario in scenario(4),
         choices in prop::collection::vec(any::<prop::sample::Index>(), 1..150),
     ) {
-        follows(&GarciaMolinaMapping, scenario, &choices)?;
-        follows(&InvitationMapping, scenario, &choices)?;
-        follows(&ChangRobertsMapping, scenario, &choices)?;
-        follows(&ListRingMapping, scenario, &choices)?;
-        follows(&StollerMapping, scenario, &choices)?;
-        follows(&LeaseMapping::new(), scenario, &choices)?;
-        follows(&stores::POSTGRES_ROW, scenario, &choices)?;
-        follows(&stores::REDIS_SETNX, scenario, &choices)?;
-        follows(&AnyQuorum::of::<Recommended>(), scenario, &choices)?;
-        follows(&AnyQuorum::of::<Preemptive>(), scenario, &choices)?;
-        follows(&AnyQuorum::of::<AtOnce>(), scenario, &choices)?;
+        follows(&mapping::garcia_molina::mapping(), scenario, &choices)?;
+        follows(&mapping::invitation::mapping(), scenario, &choices)?;
+        follows(&mapping::chang_roberts::mapping(), scenario, &choices)?;
+        follows(&mapping::list_ring::mapping(), scenario, &choices)?;
+        follows(&mapping::stoller::mapping(), scenario, &choices)?;
+        follows(&mapping::lease::recommended(), scenario, &choices)?;
+        follows(&crate::lease::store("postgres-row"), scenario, &choices)?;
+        follows(&crate::lease::store("redis-setnx"), scenario, &choices)?;
+        follows(&mapping::quorum::mapping(&mapping::quorum::RECOMMENDED), scenario, &choices)?;
+        follows(&mapping::quorum::mapping(&mapping::quorum::PREEMPTIVE), scenario, &choices)?;
+        follows(&mapping::quorum::mapping(&mapping::quorum::AT_ONCE), scenario, &choices)?;
     }
 }

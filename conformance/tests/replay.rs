@@ -1,12 +1,7 @@
 //! Saved traces of the model, replayed in the program.
 
-use bellwether_conformance::mapping::Mapping;
-use bellwether_conformance::mapping::bully::BullyMapping;
-use bellwether_conformance::mapping::garcia_molina::GarciaMolinaMapping;
-use bellwether_conformance::mapping::invitation::InvitationMapping;
-use bellwether_conformance::mapping::lease::LeaseMapping;
-use bellwether_conformance::mapping::quorum::{AnyQuorum, Preemptive, Recommended};
-use bellwether_conformance::mapping::stoller::StollerMapping;
+use bellwether_conformance::mapping;
+use bellwether_conformance::mapping::{Mapping, Sides};
 use bellwether_conformance::replay::{ROUNDS, replay};
 use bellwether_conformance::{Error, Kind};
 use bellwether_model::check::{Limits, Options, check};
@@ -30,7 +25,8 @@ fn record(world: &World, mut chosen: impl FnMut(&[Action]) -> Option<Action>) ->
 }
 
 fn world() -> World {
-    World::new(BullyMapping::RULES, Scenario::calm(3).with_crashes(1, 1)).expect("possible")
+    World::new(mapping::bully::mapping().rules, Scenario::calm(3).with_crashes(1, 1))
+        .expect("possible")
 }
 
 /// The leader crashes, and then whatever is possible first happens.
@@ -48,7 +44,7 @@ fn crash_then_first(steps: usize) -> Trace {
 #[test]
 fn an_execution_of_the_model_is_one_of_the_program() {
     let trace = crash_then_first(20);
-    let replayed = replay(&BullyMapping, &trace).expect("comparable");
+    let replayed = replay(&mapping::bully::mapping(), &trace).expect("comparable");
     assert_eq!((replayed.steps, replayed.rounds), (20, 0));
     assert_eq!(replayed.divergence, None);
 }
@@ -57,13 +53,13 @@ fn an_execution_of_the_model_is_one_of_the_program() {
 fn a_counterexample_that_the_model_finds_happens_in_the_program_too() {
     let faults = Faults { cuts: 1, ..Faults::NONE };
     let scenario = Scenario { faults, network: Network::Set, ..Scenario::calm(3) };
-    let world = World::new(BullyMapping::RULES, scenario).expect("possible");
+    let world = World::new(mapping::bully::mapping().rules, scenario).expect("possible");
     let report = check(&world, &property::all::<Bully>(), &Options::default(), &mut |_| {});
     let mut replays = 0;
     for decision in report.expect("decided").decisions {
         if let Some(found) = decision.counterexample {
             let trace = found.trace(&world, &decision.property);
-            let replayed = replay(&BullyMapping, &trace).expect("comparable");
+            let replayed = replay(&mapping::bully::mapping(), &trace).expect("comparable");
             assert_eq!(replayed.divergence, None, "{}", decision.property.name);
             replays += 1;
         }
@@ -75,14 +71,15 @@ fn a_counterexample_that_the_model_finds_happens_in_the_program_too() {
 fn a_cycle_is_taken_several_times() {
     let scenario =
         Scenario { timing: Timing::Asynchronous, capacity: Some(2), ..Scenario::calm(3) };
-    let world = World::new(BullyMapping::RULES, scenario.with_crashes(1, 0)).expect("possible");
+    let world =
+        World::new(mapping::bully::mapping().rules, scenario.with_crashes(1, 0)).expect("possible");
     let asked = property::select(&world, &["stabilises".to_owned()]).expect("known");
     let report = check(&world, &asked, &Options::default(), &mut |_| {}).expect("decided");
     let found = report.decisions[0].counterexample.as_ref().expect("time-outs come at any time");
     let cycle = found.cycle.as_ref().map_or(0, Vec::len);
     assert!(cycle > 0, "it is busy for ever");
     let trace = found.trace(&world, &asked[0]);
-    let replayed = replay(&BullyMapping, &trace).expect("comparable");
+    let replayed = replay(&mapping::bully::mapping(), &trace).expect("comparable");
     let steps = found.steps.len() + ROUNDS * cycle;
     assert_eq!((replayed.steps, replayed.rounds), (steps, ROUNDS));
     assert_eq!(replayed.divergence, None);
@@ -95,15 +92,15 @@ fn a_cycle_is_taken_several_times() {
     says(&mut changed[1], |shows| shows.cycle_after = None);
     says(&mut changed[2], |shows| shows.formula = "◇ anything".to_owned());
     for trace in changed {
-        let error = replay(&BullyMapping, &trace).expect_err("it does not show that");
+        let error = replay(&mapping::bully::mapping(), &trace).expect_err("it does not show that");
         assert!(matches!(error, Error::Claim(_)), "{error}");
     }
 }
 
 /// The lassos that the checker finds in this world, as far as so many states go: how many there
 /// are, and how many of them close but for names. The program follows each when it is read again.
-fn follows_lassos<M: Mapping>(mapping: &M, flags: &str, names: &[&str]) -> (usize, usize) {
-    let world = World::new(mapping.own_rules(), compared::scenario(flags)).expect("possible");
+fn follows_lassos<T: Sides>(mapping: &Mapping<T>, flags: &str, names: &[&str]) -> (usize, usize) {
+    let world = World::new(mapping.rules, compared::scenario(flags)).expect("possible");
     let names: Vec<String> = names.iter().map(ToString::to_string).collect();
     let asked = property::select(&world, &names).expect("known");
     let limits = Limits { states: Some(200_000), ..Limits::NONE };
@@ -144,18 +141,20 @@ fn follows_lassos<M: Mapping>(mapping: &M, flags: &str, names: &[&str]) -> (usiz
 fn every_lasso_that_is_saved_is_followed() {
     let busy = "--nodes 2 --crashes 0 --timing asynchronous --capacity 1";
     let cut = "--nodes 2 --crashes 0 --cuts 1 --capacity 2";
-    let (lassos, _) = follows_lassos(&BullyMapping, "--timing asynchronous --capacity 2", &[]);
+    let (lassos, _) =
+        follows_lassos(&mapping::bully::mapping(), "--timing asynchronous --capacity 2", &[]);
     assert!(lassos > 0, "the bully is busy for ever");
     for flags in [busy, cut] {
-        follows_lassos(&GarciaMolinaMapping, flags, &[]);
-        follows_lassos(&InvitationMapping, flags, &[]);
-        follows_lassos(&StollerMapping, flags, &[]);
-        follows_lassos(&LeaseMapping::new(), flags, &[]);
+        follows_lassos(&mapping::garcia_molina::mapping(), flags, &[]);
+        follows_lassos(&mapping::invitation::mapping(), flags, &[]);
+        follows_lassos(&mapping::stoller::mapping(), flags, &[]);
+        follows_lassos(&mapping::lease::recommended(), flags, &[]);
     }
     // A process that does not hear the leader canvasses for ever, and each round has a new number.
     let (flags, asked) = ("--crashes 0 --cuts 1 --capacity 2", &["settles"]);
-    follows_lassos(&AnyQuorum::of::<Preemptive>(), flags, asked);
-    let (_, renamed) = follows_lassos(&AnyQuorum::of::<Recommended>(), flags, asked);
+    follows_lassos(&mapping::quorum::mapping(&mapping::quorum::PREEMPTIVE), flags, asked);
+    let (_, renamed) =
+        follows_lassos(&mapping::quorum::mapping(&mapping::quorum::RECOMMENDED), flags, asked);
     assert!(renamed > 0, "the rounds of a leader have no end");
 }
 
@@ -164,7 +163,7 @@ fn a_trace_of_other_rules_is_refused() {
     let world =
         World::new(Bully::BASELINE, Scenario::calm(3).with_crashes(1, 0)).expect("possible");
     let actions = record(&world, |enabled| enabled.first().copied());
-    let refused = replay(&BullyMapping, &Trace::record(&world, &actions[..], None));
+    let refused = replay(&mapping::bully::mapping(), &Trace::record(&world, &actions[..], None));
     assert!(matches!(refused, Err(Error::Rules { .. })), "{refused:?}");
 }
 
@@ -172,19 +171,19 @@ fn a_trace_of_other_rules_is_refused() {
 fn a_trace_of_another_model_or_of_a_renamed_variant_is_refused() {
     let mut renamed = crash_then_first(20);
     renamed.header.variant = "baseline".to_owned();
-    let refused = replay(&BullyMapping, &renamed).expect_err("refused");
+    let refused = replay(&mapping::bully::mapping(), &renamed).expect_err("refused");
     assert!(matches!(refused, Error::Variant { .. }), "{refused}");
 
     let mut other = crash_then_first(20);
     other.header.fingerprint = "0123456789abcdef".to_owned();
-    let refused = replay(&BullyMapping, &other).expect_err("refused");
+    let refused = replay(&mapping::bully::mapping(), &other).expect_err("refused");
     assert!(matches!(refused, Error::Fingerprint { .. }), "{refused}");
     assert!(refused.to_string().contains("'0123456789abcdef'"), "{refused}");
 }
 
 #[test]
 fn a_trace_without_steps_is_no_success() {
-    let refused = replay(&BullyMapping, &Trace::record(&world(), &[], None));
+    let refused = replay(&mapping::bully::mapping(), &Trace::record(&world(), &[], None));
     assert!(matches!(refused, Err(Error::EmptyTrace)), "{refused:?}");
 }
 
@@ -195,7 +194,7 @@ fn a_trace_that_was_edited_is_refused() {
     for (at, step) in trace.steps.iter_mut().enumerate() {
         step.seq = at + 1;
     }
-    let refused = replay(&BullyMapping, &trace);
+    let refused = replay(&mapping::bully::mapping(), &trace);
     let edited = matches!(
         refused,
         Err(Error::Trace(TraceError::Impossible { .. } | TraceError::Differs { .. }))
@@ -204,7 +203,7 @@ fn a_trace_that_was_edited_is_refused() {
 
     let mut other = crash_then_first(20);
     other.header.protocol = "raft".to_owned();
-    let refused = replay(&BullyMapping, &other);
+    let refused = replay(&mapping::bully::mapping(), &other);
     assert!(matches!(refused, Err(Error::Trace(TraceError::Protocol { .. }))), "{refused:?}");
 }
 

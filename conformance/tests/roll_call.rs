@@ -13,14 +13,12 @@ mod program;
 mod spec;
 
 use bellwether_conformance::lockstep::lockstep;
-use bellwether_conformance::mapping::Mapping;
 use bellwether_conformance::suite::find;
 use bellwether_docs_runner::{Block, blocks};
 use bellwether_model::check::{Limits, Options, Verdict, check};
 use bellwether_model::property;
 use bellwether_model::protocol::Protocol;
 use bellwether_model::world::{Network, Scenario, Start, Timing, World};
-use mapping::RollCallMapping;
 use own::OwnProtocol;
 use spec::RollCall;
 use std::env;
@@ -81,7 +79,7 @@ fn the_program_conforms() {
             [(Network::Fifo, Timing::Perfect), (Network::Unordered, Timing::Asynchronous)]
         {
             let scenario = Scenario { start, network, timing, ..COLD.with_crashes(1, 1) };
-            let summary = walk(&RollCallMapping, scenario, &Limits::NONE);
+            let summary = walk(&mapping::mapping(), scenario, &Limits::NONE);
             assert!(summary.transitions > 0 && summary.probes > 0);
         }
     }
@@ -89,11 +87,11 @@ fn the_program_conforms() {
 
 #[test]
 fn a_world_in_which_nothing_can_happen_is_no_success() {
-    let world = World::new(RollCallMapping::RULES, Scenario::calm(3)).expect("possible");
-    let nothing = lockstep(&world, &RollCallMapping, &Limits::NONE, &mut |_| {});
+    let world = World::new(mapping::mapping().rules, Scenario::calm(3)).expect("possible");
+    let nothing = lockstep(&world, &mapping::mapping(), &Limits::NONE, &mut |_| {});
     let error = nothing.expect_err("no process calls in a converged group").to_string();
     assert!(error.starts_with("nothing was compared"), "{error}");
-    let nothing = find(&RollCallMapping, &world, 1, &Limits::NONE, &mut |_| {});
+    let nothing = find(&mapping::mapping(), &world, 1, &Limits::NONE, &mut |_| {});
     let error = nothing.err().expect("there is no execution either").to_string();
     assert!(error.starts_with("nothing was compared"), "{error}");
 }

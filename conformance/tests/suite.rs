@@ -1,10 +1,7 @@
 //! Suites: executions that together take every transition of a world, found in another way.
 
-use bellwether_conformance::mapping::Mapping;
-use bellwether_conformance::mapping::bully::BullyMapping;
-use bellwether_conformance::mapping::chang_roberts::ChangRobertsMapping;
-use bellwether_conformance::mapping::member::MemberMapping;
-use bellwether_conformance::mapping::quorum::{AnyQuorum, Recommended};
+use bellwether_conformance::mapping;
+use bellwether_conformance::mapping::{Mapping, Sides};
 use bellwether_conformance::replay::replay;
 use bellwether_conformance::suite::{Suite, find, run};
 use bellwether_model::check::{Limits, Reason};
@@ -13,11 +10,11 @@ use std::collections::{HashMap, HashSet};
 
 const CRASH_AND_RECOVERY: Scenario = Scenario::calm(3).with_crashes(1, 1);
 
-fn world<M: Mapping>(_: &M, scenario: Scenario) -> World {
-    World::new(M::RULES, scenario).expect("possible").concrete()
+fn world<T: Sides>(mapping: &Mapping<T>, scenario: Scenario) -> World {
+    World::new(mapping.rules, scenario).expect("possible").concrete()
 }
 
-fn suite<M: Mapping>(mapping: &M, scenario: Scenario, limits: &Limits) -> Suite {
+fn suite<T: Sides>(mapping: &Mapping<T>, scenario: Scenario, limits: &Limits) -> Suite {
     find(mapping, &world(mapping, scenario), 1, limits, &mut |_| {}).expect("comparable")
 }
 
@@ -64,7 +61,7 @@ fn taken(world: &World, execution: &[Action]) -> HashSet<(State, Action)> {
 /// The suite takes every transition of the world and leaves none out, each of its executions takes
 /// one that no other takes, and it has hardly more steps than it must.
 #[track_caller]
-fn covers<M: Mapping + Sync>(mapping: &M, scenario: Scenario) {
+fn covers<T: Sides>(mapping: &Mapping<T>, scenario: Scenario) {
     let (suite, world) = (suite(mapping, scenario, &Limits::NONE), world(mapping, scenario));
     let summary = suite.summary();
     let (all, counts) = walked(&world);
@@ -93,34 +90,37 @@ fn covers<M: Mapping + Sync>(mapping: &M, scenario: Scenario) {
 
 #[test]
 fn three_nodes_with_a_crash_and_a_recovery() {
-    covers(&BullyMapping, CRASH_AND_RECOVERY);
-    covers(&AnyQuorum::of::<Recommended>(), CRASH_AND_RECOVERY);
-    covers(&ChangRobertsMapping, CRASH_AND_RECOVERY);
+    covers(&mapping::bully::mapping(), CRASH_AND_RECOVERY);
+    covers(&mapping::quorum::mapping(&mapping::quorum::RECOMMENDED), CRASH_AND_RECOVERY);
+    covers(&mapping::chang_roberts::mapping(), CRASH_AND_RECOVERY);
 }
 
 #[test]
 fn networks_starts_and_faults() {
     let unordered = Scenario { network: Network::Unordered, ..CRASH_AND_RECOVERY };
-    covers(&BullyMapping, unordered);
-    covers(&BullyMapping, Scenario { start: Start::Cold, ..CRASH_AND_RECOVERY });
+    covers(&mapping::bully::mapping(), unordered);
+    covers(&mapping::bully::mapping(), Scenario { start: Start::Cold, ..CRASH_AND_RECOVERY });
     let faults = Faults { crashes: 1, losses: 1.into(), cuts: 1, ..Faults::NONE };
-    covers(&BullyMapping, Scenario { network: Network::Set, faults, ..Scenario::calm(2) });
-    covers(&MemberMapping, Scenario::calm(2));
+    covers(
+        &mapping::bully::mapping(),
+        Scenario { network: Network::Set, faults, ..Scenario::calm(2) },
+    );
+    covers(&mapping::member::mapping(), Scenario::calm(2));
 }
 
 #[test]
 fn what_leaves_the_bounds_is_counted_and_not_taken() {
     let timing = Timing::Asynchronous;
     let bounded = Scenario { timing, capacity: Some(1), ..Scenario::calm(2).with_crashes(1, 1) };
-    covers(&BullyMapping, bounded);
-    assert!(suite(&BullyMapping, bounded, &Limits::NONE).summary().outside > 0);
+    covers(&mapping::bully::mapping(), bounded);
+    assert!(suite(&mapping::bully::mapping(), bounded, &Limits::NONE).summary().outside > 0);
 }
 
 #[test]
 fn an_execution_is_a_trace_that_can_be_replayed() {
-    let suite = suite(&BullyMapping, CRASH_AND_RECOVERY, &Limits::NONE);
+    let suite = suite(&mapping::bully::mapping(), CRASH_AND_RECOVERY, &Limits::NONE);
     for at in [0, suite.len() / 2, suite.len() - 1] {
-        let replayed = replay(&BullyMapping, &suite.trace(at)).expect("comparable");
+        let replayed = replay(&mapping::bully::mapping(), &suite.trace(at)).expect("comparable");
         assert_eq!(replayed.steps, suite.execution(at).len());
         assert_eq!(replayed.divergence, None);
     }
@@ -131,7 +131,7 @@ fn an_execution_is_a_trace_that_can_be_replayed() {
 #[test]
 fn a_search_that_is_cut_short_finds_no_executions() {
     let limits = Limits { states: Some(1), ..Limits::NONE };
-    let suite = suite(&BullyMapping, Scenario::calm(4).with_crashes(2, 2), &limits);
+    let suite = suite(&mapping::bully::mapping(), Scenario::calm(4).with_crashes(2, 2), &limits);
     assert_eq!(suite.summary().cut_short, Some(Reason::States));
     assert!(suite.is_empty());
 }

@@ -1,11 +1,8 @@
 //! Logs of nodes that ran: the honest ones are accepted, and a change shows.
 
 use bellwether_conformance::divergence::{Divergence, Kind, LogLine};
-use bellwether_conformance::mapping::bully::BullyMapping;
-use bellwether_conformance::mapping::chang_roberts::ChangRobertsMapping;
-use bellwether_conformance::mapping::lease::LeaseMapping;
-use bellwether_conformance::mapping::quorum::{AnyQuorum, QuorumMapping, Recommended};
-use bellwether_conformance::mapping::{Mapping, ring};
+use bellwether_conformance::mapping;
+use bellwether_conformance::mapping::{Mapping, Sides, ring};
 use bellwether_conformance::report::MOST_LINES;
 use bellwether_conformance::validate::{Log, Options, Outcome, Text, smaller, validate};
 use bellwether_core::protocol::chang_roberts::ChangRoberts;
@@ -31,7 +28,7 @@ fn members(count: u16) -> Members {
 
 fn bullies(seed: u64, faults: Faults, events: usize) -> Vec<String> {
     let members = members(3);
-    let configs = members.iter().map(|id| BullyMapping::config(id, &members)).collect();
+    let configs = members.iter().map(|id| mapping::bully::config(id, &members)).collect();
     Group::<bully::Bully>::new(configs, None, seed, faults).logs(events)
 }
 
@@ -43,7 +40,7 @@ fn rings(seed: u64, faults: Faults, events: usize) -> Vec<String> {
 
 fn leases(seed: u64, faults: Faults, events: usize) -> Vec<String> {
     let members = members(4);
-    let configs = members.iter().map(|id| LeaseMapping::<false>::config(id, &members)).collect();
+    let configs = members.iter().map(|id| mapping::lease::config(id, &members)).collect();
     // By these rules the store never fails.
     Group::<lease::Lease>::new(configs, None, seed, faults).in_which_lives(3).logs(events)
 }
@@ -63,7 +60,7 @@ fn quorums_with(
 ) -> Vec<String> {
     let members = members(3);
     let config = |id| {
-        let config = QuorumMapping::<Recommended>::config(id, &members);
+        let config = mapping::quorum::config(&mapping::quorum::RECOMMENDED, id, &members);
         let timing = if two_rounds { config.timing } else { quorum::Timing::DEFAULT };
         quorum::Config { timing, ..config }
     };
@@ -75,7 +72,7 @@ fn parsed(line: &str) -> Value {
     serde_json::from_str(line).expect("JSON")
 }
 
-fn judge<M: Mapping>(mapping: &M, logs: &[String], options: Options) -> Outcome {
+fn judge<T: Sides>(mapping: &Mapping<T>, logs: &[String], options: Options) -> Outcome {
     let log = |(text, at): (&String, usize)| {
         let text = Box::new(Cursor::new(text.clone().into_bytes()));
         Log { name: format!("log {at}"), text }
@@ -101,13 +98,13 @@ fn changed(
 }
 
 /// Whether a changed log is found.
-fn is_refused<M: Mapping>(mapping: &M, logs: &[String]) -> bool {
+fn is_refused<T: Sides>(mapping: &Mapping<T>, logs: &[String]) -> bool {
     let outcome = judge(mapping, logs, WHOLE);
     outcome.rejection.is_some() || !outcome.malformed.is_empty()
 }
 
 #[track_caller]
-fn accepted<M: Mapping>(mapping: &M, logs: &[String], options: Options) -> Outcome {
+fn accepted<T: Sides>(mapping: &Mapping<T>, logs: &[String], options: Options) -> Outcome {
     let outcome = judge(mapping, logs, options);
     if let Some(rejection) = &outcome.rejection {
         panic!("{}", rejection.report(false));
@@ -116,17 +113,19 @@ fn accepted<M: Mapping>(mapping: &M, logs: &[String], options: Options) -> Outco
     outcome
 }
 
-const QUORUM: AnyQuorum = AnyQuorum::of::<Recommended>();
+fn quorum() -> Mapping<mapping::quorum::Quorum> {
+    mapping::quorum::mapping(&mapping::quorum::RECOMMENDED)
+}
 
 #[test]
 fn two_hundred_honest_runs_are_accepted() {
     let (mut judged, mut starts, mut let_in) = (0, 0, 0);
     for seed in 0..50 {
         let faults = if seed % 2 == 0 { Faults::SOME } else { Faults::NONE };
-        let bullies = accepted(&BullyMapping, &bullies(seed, faults, 400), WHOLE);
-        let rings = accepted(&ChangRobertsMapping, &rings(seed, faults, 400), WHOLE);
-        let quorums = accepted(&QUORUM, &quorums(seed, faults, 800), WHOLE);
-        let leases = accepted(&LeaseMapping::new(), &leases(seed, faults, 400), WHOLE);
+        let bullies = accepted(&mapping::bully::mapping(), &bullies(seed, faults, 400), WHOLE);
+        let rings = accepted(&mapping::chang_roberts::mapping(), &rings(seed, faults, 400), WHOLE);
+        let quorums = accepted(&quorum(), &quorums(seed, faults, 800), WHOLE);
+        let leases = accepted(&mapping::lease::recommended(), &leases(seed, faults, 400), WHOLE);
         for outcome in [&bullies, &rings, &leases] {
             assert_eq!(outcome.summary.not_judged, BTreeMap::new(), "{seed}");
         }
@@ -149,7 +148,7 @@ fn steps(faults: Faults, events: usize, two_rounds: bool) -> [u64; 3] {
     let mut all = [0; 3];
     for seed in 0..50 {
         let logs = quorums_with(seed, faults, events, two_rounds, None);
-        let summary = accepted(&QUORUM, &logs, WHOLE).summary;
+        let summary = accepted(&quorum(), &logs, WHOLE).summary;
         all[0] += summary.steps.get("request").copied().unwrap_or_default();
         all[1] += summary.judged();
         all[2] += summary.not_judged.values().sum::<u64>();
@@ -179,10 +178,10 @@ fn nodes_that_stand_still_are_no_false_alarm_and_a_lease_must_end_then() {
     for seed in 0..50 {
         let faults = Faults { pauses: 2, ..Faults::SOME };
         let logs = quorums(seed, faults, 800);
-        accepted(&QUORUM, &logs, WHOLE);
+        accepted(&quorum(), &logs, WHOLE);
         let Some(leads_on) = without_the_end(&logs) else { continue };
         late += 1;
-        refused += u32::from(is_refused(&QUORUM, &leads_on));
+        refused += u32::from(is_refused(&quorum(), &leads_on));
     }
     assert!(late > 10, "in only {late} runs a round was due when the lease was over");
     assert_eq!(refused, late);
@@ -216,12 +215,12 @@ fn numbers_may_be_large() {
     let durable = quorum::Durable { epoch, granted_to, ..quorum::Durable::default() };
     for seed in 0..5 {
         let logs = quorums_with(seed, Faults::SOME, 12_000, true, Some(&durable));
-        let outcome = accepted(&QUORUM, &logs, WHOLE);
+        let outcome = accepted(&quorum(), &logs, WHOLE);
         assert_eq!(outcome.summary.not_judged, BTreeMap::new(), "{seed}");
         let prompt = Faults { delays: 0, ..Faults::NONE };
         let logs = quorums(seed, prompt, 6_000);
         assert!(logs[2].contains("[1,300,"), "the leader begins more rounds than fit a byte");
-        accepted(&QUORUM, &logs, WHOLE);
+        accepted(&quorum(), &logs, WHOLE);
     }
 }
 
@@ -229,17 +228,17 @@ fn numbers_may_be_large() {
 fn neither_the_order_of_files_nor_clocks_change_the_verdict() {
     for seed in 0..20 {
         let logs = quorums(seed, Faults::SOME, 500);
-        let expected = accepted(&QUORUM, &logs, WHOLE).summary;
+        let expected = accepted(&quorum(), &logs, WHOLE).summary;
         let reversed: Vec<_> = logs.iter().rev().cloned().collect();
-        assert_eq!(accepted(&QUORUM, &reversed, WHOLE).summary, expected, "{seed}");
+        assert_eq!(accepted(&quorum(), &reversed, WHOLE).summary, expected, "{seed}");
         let shifted = logs.iter().zip([10_000_000_000, 0, 3]).map(|(log, by)| shift(log, by));
         let shifted: Vec<_> = shifted.collect();
-        assert_eq!(accepted(&QUORUM, &shifted, WHOLE).summary, expected, "{seed}");
+        assert_eq!(accepted(&quorum(), &shifted, WHOLE).summary, expected, "{seed}");
         for kind in edits::KINDS {
             let Some(changed) = edits::change(&logs, kind, &mut Random(seed)) else { continue };
-            let refused = is_refused(&QUORUM, &changed);
+            let refused = is_refused(&quorum(), &changed);
             let reversed: Vec<_> = changed.iter().rev().cloned().collect();
-            assert_eq!(is_refused(&QUORUM, &reversed), refused, "{seed}: {kind}");
+            assert_eq!(is_refused(&quorum(), &reversed), refused, "{seed}: {kind}");
         }
     }
 }
@@ -277,10 +276,12 @@ fn nearly_every_change_is_refused() {
             (quorums(seed, Faults::NONE, 400), bullies(seed, Faults::SOME, 200));
         let leases = leases(seed, Faults::NONE, 200);
         let all = [
-            changed(&edits::KINDS, &quorums, seed * 31, |logs| is_refused(&QUORUM, logs)),
-            changed(&edits::KINDS, &bullies, seed * 31 + 1, |logs| is_refused(&BullyMapping, logs)),
+            changed(&edits::KINDS, &quorums, seed * 31, |logs| is_refused(&quorum(), logs)),
+            changed(&edits::KINDS, &bullies, seed * 31 + 1, |logs| {
+                is_refused(&mapping::bully::mapping(), logs)
+            }),
             changed(&edits::KINDS, &leases, seed * 31 + 2, |logs| {
-                is_refused(&LeaseMapping::new(), logs)
+                is_refused(&mapping::lease::recommended(), logs)
             }),
         ];
         survived += all.map(|[survived, _]| survived).iter().sum::<u32>();
@@ -296,7 +297,7 @@ fn a_node_that_forgets_its_vote_is_rejected_and_the_field_is_named() {
     for seed in 0..60 {
         let logs = quorums(seed, Faults::SOME, 600);
         let Some(forgets) = forgetful(&logs) else { continue };
-        let outcome = judge(&QUORUM, &forgets, Options::default());
+        let outcome = judge(&quorum(), &forgets, Options::default());
         let rejection = outcome.rejection.expect("rejected");
         let what: Vec<_> = rejection.differences.iter().map(|d| d.what.as_str()).collect();
         assert!(what.contains(&"epoch") && what.contains(&"granted_to"), "{what:?}");
@@ -330,10 +331,10 @@ fn what_a_killed_node_did_not_write_is_not_judged() {
     let lines: Vec<&str> = logs[2].lines().collect();
     let cut = lines[..lines.len() / 2].join("\n") + "\n{\"n\":12,\"at\":";
     logs[2] = cut;
-    let outcome = accepted(&QUORUM, &logs, Options::default());
+    let outcome = accepted(&quorum(), &logs, Options::default());
     assert_eq!(outcome.summary.torn, 1);
     assert!(!outcome.summary.not_judged.is_empty());
-    assert!(judge(&QUORUM, &logs, WHOLE).rejection.is_some());
+    assert!(judge(&quorum(), &logs, WHOLE).rejection.is_some());
 }
 
 #[test]
@@ -343,7 +344,7 @@ fn the_log_of_one_node_is_judged_and_what_others_say_is_believed() {
         let logs = quorums(seed, Faults::SOME, 400);
         for log in &logs {
             let own = std::slice::from_ref(log);
-            let summary = accepted(&QUORUM, own, WHOLE).summary;
+            let summary = accepted(&quorum(), own, WHOLE).summary;
             let received = summary.steps.get("receive").copied().unwrap_or_default();
             assert_eq!((summary.believed, summary.received), (received, received), "{seed}");
             let not: Vec<_> = summary.not_judged.into_iter().collect();
@@ -351,7 +352,7 @@ fn the_log_of_one_node_is_judged_and_what_others_say_is_believed() {
             assert_eq!(not, Vec::from_iter(expected), "{seed}");
             believed += received;
             let Some(again) = with_a_message_again(log) else { continue };
-            let rejection = judge(&QUORUM, &[again], WHOLE).rejection.expect("rejected");
+            let rejection = judge(&quorum(), &[again], WHOLE).rejection.expect("rejected");
             assert!(rejection.full_report(true).contains("arrived before"), "{seed}");
             refused += 1;
         }
@@ -391,7 +392,8 @@ fn what_a_line_with_shrinking_numbers_sends_first_was_not_sent() {
                 let mut changed = logs.clone();
                 let rest: String = log.split_inclusive('\n').skip(line + 1).collect();
                 changed[at] = format!("{start}{value}\n{rest}");
-                let of = |logs: &[String]| judge(&BullyMapping, logs, Options::default());
+                let of =
+                    |logs: &[String]| judge(&mapping::bully::mapping(), logs, Options::default());
                 let (shorter, changed) = (of(&shorter), of(&changed));
                 assert_eq!(changed.malformed[0].line, u64::try_from(line).expect("few") + 1);
                 assert!(changed.malformed[0].why.ends_with("they must grow"), "{changed:?}");
@@ -412,7 +414,7 @@ fn why(rejection: &Divergence) -> (String, (Kind, String), LogLine) {
 
 fn rejected(texts: &[Text]) -> Option<Box<Divergence>> {
     let logs = texts.iter().map(Text::log).collect();
-    validate(&QUORUM, logs, WHOLE).ok()?.rejection
+    validate(&quorum(), logs, WHOLE).ok()?.rejection
 }
 
 #[test]
@@ -422,11 +424,11 @@ fn rejected_logs_become_smaller_and_no_log_is_left_that_is_not_needed() {
         let logs = quorums(seed, Faults::SOME, 500);
         for kind in edits::KINDS {
             let Some(changed) = edits::change(&logs, kind, &mut Random(seed)) else { continue };
-            let Some(rejection) = judge(&QUORUM, &changed, WHOLE).rejection else { continue };
+            let Some(rejection) = judge(&quorum(), &changed, WHOLE).rejection else { continue };
             let texts = changed.iter().zip(1..);
             let texts = texts.map(|(log, at)| Text::new(format!("log {at}"), log.as_bytes()));
             let texts: Vec<Text> = texts.collect();
-            let less = smaller(&texts, &rejection, &|logs| validate(&QUORUM, logs, WHOLE));
+            let less = smaller(&texts, &rejection, &|logs| validate(&quorum(), logs, WHOLE));
             let less = less.unwrap_or_else(|| panic!("{seed}, {kind}: it is not rejected again"));
             let again = rejected(&less).expect("still rejected");
             let (happened, what, place) = why(&rejection);
@@ -511,7 +513,7 @@ fn with(logs: &[String], step: &Kept, due: u64) -> Vec<String> {
 
 /// The first difference.
 fn first_difference(logs: &[String]) -> Option<String> {
-    let rejection = judge(&QUORUM, logs, Options::default()).rejection?;
+    let rejection = judge(&quorum(), logs, Options::default()).rejection?;
     let first = rejection.differences.first()?;
     Some(format!("{:?} {}", first.kind, first.what))
 }
@@ -568,13 +570,13 @@ fn a_timer_that_is_armed_anew_and_should_not_be_shows() {
 #[test]
 fn a_clock_that_is_set_back_at_any_line_is_no_false_alarm() {
     for seed in 0..4 {
-        set_back_at_any_line(&QUORUM, &quorums(seed, Faults::SOME, 150));
-        set_back_at_any_line(&LeaseMapping::new(), &leases(seed, Faults::SOME, 100));
+        set_back_at_any_line(&quorum(), &quorums(seed, Faults::SOME, 150));
+        set_back_at_any_line(&mapping::lease::recommended(), &leases(seed, Faults::SOME, 100));
     }
 }
 
 /// The clock of one node after the other is set back at each line, by much and by little.
-fn set_back_at_any_line<M: Mapping>(mapping: &M, logs: &[String]) {
+fn set_back_at_any_line<T: Sides>(mapping: &Mapping<T>, logs: &[String]) {
     let expected = accepted(mapping, logs, WHOLE).summary;
     for (at, log) in logs.iter().enumerate() {
         for line in 1..log.lines().count() {
@@ -614,6 +616,6 @@ proptest! {
         let log = |text: Vec<u8>| Log { name: "log".to_owned(), text: Box::new(Cursor::new(text)) };
         let others = [logs[0].clone(), logs[2].clone()].map(|text| log(text.into_bytes()));
         let [one, other] = others;
-        let _ = validate(&BullyMapping, vec![one, log(bytes), other], Options::default());
+        let _ = validate(&mapping::bully::mapping(), vec![one, log(bytes), other], Options::default());
     }
 }

@@ -3,8 +3,8 @@
 
 use bellwether_conformance::Error;
 use bellwether_conformance::lockstep::{Outcome, lockstep};
-use bellwether_conformance::mapping::bully::BullyMapping;
-use bellwether_conformance::mapping::{AnyMapping, MAPPINGS, Mapping};
+use bellwether_conformance::mapping;
+use bellwether_conformance::mapping::Comparison;
 use bellwether_model::check::{Limits, Reason};
 use bellwether_model::protocol::bully::Bully;
 use bellwether_model::protocol::specifications;
@@ -15,9 +15,9 @@ use std::collections::BTreeSet;
 use crate::compared;
 
 /// A mapping conforms in this world, as far as it is walked.
-fn walk(mapping: &dyn AnyMapping, scenario: Scenario, limits: &Limits) -> Outcome {
+fn walk(mapping: &dyn Comparison, scenario: Scenario, limits: &Limits) -> Outcome {
     let outcome = mapping.lockstep(scenario, limits, &mut |_, _| {});
-    let name = mapping.name();
+    let name = mapping.description().protocol;
     let outcome = outcome.unwrap_or_else(|error| panic!("{name}, {scenario}: {error}"));
     if let Some(divergence) = &outcome.divergence {
         panic!("{name}, {scenario}:\n{}", divergence.report(false));
@@ -28,10 +28,10 @@ fn walk(mapping: &dyn AnyMapping, scenario: Scenario, limits: &Limits) -> Outcom
 /// A script that pins the default world so asks of every timer what happens when it expires.
 #[test]
 fn the_default_worlds_meet_all_that_there_is() {
-    for mapping in MAPPINGS.0 {
+    for mapping in mapping::mappings().0 {
         let world = Scenario::calm(3).with_crashes(1, 0);
-        let Outcome { summary, large_group, .. } = walk(*mapping, world, &Limits::NONE);
-        let name = mapping.name();
+        let Outcome { summary, large_group, .. } = walk(&**mapping, world, &Limits::NONE);
+        let name = mapping.description().protocol;
         // A crash leaves a majority, so no process of the quorum bully fails to find one, and no
         // leader waits for two rounds. In the long run one of two nodes crashes.
         assert_eq!(summary.coverage.missing, [""; 0], "{name}: {:?}", summary.coverage);
@@ -50,8 +50,8 @@ fn the_default_worlds_meet_all_that_there_is() {
 #[test]
 fn all_that_there_is_happens_on_the_way() {
     let limits = Limits { states: Some(20_000), ..Limits::NONE };
-    for mapping in MAPPINGS.0 {
-        let name = mapping.name();
+    for mapping in mapping::mappings().0 {
+        let name = mapping.description().protocol;
         let nodes = if name == "lease" { 2 } else { 3 };
         let calm = Scenario::calm(nodes).with_crashes(1, 1);
         let timing = Timing::Asynchronous;
@@ -63,7 +63,7 @@ fn all_that_there_is_happens_on_the_way() {
         ];
         let mut waiting: Option<BTreeSet<String>> = None;
         for scenario in worlds {
-            let coverage = walk(*mapping, scenario, &limits).summary.coverage;
+            let coverage = walk(&**mapping, scenario, &limits).summary.coverage;
             let unmet = coverage.lists().into_iter().flat_map(|(what, list)| {
                 let unmet = list.iter().filter(|(_, met)| met.walked == 0);
                 unmet.map(move |(name, _)| format!("{what} {name}"))
@@ -108,10 +108,10 @@ fn all_that_there_is_happens_on_the_way() {
 /// fewest steps. Long executions are taken in [`crate::random_walks`].
 fn conform(worlds: impl Fn(&str) -> Vec<Scenario>) {
     let limits = Limits { states: Some(4_000), ..Limits::NONE };
-    for mapping in MAPPINGS.0 {
-        for scenario in worlds(mapping.name()) {
-            let summary = walk(*mapping, scenario, &limits).summary;
-            assert!(summary.transitions > 0, "{}, {scenario}", mapping.name());
+    for mapping in mapping::mappings().0 {
+        for scenario in worlds(mapping.description().protocol) {
+            let summary = walk(&**mapping, scenario, &limits).summary;
+            assert!(summary.transitions > 0, "{}, {scenario}", mapping.description().protocol);
         }
     }
 }
@@ -120,9 +120,9 @@ fn conform(worlds: impl Fn(&str) -> Vec<Scenario>) {
 #[test]
 fn a_walk_that_is_cut_short_has_probed() {
     let short = Limits { states: Some(1), ..Limits::NONE };
-    for mapping in MAPPINGS.0 {
-        let summary = walk(*mapping, Scenario::calm(3).with_crashes(1, 0), &short).summary;
-        assert_eq!(summary.cut_short, Some(Reason::States), "{}", mapping.name());
+    for mapping in mapping::mappings().0 {
+        let summary = walk(&**mapping, Scenario::calm(3).with_crashes(1, 0), &short).summary;
+        assert_eq!(summary.cut_short, Some(Reason::States), "{}", mapping.description().protocol);
         assert!(summary.probes > 0 && summary.probed > 0, "{summary:?}");
         assert_eq!(summary.probed, summary.nodes, "{summary:?}");
     }
@@ -178,9 +178,9 @@ const CRASH_AND_RECOVERY: Scenario = Scenario::calm(3).with_crashes(1, 1);
 
 #[test]
 fn a_recount_that_is_cut_short_says_so() {
-    let mut summary = compared::walk(&BullyMapping, CRASH_AND_RECOVERY, &Limits::NONE);
+    let mut summary = compared::walk(&mapping::bully::mapping(), CRASH_AND_RECOVERY, &Limits::NONE);
     assert_eq!(summary.cut_short, None);
-    let world = World::new(BullyMapping::RULES, CRASH_AND_RECOVERY).expect("possible");
+    let world = World::new(mapping::bully::mapping().rules, CRASH_AND_RECOVERY).expect("possible");
     let little = Limits { memory: Some(1), ..Limits::NONE };
     summary.recount(&world, &little, &mut |_| {}).expect("nothing differs as far as it went");
     assert_eq!(summary.cut_short, Some(Reason::Memory));
@@ -189,7 +189,8 @@ fn a_recount_that_is_cut_short_says_so() {
 #[test]
 fn rules_that_the_program_does_not_implement_are_refused() {
     let world = World::new(Bully::BASELINE, Scenario::calm(3)).expect("possible");
-    let refused = lockstep(&world, &BullyMapping, &Limits::NONE, &mut |_| {}).expect_err("refused");
+    let refused = lockstep(&world, &mapping::bully::mapping(), &Limits::NONE, &mut |_| {})
+        .expect_err("refused");
     assert!(matches!(refused, Error::Rules { .. }), "{refused}");
     let words = refused.to_string();
     assert!(words.contains("implements 'recommended'") && words.contains("'baseline'"), "{words}");
@@ -197,8 +198,8 @@ fn rules_that_the_program_does_not_implement_are_refused() {
 
 #[test]
 fn a_recount_that_differs_is_an_error() {
-    let mut summary = compared::walk(&BullyMapping, CRASH_AND_RECOVERY, &Limits::NONE);
-    let other = World::new(BullyMapping::RULES, Scenario::calm(3)).expect("possible");
+    let mut summary = compared::walk(&mapping::bully::mapping(), CRASH_AND_RECOVERY, &Limits::NONE);
+    let other = World::new(mapping::bully::mapping().rules, Scenario::calm(3)).expect("possible");
     let error = summary.recount(&other, &Limits::NONE, &mut |_| {}).expect_err("another world");
     assert!(matches!(error, Error::Recount { .. }), "{error}");
 }

@@ -1,12 +1,12 @@
 //! A right program of any protocol with one mistake around it, and its mapping: for what is told of
 //! a wrong program, and done with it. All other wrong programs are rows of `conformance/mutants`.
 
-use bellwether_conformance::mapping::bully::BullyMapping;
-use bellwether_conformance::mapping::{Durable, ExpectedFacts, Mapping, ProcessView, SpecTimer};
-use bellwether_conformance::program::{Limits, Program, Refusal, Remembered};
-use bellwether_conformance::wraps::Wraps;
+use bellwether_conformance::mapping::{self, Built, Durable, Mapping, ProcessView, Sides};
+use bellwether_conformance::program::{Program, Remembered};
+use bellwether_conformance::surroundings::around;
 use bellwether_core::protocol::bully::{Bully, Message};
-use bellwether_core::protocol::{Input, Members, Node, NodeId, Output, Status, Time};
+use bellwether_core::protocol::{Input, Members, Node, Output, Status, Time};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A mistake of a program, or of its mapping.
@@ -81,56 +81,35 @@ impl<P: Program> Program for WrongNode<P> {
     }
 }
 
+/// Both sides, with a wrong program.
+pub(crate) type Wrong<T> = (<T as Sides>::Spec, WrongNode<<T as Sides>::Program>);
+
 /// The mapping of a right program, for one with this mistake. Nothing that nodes tell the outside
 /// besides their status is compared.
-pub(crate) struct WrongMapping<M: Mapping>(pub(crate) M, pub(crate) Mistake<M::Program>);
+pub(crate) fn wrong<T: Sides>(
+    right: &Mapping<T>,
+    mistake: Mistake<T::Program>,
+) -> Mapping<Wrong<T>> {
+    let one_period = matches!(mistake, Mistake::OnePeriod);
+    let build = move |core: Built<T>, _, _: &Members, _: Option<&Durable<T>>| {
+        Ok(WrongNode { core: core?, mistake: mistake.clone(), wake_ups: 0 })
+    };
+    let mut wrong = around(right, build, |node: &WrongNode<T::Program>| &node.core);
+    if one_period {
+        let right = wrong.period;
+        wrong.period = Arc::new(move |id, members: &Members, timer| {
+            right(id, members, timer).map(|_| Duration::from_secs(1))
+        });
+    }
+    wrong.facts = Arc::new(|_: &ProcessView<'_, _>| None);
+    wrong.more.durations.limits = Arc::new(|_, _: &Members| None);
+    wrong
+}
 
 /// The bully with nodes that hear no OK. The mistake shows on the way.
-pub(crate) fn ignores_ok() -> WrongMapping<BullyMapping> {
+pub(crate) fn ignores_ok() -> Mapping<Wrong<mapping::bully::Bully>> {
     let is_ok = |_: &Node<Bully>, input: &Input<Message>| {
         matches!(input, Input::Receive { message: Message::Ok, .. })
     };
-    WrongMapping(BullyMapping, Mistake::Deaf(is_ok))
-}
-
-impl<M: Mapping> Wraps for WrongMapping<M> {
-    type Inner = M;
-    type Program = WrongNode<M::Program>;
-    type Memory = ();
-
-    fn inner(&self) -> &M {
-        &self.0
-    }
-
-    fn inside(program: &WrongNode<M::Program>) -> &M::Program {
-        &program.core
-    }
-
-    fn program(
-        &self,
-        id: NodeId,
-        members: &Members,
-        durable: Option<&Durable<M>>,
-    ) -> Result<WrongNode<M::Program>, Refusal> {
-        let core = self.0.program(id, members, durable)?;
-        Ok(WrongNode { core, mistake: self.1.clone(), wake_ups: 0 })
-    }
-
-    fn memory(&self, _: &WrongNode<M::Program>) {}
-
-    fn period(&self, id: NodeId, members: &Members, timer: SpecTimer<M>) -> Option<Duration> {
-        let right = self.0.period(id, members, timer);
-        right.map(|right| match self.1 {
-            Mistake::OnePeriod => Duration::from_secs(1),
-            _ => right,
-        })
-    }
-
-    fn facts(&self, _: &ProcessView<'_, M::Spec>) -> Option<ExpectedFacts<M::Spec>> {
-        None
-    }
-
-    fn limits(&self, _: NodeId, _: &Members) -> Option<Limits> {
-        None
-    }
+    wrong(&mapping::bully::mapping(), Mistake::Deaf(is_ok))
 }

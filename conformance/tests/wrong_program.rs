@@ -5,11 +5,8 @@
 use bellwether_conformance::divergence::{Divergence, Kind};
 use bellwether_conformance::large_group::large_group;
 use bellwether_conformance::lockstep::lockstep;
-use bellwether_conformance::mapping::Mapping;
-use bellwether_conformance::mapping::bully::BullyMapping;
-use bellwether_conformance::mapping::chang_roberts::ChangRobertsMapping;
-use bellwether_conformance::mapping::lease::LeaseMapping;
-use bellwether_conformance::mapping::quorum::{AnyQuorum, Recommended};
+use bellwether_conformance::mapping;
+use bellwether_conformance::mapping::{Mapping, Sides};
 use bellwether_conformance::pair::Pair;
 use bellwether_conformance::reduce::reduce;
 use bellwether_conformance::replay::replay;
@@ -24,20 +21,20 @@ use bellwether_model::trace::{Event, Trace};
 use bellwether_model::world::{Action, Faults, Network, Scenario, Start, World};
 
 use crate::compared::{caught, first_difference};
-use crate::wrong::{Mistake, WrongMapping, ignores_ok};
+use crate::wrong::{Mistake, Wrong, ignores_ok, wrong};
 
 /// A crash and a recovery: enough for every mistake here.
 const WORLD: Scenario = Scenario::calm(3).with_crashes(1, 1);
 
-type WrongBully = WrongMapping<BullyMapping>;
+type WrongBully = Wrong<mapping::bully::Bully>;
 
-fn bully(mistake: Mistake<Node<Bully>>) -> WrongBully {
-    WrongMapping(BullyMapping, mistake)
+fn bully(mistake: Mistake<Node<Bully>>) -> Mapping<WrongBully> {
+    wrong(&mapping::bully::mapping(), mistake)
 }
 
 /// A node keeps ids in a byte, and does not hear those that do not fit. In small worlds only a
 /// probe shows that.
-fn keeps_ids_in_a_byte() -> WrongBully {
+fn keeps_ids_in_a_byte() -> Mapping<WrongBully> {
     let beyond = |_: &Node<Bully>, input: &Input<Message>| match input {
         Input::Receive { from, .. } => from.get() > u16::from(u8::MAX),
         _ => false,
@@ -88,7 +85,7 @@ fn a_difference_before_the_beginning_names_the_input() {
     let ack = |_: &Node<ChangRoberts>, input: &Input<chang_roberts::Message>| {
         matches!(input, Input::Receive { message: chang_roberts::Message::Ack(_), .. })
     };
-    let wrong = WrongMapping(ChangRobertsMapping, Mistake::Deaf(ack));
+    let wrong = wrong(&mapping::chang_roberts::mapping(), Mistake::Deaf(ack));
     let found = caught(&wrong, WORLD, Kind::Different, "outbox");
     assert_eq!(found.step, 0, "{found}");
     assert!(found.happened.contains("gets ACK(coordinator 3)"), "{found}");
@@ -105,7 +102,8 @@ fn a_request_that_comes_twice_is_told_as_the_second() {
         let is_away = node.armed().any(|(timer, _)| timer == Timer::Away);
         is_away && matches!(input, Input::Request(Request::StepDown(..)))
     };
-    let wrong = WrongMapping(AnyQuorum::of::<Recommended>(), Mistake::Deaf(again));
+    let wrong =
+        wrong(&mapping::quorum::mapping(&mapping::quorum::RECOMMENDED), Mistake::Deaf(again));
     let world = Scenario::calm(2).with_crashes(1, 1);
     caught(&wrong, world, Kind::Missing, "and then the same again");
 }
@@ -125,8 +123,9 @@ fn of_nodes_that_remember_what_no_process_does_two_executions_are_told() {
 
 #[test]
 fn a_mapping_that_gives_two_durations_one_period_is_refused() {
-    let world = World::new(LeaseMapping::<false>::RULES, Scenario::calm(2)).expect("possible");
-    let wrong = WrongMapping(LeaseMapping::new(), Mistake::OnePeriod);
+    let world =
+        World::new(mapping::lease::recommended().rules, Scenario::calm(2)).expect("possible");
+    let wrong = wrong(&mapping::lease::recommended(), Mistake::OnePeriod);
     let refused = lockstep(&world, &wrong, &Limits::NONE, &mut |_| {}).expect_err("refused");
     let words = refused.to_string();
     assert!(words.contains("gives 'renew' the period of 'asked'"), "{words}");
@@ -136,7 +135,7 @@ fn a_mapping_that_gives_two_durations_one_period_is_refused() {
 #[test]
 fn a_walk_that_is_cut_short_has_probed() {
     let short = Limits { states: Some(1), ..Limits::NONE };
-    let world = World::new(BullyMapping::RULES, WORLD).expect("possible");
+    let world = World::new(mapping::bully::mapping().rules, WORLD).expect("possible");
     let walked = lockstep(&world, &keeps_ids_in_a_byte(), &short, &mut |_| {});
     let walked = walked.expect("comparable");
     assert!(walked.divergence.expect("found by a probe").probe);
@@ -151,9 +150,10 @@ fn a_large_group_shows_ids_that_are_cut_off() {
 
 #[test]
 fn a_suite_catches_what_its_executions_show() {
-    let world = World::new(BullyMapping::RULES, WORLD).expect("possible");
-    let suite = find(&BullyMapping, &world, 1, &Limits::NONE, &mut |_| {}).expect("comparable");
-    let ran = |mapping: &WrongBully, threads| {
+    let world = World::new(mapping::bully::mapping().rules, WORLD).expect("possible");
+    let suite = find(&mapping::bully::mapping(), &world, 1, &Limits::NONE, &mut |_| {})
+        .expect("comparable");
+    let ran = |mapping: &Mapping<WrongBully>, threads| {
         let ran = run(mapping, &suite, threads, &Limits::NONE, &|_| {}).expect("comparable");
         Ran { seconds: 0.0, ..ran }
     };
@@ -168,7 +168,7 @@ fn a_suite_catches_what_its_executions_show() {
 }
 
 fn world(scenario: Scenario) -> World {
-    World::new(BullyMapping::RULES, scenario).expect("possible").concrete()
+    World::new(mapping::bully::mapping().rules, scenario).expect("possible").concrete()
 }
 
 /// A world in which much happens that has nothing to do with a mistake.
@@ -179,13 +179,13 @@ fn large() -> World {
 }
 
 /// Both at the beginning.
-fn pair<'a>(mapping: &'a WrongBully, world: &'a World) -> Pair<'a, WrongBully> {
+fn pair<'a>(mapping: &'a Mapping<WrongBully>, world: &'a World) -> Pair<'a, WrongBully> {
     let begun = Pair::begin(mapping, world).expect("comparable");
     begun.unwrap_or_else(|divergence| panic!("{divergence}"))
 }
 
 /// A random execution of model and program, until they part.
-fn at_random(mapping: &WrongBully, world: &World, seed: u64) -> Option<Box<Divergence>> {
+fn at_random(mapping: &Mapping<WrongBully>, world: &World, seed: u64) -> Option<Box<Divergence>> {
     let mut pair = pair(mapping, world);
     let mut random = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     for _ in 0..200 {
@@ -233,7 +233,7 @@ fn shown(
 
 /// The steps of an execution as the model takes them.
 fn steps(found: &Divergence) -> (World, Vec<Action>) {
-    let world = found.trace.world::<<WrongBully as Mapping>::Spec>();
+    let world = found.trace.world::<<WrongBully as Sides>::Spec>();
     let world = world.expect("possible").concrete();
     let actions = found.trace.actions(&world).expect("an execution");
     (world, actions)
@@ -271,7 +271,7 @@ fn of_a_long_execution_no_step_is_left_that_can_be_left_out() {
 }
 
 /// All executions that some of the steps are: the fewest steps of one that shows the same.
-fn fewest(mapping: &WrongBully, found: &Divergence) -> usize {
+fn fewest(mapping: &Mapping<WrongBully>, found: &Divergence) -> usize {
     let (world, actions) = steps(found);
     let (mut pair, mut fewest) = (pair(mapping, &world), actions.len());
     for chosen in 0_u32..1 << actions.len() {

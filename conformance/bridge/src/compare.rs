@@ -8,7 +8,7 @@
 //! - whether the node is up, and every field of its state;
 //! - the role and the leader that it tells, where the mapping says what its process believes;
 //! - the timers: the same ones are armed, and each is due when the specification says: one that was
-//!   armed in this step, its [period](Mapping::period) from now; one that was armed [as if it had
+//!   armed in this step, its [period](crate::mapping::Mapping::period) from now; one that was armed [as if it had
 //!   been when another was](Effect::ArmSince), from that moment; any other stays as it was;
 //! - the wake-up: exactly the earliest deadline, told when it changes and only then;
 //! - the events: one for each change of role or leader, telling exactly the change, for the reason
@@ -18,7 +18,7 @@
 //!   moment at which it leads no longer, whom it waits for, and which nodes may lead.
 
 use crate::divergence::Difference;
-use crate::mapping::{Mapping, Process, ProgramOutput, SpecEvent, Step, is_from_outside, node_id};
+use crate::mapping::{Mapping, Process, ProgramOutput, Sides, SpecEvent, Step, node_id};
 use crate::node::{Deadlines, Group, Node, NodeView};
 use bellwether_core::protocol::{Event, NodeId, Output, Time};
 use bellwether_engine::protocol::{Effect, Effects, Id, Protocol as Specification, Timers};
@@ -71,12 +71,12 @@ pub(crate) struct ExpectedReport {
 
 impl ExpectedReport {
     /// What the mapping says of a step of a node that was `before`.
-    pub(crate) fn of<M: Mapping>(
-        group: &Group<'_, M>,
+    pub(crate) fn of<T: Sides>(
+        group: &Group<'_, T>,
         id: Id,
-        before: &NodeView<M::Spec>,
-        happening: SpecEvent<M::Spec>,
-        after: &Process<M>,
+        before: &NodeView<T::Spec>,
+        happening: SpecEvent<T::Spec>,
+        after: &Process<T>,
     ) -> ExpectedReport {
         let NodeView { process, stable, .. } = before;
         let step = Step { id, nodes: group.size, before: process, stable, happening, after };
@@ -84,22 +84,22 @@ impl ExpectedReport {
             // A node that has not booted tells nothing.
             SpecEvent::Receive { .. } if !before.up => ExpectedReport::default(),
             SpecEvent::Receive { from, .. } => ExpectedReport {
-                reason: group.mapping.reason(&step),
-                ignored: group.mapping.ignores(&step).map(|cause| (node_id(from), cause)),
+                reason: (group.mapping.reason)(&step),
+                ignored: (group.mapping.ignores)(&step).map(|cause| (node_id(from), cause)),
             },
-            _ => ExpectedReport { reason: group.mapping.reason(&step), ignored: None },
+            _ => ExpectedReport { reason: (group.mapping.reason)(&step), ignored: None },
         }
     }
 }
 
 /// What differs after steps that led from `before` to `after`, each of which must be told like
 /// this, and put out `outputs`.
-pub(crate) fn compare<M: Mapping>(
-    group: &Group<'_, M>,
-    before: &Node<M>,
-    outputs: &[ProgramOutput<M>],
-    after: &Node<M>,
-    expected: &Expected<M::Spec>,
+pub(crate) fn compare<T: Sides>(
+    group: &Group<'_, T>,
+    before: &Node<T>,
+    outputs: &[ProgramOutput<T>],
+    after: &Node<T>,
+    expected: &Expected<T::Spec>,
     told: &[ExpectedReport],
 ) -> Vec<Difference> {
     let mut found = without_facts(group, before, outputs, after, expected, told);
@@ -110,27 +110,29 @@ pub(crate) fn compare<M: Mapping>(
 }
 
 /// The same without what the node tells the outside besides.
-pub(crate) fn without_facts<M: Mapping>(
-    group: &Group<'_, M>,
-    before: &Node<M>,
-    outputs: &[ProgramOutput<M>],
-    after: &Node<M>,
-    expected: &Expected<M::Spec>,
+pub(crate) fn without_facts<T: Sides>(
+    group: &Group<'_, T>,
+    before: &Node<T>,
+    outputs: &[ProgramOutput<T>],
+    after: &Node<T>,
+    expected: &Expected<T::Spec>,
     told: &[ExpectedReport],
 ) -> Vec<Difference> {
     let mut found = Vec::new();
     let sent = outputs.iter().filter_map(|output| match output {
-        Output::Send { to, message } => Some((*to, after.message_sent(group, message.clone()))),
+        Output::Send { to, message } => {
+            Some((*to, (group.mapping.to_model)(message.clone(), true)))
+        }
         _ => None,
     });
     let sent: Vec<_> = sent.collect();
-    sends::<M::Spec>(after.id, group.size, &sent, &expected.effects, &mut found);
+    sends::<T::Spec>(after.id, group.size, &sent, &expected.effects, &mut found);
     let written = outputs.iter().filter_map(|output| match output {
-        Output::Persist(durable) => Some(Ok(group.mapping.stable(durable))),
+        Output::Persist(durable) => Some(Ok((group.mapping.stable)(durable))),
         _ => None,
     });
     let written: Vec<_> = written.collect();
-    persists::<M::Spec>(after.id, &written, &expected.effects, &mut found);
+    persists::<T::Spec>(after.id, &written, &expected.effects, &mut found);
     state(after.id, &after.view, expected, &mut found);
     belief(group.mapping, after.id, &after.view, expected, &mut found);
     timers(group, before, after, expected, &mut found);
@@ -179,17 +181,17 @@ pub(crate) fn state<P: Specification>(
 
 /// What differs between what a node tells that it believes and what its process does, if the
 /// mapping says that.
-pub(crate) fn belief<M: Mapping>(
-    mapping: &M,
+pub(crate) fn belief<T: Sides>(
+    mapping: &Mapping<T>,
     id: Id,
-    view: &NodeView<M::Spec>,
-    expected: &Expected<M::Spec>,
+    view: &NodeView<T::Spec>,
+    expected: &Expected<T::Spec>,
     found: &mut Vec<Difference>,
 ) {
     if !view.up || !expected.up {
         return;
     }
-    let Some((role, leader)) = mapping.believes(id, &expected.process) else { return };
+    let Some((role, leader)) = (mapping.believes)(id, &expected.process) else { return };
     if view.role != role {
         let (model, program) = (role.to_string(), view.role.to_string());
         found.push(Difference::different(id, "role", model, program));
@@ -266,23 +268,23 @@ fn value(of: &serde_json::Value) -> String {
     }
 }
 
-fn timers<M: Mapping>(
-    group: &Group<'_, M>,
-    before: &Node<M>,
-    after: &Node<M>,
-    expected: &Expected<M::Spec>,
+fn timers<T: Sides>(
+    group: &Group<'_, T>,
+    before: &Node<T>,
+    after: &Node<T>,
+    expected: &Expected<T::Spec>,
     found: &mut Vec<Difference>,
 ) {
     let due = deadlines(group, before, after, &expected.effects);
-    for (at, row) in M::Spec::TIMERS.iter().enumerate() {
+    for (at, row) in T::Spec::TIMERS.iter().enumerate() {
         let timer = row.timer;
-        if is_from_outside(group.mapping, timer) {
+        if group.mapping.is_from_outside(timer) {
             continue;
         }
-        let armed = expected.timers.contains::<M::Spec>(timer);
-        let is_armed = after.view.timers.contains::<M::Spec>(timer);
+        let armed = expected.timers.contains::<T::Spec>(timer);
+        let is_armed = after.view.timers.contains::<T::Spec>(timer);
         // A detector outside the core runs or does not; when it was started is its affair.
-        let detects = group.mapping.detects(timer).is_some();
+        let detects = (group.mapping.more.events.detects)(timer).is_some();
         if armed == is_armed && (!armed || detects || due[at] == after.deadlines[at]) {
             continue;
         }
@@ -337,27 +339,28 @@ impl TimerDifference {
 }
 
 /// When each timer is due after `effects`, by the specification and the configured periods.
-fn deadlines<M: Mapping>(
-    group: &Group<'_, M>,
-    before: &Node<M>,
-    after: &Node<M>,
-    effects: &[Effect<M::Spec>],
+fn deadlines<T: Sides>(
+    group: &Group<'_, T>,
+    before: &Node<T>,
+    after: &Node<T>,
+    effects: &[Effect<T::Spec>],
 ) -> Deadlines {
     let period = |at: usize| {
-        let (timer, id) = (M::Spec::TIMERS[at].timer, node_id(after.id));
-        let own = group.mapping.own_period(after.program(), id, &group.members, timer);
-        own.or(group.periods[after.id.index()][at])
+        let again = after
+            .restarted
+            .and_then(|with| (group.mapping.more.restarts.period)(with, T::Spec::TIMERS[at].timer));
+        again.or(group.periods[after.id.index()][at])
     };
     let mut due = before.deadlines;
     for effect in effects {
         match *effect {
             Effect::Arm(timer) => {
-                let at = Timers::place::<M::Spec>(timer);
+                let at = Timers::place::<T::Spec>(timer);
                 due[at] = period(at).map(|period| after.now + period);
             }
             Effect::ArmSince { timer, since } => {
-                let from = Timers::place::<M::Spec>(since);
-                let at = Timers::place::<M::Spec>(timer);
+                let from = Timers::place::<T::Spec>(since);
+                let at = Timers::place::<T::Spec>(timer);
                 let began = due[from].take().zip(period(from));
                 let began = began.map(|(due, period)| armed_at(due, period));
                 due[at] = began.zip(period(at)).map(|(began, period)| began + period);
@@ -374,10 +377,10 @@ pub(crate) fn armed_at(due: Time, period: Duration) -> Time {
     Time::from_nanos(due.as_nanos().saturating_sub(period))
 }
 
-fn wake<M: Mapping>(
-    before: &Node<M>,
-    after: &Node<M>,
-    outputs: &[ProgramOutput<M>],
+fn wake<T: Sides>(
+    before: &Node<T>,
+    after: &Node<T>,
+    outputs: &[ProgramOutput<T>],
     found: &mut Vec<Difference>,
 ) {
     let told = || {

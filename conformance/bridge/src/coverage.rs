@@ -2,11 +2,11 @@
 //!
 //! A walk compares every transition of its world, and a world can be too small to lead somewhere at
 //! all. What was never met was never compared, so a program may do there what it likes: that is no
-//! success, unless the mapping gives a [reason](Mapping::uncovered) why nothing can lead there. A
+//! success, unless the mapping gives a [reason](crate::mapping::Probes::uncovered) why nothing can lead there. A
 //! [long run](crate::further::long_run) is walked by the same rules, so the program is compared
 //! there as well, and what it meets counts.
 
-use crate::mapping::{Mapping, SpecEvent, SpecMessage};
+use crate::mapping::{Mapping, Sides, SpecEvent, SpecMessage};
 use bellwether_engine::protocol::{Protocol as Specification, Timers};
 use bellwether_engine::trace::plain;
 use bellwether_engine::world::Action;
@@ -39,58 +39,58 @@ pub struct Coverage {
     pub missing: Vec<String>,
 }
 
-pub(crate) struct Tally<'a, M: Mapping> {
-    mapping: &'a M,
+pub(crate) struct Tally<'a, T: Sides> {
+    mapping: &'a Mapping<T>,
     timers: BTreeMap<String, MetCount>,
     /// Of each timer, in the specification's order.
     timer_kinds: Vec<String>,
     /// The place of the kind of each message that was met.
-    kinds: FxHashMap<SpecMessage<M>, usize>,
+    kinds: FxHashMap<SpecMessage<T>, usize>,
     messages: Vec<(String, MetCount)>,
     rules: Vec<(String, MetCount)>,
     /// The kinds of messages that the program does not have.
     unknown: Vec<String>,
 }
 
-impl<'a, M: Mapping> Tally<'a, M> {
+impl<'a, T: Sides> Tally<'a, T> {
     /// Nothing has happened yet in a group of `size` nodes.
-    pub(crate) fn new(mapping: &'a M, size: usize) -> Self {
-        let timer_kinds: Vec<_> = M::Spec::TIMERS.iter().map(|row| kind_of(&row.timer)).collect();
+    pub(crate) fn new(mapping: &'a Mapping<T>, size: usize) -> Self {
+        let timer_kinds: Vec<_> = T::Spec::TIMERS.iter().map(|row| kind_of(&row.timer)).collect();
         let mut tally = Tally {
             mapping,
             timers: none_met(&timer_kinds),
             timer_kinds,
             kinds: FxHashMap::default(),
             messages: Vec::new(),
-            rules: rules(serde_json::to_value(mapping.own_rules())),
+            rules: rules(serde_json::to_value(mapping.rules)),
             unknown: Vec::new(),
         };
         let mut known = Vec::new();
-        for message in mapping.messages_among(size) {
+        for message in (mapping.messages)(size) {
             let at = tally.kind(message);
             known.resize(tally.messages.len(), false);
-            known[at] |= mapping.to_program(message).is_some();
+            known[at] |= (mapping.to_program)(message).is_some();
         }
         tally.unknown = unknown(&tally.messages, &known);
         tally
     }
 
     /// This happened, in a transition or in a probe.
-    pub(crate) fn count(&mut self, happening: &SpecEvent<M::Spec>, probed: bool) {
+    pub(crate) fn count(&mut self, happening: &SpecEvent<T::Spec>, probed: bool) {
         match *happening {
             SpecEvent::Receive { message, .. } => {
                 let at = self.kind(message);
                 one_more(&mut self.messages[at].1, probed);
             }
             SpecEvent::Expire(timer) => {
-                let kind = &self.timer_kinds[Timers::place::<M::Spec>(timer)];
+                let kind = &self.timer_kinds[Timers::place::<T::Spec>(timer)];
                 if let Some(met) = self.timers.get_mut(kind) {
                     one_more(met, probed);
                 }
             }
             SpecEvent::Boot | SpecEvent::Crash => {}
         }
-        for name in self.mapping.rules(happening) {
+        for name in (self.mapping.decide)(happening) {
             if let Some((_, met)) = self.rules.iter_mut().find(|(rule, _)| rule == name) {
                 one_more(met, probed);
             }
@@ -98,7 +98,7 @@ impl<'a, M: Mapping> Tally<'a, M> {
     }
 
     /// The place of a message's kind.
-    fn kind(&mut self, message: SpecMessage<M>) -> usize {
+    fn kind(&mut self, message: SpecMessage<T>) -> usize {
         if let Some(&at) = self.kinds.get(&message) {
             return at;
         }
@@ -120,10 +120,14 @@ impl<'a, M: Mapping> Tally<'a, M> {
             rules: self.rules.into_iter().collect(),
             ..Coverage::default()
         };
-        let own = self.mapping.own_rules();
-        let rows = M::Spec::TIMERS.iter().zip(self.timer_kinds);
+        let own = self.mapping.rules;
+        let rows = T::Spec::TIMERS.iter().zip(self.timer_kinds);
         let unarmed = rows.filter(|(row, _)| !(row.armed)(&own)).map(|(_, kind)| kind);
-        coverage.judged(&unarmed.collect::<Vec<_>>(), &self.unknown, self.mapping.uncovered())
+        coverage.judged(
+            &unarmed.collect::<Vec<_>>(),
+            &self.unknown,
+            &self.mapping.more.probes.uncovered,
+        )
     }
 }
 

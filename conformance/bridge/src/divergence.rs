@@ -1,6 +1,6 @@
 //! A difference between model and program, as data and for people.
 
-use crate::mapping::{Mapping, SpecEvent};
+use crate::mapping::{Mapping, Sides, SpecEvent};
 use bellwether_engine::protocol::{Id, Protocol as Specification};
 use bellwether_engine::trace::{Header, Step, Trace, plain_value};
 use bellwether_engine::world::{Action, World};
@@ -185,11 +185,11 @@ pub struct Divergence {
 impl Divergence {
     /// Model and program differ after the last of `actions`, or, if `happened` is given, after
     /// that probe at the end of them.
-    pub(crate) fn new<M: Mapping>(
-        mapping: &M,
+    pub(crate) fn new<T: Sides>(
+        mapping: &Mapping<T>,
         world: &World,
         actions: &[Action],
-        probed: Option<(String, Option<SpecEvent<M::Spec>>)>,
+        probed: Option<(String, Option<SpecEvent<T::Spec>>)>,
         differences: Vec<Difference>,
     ) -> Self {
         let last = actions.last();
@@ -197,8 +197,8 @@ impl Divergence {
             Some((words, happening)) => (Some(words), happening),
             None => (None, last.and_then(happening).map(|(_, happening)| happening)),
         };
-        let names = happening.map_or(&[][..], |happening| mapping.rules(&happening));
-        Divergence::after(world, actions, probed, values(&mapping.own_rules(), names), differences)
+        let names = happening.map_or(&[][..], |happening| (mapping.decide)(&happening));
+        Divergence::after(world, actions, probed, values(&mapping.rules, names), differences)
     }
 
     /// The same, where these rules decide.
@@ -241,7 +241,11 @@ impl Divergence {
     }
 
     /// Model and program differ before anything has happened in the world.
-    pub(crate) fn before<M: Mapping>(mapping: &M, world: &World, unsettled: Unsettled) -> Self {
+    pub(crate) fn before<T: Sides>(
+        mapping: &Mapping<T>,
+        world: &World,
+        unsettled: Unsettled,
+    ) -> Self {
         let Unsettled { lines, differences } = unsettled;
         let mut all = Divergence::new(mapping, world, &[], None, differences);
         all.happened = lines.last().unwrap_or(&all.happened).clone();

@@ -9,7 +9,7 @@
 use crate::compare::fields;
 use crate::coverage::kind_of;
 use crate::divergence::{Difference, Guard};
-use crate::mapping::{Mapping, Process, SpecEvent, SpecMessage};
+use crate::mapping::{Process, Sides, SpecEvent, SpecMessage};
 use crate::node::{Group, NodeView};
 use crate::step::ExpectedRun;
 use bellwether_engine::protocol::{Effect, Id, Protocol as Specification, Rule, Values, rules};
@@ -27,24 +27,24 @@ const FIELDS: usize = 2;
 const PROCESSES: usize = 1 << 12;
 
 /// A step of one process of the model.
-pub(crate) struct Case<'a, M: Mapping> {
-    pub(crate) group: &'a Group<'a, M>,
+pub(crate) struct Case<'a, T: Sides> {
+    pub(crate) group: &'a Group<'a, T>,
     pub(crate) id: Id,
-    pub(crate) rules: M::Spec,
+    pub(crate) rules: T::Spec,
     /// What the process was before.
-    pub(crate) view: &'a NodeView<M::Spec>,
-    pub(crate) happening: SpecEvent<M::Spec>,
+    pub(crate) view: &'a NodeView<T::Spec>,
+    pub(crate) happening: SpecEvent<T::Spec>,
 }
 
 /// Whether what follows for a process that is this before is what the program did.
-pub(crate) type Agrees<'a, M> = &'a dyn Fn(&ExpectedRun<M>, &Process<M>) -> bool;
+pub(crate) type Agrees<'a, T> = &'a dyn Fn(&ExpectedRun<T>, &Process<T>) -> bool;
 
-impl<M: Mapping> Case<'_, M> {
+impl<T: Sides> Case<'_, T> {
     /// The guards that are false, by which the program goes on: first those of one value. The node
     /// was `met` before.
-    pub(crate) fn guards(&self, met: &[NodeView<M::Spec>], agrees: Agrees<'_, M>) -> Vec<Guard> {
+    pub(crate) fn guards(&self, met: &[NodeView<T::Spec>], agrees: Agrees<'_, T>) -> Vec<Guard> {
         let is_so =
-            |run: Option<ExpectedRun<M>>| run.is_some_and(|run| agrees(&run, &self.view.process));
+            |run: Option<ExpectedRun<T>>| run.is_some_and(|run| agrees(&run, &self.view.process));
         let crashes = self.happening == SpecEvent::Crash;
         if crashes || is_so(self.follows(self.rules, self.view, self.happening)) {
             return Vec::new();
@@ -64,10 +64,10 @@ impl<M: Mapping> Case<'_, M> {
     /// What follows for such a process, unless the specification has no answer.
     fn follows(
         &self,
-        rules: M::Spec,
-        view: &NodeView<M::Spec>,
-        happening: SpecEvent<M::Spec>,
-    ) -> Option<ExpectedRun<M>> {
+        rules: T::Spec,
+        view: &NodeView<T::Spec>,
+        happening: SpecEvent<T::Spec>,
+    ) -> Option<ExpectedRun<T>> {
         let mut run = ExpectedRun::by(rules, view);
         catch_unwind(AssertUnwindSafe(|| run.happens(self.group, self.id, happening))).ok()?;
         Some(run)
@@ -75,7 +75,7 @@ impl<M: Mapping> Case<'_, M> {
 
     /// The fields of the process: for each other process that does it, those that differ, and how
     /// many these are.
-    fn by_fields(&self, met: &[NodeView<M::Spec>], agrees: Agrees<'_, M>) -> Vec<(usize, Guard)> {
+    fn by_fields(&self, met: &[NodeView<T::Spec>], agrees: Agrees<'_, T>) -> Vec<(usize, Guard)> {
         let mut found = Vec::new();
         for process in self.others(met) {
             let mut differ = Vec::new();
@@ -93,18 +93,18 @@ impl<M: Mapping> Case<'_, M> {
     }
 
     /// The processes that the node was, and those that come of them in one step.
-    fn others(&self, met: &[NodeView<M::Spec>]) -> IndexSet<Process<M>, FxBuildHasher> {
-        let mut all = IndexSet::<Process<M>, FxBuildHasher>::default();
+    fn others(&self, met: &[NodeView<T::Spec>]) -> IndexSet<Process<T>, FxBuildHasher> {
+        let mut all = IndexSet::<Process<T>, FxBuildHasher>::default();
         all.extend(met.iter().rev().map(|view| view.process));
-        all.insert(Process::<M>::default());
-        let messages = self.group.mapping.messages_among(self.group.size);
+        all.insert(Process::<T>::default());
+        let messages = (self.group.mapping.messages)(self.group.size);
         for view in met.iter().rev().filter(|view| view.up) {
-            let timers = view.timers.iter::<M::Spec>().map(SpecEvent::<M::Spec>::Expire);
+            let timers = view.timers.iter::<T::Spec>().map(SpecEvent::<T::Spec>::Expire);
             let senders = Id::all(self.group.size).filter(|&from| from != self.id);
             let arrivals = senders.flat_map(|from| {
-                messages.iter().map(move |&message| SpecEvent::<M::Spec>::Receive { from, message })
+                messages.iter().map(move |&message| SpecEvent::<T::Spec>::Receive { from, message })
             });
-            for event in timers.chain([SpecEvent::<M::Spec>::Boot]).chain(arrivals) {
+            for event in timers.chain([SpecEvent::<T::Spec>::Boot]).chain(arrivals) {
                 if all.len() >= PROCESSES {
                     return all;
                 }
@@ -115,17 +115,17 @@ impl<M: Mapping> Case<'_, M> {
     }
 
     /// The message: another one of its kind, or the same from another node.
-    fn by_message(&self, is_so: &dyn Fn(Option<ExpectedRun<M>>) -> bool) -> Option<Guard> {
+    fn by_message(&self, is_so: &dyn Fn(Option<ExpectedRun<T>>) -> bool) -> Option<Guard> {
         let SpecEvent::Receive { from, message } = self.happening else { return None };
-        let all = self.group.mapping.messages_among(self.group.size);
+        let all = (self.group.mapping.messages)(self.group.size);
         let same = all.into_iter().filter(|other| kind_of(other) == kind_of(&message));
         let senders = Id::all(self.group.size).filter(|&from| from != self.id);
         let others = senders.filter(|&other| other != from).map(|other| (other, message));
         let others =
             same.filter(|other| *other != message).map(|other| (from, other)).chain(others);
-        let words = |from: Id, message: SpecMessage<M>| format!("{} from {from}", label(&message));
+        let words = |from: Id, message: SpecMessage<T>| format!("{} from {from}", label(&message));
         for (sender, other) in others {
-            let event = SpecEvent::<M::Spec>::Receive { from: sender, message: other };
+            let event = SpecEvent::<T::Spec>::Receive { from: sender, message: other };
             if is_so(self.follows(self.rules, self.view, event)) {
                 let (value, as_if) = (words(from, message), words(sender, other));
                 return Some(Guard { reads: "the message".to_owned(), value, as_if });
@@ -135,11 +135,11 @@ impl<M: Mapping> Case<'_, M> {
     }
 
     /// The rules: those of which the mapping says that they decide this come first.
-    fn by_rules(&self, is_so: &dyn Fn(Option<ExpectedRun<M>>) -> bool) -> Vec<Guard> {
+    fn by_rules(&self, is_so: &dyn Fn(Option<ExpectedRun<T>>) -> bool) -> Vec<Guard> {
         let Ok(Value::Object(own)) = serde_json::to_value(self.rules) else { return Vec::new() };
-        let decide = self.group.mapping.rules(&self.happening);
+        let decide = (self.group.mapping.decide)(&self.happening);
         let mut found = Vec::new();
-        for rule in first(decide, rules::<M::Spec>()) {
+        for rule in first(decide, rules::<T::Spec>()) {
             let Some(value) = own.get(&rule.name) else { continue };
             for other in values(&rule.values).into_iter().filter(|other| other != value) {
                 let mut changed = own.clone();
@@ -156,11 +156,11 @@ impl<M: Mapping> Case<'_, M> {
     }
 
     /// What happens: the program does nothing at all.
-    fn by_nothing(&self, is_so: &dyn Fn(Option<ExpectedRun<M>>) -> bool) -> Option<Guard> {
+    fn by_nothing(&self, is_so: &dyn Fn(Option<ExpectedRun<T>>) -> bool) -> Option<Guard> {
         let mut view = *self.view;
         let value = match self.happening {
             SpecEvent::Expire(timer) => {
-                view.timers = view.timers.without::<M::Spec>(timer);
+                view.timers = view.timers.without::<T::Spec>(timer);
                 format!("an expiry of {}", plain(&timer))
             }
             SpecEvent::Receive { from, message } => format!("{} from {from}", label(&message)),
@@ -230,9 +230,9 @@ pub(crate) fn was<P: Specification>(view: &NodeView<P>) -> String {
 }
 
 /// What the model does, in words.
-pub(crate) fn does<M: Mapping>(run: &ExpectedRun<M>) -> Vec<String> {
-    let mut all: Vec<_> = run.effects.iter().map(words::<M::Spec>).collect();
-    all.push(format!("is {} then", M::Spec::role(&run.view.process)));
+pub(crate) fn does<T: Sides>(run: &ExpectedRun<T>) -> Vec<String> {
+    let mut all: Vec<_> = run.effects.iter().map(words::<T::Spec>).collect();
+    all.push(format!("is {} then", T::Spec::role(&run.view.process)));
     all
 }
 

@@ -4,7 +4,7 @@
 //! all nodes start at once, every message arrives at once, and in the end one node leads and all
 //! others follow it. That is enough to see a number of members or an id that is cut off.
 
-use crate::mapping::{Mapping, ProgramMessage};
+use crate::mapping::{Mapping, ProgramMessage, Sides};
 use crate::program::Program as _;
 use bellwether_core::protocol::{Input, Members, NodeId, Output, Role, Time};
 use serde::Serialize;
@@ -35,17 +35,17 @@ pub struct LargeGroup {
 /// Starts the largest group that the program allows, if its nodes play all of a group. The ids of
 /// its members are as far apart as they can be.
 #[must_use]
-pub fn large_group<M: Mapping>(mapping: &M) -> LargeGroup {
-    if mapping.unplayed_services().is_some() {
+pub fn large_group<T: Sides>(mapping: &Mapping<T>) -> LargeGroup {
+    if mapping.more.variants.unplayed.is_some() {
         return LargeGroup::default();
     }
     for size in SIZES {
         let apart = (u16::MAX - 1) / size;
         let ids = (1..=size).filter_map(|number| NodeId::new(number * apart));
         let Ok(members) = Members::new(ids) else { continue };
-        let nodes = members.iter().map(|id| mapping.program(id, &members, None));
+        let nodes = members.iter().map(|id| (mapping.program)(id, &members, None));
         let Ok(nodes) = nodes.collect::<Result<Vec<_>, _>>() else { continue };
-        let mut group: Running<M> = Running {
+        let mut group: Running<T> = Running {
             ids: members.iter().collect(),
             wakes: vec![None; nodes.len()],
             nodes,
@@ -60,18 +60,18 @@ pub fn large_group<M: Mapping>(mapping: &M) -> LargeGroup {
     LargeGroup { size: 0, inputs: 0, wrong: None }
 }
 
-struct Running<M: Mapping> {
+struct Running<T: Sides> {
     ids: Vec<NodeId>,
-    nodes: Vec<M::Program>,
+    nodes: Vec<T::Program>,
     /// When each asked to be woken.
     wakes: Vec<Option<Time>>,
     /// To whom, from whom, and what.
-    flying: VecDeque<(usize, NodeId, ProgramMessage<M>)>,
+    flying: VecDeque<(usize, NodeId, ProgramMessage<T>)>,
     now: Time,
     inputs: u64,
 }
 
-impl<M: Mapping> Running<M> {
+impl<T: Sides> Running<T> {
     /// Runs until all agree; what is wrong if they do not.
     fn run(&mut self) -> Option<String> {
         for at in 0..self.nodes.len() {
@@ -101,7 +101,7 @@ impl<M: Mapping> Running<M> {
         }
     }
 
-    fn handle(&mut self, at: usize, input: Input<ProgramMessage<M>>) {
+    fn handle(&mut self, at: usize, input: Input<ProgramMessage<T>>) {
         self.inputs += 1;
         let node = &mut self.nodes[at];
         node.handle(self.now, input);

@@ -6,15 +6,12 @@
 //! - [`lockstep`] takes *every* transition of a bounded world in both, and compares them;
 //! - [`probe`] asks every node that was met for what no honest world would do to it;
 //! - [`large_group`](large_group::large_group) starts a group as large as the program allows;
-//! - [`further`] walks worlds besides: with numbers that are large, with nodes that start again
+//! - [`surroundings`] are worlds besides: with numbers that are large, with nodes that start again
 //!   with other durations, and by other rules of the program;
 //! - [`replay`] drives the program through one saved execution of the model;
 //! - [`suite`] finds executions that together take every transition, and drives it through each;
 //! - [`processes`] is what is asked of real processes, to show what they can of a suite;
 //! - [`validate`] judges the logs of nodes that ran.
-//!
-//! What is around a program, such as a driver, has a mapping that is the program's but in a few
-//! respects: [`wraps`].
 //!
 //! A difference is a [`Divergence`]: an output is missing, an output is unexpected, or the state is
 //! different. One report tells of it wherever it was found, and [`reduce`] makes the execution as
@@ -23,9 +20,9 @@
 //! This crate knows no protocol: neither those of `bellwether-protocols` nor yours.
 
 pub mod cli;
+pub mod comparison;
 pub mod coverage;
 pub mod divergence;
-pub mod further;
 pub mod large_group;
 pub mod lockstep;
 pub mod mapping;
@@ -35,12 +32,11 @@ pub mod probe;
 pub mod processes;
 pub mod program;
 pub mod reduce;
-pub mod registry;
 pub mod replay;
 pub mod report;
 pub mod suite;
+pub mod surroundings;
 pub mod validate;
-pub mod wraps;
 
 mod compare;
 mod error;
@@ -52,5 +48,5 @@ mod why;
 pub use coverage::Coverage;
 pub use divergence::{Difference, Divergence, Kind};
 pub use error::{Error, Malformed};
-pub use mapping::Mapping;
+pub use mapping::{Mapping, Sides};
 pub use program::Program;

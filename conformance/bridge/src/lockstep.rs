@@ -12,7 +12,7 @@ use crate::coverage::{Coverage, Tally};
 use crate::divergence::{Difference, Divergence, happening};
 use crate::error::Error;
 use crate::large_group::{LargeGroup, large_group};
-use crate::mapping::{Mapping, ProgramOutput};
+use crate::mapping::{Mapping, ProgramOutput, Sides};
 use crate::node::{Group, Key, Node};
 use crate::pair;
 use crate::probe;
@@ -88,7 +88,7 @@ pub struct Summary {
     whole: bool,
 }
 
-/// Services that [the specification plays](Mapping::unplayed_services).
+/// Services that [the specification plays](crate::mapping::Variants::unplayed).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Unplayed {
     /// The reason why no node stands beside them.
@@ -156,9 +156,9 @@ impl Summary {
 /// # Errors
 /// If the program does not implement the world's rules or refuses its configuration, if there was
 /// nothing to compare, or more than the walk can number.
-pub fn lockstep<M: Mapping>(
+pub fn lockstep<T: Sides>(
     world: &World,
-    mapping: &M,
+    mapping: &Mapping<T>,
     limits: &Limits,
     on_progress: &mut (dyn FnMut(Progress) + Send),
 ) -> Result<Outcome, Error> {
@@ -170,9 +170,9 @@ pub fn lockstep<M: Mapping>(
 }
 
 /// The same without a large group.
-pub(crate) fn walk<M: Mapping>(
+pub(crate) fn walk<T: Sides>(
     world: &World,
-    mapping: &M,
+    mapping: &Mapping<T>,
     limits: &Limits,
     on_progress: &mut (dyn FnMut(Progress) + Send),
 ) -> Result<Outcome, Error> {
@@ -219,15 +219,15 @@ type NodeRef = u32;
 type Origin = Option<(u32, u32)>;
 
 /// Every node met, in the order in which they were met.
-struct Pool<M: Mapping>(IndexMap<Key<M>, PooledNode<M>, FxBuildHasher>);
+struct Pool<T: Sides>(IndexMap<Key<T>, PooledNode<T>, FxBuildHasher>);
 
 /// A node, and how it was met first.
-struct PooledNode<M: Mapping> {
-    node: Node<M>,
+struct PooledNode<T: Sides> {
+    node: Node<T>,
     origin: Origin,
 }
 
-impl<M: Mapping> Pool<M> {
+impl<T: Sides> Pool<T> {
     fn new() -> Self {
         Pool(IndexMap::default())
     }
@@ -236,8 +236,8 @@ impl<M: Mapping> Pool<M> {
     /// what the two remember differently, although they read as one.
     fn intern(
         &mut self,
-        group: &Group<'_, M>,
-        node: Node<M>,
+        group: &Group<'_, T>,
+        node: Node<T>,
         origin: Origin,
     ) -> Result<(NodeRef, Vec<Difference>), Error> {
         let (at, hidden) = match self.0.entry(node.key(group)) {
@@ -251,11 +251,11 @@ impl<M: Mapping> Pool<M> {
         Ok((number(at, "program nodes")?, hidden))
     }
 
-    fn get(&self, number: NodeRef) -> &Node<M> {
+    fn get(&self, number: NodeRef) -> &Node<T> {
         &self.met(number as usize).node
     }
 
-    fn met(&self, at: usize) -> &PooledNode<M> {
+    fn met(&self, at: usize) -> &PooledNode<T> {
         &self.0[at]
     }
 
@@ -283,11 +283,11 @@ impl From<Error> for Stop {
     }
 }
 
-struct Walk<'a, M: Mapping> {
+struct Walk<'a, T: Sides> {
     world: &'a World,
-    group: Group<'a, M>,
-    pool: Pool<M>,
-    tally: Tally<'a, M>,
+    group: Group<'a, T>,
+    pool: Pool<T>,
+    tally: Tally<'a, T>,
     states: IndexSet<State, FxBuildHasher>,
     /// The first pair of each state.
     first: Vec<u32>,
@@ -299,7 +299,7 @@ struct Walk<'a, M: Mapping> {
     kinds: [u64; KINDS.len()],
     /// How many transitions of services were compared with nothing.
     unplayed: u64,
-    outputs: Vec<ProgramOutput<M>>,
+    outputs: Vec<ProgramOutput<T>>,
     summary: Summary,
 }
 
@@ -335,8 +335,8 @@ fn kind(action: &Action) -> usize {
     }
 }
 
-impl<'a, M: Mapping> Walk<'a, M> {
-    fn new(world: &'a World, group: Group<'a, M>) -> Self {
+impl<'a, T: Sides> Walk<'a, T> {
+    fn new(world: &'a World, group: Group<'a, T>) -> Self {
         Walk {
             world,
             tally: Tally::new(group.mapping, group.size),
@@ -496,7 +496,7 @@ impl<'a, M: Mapping> Walk<'a, M> {
     }
 
     /// Asks the nodes that have never run, whether the world has any or not.
-    fn probe_fresh(&mut self, fresh: &[Node<M>]) {
+    fn probe_fresh(&mut self, fresh: &[Node<T>]) {
         for node in fresh {
             if self.probe_found.is_none() {
                 let asked = probe::all(&self.group, node, &mut self.tally);
@@ -505,7 +505,7 @@ impl<'a, M: Mapping> Walk<'a, M> {
         }
     }
 
-    fn asked(&mut self, asked: probe::ProbeOutcome<M::Spec>, origin: Origin) {
+    fn asked(&mut self, asked: probe::ProbeOutcome<T::Spec>, origin: Origin) {
         self.summary.probes += asked.count;
         if let Some(probe::WrongAnswer { words, happening, differences }) = asked.found {
             let path = self.history(origin);
@@ -532,7 +532,7 @@ impl<'a, M: Mapping> Walk<'a, M> {
 
     fn summary(self) -> Summary {
         let transitions = self.unplayed;
-        let why = self.group.mapping.unplayed_services();
+        let why = self.group.mapping.more.variants.unplayed;
         Summary {
             pairs: self.pairs.len() as u64,
             states: self.states.len() as u64,

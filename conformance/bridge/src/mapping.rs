@@ -1,7 +1,9 @@
 //! The refinement mappings: how a state of the program reads as a state of the model.
 //!
 //! A mapping is the only place where the two meet, and one mapping serves every direction of the
-//! comparison.
+//! comparison. A mapping is a value: data, and functions that translate and decide nothing. What
+//! surrounds a program replaces a function of its mapping, and [may
+//! capture](crate::surroundings) the one that stood there.
 
 use crate::program::{Limits, Program, Refusal};
 use bellwether_core::protocol::{Input, Members, NodeId, Output, Request, Role, Time};
@@ -11,384 +13,409 @@ use bellwether_engine::protocol::{
 use bellwether_engine::world::Scenario;
 use serde::Serialize;
 use serde_json::{Map, Value};
-use std::hash::Hash;
+use std::sync::Arc;
 use std::time::Duration;
 
+/// The two sides of a comparison, as types: a specification and a program.
+pub trait Sides: Clone + Send + Sync + 'static {
+    /// The specification, in `bellwether_model`.
+    type Spec: Specification;
+    /// A node of the program: [`Node`](bellwether_core::protocol::Node) with its core.
+    type Program: Program;
+}
+
+impl<S: Specification, P: Program> Sides for (S, P) {
+    type Spec = S;
+    type Program = P;
+}
+
 /// The message that nodes of the program send to each other.
-pub type ProgramMessage<M> = <<M as Mapping>::Program as Program>::Message;
+pub type ProgramMessage<T> = <<T as Sides>::Program as Program>::Message;
 /// The state that a program node keeps through a crash.
-pub type Durable<M> = <<M as Mapping>::Program as Program>::Durable;
+pub type Durable<T> = <<T as Sides>::Program as Program>::Durable;
 /// The timer of a program node: what it waits for.
-pub type ProgramTimer<M> = <<M as Mapping>::Program as Program>::Timer;
+pub type ProgramTimer<T> = <<T as Sides>::Program as Program>::Timer;
 /// The input of a program node: what happens to it.
-pub type ProgramInput<M> = Input<ProgramMessage<M>>;
+pub type ProgramInput<T> = Input<ProgramMessage<T>>;
 /// The output of a program node.
-pub type ProgramOutput<M> = Output<Durable<M>, ProgramMessage<M>>;
+pub type ProgramOutput<T> = Output<Durable<T>, ProgramMessage<T>>;
 /// The volatile state of a process of the model.
-pub type Process<M> = <<M as Mapping>::Spec as Specification>::Process;
+pub type Process<T> = <<T as Sides>::Spec as Specification>::Process;
 /// The state that a process of the model keeps through a crash.
-pub type Stable<M> = <<M as Mapping>::Spec as Specification>::Stable;
+pub type Stable<T> = <<T as Sides>::Spec as Specification>::Stable;
 /// The message that processes of the model send to each other.
-pub type SpecMessage<M> = <<M as Mapping>::Spec as Specification>::Message;
+pub type SpecMessage<T> = <<T as Sides>::Spec as Specification>::Message;
 /// The timer of a process of the model: what it waits for.
-pub type SpecTimer<M> = <<M as Mapping>::Spec as Specification>::Timer;
+pub type SpecTimer<T> = <<T as Sides>::Spec as Specification>::Timer;
+
+/// A node of the program that has not booted, or why the program refuses the configuration.
+pub type Built<T> = Result<<T as Sides>::Program, Refusal>;
 
 /// A mapping: how one protocol's program reads as its specification.
 ///
-/// Every method is a plain translation; none of them decides anything. A mapping that is wrong
+/// Every function is a plain translation; none of them decides anything. A mapping that is wrong
 /// makes the comparison fail, or, if it hides what differs, makes it worthless: keep it short
 /// enough to be checked by eye.
-pub trait Mapping {
-    /// The specification, in `bellwether_model`.
-    type Spec: Specification;
-
-    /// A node of the program: [`Node`](bellwether_core::protocol::Node) with its core.
-    type Program: Program;
-
-    /// The memory of a core beyond the [process](Mapping::process) that it stands for, its
-    /// `status`, its armed timers and what is durable; `()` if nothing. Two nodes that agree in all
-    /// of these are taken for one by the walk. If their cores differ, something is left out here,
-    /// and that is a divergence. Times do not belong here: only differences of times matter to a
-    /// core.
-    type Memory: Clone + Eq + Hash;
-
+#[derive(Clone)]
+#[allow(clippy::type_complexity, reason = "each field says its arguments, and what it returns")]
+pub struct Mapping<T: Sides> {
     /// The rules of the specification that the program implements.
-    const RULES: Self::Spec;
-
-    /// The numbers that grow for as long as nodes run, for the logs of long runs. To be given where
-    /// messages or durable data have such numbers.
-    const COUNTERS: Counters<Self> = Counters::NONE;
-
-    /// The rules by which the [logs](crate::validate) of nodes that ran are judged, until one is
-    /// [asked](Mapping::when_asked) for something. To be given where the specification keeps what
-    /// matters to such nodes only in a world in which something is asked.
-    const LOG_RULES: Self::Spec = Self::RULES;
-
-    /// By how much larger the numbers of each kind of the [counters](Mapping::COUNTERS) are in a
-    /// [long run](crate::further::long_run), in the order of their kinds; empty if no number can
-    /// begin so. To be given together with [`Mapping::began`], where durable data has such numbers.
-    const FROM: &'static [u64] = &[];
-
-    /// The number of other sets of durations with which a node may [start
-    /// again](crate::further::reconfigured). To be given, with [`Mapping::restart`] and
-    /// [`Mapping::period_again`], where a node that starts acts by the durations that it had before
-    /// too. Such a mapping has no [environment events](Mapping::environment_event).
-    const RESTARTS: usize = 0;
-
-    /// The largest epoch that the specification tells from others: every larger one reads as it.
-    const LARGEST_EPOCH: u64 = u64::MAX;
-
-    /// Returns the rules of the specification that this program implements. To be given where one
-    /// type is the mapping of several programs, whose rules are known at run time.
-    fn own_rules(&self) -> Self::Spec {
-        Self::RULES
-    }
-
-    /// Returns the rules by which logs are judged until a node is asked for something: see
-    /// [`Mapping::LOG_RULES`].
-    fn log_rules(&self) -> Self::Spec {
-        match self.unplayed_services() {
-            Some(_) => self.own_rules(),
-            None => Self::LOG_RULES,
-        }
-    }
-
-    /// Returns the [further](crate::further::further) worlds in which the program is walked.
-    fn further(&self) -> Vec<Further<Self>>
-    where
-        Self: Sized,
-    {
-        Vec::new()
-    }
-
-    /// Returns the rules nearest to these by which the program can be compared. To be given where
-    /// it does the same by several, as where only [services](Mapping::unplayed_services) differ.
-    fn nearest_rules(&self, rules: &Self::Spec) -> Self::Spec {
-        let _ = rules;
-        self.own_rules()
-    }
-
-    /// Returns why no node stands beside a [service](bellwether_engine::protocol::Services): the
-    /// specification plays them, and they are compared with nothing. `None` if nodes play them.
-    fn unplayed_services(&self) -> Option<&'static str> {
-        None
-    }
-
-    /// Returns a node that has not booted, with what it kept through its last crash. The highest
-    /// members are the [services](bellwether_engine::protocol::Services), if there are any.
-    ///
-    /// # Errors
-    /// If the program refuses the configuration.
-    fn program(
-        &self,
-        id: NodeId,
-        members: &Members,
-        durable: Option<&Durable<Self>>,
-    ) -> Result<Self::Program, Refusal>;
-
-    /// Returns what happens to a fresh node, and when, before it is in the group that has long
-    /// agreed, beginning with [`Input::Boot`] at 0. What it puts out meanwhile is discarded.
-    fn settle(&self, id: NodeId, members: &Members) -> Vec<(Duration, ProgramInput<Self>)>;
-
-    /// Returns the program's message for one of the model's; `None` if the program has no such
-    /// message, which then must never be sent under [`Mapping::RULES`].
-    fn to_program(&self, message: SpecMessage<Self>) -> Option<ProgramMessage<Self>>;
-
-    /// Returns the model's message for one of the program's.
-    fn to_model(&self, message: ProgramMessage<Self>) -> SpecMessage<Self>;
-
-    /// Returns the model's message for one that this node sends. To be given where the model's
-    /// messages say more of their sender than the program's, which says that once for each
-    /// connection.
-    fn message_sent(
-        &self,
-        program: &Self::Program,
-        message: ProgramMessage<Self>,
-    ) -> SpecMessage<Self> {
-        let _ = program;
-        self.to_model(message)
-    }
-
-    /// Returns whether a message gets as far as this node's core: where it does not, the handshake
-    /// has refused the connection, and the specification must do nothing. To be given where the
-    /// model's messages say what the program's handshake compares.
-    fn reaches(&self, program: &Self::Program, message: SpecMessage<Self>) -> bool {
-        let _ = (program, message);
-        true
-    }
-
-    /// Returns the model's timer for one of the program's.
-    fn timer(&self, timer: ProgramTimer<Self>) -> SpecTimer<Self>;
-
-    /// Returns how long the specification's `timer` takes by the configuration of this node; `None`
-    /// if the program has no such timer. It is compared with every arming, so it is read from the
-    /// [configuration](Mapping::program), never from the program. Two timers have the same period
-    /// only where the specification gives them the same duration: otherwise one that takes the
-    /// other's would not show.
+    pub rules: T::Spec,
+    /// The function that returns a node that has not booted, with what it kept through its last
+    /// crash. The highest members are the
+    /// [services](bellwether_engine::protocol::Services), if there are any.
+    pub program: Arc<dyn Fn(NodeId, &Members, Option<&Durable<T>>) -> Built<T> + Send + Sync>,
+    /// The function that returns what happens to a fresh node, and when, before it is in the group
+    /// that has long agreed, beginning with [`Input::Boot`] at 0. What the node puts out meanwhile
+    /// is compared too.
+    pub settle: Arc<dyn Fn(NodeId, &Members) -> Vec<(Duration, ProgramInput<T>)> + Send + Sync>,
+    /// The function that returns the program's message for one of the model's; `None` if the
+    /// program has no such message, which then must never be sent under these
+    /// [rules](Mapping::rules).
+    pub to_program: Arc<dyn Fn(SpecMessage<T>) -> Option<ProgramMessage<T>> + Send + Sync>,
+    /// The function that returns the model's message for one of the program's, which the node
+    /// itself sends or not.
+    pub to_model: Arc<dyn Fn(ProgramMessage<T>, bool) -> SpecMessage<T> + Send + Sync>,
+    /// The function that returns the model's timer for one of the program's.
+    pub timer: fn(ProgramTimer<T>) -> SpecTimer<T>,
+    /// The function that returns how long the specification's timer takes by the configuration of
+    /// this node; `None` if the program has no such timer. The period is compared with every
+    /// arming, so it is read from the [configuration](Mapping::program), never from the program.
+    /// Two timers have the same period only where the specification gives them the same duration:
+    /// otherwise one that takes the other's would not show.
     ///
     /// What a period counts from, the specification says: the moment at which the timer is armed,
     /// or that at which [another was](bellwether_engine::protocol::Effect::ArmSince).
-    fn period(&self, id: NodeId, members: &Members, timer: SpecTimer<Self>) -> Option<Duration>;
+    pub period: Arc<dyn Fn(NodeId, &Members, SpecTimer<T>) -> Option<Duration> + Send + Sync>,
+    /// The function that returns the state that a node stands for; the default if the node has not
+    /// booted.
+    pub process: Arc<dyn Fn(&T::Program) -> Process<T> + Send + Sync>,
+    /// The function that returns the stable state that durable data stands for. Nothing of the data
+    /// may be lost.
+    pub stable: Arc<dyn Fn(&Durable<T>) -> Stable<T> + Send + Sync>,
+    /// The function that returns the role and the leader that a node must tell which has booted and
+    /// stands for this process; `None` if the mapping does not say.
+    pub believes: fn(Id, &Process<T>) -> Option<(Role, Option<Id>)>,
+    /// The function that returns what a node must tell the outside that has booted and stands for
+    /// this process; `None` if the mapping does not say.
+    pub facts:
+        Arc<dyn Fn(&ProcessView<'_, T::Spec>) -> Option<ExpectedFacts<T::Spec>> + Send + Sync>,
+    /// The function that returns every message that the specification knows in a group of so many
+    /// nodes, for probing.
+    pub messages: Arc<dyn Fn(usize) -> Vec<SpecMessage<T>> + Send + Sync>,
+    /// The function that returns the name of the
+    /// [reason](bellwether_core::protocol::Reason) that the program must give if its belief changes
+    /// in this step; `None` if it never changes in such a step.
+    pub reason: fn(&Step<'_, T::Spec>) -> Option<&'static str>,
+    /// The function that returns the name of the reason for which the program must tell that it
+    /// ignores the message that arrives in this step; `None` if it must not. Whether a message
+    /// comes from the node itself or from no member is compared for every program, and is not asked
+    /// here.
+    pub ignores: Arc<dyn Fn(&Step<'_, T::Spec>) -> Option<&'static str> + Send + Sync>,
+    /// The function that returns the names of the specification's rules that decide what follows
+    /// from something, for reports; as they stand in the rules' JSON.
+    pub decide: Arc<dyn Fn(&SpecEvent<T::Spec>) -> &'static [&'static str] + Send + Sync>,
+    /// The rest, which most mappings do without.
+    pub more: More<T>,
+}
 
-    /// Returns a node that starts again with the set of durations of this number, below
-    /// [`Mapping::RESTARTS`], and with what it kept when its durations were those of
-    /// [`Mapping::period`].
-    ///
-    /// # Errors
-    /// If the program refuses the configuration.
-    fn restart(
-        &self,
-        with: usize,
-        id: NodeId,
-        members: &Members,
-        durable: &Durable<Self>,
-    ) -> Result<Restart<Self::Program>, Refusal> {
-        let _ = with;
-        Ok(Restart { program: self.program(id, members, Some(durable))?, written: None })
+/// What a mapping says beyond what each must: nothing, by default.
+#[derive(Clone)]
+pub struct More<T: Sides> {
+    /// The durations by which what surrounds a node acts, and the order of its deadlines.
+    pub durations: Durations<T>,
+    /// The numbers that grow for as long as nodes run. To be given where messages or durable data
+    /// have such numbers.
+    pub counters: Counters<T>,
+    /// What can be asked of a node.
+    pub requests: Requests<T>,
+    /// What happens to a node and is no input.
+    pub events: Events<T>,
+    /// The other durations with which a node may start again.
+    pub restarts: Restarts<T>,
+    /// What the logs of nodes that ran need.
+    pub logs: Logs<T>,
+    /// What the probes need, and what they need not meet.
+    pub probes: Probes<T>,
+    /// The other rules by which the same program can be compared.
+    pub variants: Variants<T>,
+}
+
+impl<T: Sides> Default for More<T> {
+    fn default() -> Self {
+        More {
+            durations: Durations::default(),
+            counters: Counters::default(),
+            requests: Requests::default(),
+            events: Events::default(),
+            restarts: Restarts::default(),
+            logs: Logs::default(),
+            probes: Probes::default(),
+            variants: Variants::default(),
+        }
     }
+}
 
-    /// Returns how long the specification's `timer` takes on [such](Mapping::restart) a node.
-    fn period_again(
-        &self,
-        with: usize,
-        id: NodeId,
-        members: &Members,
-        timer: SpecTimer<Self>,
-    ) -> Option<Duration> {
-        let _ = with;
-        self.period(id, members, timer)
-    }
-
-    /// Returns how a node that has kept this starts again with other members than those of its
-    /// world, or must not, for probing. To be given where what it may be given depends on that.
-    fn starts(
-        &self,
-        id: NodeId,
-        members: &Members,
-        durable: &Durable<Self>,
-    ) -> Vec<Start<Self::Program, Self::Spec>> {
-        let _ = (id, members, durable);
-        Vec::new()
-    }
-
-    /// Returns how long the specification's `timer` takes on this node; `None` if as long as on
-    /// every node with its id, as [`Mapping::period`] says.
-    fn own_period(
-        &self,
-        program: &Self::Program,
-        id: NodeId,
-        members: &Members,
-        timer: SpecTimer<Self>,
-    ) -> Option<Duration> {
-        let _ = (program, id, members, timer);
-        None
-    }
-
-    /// Returns the timers that say whether a node may still do what it does, such as a lease. When
-    /// the program notices late that several deadlines have passed, nothing follows from the others
+/// The durations by which what surrounds a node acts, and the order of its deadlines.
+#[derive(Clone)]
+#[allow(clippy::type_complexity, reason = "each field says its arguments, and what it returns")]
+pub struct Durations<T: Sides> {
+    /// The function that returns the durations by which what surrounds a node must act, from the
+    /// [configuration](Mapping::program) of this node; `None` if the mapping does not say.
+    pub limits: Arc<dyn Fn(NodeId, &Members) -> Option<Limits> + Send + Sync>,
+    /// The timers that say whether a node may still do what it does, such as a lease. When the
+    /// program notices late that several deadlines have passed, nothing follows from the others
     /// that such a one forbids, even if they were due before it: the specification, which has no
     /// clock, is asked for these first, in this order.
-    fn checked_first(&self) -> &'static [SpecTimer<Self>] {
-        &[]
-    }
+    pub checked_first: &'static [SpecTimer<T>],
+}
 
-    /// Returns the node whose failure the specification's `timer` detects, where the program leaves
-    /// that to a failure detector outside the core: the timer is armed while the node is
-    /// [watched](Program::watched), and its expiry is [`Input::Suspect`]. `None` for all others.
-    fn detects(&self, timer: SpecTimer<Self>) -> Option<NodeId> {
-        let _ = timer;
-        None
+impl<T: Sides> Default for Durations<T> {
+    fn default() -> Self {
+        Durations { limits: Arc::new(|_, _| None), checked_first: &[] }
     }
+}
 
-    /// Returns what is asked of a node when the specification's `timer` expires, where that stands
-    /// for a person or a program that asks for something: [`Input::Request`]. The program has no
-    /// such timer. Whether something may be asked is the world's affair, and not compared; what
-    /// follows is. `None` for all others.
-    fn asks(&self, timer: SpecTimer<Self>) -> Option<Request> {
-        let _ = timer;
-        None
+/// What can be asked of a node.
+#[derive(Clone)]
+#[allow(clippy::type_complexity, reason = "each field says its arguments, and what it returns")]
+pub struct Requests<T: Sides> {
+    /// The function that returns what is asked of a node when the specification's timer expires,
+    /// where that stands for a person or a program that asks for something: [`Input::Request`].
+    /// The program has no such timer. Whether something may be asked is the world's affair, and
+    /// not compared; what follows is. `None` for all others.
+    pub asks: Arc<dyn Fn(SpecTimer<T>) -> Option<Request> + Send + Sync>,
+    /// The function that returns what a request is to this process, in the log of a node that ran.
+    /// Without one, a request is the timer by which the specification [asks](Requests::asks) for
+    /// it.
+    pub when_asked:
+        Option<Arc<dyn Fn(&Request, &Process<T>, Timers) -> Asked<T::Spec> + Send + Sync>>,
+    /// The function that returns what a node can be asked that stands for this process, for
+    /// probing: each request is given twice. Of a program that serves [no
+    /// requests](Program::REQUESTS) nothing follows in any case.
+    pub orders: Arc<dyn Fn(&ProcessView<'_, T::Spec>, Timers) -> Vec<Order<T::Spec>> + Send + Sync>,
+}
+
+impl<T: Sides> Default for Requests<T> {
+    fn default() -> Self {
+        Requests { asks: Arc::new(|_| None), when_asked: None, orders: Arc::new(|_, _| Vec::new()) }
+    }
+}
+
+/// What happens to a node and is no input.
+#[derive(Clone)]
+pub struct Events<T: Sides> {
+    /// The function that returns the node whose failure the specification's timer detects, where
+    /// the program leaves that to a failure detector outside the core: the timer is armed while the
+    /// node is [watched](Program::watched), and its expiry is [`Input::Suspect`]. `None` for all
+    /// others.
+    pub detects: fn(SpecTimer<T>) -> Option<NodeId>,
+    /// The function that returns what happens to a node when the specification's timer expires,
+    /// where that stands for something that no [input](Input) says: its disk answers, its process
+    /// stands still, or it [chooses](bellwether_engine::protocol::Local::choose) this outcome. The
+    /// program has no such timer. Whether it may happen is the world's affair, and not compared;
+    /// what follows is. `None` for all others.
+    pub at: fn(SpecTimer<T>) -> Option<EnvironmentEvent<T::Program>>,
+    /// The function that returns what can happen to a node that has booted, and of which nothing
+    /// shows as long as no deadline passes meanwhile, for probing: each happens twice.
+    pub harmless: fn() -> Vec<Harmless<T::Program>>,
+    /// The function that returns the timers that expire one after the other behind the
+    /// [script](Mapping::settle), before a node is in the group that has long agreed. To be given
+    /// where something has to [happen](Events::at) to it.
+    pub settling_timers: fn(NodeId, &Members) -> &'static [SpecTimer<T>],
+}
+
+impl<T: Sides> Default for Events<T> {
+    fn default() -> Self {
+        Events { detects: |_| None, at: |_| None, harmless: Vec::new, settling_timers: |_, _| &[] }
+    }
+}
+
+/// The other durations with which a node may [start again](crate::surroundings).
+#[derive(Clone)]
+#[allow(clippy::type_complexity, reason = "each field says its arguments, and what it returns")]
+pub struct Restarts<T: Sides> {
+    /// The number of other sets of durations. A mapping that has any has no
+    /// [events](Events::at) from outside.
+    pub count: usize,
+    /// The set with which nodes start again in this comparison; `None` if with the same durations.
+    pub now: Option<usize>,
+    /// The function that returns a node that starts again with the set of durations of this number,
+    /// and with what it kept when its durations were those of [`Mapping::period`].
+    pub program: Arc<
+        dyn Fn(usize, NodeId, &Members, &Durable<T>) -> Result<Restart<T>, Refusal> + Send + Sync,
+    >,
+    /// The function that returns how long the specification's timer takes on such a node; `None` if
+    /// as long as on each other.
+    pub period: Arc<dyn Fn(usize, SpecTimer<T>) -> Option<Duration> + Send + Sync>,
+}
+
+impl<T: Sides> Default for Restarts<T> {
+    fn default() -> Self {
+        Restarts {
+            count: 0,
+            now: None,
+            program: Arc::new(|_, _, _, _| Err("there are no other durations".into())),
+            period: Arc::new(|_, _| None),
+        }
+    }
+}
+
+/// A node that starts again with other durations than before.
+pub struct Restart<T: Sides> {
+    /// The node, which has not booted.
+    pub program: T::Program,
+    /// What the node must make durable as it boots, before all else, beyond what the specification
+    /// has written. It reads as the same stable state as before.
+    pub written: Option<Durable<T>>,
+}
+
+/// What the probes need, and what they need not meet.
+#[derive(Clone)]
+#[allow(clippy::type_complexity, reason = "each field says its arguments, and what it returns")]
+pub struct Probes<T: Sides> {
+    /// The function that returns messages that can arrive and that no correct node sends: they name
+    /// nodes that are no members, or numbers that no small world has. To be given where messages
+    /// have such fields.
+    pub invalid_messages:
+        Arc<dyn Fn(&Members) -> Vec<(ProgramMessage<T>, OnInvalid<T::Spec>)> + Send + Sync>,
+    /// The fields of what the program [remembers](Program::remembers) in which two nodes may differ
+    /// that read as one process, each with the reason why nothing depends on it.
+    pub ignored_fields: Vec<(&'static str, &'static str)>,
+    /// What no comparison meets, with the reason: `timer`, `message` or `rule`, and its name. To be
+    /// given for what no world leads to by these [rules](Mapping::rules); everything else must be
+    /// [met](crate::coverage).
+    pub uncovered: Vec<(&'static str, &'static str)>,
+}
+
+impl<T: Sides> Default for Probes<T> {
+    fn default() -> Self {
+        Probes {
+            invalid_messages: Arc::new(|_| Vec::new()),
+            ignored_fields: Vec::new(),
+            uncovered: Vec::new(),
+        }
+    }
+}
+
+/// The other rules by which the same program can be compared.
+#[derive(Clone)]
+#[allow(clippy::type_complexity, reason = "each field says its arguments, and what it returns")]
+pub struct Variants<T: Sides> {
+    /// The [further](crate::surroundings) worlds in which the program is walked.
+    pub further: Vec<Further<T>>,
+    /// The function that returns the rules nearest to these by which the program can be compared.
+    /// To be given where it does the same by several, as where only services differ. Without one,
+    /// these are the mapping's own.
+    pub nearest: Option<fn(&T::Spec) -> T::Spec>,
+    /// The reason why no node stands beside a
+    /// [service](bellwether_engine::protocol::Services): the specification plays them, and they are
+    /// compared with nothing. `None` if nodes play them.
+    pub unplayed: Option<&'static str>,
+}
+
+impl<T: Sides> Default for Variants<T> {
+    fn default() -> Self {
+        Variants { further: Vec::new(), nearest: None, unplayed: None }
+    }
+}
+
+/// What the logs of nodes that ran need.
+#[derive(Clone)]
+#[allow(clippy::type_complexity, reason = "each field says its arguments, and what it returns")]
+pub struct Logs<T: Sides> {
+    /// The rules by which the [logs](crate::validate) of nodes that ran are judged, until one is
+    /// [asked](Requests::when_asked) for something. To be given where the specification keeps what
+    /// matters to such nodes only in a world in which something is asked. Without them, these are
+    /// the mapping's own.
+    pub rules: Option<T::Spec>,
+    /// The places of ids of nodes in messages and durable data, so that the logs of nodes with any
+    /// ids can be judged; `None` if that is not given.
+    pub ids: Option<IdsIn<T>>,
+    /// The most members, services among them, of which logs can be judged. A judge searches no
+    /// world, so it is [`MAX_NODES`] where a process of the specification has room for what it
+    /// keeps in a group as large as that.
+    pub members: usize,
+    /// The function that says whether a node that begins with this, in the list of members with
+    /// this number, if that is known, does what it does in a group whose members never change.
+    pub is_settled: fn(Option<&Durable<T>>, Option<u64>) -> bool,
+    /// The function that returns the process that a node is after it has led, if what it shows then
+    /// says all of it: its leader, its stable storage and its timers. `None` if it does not.
+    pub after_leading:
+        Arc<dyn Fn(Option<Id>, &Stable<T>, Timers) -> Option<Process<T>> + Send + Sync>,
+    /// The function that says what a message between a node and a service says of requests and
+    /// grants; `None` if it says nothing of them. To be given where a service may be no node.
+    pub exchange: fn(ProgramMessage<T>) -> Option<Exchange>,
+}
+
+impl<T: Sides> Default for Logs<T> {
+    fn default() -> Self {
+        Logs {
+            rules: None,
+            ids: None,
+            members: MAX_SEARCHED,
+            is_settled: |_, _| true,
+            after_leading: Arc::new(|_, _, _| None),
+            exchange: |_| None,
+        }
+    }
+}
+
+impl<T: Sides> Mapping<T> {
+    /// Returns the rules by which logs are judged until a node is asked for something.
+    #[must_use]
+    pub fn log_rules(&self) -> T::Spec {
+        self.more.logs.rules.unwrap_or(self.rules)
     }
 
     /// Returns what a request is to this process, in the log of a node that ran.
-    fn when_asked(
+    #[must_use]
+    pub fn when_asked(
         &self,
-        request: Request,
-        process: &Process<Self>,
+        request: &Request,
+        process: &Process<T>,
         armed: Timers,
-    ) -> Asked<Self::Spec> {
-        let _ = (process, armed);
-        let mut timers = Self::Spec::TIMERS.iter().map(|row| row.timer);
-        match timers.find(|timer| self.asks(*timer).as_ref() == Some(&request)) {
+    ) -> Asked<T::Spec> {
+        if let Some(when_asked) = &self.more.requests.when_asked {
+            return when_asked(request, process, armed);
+        }
+        let mut timers = T::Spec::TIMERS.iter().map(|row| row.timer);
+        match timers.find(|timer| (self.more.requests.asks)(*timer).as_ref() == Some(request)) {
             Some(timer) => Asked::Expiry(self.log_rules(), timer),
             None => Asked::Unknown,
         }
     }
 
-    /// Returns what happens to a node when the specification's `timer` expires, where that stands
-    /// for something that no [input](Input) says: its disk answers, its process stands still, or it
-    /// [chooses](bellwether_engine::protocol::Local::choose) this outcome.
-    /// The program has no such timer. Whether it may happen is the world's affair, and not
-    /// compared; what follows is. `None` for all others.
-    fn environment_event(&self, timer: SpecTimer<Self>) -> Option<EnvironmentEvent<Self::Program>> {
-        let _ = timer;
-        None
+    /// Returns whether the specification's `timer` stands for something that is asked of a node, or
+    /// happens to it.
+    pub(crate) fn is_from_outside(&self, timer: SpecTimer<T>) -> bool {
+        (self.more.requests.asks)(timer).is_some() || (self.more.events.at)(timer).is_some()
     }
 
-    /// Returns what a node can be asked that stands for this process, for probing: each request is
-    /// given twice. Of a program that serves [no requests](Program::REQUESTS) nothing follows in
-    /// any case.
-    fn orders(&self, of: &ProcessView<'_, Self::Spec>, armed: Timers) -> Vec<Order<Self::Spec>> {
-        let _ = (of, armed);
-        Vec::new()
+    /// Returns these timers but for those that stand for something from outside.
+    pub(crate) fn compared(&self, timers: Timers) -> Timers {
+        let outside = T::Spec::TIMERS.iter().filter(|row| self.is_from_outside(row.timer));
+        outside.fold(timers, |timers, row| timers.without::<T::Spec>(row.timer))
     }
 
-    /// Returns what can happen to a node that has booted, and of which nothing shows as long as no
-    /// deadline passes meanwhile, for probing: each happens twice.
-    fn harmless(&self) -> Vec<Harmless<Self::Program>> {
-        Vec::new()
+    /// Returns the program's timers that are armed, as the model's, with their deadlines.
+    pub(crate) fn armed(&self, program: &T::Program) -> impl Iterator<Item = (SpecTimer<T>, Time)> {
+        program.armed().map(|(timer, deadline)| ((self.timer)(timer), deadline))
     }
 
-    /// Returns the timers that expire one after the other behind the [script](Mapping::settle),
-    /// before a node is in the group that has long agreed. To be given where something has to
-    /// [happen](Mapping::environment_event) to it.
-    fn settling_timers(&self, id: NodeId, members: &Members) -> &'static [SpecTimer<Self>] {
-        let _ = (id, members);
-        &[]
-    }
-
-    /// Returns the state that a node stands for; the default if it has not booted.
-    fn process(&self, program: &Self::Program) -> Process<Self>;
-
-    /// Returns the role and the leader that a node must tell which has booted and stands for this
-    /// process; `None` if the mapping does not say. It is a plain table too.
-    fn believes(&self, id: Id, process: &Process<Self>) -> Option<(Role, Option<Id>)> {
-        let _ = (id, process);
-        None
-    }
-
-    /// Returns what a node must tell the outside that has booted and stands for this process;
-    /// `None` if the mapping does not say. It is a plain table too.
-    fn facts(&self, of: &ProcessView<'_, Self::Spec>) -> Option<ExpectedFacts<Self::Spec>> {
-        let _ = of;
-        None
-    }
-
-    /// Returns the durations by which what surrounds a node must act, from the
-    /// [configuration](Mapping::program) of this node; `None` if the mapping does not say.
-    fn limits(&self, id: NodeId, members: &Members) -> Option<Limits> {
-        let _ = (id, members);
-        None
-    }
-
-    /// Returns the stable state that durable data stands for. It must lose nothing of it.
-    fn stable(&self, durable: &Durable<Self>) -> Stable<Self>;
-
-    /// Returns what a node has kept of a long run that stands for a process which has never run:
-    /// its numbers are those [from which it counts](Mapping::FROM). `None` if that is nothing.
-    fn began(&self, id: NodeId, members: &Members) -> Option<Durable<Self>> {
-        let _ = (id, members);
-        None
-    }
-
-    /// Returns this process of a node that has run for long, with [such](Mapping::FROM) numbers
-    /// lowered. To be given where a process has them: what it stands for was too large to be read.
-    fn rebase(&self, program: &Self::Program, process: Process<Self>) -> Process<Self> {
-        let _ = program;
-        process
-    }
-
-    /// Returns the node's [`Mapping::Memory`].
-    fn memory(&self, program: &Self::Program) -> Self::Memory;
-
-    /// Returns the fields of what the program [remembers](Program::remembers) in which two nodes
-    /// may differ that read as one process, each with the reason why nothing depends on it. What
-    /// something does depend on belongs into the [memory](Mapping::memory).
-    fn ignored_fields(&self) -> &'static [(&'static str, &'static str)] {
-        &[]
-    }
-
-    /// Returns every message that the specification knows, for probing.
-    fn messages(&self) -> Vec<SpecMessage<Self>>;
-
-    /// Returns every message that the specification knows in a group of `nodes`, for probing. To be
-    /// given where messages name members: a program refuses one that names another node.
-    fn messages_among(&self, nodes: usize) -> Vec<SpecMessage<Self>> {
-        let _ = nodes;
-        self.messages()
-    }
-
-    /// Returns what no comparison meets, with the reason: `timer`, `message` or `rule`, and its
-    /// name. To be given for what no world leads to by these [rules](Mapping::RULES); everything
-    /// else must be [met](crate::coverage).
-    fn uncovered(&self) -> &'static [(&'static str, &'static str)] {
-        &[]
-    }
-
-    /// Returns messages that can arrive and that no correct node sends: they name nodes that are no
-    /// members, or numbers that no small world has. To be given where messages have such fields.
-    fn invalid_messages(
-        &self,
-        members: &Members,
-    ) -> Vec<(ProgramMessage<Self>, OnInvalid<Self::Spec>)> {
-        let _ = members;
-        Vec::new()
-    }
-
-    /// Returns the name of the [reason](bellwether_core::protocol::Reason) that the program must
-    /// give if its belief changes in this step; `None` if it never changes in such a step. A
-    /// specification has no reasons, so this is a plain table of what leads to what.
-    fn reason(&self, step: &Step<'_, Self::Spec>) -> Option<&'static str>;
-
-    /// Returns the name of the reason for which the program must tell that it ignores the message
-    /// that arrives in this step; `None` if it must not. Whether a message comes from the node
-    /// itself or from no member is compared for every program, and is not asked here.
-    fn ignores(&self, step: &Step<'_, Self::Spec>) -> Option<&'static str>;
-
-    /// Returns the names of the specification's rules that decide what follows from something, for
-    /// reports; as they stand in the rules' JSON.
-    fn rules(&self, happening: &SpecEvent<Self::Spec>) -> &'static [&'static str] {
-        let _ = happening;
-        &[]
+    /// Returns what the program does otherwise than by these rules, in words, as in
+    /// "count=from-receipt, and the program count=before-sending"; `None` if it does all.
+    pub(crate) fn unlike(&self, rules: &T::Spec) -> Option<String> {
+        let nearest = self.more.variants.nearest.map_or(self.rules, |nearest| nearest(rules));
+        let (theirs, ours) = (fields(rules), fields(&nearest));
+        let differs = |(name, value): &(&String, &Value)| ours.get(*name) != Some(*value);
+        let (mut asked, mut own) = (Vec::new(), Vec::new());
+        for (name, value) in theirs.iter().filter(differs) {
+            asked.push(rule(name, value));
+            own.push(rule(name, ours.get(name).unwrap_or(&Value::Null)));
+        }
+        let words = || format!("{}, and the program {}", asked.join(", "), own.join(", "));
+        (!asked.is_empty()).then(words)
     }
 }
 
@@ -543,7 +570,7 @@ pub struct GoesOn<P: Specification> {
     /// The rules that hold for it from then on.
     pub rules: P,
     /// A timer by the expiry of which its belief changes, and the name of the reason, where the
-    /// [table of reasons](Mapping::reason) has another.
+    /// [table of reasons](Mapping) has another.
     pub reason: Option<(P::Timer, &'static str)>,
 }
 
@@ -577,29 +604,11 @@ pub struct Harmless<P> {
     pub event: EnvironmentEvent<P>,
 }
 
-/// A node that starts again with other durations than before.
-pub struct Restart<P: Program> {
-    /// The node, which has not booted.
-    pub program: P,
-    /// What it must make durable as it boots, before all else, beyond what the specification has
-    /// written. It reads as the same stable state as before.
-    pub written: Option<P::Durable>,
-}
-
-/// A node that starts again with other members than before, for probing.
-pub struct Start<P, S: Specification> {
-    /// The words for the members that it has.
-    pub with: &'static str,
-    /// The node, which has not booted; or the refusal of the program.
-    pub program: Result<P, Refusal>,
-    /// The rules by which it boots; `None` if the program must refuse.
-    pub by: Option<S>,
-}
-
 /// A further world in which a program is walked, which implements the rules of that world too.
-pub struct Further<M> {
+#[derive(Clone)]
+pub struct Further<T: Sides> {
     /// The mapping by those rules.
-    pub mapping: M,
+    pub mapping: Mapping<T>,
     /// The world.
     pub scenario: Scenario,
     /// The words for what is other than in the world that is asked for.
@@ -615,40 +624,57 @@ pub struct Further<M> {
 pub type Rename<'a> = &'a mut dyn FnMut(usize, u64) -> u64;
 
 /// A function that renames the numbers of a message, which the node itself sends or not.
-type InMessage<M> = fn(ProgramMessage<M>, bool, Rename<'_>) -> ProgramMessage<M>;
+type InMessage<T> = fn(ProgramMessage<T>, bool, Rename<'_>) -> ProgramMessage<T>;
 
 /// The numbers of a protocol that grow for as long as nodes run: where they stand.
-pub struct Counters<M: Mapping + ?Sized> {
+#[derive(Clone)]
+#[allow(clippy::type_complexity, reason = "each field says its arguments, and what it returns")]
+pub struct Counters<T: Sides> {
     /// The number of kinds that can have smaller names. Further kinds keep theirs.
     pub kinds: usize,
     /// The kind of the epochs that a node [tells](Mapping::facts), if it tells any.
     pub epochs: Option<usize>,
+    /// The largest epoch that the specification tells from others: every larger one reads as it.
+    pub largest_epoch: u64,
     /// The largest number that the specification has room for, of a kind that keeps its names.
     pub most: u64,
     /// The function that renames the numbers of a message; whether the node itself sends it is
     /// said, as a number may be of another kind then: one that is only repeated is none of its own.
-    pub in_message: InMessage<M>,
+    pub in_message: InMessage<T>,
     /// The function that renames the numbers of durable data.
-    pub in_durable: fn(&Durable<M>, Rename<'_>) -> Durable<M>,
+    pub in_durable: fn(&Durable<T>, Rename<'_>) -> Durable<T>,
     /// The function that lowers the numbers of one kind in a process, and returns the highest that
     /// is left: 0 if the process has none, or knows none yet.
-    pub lower: fn(usize, u64, &mut Process<M>, &mut Stable<M>) -> u64,
-    /// The places of ids of nodes in messages and durable data, so that the logs of nodes with any
-    /// ids can be judged; `None` if that is not given.
-    pub ids: Option<IdsIn<M>>,
-    /// The most members, services among them, of which logs can be judged. A judge searches no
-    /// world, so it is [`MAX_NODES`] where a process of the specification has room for what it
-    /// keeps in a group as large as that.
-    pub members: usize,
-    /// The function that says whether a node that begins with this, in the list of members with
-    /// this number, if that is known, does what it does in a group whose members never change.
-    pub is_settled: fn(Option<&Durable<M>>, Option<u64>) -> bool,
-    /// The function that returns the process that a node is after it has led, if what it shows then
-    /// says all of it: its leader, its stable storage and its timers. `None` if it does not.
-    pub after_leading: AfterLeading<M>,
-    /// The function that says what a message between a node and a service says of requests and
-    /// grants; `None` if it says nothing of them. To be given where a service may be no node.
-    pub exchange: fn(ProgramMessage<M>) -> Option<Exchange>,
+    pub lower: fn(usize, u64, &mut Process<T>, &mut Stable<T>) -> u64,
+    /// By how much larger the numbers of each kind are in a [long
+    /// run](crate::surroundings::long_run), in the order of their kinds; empty if no number can
+    /// begin so. To be given together with [`Counters::began`], where durable data has such
+    /// numbers.
+    pub from: &'static [u64],
+    /// The function that returns what a node has kept of a long run that stands for a process which
+    /// has never run: its numbers are those [from which it counts](Counters::from). `None` if that
+    /// is nothing.
+    pub began: fn(NodeId, &Members) -> Option<Durable<T>>,
+    /// The function that returns this process of a node that has run for long, with such numbers
+    /// lowered. To be given where a process has them: what it stands for was too large to be read.
+    pub rebase: Arc<dyn Fn(&T::Program, Process<T>) -> Process<T> + Send + Sync>,
+}
+
+impl<T: Sides> Default for Counters<T> {
+    fn default() -> Self {
+        Counters {
+            kinds: 0,
+            epochs: None,
+            largest_epoch: u64::MAX,
+            most: 200,
+            in_message: |message, _, _| message,
+            in_durable: |durable, _| durable.clone(),
+            lower: |_, _, _, _| 0,
+            from: &[],
+            began: |_, _| None,
+            rebase: Arc::new(|_, process| process),
+        }
+    }
 }
 
 /// The number of a request, of which a node has no other: how often it had started, and which
@@ -669,63 +695,18 @@ pub type NameNode<'a> = &'a dyn Fn(NodeId) -> NodeId;
 
 /// The places of ids of nodes in what a program sends and keeps, as far as a process of the
 /// specification reads them.
-pub struct IdsIn<M: Mapping + ?Sized> {
+#[derive(Clone)]
+pub struct IdsIn<T: Sides> {
     /// The function that gives the nodes in a message other ids.
-    pub message: fn(ProgramMessage<M>, NameNode<'_>) -> ProgramMessage<M>,
+    pub message: fn(ProgramMessage<T>, NameNode<'_>) -> ProgramMessage<T>,
     /// The function that gives the nodes in durable data other ids.
-    pub durable: fn(&Durable<M>, NameNode<'_>) -> Durable<M>,
+    pub durable: fn(&Durable<T>, NameNode<'_>) -> Durable<T>,
 }
 
-impl<M: Mapping + ?Sized> IdsIn<M> {
-    /// The places of a protocol that has none.
-    pub const NONE: Self =
-        IdsIn { message: |message, _| message, durable: |durable, _| durable.clone() };
-}
-
-/// A function from what a node shows once it leads no longer to the process that it is then.
-type AfterLeading<M> = fn(Option<Id>, &Stable<M>, Timers) -> Option<Process<M>>;
-
-impl<M: Mapping + ?Sized> Counters<M> {
-    /// The counters of a protocol that has none.
-    pub const NONE: Self = Counters {
-        kinds: 0,
-        epochs: None,
-        most: 200,
-        in_message: |message, _, _| message,
-        in_durable: |durable, _| durable.clone(),
-        lower: |_, _, _, _| 0,
-        ids: None,
-        members: MAX_SEARCHED,
-        is_settled: |_, _| true,
-        after_leading: |_, _, _| None,
-        exchange: |_| None,
-    };
-
-    /// Returns the same for another mapping of the same specification, whose program sends and
-    /// keeps the same.
-    #[must_use]
-    pub const fn of<N>(self) -> Counters<N>
-    where
-        N: Mapping<Spec = M::Spec> + ?Sized,
-        N::Program: Program<Durable = Durable<M>, Message = ProgramMessage<M>>,
-    {
-        let ids = match self.ids {
-            Some(IdsIn { message, durable }) => Some(IdsIn { message, durable }),
-            None => None,
-        };
-        Counters {
-            kinds: self.kinds,
-            epochs: self.epochs,
-            most: self.most,
-            in_message: self.in_message,
-            in_durable: self.in_durable,
-            lower: self.lower,
-            ids,
-            members: self.members,
-            is_settled: self.is_settled,
-            after_leading: self.after_leading,
-            exchange: self.exchange,
-        }
+/// The places of a protocol that has none.
+impl<T: Sides> Default for IdsIn<T> {
+    fn default() -> Self {
+        IdsIn { message: |message, _| message, durable: |durable, _| durable.clone() }
     }
 }
 
@@ -745,42 +726,8 @@ pub fn process_id(node: NodeId) -> Option<Id> {
     (index < MAX_NODES).then(|| Id::at(index))
 }
 
-/// The program's timers that are armed, as the model's, with their deadlines.
-pub(crate) fn armed<M: Mapping + ?Sized>(
-    mapping: &M,
-    program: &M::Program,
-) -> impl Iterator<Item = (SpecTimer<M>, Time)> {
-    program.armed().map(|(timer, deadline)| (mapping.timer(timer), deadline))
-}
-
-/// Whether the specification's `timer` stands for something that is [asked](Mapping::asks) of a
-/// node, or [happens](Mapping::environment_event) to it.
-pub(crate) fn is_from_outside<M: Mapping + ?Sized>(mapping: &M, timer: SpecTimer<M>) -> bool {
-    mapping.asks(timer).is_some() || mapping.environment_event(timer).is_some()
-}
-
-/// These timers but for those that stand for something [from outside](is_from_outside).
-pub(crate) fn compared<M: Mapping + ?Sized>(mapping: &M, timers: Timers) -> Timers {
-    let outside = M::Spec::TIMERS.iter().filter(|row| is_from_outside(mapping, row.timer));
-    outside.fold(timers, |timers, row| timers.without::<M::Spec>(row.timer))
-}
-
 pub(crate) fn timers<P: Specification>(armed: impl Iterator<Item = P::Timer>) -> Timers {
     armed.fold(Timers::NONE, Timers::with::<P>)
-}
-
-/// What the program does otherwise than by these rules, in words, as in "count=from-receipt, and
-/// the program count=before-sending"; `None` if it does all.
-pub(crate) fn unlike<M: Mapping + ?Sized>(mapping: &M, rules: &M::Spec) -> Option<String> {
-    let (theirs, ours) = (fields(rules), fields(&mapping.nearest_rules(rules)));
-    let differs = |(name, value): &(&String, &Value)| ours.get(*name) != Some(*value);
-    let (mut asked, mut own) = (Vec::new(), Vec::new());
-    for (name, value) in theirs.iter().filter(differs) {
-        asked.push(rule(name, value));
-        own.push(rule(name, ours.get(name).unwrap_or(&Value::Null)));
-    }
-    let words = || format!("{}, and the program {}", asked.join(", "), own.join(", "));
-    (!asked.is_empty()).then(words)
 }
 
 fn fields(rules: &impl Serialize) -> Map<String, Value> {

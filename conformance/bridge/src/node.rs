@@ -34,8 +34,8 @@
 use crate::divergence::Difference;
 use crate::error::Error;
 use crate::mapping::{
-    self, Durable, EnvironmentEvent, Mapping, Process, ProgramInput, ProgramOutput, SpecEvent,
-    SpecMessage, SpecTimer, Stable, node_id,
+    self, Durable, EnvironmentEvent, Mapping, Process, ProgramInput, ProgramOutput, Restart, Sides,
+    SpecEvent, SpecMessage, SpecTimer, Stable, node_id,
 };
 use crate::program::{BrokenPromise, Limits, Program as _, Remembered as _};
 use bellwether_core::protocol::{Input, Members, NodeId, Output, Role, Status, Time};
@@ -57,19 +57,19 @@ pub(crate) const MOMENT: Duration = Duration::from_nanos(1_009);
 const APART: Duration = Duration::from_micros(200);
 
 /// The group that the nodes form, and how they read as processes.
-pub struct Group<'a, M: Mapping> {
+pub struct Group<'a, T: Sides> {
     /// The mapping of the protocol.
-    pub mapping: &'a M,
+    pub mapping: &'a Mapping<T>,
     /// The members, as the program knows them; services are the highest.
     pub members: Members,
     /// The number of members, with services.
     pub size: usize,
     /// The number of members that nodes stand beside: all, or all but the
-    /// [services](Mapping::unplayed_services).
+    /// [services](crate::mapping::Variants::unplayed).
     pub(crate) played: usize,
-    /// The [periods](Mapping::period) of each node's timers, in the specification's order.
+    /// The [periods](crate::mapping::Mapping::period) of each node's timers, in the specification's order.
     pub(crate) periods: Vec<[Option<Duration>; MAX_TIMERS]>,
-    /// The [limits](Mapping::limits) of each node, if the mapping says them.
+    /// The [limits](crate::mapping::Durations::limits) of each node, if the mapping says them.
     pub(crate) limits: Vec<Option<Limits>>,
 }
 
@@ -105,52 +105,46 @@ fn order(deadlines: &Deadlines) -> [u8; MAX_TIMERS] {
     due.map(|(_, at)| at)
 }
 
-/// The key of a node: its id, its view, the order in which its timers are due, and what it
-/// remembers besides. Two nodes with the same key behave alike.
-pub type Key<M> = (Id, NodeView<<M as Mapping>::Spec>, [u8; MAX_TIMERS], <M as Mapping>::Memory);
+/// The key of a node: its id, its view, the order in which its timers are due, and, where nodes
+/// start again with other durations, all that it remembers and has made durable: the same is
+/// durable by other durations. Two nodes with the same key behave alike.
+pub type Key<T> = (Id, NodeView<<T as Sides>::Spec>, [u8; MAX_TIMERS], Option<String>);
 
 /// One node of the program.
-pub struct Node<M: Mapping> {
+#[derive(Clone)]
+pub struct Node<T: Sides> {
     pub(crate) id: Id,
-    core: M::Program,
+    core: T::Program,
     pub(crate) now: Time,
     /// The wake-up that it asked for last.
     pub(crate) wake: Option<Time>,
-    durable: Option<Durable<M>>,
-    pub(crate) view: NodeView<M::Spec>,
+    durable: Option<Durable<T>>,
+    pub(crate) view: NodeView<T::Spec>,
     pub(crate) deadlines: Deadlines,
+    /// The set of durations with which it has started again, if they are others.
+    pub(crate) restarted: Option<usize>,
+    /// What it must make durable first as it boots, for that reason.
+    due: Option<Durable<T>>,
 }
 
-impl<M: Mapping> Clone for Node<M> {
-    fn clone(&self) -> Self {
-        Node {
-            id: self.id,
-            core: self.core.clone(),
-            now: self.now,
-            wake: self.wake,
-            durable: self.durable.clone(),
-            view: self.view,
-            deadlines: self.deadlines,
-        }
-    }
-}
-
-impl<'a, M: Mapping> Group<'a, M> {
+impl<'a, T: Sides> Group<'a, T> {
     /// Returns the group of the processes 1 to `nodes`, and the services that they use, as nodes of
     /// the program.
     ///
     /// # Errors
     /// If the program has no group of that size, or if the mapping gives a timer no period, or the
     /// period of another.
-    pub fn new(mapping: &'a M, nodes: usize) -> Result<Self, Error> {
-        let size = nodes + M::Spec::OPTIONS.services.count;
-        let played = if mapping.unplayed_services().is_some() { nodes } else { size };
+    pub fn new(mapping: &'a Mapping<T>, nodes: usize) -> Result<Self, Error> {
+        let size = nodes + T::Spec::OPTIONS.services.count;
+        let played = if mapping.more.variants.unplayed.is_some() { nodes } else { size };
         let members = Members::new(Id::all(size).map(node_id)).map_err(|error| {
             Error::Configuration { node: node_id(Id::at(0)), source: error.into() }
         })?;
         let periods = Id::all(size).map(|id| periods(mapping, node_id(id), &members));
         let periods = periods.collect::<Result<_, Error>>()?;
-        let limits = Id::all(size).map(|id| mapping.limits(node_id(id), &members)).collect();
+        let limits = Id::all(size)
+            .map(|id| (mapping.more.durations.limits)(node_id(id), &members))
+            .collect();
         Ok(Group { mapping, members, size, played, periods, limits })
     }
 
@@ -163,7 +157,7 @@ impl<'a, M: Mapping> Group<'a, M> {
     ///
     /// # Errors
     /// If the program refuses the configuration.
-    pub fn fresh(&self, id: Id) -> Result<Node<M>, Error> {
+    pub fn fresh(&self, id: Id) -> Result<Node<T>, Error> {
         self.incarnation(id, Time::ZERO, None)
     }
 
@@ -171,41 +165,46 @@ impl<'a, M: Mapping> Group<'a, M> {
         &self,
         id: Id,
         now: Time,
-        durable: Option<Durable<M>>,
-    ) -> Result<Node<M>, Error> {
+        durable: Option<Durable<T>>,
+    ) -> Result<Node<T>, Error> {
         let node = node_id(id);
-        let core = self
-            .mapping
-            .program(node, &self.members, durable.as_ref())
-            .map_err(|source| Error::Configuration { node, source })?;
+        let restarts = &self.mapping.more.restarts;
+        let restarted = restarts.now.filter(|_| durable.is_some());
+        let built = match (restarted, &durable) {
+            (Some(with), Some(durable)) => (restarts.program)(with, node, &self.members, durable),
+            _ => (self.mapping.program)(node, &self.members, durable.as_ref())
+                .map(|program| Restart { program, written: None }),
+        };
+        let Restart { program: core, written: due } =
+            built.map_err(|source| Error::Configuration { node, source })?;
         let (view, deadlines) = self.observe(&core, durable.as_ref());
-        Ok(Node { id, core, now, wake: None, durable, view, deadlines })
+        Ok(Node { id, core, now, wake: None, durable, view, deadlines, restarted, due })
     }
 
     /// The face and the deadlines of a core.
     fn observe(
         &self,
-        core: &M::Program,
-        durable: Option<&Durable<M>>,
-    ) -> (NodeView<M::Spec>, Deadlines) {
+        core: &T::Program,
+        durable: Option<&Durable<T>>,
+    ) -> (NodeView<T::Spec>, Deadlines) {
         let mut deadlines = [None; MAX_TIMERS];
-        for (timer, deadline) in mapping::armed(self.mapping, core) {
-            deadlines[Timers::place::<M::Spec>(timer)] = Some(deadline);
+        for (timer, deadline) in self.mapping.armed(core) {
+            deadlines[Timers::place::<T::Spec>(timer)] = Some(deadline);
         }
         let Status { role, leader, .. } = core.status();
-        let detects = |timer: &SpecTimer<M>| {
-            let node = self.mapping.detects(*timer);
+        let detects = |timer: &SpecTimer<T>| {
+            let node = (self.mapping.more.events.detects)(*timer);
             node.is_some_and(|node| core.watched().any(|watched| watched == node))
         };
-        let armed = mapping::armed(self.mapping, core).map(|(timer, _)| timer);
-        let armed = armed.chain(M::Spec::TIMERS.iter().map(|row| row.timer).filter(detects));
+        let armed = self.mapping.armed(core).map(|(timer, _)| timer);
+        let armed = armed.chain(T::Spec::TIMERS.iter().map(|row| row.timer).filter(detects));
         let view = NodeView {
             up: role != Role::NotStarted,
             role,
             leader,
-            process: self.mapping.process(core),
-            stable: durable.map_or_else(Stable::<M>::default, |d| self.mapping.stable(d)),
-            timers: mapping::timers::<M::Spec>(armed),
+            process: (self.mapping.process)(core),
+            stable: durable.map_or_else(Stable::<T>::default, |d| (self.mapping.stable)(d)),
+            timers: mapping::timers::<T::Spec>(armed),
         };
         (view, deadlines)
     }
@@ -219,26 +218,26 @@ fn panicked(id: Id, panic: &(dyn Any + Send)) -> Difference {
     Difference::different(id, "step", "taken", words)
 }
 
-fn periods<M: Mapping>(
-    mapping: &M,
+fn periods<T: Sides>(
+    mapping: &Mapping<T>,
     id: NodeId,
     members: &Members,
 ) -> Result<[Option<Duration>; MAX_TIMERS], Error> {
     let mut periods = [None; MAX_TIMERS];
-    let duration = |row: &TimerRow<M::Spec>| row.duration.map(|duration| duration.name);
-    for (at, row) in M::Spec::TIMERS.iter().enumerate() {
-        periods[at] = mapping.period(id, members, row.timer);
+    let duration = |row: &TimerRow<T::Spec>| row.duration.map(|duration| duration.name);
+    for (at, row) in T::Spec::TIMERS.iter().enumerate() {
+        periods[at] = (mapping.period)(id, members, row.timer);
         let Some(period) = periods[at] else {
-            let ours = mapping.detects(row.timer).is_none()
-                && !mapping::is_from_outside(mapping, row.timer);
+            let ours = (mapping.more.events.detects)(row.timer).is_none()
+                && !mapping.is_from_outside(row.timer);
             // It may be a timer of services that the specification plays.
-            let ours = ours && mapping.unplayed_services().is_none();
-            if (row.armed)(&mapping.own_rules()) && ours {
+            let ours = ours && mapping.more.variants.unplayed.is_none();
+            if (row.armed)(&mapping.rules) && ours {
                 return Err(Error::NoPeriod { timer: plain(&row.timer) });
             }
             continue;
         };
-        let mut earlier = M::Spec::TIMERS.iter().zip(&periods[..at]);
+        let mut earlier = T::Spec::TIMERS.iter().zip(&periods[..at]);
         let same = earlier.find(|(other, known)| {
             let one = row.duration.is_some() && duration(other) == duration(row);
             **known == Some(period) && !one
@@ -250,55 +249,34 @@ fn periods<M: Mapping>(
     Ok(periods)
 }
 
-impl<M: Mapping> Node<M> {
+impl<T: Sides> Node<T> {
     /// Every message that the specification knows and that gets as far as this node's core.
-    pub(crate) fn deliverable_messages(&self, group: &Group<'_, M>) -> Vec<SpecMessage<M>> {
-        let mut all = group.mapping.messages_among(group.size);
-        all.retain(|&message| group.mapping.reaches(&self.core, message));
-        all
-    }
-
-    /// The model's message for one that this node sends.
-    pub(crate) fn message_sent(
-        &self,
-        group: &Group<'_, M>,
-        message: crate::mapping::ProgramMessage<M>,
-    ) -> SpecMessage<M> {
-        group.mapping.message_sent(&self.core, message)
-    }
-
-    /// What it has made durable last.
-    pub(crate) fn durable(&self) -> Option<&Durable<M>> {
-        self.durable.as_ref()
-    }
-
-    /// The node that has this program after a crash, with what it has made durable.
-    pub(crate) fn after_crash(&self, group: &Group<'_, M>, core: M::Program) -> Self {
-        let (id, now, durable) = (self.id, self.now + MOMENT, self.durable.clone());
-        let (view, deadlines) = group.observe(&core, durable.as_ref());
-        Node { id, core, now, wake: None, durable, view, deadlines }
+    pub(crate) fn deliverable_messages(&self, group: &Group<'_, T>) -> Vec<SpecMessage<T>> {
+        (group.mapping.messages)(group.size)
     }
 
     /// The node, as the outside sees it.
-    pub(crate) fn program(&self) -> &M::Program {
+    pub(crate) fn program(&self) -> &T::Program {
         &self.core
     }
 
     /// Returns what tells this node from others.
-    pub fn key(&self, group: &Group<'_, M>) -> Key<M> {
-        (self.id, self.view, order(&self.deadlines), group.mapping.memory(&self.core))
+    pub fn key(&self, group: &Group<'_, T>) -> Key<T> {
+        let all = group.mapping.more.restarts.now;
+        let all = all.map(|_| format!("{:?} {:?}", self.durable, self.core.remembers()));
+        (self.id, self.view, order(&self.deadlines), all)
     }
 
     /// What this node remembers and `known`, which has the same key, does not.
-    pub(crate) fn hides(&self, group: &Group<'_, M>, known: &Self) -> Vec<Difference> {
+    pub(crate) fn hides(&self, group: &Group<'_, T>, known: &Self) -> Vec<Difference> {
         let (here, there) = (self.core.remembers(), known.core.remembers());
         if !here.is_same_as(&there) {
-            let declared = group.mapping.ignored_fields();
+            let declared = &group.mapping.more.probes.ignored_fields;
             return differences(self.id, declared, &here, &there);
         }
         match (&self.durable, &known.durable) {
             (Some(here), Some(there)) if here != there => {
-                let declared = group.mapping.ignored_fields();
+                let declared = &group.mapping.more.probes.ignored_fields;
                 differences(self.id, declared, here, there)
             }
             _ => Vec::new(), // nothing written reads as the default
@@ -306,10 +284,10 @@ impl<M: Mapping> Node<M> {
     }
 
     /// The armed timers with their deadlines, the one that is due first in front.
-    pub(crate) fn armed(&self) -> impl Iterator<Item = (Time, SpecTimer<M>)> {
+    pub(crate) fn armed(&self) -> impl Iterator<Item = (Time, SpecTimer<T>)> {
         let at = |at: u8| {
             let at = usize::from(at);
-            Some(((*self.deadlines.get(at)?)?, M::Spec::TIMERS[at].timer))
+            Some(((*self.deadlines.get(at)?)?, T::Spec::TIMERS[at].timer))
         };
         order(&self.deadlines).into_iter().map_while(at)
     }
@@ -328,10 +306,10 @@ impl<M: Mapping> Node<M> {
     /// Gives the core one input and takes all its outputs.
     pub(crate) fn apply_input(
         &mut self,
-        group: &Group<'_, M>,
+        group: &Group<'_, T>,
         now: Time,
-        input: ProgramInput<M>,
-        outputs: &mut Vec<ProgramOutput<M>>,
+        input: ProgramInput<T>,
+        outputs: &mut Vec<ProgramOutput<T>>,
     ) -> Result<(), Difference> {
         self.run(group, now, outputs, |core| core.handle(now, input))
     }
@@ -339,10 +317,10 @@ impl<M: Mapping> Node<M> {
     /// Lets something happen to the core, and takes all its outputs.
     pub(crate) fn run(
         &mut self,
-        group: &Group<'_, M>,
+        group: &Group<'_, T>,
         now: Time,
-        outputs: &mut Vec<ProgramOutput<M>>,
-        act: impl FnOnce(&mut M::Program),
+        outputs: &mut Vec<ProgramOutput<T>>,
+        act: impl FnOnce(&mut T::Program),
     ) -> Result<(), Difference> {
         self.now = now;
         let (core, begin) = (&mut self.core, outputs.len());
@@ -360,6 +338,20 @@ impl<M: Mapping> Node<M> {
         if let Some(BrokenPromise { what, right, wrong }) = self.core.broken_promise() {
             return Err(Difference::different(self.id, what, right, wrong));
         }
+        if !self.view.up
+            && self.core.status().role != Role::NotStarted
+            && let Some(due) = self.due.take()
+        {
+            match outputs.get(begin) {
+                Some(Output::Persist(written)) if *written == due => drop(outputs.remove(begin)),
+                first => {
+                    let what = "what is durable first, with other durations";
+                    let (right, wrong) = (format!("{due:?}"), format!("{first:?}"));
+                    return Err(Difference::different(self.id, what, right, wrong));
+                }
+            }
+            self.durable = Some(due);
+        }
         for output in &outputs[begin..] {
             match output {
                 Output::WakeAt(wake) => self.wake = *wake,
@@ -374,29 +366,29 @@ impl<M: Mapping> Node<M> {
     /// The node after something has happened to it, and into `outputs` what it put out.
     pub(crate) fn react(
         &self,
-        group: &Group<'_, M>,
-        happening: SpecEvent<M::Spec>,
-        outputs: &mut Vec<ProgramOutput<M>>,
-    ) -> Result<Node<M>, Difference> {
+        group: &Group<'_, T>,
+        happening: SpecEvent<T::Spec>,
+        outputs: &mut Vec<ProgramOutput<T>>,
+    ) -> Result<Node<T>, Difference> {
         outputs.clear();
         let mut next = self.clone();
         let (now, input) = match happening {
             SpecEvent::Boot => (self.next_moment(), Input::Boot),
-            SpecEvent::Receive { message, .. } if !group.mapping.reaches(&self.core, message) => {
-                return Ok(next);
-            }
             SpecEvent::Receive { from, message } => {
-                let translated = group.mapping.to_program(message).ok_or_else(|| {
+                let translated = (group.mapping.to_program)(message).ok_or_else(|| {
                     let words = format!("{}, which the program does not know", label(&message));
                     Difference::missing(self.id, "kind of message", words)
                 })?;
                 (self.next_moment(), Input::Receive { from: node_id(from), message: translated })
             }
-            SpecEvent::Expire(timer) => match group.mapping.detects(timer) {
-                Some(node) if self.view.timers.contains::<M::Spec>(timer) => {
+            SpecEvent::Expire(timer) => match (group.mapping.more.events.detects)(timer) {
+                Some(node) if self.view.timers.contains::<T::Spec>(timer) => {
                     (self.next_moment(), Input::Suspect(node))
                 }
-                _ => match (group.mapping.asks(timer), group.mapping.environment_event(timer)) {
+                _ => match (
+                    (group.mapping.more.requests.asks)(timer),
+                    (group.mapping.more.events.at)(timer),
+                ) {
                     (Some(request), _) => (self.next_moment(), Input::Request(request)),
                     (None, Some(EnvironmentEvent { takes, act })) => {
                         let now = self.next_moment() + takes;
@@ -415,11 +407,11 @@ impl<M: Mapping> Node<M> {
     /// Lets the deadline of `timer` pass, and of no other: when that is noticed.
     fn expire_timer(
         &mut self,
-        group: &Group<'_, M>,
-        timer: SpecTimer<M>,
+        group: &Group<'_, T>,
+        timer: SpecTimer<T>,
     ) -> Result<Time, Difference> {
-        let at = Timers::place::<M::Spec>(timer);
-        let armed = self.core.armed().find(|(own, _)| group.mapping.timer(*own) == timer);
+        let at = Timers::place::<T::Spec>(timer);
+        let armed = self.core.armed().find(|(own, _)| (group.mapping.timer)(*own) == timer);
         let (Some(own), Some(deadline)) = (armed.map(|(own, _)| own), self.deadlines[at]) else {
             let words = format!("{}, which is not armed", plain(&timer));
             return Err(Difference::missing(self.id, "expiry", words));
@@ -439,9 +431,9 @@ impl<M: Mapping> Node<M> {
     /// the old core any more, and nothing may come from the new one before it boots.
     fn crash(
         &self,
-        group: &Group<'_, M>,
-        outputs: &mut Vec<ProgramOutput<M>>,
-    ) -> Result<Node<M>, Difference> {
+        group: &Group<'_, T>,
+        outputs: &mut Vec<ProgramOutput<T>>,
+    ) -> Result<Node<T>, Difference> {
         let mut next =
             group.incarnation(self.id, self.now + MOMENT, self.durable.clone()).map_err(
                 |error| Difference::different(self.id, "restart", "possible", error.to_string()),
@@ -451,7 +443,7 @@ impl<M: Mapping> Node<M> {
     }
 
     /// Returns the process that the node stands for.
-    pub fn process(&self) -> &Process<M> {
+    pub fn process(&self) -> &Process<T> {
         &self.view.process
     }
 }

@@ -7,7 +7,7 @@
 
 use crate::divergence::{Divergence, happening};
 use crate::error::Error;
-use crate::mapping::{Mapping, unlike};
+use crate::mapping::{Mapping, Sides};
 use crate::node::{Group, Node};
 use crate::settle::beginning;
 use crate::step::{after, bystander, step};
@@ -15,23 +15,26 @@ use bellwether_engine::protocol::{Protocol as Specification, variant_name};
 use bellwether_engine::world::{Action, State, World};
 
 /// One state of a world, and the nodes that stand beside its processes.
-pub struct Pair<'a, M: Mapping> {
-    group: Group<'a, M>,
+pub struct Pair<'a, T: Sides> {
+    group: Group<'a, T>,
     world: &'a World,
     state: State,
     /// Of each process that the program plays, in their order.
-    nodes: Vec<Node<M>>,
+    nodes: Vec<Node<T>>,
     /// The nodes at the beginning.
-    begun: Vec<Node<M>>,
+    begun: Vec<Node<T>>,
     actions: Vec<Action>,
 }
 
-impl<'a, M: Mapping> Pair<'a, M> {
+impl<'a, T: Sides> Pair<'a, T> {
     /// Returns both at the beginning of `world`. The inner error is a difference there already.
     ///
     /// # Errors
     /// If the program does not implement the world's rules, or refuses its configuration.
-    pub fn begin(mapping: &'a M, world: &'a World) -> Result<Result<Self, Box<Divergence>>, Error> {
+    pub fn begin(
+        mapping: &'a Mapping<T>,
+        world: &'a World,
+    ) -> Result<Result<Self, Box<Divergence>>, Error> {
         let group = group(mapping, world)?;
         Ok(match beginning(&group, world)? {
             Ok(nodes) => {
@@ -59,11 +62,11 @@ impl<'a, M: Mapping> Pair<'a, M> {
         &self.actions
     }
 
-    pub(crate) fn group(&self) -> &Group<'a, M> {
+    pub(crate) fn group(&self) -> &Group<'a, T> {
         &self.group
     }
 
-    pub(crate) fn nodes(&self) -> &[Node<M>] {
+    pub(crate) fn nodes(&self) -> &[Node<T>] {
         &self.nodes
     }
 
@@ -100,24 +103,27 @@ impl<'a, M: Mapping> Pair<'a, M> {
 }
 
 /// Whether the program implements the rules of `world`.
-pub(crate) fn implements<M: Mapping>(mapping: &M, world: &World) -> Result<(), Error> {
-    let own = mapping.own_rules();
+pub(crate) fn implements<T: Sides>(mapping: &Mapping<T>, world: &World) -> Result<(), Error> {
+    let own = mapping.rules;
     // What nodes have of their own, no mapping knows.
     if world.rules() == Some(&own) && world.machine().own().is_empty() {
         return Ok(());
     }
     let protocol = world.machine().protocol().name();
-    if protocol != M::Spec::NAME {
-        return Err(Error::OtherProtocol { implemented: M::Spec::NAME, asked: protocol });
+    if protocol != T::Spec::NAME {
+        return Err(Error::OtherProtocol { implemented: T::Spec::NAME, asked: protocol });
     }
     let asked = world.machine().variant_name();
-    let unlike = world.rules().and_then(|rules: &M::Spec| unlike(mapping, rules));
+    let unlike = world.rules().and_then(|rules: &T::Spec| mapping.unlike(rules));
     let why = Error::why(&asked, unlike.as_deref());
     Err(Error::Rules { protocol, implemented: variant_name(&own), asked, why })
 }
 
 /// The group that stands beside the processes of `world`.
-pub(crate) fn group<'a, M: Mapping>(mapping: &'a M, world: &World) -> Result<Group<'a, M>, Error> {
+pub(crate) fn group<'a, T: Sides>(
+    mapping: &'a Mapping<T>,
+    world: &World,
+) -> Result<Group<'a, T>, Error> {
     implements(mapping, world)?;
     if world.scenario().timing.timed().is_some() {
         return Err(Error::Timed);

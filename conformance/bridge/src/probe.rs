@@ -9,24 +9,22 @@
 //! - the expiry of each of its timers, whether another is due before it or not;
 //! - a wake-up so late that several deadlines have passed, two, three or all of them, and a message
 //!   that comes when all have: they expire in their order, and first of all those that say whether
-//!   the node [may still act](Mapping::checked_first);
+//!   the node [may still act](crate::mapping::Durations::checked_first);
 //! - a wake-up too early, and at deadlines that have been cancelled or put off: nothing follows;
 //! - a report of the failure detector, about each member and a stranger;
 //! - a second boot, a message under its own name, one from a stranger: nothing follows;
 //! - each request, twice: that it leads no longer, that it stays away, that its machine is fit or
-//!   not, and what [shows nowhere](Mapping::harmless);
-//! - where [other members](Mapping::starts) may come or go: a start with them, or a refusal;
+//!   not, and what [shows nowhere](crate::mapping::Events::harmless);
 //! - before it has booted: everything above, and nothing follows; then it boots, and is asked
 //!   everything again.
 //!
 //! So are the nodes that have never run, whether the world has any or not.
 
-use crate::compare::{Expected, ExpectedReport, compare, without_facts};
+use crate::compare::{Expected, ExpectedReport, compare};
 use crate::coverage::Tally;
 use crate::divergence::Difference;
 use crate::mapping::{
-    Mapping, OnInvalid, ProgramInput, ProgramOutput, SpecEvent, SpecMessage, SpecTimer, Start,
-    node_id,
+    OnInvalid, ProgramInput, ProgramOutput, Sides, SpecEvent, SpecMessage, SpecTimer, node_id,
 };
 use crate::node::{Group, Node};
 use crate::step::{ExpectedRun, step};
@@ -56,28 +54,28 @@ pub(crate) struct WrongAnswer<P: Specification> {
 }
 
 /// Asks `node` everything.
-pub(crate) fn all<M: Mapping>(
-    group: &Group<'_, M>,
-    node: &Node<M>,
-    tally: &mut Tally<'_, M>,
-) -> ProbeOutcome<M::Spec> {
+pub(crate) fn all<T: Sides>(
+    group: &Group<'_, T>,
+    node: &Node<T>,
+    tally: &mut Tally<'_, T>,
+) -> ProbeOutcome<T::Spec> {
     let mut probe = Probe { group, node, tally, count: 0, outputs: Vec::new() };
     let found = probe.run().err();
     ProbeOutcome { count: probe.count, found }
 }
 
-struct Probe<'a, 'g, 't, M: Mapping> {
-    group: &'a Group<'g, M>,
-    node: &'a Node<M>,
-    tally: &'a mut Tally<'t, M>,
+struct Probe<'a, 'g, 't, T: Sides> {
+    group: &'a Group<'g, T>,
+    node: &'a Node<T>,
+    tally: &'a mut Tally<'t, T>,
     count: u64,
-    outputs: Vec<ProgramOutput<M>>,
+    outputs: Vec<ProgramOutput<T>>,
 }
 
 type ProbeResult<P> = Result<(), WrongAnswer<P>>;
 
-impl<M: Mapping> Probe<'_, '_, '_, M> {
-    fn run(&mut self) -> ProbeResult<M::Spec> {
+impl<T: Sides> Probe<'_, '_, '_, T> {
+    fn run(&mut self) -> ProbeResult<T::Spec> {
         self.quiet("a wake-up that nothing is due for", self.node.now, Input::Wake, &[])?;
         if let Some(due) = self.node.earliest() {
             let early = Time::from_nanos(due.as_nanos() - 1);
@@ -96,7 +94,6 @@ impl<M: Mapping> Probe<'_, '_, '_, M> {
         self.expiries()?;
         self.suspicions()?;
         self.orders()?;
-        self.starts()?;
         if self.node.view.up {
             self.quiet("a second boot", self.node.next_moment(), Input::Boot, &[])
         } else {
@@ -105,7 +102,7 @@ impl<M: Mapping> Probe<'_, '_, '_, M> {
     }
 
     /// A node that is down starts, and is asked the same.
-    fn boots(&mut self) -> ProbeResult<M::Spec> {
+    fn boots(&mut self) -> ProbeResult<T::Spec> {
         let id = self.node.id;
         let expected = self.after([SpecEvent::Boot]);
         let expected = expected.expected();
@@ -129,9 +126,9 @@ impl<M: Mapping> Probe<'_, '_, '_, M> {
     }
 
     /// A message from another member, and then wake-ups at the deadlines that it made void.
-    fn message(&mut self, from: Id, message: SpecMessage<M>) -> ProbeResult<M::Spec> {
+    fn message(&mut self, from: Id, message: SpecMessage<T>) -> ProbeResult<T::Spec> {
         let happening = SpecEvent::Receive { from, message };
-        if self.group.mapping.to_program(message).is_none() {
+        if (self.group.mapping.to_program)(message).is_none() {
             return Ok(()); // the program has no such message: its type rules it out
         }
         let words = || format!("{} gets {} from {from}", self.node.id, label(&message));
@@ -157,11 +154,11 @@ impl<M: Mapping> Probe<'_, '_, '_, M> {
     }
 
     /// Each timer expires, alone; and then as many as have passed when that is noticed.
-    fn expiries(&mut self) -> ProbeResult<M::Spec> {
+    fn expiries(&mut self) -> ProbeResult<T::Spec> {
         let node = self.node;
-        for timer in M::Spec::TIMERS.iter().map(|row| row.timer) {
-            let detects = self.group.mapping.detects(timer).is_some();
-            if detects || !node.view.timers.contains::<M::Spec>(timer) {
+        for timer in T::Spec::TIMERS.iter().map(|row| row.timer) {
+            let detects = (self.group.mapping.more.events.detects)(timer).is_some();
+            if detects || !node.view.timers.contains::<T::Spec>(timer) {
                 continue;
             }
             let happening = SpecEvent::Expire(timer);
@@ -200,11 +197,11 @@ impl<M: Mapping> Probe<'_, '_, '_, M> {
         &mut self,
         now: Time,
         names: &str,
-        follows: &ExpectedRun<M>,
-    ) -> ProbeResult<M::Spec> {
+        follows: &ExpectedRun<T>,
+    ) -> ProbeResult<T::Spec> {
         let id = self.node.id;
         for message in self.node.deliverable_messages(self.group) {
-            let Some(late) = self.group.mapping.to_program(message) else { continue };
+            let Some(late) = (self.group.mapping.to_program)(message) else { continue };
             for from in Id::all(self.group.size).filter(|&from| from != id) {
                 let happening = SpecEvent::Receive { from, message };
                 let mut both = follows.clone();
@@ -222,7 +219,7 @@ impl<M: Mapping> Probe<'_, '_, '_, M> {
 
     /// The armed timers with their deadlines, the first in front. Of those that are due at one
     /// moment the program may take any first, so there are none such in the answer.
-    fn passed(&self) -> Vec<(Time, SpecTimer<M>)> {
+    fn passed(&self) -> Vec<(Time, SpecTimer<T>)> {
         let due: Vec<_> = self.node.armed().collect();
         let tied = due.windows(2).any(|two| two[0].0 == two[1].0);
         if tied { Vec::new() } else { due }
@@ -230,8 +227,8 @@ impl<M: Mapping> Probe<'_, '_, '_, M> {
 
     /// What the specification says when the deadlines of these timers, in this order, have passed;
     /// and their names.
-    fn late(&self, due: &[(Time, SpecTimer<M>)]) -> (String, ExpectedRun<M>) {
-        let checked = self.group.mapping.checked_first();
+    fn late(&self, due: &[(Time, SpecTimer<T>)]) -> (String, ExpectedRun<T>) {
+        let checked = self.group.mapping.more.durations.checked_first;
         let passed = || due.iter().map(|&(_, timer)| timer);
         let first = checked.iter().copied().filter(|&timer| passed().any(|own| own == timer));
         let in_turn = first.chain(passed().filter(|timer| !checked.contains(timer)));
@@ -242,7 +239,7 @@ impl<M: Mapping> Probe<'_, '_, '_, M> {
     }
 
     /// What the specification says that follows from these.
-    fn after<const N: usize>(&self, happenings: [SpecEvent<M::Spec>; N]) -> ExpectedRun<M> {
+    fn after<const N: usize>(&self, happenings: [SpecEvent<T::Spec>; N]) -> ExpectedRun<T> {
         let mut follows = ExpectedRun::nothing(self.group.mapping, &self.node.view);
         for happening in happenings {
             follows.happens(self.group, self.node.id, happening);
@@ -252,17 +249,17 @@ impl<M: Mapping> Probe<'_, '_, '_, M> {
 
     /// The failure detector reports a node: where it was to watch, what the specification says
     /// follows, and nothing otherwise.
-    fn suspicions(&mut self) -> ProbeResult<M::Spec> {
+    fn suspicions(&mut self) -> ProbeResult<T::Spec> {
         let stranger = NodeId::new(u16::MAX).unwrap_or_else(|| node_id(self.node.id));
         for suspect in Id::all(self.group.size).map(node_id).chain([stranger]) {
             let mapping = self.group.mapping;
-            let watches = |timer: &SpecTimer<M>| {
-                self.node.view.timers.contains::<M::Spec>(*timer)
-                    && mapping.detects(*timer) == Some(suspect)
+            let watches = |timer: &SpecTimer<T>| {
+                self.node.view.timers.contains::<T::Spec>(*timer)
+                    && (mapping.more.events.detects)(*timer) == Some(suspect)
             };
             let input = Input::Suspect(suspect);
             let now = self.node.next_moment();
-            let Some(timer) = M::Spec::TIMERS.iter().map(|row| row.timer).find(watches) else {
+            let Some(timer) = T::Spec::TIMERS.iter().map(|row| row.timer).find(watches) else {
                 let words = format!("a report that {suspect}, which is not watched, has failed");
                 self.quiet(&words, now, input, &[])?;
                 continue;
@@ -275,8 +272,10 @@ impl<M: Mapping> Probe<'_, '_, '_, M> {
     }
 
     /// Messages that no correct node sends.
-    fn invalid_messages(&mut self, senders: &[Id]) -> ProbeResult<M::Spec> {
-        for (message, follows) in self.group.mapping.invalid_messages(&self.group.members) {
+    fn invalid_messages(&mut self, senders: &[Id]) -> ProbeResult<T::Spec> {
+        for (message, follows) in
+            (self.group.mapping.more.probes.invalid_messages)(&self.group.members)
+        {
             for &from in senders {
                 let now = self.node.next_moment();
                 let what = format!("{message:?} from {from}");
@@ -299,8 +298,8 @@ impl<M: Mapping> Probe<'_, '_, '_, M> {
     }
 
     /// A message that claims to be the node's own, and one of a stranger.
-    fn impostors(&mut self, message: SpecMessage<M>) -> ProbeResult<M::Spec> {
-        let Some(translated) = self.group.mapping.to_program(message) else { return Ok(()) };
+    fn impostors(&mut self, message: SpecMessage<T>) -> ProbeResult<T::Spec> {
+        let Some(translated) = (self.group.mapping.to_program)(message) else { return Ok(()) };
         let stranger = NodeId::new(u16::MAX).unwrap_or_else(|| node_id(self.node.id));
         let itself = node_id(self.node.id);
         for (who, from, cause) in
@@ -319,55 +318,15 @@ impl<M: Mapping> Probe<'_, '_, '_, M> {
         Ok(())
     }
 
-    /// The node stops, and starts again with [other members](Mapping::starts) than those of its
-    /// world, or does not: what it may be given depends on what it has kept.
-    fn starts(&mut self) -> ProbeResult<M::Spec> {
-        let (group, node) = (self.group, self.node);
-        let Some(durable) = node.durable() else { return Ok(()) };
-        let id = node.id;
-        for Start { with, program, by } in
-            group.mapping.starts(node_id(id), &group.members, durable)
-        {
-            self.count += 1;
-            let differences = match (program, by) {
-                (Err(_), None) => Vec::new(),
-                (Ok(_), None) => vec![Difference::unexpected(id, "start", "it must refuse")],
-                (Err(refusal), Some(_)) => {
-                    vec![Difference::different(id, "start", "possible", refusal.to_string())]
-                }
-                (Ok(core), Some(rules)) => self.boots_by(rules, &node.after_crash(group, core)),
-            };
-            if !differences.is_empty() {
-                let words = format!("{id} starts again with {with}");
-                return Err(WrongAnswer { words, happening: None, differences });
-            }
-        }
-        Ok(())
-    }
-
-    /// What differs when a node boots by these rules. What it tells of its members is not compared:
-    /// the world has others.
-    fn boots_by(&mut self, rules: M::Spec, down: &Node<M>) -> Vec<Difference> {
-        let group = self.group;
-        let mut run = ExpectedRun::<M>::by(rules, &down.view);
-        run.happens(group, down.id, SpecEvent::Boot);
-        match down.react(group, SpecEvent::Boot, &mut self.outputs) {
-            Ok(after) => {
-                without_facts(group, down, &self.outputs, &after, &run.expected(), &run.told)
-            }
-            Err(difference) => vec![difference],
-        }
-    }
-
     /// The answer to `input` is what the specification says.
     fn answers(
         &mut self,
         words: String,
-        happening: Option<SpecEvent<M::Spec>>,
+        happening: Option<SpecEvent<T::Spec>>,
         now: Time,
-        input: ProgramInput<M>,
-        follows: &ExpectedRun<M>,
-    ) -> ProbeResult<M::Spec> {
+        input: ProgramInput<T>,
+        follows: &ExpectedRun<T>,
+    ) -> ProbeResult<T::Spec> {
         let (expected, told) = (follows.expected(), &follows.told);
         match &happening {
             Some(happening) => self.counts(happening),
@@ -386,7 +345,7 @@ impl<M: Mapping> Probe<'_, '_, '_, M> {
     }
 
     /// One more question, about this. A node that is down meets nothing.
-    fn counts(&mut self, happening: &SpecEvent<M::Spec>) {
+    fn counts(&mut self, happening: &SpecEvent<T::Spec>) {
         self.count += 1;
         if self.node.view.up {
             self.tally.count(happening, true);
@@ -398,9 +357,9 @@ impl<M: Mapping> Probe<'_, '_, '_, M> {
         &mut self,
         what: &str,
         now: Time,
-        input: ProgramInput<M>,
+        input: ProgramInput<T>,
         told: &[ExpectedReport],
-    ) -> ProbeResult<M::Spec> {
+    ) -> ProbeResult<T::Spec> {
         self.count += 1;
         let words = || format!("{} gets {what}", self.node.id);
         Self::silent(self.group, self.node, now, input, told, &mut self.outputs)
@@ -408,12 +367,12 @@ impl<M: Mapping> Probe<'_, '_, '_, M> {
     }
 
     fn silent(
-        group: &Group<'_, M>,
-        node: &Node<M>,
+        group: &Group<'_, T>,
+        node: &Node<T>,
         now: Time,
-        input: ProgramInput<M>,
+        input: ProgramInput<T>,
         told: &[ExpectedReport],
-        outputs: &mut Vec<ProgramOutput<M>>,
+        outputs: &mut Vec<ProgramOutput<T>>,
     ) -> Result<(), Vec<Difference>> {
         outputs.clear();
         let mut after = node.clone();

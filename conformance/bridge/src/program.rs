@@ -70,15 +70,15 @@ pub struct Limits {
 }
 
 /// One node of the program. The methods are those of [`Node`].
-pub trait Program: Clone {
+pub trait Program: Clone + Send + Sync + 'static {
     /// The name of the protocol.
     const NAME: &'static str;
     /// Whether a node may do something when it is [asked](Input::Request) for it.
     const REQUESTS: bool = true;
     /// The state that a node keeps through a crash.
-    type Durable: Clone + Debug + PartialEq + DeserializeOwned;
+    type Durable: Clone + Debug + PartialEq + DeserializeOwned + Send + Sync;
     /// The message that nodes send to each other.
-    type Message: Clone + Debug + PartialEq + DeserializeOwned;
+    type Message: Clone + Debug + PartialEq + DeserializeOwned + Send + Sync;
     /// The timer of a node: what it waits for.
     type Timer: Copy;
 

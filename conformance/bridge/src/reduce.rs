@@ -12,7 +12,7 @@
 
 use crate::coverage::{Tally, about, kind_of};
 use crate::divergence::{Divergence, Kind, Size};
-use crate::mapping::Mapping;
+use crate::mapping::{Mapping, Sides};
 use crate::pair::Pair;
 use crate::probe::{self, WrongAnswer};
 use crate::why::explain;
@@ -28,19 +28,19 @@ const PAIRS: usize = 32;
 /// Returns the divergence in the smallest execution that was found to show it, and what the model
 /// does there and why. If it does not show again, it is returned as it was found.
 #[must_use]
-pub fn reduce<M: Mapping>(mapping: &M, found: Box<Divergence>) -> Box<Divergence> {
+pub fn reduce<T: Sides>(mapping: &Mapping<T>, found: Box<Divergence>) -> Box<Divergence> {
     let mut reduced = smaller(mapping, &found).unwrap_or(found);
     explain(mapping, &mut reduced);
     reduced
 }
 
 /// The divergence in a smaller execution, if there is one.
-fn smaller<M: Mapping>(mapping: &M, found: &Divergence) -> Option<Box<Divergence>> {
+fn smaller<T: Sides>(mapping: &Mapping<T>, found: &Divergence) -> Option<Box<Divergence>> {
     let two = found.other.is_some() || (found.probe && !found.settling.is_empty());
     if two || found.line.is_some() {
         return None;
     }
-    let world = found.trace.world::<M::Spec>().ok()?.concrete();
+    let world = found.trace.world::<T::Spec>().ok()?.concrete();
     let actions = found.trace.actions(&world).ok()?;
     let size = Size { steps: actions.len(), nodes: world.scenario().nodes };
     let way = Way::of(found, actions.last());
@@ -96,8 +96,8 @@ struct Execution {
     divergence: Box<Divergence>,
 }
 
-struct Reducer<'a, M: Mapping> {
-    mapping: &'a M,
+struct Reducer<'a, T: Sides> {
+    mapping: &'a Mapping<T>,
     way: Way,
     /// Whether no step leads out of the bounds of the world, but for the last one.
     bounded: bool,
@@ -105,7 +105,7 @@ struct Reducer<'a, M: Mapping> {
     left: u64,
 }
 
-impl<M: Mapping> Reducer<'_, M> {
+impl<T: Sides> Reducer<'_, T> {
     /// Fewer nodes, or a smaller budget; whether there is such a world.
     fn lessen(&mut self, best: &mut Execution) -> bool {
         let fewer = best
@@ -116,7 +116,7 @@ impl<M: Mapping> Reducer<'_, M> {
         let all: Vec<(Scenario, Gone)> =
             fewer.chain(lower.into_iter().map(|lower| (lower, Gone(None)))).collect();
         for (scenario, gone) in all {
-            let Ok(world) = World::new(self.mapping.own_rules(), scenario) else { continue };
+            let Ok(world) = World::new(self.mapping.rules, scenario) else { continue };
             if let Some(less) = self.tried(world.concrete(), &best.actions, gone) {
                 *best = less;
                 return true;
@@ -146,7 +146,7 @@ impl<M: Mapping> Reducer<'_, M> {
     /// Leaves out so many steps at once, here or there; whether that was possible.
     fn without_chunks(
         &mut self,
-        pair: &mut Pair<'_, M>,
+        pair: &mut Pair<'_, T>,
         world: &World,
         best: &mut Execution,
         chunk: usize,
@@ -165,7 +165,7 @@ impl<M: Mapping> Reducer<'_, M> {
     }
 
     /// Leaves out two steps, one here and one there; whether that was possible.
-    fn without_two(&mut self, pair: &mut Pair<'_, M>, world: &World, best: &mut Execution) -> bool {
+    fn without_two(&mut self, pair: &mut Pair<'_, T>, world: &World, best: &mut Execution) -> bool {
         let steps = best.actions.len();
         if steps > PAIRS {
             return false;
@@ -186,7 +186,7 @@ impl<M: Mapping> Reducer<'_, M> {
     /// Whether fewer steps are enough, which are the best ones then.
     fn is_enough(
         &mut self,
-        pair: &mut Pair<'_, M>,
+        pair: &mut Pair<'_, T>,
         world: &World,
         best: &mut Execution,
         kept: &[Action],
@@ -215,7 +215,7 @@ impl<M: Mapping> Reducer<'_, M> {
     /// the divergence, if that is in the same way.
     fn take(
         &mut self,
-        pair: &mut Pair<'_, M>,
+        pair: &mut Pair<'_, T>,
         world: &World,
         wanted: &[Action],
         gone: Gone,
@@ -226,7 +226,7 @@ impl<M: Mapping> Reducer<'_, M> {
             self.left = self.left.checked_sub(1)?;
             enabled.clear();
             world.enabled(pair.state(), &mut enabled);
-            let Some(action) = alike::<M::Spec>(&enabled, action, gone) else { continue };
+            let Some(action) = alike::<T::Spec>(&enabled, action, gone) else { continue };
             if let Err(divergence) = pair.step(&action) {
                 return (Way::of(&divergence, Some(&action)) == self.way).then_some(divergence);
             }
@@ -238,7 +238,7 @@ impl<M: Mapping> Reducer<'_, M> {
     }
 
     /// Asks the nodes where the steps have led.
-    fn probe(&mut self, pair: &Pair<'_, M>, world: &World) -> Option<Box<Divergence>> {
+    fn probe(&mut self, pair: &Pair<'_, T>, world: &World) -> Option<Box<Divergence>> {
         let mut tally = Tally::new(self.mapping, pair.group().size);
         for node in pair.nodes() {
             let asked = probe::all(pair.group(), node, &mut tally);

@@ -2,7 +2,7 @@
 
 use crate::divergence::Divergence;
 use crate::error::Error;
-use crate::mapping::Mapping;
+use crate::mapping::{Mapping, Sides};
 use crate::pair::{Pair, implements};
 use bellwether_engine::check::{Certified, certify};
 use bellwether_engine::trace::Trace;
@@ -29,8 +29,8 @@ pub struct Replayed {
 /// # Errors
 /// If the trace is not of the mapping's protocol and rules, was written by another model, cannot
 /// happen in this one, does not show what it says, or says nothing.
-pub fn replay<M: Mapping>(mapping: &M, trace: &Trace) -> Result<Replayed, Error> {
-    let world = trace.world::<M::Spec>()?;
+pub fn replay<T: Sides>(mapping: &Mapping<T>, trace: &Trace) -> Result<Replayed, Error> {
+    let world = trace.world::<T::Spec>()?;
     implements(mapping, &world)?;
     let (stem, rounds) = certified(trace, &world)?.rounds(ROUNDS);
     if stem.is_empty() && rounds.is_empty() {
@@ -71,7 +71,7 @@ fn certified(trace: &Trace, world: &World) -> Result<Certified, Error> {
 }
 
 /// Takes these steps; whether all of them went alike.
-fn take<M: Mapping>(pair: &mut Pair<'_, M>, actions: &[Action], replayed: &mut Replayed) -> bool {
+fn take<T: Sides>(pair: &mut Pair<'_, T>, actions: &[Action], replayed: &mut Replayed) -> bool {
     for action in actions {
         if let Err(divergence) = pair.step(action) {
             replayed.divergence = Some(divergence);

@@ -6,7 +6,7 @@
 use crate::compare::compare;
 use crate::divergence::{Difference, Unsettled};
 use crate::error::Error;
-use crate::mapping::{Mapping, ProgramInput, SpecEvent, node_id, process_id};
+use crate::mapping::{ProgramInput, Sides, SpecEvent, node_id, process_id};
 use crate::node::{Group, Node};
 use crate::step::{ExpectedRun, bystander, step};
 use bellwether_core::protocol::{Input, Time};
@@ -16,16 +16,16 @@ use std::time::Duration;
 
 /// The nodes at the beginning of a world, one for each process that the program plays, in their
 /// order; or the first that is not what its process is.
-type Beginning<M> = Result<Vec<Node<M>>, Unsettled>;
+type Beginning<T> = Result<Vec<Node<T>>, Unsettled>;
 
 /// A script says when a timer is due; each input before it may have come some nanoseconds later.
 const ABOUT: Duration = Duration::from_micros(1);
 
 /// The nodes at the beginning of `world`, or in what they differ from its processes.
-pub(crate) fn beginning<M: Mapping>(
-    group: &Group<'_, M>,
+pub(crate) fn beginning<T: Sides>(
+    group: &Group<'_, T>,
     world: &World,
-) -> Result<Beginning<M>, Error> {
+) -> Result<Beginning<T>, Error> {
     let initial = world.initial();
     let mut nodes = Vec::with_capacity(group.size);
     for id in world.ids().take(group.played) {
@@ -48,14 +48,10 @@ pub(crate) fn beginning<M: Mapping>(
     Ok(Ok(nodes))
 }
 
-type Settled<M> = Result<Node<M>, Vec<Difference>>;
+type Settled<T> = Result<Node<T>, Vec<Difference>>;
 
 /// A node that starts for the first time, as the specification says for it alone.
-fn booted<M: Mapping>(
-    group: &Group<'_, M>,
-    fresh: &Node<M>,
-    lines: &mut Vec<String>,
-) -> Settled<M> {
+fn booted<T: Sides>(group: &Group<'_, T>, fresh: &Node<T>, lines: &mut Vec<String>) -> Settled<T> {
     lines.push(format!("{} starts", fresh.id));
     let mut follows = ExpectedRun::nothing(group.mapping, &fresh.view);
     follows.happens(group, fresh.id, SpecEvent::Boot);
@@ -63,13 +59,13 @@ fn booted<M: Mapping>(
 }
 
 /// A node in a group that has long agreed.
-fn converged<M: Mapping>(
-    group: &Group<'_, M>,
-    mut node: Node<M>,
+fn converged<T: Sides>(
+    group: &Group<'_, T>,
+    mut node: Node<T>,
     lines: &mut Vec<String>,
-) -> Settled<M> {
+) -> Settled<T> {
     let mut outputs = Vec::new();
-    for (at, input) in group.mapping.settle(node_id(node.id), &group.members) {
+    for (at, input) in (group.mapping.settle)(node_id(node.id), &group.members) {
         let at = Time::ZERO + at;
         let due = node.earliest().filter(|&due| due <= at + ABOUT);
         // What is armed anew must be seen to be, so no two inputs come at once.
@@ -89,7 +85,7 @@ fn converged<M: Mapping>(
             return Err(found);
         }
     }
-    for &timer in group.mapping.settling_timers(node_id(node.id), &group.members) {
+    for &timer in (group.mapping.more.events.settling_timers)(node_id(node.id), &group.members) {
         lines.push(format!("{}'s {} timer expires", node.id, plain(&timer)));
         let happening = SpecEvent::Expire(timer);
         let mut follows = ExpectedRun::nothing(group.mapping, &node.view);
@@ -100,12 +96,12 @@ fn converged<M: Mapping>(
 }
 
 /// What the specification says that follows from an input of a script; and the input in words.
-fn script<M: Mapping>(
-    group: &Group<'_, M>,
-    node: &Node<M>,
+fn script<T: Sides>(
+    group: &Group<'_, T>,
+    node: &Node<T>,
     now: Time,
-    input: ProgramInput<M>,
-    follows: &mut ExpectedRun<M>,
+    input: ProgramInput<T>,
+    follows: &mut ExpectedRun<T>,
 ) -> String {
     let (id, mapping) = (node.id, group.mapping);
     let due = || node.armed().take_while(|&(at, _)| at <= now).map(|(_, timer)| timer);
@@ -118,7 +114,7 @@ fn script<M: Mapping>(
             follows.happens(group, id, SpecEvent::Boot);
         }
         Input::Receive { from, message } => {
-            let message = mapping.to_model(message);
+            let message = (mapping.to_model)(message, false);
             words.push(format!("{id} gets {} from {from}", label(&message)));
             if let Some(from) = process_id(from) {
                 follows.happens(group, id, SpecEvent::Receive { from, message });
@@ -126,8 +122,8 @@ fn script<M: Mapping>(
         }
         Input::Suspect(suspect) => {
             words.push(format!("{id} is told that {suspect} has failed"));
-            let watches = |timer: &_| mapping.detects(*timer) == Some(suspect);
-            if let Some(timer) = follows.view.timers.iter::<M::Spec>().find(watches) {
+            let watches = |timer: &_| (mapping.more.events.detects)(*timer) == Some(suspect);
+            if let Some(timer) = follows.view.timers.iter::<T::Spec>().find(watches) {
                 follows.happens(group, id, SpecEvent::Expire(timer));
             }
         }

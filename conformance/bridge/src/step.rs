@@ -3,54 +3,54 @@
 
 use crate::compare::{self, Expected, ExpectedReport, compare};
 use crate::divergence::Difference;
-use crate::mapping::{Mapping, ProgramOutput, SpecEvent, SpecTimer, compared};
+use crate::mapping::{Mapping, ProgramOutput, Sides, SpecEvent, SpecTimer};
 use crate::node::{Group, Node, NodeView};
 use bellwether_engine::machine::typed_effects;
 use bellwether_engine::protocol::{Effect, Effects, Id, Local, Protocol as Specification};
 use bellwether_engine::world::{Outcome, State};
 
 /// What follows from one thing after the other.
-pub(crate) struct ExpectedRun<M: Mapping> {
+pub(crate) struct ExpectedRun<T: Sides> {
     /// What the process is then.
-    pub(crate) view: NodeView<M::Spec>,
+    pub(crate) view: NodeView<T::Spec>,
     /// What it has done.
-    pub(crate) effects: Effects<M::Spec>,
+    pub(crate) effects: Effects<T::Spec>,
     /// What the program must tell of each.
     pub(crate) told: Vec<ExpectedReport>,
     /// The rules by which it follows.
-    rules: M::Spec,
+    rules: T::Spec,
 }
 
-impl<M: Mapping> Clone for ExpectedRun<M> {
+impl<T: Sides> Clone for ExpectedRun<T> {
     fn clone(&self) -> Self {
         let (effects, told) = (self.effects.clone(), self.told.clone());
         ExpectedRun { view: self.view, effects, told, rules: self.rules }
     }
 }
 
-impl<M: Mapping> ExpectedRun<M> {
+impl<T: Sides> ExpectedRun<T> {
     /// Nothing has happened yet to a process that is this.
-    pub(crate) fn nothing(mapping: &M, view: &NodeView<M::Spec>) -> Self {
-        Self::by(mapping.own_rules(), view)
+    pub(crate) fn nothing(mapping: &Mapping<T>, view: &NodeView<T::Spec>) -> Self {
+        Self::by(mapping.rules, view)
     }
 
     /// The same, by other rules.
-    pub(crate) fn by(rules: M::Spec, view: &NodeView<M::Spec>) -> Self {
-        let (effects, told) = (Effects::<M::Spec>::new(), Vec::new());
+    pub(crate) fn by(rules: T::Spec, view: &NodeView<T::Spec>) -> Self {
+        let (effects, told) = (Effects::<T::Spec>::new(), Vec::new());
         ExpectedRun { view: *view, effects, told, rules }
     }
 
     /// The same, to be compared.
-    pub(crate) fn expected(&self) -> Expected<M::Spec> {
+    pub(crate) fn expected(&self) -> Expected<T::Spec> {
         Expected { effects: self.effects.clone(), ..Expected::nothing(&self.view) }
     }
 
     /// This happens next. A process that is down gets no message.
-    pub(crate) fn happens(&mut self, group: &Group<'_, M>, id: Id, happening: SpecEvent<M::Spec>) {
+    pub(crate) fn happens(&mut self, group: &Group<'_, T>, id: Id, happening: SpecEvent<T::Spec>) {
         let mut before = self.view;
         match happening {
             SpecEvent::Receive { .. } if !before.up => return,
-            SpecEvent::Expire(timer) => before.timers = before.timers.without::<M::Spec>(timer),
+            SpecEvent::Expire(timer) => before.timers = before.timers.without::<T::Spec>(timer),
             SpecEvent::Boot | SpecEvent::Receive { .. } | SpecEvent::Crash => {}
         }
         let rules = self.rules;
@@ -72,12 +72,12 @@ impl<M: Mapping> ExpectedRun<M> {
     /// meanwhile does not.
     pub(crate) fn expire_all(
         &mut self,
-        group: &Group<'_, M>,
+        group: &Group<'_, T>,
         id: Id,
-        timers: impl IntoIterator<Item = SpecTimer<M>>,
+        timers: impl IntoIterator<Item = SpecTimer<T>>,
     ) {
         for timer in timers {
-            let touched = |effect: &Effect<M::Spec>| match *effect {
+            let touched = |effect: &Effect<T::Spec>| match *effect {
                 Effect::Arm(other) | Effect::Cancel(other) => other == timer,
                 Effect::ArmSince { timer: other, since } => other == timer || since == timer,
                 Effect::Persist(_) | Effect::Send { .. } => false,
@@ -90,16 +90,16 @@ impl<M: Mapping> ExpectedRun<M> {
 }
 
 /// What the specification says that a process which a node stands for does, without a world.
-fn alone<M: Mapping>(
-    group: &Group<'_, M>,
+fn alone<T: Sides>(
+    group: &Group<'_, T>,
     id: Id,
-    before: &NodeView<M::Spec>,
-    event: impl FnOnce(&mut Local<'_, M::Spec>),
-) -> (NodeView<M::Spec>, Effects<M::Spec>) {
+    before: &NodeView<T::Spec>,
+    event: impl FnOnce(&mut Local<'_, T::Spec>),
+) -> (NodeView<T::Spec>, Effects<T::Spec>) {
     let mut after = *before;
-    let mut effects = Effects::<M::Spec>::new();
+    let mut effects = Effects::<T::Spec>::new();
     let has = (before.stable, before.timers);
-    let nodes = group.size - M::Spec::OPTIONS.services.count;
+    let nodes = group.size - T::Spec::OPTIONS.services.count;
     let mut local = Local::new(id, nodes, has, &mut after.process, &mut effects);
     event(&mut local);
     after.timers = local.timers();
@@ -119,13 +119,13 @@ pub(crate) fn after<P: Specification>(outcome: &Outcome, id: Id) -> Expected<P> 
 }
 
 /// One node takes a step; what it became, if that is what its process became.
-pub(crate) fn step<M: Mapping>(
-    group: &Group<'_, M>,
-    before: &Node<M>,
-    happening: SpecEvent<M::Spec>,
-    expected: &Expected<M::Spec>,
-    outputs: &mut Vec<ProgramOutput<M>>,
-) -> Result<Node<M>, Vec<Difference>> {
+pub(crate) fn step<T: Sides>(
+    group: &Group<'_, T>,
+    before: &Node<T>,
+    happening: SpecEvent<T::Spec>,
+    expected: &Expected<T::Spec>,
+    outputs: &mut Vec<ProgramOutput<T>>,
+) -> Result<Node<T>, Vec<Difference>> {
     let after = before.react(group, happening, outputs).map_err(|difference| vec![difference])?;
     let told = ExpectedReport::of(group, before.id, &before.view, happening, &expected.process);
     // After a crash, what counts is that the new incarnation is blank and silent.
@@ -135,30 +135,30 @@ pub(crate) fn step<M: Mapping>(
 }
 
 /// Whether a node is what its process is; for all, also those that took no step.
-pub(crate) fn stands<M: Mapping>(
-    mapping: &M,
-    view: &NodeView<M::Spec>,
+pub(crate) fn stands<T: Sides>(
+    mapping: &Mapping<T>,
+    view: &NodeView<T::Spec>,
     id: Id,
     state: &State,
 ) -> bool {
     view.up == state.up(id)
-        && view.timers == compared(mapping, state.timers(id))
-        && view.process == *state.process_of::<M::Spec>(id)
-        && view.stable == *state.stable_of::<M::Spec>(id)
+        && view.timers == mapping.compared(state.timers(id))
+        && view.process == *state.process_of::<T::Spec>(id)
+        && view.stable == *state.stable_of::<T::Spec>(id)
 }
 
 /// What differs between a node and its process, which took no step.
-pub(crate) fn bystander<M: Mapping>(
-    mapping: &M,
-    node: &Node<M>,
+pub(crate) fn bystander<T: Sides>(
+    mapping: &Mapping<T>,
+    node: &Node<T>,
     state: &State,
     found: &mut Vec<Difference>,
 ) {
     if stands(mapping, &node.view, node.id, state) {
         return;
     }
-    let expected = Expected::of(state, node.id, Effects::<M::Spec>::new());
+    let expected = Expected::of(state, node.id, Effects::<T::Spec>::new());
     compare::state(node.id, &node.view, &expected, found);
-    let armed = compared(mapping, expected.timers);
-    compare::armed::<M::Spec>(node.id, armed, node.view.timers, found);
+    let armed = mapping.compared(expected.timers);
+    compare::armed::<T::Spec>(node.id, armed, node.view.timers, found);
 }

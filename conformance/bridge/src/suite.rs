@@ -9,7 +9,7 @@
 use crate::coverage::about;
 use crate::divergence::Divergence;
 use crate::error::Error;
-use crate::mapping::Mapping;
+use crate::mapping::{Mapping, Sides};
 use crate::pair::{self, Pair};
 use bellwether_engine::check::cover::{Cover, cover};
 use bellwether_engine::check::exact::{Exact, SearchOptions};
@@ -97,8 +97,8 @@ pub struct Met {
 /// # Errors
 /// If the program does not implement the world's rules or refuses its configuration, or if there is
 /// no transition.
-pub fn find<M: Mapping>(
-    mapping: &M,
+pub fn find<T: Sides>(
+    mapping: &Mapping<T>,
     world: &World,
     threads: usize,
     limits: &Limits,
@@ -327,8 +327,8 @@ pub struct Ran {
 /// # Errors
 /// If the program does not implement the rules of the suite or refuses its configuration, or the
 /// system gives no threads.
-pub fn run<M: Mapping + Sync>(
-    mapping: &M,
+pub fn run<T: Sides>(
+    mapping: &Mapping<T>,
     suite: &Suite,
     threads: usize,
     limits: &Limits,
@@ -365,8 +365,8 @@ fn on_threads(threads: usize, work: &(dyn Fn() -> Result<(), Error> + Sync)) -> 
     })
 }
 
-struct Runner<'a, M: Mapping> {
-    mapping: &'a M,
+struct Runner<'a, T: Sides> {
+    mapping: &'a Mapping<T>,
     suite: &'a Suite,
     limits: Limits,
     started: Instant,
@@ -388,7 +388,7 @@ struct Found {
     divergence: Option<(usize, Box<Divergence>)>,
 }
 
-impl<M: Mapping + Sync> Runner<'_, M> {
+impl<T: Sides> Runner<'_, T> {
     fn found(&self) -> MutexGuard<'_, Found> {
         self.found.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -482,7 +482,7 @@ impl Suite {
 }
 
 /// Takes these steps from the beginning.
-fn take<M: Mapping>(pair: &mut Pair<'_, M>, actions: &[Action]) -> Result<(), Box<Divergence>> {
+fn take<T: Sides>(pair: &mut Pair<'_, T>, actions: &[Action]) -> Result<(), Box<Divergence>> {
     pair.restart();
     actions.iter().try_for_each(|action| pair.step(action))
 }

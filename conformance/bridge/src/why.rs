@@ -4,7 +4,7 @@
 use crate::compare::{fields, persists, sends};
 use crate::divergence::{Difference, Divergence, happening};
 use crate::guards::{Case, does, was};
-use crate::mapping::{Mapping, Process, SpecEvent, Stable, compared};
+use crate::mapping::{Mapping, Process, Sides, SpecEvent, Stable};
 use crate::node::NodeView;
 use crate::pair::Pair;
 use crate::step::ExpectedRun;
@@ -14,7 +14,7 @@ use bellwether_engine::trace::{Event, Flight, Step, Trace, label_of};
 use std::collections::BTreeSet;
 
 /// Fills in what the execution tells of why model and program part at its end.
-pub(crate) fn explain<M: Mapping>(mapping: &M, divergence: &mut Divergence) {
+pub(crate) fn explain<T: Sides>(mapping: &Mapping<T>, divergence: &mut Divergence) {
     divergence.depends = depends(&divergence.trace);
     if !divergence.probe {
         // An execution that does not show it again was merged from several: it explains nothing.
@@ -23,11 +23,11 @@ pub(crate) fn explain<M: Mapping>(mapping: &M, divergence: &mut Divergence) {
 }
 
 /// The last step. Nothing, if the program does not take those before it.
-fn last_step<M: Mapping>(mapping: &M, divergence: &mut Divergence) -> Option<()> {
-    let world = divergence.trace.world::<M::Spec>().ok()?.concrete();
+fn last_step<T: Sides>(mapping: &Mapping<T>, divergence: &mut Divergence) -> Option<()> {
+    let world = divergence.trace.world::<T::Spec>().ok()?.concrete();
     let actions = divergence.trace.actions(&world).ok()?;
     let (last, before) = actions.split_last()?;
-    let (id, happening) = happening::<M::Spec>(last)?;
+    let (id, happening) = happening::<T::Spec>(last)?;
     let mut pair = Pair::begin(mapping, &world).ok()?.ok()?;
     let mut met = vec![pair.nodes().get(id.index())?.view];
     for action in before {
@@ -55,37 +55,37 @@ fn last_step<M: Mapping>(mapping: &M, divergence: &mut Divergence) -> Option<()>
     divergence.expected = does(&run);
     let mut outputs = Vec::new();
     let after = node.react(group, happening, &mut outputs).ok()?;
-    let (mut sent, mut written) = (Vec::new(), Vec::<Result<Stable<M>, String>>::new());
+    let (mut sent, mut written) = (Vec::new(), Vec::<Result<Stable<T>, String>>::new());
     for output in &outputs {
         match output {
             Output::Send { to, message } => {
-                sent.push((*to, after.message_sent(group, message.clone())));
+                sent.push((*to, (mapping.to_model)(message.clone(), true)));
             }
-            Output::Persist(durable) => written.push(Ok(mapping.stable(durable))),
+            Output::Persist(durable) => written.push(Ok((mapping.stable)(durable))),
             Output::Event(_) | Output::WakeAt(_) => {}
         }
     }
-    let agrees = |run: &ExpectedRun<M>, from: &Process<M>| {
+    let agrees = |run: &ExpectedRun<T>, from: &Process<T>| {
         let mut found = Vec::new();
-        sends::<M::Spec>(id, group.size, &sent, &run.effects, &mut found);
-        persists::<M::Spec>(id, &written, &run.effects, &mut found);
+        sends::<T::Spec>(id, group.size, &sent, &run.effects, &mut found);
+        persists::<T::Spec>(id, &written, &run.effects, &mut found);
         found.is_empty()
-            && compared(mapping, run.view.timers) == after.view.timers
-            && same_change::<M>(id, [from, &run.view.process], [&node.view, &after.view])
+            && mapping.compared(run.view.timers) == after.view.timers
+            && same_change::<T>(id, [from, &run.view.process], [&node.view, &after.view])
     };
-    let case = Case { group, id, rules: mapping.own_rules(), view: &node.view, happening };
+    let case = Case { group, id, rules: mapping.rules, view: &node.view, happening };
     divergence.guards = case.guards(&met, &agrees);
     Some(())
 }
 
 /// Whether a process of the model changes as the one does that a node stands for, if it was another
 /// one before: a field that differs at the end has changed in neither.
-fn same_change<M: Mapping>(
+fn same_change<T: Sides>(
     id: Id,
-    [from, to]: [&Process<M>; 2],
-    [before, after]: [&NodeView<M::Spec>; 2],
+    [from, to]: [&Process<T>; 2],
+    [before, after]: [&NodeView<T::Spec>; 2],
 ) -> bool {
-    let names = |one: &Process<M>, other: &Process<M>| {
+    let names = |one: &Process<T>, other: &Process<T>| {
         let mut found = Vec::<Difference>::new();
         fields(id, one, other, &mut found);
         whats(found)

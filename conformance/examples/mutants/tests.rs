@@ -2,7 +2,7 @@
 
 use crate::judge::Found;
 use crate::set::{Bug, By, Mutant, Way, protocol, read, root};
-use bellwether_conformance::mapping::MAPPINGS;
+use bellwether_conformance::mapping;
 use bellwether_docs_runner::is_shown;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -74,7 +74,7 @@ fn no_core_has_few_nor_have_driver_and_transport() {
 #[test]
 fn every_protocol_has_its_mapping() {
     for protocol in SET.iter().flat_map(|mutant| mutant.by.seen()) {
-        assert!(MAPPINGS.names().contains(&protocol), "{protocol} has no mapping");
+        assert!(mapping::mappings().names().contains(&protocol), "{protocol} has no mapping");
     }
 }
 
@@ -116,7 +116,7 @@ fn models_and_mappings_have_their_wrong_ones() {
         };
         SET.iter().filter(about).count()
     };
-    for protocol in MAPPINGS.names() {
+    for protocol in mapping::mappings().names() {
         assert!(of("model/", protocol) >= 3, "{protocol} has fewer than three wrong models");
         assert!(of("conformance/src/mapping/", protocol) >= 1, "{protocol} has no wrong mapping");
     }

@@ -1,12 +1,18 @@
 //! The bully: the recommended rules against the production core.
 
 use super::process_id;
-use super::{Counters, ExpectedFacts, IdsIn, Mapping, ProcessView, SpecEvent, Step, Waits};
+use super::{
+    Durations, ExpectedFacts, IdsIn, Logs, Mapping, More, ProcessView, SpecEvent, Step, Waits,
+};
 use bellwether_bridge::program::{Limits, Refusal};
 use bellwether_core::protocol::bully as program;
 use bellwether_core::protocol::{Input, Members, Node, NodeId, Nothing, Role, Status};
 use bellwether_model::protocol::{Id, Ids, MAX_NODES, bully as spec};
+use std::sync::Arc;
 use std::time::Duration;
+
+/// Both sides.
+pub type Bully = (spec::Bully, Node<program::Bully>);
 
 /// How a node of the bully reads as a process of [`spec::Bully`].
 ///
@@ -19,209 +25,213 @@ use std::time::Duration;
 /// | timers Elec, Coord, Watch, Beat | Election, Coordinator, Watch, Heartbeat |
 ///
 /// A node remembers nothing besides its role, its leader and its one armed timer.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct BullyMapping;
-
-impl BullyMapping {
-    /// The process that a node with this status stands for.
-    #[must_use]
-    pub fn abstraction(status: Status) -> spec::Process {
-        let role = match status.role {
-            Role::NotStarted => return spec::Process::default(),
-            Role::Follower => spec::Role::Follower,
-            Role::Candidate => spec::Role::Candidate,
-            Role::Waiting => spec::Role::Waiting,
-            Role::Leader => spec::Role::Leader,
-        };
-        spec::Process { role, leader: status.leader.and_then(process_id) }
-    }
-
-    /// The configuration of a node. The time-outs are the default ones, which are different.
-    #[must_use]
-    pub fn config(id: NodeId, members: &Members) -> program::Config {
-        program::Config { id, members: members.clone(), timing: program::Timing::DEFAULT }
-    }
-
-    /// The nodes that a process waits for. All others may still send something, but its timer runs
-    /// for these.
-    #[must_use]
-    pub fn waits_for(id: Id, nodes: usize, process: &spec::Process) -> Option<(spec::Timer, Ids)> {
-        let higher = Id::all(nodes).filter(|&other| other > id).collect();
-        Some(match process.role {
-            spec::Role::Follower => (spec::Timer::Watch, process.leader.into_iter().collect()),
-            spec::Role::Candidate => (spec::Timer::Election, higher),
-            spec::Role::Waiting => (spec::Timer::Coordinator, higher),
-            // The second is another variant's way to restart.
-            spec::Role::Leader | spec::Role::Asking => return None,
-        })
-    }
-
-    /// A follower misses a leader that is silent when its watch ends: the last claim may be as old
-    /// as the heartbeat. An answer that a candidate does not wait for any more is worth nothing.
-    #[must_use]
-    pub fn durations(id: NodeId, members: &Members) -> Limits {
-        let program::Timing { election, coordinator, watch, heartbeat } =
-            Self::config(id, members).timing;
-        let silence = watch.saturating_sub(heartbeat);
-        Limits { lifetime: election, silence, election: watch + election + coordinator }
+#[must_use]
+pub fn mapping() -> Mapping<Bully> {
+    Mapping {
+        rules: spec::Bully::RECOMMENDED,
+        program: Arc::new(program),
+        settle: Arc::new(settle),
+        to_program: Arc::new(to_program),
+        to_model: Arc::new(|message, _| to_model(message)),
+        timer,
+        period: Arc::new(period),
+        process: Arc::new(process),
+        stable: Arc::new(stable),
+        believes,
+        facts: Arc::new(facts),
+        messages: Arc::new(|_| messages()),
+        reason,
+        ignores: Arc::new(ignores),
+        decide: Arc::new(rules),
+        more: More {
+            durations: Durations { limits: Arc::new(limits), ..Durations::default() },
+            logs: Logs { ids: Some(IdsIn::default()), members: MAX_NODES, ..Logs::default() },
+            ..More::default()
+        },
     }
 }
 
-impl Mapping for BullyMapping {
-    type Spec = spec::Bully;
-    type Program = Node<program::Bully>;
-    type Memory = ();
+/// The process that a node with this status stands for.
+#[must_use]
+pub fn abstraction(status: Status) -> spec::Process {
+    let role = match status.role {
+        Role::NotStarted => return spec::Process::default(),
+        Role::Follower => spec::Role::Follower,
+        Role::Candidate => spec::Role::Candidate,
+        Role::Waiting => spec::Role::Waiting,
+        Role::Leader => spec::Role::Leader,
+    };
+    spec::Process { role, leader: status.leader.and_then(process_id) }
+}
 
-    const RULES: spec::Bully = spec::Bully::RECOMMENDED;
+/// The configuration of a node. The time-outs are the default ones, which are different.
+#[must_use]
+pub fn config(id: NodeId, members: &Members) -> program::Config {
+    program::Config { id, members: members.clone(), timing: program::Timing::DEFAULT }
+}
 
-    const COUNTERS: Counters<Self> =
-        Counters { ids: Some(IdsIn::NONE), members: MAX_NODES, ..Counters::NONE };
+/// The nodes that a process waits for. All others may still send something, but its timer runs
+/// for these.
+#[must_use]
+pub fn waits_for(id: Id, nodes: usize, process: &spec::Process) -> Option<(spec::Timer, Ids)> {
+    let higher = Id::all(nodes).filter(|&other| other > id).collect();
+    Some(match process.role {
+        spec::Role::Follower => (spec::Timer::Watch, process.leader.into_iter().collect()),
+        spec::Role::Candidate => (spec::Timer::Election, higher),
+        spec::Role::Waiting => (spec::Timer::Coordinator, higher),
+        // The second is another variant's way to restart.
+        spec::Role::Leader | spec::Role::Asking => return None,
+    })
+}
 
-    fn program(
-        &self,
-        id: NodeId,
-        members: &Members,
-        _: Option<&Nothing>,
-    ) -> Result<Self::Program, Refusal> {
-        Ok(Node::new(Self::config(id, members), None, 0)?)
+/// A follower misses a leader that is silent when its watch ends: the last claim may be as old
+/// as the heartbeat. An answer that a candidate does not wait for any more is worth nothing.
+#[must_use]
+pub fn durations(id: NodeId, members: &Members) -> Limits {
+    let program::Timing { election, coordinator, watch, heartbeat } = config(id, members).timing;
+    let silence = watch.saturating_sub(heartbeat);
+    Limits { lifetime: election, silence, election: watch + election + coordinator }
+}
+
+fn program(
+    id: NodeId,
+    members: &Members,
+    _: Option<&Nothing>,
+) -> Result<Node<program::Bully>, Refusal> {
+    Ok(Node::new(config(id, members), None, 0)?)
+}
+
+/// It starts, and hears that the highest leads.
+pub(super) fn settle(id: NodeId, members: &Members) -> Vec<(Duration, Input<program::Message>)> {
+    let highest = members.iter().max().filter(|&highest| highest != id);
+    let claim = |from| Input::Receive { from, message: program::Message::Coordinator };
+    let inputs = std::iter::once(Input::Boot).chain(highest.map(claim));
+    inputs.map(|input| (Duration::ZERO, input)).collect()
+}
+
+pub(super) fn to_program(message: spec::Message) -> Option<program::Message> {
+    match message {
+        spec::Message::Election => Some(program::Message::Election),
+        spec::Message::Ok => Some(program::Message::Ok),
+        spec::Message::Coordinator => Some(program::Message::Coordinator),
+        // Other variants' ways to restart.
+        spec::Message::ImBack | spec::Message::WhoLeads => None,
     }
+}
 
-    /// It starts, and hears that the highest leads.
-    fn settle(&self, id: NodeId, members: &Members) -> Vec<(Duration, Input<program::Message>)> {
-        let highest = members.iter().max().filter(|&highest| highest != id);
-        let claim = |from| Input::Receive { from, message: program::Message::Coordinator };
-        let inputs = std::iter::once(Input::Boot).chain(highest.map(claim));
-        inputs.map(|input| (Duration::ZERO, input)).collect()
+pub(super) fn to_model(message: program::Message) -> spec::Message {
+    match message {
+        program::Message::Election => spec::Message::Election,
+        program::Message::Ok => spec::Message::Ok,
+        program::Message::Coordinator => spec::Message::Coordinator,
     }
+}
 
-    fn to_program(&self, message: spec::Message) -> Option<program::Message> {
-        match message {
-            spec::Message::Election => Some(program::Message::Election),
-            spec::Message::Ok => Some(program::Message::Ok),
-            spec::Message::Coordinator => Some(program::Message::Coordinator),
-            // Other variants' ways to restart.
-            spec::Message::ImBack | spec::Message::WhoLeads => None,
-        }
+pub(super) fn timer(timer: program::Timer) -> spec::Timer {
+    match timer {
+        program::Timer::Election => spec::Timer::Election,
+        program::Timer::Coordinator => spec::Timer::Coordinator,
+        program::Timer::Watch => spec::Timer::Watch,
+        program::Timer::Heartbeat => spec::Timer::Heartbeat,
     }
+}
 
-    fn to_model(&self, message: program::Message) -> spec::Message {
-        match message {
-            program::Message::Election => spec::Message::Election,
-            program::Message::Ok => spec::Message::Ok,
-            program::Message::Coordinator => spec::Message::Coordinator,
-        }
-    }
+pub(super) fn period(id: NodeId, members: &Members, timer: spec::Timer) -> Option<Duration> {
+    let timing = config(id, members).timing;
+    Some(match timer {
+        spec::Timer::Election => timing.election,
+        spec::Timer::Coordinator => timing.coordinator,
+        spec::Timer::Watch => timing.watch,
+        spec::Timer::Heartbeat => timing.heartbeat,
+        // Another variant's way to restart.
+        spec::Timer::Answer => return None,
+    })
+}
 
-    fn timer(&self, timer: program::Timer) -> spec::Timer {
-        match timer {
-            program::Timer::Election => spec::Timer::Election,
-            program::Timer::Coordinator => spec::Timer::Coordinator,
-            program::Timer::Watch => spec::Timer::Watch,
-            program::Timer::Heartbeat => spec::Timer::Heartbeat,
-        }
-    }
+fn process(program: &Node<program::Bully>) -> spec::Process {
+    abstraction(program.status())
+}
 
-    fn period(&self, id: NodeId, members: &Members, timer: spec::Timer) -> Option<Duration> {
-        let timing = Self::config(id, members).timing;
-        Some(match timer {
-            spec::Timer::Election => timing.election,
-            spec::Timer::Coordinator => timing.coordinator,
-            spec::Timer::Watch => timing.watch,
-            spec::Timer::Heartbeat => timing.heartbeat,
-            // Another variant's way to restart.
-            spec::Timer::Answer => return None,
-        })
-    }
+pub(super) fn believes(_: Id, process: &spec::Process) -> Option<(Role, Option<Id>)> {
+    let role = match process.role {
+        spec::Role::Follower => Role::Follower,
+        spec::Role::Candidate => Role::Candidate,
+        spec::Role::Waiting => Role::Waiting,
+        spec::Role::Leader => Role::Leader,
+        // Another variant's way to restart.
+        spec::Role::Asking => return None,
+    };
+    Some((role, process.leader))
+}
 
-    fn process(&self, program: &Node<program::Bully>) -> spec::Process {
-        Self::abstraction(program.status())
-    }
+fn facts(of: &ProcessView<'_, spec::Bully>) -> Option<ExpectedFacts<spec::Bully>> {
+    let waits = waits_for(of.id, of.nodes, of.process);
+    let waits_for = waits.map_or(Waits::Nothing, |(timer, nodes)| Waits::For(timer, nodes));
+    Some(ExpectedFacts { waits_for, ..ExpectedFacts::among_equals(of.nodes) })
+}
 
-    fn believes(&self, _: Id, process: &spec::Process) -> Option<(Role, Option<Id>)> {
-        let role = match process.role {
-            spec::Role::Follower => Role::Follower,
-            spec::Role::Candidate => Role::Candidate,
-            spec::Role::Waiting => Role::Waiting,
-            spec::Role::Leader => Role::Leader,
-            // Another variant's way to restart.
-            spec::Role::Asking => return None,
-        };
-        Some((role, process.leader))
-    }
+fn limits(id: NodeId, members: &Members) -> Option<Limits> {
+    Some(durations(id, members))
+}
 
-    fn facts(&self, of: &ProcessView<'_, spec::Bully>) -> Option<ExpectedFacts<spec::Bully>> {
-        let waits = Self::waits_for(of.id, of.nodes, of.process);
-        let waits_for = waits.map_or(Waits::Nothing, |(timer, nodes)| Waits::For(timer, nodes));
-        Some(ExpectedFacts { waits_for, ..ExpectedFacts::among_equals(of.nodes) })
-    }
+fn stable(durable: &Nothing) {
+    match *durable {}
+}
 
-    fn limits(&self, id: NodeId, members: &Members) -> Option<Limits> {
-        Some(Self::durations(id, members))
-    }
+pub(super) fn messages() -> Vec<spec::Message> {
+    use spec::Message::{Coordinator, Election, ImBack, Ok, WhoLeads};
+    vec![Election, Ok, Coordinator, ImBack, WhoLeads]
+}
 
-    fn stable(&self, durable: &Nothing) {
-        match *durable {}
-    }
-
-    fn memory(&self, _: &Node<program::Bully>) {}
-
-    fn messages(&self) -> Vec<spec::Message> {
-        use spec::Message::{Coordinator, Election, ImBack, Ok, WhoLeads};
-        vec![Election, Ok, Coordinator, ImBack, WhoLeads]
-    }
-
-    fn reason(&self, step: &Step<'_, spec::Bully>) -> Option<&'static str> {
-        Some(match step.happening {
-            SpecEvent::Boot if step.after.role == spec::Role::Leader => "highest_id",
-            SpecEvent::Boot => "booted",
-            SpecEvent::Receive { message, .. } => match message {
-                spec::Message::Ok => "answered",
-                spec::Message::Coordinator => "claimed",
-                spec::Message::Election | spec::Message::ImBack | spec::Message::WhoLeads => {
-                    return None;
-                }
-            },
-            SpecEvent::Expire(timer) => match timer {
-                spec::Timer::Election => "unanswered",
-                spec::Timer::Coordinator => "no_winner",
-                spec::Timer::Watch => "leader_silent",
-                spec::Timer::Heartbeat | spec::Timer::Answer => return None,
-            },
-            SpecEvent::Crash => return None,
-        })
-    }
-
-    fn ignores(&self, step: &Step<'_, spec::Bully>) -> Option<&'static str> {
-        let SpecEvent::Receive { from, message } = step.happening else { return None };
-        let follows_higher =
-            step.before.role == spec::Role::Follower && step.before.leader > Some(from);
-        match message {
-            spec::Message::Election if from > step.id => Some("wrong_direction"),
-            spec::Message::Ok | spec::Message::Coordinator if from < step.id => {
-                Some("wrong_direction")
+pub(super) fn reason(step: &Step<'_, spec::Bully>) -> Option<&'static str> {
+    Some(match step.happening {
+        SpecEvent::Boot if step.after.role == spec::Role::Leader => "highest_id",
+        SpecEvent::Boot => "booted",
+        SpecEvent::Receive { message, .. } => match message {
+            spec::Message::Ok => "answered",
+            spec::Message::Coordinator => "claimed",
+            spec::Message::Election | spec::Message::ImBack | spec::Message::WhoLeads => {
+                return None;
             }
-            spec::Message::Coordinator if follows_higher => Some("below_leader"),
-            _ => None,
-        }
-    }
+        },
+        SpecEvent::Expire(timer) => match timer {
+            spec::Timer::Election => "unanswered",
+            spec::Timer::Coordinator => "no_winner",
+            spec::Timer::Watch => "leader_silent",
+            spec::Timer::Heartbeat | spec::Timer::Answer => return None,
+        },
+        SpecEvent::Crash => return None,
+    })
+}
 
-    fn rules(&self, happening: &SpecEvent<spec::Bully>) -> &'static [&'static str] {
-        match happening {
-            SpecEvent::Boot => &["restart", "highest", "announce", "watch"],
-            SpecEvent::Receive { message, .. } => match message {
-                spec::Message::Election => &["guard", "incumbent", "challenged"],
-                spec::Message::Ok => &["t_coord"],
-                spec::Message::Coordinator => &["accept", "initiate", "watch"],
-                spec::Message::ImBack | spec::Message::WhoLeads => &["restart"],
-            },
-            SpecEvent::Expire(timer) => match timer {
-                spec::Timer::Election => &["announce", "watch", "awaits"],
-                spec::Timer::Heartbeat => &["announce", "watch"],
-                spec::Timer::Coordinator => &["t_coord", "highest"],
-                spec::Timer::Watch => &["initiate", "highest", "watch"],
-                spec::Timer::Answer => &["restart"],
-            },
-            SpecEvent::Crash => &[],
-        }
+pub(super) fn ignores(step: &Step<'_, spec::Bully>) -> Option<&'static str> {
+    let SpecEvent::Receive { from, message } = step.happening else { return None };
+    let follows_higher =
+        step.before.role == spec::Role::Follower && step.before.leader > Some(from);
+    match message {
+        spec::Message::Election if from > step.id => Some("wrong_direction"),
+        spec::Message::Ok | spec::Message::Coordinator if from < step.id => Some("wrong_direction"),
+        spec::Message::Coordinator if follows_higher => Some("below_leader"),
+        _ => None,
+    }
+}
+
+fn rules(happening: &SpecEvent<spec::Bully>) -> &'static [&'static str] {
+    match happening {
+        SpecEvent::Boot => &["restart", "highest", "announce", "watch"],
+        SpecEvent::Receive { message, .. } => match message {
+            spec::Message::Election => &["guard", "incumbent", "challenged"],
+            spec::Message::Ok => &["t_coord"],
+            spec::Message::Coordinator => &["accept", "initiate", "watch"],
+            spec::Message::ImBack | spec::Message::WhoLeads => &["restart"],
+        },
+        SpecEvent::Expire(timer) => match timer {
+            spec::Timer::Election => &["announce", "watch", "awaits"],
+            spec::Timer::Heartbeat => &["announce", "watch"],
+            spec::Timer::Coordinator => &["t_coord", "highest"],
+            spec::Timer::Watch => &["initiate", "highest", "watch"],
+            spec::Timer::Answer => &["restart"],
+        },
+        SpecEvent::Crash => &[],
     }
 }

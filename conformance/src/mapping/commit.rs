@@ -1,7 +1,10 @@
 //! Two- and three-phase commit: the rules of the program against the production cores.
 
-use super::bully::BullyMapping;
-use super::{ExpectedFacts, Mapping, ProcessView, SpecEvent, Step, Waits, process_id};
+use super::bully;
+use super::{
+    Durations, ExpectedFacts, Mapping, More, Probes, ProcessView, SpecEvent, Step, Waits,
+    process_id,
+};
 use bellwether_bridge::program::{Limits, Refusal};
 use bellwether_core::protocol::commit::{self as program, Outcome, Three, Two};
 use bellwether_core::protocol::{Input, Members, Node, NodeId, Role};
@@ -9,7 +12,7 @@ use bellwether_model::protocol::commit::{self as spec, Steps};
 use bellwether_model::protocol::three_phase_commit::ThreePhaseCommit;
 use bellwether_model::protocol::two_phase_commit::TwoPhaseCommit;
 use bellwether_model::protocol::{Id, Protocol as Specification, bully as election};
-use std::marker::PhantomData;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A commit that is here as a program, and the rules that it implements.
@@ -37,6 +40,9 @@ impl Pair for Three {
         ThreePhaseCommit { steps: Steps::AtOnce, ..ThreePhaseCommit::QUORUM };
 }
 
+/// Both sides.
+pub type Commit<K> = (<K as Pair>::Spec, Node<program::Commit<K>>);
+
 /// How a node of a commit reads as a process of its specification.
 ///
 /// | program                                    | model                                         |
@@ -53,77 +59,84 @@ impl Pair for Three {
 /// Election messages and timers are those of the bully's mapping. A node puts out all that follows
 /// from an input in one step, so nothing is ever yet to be sent; and only another rule of
 /// termination asks whether it has recovered.
-#[derive(Clone, Copy, Debug)]
-pub struct CommitMapping<K>(PhantomData<fn() -> K>);
-
-impl<K: Pair> Default for CommitMapping<K> {
-    fn default() -> Self {
-        CommitMapping::new()
+#[must_use]
+pub fn mapping<K: Pair>() -> Mapping<Commit<K>> {
+    Mapping {
+        rules: <K as Pair>::RULES,
+        program: Arc::new(program::<K>),
+        settle: Arc::new(settle),
+        to_program: Arc::new(to_program),
+        to_model: Arc::new(|message, _| to_model(message)),
+        timer,
+        period: Arc::new(period::<K>),
+        process: Arc::new(process::<K>),
+        stable: Arc::new(stable),
+        believes,
+        facts: Arc::new(facts::<K>),
+        messages: Arc::new(|_| messages()),
+        reason: reason::<K>,
+        ignores: Arc::new(ignores::<K>),
+        decide: Arc::new(rules::<K>),
+        more: More {
+            durations: Durations { limits: Arc::new(limits::<K>), ..Durations::default() },
+            probes: Probes { uncovered: uncovered().to_vec(), ..Probes::default() },
+            ..More::default()
+        },
     }
 }
 
-impl<K: Pair> CommitMapping<K> {
-    /// The mapping.
-    #[must_use]
-    pub const fn new() -> Self {
-        CommitMapping(PhantomData)
+/// The process that a node stands for.
+#[must_use]
+pub fn abstraction<K: Pair>(node: &Node<program::Commit<K>>) -> spec::Process {
+    let Some(core) = node.core() else { return spec::Process::default() };
+    let (duty, collected) = core.collected();
+    spec::Process {
+        election: bully::abstraction(node.status()),
+        record: core.record().map_or(spec::Record::Nothing, record),
+        recovered: false,
+        heeds: core.heeds().and_then(process_id),
+        duty: match duty {
+            "voting" => spec::Duty::Voting,
+            "polling" => spec::Duty::Polling,
+            "precommitting" => spec::Duty::Precommitting,
+            "preaborting" => spec::Duty::Preaborting,
+            "blocked" => spec::Duty::Blocked,
+            _ => spec::Duty::None,
+        },
+        reports: collected.filter_map(|(id, told)| Some((process_id(id)?, record(told)))).collect(),
+        outgoing: None,
     }
+}
 
-    /// The process that a node stands for.
-    #[must_use]
-    pub fn abstraction(node: &Node<program::Commit<K>>) -> spec::Process {
-        let Some(core) = node.core() else { return spec::Process::default() };
-        let (duty, collected) = core.collected();
-        spec::Process {
-            election: BullyMapping::abstraction(node.status()),
-            record: core.record().map_or(spec::Record::Nothing, record),
-            recovered: false,
-            heeds: core.heeds().and_then(process_id),
-            duty: match duty {
-                "voting" => spec::Duty::Voting,
-                "polling" => spec::Duty::Polling,
-                "precommitting" => spec::Duty::Precommitting,
-                "preaborting" => spec::Duty::Preaborting,
-                "blocked" => spec::Duty::Blocked,
-                _ => spec::Duty::None,
-            },
-            reports: collected
-                .filter_map(|(id, told)| Some((process_id(id)?, record(told))))
-                .collect(),
-            outgoing: None,
+/// The configuration of a node.
+#[must_use]
+pub fn config<K: Pair>(id: NodeId, members: &Members) -> program::Config {
+    let election = bully::config(id, members);
+    program::Config { election, agrees: true, timing: program::Timing::DEFAULT }
+}
+
+/// What happens to the bully in a node, if this does, in a step of the commit.
+fn of_election<K: Pair, T>(
+    step: &Step<'_, K::Spec>,
+    asks: impl FnOnce(&Step<'_, election::Bully>) -> Option<T>,
+) -> Option<T> {
+    let happening = match step.happening {
+        SpecEvent::Boot => SpecEvent::Boot,
+        SpecEvent::Crash => SpecEvent::Crash,
+        SpecEvent::Receive { from, message: spec::Message::Election(message) } => {
+            SpecEvent::Receive { from, message }
         }
-    }
-
-    /// The configuration of a node.
-    #[must_use]
-    pub fn config(id: NodeId, members: &Members) -> program::Config {
-        let election = BullyMapping::config(id, members);
-        program::Config { election, agrees: true, timing: program::Timing::DEFAULT }
-    }
-
-    /// What happens to the bully in a node, if this does, in a step of the commit.
-    fn of_election<T>(
-        step: &Step<'_, K::Spec>,
-        asks: impl FnOnce(&Step<'_, election::Bully>) -> Option<T>,
-    ) -> Option<T> {
-        let happening = match step.happening {
-            SpecEvent::Boot => SpecEvent::Boot,
-            SpecEvent::Crash => SpecEvent::Crash,
-            SpecEvent::Receive { from, message: spec::Message::Election(message) } => {
-                SpecEvent::Receive { from, message }
-            }
-            SpecEvent::Expire(spec::Timer::Election(timer)) => SpecEvent::Expire(timer),
-            SpecEvent::Receive { .. } | SpecEvent::Expire(_) => return None,
-        };
-        asks(&Step {
-            id: step.id,
-            nodes: step.nodes,
-            before: &step.before.election,
-            stable: &(),
-            happening,
-            after: &step.after.election,
-        })
-    }
+        SpecEvent::Expire(spec::Timer::Election(timer)) => SpecEvent::Expire(timer),
+        SpecEvent::Receive { .. } | SpecEvent::Expire(_) => return None,
+    };
+    asks(&Step {
+        id: step.id,
+        nodes: step.nodes,
+        before: &step.before.election,
+        stable: &(),
+        happening,
+        after: &step.after.election,
+    })
 }
 
 fn record(record: program::Record) -> spec::Record {
@@ -148,155 +161,140 @@ fn record_of(record: spec::Record) -> Option<program::Record> {
     })
 }
 
-impl<K: Pair> Mapping for CommitMapping<K> {
-    type Spec = K::Spec;
-    type Program = Node<program::Commit<K>>;
-    type Memory = ();
+fn program<K: Pair>(
+    id: NodeId,
+    members: &Members,
+    durable: Option<&program::Record>,
+) -> Result<Node<program::Commit<K>>, Refusal> {
+    Ok(Node::new(config::<K>(id, members), durable.copied(), 0)?)
+}
 
-    const RULES: K::Spec = <K as Pair>::RULES;
-
-    fn program(
-        &self,
-        id: NodeId,
-        members: &Members,
-        durable: Option<&program::Record>,
-    ) -> Result<Self::Program, Refusal> {
-        Ok(Node::new(Self::config(id, members), durable.copied(), 0)?)
-    }
-
-    /// As the bully: it starts, and hears that the highest leads.
-    fn settle(&self, id: NodeId, members: &Members) -> Vec<(Duration, Input<program::Message>)> {
-        let inputs = BullyMapping.settle(id, members).into_iter();
-        let inputs = inputs.map(|(at, input)| match input {
-            Input::Receive { from, message } => {
-                (at, Input::Receive { from, message: program::Message::Election(message) })
-            }
-            Input::Suspect(node) => (at, Input::Suspect(node)),
-            Input::Request(request) => (at, Input::Request(request)),
-            Input::Boot => (at, Input::Boot),
-            Input::Wake => (at, Input::Wake),
-        });
-        inputs.collect()
-    }
-
-    fn to_program(&self, message: spec::Message) -> Option<program::Message> {
-        Some(match message {
-            spec::Message::Election(message) => {
-                program::Message::Election(BullyMapping.to_program(message)?)
-            }
-            spec::Message::Request => program::Message::Request,
-            spec::Message::Yes => program::Message::Vote(Outcome::Commit),
-            spec::Message::No => program::Message::Vote(Outcome::Abort),
-            spec::Message::Precommit => program::Message::Prepare(Outcome::Commit),
-            spec::Message::Preabort => program::Message::Prepare(Outcome::Abort),
-            spec::Message::Poll => program::Message::Poll,
-            spec::Message::State(record) => program::Message::State(record_of(record)?),
-            spec::Message::Commit => program::Message::Decision(Outcome::Commit),
-            spec::Message::Abort => program::Message::Decision(Outcome::Abort),
-        })
-    }
-
-    fn to_model(&self, message: program::Message) -> spec::Message {
-        match message {
-            program::Message::Election(message) => {
-                spec::Message::Election(BullyMapping.to_model(message))
-            }
-            program::Message::Request => spec::Message::Request,
-            program::Message::Vote(Outcome::Commit) => spec::Message::Yes,
-            program::Message::Vote(Outcome::Abort) => spec::Message::No,
-            program::Message::Prepare(Outcome::Commit) => spec::Message::Precommit,
-            program::Message::Prepare(Outcome::Abort) => spec::Message::Preabort,
-            program::Message::Poll => spec::Message::Poll,
-            program::Message::State(told) => spec::Message::State(record(told)),
-            program::Message::Decision(Outcome::Commit) => spec::Message::Commit,
-            program::Message::Decision(Outcome::Abort) => spec::Message::Abort,
+/// As the bully: it starts, and hears that the highest leads.
+fn settle(id: NodeId, members: &Members) -> Vec<(Duration, Input<program::Message>)> {
+    let inputs = bully::settle(id, members).into_iter();
+    let inputs = inputs.map(|(at, input)| match input {
+        Input::Receive { from, message } => {
+            (at, Input::Receive { from, message: program::Message::Election(message) })
         }
-    }
+        Input::Suspect(node) => (at, Input::Suspect(node)),
+        Input::Request(request) => (at, Input::Request(request)),
+        Input::Boot => (at, Input::Boot),
+        Input::Wake => (at, Input::Wake),
+    });
+    inputs.collect()
+}
 
-    fn timer(&self, timer: program::Timer) -> spec::Timer {
-        match timer {
-            program::Timer::Election(timer) => spec::Timer::Election(BullyMapping.timer(timer)),
-            program::Timer::Begin => spec::Timer::Begin,
-            program::Timer::Answers => spec::Timer::Answers,
-            program::Timer::Word => spec::Timer::Word,
-        }
-    }
+fn to_program(message: spec::Message) -> Option<program::Message> {
+    Some(match message {
+        spec::Message::Election(message) => program::Message::Election(bully::to_program(message)?),
+        spec::Message::Request => program::Message::Request,
+        spec::Message::Yes => program::Message::Vote(Outcome::Commit),
+        spec::Message::No => program::Message::Vote(Outcome::Abort),
+        spec::Message::Precommit => program::Message::Prepare(Outcome::Commit),
+        spec::Message::Preabort => program::Message::Prepare(Outcome::Abort),
+        spec::Message::Poll => program::Message::Poll,
+        spec::Message::State(record) => program::Message::State(record_of(record)?),
+        spec::Message::Commit => program::Message::Decision(Outcome::Commit),
+        spec::Message::Abort => program::Message::Decision(Outcome::Abort),
+    })
+}
 
-    fn period(&self, id: NodeId, members: &Members, timer: spec::Timer) -> Option<Duration> {
-        let timing = Self::config(id, members).timing;
-        match timer {
-            spec::Timer::Election(timer) => BullyMapping.period(id, members, timer),
-            spec::Timer::Begin => Some(timing.begin),
-            spec::Timer::Answers => Some(timing.answers),
-            spec::Timer::Word => Some(timing.word),
-            // All is sent at once.
-            spec::Timer::Send => None,
-        }
+fn to_model(message: program::Message) -> spec::Message {
+    match message {
+        program::Message::Election(message) => spec::Message::Election(bully::to_model(message)),
+        program::Message::Request => spec::Message::Request,
+        program::Message::Vote(Outcome::Commit) => spec::Message::Yes,
+        program::Message::Vote(Outcome::Abort) => spec::Message::No,
+        program::Message::Prepare(Outcome::Commit) => spec::Message::Precommit,
+        program::Message::Prepare(Outcome::Abort) => spec::Message::Preabort,
+        program::Message::Poll => spec::Message::Poll,
+        program::Message::State(told) => spec::Message::State(record(told)),
+        program::Message::Decision(Outcome::Commit) => spec::Message::Commit,
+        program::Message::Decision(Outcome::Abort) => spec::Message::Abort,
     }
+}
 
-    fn process(&self, program: &Self::Program) -> spec::Process {
-        Self::abstraction(program)
+fn timer(timer: program::Timer) -> spec::Timer {
+    match timer {
+        program::Timer::Election(timer) => spec::Timer::Election(bully::timer(timer)),
+        program::Timer::Begin => spec::Timer::Begin,
+        program::Timer::Answers => spec::Timer::Answers,
+        program::Timer::Word => spec::Timer::Word,
     }
+}
 
-    fn believes(&self, id: Id, process: &spec::Process) -> Option<(Role, Option<Id>)> {
-        BullyMapping.believes(id, &process.election)
+fn period<K: Pair>(id: NodeId, members: &Members, timer: spec::Timer) -> Option<Duration> {
+    let timing = config::<K>(id, members).timing;
+    match timer {
+        spec::Timer::Election(timer) => bully::period(id, members, timer),
+        spec::Timer::Begin => Some(timing.begin),
+        spec::Timer::Answers => Some(timing.answers),
+        spec::Timer::Word => Some(timing.word),
+        // All is sent at once.
+        spec::Timer::Send => None,
     }
+}
 
-    /// It waits as the bully in it does.
-    fn facts(&self, of: &ProcessView<'_, K::Spec>) -> Option<ExpectedFacts<K::Spec>> {
-        let waits = BullyMapping::waits_for(of.id, of.nodes, &of.process.election);
-        let waits_for = match waits {
-            Some((timer, nodes)) => Waits::For(spec::Timer::Election(timer), nodes),
-            None => Waits::Nothing,
-        };
-        Some(ExpectedFacts { waits_for, ..ExpectedFacts::among_equals(of.nodes) })
+fn process<K: Pair>(program: &Node<program::Commit<K>>) -> spec::Process {
+    abstraction(program)
+}
+
+fn believes(id: Id, process: &spec::Process) -> Option<(Role, Option<Id>)> {
+    bully::believes(id, &process.election)
+}
+
+/// It waits as the bully in it does.
+fn facts<K: Pair>(of: &ProcessView<'_, K::Spec>) -> Option<ExpectedFacts<K::Spec>> {
+    let waits = bully::waits_for(of.id, of.nodes, &of.process.election);
+    let waits_for = match waits {
+        Some((timer, nodes)) => Waits::For(spec::Timer::Election(timer), nodes),
+        None => Waits::Nothing,
+    };
+    Some(ExpectedFacts { waits_for, ..ExpectedFacts::among_equals(of.nodes) })
+}
+
+/// A coordinator that has waited for answers does without those that come later.
+fn limits<K: Pair>(id: NodeId, members: &Members) -> Option<Limits> {
+    let Limits { silence, .. } = bully::durations(id, members);
+    let lifetime = config::<K>(id, members).timing.answers;
+    Some(Limits { lifetime, silence, election: silence + lifetime * 3 })
+}
+
+fn stable(durable: &program::Record) -> spec::Record {
+    record(*durable)
+}
+
+fn messages() -> Vec<spec::Message> {
+    use spec::Message::{Abort, Commit, No, Poll, Preabort, Precommit, Request, State, Yes};
+    use spec::Record::{Abortable, Aborted, Committable, Committed, Nothing, Uncertain};
+    let election = bully::messages().into_iter().map(spec::Message::Election);
+    let states = [Nothing, Uncertain, Committable, Abortable, Committed, Aborted].map(State);
+    let plain = [Request, Yes, No, Precommit, Preabort, Poll, Commit, Abort];
+    election.chain(plain).chain(states).collect()
+}
+
+fn reason<K: Pair>(step: &Step<'_, K::Spec>) -> Option<&'static str> {
+    of_election::<K, _>(step, bully::reason)
+}
+
+fn ignores<K: Pair>(step: &Step<'_, K::Spec>) -> Option<&'static str> {
+    of_election::<K, _>(step, bully::ignores)
+}
+
+fn rules<K: Pair>(happening: &SpecEvent<K::Spec>) -> &'static [&'static str] {
+    match happening {
+        SpecEvent::Receive { message, .. } => match message {
+            spec::Message::Request => &["refuses", "logs"],
+            spec::Message::Precommit | spec::Message::Preabort => &["heeds"],
+            spec::Message::State(_) => &["termination", "confirm"],
+            _ => &["steps"],
+        },
+        SpecEvent::Expire(spec::Timer::Answers) => &["silence", "termination"],
+        SpecEvent::Boot | SpecEvent::Expire(_) => &["steps"],
+        SpecEvent::Crash => &[],
     }
+}
 
-    /// A coordinator that has waited for answers does without those that come later.
-    fn limits(&self, id: NodeId, members: &Members) -> Option<Limits> {
-        let Limits { silence, .. } = BullyMapping::durations(id, members);
-        let lifetime = Self::config(id, members).timing.answers;
-        Some(Limits { lifetime, silence, election: silence + lifetime * 3 })
-    }
-
-    fn stable(&self, durable: &program::Record) -> spec::Record {
-        record(*durable)
-    }
-
-    fn memory(&self, _: &Self::Program) {}
-
-    fn messages(&self) -> Vec<spec::Message> {
-        use spec::Message::{Abort, Commit, No, Poll, Preabort, Precommit, Request, State, Yes};
-        use spec::Record::{Abortable, Aborted, Committable, Committed, Nothing, Uncertain};
-        let election = BullyMapping.messages().into_iter().map(spec::Message::Election);
-        let states = [Nothing, Uncertain, Committable, Abortable, Committed, Aborted].map(State);
-        let plain = [Request, Yes, No, Precommit, Preabort, Poll, Commit, Abort];
-        election.chain(plain).chain(states).collect()
-    }
-
-    fn reason(&self, step: &Step<'_, K::Spec>) -> Option<&'static str> {
-        Self::of_election(step, |step| BullyMapping.reason(step))
-    }
-
-    fn ignores(&self, step: &Step<'_, K::Spec>) -> Option<&'static str> {
-        Self::of_election(step, |step| BullyMapping.ignores(step))
-    }
-
-    fn rules(&self, happening: &SpecEvent<K::Spec>) -> &'static [&'static str] {
-        match happening {
-            SpecEvent::Receive { message, .. } => match message {
-                spec::Message::Request => &["refuses", "logs"],
-                spec::Message::Precommit | spec::Message::Preabort => &["heeds"],
-                spec::Message::State(_) => &["termination", "confirm"],
-                _ => &["steps"],
-            },
-            SpecEvent::Expire(spec::Timer::Answers) => &["silence", "termination"],
-            SpecEvent::Boot | SpecEvent::Expire(_) => &["steps"],
-            SpecEvent::Crash => &[],
-        }
-    }
-
-    fn uncovered(&self) -> &'static [(&'static str, &'static str)] {
-        &[("rule recovered", "only another rule of termination asks it")]
-    }
+fn uncovered() -> &'static [(&'static str, &'static str)] {
+    &[("rule recovered", "only another rule of termination asks it")]
 }

@@ -1,6 +1,9 @@
 //! The bully algorithm of 1982: the repaired rules against the core.
 
-use super::{Counters, ExpectedFacts, Mapping, OnInvalid, ProcessView, SpecEvent, Step};
+use super::{
+    Counters, Durations, ExpectedFacts, Mapping, More, OnInvalid, Probes, ProcessView, SpecEvent,
+    Step,
+};
 use super::{node_id, process_id, strangers};
 use bellwether_bridge::program::{Limits, Refusal};
 use bellwether_core::protocol::garcia_molina as program;
@@ -8,6 +11,7 @@ use bellwether_core::protocol::{Input, Members, Node, NodeId, Role};
 use bellwether_model::protocol::garcia_molina as spec;
 use bellwether_model::protocol::{Id, MAX_SEARCHED};
 use std::num::NonZeroU64;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// So many tasks of one process does the model tell apart.
@@ -15,6 +19,9 @@ const ROUND: NonZeroU64 = match NonZeroU64::new(spec::Tasks::TOLD_APART as u64) 
     Some(round) => round,
     None => unreachable!(),
 };
+
+/// Both sides.
+pub type GarciaMolina = (spec::GarciaMolina, Node<program::GarciaMolina>);
 
 /// How a node reads as a process of [`spec::GarciaMolina`].
 ///
@@ -28,262 +35,265 @@ const ROUND: NonZeroU64 = match NonZeroU64::new(spec::Tasks::TOLD_APART as u64) 
 /// | timers Call, Restart, Silence, Election, Check | Answer, Recovery, and the same |
 ///
 /// A node remembers nothing else. It counts its tasks in rounds as short as the model's.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct GarciaMolinaMapping;
-
-impl GarciaMolinaMapping {
-    /// The process that a node stands for.
-    #[must_use]
-    pub fn abstraction(node: &Node<program::GarciaMolina>) -> spec::Process {
-        let me = process_id(node.status().id);
-        let Some(node) = node.core() else { return spec::Process::default() };
-        spec::Process {
-            status: match node.phase() {
-                program::Phase::Down => spec::Status::Down,
-                program::Phase::Election => spec::Status::Election,
-                program::Phase::Reorganization => spec::Status::Reorganization,
-                program::Phase::Normal => spec::Status::Normal,
+#[must_use]
+pub fn mapping() -> Mapping<GarciaMolina> {
+    Mapping {
+        rules: spec::GarciaMolina::REPAIRED,
+        program: Arc::new(program),
+        settle: Arc::new(settle),
+        to_program: Arc::new(to_program),
+        to_model: Arc::new(|message, _| to_model(message)),
+        timer,
+        period: Arc::new(period),
+        process: Arc::new(process),
+        stable: Arc::new(stable),
+        believes,
+        facts: Arc::new(facts),
+        messages: Arc::new(|_| messages()),
+        reason,
+        ignores: Arc::new(ignores),
+        decide: Arc::new(rules),
+        more: More {
+            durations: Durations { limits: Arc::new(limits), ..Durations::default() },
+            probes: Probes { invalid_messages: Arc::new(invalid_messages), ..Probes::default() },
+            counters: Counters {
+                in_message: |message, _, _| match message {
+                    program::Message::Ready(number) => program::Message::Ready(number % ROUND),
+                    program::Message::Normal(task) => program::Message::Normal(program::Task {
+                        number: task.number % ROUND,
+                        ..task
+                    }),
+                    other => other,
+                },
+                in_durable: |computed, _| program::Computed::in_rounds(computed.count(), ROUND),
+                ..Counters::default()
             },
-            coordinator: match node.coordinator().and_then(process_id) {
-                None => spec::Coordinator::Unknown,
-                it if it == me => spec::Coordinator::Myself,
-                Some(it) => spec::Coordinator::Other(it),
-            },
-            halter: node.halted_by().and_then(process_id),
-            task: node.task().map(spec_task),
-            up: node.halted().iter().copied().filter_map(process_id).collect(),
-            step: node.activity().map_or(spec::Step::Idle, step),
-        }
-    }
-
-    /// The configuration of a node. The time-outs are the default ones, which are different.
-    #[must_use]
-    pub fn config(id: NodeId, members: &Members) -> program::Config {
-        program::Config { id, members: members.clone(), timing: program::Timing::DEFAULT }
+            ..More::default()
+        },
     }
 }
 
-impl Mapping for GarciaMolinaMapping {
-    type Spec = spec::GarciaMolina;
-    type Program = Node<program::GarciaMolina>;
-    type Memory = ();
-
-    const RULES: spec::GarciaMolina = spec::GarciaMolina::REPAIRED;
-
-    /// Tasks are counted in rounds there.
-    const COUNTERS: Counters<Self> = Counters {
-        in_message: |message, _, _| match message {
-            program::Message::Ready(number) => program::Message::Ready(number % ROUND),
-            program::Message::Normal(task) => {
-                program::Message::Normal(program::Task { number: task.number % ROUND, ..task })
-            }
-            other => other,
+/// The process that a node stands for.
+#[must_use]
+pub fn abstraction(node: &Node<program::GarciaMolina>) -> spec::Process {
+    let me = process_id(node.status().id);
+    let Some(node) = node.core() else { return spec::Process::default() };
+    spec::Process {
+        status: match node.phase() {
+            program::Phase::Down => spec::Status::Down,
+            program::Phase::Election => spec::Status::Election,
+            program::Phase::Reorganization => spec::Status::Reorganization,
+            program::Phase::Normal => spec::Status::Normal,
         },
-        in_durable: |computed, _| program::Computed::in_rounds(computed.count(), ROUND),
-        ..Counters::NONE
+        coordinator: match node.coordinator().and_then(process_id) {
+            None => spec::Coordinator::Unknown,
+            it if it == me => spec::Coordinator::Myself,
+            Some(it) => spec::Coordinator::Other(it),
+        },
+        halter: node.halted_by().and_then(process_id),
+        task: node.task().map(spec_task),
+        up: node.halted().iter().copied().filter_map(process_id).collect(),
+        step: node.activity().map_or(spec::Step::Idle, step),
+    }
+}
+
+/// The configuration of a node. The time-outs are the default ones, which are different.
+#[must_use]
+pub fn config(id: NodeId, members: &Members) -> program::Config {
+    program::Config { id, members: members.clone(), timing: program::Timing::DEFAULT }
+}
+
+fn program(
+    id: NodeId,
+    members: &Members,
+    durable: Option<&program::Computed>,
+) -> Result<Node<program::GarciaMolina>, Refusal> {
+    let computed = durable.copied().unwrap_or(program::Computed::in_rounds(0, ROUND));
+    Ok(Node::new(config(id, members), Some(computed), 0)?)
+}
+
+/// The highest halts all others, one by one, and they obey it.
+fn settle(id: NodeId, members: &Members) -> Vec<(Duration, Input<program::Message>)> {
+    use program::Message::{Halt, Halted, NewCoordinator, Noted, Ready, Started};
+    let receive = |from, message| Input::Receive { from, message };
+    let highest = members.iter().max().filter(|&highest| highest != id);
+    if let Some(highest) = highest {
+        let calls = [Halt, NewCoordinator, Ready(1)].map(|message| receive(highest, message));
+        let inputs = [Input::Boot].into_iter().chain(calls);
+        return inputs.map(|input| (Duration::ZERO, input)).collect();
+    }
+    let quiet = program::Timing::DEFAULT.call;
+    let answers = [Halted, Noted, Started].into_iter().flat_map(|answer| {
+        let lower = members.below(id).iter().rev();
+        lower.map(move |&from| (quiet, receive(from, answer)))
+    });
+    [(Duration::ZERO, Input::Boot), (quiet, Input::Wake)].into_iter().chain(answers).collect()
+}
+
+fn to_program(message: spec::Message) -> Option<program::Message> {
+    Some(match message {
+        spec::Message::AreYouThere => program::Message::AreYouThere,
+        spec::Message::AreYouNormal => program::Message::AreYouNormal,
+        spec::Message::Halt => program::Message::Halt,
+        spec::Message::NewCoordinator => program::Message::NewCoordinator,
+        spec::Message::Ready(number) => program::Message::Ready(number.into()),
+        spec::Message::Here => program::Message::Here,
+        spec::Message::Normal(Some(spec::Task { by, number })) => {
+            let number = number.into();
+            program::Message::Normal(program::Task { coordinator: node_id(by), number })
+        }
+        // By these rules a process that is normal has a task.
+        spec::Message::Normal(None) => return None,
+        spec::Message::NotNormal => program::Message::NotNormal,
+        spec::Message::Halted => program::Message::Halted,
+        spec::Message::Noted => program::Message::Noted,
+        spec::Message::Started => program::Message::Started,
+    })
+}
+
+fn to_model(message: program::Message) -> spec::Message {
+    match message {
+        program::Message::AreYouThere => spec::Message::AreYouThere,
+        program::Message::AreYouNormal => spec::Message::AreYouNormal,
+        program::Message::Halt => spec::Message::Halt,
+        program::Message::NewCoordinator => spec::Message::NewCoordinator,
+        program::Message::Ready(number) => spec::Message::Ready(small(number)),
+        program::Message::Here => spec::Message::Here,
+        program::Message::Normal(task) => spec::Message::Normal(Some(spec_task(task))),
+        program::Message::NotNormal => spec::Message::NotNormal,
+        program::Message::Halted => spec::Message::Halted,
+        program::Message::Noted => spec::Message::Noted,
+        program::Message::Started => spec::Message::Started,
+    }
+}
+
+fn timer(timer: program::Timer) -> spec::Timer {
+    match timer {
+        program::Timer::Answer => spec::Timer::Answer,
+        program::Timer::Recovery => spec::Timer::Recovery,
+        program::Timer::Silence => spec::Timer::Silence,
+        program::Timer::Election => spec::Timer::Election,
+        program::Timer::Check => spec::Timer::Check,
+    }
+}
+
+fn period(id: NodeId, members: &Members, timer: spec::Timer) -> Option<Duration> {
+    let timing = config(id, members).timing;
+    Some(match timer {
+        spec::Timer::Answer | spec::Timer::Recovery => timing.call,
+        spec::Timer::Silence => timing.silence,
+        spec::Timer::Election => timing.election,
+        spec::Timer::Check => timing.check,
+    })
+}
+
+fn process(program: &Node<program::GarciaMolina>) -> spec::Process {
+    abstraction(program)
+}
+
+fn believes(id: Id, process: &spec::Process) -> Option<(Role, Option<Id>)> {
+    Some(match (process.status, process.coordinator, process.step) {
+        (spec::Status::Normal, spec::Coordinator::Myself, _) => (Role::Leader, Some(id)),
+        (spec::Status::Normal, spec::Coordinator::Other(leader), _) => {
+            (Role::Follower, Some(leader))
+        }
+        (spec::Status::Normal, spec::Coordinator::Unknown, _) => (Role::Follower, None),
+        (_, _, spec::Step::Idle | spec::Step::Probing(_)) => (Role::Waiting, None),
+        _ => (Role::Candidate, None),
+    })
+}
+
+fn facts(of: &ProcessView<'_, spec::GarciaMolina>) -> Option<ExpectedFacts<spec::GarciaMolina>> {
+    Some(ExpectedFacts::among_equals(of.nodes))
+}
+
+/// Its last check may be as old as the time between two, when a coordinator falls silent.
+fn limits(id: NodeId, members: &Members) -> Option<Limits> {
+    let program::Timing { call, silence, election, check } = config(id, members).timing;
+    let election = silence + call + election;
+    Some(Limits { lifetime: call, silence: silence.saturating_sub(check), election })
+}
+
+fn stable(durable: &program::Computed) -> spec::Tasks {
+    spec::Tasks(small(durable.count()))
+}
+
+fn messages() -> Vec<spec::Message> {
+    use spec::Message::{
+        AreYouNormal, AreYouThere, Halt, Halted, Here, NewCoordinator, Normal, NotNormal, Noted,
+        Ready, Started,
     };
+    let tasks = Id::all(3).flat_map(|by| [1, 2].map(|number| spec::Task { by, number }));
+    let mut all = vec![AreYouThere, AreYouNormal, Halt, NewCoordinator, Ready(1), Ready(2)];
+    all.extend([Here, NotNormal, Halted, Noted, Started, Normal(None)]);
+    all.extend(tasks.map(|task| Normal(Some(task))));
+    all
+}
 
-    fn program(
-        &self,
-        id: NodeId,
-        members: &Members,
-        durable: Option<&program::Computed>,
-    ) -> Result<Self::Program, Refusal> {
-        let computed = durable.copied().unwrap_or(program::Computed::in_rounds(0, ROUND));
-        Ok(Node::new(Self::config(id, members), Some(computed), 0)?)
-    }
+/// A task of a stranger is as little that of a node as one of another number.
+fn invalid_messages(members: &Members) -> Vec<(program::Message, OnInvalid<spec::GarciaMolina>)> {
+    let none = spec::Message::Normal(Some(spec::Task { by: Id::at(0), number: u8::MAX }));
+    let tasks = strangers(members)
+        .chain(members.iter())
+        .map(|coordinator| program::Task { coordinator, number: u64::MAX });
+    let tasks = tasks.map(|task| (program::Message::Normal(task), OnInvalid::Like(none)));
+    tasks.collect()
+}
 
-    /// The highest halts all others, one by one, and they obey it.
-    fn settle(&self, id: NodeId, members: &Members) -> Vec<(Duration, Input<program::Message>)> {
-        use program::Message::{Halt, Halted, NewCoordinator, Noted, Ready, Started};
-        let receive = |from, message| Input::Receive { from, message };
-        let highest = members.iter().max().filter(|&highest| highest != id);
-        if let Some(highest) = highest {
-            let calls = [Halt, NewCoordinator, Ready(1)].map(|message| receive(highest, message));
-            let inputs = [Input::Boot].into_iter().chain(calls);
-            return inputs.map(|input| (Duration::ZERO, input)).collect();
+fn reason(step: &Step<'_, spec::GarciaMolina>) -> Option<&'static str> {
+    use spec::{Message, Timer};
+    let asks = |step| matches!(step, spec::Step::Asking(_));
+    let checks = |step| matches!(step, spec::Step::Checking(_));
+    let probes = |step| matches!(step, spec::Step::Probing(_));
+    let called = step.before.step;
+    Some(match step.happening {
+        SpecEvent::Boot => "booted",
+        SpecEvent::Receive { message, .. } => match message {
+            Message::Halt => "halted",
+            Message::NewCoordinator | Message::Ready(_) => "claimed",
+            Message::Here if asks(called) => "answered",
+            Message::Normal(_) | Message::NotNormal if checks(called) => "check_failed",
+            Message::AreYouThere | Message::AreYouNormal => return None,
+            _ => "unanswered",
+        },
+        SpecEvent::Expire(timer) => match timer {
+            Timer::Answer if probes(called) => "leader_silent",
+            Timer::Answer if checks(called) => "check_failed",
+            Timer::Answer => "unanswered",
+            Timer::Silence => "leader_silent",
+            Timer::Election => "no_winner",
+            Timer::Recovery | Timer::Check => return None,
+        },
+        SpecEvent::Crash => return None,
+    })
+}
+
+fn ignores(step: &Step<'_, spec::GarciaMolina>) -> Option<&'static str> {
+    match step.happening {
+        SpecEvent::Receive { from, message: spec::Message::Halt } if from < step.id => {
+            Some("wrong_direction")
         }
-        let quiet = program::Timing::DEFAULT.call;
-        let answers = [Halted, Noted, Started].into_iter().flat_map(|answer| {
-            let lower = members.below(id).iter().rev();
-            lower.map(move |&from| (quiet, receive(from, answer)))
-        });
-        [(Duration::ZERO, Input::Boot), (quiet, Input::Wake)].into_iter().chain(answers).collect()
+        _ => None,
     }
+}
 
-    fn to_program(&self, message: spec::Message) -> Option<program::Message> {
-        Some(match message {
-            spec::Message::AreYouThere => program::Message::AreYouThere,
-            spec::Message::AreYouNormal => program::Message::AreYouNormal,
-            spec::Message::Halt => program::Message::Halt,
-            spec::Message::NewCoordinator => program::Message::NewCoordinator,
-            spec::Message::Ready(number) => program::Message::Ready(number.into()),
-            spec::Message::Here => program::Message::Here,
-            spec::Message::Normal(Some(spec::Task { by, number })) => {
-                let number = number.into();
-                program::Message::Normal(program::Task { coordinator: node_id(by), number })
-            }
-            // By these rules a process that is normal has a task.
-            spec::Message::Normal(None) => return None,
-            spec::Message::NotNormal => program::Message::NotNormal,
-            spec::Message::Halted => program::Message::Halted,
-            spec::Message::Noted => program::Message::Noted,
-            spec::Message::Started => program::Message::Started,
-        })
-    }
-
-    fn to_model(&self, message: program::Message) -> spec::Message {
-        match message {
-            program::Message::AreYouThere => spec::Message::AreYouThere,
-            program::Message::AreYouNormal => spec::Message::AreYouNormal,
-            program::Message::Halt => spec::Message::Halt,
-            program::Message::NewCoordinator => spec::Message::NewCoordinator,
-            program::Message::Ready(number) => spec::Message::Ready(small(number)),
-            program::Message::Here => spec::Message::Here,
-            program::Message::Normal(task) => spec::Message::Normal(Some(spec_task(task))),
-            program::Message::NotNormal => spec::Message::NotNormal,
-            program::Message::Halted => spec::Message::Halted,
-            program::Message::Noted => spec::Message::Noted,
-            program::Message::Started => spec::Message::Started,
-        }
-    }
-
-    fn timer(&self, timer: program::Timer) -> spec::Timer {
-        match timer {
-            program::Timer::Answer => spec::Timer::Answer,
-            program::Timer::Recovery => spec::Timer::Recovery,
-            program::Timer::Silence => spec::Timer::Silence,
-            program::Timer::Election => spec::Timer::Election,
-            program::Timer::Check => spec::Timer::Check,
-        }
-    }
-
-    fn period(&self, id: NodeId, members: &Members, timer: spec::Timer) -> Option<Duration> {
-        let timing = Self::config(id, members).timing;
-        Some(match timer {
-            spec::Timer::Answer | spec::Timer::Recovery => timing.call,
-            spec::Timer::Silence => timing.silence,
-            spec::Timer::Election => timing.election,
-            spec::Timer::Check => timing.check,
-        })
-    }
-
-    fn process(&self, program: &Node<program::GarciaMolina>) -> spec::Process {
-        Self::abstraction(program)
-    }
-
-    fn believes(&self, id: Id, process: &spec::Process) -> Option<(Role, Option<Id>)> {
-        Some(match (process.status, process.coordinator, process.step) {
-            (spec::Status::Normal, spec::Coordinator::Myself, _) => (Role::Leader, Some(id)),
-            (spec::Status::Normal, spec::Coordinator::Other(leader), _) => {
-                (Role::Follower, Some(leader))
-            }
-            (spec::Status::Normal, spec::Coordinator::Unknown, _) => (Role::Follower, None),
-            (_, _, spec::Step::Idle | spec::Step::Probing(_)) => (Role::Waiting, None),
-            _ => (Role::Candidate, None),
-        })
-    }
-
-    fn facts(
-        &self,
-        of: &ProcessView<'_, spec::GarciaMolina>,
-    ) -> Option<ExpectedFacts<spec::GarciaMolina>> {
-        Some(ExpectedFacts::among_equals(of.nodes))
-    }
-
-    /// Its last check may be as old as the time between two, when a coordinator falls silent.
-    fn limits(&self, id: NodeId, members: &Members) -> Option<Limits> {
-        let program::Timing { call, silence, election, check } = Self::config(id, members).timing;
-        let election = silence + call + election;
-        Some(Limits { lifetime: call, silence: silence.saturating_sub(check), election })
-    }
-
-    fn stable(&self, durable: &program::Computed) -> spec::Tasks {
-        spec::Tasks(small(durable.count()))
-    }
-
-    fn memory(&self, _: &Node<program::GarciaMolina>) {}
-
-    fn messages(&self) -> Vec<spec::Message> {
-        use spec::Message::{
-            AreYouNormal, AreYouThere, Halt, Halted, Here, NewCoordinator, Normal, NotNormal,
-            Noted, Ready, Started,
-        };
-        let tasks = Id::all(3).flat_map(|by| [1, 2].map(|number| spec::Task { by, number }));
-        let mut all = vec![AreYouThere, AreYouNormal, Halt, NewCoordinator, Ready(1), Ready(2)];
-        all.extend([Here, NotNormal, Halted, Noted, Started, Normal(None)]);
-        all.extend(tasks.map(|task| Normal(Some(task))));
-        all
-    }
-
-    /// A task of a stranger is as little that of a node as one of another number.
-    fn invalid_messages(
-        &self,
-        members: &Members,
-    ) -> Vec<(program::Message, OnInvalid<spec::GarciaMolina>)> {
-        let none = spec::Message::Normal(Some(spec::Task { by: Id::at(0), number: u8::MAX }));
-        let tasks = strangers(members)
-            .chain(members.iter())
-            .map(|coordinator| program::Task { coordinator, number: u64::MAX });
-        let tasks = tasks.map(|task| (program::Message::Normal(task), OnInvalid::Like(none)));
-        tasks.collect()
-    }
-
-    fn reason(&self, step: &Step<'_, spec::GarciaMolina>) -> Option<&'static str> {
-        use spec::{Message, Timer};
-        let asks = |step| matches!(step, spec::Step::Asking(_));
-        let checks = |step| matches!(step, spec::Step::Checking(_));
-        let probes = |step| matches!(step, spec::Step::Probing(_));
-        let called = step.before.step;
-        Some(match step.happening {
-            SpecEvent::Boot => "booted",
-            SpecEvent::Receive { message, .. } => match message {
-                Message::Halt => "halted",
-                Message::NewCoordinator | Message::Ready(_) => "claimed",
-                Message::Here if asks(called) => "answered",
-                Message::Normal(_) | Message::NotNormal if checks(called) => "check_failed",
-                Message::AreYouThere | Message::AreYouNormal => return None,
-                _ => "unanswered",
-            },
-            SpecEvent::Expire(timer) => match timer {
-                Timer::Answer if probes(called) => "leader_silent",
-                Timer::Answer if checks(called) => "check_failed",
-                Timer::Answer => "unanswered",
-                Timer::Silence => "leader_silent",
-                Timer::Election => "no_winner",
-                Timer::Recovery | Timer::Check => return None,
-            },
-            SpecEvent::Crash => return None,
-        })
-    }
-
-    fn ignores(&self, step: &Step<'_, spec::GarciaMolina>) -> Option<&'static str> {
-        match step.happening {
-            SpecEvent::Receive { from, message: spec::Message::Halt } if from < step.id => {
-                Some("wrong_direction")
-            }
-            _ => None,
-        }
-    }
-
-    fn rules(&self, happening: &SpecEvent<spec::GarciaMolina>) -> &'static [&'static str] {
-        match happening {
-            SpecEvent::Boot => &["recovery"],
-            SpecEvent::Receive { message, .. } => match message {
-                spec::Message::Halt => &["halt"],
-                spec::Message::NewCoordinator | spec::Message::Ready(_) => &["guard"],
-                spec::Message::Here => &["answered"],
-                spec::Message::Normal(_) | spec::Message::NotNormal => &["check"],
-                _ => &[],
-            },
-            SpecEvent::Expire(timer) => match timer {
-                spec::Timer::Recovery => &["recovery"],
-                spec::Timer::Election => &["unfinished"],
-                spec::Timer::Check => &["check"],
-                spec::Timer::Answer | spec::Timer::Silence => &[],
-            },
-            SpecEvent::Crash => &[],
-        }
+fn rules(happening: &SpecEvent<spec::GarciaMolina>) -> &'static [&'static str] {
+    match happening {
+        SpecEvent::Boot => &["recovery"],
+        SpecEvent::Receive { message, .. } => match message {
+            spec::Message::Halt => &["halt"],
+            spec::Message::NewCoordinator | spec::Message::Ready(_) => &["guard"],
+            spec::Message::Here => &["answered"],
+            spec::Message::Normal(_) | spec::Message::NotNormal => &["check"],
+            _ => &[],
+        },
+        SpecEvent::Expire(timer) => match timer {
+            spec::Timer::Recovery => &["recovery"],
+            spec::Timer::Election => &["unfinished"],
+            spec::Timer::Check => &["check"],
+            spec::Timer::Answer | spec::Timer::Silence => &[],
+        },
+        SpecEvent::Crash => &[],
     }
 }
 

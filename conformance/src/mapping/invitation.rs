@@ -1,12 +1,19 @@
 //! The invitation algorithm: the paper's rules against the program's core.
 
-use super::{Counters, ExpectedFacts, Mapping, OnInvalid, ProcessView, SpecEvent, Step};
+use super::{
+    Counters, Durations, ExpectedFacts, Mapping, More, OnInvalid, Probes, ProcessView, SpecEvent,
+    Step,
+};
 use super::{node_id, process_id, strangers};
 use bellwether_bridge::program::{Limits, Refusal};
 use bellwether_core::protocol::invitation as program;
 use bellwether_core::protocol::{Input, Members, Node, NodeId, Role};
 use bellwether_model::protocol::{Id, Ids, MAX_SEARCHED, invitation as spec};
+use std::sync::Arc;
 use std::time::Duration;
+
+/// Both sides.
+pub type Invitation = (spec::Invitation, Node<program::Invitation>);
 
 /// How a node reads as a process of [`spec::Invitation`].
 ///
@@ -22,295 +29,294 @@ use std::time::Duration;
 ///
 /// A roster reads as a set only beside the configured members, so messages are translated for the
 /// members 1, 2, 3, …, which are those of every world. A node remembers nothing besides.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct InvitationMapping;
+#[must_use]
+pub fn mapping() -> Mapping<Invitation> {
+    Mapping {
+        rules: spec::Invitation::PAPER,
+        program: Arc::new(program),
+        settle: Arc::new(settle),
+        to_program: Arc::new(to_program),
+        to_model: Arc::new(|message, _| to_model(message)),
+        timer,
+        period: Arc::new(period),
+        process: Arc::new(process),
+        stable: Arc::new(stable),
+        believes,
+        facts: Arc::new(facts),
+        messages: Arc::new(|_| messages()),
+        reason,
+        ignores: Arc::new(ignores),
+        decide: Arc::new(rules),
+        more: More {
+            durations: Durations { limits: Arc::new(limits), ..Durations::default() },
+            counters: Counters {
+                began,
+                rebase: Arc::new(rebase),
+                in_message: |message, _, rename| {
+                    use program::Message as P;
+                    let mut all = |group: program::GroupNumber| program::GroupNumber {
+                        count: rename(0, group.count),
+                        ..group
+                    };
+                    match message {
+                        P::AreYouCoordinator | P::IAm => message,
+                        P::Invitation(group) => P::Invitation(all(group)),
+                        P::Accept(group) => P::Accept(all(group)),
+                        P::Ready(group, task) => P::Ready(all(group), task),
+                        P::Done(group) => P::Done(all(group)),
+                        P::AreYouThere(group) => P::AreYouThere(all(group)),
+                        P::Here(group) => P::Here(all(group)),
+                    }
+                },
+                in_durable: |durable, rename| program::Durable {
+                    groups: rename(0, durable.groups),
+                },
+                from: &[GROUPS],
+                ..Counters::default()
+            },
+            probes: Probes { invalid_messages: Arc::new(invalid_messages), ..Probes::default() },
+            ..More::default()
+        },
+    }
+}
 
 /// How many groups each node has formed in a long run: nearly as many as it can.
 const GROUPS: u64 = u64::MAX - 1_000;
 
-impl InvitationMapping {
-    /// The configuration of a node. The durations are the default ones, which are different.
-    #[must_use]
-    pub fn config(id: NodeId, members: &Members) -> program::Config {
-        program::Config { id, members: members.clone(), timing: program::Timing::DEFAULT }
-    }
+/// The configuration of a node. The durations are the default ones, which are different.
+#[must_use]
+pub fn config(id: NodeId, members: &Members) -> program::Config {
+    program::Config { id, members: members.clone(), timing: program::Timing::DEFAULT }
+}
 
-    /// The process that a node stands for.
-    #[must_use]
-    pub fn abstraction(node: &Node<program::Invitation>) -> spec::Process {
-        use program::State;
-        let me = node.status().id;
-        let Some(node) = node.core() else { return spec::Process::default() };
-        let group = to_group(node.group());
-        let itself = Some(spec::Coordinator::Itself);
-        let other = Some(spec::Coordinator::Other(group.coordinator));
-        let process = |state, coordinator| spec::Process {
-            state,
-            coordinator,
-            group: Some(group),
-            ..spec::Process::default()
-        };
-        let election = spec::State::Election;
-        let (reorganization, normal) = (spec::State::Reorganization, spec::State::Normal);
-        match *node.state() {
-            State::Coordinator { members, task, found, delays } => spec::Process {
-                members: set(members),
-                task: set(task),
-                found: set(found),
-                delays: u8::try_from(delays).unwrap_or(u8::MAX),
-                ..process(normal, itself)
-            },
-            State::Inviting { accepted } => {
-                spec::Process { members: set(accepted), ..process(election, itself) }
-            }
-            State::HandingOut { members, missing } => spec::Process {
-                members: set(members),
-                task: process_id(me).map_or(set(members), |me| set(members).with(me)),
-                pending: set(missing),
-                ..process(reorganization, itself)
-            },
-            State::Joining => process(reorganization, other),
-            State::Member { task } => spec::Process { task: set(task), ..process(normal, other) },
+/// The process that a node stands for.
+#[must_use]
+pub fn abstraction(node: &Node<program::Invitation>) -> spec::Process {
+    use program::State;
+    let me = node.status().id;
+    let Some(node) = node.core() else { return spec::Process::default() };
+    let group = to_group(node.group());
+    let itself = Some(spec::Coordinator::Itself);
+    let other = Some(spec::Coordinator::Other(group.coordinator));
+    let process = |state, coordinator| spec::Process {
+        state,
+        coordinator,
+        group: Some(group),
+        ..spec::Process::default()
+    };
+    let election = spec::State::Election;
+    let (reorganization, normal) = (spec::State::Reorganization, spec::State::Normal);
+    match *node.state() {
+        State::Coordinator { members, task, found, delays } => spec::Process {
+            members: set(members),
+            task: set(task),
+            found: set(found),
+            delays: u8::try_from(delays).unwrap_or(u8::MAX),
+            ..process(normal, itself)
+        },
+        State::Inviting { accepted } => {
+            spec::Process { members: set(accepted), ..process(election, itself) }
         }
+        State::HandingOut { members, missing } => spec::Process {
+            members: set(members),
+            task: process_id(me).map_or(set(members), |me| set(members).with(me)),
+            pending: set(missing),
+            ..process(reorganization, itself)
+        },
+        State::Joining => process(reorganization, other),
+        State::Member { task } => spec::Process { task: set(task), ..process(normal, other) },
     }
 }
 
-impl Mapping for InvitationMapping {
-    type Spec = spec::Invitation;
-    type Program = Node<program::Invitation>;
-    type Memory = ();
+fn program(
+    id: NodeId,
+    members: &Members,
+    durable: Option<&program::Durable>,
+) -> Result<Node<program::Invitation>, Refusal> {
+    Ok(Node::new(config(id, members), durable.copied(), 0)?)
+}
 
-    const RULES: spec::Invitation = spec::Invitation::PAPER;
+fn to_program(message: spec::Message) -> Option<program::Message> {
+    use program::Message as P;
+    use spec::Message as S;
+    Some(match message {
+        S::AreYouCoordinator => P::AreYouCoordinator,
+        S::Coordinator => P::IAm,
+        S::Invitation(group) => P::Invitation(from_group(group)),
+        S::Accept(group) => P::Accept(from_group(group)),
+        S::Ready { group, task } => P::Ready(from_group(group), roster(task)),
+        S::Done(group) => P::Done(from_group(group)),
+        S::AreYouThere(group) => P::AreYouThere(from_group(group)),
+        S::Here(group) => P::Here(from_group(group)),
+    })
+}
 
-    const COUNTERS: Counters<Self> = Counters {
-        in_message: |message, _, rename| {
-            use program::Message as P;
-            let mut all = |group: program::GroupNumber| program::GroupNumber {
-                count: rename(0, group.count),
-                ..group
-            };
-            match message {
-                P::AreYouCoordinator | P::IAm => message,
-                P::Invitation(group) => P::Invitation(all(group)),
-                P::Accept(group) => P::Accept(all(group)),
-                P::Ready(group, task) => P::Ready(all(group), task),
-                P::Done(group) => P::Done(all(group)),
-                P::AreYouThere(group) => P::AreYouThere(all(group)),
-                P::Here(group) => P::Here(all(group)),
-            }
-        },
-        in_durable: |durable, rename| program::Durable { groups: rename(0, durable.groups) },
-        ..Counters::NONE
+fn to_model(message: program::Message) -> spec::Message {
+    use program::Message as P;
+    use spec::Message as S;
+    match message {
+        P::AreYouCoordinator => S::AreYouCoordinator,
+        P::IAm => S::Coordinator,
+        P::Invitation(group) => S::Invitation(to_group(group)),
+        P::Accept(group) => S::Accept(to_group(group)),
+        P::Ready(group, task) => S::Ready { group: to_group(group), task: set(task) },
+        P::Done(group) => S::Done(to_group(group)),
+        P::AreYouThere(group) => S::AreYouThere(to_group(group)),
+        P::Here(group) => S::Here(to_group(group)),
+    }
+}
+
+fn timer(timer: program::Timer) -> spec::Timer {
+    match timer {
+        program::Timer::Check => spec::Timer::Check,
+        program::Timer::Answers => spec::Timer::Answers,
+        program::Timer::Delay => spec::Timer::Delay,
+        program::Timer::Accepts => spec::Timer::Accepts,
+        program::Timer::Ready => spec::Timer::Ready,
+        program::Timer::Watch => spec::Timer::Watch,
+        program::Timer::There => spec::Timer::There,
+    }
+}
+
+fn period(id: NodeId, members: &Members, timer: spec::Timer) -> Option<Duration> {
+    let timing = config(id, members).timing;
+    Some(match timer {
+        spec::Timer::Check => timing.check,
+        spec::Timer::Answers | spec::Timer::Ready | spec::Timer::There => timing.answer,
+        spec::Timer::Delay => timing.delay,
+        spec::Timer::Accepts => timing.accept,
+        spec::Timer::Watch => timing.silence,
+    })
+}
+
+fn process(node: &Node<program::Invitation>) -> spec::Process {
+    abstraction(node)
+}
+
+fn believes(id: Id, process: &spec::Process) -> Option<(Role, Option<Id>)> {
+    use spec::Coordinator::{Itself, Other};
+    use spec::State::{Down, Election, Normal, Reorganization};
+    Some(match (process.state, process.coordinator) {
+        (Normal, Some(Itself)) => (Role::Leader, Some(id)),
+        (Normal, Some(Other(leader))) => (Role::Follower, Some(leader)),
+        (Election, _) | (Reorganization, Some(Itself)) => (Role::Candidate, None),
+        (Reorganization, Some(Other(_))) => (Role::Waiting, None),
+        (Down, _) | (Normal | Reorganization, None) => return None,
+    })
+}
+
+fn facts(of: &ProcessView<'_, spec::Invitation>) -> Option<ExpectedFacts<spec::Invitation>> {
+    Some(ExpectedFacts::among_equals(of.nodes))
+}
+
+/// A member that has heard nothing for so long asks its coordinator.
+fn limits(id: NodeId, members: &Members) -> Option<Limits> {
+    let program::Timing { check, answer, accept, delay, silence } = config(id, members).timing;
+    let election = silence + check + delay + answer + accept;
+    Some(Limits { lifetime: answer, silence, election })
+}
+
+/// What no rule reads, whether a number was used twice, is not in the program; with a durable
+/// counter it never is.
+fn stable(durable: &program::Durable) -> spec::Stable {
+    spec::Stable { counter: number(durable.groups), reused: false }
+}
+
+/// It has formed many groups.
+fn began(_: NodeId, _: &Members) -> Option<program::Durable> {
+    Some(program::Durable { groups: GROUPS })
+}
+
+fn rebase(node: &Node<program::Invitation>, process: spec::Process) -> spec::Process {
+    let Some(core) = node.core() else { return process };
+    let program::GroupNumber { coordinator, count } = core.group();
+    let count = count.saturating_sub(GROUPS);
+    let group = Some(to_group(program::GroupNumber { coordinator, count }));
+    spec::Process { group, ..process }
+}
+
+/// About the first groups of 1 and 2, who are members of every world.
+fn messages() -> Vec<spec::Message> {
+    use spec::Message::{
+        Accept, AreYouCoordinator, AreYouThere, Coordinator, Done, Here, Invitation, Ready,
     };
-    const FROM: &'static [u64] = &[GROUPS];
+    let coordinators = [Id::at(0), Id::at(1)].into_iter();
+    let groups = coordinators
+        .flat_map(|coordinator| [1, 2].map(|number| spec::Group { coordinator, number }));
+    let task = Ids::from_iter([Id::at(0), Id::at(1)]);
+    let about = groups.flat_map(|group| {
+        let ready = Ready { group, task };
+        let others = [Invitation, Accept, Done, AreYouThere, Here].map(|about| about(group));
+        others.into_iter().chain([ready])
+    });
+    [AreYouCoordinator, Coordinator].into_iter().chain(about).collect()
+}
 
-    fn program(
-        &self,
-        id: NodeId,
-        members: &Members,
-        durable: Option<&program::Durable>,
-    ) -> Result<Self::Program, Refusal> {
-        Ok(Node::new(Self::config(id, members), durable.copied(), 0)?)
-    }
+fn invalid_messages(members: &Members) -> Vec<(program::Message, OnInvalid<spec::Invitation>)> {
+    use program::Message as P;
+    let group = |coordinator| program::GroupNumber { coordinator, count: u64::MAX };
+    let about = |group| {
+        [P::Invitation, P::Accept, P::Done, P::AreYouThere, P::Here].map(|about| about(group))
+    };
+    let (mine, large) = (program::Roster::of(members, members.iter()), all());
+    let misfit = program::Roster::of(&large, large.iter().skip(members.count()).take(1));
+    let ready = |group, roster| P::Ready(group, roster);
+    let ignored = |message| (message, OnInvalid::Ignored("wrong_group"));
+    let strange = strangers(members).map(group);
+    let strange = strange.flat_map(|of| about(of).into_iter().chain([ready(of, mine)]));
+    let late = members.iter().map(group).flat_map(about);
+    let late = late.map(|message| (message, OnInvalid::Like(to_model(message))));
+    let misfits = members.iter().map(|id| ready(group(id), misfit));
+    let misfits = misfits.filter(|_| members.count() < MAX_SEARCHED);
+    strange.chain(misfits).map(ignored).chain(late).collect()
+}
 
-    /// It starts, and joins a group of the highest; the highest finds the others, who accept.
-    fn settle(&self, id: NodeId, members: &Members) -> Vec<(Duration, Input<program::Message>)> {
-        settle(id, members)
-    }
+fn reason(step: &Step<'_, spec::Invitation>) -> Option<&'static str> {
+    Some(match step.happening {
+        SpecEvent::Boot => "booted",
+        SpecEvent::Receive { message, .. } => match message {
+            spec::Message::Invitation(_) => "invited",
+            spec::Message::Ready { .. } | spec::Message::Done(_) => "group_formed",
+            _ => return None,
+        },
+        SpecEvent::Expire(timer) => match timer {
+            spec::Timer::Answers | spec::Timer::Delay => "found",
+            spec::Timer::Accepts => "group_formed",
+            spec::Timer::Ready => "member_silent",
+            spec::Timer::There => "leader_silent",
+            spec::Timer::Check | spec::Timer::Watch => return None,
+        },
+        SpecEvent::Crash => return None,
+    })
+}
 
-    fn to_program(&self, message: spec::Message) -> Option<program::Message> {
-        use program::Message as P;
-        use spec::Message as S;
-        Some(match message {
-            S::AreYouCoordinator => P::AreYouCoordinator,
-            S::Coordinator => P::IAm,
-            S::Invitation(group) => P::Invitation(from_group(group)),
-            S::Accept(group) => P::Accept(from_group(group)),
-            S::Ready { group, task } => P::Ready(from_group(group), roster(task)),
-            S::Done(group) => P::Done(from_group(group)),
-            S::AreYouThere(group) => P::AreYouThere(from_group(group)),
-            S::Here(group) => P::Here(from_group(group)),
-        })
-    }
+fn ignores(step: &Step<'_, spec::Invitation>) -> Option<&'static str> {
+    use spec::Message as S;
+    let SpecEvent::Receive { from, message } = step.happening else { return None };
+    let credible = match message {
+        S::AreYouCoordinator | S::Coordinator => true,
+        S::Invitation(group) => group.coordinator != step.id,
+        S::Ready { group, .. } | S::Here(group) => group.coordinator == from,
+        S::Accept(group) | S::Done(group) | S::AreYouThere(group) => group.coordinator == step.id,
+    };
+    (!credible).then_some("wrong_group")
+}
 
-    fn to_model(&self, message: program::Message) -> spec::Message {
-        use program::Message as P;
-        use spec::Message as S;
-        match message {
-            P::AreYouCoordinator => S::AreYouCoordinator,
-            P::IAm => S::Coordinator,
-            P::Invitation(group) => S::Invitation(to_group(group)),
-            P::Accept(group) => S::Accept(to_group(group)),
-            P::Ready(group, task) => S::Ready { group: to_group(group), task: set(task) },
-            P::Done(group) => S::Done(to_group(group)),
-            P::AreYouThere(group) => S::AreYouThere(to_group(group)),
-            P::Here(group) => S::Here(to_group(group)),
-        }
-    }
-
-    fn timer(&self, timer: program::Timer) -> spec::Timer {
-        match timer {
-            program::Timer::Check => spec::Timer::Check,
-            program::Timer::Answers => spec::Timer::Answers,
-            program::Timer::Delay => spec::Timer::Delay,
-            program::Timer::Accepts => spec::Timer::Accepts,
-            program::Timer::Ready => spec::Timer::Ready,
-            program::Timer::Watch => spec::Timer::Watch,
-            program::Timer::There => spec::Timer::There,
-        }
-    }
-
-    fn period(&self, id: NodeId, members: &Members, timer: spec::Timer) -> Option<Duration> {
-        let timing = Self::config(id, members).timing;
-        Some(match timer {
-            spec::Timer::Check => timing.check,
-            spec::Timer::Answers | spec::Timer::Ready | spec::Timer::There => timing.answer,
-            spec::Timer::Delay => timing.delay,
-            spec::Timer::Accepts => timing.accept,
-            spec::Timer::Watch => timing.silence,
-        })
-    }
-
-    fn process(&self, node: &Node<program::Invitation>) -> spec::Process {
-        Self::abstraction(node)
-    }
-
-    fn believes(&self, id: Id, process: &spec::Process) -> Option<(Role, Option<Id>)> {
-        use spec::Coordinator::{Itself, Other};
-        use spec::State::{Down, Election, Normal, Reorganization};
-        Some(match (process.state, process.coordinator) {
-            (Normal, Some(Itself)) => (Role::Leader, Some(id)),
-            (Normal, Some(Other(leader))) => (Role::Follower, Some(leader)),
-            (Election, _) | (Reorganization, Some(Itself)) => (Role::Candidate, None),
-            (Reorganization, Some(Other(_))) => (Role::Waiting, None),
-            (Down, _) | (Normal | Reorganization, None) => return None,
-        })
-    }
-
-    fn facts(
-        &self,
-        of: &ProcessView<'_, spec::Invitation>,
-    ) -> Option<ExpectedFacts<spec::Invitation>> {
-        Some(ExpectedFacts::among_equals(of.nodes))
-    }
-
-    /// A member that has heard nothing for so long asks its coordinator.
-    fn limits(&self, id: NodeId, members: &Members) -> Option<Limits> {
-        let program::Timing { check, answer, accept, delay, silence } =
-            Self::config(id, members).timing;
-        let election = silence + check + delay + answer + accept;
-        Some(Limits { lifetime: answer, silence, election })
-    }
-
-    /// What no rule reads, whether a number was used twice, is not in the program; with a durable
-    /// counter it never is.
-    fn stable(&self, durable: &program::Durable) -> spec::Stable {
-        spec::Stable { counter: number(durable.groups), reused: false }
-    }
-
-    /// It has formed many groups.
-    fn began(&self, _: NodeId, _: &Members) -> Option<program::Durable> {
-        Some(program::Durable { groups: GROUPS })
-    }
-
-    fn rebase(&self, node: &Node<program::Invitation>, process: spec::Process) -> spec::Process {
-        let Some(core) = node.core() else { return process };
-        let program::GroupNumber { coordinator, count } = core.group();
-        let count = count.saturating_sub(GROUPS);
-        let group = Some(to_group(program::GroupNumber { coordinator, count }));
-        spec::Process { group, ..process }
-    }
-
-    fn memory(&self, _: &Node<program::Invitation>) {}
-
-    /// About the first groups of 1 and 2, who are members of every world.
-    fn messages(&self) -> Vec<spec::Message> {
-        use spec::Message::{
-            Accept, AreYouCoordinator, AreYouThere, Coordinator, Done, Here, Invitation, Ready,
-        };
-        let coordinators = [Id::at(0), Id::at(1)].into_iter();
-        let groups = coordinators
-            .flat_map(|coordinator| [1, 2].map(|number| spec::Group { coordinator, number }));
-        let task = Ids::from_iter([Id::at(0), Id::at(1)]);
-        let about = groups.flat_map(|group| {
-            let ready = Ready { group, task };
-            let others = [Invitation, Accept, Done, AreYouThere, Here].map(|about| about(group));
-            others.into_iter().chain([ready])
-        });
-        [AreYouCoordinator, Coordinator].into_iter().chain(about).collect()
-    }
-
-    fn invalid_messages(
-        &self,
-        members: &Members,
-    ) -> Vec<(program::Message, OnInvalid<spec::Invitation>)> {
-        use program::Message as P;
-        let group = |coordinator| program::GroupNumber { coordinator, count: u64::MAX };
-        let about = |group| {
-            [P::Invitation, P::Accept, P::Done, P::AreYouThere, P::Here].map(|about| about(group))
-        };
-        let (mine, large) = (program::Roster::of(members, members.iter()), all());
-        let misfit = program::Roster::of(&large, large.iter().skip(members.count()).take(1));
-        let ready = |group, roster| P::Ready(group, roster);
-        let ignored = |message| (message, OnInvalid::Ignored("wrong_group"));
-        let strange = strangers(members).map(group);
-        let strange = strange.flat_map(|of| about(of).into_iter().chain([ready(of, mine)]));
-        let late = members.iter().map(group).flat_map(about);
-        let late = late.map(|message| (message, OnInvalid::Like(self.to_model(message))));
-        let misfits = members.iter().map(|id| ready(group(id), misfit));
-        let misfits = misfits.filter(|_| members.count() < MAX_SEARCHED);
-        strange.chain(misfits).map(ignored).chain(late).collect()
-    }
-
-    fn reason(&self, step: &Step<'_, spec::Invitation>) -> Option<&'static str> {
-        Some(match step.happening {
-            SpecEvent::Boot => "booted",
-            SpecEvent::Receive { message, .. } => match message {
-                spec::Message::Invitation(_) => "invited",
-                spec::Message::Ready { .. } | spec::Message::Done(_) => "group_formed",
-                _ => return None,
-            },
-            SpecEvent::Expire(timer) => match timer {
-                spec::Timer::Answers | spec::Timer::Delay => "found",
-                spec::Timer::Accepts => "group_formed",
-                spec::Timer::Ready => "member_silent",
-                spec::Timer::There => "leader_silent",
-                spec::Timer::Check | spec::Timer::Watch => return None,
-            },
-            SpecEvent::Crash => return None,
-        })
-    }
-
-    fn ignores(&self, step: &Step<'_, spec::Invitation>) -> Option<&'static str> {
-        use spec::Message as S;
-        let SpecEvent::Receive { from, message } = step.happening else { return None };
-        let credible = match message {
-            S::AreYouCoordinator | S::Coordinator => true,
-            S::Invitation(group) => group.coordinator != step.id,
-            S::Ready { group, .. } | S::Here(group) => group.coordinator == from,
-            S::Accept(group) | S::Done(group) | S::AreYouThere(group) => {
-                group.coordinator == step.id
-            }
-        };
-        (!credible).then_some("wrong_group")
-    }
-
-    fn rules(&self, happening: &SpecEvent<spec::Invitation>) -> &'static [&'static str] {
-        match happening {
-            SpecEvent::Boot => &["counter"],
-            SpecEvent::Receive { message, .. } => match message {
-                spec::Message::AreYouCoordinator => &["priority"],
-                spec::Message::Ready { .. } => &["acknowledge"],
-                _ => &[],
-            },
-            SpecEvent::Expire(timer) => match timer {
-                spec::Timer::Answers | spec::Timer::Delay => &["priority", "counter"],
-                spec::Timer::Accepts => &["acknowledge"],
-                spec::Timer::Ready | spec::Timer::There => &["counter"],
-                spec::Timer::Check | spec::Timer::Watch => &[],
-            },
-            SpecEvent::Crash => &[],
-        }
+fn rules(happening: &SpecEvent<spec::Invitation>) -> &'static [&'static str] {
+    match happening {
+        SpecEvent::Boot => &["counter"],
+        SpecEvent::Receive { message, .. } => match message {
+            spec::Message::AreYouCoordinator => &["priority"],
+            spec::Message::Ready { .. } => &["acknowledge"],
+            _ => &[],
+        },
+        SpecEvent::Expire(timer) => match timer {
+            spec::Timer::Answers | spec::Timer::Delay => &["priority", "counter"],
+            spec::Timer::Accepts => &["acknowledge"],
+            spec::Timer::Ready | spec::Timer::There => &["counter"],
+            spec::Timer::Check | spec::Timer::Watch => &[],
+        },
+        SpecEvent::Crash => &[],
     }
 }
 

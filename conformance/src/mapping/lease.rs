@@ -2,14 +2,19 @@
 //! which is that of the program or one of those that people run.
 
 use super::{
-    Counters, Exchange, ExpectedFacts, IdsIn, Mapping, OnInvalid, Order, ProcessView, Reaction,
-    Rename, RequestNumber, SpecEvent, Specification, Step, node_id, process_id, same,
+    Counters, Durations, Exchange, ExpectedFacts, IdsIn, Logs, Mapping, More, OnInvalid, Order,
+    Probes, ProcessView, Reaction, Rename, RequestNumber, Requests, SpecEvent, Specification, Step,
+    Variants, node_id, process_id,
 };
 use bellwether_bridge::program::{Limits, Refusal};
 use bellwether_core::protocol::lease as program;
 use bellwether_core::protocol::{Input, Members, Node, NodeId, Request, Role};
 use bellwether_model::protocol::{Id, MAX_NODES, Timers, lease as spec};
+use std::sync::Arc;
 use std::time::Duration;
+
+/// Both sides.
+pub type Lease = (spec::Lease, Node<program::Lease>);
 
 /// How a node of the lease reads as a process of [`spec::Lease`].
 ///
@@ -25,383 +30,344 @@ use std::time::Duration;
 /// fresh when it was. The highest member is the store. A client remembers nothing besides: how
 /// often it has started is durable.
 ///
-/// With `ASKED`, the first holder is asked to lead no longer, once and at any moment.
+/// By `asked`, the first holder is asked to lead no longer, once and at any moment.
 ///
-/// The program has a store of its own, by the recommended rules. By [others](POSTGRES_ROW) the
+/// The program has a store of its own, by the recommended rules. By [others](variant) the
 /// specification plays the store, and a request for the lease reads as the one that it knows:
 /// ACQUIRE, or CLAIM where the store grants only what is free.
-#[derive(Clone, Copy, Debug)]
-pub struct LeaseMapping<const ASKED: bool = false> {
-    rules: spec::Lease,
-}
-
-impl Default for LeaseMapping<false> {
-    fn default() -> Self {
-        Self::new()
+#[must_use]
+pub fn mapping(rules: spec::Lease) -> Mapping<Lease> {
+    let durations = Durations { limits: Arc::new(limits), checked_first: &[spec::Timer::Lease] };
+    let probes = Probes {
+        invalid_messages: Arc::new(move |_: &Members| invalid_messages(&rules)),
+        uncovered: uncovered(&rules).to_vec(),
+        ..Probes::default()
+    };
+    let requests =
+        Requests { asks: Arc::new(asks), orders: Arc::new(orders), ..Requests::default() };
+    let unplayed = (!is_a_node(&rules)).then_some(UNPLAYED);
+    let variants = Variants { nearest: Some(nearest), unplayed, ..Variants::default() };
+    let (counters, logs) = (counters(), logs());
+    let more = More { durations, counters, requests, logs, probes, variants, ..More::default() };
+    Mapping {
+        rules,
+        program: Arc::new(program),
+        settle: Arc::new(settle),
+        to_program: Arc::new(move |message| to_program(&rules, message)),
+        to_model: Arc::new(move |message, _| to_model(&rules, message)),
+        timer,
+        period: Arc::new(period),
+        process: Arc::new(abstraction),
+        stable: Arc::new(stable),
+        believes,
+        facts: Arc::new(facts),
+        messages: Arc::new(|_| messages()),
+        reason,
+        ignores: Arc::new(ignores),
+        decide: Arc::new(move |event: &SpecEvent<spec::Lease>| decide(&rules, event)),
+        more,
     }
 }
 
-impl LeaseMapping<false> {
-    /// The mapping of the recommended rules, for a registry.
-    #[must_use]
-    pub const fn new() -> Self {
-        Self::on(spec::Lease::RECOMMENDED)
-    }
-
-    /// The mapping of these rules. Those of clients must be the recommended ones.
-    #[must_use]
-    pub const fn on(rules: spec::Lease) -> Self {
-        Self { rules }
-    }
+/// Returns the mapping by the recommended rules, for which the program has a store of its own.
+#[must_use]
+pub fn recommended() -> Mapping<Lease> {
+    mapping(spec::Lease::RECOMMENDED)
 }
 
-impl LeaseMapping<true> {
-    /// The mapping of the rules by which the first holder is asked to lead no longer.
-    #[must_use]
-    pub const fn asked() -> Self {
-        Self { rules: spec::Lease { asked: true, ..spec::Lease::RECOMMENDED } }
+const DURATIONS: program::Durations =
+    program::Durations { retry: Duration::from_secs(3), ..program::Durations::DEFAULT };
+
+/// The configuration of a node. The durations are the default ones, but each is different.
+#[must_use]
+pub fn config(id: NodeId, members: &Members) -> program::Config {
+    let durations = DURATIONS;
+    let store = store(members);
+    if id == store {
+        let clients = Members::new(members.iter().filter(|&id| id != store));
+        let clients = clients.unwrap_or_else(|_| members.clone());
+        return program::Config::Store(program::StoreConfig { id, clients, durations });
     }
+    program::Config::Client(program::ClientConfig { id, store, durations })
 }
 
-impl<const ASKED: bool> LeaseMapping<ASKED> {
-    const DURATIONS: program::Durations =
-        program::Durations { retry: Duration::from_secs(3), ..program::Durations::DEFAULT };
-
-    /// The configuration of a node. The durations are the default ones, but each is different.
-    #[must_use]
-    pub fn config(id: NodeId, members: &Members) -> program::Config {
-        let durations = Self::DURATIONS;
-        let store = store(members);
-        if id == store {
-            let clients = Members::new(members.iter().filter(|&id| id != store));
-            let clients = clients.unwrap_or_else(|_| members.clone());
-            return program::Config::Store(program::StoreConfig { id, clients, durations });
-        }
-        program::Config::Client(program::ClientConfig { id, store, durations })
-    }
-
-    fn request(&self, number: spec::Number) -> spec::Message {
-        match self.rules.acquire {
-            spec::Acquire::SetIfAbsent => spec::Message::Claim(number),
-            spec::Acquire::CompareAndSet | spec::Acquire::ReadThenWrite => {
-                spec::Message::Acquire(number)
-            }
-        }
-    }
-
-    /// The process that a node stands for.
-    #[must_use]
-    pub fn abstraction(node: &Node<program::Lease>) -> spec::Process {
-        let leader = node.status().leader;
-        let holder = leader.and_then(process_id);
-        match node.core() {
-            None => spec::Process::default(),
-            Some(program::Lease::Client(client)) => {
-                let (held, holder) = (client.token(), client.holder().or(leader));
-                let holder = holder.and_then(process_id);
-                let role = held.map_or(spec::Role::Follower, |_| spec::Role::Holder);
-                let (token, requests) =
-                    (token(held.unwrap_or_default()), small(client.latest().number));
-                spec::Process { role, holder, token, requests, ..spec::Process::default() }
-            }
-            Some(program::Lease::Store(store)) => spec::Process {
-                role: spec::Role::Store,
-                holder,
-                token: token(store.token()),
-                granted: holder.into_iter().collect(),
-                written: token(store.written()),
-                ..spec::Process::default()
-            },
+fn acquire(rules: &spec::Lease, number: spec::Number) -> spec::Message {
+    match rules.acquire {
+        spec::Acquire::SetIfAbsent => spec::Message::Claim(number),
+        spec::Acquire::CompareAndSet | spec::Acquire::ReadThenWrite => {
+            spec::Message::Acquire(number)
         }
     }
 }
 
-impl<const ASKED: bool> Mapping for LeaseMapping<ASKED> {
-    type Spec = spec::Lease;
-    type Program = Node<program::Lease>;
-    type Memory = ();
-
-    const RULES: spec::Lease = spec::Lease { asked: ASKED, ..spec::Lease::RECOMMENDED };
-    const COUNTERS: Counters<Self> = counters();
-    /// Tokens have a byte in the specification.
-    const LARGEST_EPOCH: u64 = u8::MAX as u64;
-    const FROM: &'static [u64] = FROM;
-
-    fn own_rules(&self) -> spec::Lease {
-        self.rules
-    }
-
-    fn nearest_rules(&self, rules: &spec::Lease) -> spec::Lease {
-        nearest(rules)
-    }
-
-    fn unplayed_services(&self) -> Option<&'static str> {
-        (!is_a_node(&self.rules)).then_some(UNPLAYED)
-    }
-
-    fn program(
-        &self,
-        id: NodeId,
-        members: &Members,
-        durable: Option<&program::Durable>,
-    ) -> Result<Self::Program, Refusal> {
-        Ok(Node::new(Self::config(id, members), durable.copied(), 0)?)
-    }
-
-    /// The highest client asks first, and is granted the lease; each other one asks, and is
-    /// refused.
-    fn settle(&self, id: NodeId, members: &Members) -> Vec<(Duration, Input<program::Message>)> {
-        let store = store(members);
-        let highest = members.iter().filter(|&id| id != store).max().unwrap_or(id);
-        let first = program::Request { started: 1, number: 1 };
-        let (from, message) = if id == store {
-            (highest, program::Message::Acquire(first))
-        } else if id == highest {
-            (store, program::Message::Granted(first, program::Token::new(1)))
-        } else {
-            (store, program::Message::Refused(first, Some(highest)))
-        };
-        let inputs = [Input::Boot, Input::Receive { from, message }];
-        inputs.map(|input| (Duration::ZERO, input)).to_vec()
-    }
-
-    fn to_program(&self, message: spec::Message) -> Option<program::Message> {
-        let request = |number: spec::Number| program::Request {
-            started: number.incarnation.into(),
-            number: number.request.into(),
-        };
-        let token = |token: spec::Token| program::Token::new(token.0.into());
-        Some(match message {
-            spec::Message::Acquire(number) | spec::Message::Claim(number)
-                if message == self.request(number) =>
-            {
-                program::Message::Acquire(request(number))
-            }
-            spec::Message::Renew(number, of) => program::Message::Renew(request(number), token(of)),
-            spec::Message::Granted(number, of) => {
-                program::Message::Granted(request(number), token(of))
-            }
-            spec::Message::Refused(number, holder) => {
-                program::Message::Refused(request(number), holder.map(node_id))
-            }
-            spec::Message::Write(of) => program::Message::Write(token(of)),
-            spec::Message::Release(of) => program::Message::Release(token(of)),
-            spec::Message::Available => program::Message::Available,
-            // Other variants' ways to acquire.
-            spec::Message::Acquire(_)
-            | spec::Message::Read(_)
-            | spec::Message::Free(_)
-            | spec::Message::Set(_)
-            | spec::Message::Claim(_)
-            | spec::Message::Take(..)
-            | spec::Message::Record(..) => return None,
-        })
-    }
-
-    fn to_model(&self, message: program::Message) -> spec::Message {
-        let number = |request: program::Request| spec::Number {
-            incarnation: small(request.started),
-            request: small(request.number),
-        };
-        match message {
-            program::Message::Acquire(request) => self.request(number(request)),
-            program::Message::Renew(request, of) => {
-                spec::Message::Renew(number(request), token(of))
-            }
-            program::Message::Granted(request, of) => {
-                spec::Message::Granted(number(request), token(of))
-            }
-            program::Message::Refused(request, holder) => {
-                spec::Message::Refused(number(request), holder.and_then(process_id))
-            }
-            program::Message::Write(of) => spec::Message::Write(token(of)),
-            program::Message::Release(of) => spec::Message::Release(token(of)),
-            program::Message::Available => spec::Message::Available,
+/// The process that a node stands for.
+#[must_use]
+pub fn abstraction(node: &Node<program::Lease>) -> spec::Process {
+    let leader = node.status().leader;
+    let holder = leader.and_then(process_id);
+    match node.core() {
+        None => spec::Process::default(),
+        Some(program::Lease::Client(client)) => {
+            let (held, holder) = (client.token(), client.holder().or(leader));
+            let holder = holder.and_then(process_id);
+            let role = held.map_or(spec::Role::Follower, |_| spec::Role::Holder);
+            let (token, requests) =
+                (token(held.unwrap_or_default()), small(client.latest().number));
+            spec::Process { role, holder, token, requests, ..spec::Process::default() }
         }
+        Some(program::Lease::Store(store)) => spec::Process {
+            role: spec::Role::Store,
+            holder,
+            token: token(store.token()),
+            granted: holder.into_iter().collect(),
+            written: token(store.written()),
+            ..spec::Process::default()
+        },
     }
+}
 
-    fn timer(&self, timer: program::Timer) -> spec::Timer {
-        match timer {
-            program::Timer::Asked => spec::Timer::Asked,
-            program::Timer::Lease => spec::Timer::Lease,
-            program::Timer::Renew => spec::Timer::Renew,
-            program::Timer::Retry => spec::Timer::Retry,
-            program::Timer::Grant => spec::Timer::Grant,
-            // It is asked for, as the other is; and never here.
-            program::Timer::Away => spec::Timer::Request,
+fn program(
+    id: NodeId,
+    members: &Members,
+    durable: Option<&program::Durable>,
+) -> Result<Node<program::Lease>, Refusal> {
+    Ok(Node::new(config(id, members), durable.copied(), 0)?)
+}
+
+/// The highest client asks first, and is granted the lease; each other one asks, and is
+/// refused.
+fn settle(id: NodeId, members: &Members) -> Vec<(Duration, Input<program::Message>)> {
+    let store = store(members);
+    let highest = members.iter().filter(|&id| id != store).max().unwrap_or(id);
+    let first = program::Request { started: 1, number: 1 };
+    let (from, message) = if id == store {
+        (highest, program::Message::Acquire(first))
+    } else if id == highest {
+        (store, program::Message::Granted(first, program::Token::new(1)))
+    } else {
+        (store, program::Message::Refused(first, Some(highest)))
+    };
+    let inputs = [Input::Boot, Input::Receive { from, message }];
+    inputs.map(|input| (Duration::ZERO, input)).to_vec()
+}
+
+fn to_program(rules: &spec::Lease, message: spec::Message) -> Option<program::Message> {
+    let request = |number: spec::Number| program::Request {
+        started: number.incarnation.into(),
+        number: number.request.into(),
+    };
+    let token = |token: spec::Token| program::Token::new(token.0.into());
+    Some(match message {
+        spec::Message::Acquire(number) | spec::Message::Claim(number)
+            if message == acquire(rules, number) =>
+        {
+            program::Message::Acquire(request(number))
         }
-    }
-
-    fn period(&self, _: NodeId, _: &Members, timer: spec::Timer) -> Option<Duration> {
-        Some(match timer {
-            spec::Timer::Asked | spec::Timer::Lease => Self::DURATIONS.hold,
-            spec::Timer::Renew => Self::DURATIONS.renew,
-            spec::Timer::Retry => Self::DURATIONS.retry,
-            spec::Timer::Grant => Self::DURATIONS.keep,
-            // What is asked comes when it comes. The others are of other variants.
-            spec::Timer::Request
-            | spec::Timer::Observed
-            | spec::Timer::LockDelay
-            | spec::Timer::Replicate => return None,
-        })
-    }
-
-    fn checked_first(&self) -> &'static [spec::Timer] {
-        &[spec::Timer::Lease]
-    }
-
-    fn process(&self, program: &Node<program::Lease>) -> spec::Process {
-        Self::abstraction(program)
-    }
-
-    fn stable(&self, durable: &program::Durable) -> spec::Stable {
-        spec::Stable { incarnation: small(durable.started), ..spec::Stable::default() }
-    }
-
-    fn believes(&self, id: Id, process: &spec::Process) -> Option<(Role, Option<Id>)> {
-        let other = process.holder.filter(|&holder| holder != id);
-        Some(match process.role {
-            spec::Role::Holder => (Role::Leader, Some(id)),
-            spec::Role::Follower if other.is_some() => (Role::Follower, other),
-            spec::Role::Follower => (Role::Candidate, None),
-            spec::Role::Store => (Role::Follower, process.holder),
-            // Another variant's way to give a lease back.
-            spec::Role::Releasing => return None,
-        })
-    }
-
-    /// A holder leads by the token of its lease. No client is named to another: the store decides.
-    fn facts(&self, of: &ProcessView<'_, spec::Lease>) -> Option<ExpectedFacts<spec::Lease>> {
-        let holds = of.process.role == spec::Role::Holder;
-        let epoch = holds.then_some(u64::from(of.process.token.0));
-        let lease = holds.then_some(spec::Timer::Lease);
-        Some(ExpectedFacts { epoch, lease, ..ExpectedFacts::NONE })
-    }
-
-    /// What is granted later than a lease lasts is over when it arrives.
-    fn limits(&self, _: NodeId, _: &Members) -> Option<Limits> {
-        let program::Durations { hold, keep, retry, .. } = Self::DURATIONS;
-        Some(Limits { lifetime: hold, silence: hold, election: keep + retry })
-    }
-
-    /// A client has started often. The store keeps nothing.
-    fn began(&self, id: NodeId, members: &Members) -> Option<program::Durable> {
-        (id != store(members)).then_some(program::Durable { started: STARTS })
-    }
-
-    fn memory(&self, _: &Node<program::Lease>) {}
-
-    fn messages(&self) -> Vec<spec::Message> {
-        use spec::Message::{Acquire, Available, Claim, Free, Granted, Read, Record, Refused};
-        use spec::Message::{Release, Renew, Set, Take, Write};
-        let version = spec::Version::FIRST;
-        let numbers = [(0, 1), (1, 1), (1, 2), (2, 1)];
-        let numbers = numbers.map(|(incarnation, request)| spec::Number { incarnation, request });
-        let tokens = [1, 2, 3].map(spec::Token);
-        let holders = [None, Some(Id::at(0)), Some(Id::at(1))];
-        let mut all: Vec<_> = tokens.iter().flat_map(|&of| [Write(of), Release(of)]).collect();
-        all.push(Available);
-        for number in numbers {
-            all.extend([Acquire(number), Read(number), Free(number), Set(number), Claim(number)]);
-            all.extend([Take(number, version), Record(number, Id::at(0), version)]);
-            all.extend(tokens.iter().flat_map(|&of| [Renew(number, of), Granted(number, of)]));
-            all.extend(holders.map(|holder| Refused(number, holder)));
+        spec::Message::Renew(number, of) => program::Message::Renew(request(number), token(of)),
+        spec::Message::Granted(number, of) => program::Message::Granted(request(number), token(of)),
+        spec::Message::Refused(number, holder) => {
+            program::Message::Refused(request(number), holder.map(node_id))
         }
-        all
-    }
+        spec::Message::Write(of) => program::Message::Write(token(of)),
+        spec::Message::Release(of) => program::Message::Release(token(of)),
+        spec::Message::Available => program::Message::Available,
+        // Other variants' ways to acquire.
+        spec::Message::Acquire(_)
+        | spec::Message::Read(_)
+        | spec::Message::Free(_)
+        | spec::Message::Set(_)
+        | spec::Message::Claim(_)
+        | spec::Message::Take(..)
+        | spec::Message::Record(..) => return None,
+    })
+}
 
-    fn uncovered(&self) -> &'static [(&'static str, &'static str)] {
-        uncovered(&self.rules)
-    }
-
-    fn invalid_messages(&self, _: &Members) -> Vec<(program::Message, OnInvalid<spec::Lease>)> {
-        use program::Message::{Acquire, Available, Granted, Refused, Release, Renew, Write};
-        let (most, token) = (u32::MAX, program::Token::new(u64::MAX));
-        let numbers = [(0, 0), (1, 1), (1, most), (most, most)];
-        let requests = numbers.map(|(started, number)| program::Request { started, number });
-        let of = |request| {
-            let answers = [Granted(request, token), Refused(request, None)];
-            [Acquire(request), Renew(request, token)].into_iter().chain(answers)
-        };
-        let all =
-            requests.into_iter().flat_map(of).chain([Write(token), Release(token), Available]);
-        all.map(|message| (message, OnInvalid::Like(self.to_model(message)))).collect()
-    }
-
-    fn asks(&self, timer: spec::Timer) -> Option<Request> {
-        (timer == spec::Timer::Request).then_some(Request::Yield(None))
-    }
-
-    /// Only a holder does something when it is asked to lead no longer, or is not fit any more. It
-    /// is none then. How long a client stays away shows in no timer of the specification.
-    fn orders(&self, of: &ProcessView<'_, spec::Lease>, _: Timers) -> Vec<Order<spec::Lease>> {
-        let (to, away) = (node_id(Id::at(0)), Duration::from_secs(7));
-        let holds = of.process.role == spec::Role::Holder;
-        let gives_back = if holds { Reaction::Unsaid } else { Reaction::NOTHING };
-        let all = [
-            (Request::Healthy(true), Reaction::NOTHING),
-            (Request::Healthy(false), gives_back),
-            (Request::Yield(None), gives_back),
-            (Request::Yield(Some(to)), gives_back),
-            (Request::Transfer(to), Reaction::NOTHING),
-            (Request::StepDown(None, away), gives_back),
-        ];
-        let (again, then) = (Reaction::NOTHING, None);
-        all.into_iter().map(|(request, first)| Order { request, first, again, then }).collect()
-    }
-
-    fn reason(&self, step: &Step<'_, spec::Lease>) -> Option<&'static str> {
-        Some(match step.happening {
-            SpecEvent::Boot => "booted",
-            SpecEvent::Receive { message, .. } => match message {
-                spec::Message::Granted(..) | spec::Message::Acquire(_) => "granted",
-                spec::Message::Refused(..) => "refused",
-                spec::Message::Release(_) => "released",
-                _ => return None,
-            },
-            SpecEvent::Expire(spec::Timer::Lease | spec::Timer::Grant) => "lease_expired",
-            SpecEvent::Expire(spec::Timer::Request) => "asked_to_yield",
-            SpecEvent::Expire(_) | SpecEvent::Crash => return None,
-        })
-    }
-
-    /// Clients hear the store alone.
-    fn ignores(&self, step: &Step<'_, spec::Lease>) -> Option<&'static str> {
-        use spec::Message::{Available, Granted, Refused};
-        let SpecEvent::Receive { from, message } = step.happening else { return None };
-        let to_client = matches!(message, Granted(..) | Refused(..) | Available);
-        let is_store = step.before.role == spec::Role::Store;
-        if !is_store && from != Id::at(step.nodes - 1) {
-            return Some("unknown_sender");
+fn to_model(rules: &spec::Lease, message: program::Message) -> spec::Message {
+    let number = |request: program::Request| spec::Number {
+        incarnation: small(request.started),
+        request: small(request.number),
+    };
+    match message {
+        program::Message::Acquire(request) => acquire(rules, number(request)),
+        program::Message::Renew(request, of) => spec::Message::Renew(number(request), token(of)),
+        program::Message::Granted(request, of) => {
+            spec::Message::Granted(number(request), token(of))
         }
-        (is_store == to_client).then_some("wrong_direction")
+        program::Message::Refused(request, holder) => {
+            spec::Message::Refused(number(request), holder.and_then(process_id))
+        }
+        program::Message::Write(of) => spec::Message::Write(token(of)),
+        program::Message::Release(of) => spec::Message::Release(token(of)),
+        program::Message::Available => spec::Message::Available,
     }
+}
 
-    fn rules(&self, happening: &SpecEvent<spec::Lease>) -> &'static [&'static str] {
-        if !is_a_node(&self.rules) {
-            return rules_of_clients(happening);
-        }
-        match happening {
-            SpecEvent::Boot | SpecEvent::Crash => &[],
-            SpecEvent::Receive { message, .. } => match message {
-                spec::Message::Granted(..) => &["count", "answers"],
-                spec::Message::Refused(..) => &["answers"],
-                spec::Message::Write(_) => &["fence", "reads"],
-                spec::Message::Renew(..) => &["compares"],
-                spec::Message::Release(_) => &["release", "compares"],
-                _ => &["acquire"],
-            },
-            SpecEvent::Expire(timer) => match timer {
-                spec::Timer::Lease => &["expiry"],
-                spec::Timer::Renew => &["renewal"],
-                spec::Timer::Asked | spec::Timer::Retry => &["acquire"],
-                spec::Timer::Grant => &["term", "lock_delay"],
-                spec::Timer::Request => &["asked", "release"],
-                spec::Timer::Observed => &["term"],
-                spec::Timer::LockDelay => &["lock_delay"],
-                spec::Timer::Replicate => &["reads"],
-            },
-        }
+fn timer(timer: program::Timer) -> spec::Timer {
+    match timer {
+        program::Timer::Asked => spec::Timer::Asked,
+        program::Timer::Lease => spec::Timer::Lease,
+        program::Timer::Renew => spec::Timer::Renew,
+        program::Timer::Retry => spec::Timer::Retry,
+        program::Timer::Grant => spec::Timer::Grant,
+        // It is asked for, as the other is; and never here.
+        program::Timer::Away => spec::Timer::Request,
+    }
+}
+
+fn period(_: NodeId, _: &Members, timer: spec::Timer) -> Option<Duration> {
+    Some(match timer {
+        spec::Timer::Asked | spec::Timer::Lease => DURATIONS.hold,
+        spec::Timer::Renew => DURATIONS.renew,
+        spec::Timer::Retry => DURATIONS.retry,
+        spec::Timer::Grant => DURATIONS.keep,
+        // What is asked comes when it comes. The others are of other variants.
+        spec::Timer::Request
+        | spec::Timer::Observed
+        | spec::Timer::LockDelay
+        | spec::Timer::Replicate => return None,
+    })
+}
+
+fn stable(durable: &program::Durable) -> spec::Stable {
+    spec::Stable { incarnation: small(durable.started), ..spec::Stable::default() }
+}
+
+fn believes(id: Id, process: &spec::Process) -> Option<(Role, Option<Id>)> {
+    let other = process.holder.filter(|&holder| holder != id);
+    Some(match process.role {
+        spec::Role::Holder => (Role::Leader, Some(id)),
+        spec::Role::Follower if other.is_some() => (Role::Follower, other),
+        spec::Role::Follower => (Role::Candidate, None),
+        spec::Role::Store => (Role::Follower, process.holder),
+        // Another variant's way to give a lease back.
+        spec::Role::Releasing => return None,
+    })
+}
+
+/// A holder leads by the token of its lease. No client is named to another: the store decides.
+fn facts(of: &ProcessView<'_, spec::Lease>) -> Option<ExpectedFacts<spec::Lease>> {
+    let holds = of.process.role == spec::Role::Holder;
+    let epoch = holds.then_some(u64::from(of.process.token.0));
+    let lease = holds.then_some(spec::Timer::Lease);
+    Some(ExpectedFacts { epoch, lease, ..ExpectedFacts::NONE })
+}
+
+/// What is granted later than a lease lasts is over when it arrives.
+fn limits(_: NodeId, _: &Members) -> Option<Limits> {
+    let program::Durations { hold, keep, retry, .. } = DURATIONS;
+    Some(Limits { lifetime: hold, silence: hold, election: keep + retry })
+}
+
+/// A client has started often. The store keeps nothing.
+fn began(id: NodeId, members: &Members) -> Option<program::Durable> {
+    (id != store(members)).then_some(program::Durable { started: STARTS })
+}
+
+fn messages() -> Vec<spec::Message> {
+    use spec::Message::{Acquire, Available, Claim, Free, Granted, Read, Record, Refused};
+    use spec::Message::{Release, Renew, Set, Take, Write};
+    let version = spec::Version::FIRST;
+    let numbers = [(0, 1), (1, 1), (1, 2), (2, 1)];
+    let numbers = numbers.map(|(incarnation, request)| spec::Number { incarnation, request });
+    let tokens = [1, 2, 3].map(spec::Token);
+    let holders = [None, Some(Id::at(0)), Some(Id::at(1))];
+    let mut all: Vec<_> = tokens.iter().flat_map(|&of| [Write(of), Release(of)]).collect();
+    all.push(Available);
+    for number in numbers {
+        all.extend([Acquire(number), Read(number), Free(number), Set(number), Claim(number)]);
+        all.extend([Take(number, version), Record(number, Id::at(0), version)]);
+        all.extend(tokens.iter().flat_map(|&of| [Renew(number, of), Granted(number, of)]));
+        all.extend(holders.map(|holder| Refused(number, holder)));
+    }
+    all
+}
+
+fn invalid_messages(rules: &spec::Lease) -> Vec<(program::Message, OnInvalid<spec::Lease>)> {
+    use program::Message::{Acquire, Available, Granted, Refused, Release, Renew, Write};
+    let (most, token) = (u32::MAX, program::Token::new(u64::MAX));
+    let numbers = [(0, 0), (1, 1), (1, most), (most, most)];
+    let requests = numbers.map(|(started, number)| program::Request { started, number });
+    let of = |request| {
+        let answers = [Granted(request, token), Refused(request, None)];
+        [Acquire(request), Renew(request, token)].into_iter().chain(answers)
+    };
+    let all = requests.into_iter().flat_map(of).chain([Write(token), Release(token), Available]);
+    all.map(|message| (message, OnInvalid::Like(to_model(rules, message)))).collect()
+}
+
+fn asks(timer: spec::Timer) -> Option<Request> {
+    (timer == spec::Timer::Request).then_some(Request::Yield(None))
+}
+
+/// Only a holder does something when it is asked to lead no longer, or is not fit any more. It
+/// is none then. How long a client stays away shows in no timer of the specification.
+fn orders(of: &ProcessView<'_, spec::Lease>, _: Timers) -> Vec<Order<spec::Lease>> {
+    let (to, away) = (node_id(Id::at(0)), Duration::from_secs(7));
+    let holds = of.process.role == spec::Role::Holder;
+    let gives_back = if holds { Reaction::Unsaid } else { Reaction::NOTHING };
+    let all = [
+        (Request::Healthy(true), Reaction::NOTHING),
+        (Request::Healthy(false), gives_back),
+        (Request::Yield(None), gives_back),
+        (Request::Yield(Some(to)), gives_back),
+        (Request::Transfer(to), Reaction::NOTHING),
+        (Request::StepDown(None, away), gives_back),
+    ];
+    let (again, then) = (Reaction::NOTHING, None);
+    all.into_iter().map(|(request, first)| Order { request, first, again, then }).collect()
+}
+
+fn reason(step: &Step<'_, spec::Lease>) -> Option<&'static str> {
+    Some(match step.happening {
+        SpecEvent::Boot => "booted",
+        SpecEvent::Receive { message, .. } => match message {
+            spec::Message::Granted(..) | spec::Message::Acquire(_) => "granted",
+            spec::Message::Refused(..) => "refused",
+            spec::Message::Release(_) => "released",
+            _ => return None,
+        },
+        SpecEvent::Expire(spec::Timer::Lease | spec::Timer::Grant) => "lease_expired",
+        SpecEvent::Expire(spec::Timer::Request) => "asked_to_yield",
+        SpecEvent::Expire(_) | SpecEvent::Crash => return None,
+    })
+}
+
+/// Clients hear the store alone.
+fn ignores(step: &Step<'_, spec::Lease>) -> Option<&'static str> {
+    use spec::Message::{Available, Granted, Refused};
+    let SpecEvent::Receive { from, message } = step.happening else { return None };
+    let to_client = matches!(message, Granted(..) | Refused(..) | Available);
+    let is_store = step.before.role == spec::Role::Store;
+    if !is_store && from != Id::at(step.nodes - 1) {
+        return Some("unknown_sender");
+    }
+    (is_store == to_client).then_some("wrong_direction")
+}
+
+fn decide(rules: &spec::Lease, happening: &SpecEvent<spec::Lease>) -> &'static [&'static str] {
+    if !is_a_node(rules) {
+        return rules_of_clients(happening);
+    }
+    match happening {
+        SpecEvent::Boot | SpecEvent::Crash => &[],
+        SpecEvent::Receive { message, .. } => match message {
+            spec::Message::Granted(..) => &["count", "answers"],
+            spec::Message::Refused(..) => &["answers"],
+            spec::Message::Write(_) => &["fence", "reads"],
+            spec::Message::Renew(..) => &["compares"],
+            spec::Message::Release(_) => &["release", "compares"],
+            _ => &["acquire"],
+        },
+        SpecEvent::Expire(timer) => match timer {
+            spec::Timer::Lease => &["expiry"],
+            spec::Timer::Renew => &["renewal"],
+            spec::Timer::Asked | spec::Timer::Retry => &["acquire"],
+            spec::Timer::Grant => &["term", "lock_delay"],
+            spec::Timer::Request => &["asked", "release"],
+            spec::Timer::Observed => &["term"],
+            spec::Timer::LockDelay => &["lock_delay"],
+            spec::Timer::Replicate => &["reads"],
+        },
     }
 }
 
@@ -421,34 +387,15 @@ fn small(number: u32) -> u8 {
 // specification plays the store, and only clients are compared. A client's own rules must be those
 // of the program: from when on it counts its lease, and the like.
 
-/// The mapping of a resource that knows only the writes that it has seen.
-pub const FENCED: LeaseMapping = LeaseMapping::on(rules_of("fenced"));
-/// The mapping of a resource that knows nothing of grants.
-pub const UNFENCED: LeaseMapping = LeaseMapping::on(rules_of("unfenced"));
-/// The mapping of a store that keeps what it grants through its crashes, and has no token.
-pub const CLUSTERING: LeaseMapping = LeaseMapping::on(rules_of("clustering"));
-/// The mapping of a lock, which nothing ends but its holder.
-pub const LOCK: LeaseMapping = LeaseMapping::on(rules_of("lock"));
-/// The mapping of a row in PostgreSQL.
-pub const POSTGRES_ROW: LeaseMapping = LeaseMapping::on(rules_of("postgres-row"));
-/// The mapping of a key in Redis, on a server with a replica that takes over.
-pub const REDIS_SETNX: LeaseMapping = LeaseMapping::on(rules_of("redis-setnx"));
-/// The mapping of a majority of servers that may forget what they have granted.
-pub const REDLOCK: LeaseMapping = LeaseMapping::on(rules_of("redlock"));
-
 /// Why no node stands beside the store.
 const UNPLAYED: &str = "the store is the specification's";
 
-/// The rules of the variant of this name.
-const fn rules_of(name: &str) -> spec::Lease {
-    let mut left = <spec::Lease as Specification>::VARIANTS;
-    while let [variant, others @ ..] = left {
-        if same(variant.name, name) {
-            return variant.rules;
-        }
-        left = others;
-    }
-    panic!("the specification has no such variant")
+/// Returns the rules of the variant of this name, by which the specification plays the store; `None`
+/// if the specification has no such variant.
+#[must_use]
+pub fn variant(name: &str) -> Option<spec::Lease> {
+    let variants = <spec::Lease as Specification>::VARIANTS;
+    variants.iter().find(|variant| variant.name == name).map(|variant| variant.rules)
 }
 
 /// The rules nearest to these: those of the store are the same, and the client's are those of the
@@ -542,15 +489,25 @@ const STARTS: u32 = u32::MAX - 100;
 /// grants when it restarts, and a client counts its requests since its start.
 const FROM: &[u64] = &[0, STARTS as u64, 0, STARTS as u64, 0];
 
-const fn counters<const ASKED: bool>() -> Counters<LeaseMapping<ASKED>> {
+fn counters() -> Counters<Lease> {
     Counters {
         kinds: 5,
         epochs: Some(TOKEN),
+        // Tokens have a byte in the specification.
+        largest_epoch: u8::MAX.into(),
         in_message,
         in_durable: |durable, rename| program::Durable {
             started: narrow(rename(STARTED, durable.started.into())),
         },
         lower,
+        from: FROM,
+        began,
+        ..Counters::default()
+    }
+}
+
+fn logs() -> Logs<Lease> {
+    Logs {
         ids: Some(IdsIn {
             message: |message, name| match message {
                 program::Message::Refused(of, holder) => {
@@ -558,11 +515,11 @@ const fn counters<const ASKED: bool>() -> Counters<LeaseMapping<ASKED>> {
                 }
                 other => other,
             },
-            ..IdsIn::NONE
+            ..IdsIn::default()
         }),
         members: MAX_NODES,
         exchange,
-        ..Counters::NONE
+        ..Logs::default()
     }
 }
 

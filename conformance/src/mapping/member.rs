@@ -1,8 +1,8 @@
 //! The member, around a baton: what its program is told, and what waits for the disk.
 
 use super::{
-    EnvironmentEvent, ExpectedFacts, Harmless, Mapping, OnInvalid, ProcessView, SpecEvent, Step,
-    process_id,
+    Counters, Durations, EnvironmentEvent, Events, ExpectedFacts, Harmless, Mapping, More,
+    OnInvalid, Probes, ProcessView, SpecEvent, Step, process_id,
 };
 use bellwether_bridge::program::{Facts, Program, Refusal, Remembered};
 use bellwether_core::member::{
@@ -18,7 +18,11 @@ use bellwether_model::protocol::{Id, Ids, member as spec};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
+
+/// Both sides.
+pub type BatonMember = (spec::Member, MemberProgram);
 
 /// How a member reads as a process of [`spec::Member`].
 ///
@@ -37,251 +41,259 @@ use std::time::Duration;
 /// | whether it leads in silence               | withdrawn                                   |
 ///
 /// What the others may not know yet after a silence is the same as that the program is to be told.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct MemberMapping;
-
-impl MemberMapping {
-    /// The process that a member stands for.
-    #[must_use]
-    pub fn abstraction(program: &MemberProgram) -> spec::Process {
-        let member = program.member();
-        let Some(core) = member.node().core() else { return spec::Process::default() };
-        let known = stable(core.known());
-        let resume = match program.resumes() {
-            None => spec::Resume::NotDue,
-            Some(false) => spec::Resume::Waits,
-            Some(true) => spec::Resume::Due,
-        };
-        let gate = match member.asks() {
-            Some(ask) => spec::Gate::Asked(spec_reason(ask.reason)),
-            None if member.is_prepared() => spec::Gate::Open,
-            None => spec::Gate::Away,
-        };
-        spec::Process {
-            epoch: known.epoch,
-            holder: known.holder,
-            leads: core.leads(),
-            saving: program.saving().map(stable),
-            ready: steps(member.unsaved().ready()),
-            next: member.unsaved().state().copied().map(stable),
-            behind: steps(member.unsaved().behind()),
-            late: !core.is_healthy(),
-            program: program_view(member.view()),
-            gate,
-            withdrawn: member.is_withdrawn(),
-            resume,
-            unannounced: member.unannounced().map(spec_reason),
-            works: program.works(),
-            ending: member.awaits_work(),
-            deferred: deferred_events(member.deferred_events()),
-            silent: resume != spec::Resume::NotDue || member.is_withdrawn(),
-        }
+#[must_use]
+pub fn mapping() -> Mapping<BatonMember> {
+    Mapping {
+        rules: spec::Member::RECOMMENDED,
+        program: Arc::new(program),
+        settle: Arc::new(settle),
+        to_program: Arc::new(to_program),
+        to_model: Arc::new(|message, _| to_model(message)),
+        timer,
+        period: Arc::new(period),
+        process: Arc::new(abstraction),
+        stable: Arc::new(|durable: &Durable| stable(*durable)),
+        believes: |_, _| None,
+        facts: Arc::new(facts),
+        messages: Arc::new(|_| messages()),
+        reason,
+        ignores: Arc::new(ignores),
+        decide: Arc::new(rules),
+        more: More {
+            events: Events {
+                settling_timers,
+                at: environment_event,
+                harmless,
+                ..Events::default()
+            },
+            durations: Durations {
+                checked_first: &[spec::Timer::Lease, spec::Timer::Round, spec::Timer::Claim],
+                ..Durations::default()
+            },
+            probes: Probes {
+                ignored_fields: ignored_fields().to_vec(),
+                invalid_messages: Arc::new(invalid_messages),
+                ..Probes::default()
+            },
+            counters: Counters { largest_epoch: spec::Epoch::MAX.into(), ..Counters::default() },
+            ..More::default()
+        },
     }
 }
 
-impl Mapping for MemberMapping {
-    type Spec = spec::Member;
-    type Program = MemberProgram;
-    type Memory = ();
-
-    const RULES: spec::Member = spec::Member::RECOMMENDED;
-    /// Epochs have a byte in the specification.
-    const LARGEST_EPOCH: u64 = spec::Epoch::MAX as u64;
-
-    fn program(
-        &self,
-        id: NodeId,
-        members: &Members,
-        durable: Option<&Durable>,
-    ) -> Result<MemberProgram, Refusal> {
-        MemberProgram::new(Config { id, members: members.clone(), timing: () }, durable.copied())
+/// The process that a member stands for.
+#[must_use]
+pub fn abstraction(program: &MemberProgram) -> spec::Process {
+    let member = program.member();
+    let Some(core) = member.node().core() else { return spec::Process::default() };
+    let known = stable(core.known());
+    let resume = match program.resumes() {
+        None => spec::Resume::NotDue,
+        Some(false) => spec::Resume::Waits,
+        Some(true) => spec::Resume::Due,
+    };
+    let gate = match member.asks() {
+        Some(ask) => spec::Gate::Asked(spec_reason(ask.reason)),
+        None if member.is_prepared() => spec::Gate::Open,
+        None => spec::Gate::Away,
+    };
+    spec::Process {
+        epoch: known.epoch,
+        holder: known.holder,
+        leads: core.leads(),
+        saving: program.saving().map(stable),
+        ready: steps(member.unsaved().ready()),
+        next: member.unsaved().state().copied().map(stable),
+        behind: steps(member.unsaved().behind()),
+        late: !core.is_healthy(),
+        program: program_view(member.view()),
+        gate,
+        withdrawn: member.is_withdrawn(),
+        resume,
+        unannounced: member.unannounced().map(spec_reason),
+        works: program.works(),
+        ending: member.awaits_work(),
+        deferred: deferred_events(member.deferred_events()),
+        silent: resume != spec::Resume::NotDue || member.is_withdrawn(),
     }
+}
 
-    fn settle(&self, _: NodeId, _: &Members) -> Vec<(Duration, Input<Message>)> {
-        vec![(Duration::ZERO, Input::Boot)]
-    }
+fn program(
+    id: NodeId,
+    members: &Members,
+    durable: Option<&Durable>,
+) -> Result<MemberProgram, Refusal> {
+    MemberProgram::new(Config { id, members: members.clone(), timing: () }, durable.copied())
+}
 
-    /// The highest leads, and its program knows.
-    fn settling_timers(&self, id: NodeId, members: &Members) -> &'static [spec::Timer] {
-        match members.iter().max() {
-            Some(highest) if highest == id => {
-                &[spec::Timer::Claim, spec::Timer::Saved, spec::Timer::Prepared]
-            }
-            _ => &[],
+fn settle(_: NodeId, _: &Members) -> Vec<(Duration, Input<Message>)> {
+    vec![(Duration::ZERO, Input::Boot)]
+}
+
+/// The highest leads, and its program knows.
+fn settling_timers(id: NodeId, members: &Members) -> &'static [spec::Timer] {
+    match members.iter().max() {
+        Some(highest) if highest == id => {
+            &[spec::Timer::Claim, spec::Timer::Saved, spec::Timer::Prepared]
         }
+        _ => &[],
     }
+}
 
-    fn to_program(&self, spec::Message::Entrust(epoch): spec::Message) -> Option<Message> {
-        Some(Message::Entrust(Epoch::new(epoch.into())))
+fn to_program(spec::Message::Entrust(epoch): spec::Message) -> Option<Message> {
+    Some(Message::Entrust(Epoch::new(epoch.into())))
+}
+
+fn to_model(Message::Entrust(epoch): Message) -> spec::Message {
+    spec::Message::Entrust(small(epoch))
+}
+
+fn timer(deadline: Deadline<Timer>) -> spec::Timer {
+    match deadline {
+        Deadline::Timer(Timer::Lease) => spec::Timer::Lease,
+        Deadline::Timer(Timer::Round) => spec::Timer::Round,
+        Deadline::Timer(Timer::Claim) => spec::Timer::Claim,
+        Deadline::Resume => spec::Timer::Resume,
+        // That the disk is asked whether it could save is not shown.
+        Deadline::StorageLate | Deadline::Probe => spec::Timer::Late,
+        Deadline::Work => spec::Timer::Work,
     }
+}
 
-    fn to_model(&self, Message::Entrust(epoch): Message) -> spec::Message {
-        spec::Message::Entrust(small(epoch))
+fn period(_: NodeId, _: &Members, timer: spec::Timer) -> Option<Duration> {
+    Some(match timer {
+        spec::Timer::Lease | spec::Timer::Work => LEASE,
+        spec::Timer::Round => ROUND,
+        spec::Timer::Claim => CLAIM,
+        spec::Timer::Resume => SILENCE,
+        spec::Timer::Late => DISK,
+        _ => return None,
+    })
+}
+
+fn environment_event(timer: spec::Timer) -> Option<EnvironmentEvent<MemberProgram>> {
+    let act: fn(&mut MemberProgram, Time) = match timer {
+        spec::Timer::Saved => MemberProgram::on_saved,
+        spec::Timer::Pause => MemberProgram::pause,
+        spec::Timer::Prepared => MemberProgram::prepare,
+        spec::Timer::Refused => MemberProgram::refuse,
+        spec::Timer::Outdated => MemberProgram::prepare_late,
+        spec::Timer::WorkEnds => MemberProgram::end_work,
+        spec::Timer::HandOver => MemberProgram::hand_over,
+        _ => return None,
+    };
+    let takes = if timer == spec::Timer::Pause { PAUSE } else { Duration::ZERO };
+    Some(EnvironmentEvent { takes, act })
+}
+
+/// What is no pause, what says nothing new, and what is refused.
+fn harmless() -> Vec<Harmless<MemberProgram>> {
+    let at_once = |words: &'static str, act: fn(&mut MemberProgram, Time)| Harmless {
+        words,
+        event: EnvironmentEvent { takes: Duration::ZERO, act },
+    };
+    let stumble = EnvironmentEvent { takes: STUMBLE, act: MemberProgram::stumble };
+    vec![
+        Harmless { words: "stands still for less than a leader may", event: stumble },
+        at_once("is told that its machine is fit", MemberProgram::report_health),
+        at_once("is asked for an answer", MemberProgram::ping),
+        at_once("is asked to let a stranger lead", MemberProgram::hand_over_to_a_stranger),
+        at_once("is prepared for what it was not asked", MemberProgram::prepare_for_another),
+        at_once("refuses what it was not asked", MemberProgram::refuse_another),
+        at_once("is asked to stay away once it leads no longer", MemberProgram::freeze),
+    ]
+}
+
+/// What the program was told, by which it may act. While the work of a leadership ends, its
+/// node leads no longer, and the program is told nothing: the lease that runs then is that of
+/// [`spec::Timer::Work`]. The baton goes round.
+fn facts(of: &ProcessView<'_, spec::Member>) -> Option<ExpectedFacts<spec::Member>> {
+    let spec::Process { program, ending, gate, epoch: known, .. } = *of.process;
+    if ending {
+        return None;
     }
+    let epoch = match program {
+        spec::ProgramView::Leads(epoch) => Some(u64::from(epoch)),
+        spec::ProgramView::Nothing
+        | spec::ProgramView::Undecided
+        | spec::ProgramView::Follows(_)
+        | spec::ProgramView::Prepares
+        | spec::ProgramView::Paused => None,
+    };
+    let prepares = matches!(gate, spec::Gate::Asked(_)).then_some(u64::from(known));
+    let lease = epoch.map(|_| spec::Timer::Lease);
+    let successors = Ids::NONE.with(Id::at((of.id.index() + 1) % of.nodes));
+    Some(ExpectedFacts { epoch, prepares, lease, successors, ..ExpectedFacts::NONE })
+}
 
-    fn timer(&self, deadline: Deadline<Timer>) -> spec::Timer {
-        match deadline {
-            Deadline::Timer(Timer::Lease) => spec::Timer::Lease,
-            Deadline::Timer(Timer::Round) => spec::Timer::Round,
-            Deadline::Timer(Timer::Claim) => spec::Timer::Claim,
-            Deadline::Resume => spec::Timer::Resume,
-            // That the disk is asked whether it could save is not shown.
-            Deadline::StorageLate | Deadline::Probe => spec::Timer::Late,
-            Deadline::Work => spec::Timer::Work,
-        }
+fn ignored_fields() -> &'static [(&'static str, &'static str)] {
+    const COUNTS: &str = "it counts what was, and is compared with what was counted alone";
+    const PAST: &str = "it says why something is so that is compared, or was so";
+    &[
+        ("seq", COUNTS),
+        ("attempts", COUNTS),
+        ("number", COUNTS),
+        ("generation", COUNTS),
+        ("own", COUNTS),
+        ("lost", PAST),
+        ("reason", PAST),
+        ("lent", "it counts only if it is the epoch that the node leads"),
+    ]
+}
+
+fn messages() -> Vec<spec::Message> {
+    (0..6).map(spec::Message::Entrust).collect()
+}
+
+fn invalid_messages(_: &Members) -> Vec<(Message, OnInvalid<spec::Member>)> {
+    let message = Message::Entrust(Epoch::new(u64::MAX));
+    vec![(message, OnInvalid::Like(to_model(message)))]
+}
+
+fn reason(step: &Step<'_, spec::Member>) -> Option<&'static str> {
+    let came = |reason| match reason {
+        spec::Reason::Claimed => "claimed",
+        spec::Reason::Entrusted => "entrusted",
+    };
+    let SpecEvent::Expire(timer) = step.happening else {
+        return (step.happening == SpecEvent::Boot).then_some("booted");
+    };
+    match (timer, step.before.gate) {
+        (spec::Timer::Lease, _) => Some("lease_over"),
+        (spec::Timer::Round, _) => Some("storage_stalled"),
+        (spec::Timer::Pause, _) => Some("paused"),
+        (spec::Timer::Saved, _) => Some("preparing"),
+        (spec::Timer::Prepared, spec::Gate::Asked(reason)) => Some(came(reason)),
+        (spec::Timer::Resume, _) => Some(step.before.unannounced.map_or("resumed", came)),
+        (
+            spec::Timer::Refused
+            | spec::Timer::HandOver
+            | spec::Timer::WorkEnds
+            | spec::Timer::Work,
+            _,
+        ) => Some("asked"),
+        _ => None,
     }
+}
 
-    fn period(&self, _: NodeId, _: &Members, timer: spec::Timer) -> Option<Duration> {
-        Some(match timer {
-            spec::Timer::Lease | spec::Timer::Work => LEASE,
-            spec::Timer::Round => ROUND,
-            spec::Timer::Claim => CLAIM,
-            spec::Timer::Resume => SILENCE,
-            spec::Timer::Late => DISK,
-            _ => return None,
-        })
-    }
+/// What waits for work is looked at after that.
+fn ignores(step: &Step<'_, spec::Member>) -> Option<&'static str> {
+    let SpecEvent::Receive { message: spec::Message::Entrust(epoch), .. } = step.happening else {
+        return None;
+    };
+    let spec::Process { ending, leads, epoch: known, .. } = *step.before;
+    (!ending && (leads || epoch <= known)).then_some("stale")
+}
 
-    /// What is due of the node comes before what is due of the member, and first of all its lease.
-    fn checked_first(&self) -> &'static [spec::Timer] {
-        &[spec::Timer::Lease, spec::Timer::Round, spec::Timer::Claim]
-    }
-
-    fn environment_event(&self, timer: spec::Timer) -> Option<EnvironmentEvent<MemberProgram>> {
-        let act: fn(&mut MemberProgram, Time) = match timer {
-            spec::Timer::Saved => MemberProgram::on_saved,
-            spec::Timer::Pause => MemberProgram::pause,
-            spec::Timer::Prepared => MemberProgram::prepare,
-            spec::Timer::Refused => MemberProgram::refuse,
-            spec::Timer::Outdated => MemberProgram::prepare_late,
-            spec::Timer::WorkEnds => MemberProgram::end_work,
-            spec::Timer::HandOver => MemberProgram::hand_over,
-            _ => return None,
-        };
-        let takes = if timer == spec::Timer::Pause { PAUSE } else { Duration::ZERO };
-        Some(EnvironmentEvent { takes, act })
-    }
-
-    /// What is no pause, what says nothing new, and what is refused.
-    fn harmless(&self) -> Vec<Harmless<MemberProgram>> {
-        let at_once = |words: &'static str, act: fn(&mut MemberProgram, Time)| Harmless {
-            words,
-            event: EnvironmentEvent { takes: Duration::ZERO, act },
-        };
-        let stumble = EnvironmentEvent { takes: STUMBLE, act: MemberProgram::stumble };
-        vec![
-            Harmless { words: "stands still for less than a leader may", event: stumble },
-            at_once("is told that its machine is fit", MemberProgram::report_health),
-            at_once("is asked for an answer", MemberProgram::ping),
-            at_once("is asked to let a stranger lead", MemberProgram::hand_over_to_a_stranger),
-            at_once("is prepared for what it was not asked", MemberProgram::prepare_for_another),
-            at_once("refuses what it was not asked", MemberProgram::refuse_another),
-            at_once("is asked to stay away once it leads no longer", MemberProgram::freeze),
-        ]
-    }
-
-    fn process(&self, program: &MemberProgram) -> spec::Process {
-        Self::abstraction(program)
-    }
-
-    /// What the program was told, by which it may act. While the work of a leadership ends, its
-    /// node leads no longer, and the program is told nothing: the lease that runs then is that of
-    /// [`spec::Timer::Work`]. The baton goes round.
-    fn facts(&self, of: &ProcessView<'_, spec::Member>) -> Option<ExpectedFacts<spec::Member>> {
-        let spec::Process { program, ending, gate, epoch: known, .. } = *of.process;
-        if ending {
-            return None;
-        }
-        let epoch = match program {
-            spec::ProgramView::Leads(epoch) => Some(u64::from(epoch)),
-            spec::ProgramView::Nothing
-            | spec::ProgramView::Undecided
-            | spec::ProgramView::Follows(_)
-            | spec::ProgramView::Prepares
-            | spec::ProgramView::Paused => None,
-        };
-        let prepares = matches!(gate, spec::Gate::Asked(_)).then_some(u64::from(known));
-        let lease = epoch.map(|_| spec::Timer::Lease);
-        let successors = Ids::NONE.with(Id::at((of.id.index() + 1) % of.nodes));
-        Some(ExpectedFacts { epoch, prepares, lease, successors, ..ExpectedFacts::NONE })
-    }
-
-    fn stable(&self, durable: &Durable) -> spec::Stable {
-        stable(*durable)
-    }
-
-    fn memory(&self, _: &MemberProgram) {}
-
-    fn ignored_fields(&self) -> &'static [(&'static str, &'static str)] {
-        const COUNTS: &str = "it counts what was, and is compared with what was counted alone";
-        const PAST: &str = "it says why something is so that is compared, or was so";
-        &[
-            ("seq", COUNTS),
-            ("attempts", COUNTS),
-            ("number", COUNTS),
-            ("generation", COUNTS),
-            ("own", COUNTS),
-            ("lost", PAST),
-            ("reason", PAST),
-            ("lent", "it counts only if it is the epoch that the node leads"),
-        ]
-    }
-
-    fn messages(&self) -> Vec<spec::Message> {
-        (0..6).map(spec::Message::Entrust).collect()
-    }
-
-    fn invalid_messages(&self, _: &Members) -> Vec<(Message, OnInvalid<spec::Member>)> {
-        let message = Message::Entrust(Epoch::new(u64::MAX));
-        vec![(message, OnInvalid::Like(self.to_model(message)))]
-    }
-
-    fn reason(&self, step: &Step<'_, spec::Member>) -> Option<&'static str> {
-        let came = |reason| match reason {
-            spec::Reason::Claimed => "claimed",
-            spec::Reason::Entrusted => "entrusted",
-        };
-        let SpecEvent::Expire(timer) = step.happening else {
-            return (step.happening == SpecEvent::Boot).then_some("booted");
-        };
-        match (timer, step.before.gate) {
-            (spec::Timer::Lease, _) => Some("lease_over"),
-            (spec::Timer::Round, _) => Some("storage_stalled"),
-            (spec::Timer::Pause, _) => Some("paused"),
-            (spec::Timer::Saved, _) => Some("preparing"),
-            (spec::Timer::Prepared, spec::Gate::Asked(reason)) => Some(came(reason)),
-            (spec::Timer::Resume, _) => Some(step.before.unannounced.map_or("resumed", came)),
-            (
-                spec::Timer::Refused
-                | spec::Timer::HandOver
-                | spec::Timer::WorkEnds
-                | spec::Timer::Work,
-                _,
-            ) => Some("asked"),
-            _ => None,
-        }
-    }
-
-    /// What waits for work is looked at after that.
-    fn ignores(&self, step: &Step<'_, spec::Member>) -> Option<&'static str> {
-        let SpecEvent::Receive { message: spec::Message::Entrust(epoch), .. } = step.happening
-        else {
-            return None;
-        };
-        let spec::Process { ending, leads, epoch: known, .. } = *step.before;
-        (!ending && (leads || epoch <= known)).then_some("stale")
-    }
-
-    fn rules(&self, happening: &SpecEvent<spec::Member>) -> &'static [&'static str] {
-        let SpecEvent::Expire(timer) = happening else { return &[] };
-        match timer {
-            spec::Timer::Pause | spec::Timer::Resume => &["pause"],
-            spec::Timer::Late => &["stall"],
-            spec::Timer::Saved => &["leads", "sends", "stall"],
-            spec::Timer::Prepared | spec::Timer::Refused | spec::Timer::Outdated => &["gate"],
-            spec::Timer::HandOver | spec::Timer::WorkEnds | spec::Timer::Work => &["work"],
-            spec::Timer::Lease | spec::Timer::Round | spec::Timer::Claim => &[],
-        }
+fn rules(happening: &SpecEvent<spec::Member>) -> &'static [&'static str] {
+    let SpecEvent::Expire(timer) = happening else { return &[] };
+    match timer {
+        spec::Timer::Pause | spec::Timer::Resume => &["pause"],
+        spec::Timer::Late => &["stall"],
+        spec::Timer::Saved => &["leads", "sends", "stall"],
+        spec::Timer::Prepared | spec::Timer::Refused | spec::Timer::Outdated => &["gate"],
+        spec::Timer::HandOver | spec::Timer::WorkEnds | spec::Timer::Work => &["work"],
+        spec::Timer::Lease | spec::Timer::Round | spec::Timer::Claim => &[],
     }
 }
 

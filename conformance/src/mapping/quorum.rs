@@ -2,8 +2,8 @@
 //! against the same core, which is configured for it.
 
 use super::{
-    Asked, Counters, ExpectedFacts, IdsIn, Mapping, Order, ProcessView, Rename, Restart, SpecEvent,
-    Step, Waits, node_id, process_id,
+    Counters, Durations, ExpectedFacts, IdsIn, Logs, Mapping, More, Probes, ProcessView, Rename,
+    Requests, Restart, Restarts, SpecEvent, Step, Variants, Waits, node_id, process_id,
 };
 use bellwether_bridge::program::{Limits, Refusal};
 use bellwether_core::protocol::quorum as program;
@@ -12,20 +12,22 @@ use bellwether_core::protocol::{
 };
 use bellwether_model::protocol::{Id, Ids, MAX_NODES, Timers, quorum as spec};
 use std::collections::{BTreeMap, BTreeSet};
-use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Duration;
 
 mod variants;
 
-use variants::{AWAY, orders, rules, uncovered, when_asked};
 pub use variants::{
-    AnyQuorum, AtOnce, Declines, Founds, Joins, Leaves, LetIn, Observed, Overlooks, Preemptive,
-    Promotes, Recommended, Resigns, StepsAside, StepsDown, Transfers, Variant, Witnessed,
+    AT_ONCE, DECLINES, FOUNDS, JOINS, LEAVES, LET_IN, OBSERVED, OVERLOOKS, PREEMPTIVE, PROMOTES,
+    RECOMMENDED, RESIGNS, STEPS_ASIDE, STEPS_DOWN, TRANSFERS, Variant, WITNESSED,
 };
+use variants::{AWAY, further, orders, rules, uncovered, when_asked};
 
 /// The birth of each node that starts without a state, and without having had one.
 const FIRST_BIRTH: u64 = 1;
+
+/// Both sides.
+pub type Quorum = (spec::Quorum, Node<program::Quorum>);
 
 /// How a node of the quorum bully reads as a process of [`spec::Quorum`].
 ///
@@ -42,453 +44,413 @@ const FIRST_BIRTH: u64 = 1;
 /// | epoch and to which node it is granted    | the same, stable                        |
 /// | birth, which others it has met, and      | the same, stable; as it is in memory,   |
 /// | which have met it                        | and what was written                    |
-#[derive(Clone, Copy, Debug, Default)]
-pub struct QuorumMapping<V = Recommended>(PhantomData<V>);
-
-impl<V: Variant> QuorumMapping<V> {
-    /// The mapping, for a registry.
-    #[must_use]
-    pub const fn new() -> Self {
-        Self(PhantomData)
-    }
-
-    /// The watch of the highest node takes one skew, and that of each other one more; no two timers
-    /// that the specification tells apart take equally long. A leader waits for two rounds at once.
-    const TIMING: program::Timing = program::Timing {
-        round: Duration::from_millis(400),
-        skew: Duration::from_millis(110),
-        preemption: V::PREEMPTION,
-        ..program::Timing::DEFAULT
+#[must_use]
+pub fn mapping(variant: &'static Variant) -> Mapping<Quorum> {
+    use NodeId as N;
+    use spec::{Letter, Process};
+    let probes = Probes {
+        ignored_fields: ignored_fields(variant).to_vec(),
+        uncovered: uncovered(variant).to_vec(),
+        ..Probes::default()
     };
-
-    /// The configuration of a node.
-    #[must_use]
-    pub fn config(id: NodeId, members: &Members) -> program::Config {
-        program::Config { id, members: members.clone(), timing: Self::TIMING }
+    let durations = Durations {
+        limits: Arc::new(|_, members: &Members| limits(variant, members)),
+        checked_first: &[spec::Timer::Lease],
+    };
+    let requests = Requests {
+        asks: Arc::new(|timer| asks(variant, timer)),
+        when_asked: Some(Arc::new(|request: &Request, process: &Process, armed| {
+            when_asked(variant, request, process, armed)
+        })),
+        orders: Arc::new(|of: &ProcessView<'_, spec::Quorum>, armed| orders(variant, of, armed)),
+    };
+    let restarts = Restarts {
+        count: if variant.listed() { 0 } else { TIMES.len() },
+        program: Arc::new(|with, id, members: &Members, durable: &program::Durable| {
+            restart(with, config(variant, id, members), durable)
+        }),
+        period: Arc::new(|with, timer| period_after_restart(with, variant.timing().promise, timer)),
+        ..Restarts::default()
+    };
+    let logs = Logs {
+        rules: Some(variant.log_rules()),
+        after_leading: Arc::new(|leader, stable: &spec::Stable, timers| {
+            after_leading(variant, leader, stable, timers)
+        }),
+        ..logs()
+    };
+    let from = if variant.changes() { &[][..] } else { FROM };
+    let more = More {
+        durations,
+        counters: Counters { from, ..counters() },
+        requests,
+        restarts,
+        logs,
+        probes,
+        variants: Variants { further: further(variant), ..Variants::default() },
+        ..More::default()
+    };
+    Mapping {
+        rules: variant.rules,
+        program: Arc::new(|id: N, members: &Members, durable: Option<&program::Durable>| {
+            program(variant, id, members, durable)
+        }),
+        settle: Arc::new(|id: N, members: &Members| settle(variant, id, members)),
+        to_program: Arc::new(|letter: Letter| to_program(variant, letter)),
+        to_model: Arc::new(|message: program::Message, _| to_model(variant, message)),
+        timer,
+        period: Arc::new(|id: N, members: &Members, timer| period(variant, id, members, timer)),
+        process: Arc::new(|node: &Node<program::Quorum>| abstraction(variant, node)),
+        stable: Arc::new(|durable: &program::Durable| stable(variant, durable)),
+        believes,
+        facts: Arc::new(|of: &ProcessView<'_, spec::Quorum>| Some(facts(variant, of))),
+        messages: Arc::new(|_| messages(variant)),
+        reason,
+        ignores: Arc::new(|step: &Step<'_, spec::Quorum>| ignores(variant, step)),
+        decide: Arc::new(|event: &SpecEvent<spec::Quorum>| rules(variant, event)),
+        more,
     }
+}
 
-    /// Whether nodes start without a state.
-    const FOUNDS: bool = !matches!(V::RULES.founding, spec::Founding::Given);
+/// The configuration of a node.
+#[must_use]
+pub fn config(variant: &Variant, id: NodeId, members: &Members) -> program::Config {
+    program::Config { id, members: members.clone(), timing: variant.timing() }
+}
 
-    /// Whether there is more than one list of members.
-    const CHANGES: bool = !matches!(V::RULES.lists, spec::Lists::One) || Self::FOUNDS;
-
-    /// Whether some members only observe.
-    const OBSERVED: bool =
-        V::RULES.observer.is_some() || matches!(V::RULES.lists, spec::Lists::Promotes);
-
-    /// Whether the list of members says more than who they are.
-    const LISTED: bool = Self::CHANGES || Self::OBSERVED || V::RULES.witness.is_some();
-
-    /// The process that a node stands for.
-    #[must_use]
-    pub fn abstraction(node: &Node<program::Quorum>) -> spec::Process {
-        use program::State::{Canvassing, Claiming, Deferring, Follower, Leader, Succeeding};
-        let idle = spec::Process::default();
-        let Some(core) = node.core() else { return idle };
-        let challenged = V::HANDS_OVER && core.challenged();
-        let (decided, list) = core.lists().map(Self::lists).unwrap_or_default();
-        let (met, met_by) = (met(&core.durable().met), ids(core.met_by()));
-        let idle = spec::Process { led: core.led(), challenged, list, decided, ..idle };
-        let idle = spec::Process { met, met_by, ..idle };
-        let process = |role, granted| spec::Process { role, granted, ..idle };
-        match core.state() {
-            Follower { promised, heard } => {
-                let promised = promised.and_then(process_id);
-                spec::Process { leader: promised.filter(|_| *heard), promised, ..idle }
-            }
-            Deferring => process(spec::Role::Deferring, Ids::NONE),
-            Canvassing(supports) => process(spec::Role::Canvassing, ids(supports)),
-            Claiming(grants) => process(spec::Role::Claiming, ids(grants)),
-            Succeeding(grants) => process(spec::Role::Succeeding, ids(grants)),
-            Leader { round, waiting, followers, invited, marked } => {
-                let alone: Ids = process_id(node.config().id).into_iter().collect();
-                let acks =
-                    |number| followers.iter().filter(move |(_, node)| node.acknowledged >= number);
-                let voters = |number| acks(number).filter_map(|(&id, _)| process_id(id));
-                let granted = |number| voters(number).fold(alone, Ids::with);
-                let waits = |place: usize| waiting.get(place).copied();
-                spec::Process {
-                    leader: node.status().leader.and_then(process_id),
-                    granted: waits(0).map_or(alone, granted),
-                    granted_later: waits(1).map_or(Ids::NONE, granted),
-                    round: small(*round),
-                    asked: waits(0).map_or(0, small),
-                    later: waits(1).map_or(0, small),
-                    invited: invited.and_then(|invited| process_id(invited.to)),
-                    waits_for: invited.map_or(0, waits_for),
-                    marked: ids(marked),
-                    ..process(spec::Role::Leader, alone)
-                }
+/// The process that a node stands for.
+#[must_use]
+pub fn abstraction(variant: &Variant, node: &Node<program::Quorum>) -> spec::Process {
+    use program::State::{Canvassing, Claiming, Deferring, Follower, Leader, Succeeding};
+    let idle = spec::Process::default();
+    let Some(core) = node.core() else { return idle };
+    let challenged = variant.hands_over() && core.challenged();
+    let (decided, list) = core.lists().map(|known| known_lists(variant, known)).unwrap_or_default();
+    let (met, met_by) = (met(&core.durable().met), ids(core.met_by()));
+    let idle = spec::Process { led: core.led(), challenged, list, decided, ..idle };
+    let idle = spec::Process { met, met_by, ..idle };
+    let process = |role, granted| spec::Process { role, granted, ..idle };
+    match core.state() {
+        Follower { promised, heard } => {
+            let promised = promised.and_then(process_id);
+            spec::Process { leader: promised.filter(|_| *heard), promised, ..idle }
+        }
+        Deferring => process(spec::Role::Deferring, Ids::NONE),
+        Canvassing(supports) => process(spec::Role::Canvassing, ids(supports)),
+        Claiming(grants) => process(spec::Role::Claiming, ids(grants)),
+        Succeeding(grants) => process(spec::Role::Succeeding, ids(grants)),
+        Leader { round, waiting, followers, invited, marked } => {
+            let alone: Ids = process_id(node.config().id).into_iter().collect();
+            let acks =
+                |number| followers.iter().filter(move |(_, node)| node.acknowledged >= number);
+            let voters = |number| acks(number).filter_map(|(&id, _)| process_id(id));
+            let granted = |number| voters(number).fold(alone, Ids::with);
+            let waits = |place: usize| waiting.get(place).copied();
+            spec::Process {
+                leader: node.status().leader.and_then(process_id),
+                granted: waits(0).map_or(alone, granted),
+                granted_later: waits(1).map_or(Ids::NONE, granted),
+                round: small(*round),
+                asked: waits(0).map_or(0, small),
+                later: waits(1).map_or(0, small),
+                invited: invited.and_then(|invited| process_id(invited.to)),
+                waits_for: invited.map_or(0, waits_for),
+                marked: ids(marked),
+                ..process(spec::Role::Leader, alone)
             }
         }
     }
 }
 
-impl<V: Variant> Mapping for QuorumMapping<V> {
-    type Spec = spec::Quorum;
-    type Program = Node<program::Quorum>;
-    type Memory = ();
+fn program(
+    variant: &Variant,
+    id: NodeId,
+    members: &Members,
+    durable: Option<&program::Durable>,
+) -> Result<Node<program::Quorum>, Refusal> {
+    let members = first(variant, members)?;
+    // Where no node founds the cluster, each has from the start.
+    let promise = Some(variant.timing().promise);
+    let founder = program::Durable { promise, ..program::Durable::default() };
+    let durable = durable.cloned().or_else(|| (!variant.founds()).then_some(founder));
+    Ok(Node::new(config(variant, id, &members), durable, FIRST_BIRTH)?)
+}
 
-    const RULES: spec::Quorum = V::RULES;
-    const LOG_RULES: spec::Quorum = V::LOG_RULES;
-    const COUNTERS: Counters<Self> = counters();
-    const LARGEST_EPOCH: u64 = spec::Epoch::MAX as u64;
-    const FROM: &'static [u64] = if Self::CHANGES { &[] } else { FROM };
-    const RESTARTS: usize = if Self::LISTED { 0 } else { TIMES.len() };
-
-    fn program(
-        &self,
-        id: NodeId,
-        members: &Members,
-        durable: Option<&program::Durable>,
-    ) -> Result<Self::Program, Refusal> {
-        let members = Self::first(members)?;
-        // Where no node founds the cluster, each has from the start.
-        let promise = Some(Self::TIMING.promise);
-        let founder = program::Durable { promise, ..program::Durable::default() };
-        let durable = durable.cloned().or_else(|| (!Self::FOUNDS).then_some(founder));
-        Ok(Node::new(Self::config(id, &members), durable, FIRST_BIRTH)?)
+/// The highest node canvasses, claims, and is granted epoch 1 by a majority, which acknowledges
+/// its first round. One that is to join has just started.
+fn settle(
+    variant: &Variant,
+    id: NodeId,
+    members: &Members,
+) -> Vec<(Duration, Input<program::Message>)> {
+    use program::Message::{Ack, Coordinator, Grant, Support};
+    let (epoch, mark) = (program::Epoch::new(1), program::Mark::FIRST);
+    let boot = vec![(Duration::ZERO, Input::Boot)];
+    let Ok(members) = first(variant, members) else { return boot };
+    if !members.contains(id) || variant.founds() {
+        return boot;
     }
+    let highest = members.candidates().last().unwrap_or(id);
+    if id != highest {
+        let message = Coordinator(epoch, 1, mark);
+        let heard = Input::Receive { from: highest, message };
+        return [Input::Boot, heard].map(|input| (Duration::ZERO, input)).to_vec();
+    }
+    let quiet = variant.timing().promise;
+    let runs = quiet + variant.timing().skew;
+    let mut inputs = [boot, vec![(quiet, Input::Wake), (runs, Input::Wake)]].concat();
+    for message in [Support(epoch), Grant(epoch, Birth::FOUNDER), Ack(epoch, 1, mark)] {
+        // Half of the others make a majority with it.
+        let others = members.voters().iter().filter(|&&other| other != id);
+        let others = others.take(members.voters().len() / 2);
+        let receive = |&from: &NodeId| Input::Receive { from, message: message.clone() };
+        inputs.extend(others.map(|from| (runs, receive(from))));
+    }
+    inputs
+}
 
-    /// The highest node canvasses, claims, and is granted epoch 1 by a majority, which acknowledges
-    /// its first round. One that is to join has just started.
-    fn settle(&self, id: NodeId, members: &Members) -> Vec<(Duration, Input<program::Message>)> {
-        use program::Message::{Ack, Coordinator, Grant, Support};
-        let (epoch, mark) = (program::Epoch::new(1), program::Mark::FIRST);
-        let boot = vec![(Duration::ZERO, Input::Boot)];
-        let Ok(members) = Self::first(members) else { return boot };
-        if !members.contains(id) || Self::FOUNDS {
-            return boot;
+fn to_program(variant: &Variant, letter: spec::Letter) -> Option<program::Message> {
+    let epoch = |epoch: spec::Epoch| program::Epoch::new(epoch.into());
+    let (mark, life) = (program_mark(letter.mark), program_birth(letter.birth));
+    Some(match letter.message {
+        spec::Message::Canvass(of) => program::Message::Canvass(epoch(of), mark),
+        spec::Message::Support(of) => program::Message::Support(epoch(of)),
+        spec::Message::Outrank(of) => program::Message::Outrank(epoch(of)),
+        spec::Message::Claim(of) => program::Message::Claim(epoch(of), mark, life),
+        spec::Message::Grant(of) => program::Message::Grant(epoch(of), life),
+        spec::Message::Coordinator(of, round) => {
+            program::Message::Coordinator(epoch(of), round.into(), mark)
         }
-        let highest = members.candidates().last().unwrap_or(id);
-        if id != highest {
-            let message = Coordinator(epoch, 1, mark);
-            let heard = Input::Receive { from: highest, message };
-            return [Input::Boot, heard].map(|input| (Duration::ZERO, input)).to_vec();
+        spec::Message::Ack(of, round) => program::Message::Ack(epoch(of), round.into(), mark),
+        spec::Message::Refuse(of, holder) => {
+            program::Message::Refuse(epoch(of), holder.map(node_id))
         }
-        let quiet = Self::TIMING.promise;
-        let runs = quiet + Self::TIMING.skew;
-        let mut inputs = [boot, vec![(quiet, Input::Wake), (runs, Input::Wake)]].concat();
-        for message in [Support(epoch), Grant(epoch, Birth::FOUNDER), Ack(epoch, 1, mark)] {
-            // Half of the others make a majority with it.
-            let others = members.voters().iter().filter(|&&other| other != id);
-            let others = others.take(members.voters().len() / 2);
-            let receive = |&from: &NodeId| Input::Receive { from, message: message.clone() };
-            inputs.extend(others.map(|from| (runs, receive(from))));
+        spec::Message::Challenge(of) => program::Message::Challenge(epoch(of), mark),
+        spec::Message::Yield(of, next) => program::Message::Yield(epoch(of), next.map(node_id)),
+        spec::Message::Entrust(of) => program::Message::Entrust(epoch(of)),
+        spec::Message::Invite(of) => program::Message::Invite(epoch(of)),
+        spec::Message::Lists(decided, list) => {
+            let lists = program_lists(variant, decided, list, letter.mark);
+            program::Message::Lists(Arc::new(lists))
         }
-        inputs
-    }
-
-    fn to_program(&self, letter: spec::Letter) -> Option<program::Message> {
-        let epoch = |epoch: spec::Epoch| program::Epoch::new(epoch.into());
-        let (mark, life) = (program_mark(letter.mark), program_birth(letter.birth));
-        Some(match letter.message {
-            spec::Message::Canvass(of) => program::Message::Canvass(epoch(of), mark),
-            spec::Message::Support(of) => program::Message::Support(epoch(of)),
-            spec::Message::Outrank(of) => program::Message::Outrank(epoch(of)),
-            spec::Message::Claim(of) => program::Message::Claim(epoch(of), mark, life),
-            spec::Message::Grant(of) => program::Message::Grant(epoch(of), life),
-            spec::Message::Coordinator(of, round) => {
-                program::Message::Coordinator(epoch(of), round.into(), mark)
-            }
-            spec::Message::Ack(of, round) => program::Message::Ack(epoch(of), round.into(), mark),
-            spec::Message::Refuse(of, holder) => {
-                program::Message::Refuse(epoch(of), holder.map(node_id))
-            }
-            spec::Message::Challenge(of) => program::Message::Challenge(epoch(of), mark),
-            spec::Message::Yield(of, next) => program::Message::Yield(epoch(of), next.map(node_id)),
-            spec::Message::Entrust(of) => program::Message::Entrust(epoch(of)),
-            spec::Message::Invite(of) => program::Message::Invite(epoch(of)),
-            spec::Message::Lists(decided, list) => {
-                let lists = Self::program_lists(decided, list, letter.mark);
-                program::Message::Lists(Arc::new(lists))
-            }
-            spec::Message::Meet(of, met) => {
-                program::Message::Meet(program_birth(of), met.map(program_birth), mark)
-            }
-        })
-    }
-
-    fn to_model(&self, message: program::Message) -> spec::Letter {
-        let life = match message {
-            program::Message::Claim(.., life) | program::Message::Grant(_, life) => birth(life),
-            _ => spec::FOUNDER,
-        };
-        let mut carried = spec::Mark::FIRST;
-        let mut carries = |of, message| {
-            carried = Self::mark(of);
-            message
-        };
-        let message = match message {
-            program::Message::Canvass(of, by) => carries(by, spec::Message::Canvass(epoch(of))),
-            program::Message::Support(of) => spec::Message::Support(epoch(of)),
-            program::Message::Outrank(of) => spec::Message::Outrank(epoch(of)),
-            program::Message::Claim(of, by, _) => carries(by, spec::Message::Claim(epoch(of))),
-            program::Message::Grant(of, _) => spec::Message::Grant(epoch(of)),
-            program::Message::Coordinator(of, round, by) => {
-                carries(by, spec::Message::Coordinator(epoch(of), small(round)))
-            }
-            program::Message::Ack(of, round, by) => {
-                carries(by, spec::Message::Ack(epoch(of), small(round)))
-            }
-            program::Message::Refuse(of, holder) => {
-                spec::Message::Refuse(epoch(of), holder.and_then(process_id))
-            }
-            program::Message::Challenge(of, by) => carries(by, spec::Message::Challenge(epoch(of))),
-            program::Message::Yield(of, next) => {
-                spec::Message::Yield(epoch(of), next.and_then(process_id))
-            }
-            program::Message::Entrust(of) => spec::Message::Entrust(epoch(of)),
-            program::Message::Invite(of) => spec::Message::Invite(epoch(of)),
-            program::Message::Lists(lists) => {
-                let (decided, latest) = Self::lists(&lists);
-                carries(lists.mark, spec::Message::Lists(decided, latest))
-            }
-            program::Message::Meet(of, met, by) => {
-                carries(by, spec::Message::Meet(birth(of), met.map(birth)))
-            }
-        };
-        spec::Letter { message, mark: carried, birth: life }
-    }
-
-    fn timer(&self, timer: program::Timer) -> spec::Timer {
-        match timer {
-            program::Timer::Asked => spec::Timer::Asked,
-            program::Timer::Later(_) => spec::Timer::Later,
-            program::Timer::Lease => spec::Timer::Lease,
-            program::Timer::Promise => spec::Timer::Promise,
-            program::Timer::Quiet => spec::Timer::Quiet,
-            program::Timer::Watch => spec::Timer::Watch,
-            program::Timer::Election => spec::Timer::Election,
-            program::Timer::Coordinator => spec::Timer::Coordinator,
-            program::Timer::Backoff => spec::Timer::Backoff,
-            program::Timer::Round => spec::Timer::Round,
-            program::Timer::Dwell => spec::Timer::Dwell,
-            program::Timer::Away => spec::Timer::Away,
-            program::Timer::Meet => spec::Timer::Meet,
+        spec::Message::Meet(of, met) => {
+            program::Message::Meet(program_birth(of), met.map(program_birth), mark)
         }
-    }
+    })
+}
 
-    fn period(&self, id: NodeId, members: &Members, timer: spec::Timer) -> Option<Duration> {
-        let timing = Self::TIMING;
-        let never_run = [V::RULES.observer, V::RULES.witness];
-        let runs = |other| process_id(other).is_none_or(|id| !never_run.contains(&Some(id)));
-        let higher = members.iter().filter(|&other| other > id && runs(other));
-        let skews: Duration = higher.map(|_| timing.skew).sum();
-        Some(match timer {
-            spec::Timer::Asked | spec::Timer::Later | spec::Timer::Lease => timing.lease,
-            spec::Timer::Promise | spec::Timer::Quiet => timing.promise,
-            spec::Timer::Watch => timing.skew + skews,
-            spec::Timer::Election => timing.election,
-            spec::Timer::Coordinator => timing.coordinator,
-            spec::Timer::Backoff => timing.backoff,
-            spec::Timer::Round | spec::Timer::Meet => timing.round,
-            spec::Timer::Dwell => timing.dwell + skews,
-            spec::Timer::Away => AWAY,
-            // What is asked comes when it comes, and the disk syncs before anything is sent.
-            spec::Timer::Request | spec::Timer::Change | spec::Timer::Sync => return None,
-        })
-    }
-
-    fn restart(
-        &self,
-        with: usize,
-        id: NodeId,
-        members: &Members,
-        durable: &program::Durable,
-    ) -> Result<Restart<Self::Program>, Refusal> {
-        restart(with, Self::config(id, members), durable)
-    }
-
-    fn period_again(
-        &self,
-        with: usize,
-        id: NodeId,
-        members: &Members,
-        timer: spec::Timer,
-    ) -> Option<Duration> {
-        let again = period_after_restart(with, Self::TIMING.promise, timer);
-        again.or_else(|| self.period(id, members, timer))
-    }
-
-    fn checked_first(&self) -> &'static [spec::Timer] {
-        &[spec::Timer::Lease]
-    }
-
-    fn process(&self, program: &Node<program::Quorum>) -> spec::Process {
-        Self::abstraction(program)
-    }
-
-    fn believes(&self, _: Id, process: &spec::Process) -> Option<(Role, Option<Id>)> {
-        Some((role(process.role)?, process.leader))
-    }
-
-    fn facts(&self, of: &ProcessView<'_, spec::Quorum>) -> Option<ExpectedFacts<spec::Quorum>> {
-        Some(facts::<V>(of))
-    }
-
-    fn limits(&self, _: NodeId, members: &Members) -> Option<Limits> {
-        limits::<V>(members)
-    }
-
-    fn stable(&self, durable: &program::Durable) -> spec::Stable {
-        let granted_to = durable.granted_to.and_then(process_id);
-        let lists = durable.lists.as_ref();
-        let (decided, list) = lists.map(Self::lists).unwrap_or_default();
-        let mark = lists.map_or(spec::Mark::FIRST, |lists| Self::mark(lists.mark));
-        let (epoch, birth, met) = (epoch(durable.epoch), birth(durable.birth), met(&durable.met));
-        // No node of a comparison loses its state.
-        spec::Stable { epoch, granted_to, list, decided, mark, birth, met, lost: 0 }
-    }
-
-    fn ignored_fields(&self) -> &'static [(&'static str, &'static str)] {
-        const ASKED: &str = "beyond the rounds that wait, it is told to a program that asks which \
-                             node is next, and read by no step";
-        const NEVER_NEXT: &str = "by these rules no process is to be next, and no step reads it";
-        if V::HANDS_OVER {
-            &[("followers", ASKED)]
-        } else {
-            &[("followers", ASKED), ("challenged", NEVER_NEXT)]
+fn to_model(variant: &Variant, message: program::Message) -> spec::Letter {
+    let life = match message {
+        program::Message::Claim(.., life) | program::Message::Grant(_, life) => birth(life),
+        _ => spec::FOUNDER,
+    };
+    let mut carried = spec::Mark::FIRST;
+    let mut carries = |of, message| {
+        carried = listed_mark(variant, of);
+        message
+    };
+    let message = match message {
+        program::Message::Canvass(of, by) => carries(by, spec::Message::Canvass(epoch(of))),
+        program::Message::Support(of) => spec::Message::Support(epoch(of)),
+        program::Message::Outrank(of) => spec::Message::Outrank(epoch(of)),
+        program::Message::Claim(of, by, _) => carries(by, spec::Message::Claim(epoch(of))),
+        program::Message::Grant(of, _) => spec::Message::Grant(epoch(of)),
+        program::Message::Coordinator(of, round, by) => {
+            carries(by, spec::Message::Coordinator(epoch(of), small(round)))
         }
-    }
-
-    /// It has heard of an epoch, and neither granted it nor any other.
-    fn began(&self, _: NodeId, _: &Members) -> Option<program::Durable> {
-        let epoch = program::Epoch::new(FROM[0]);
-        let promise = Some(Self::TIMING.promise);
-        Some(program::Durable { epoch, promise, ..program::Durable::default() })
-            .filter(|_| !Self::CHANGES)
-    }
-
-    fn memory(&self, _: &Node<program::Quorum>) {}
-
-    fn messages(&self) -> Vec<spec::Letter> {
-        messages::<V>()
-    }
-
-    fn reason(&self, step: &Step<'_, spec::Quorum>) -> Option<&'static str> {
-        let leads = |process: &spec::Process| process.role == spec::Role::Leader;
-        Some(match step.happening {
-            SpecEvent::Boot => "booted",
-            SpecEvent::Receive { message, .. } => match message.message {
-                spec::Message::Canvass(_) => "canvassed",
-                spec::Message::Outrank(_) => "outranked",
-                spec::Message::Claim(_) => "claimed_by",
-                spec::Message::Challenge(_) => "handed_over",
-                spec::Message::Yield(..) | spec::Message::Entrust(_) if !leads(step.after) => {
-                    "yielded"
-                }
-                spec::Message::Grant(_) | spec::Message::Yield(..) | spec::Message::Entrust(_) => {
-                    "granted"
-                }
-                spec::Message::Coordinator(..) if leads(step.before) => "higher_epoch",
-                spec::Message::Coordinator(..) => "leader_heard",
-                spec::Message::Refuse(..) | spec::Message::Lists(..) => "higher_epoch",
-                _ => return None,
-            },
-            SpecEvent::Expire(timer) => match timer {
-                spec::Timer::Lease => "lease_over",
-                spec::Timer::Promise => "promise_over",
-                spec::Timer::Watch | spec::Timer::Backoff => "watch_over",
-                spec::Timer::Coordinator => "no_winner",
-                spec::Timer::Election | spec::Timer::Asked => "no_majority",
-                // No process is unfit here, so a leader that does not start its round was asked.
-                spec::Timer::Request | spec::Timer::Round => "asked_to_yield",
-                _ => return None,
-            },
-            SpecEvent::Crash => return None,
-        })
-    }
-
-    /// What belongs to an epoch, a round or a question that is over.
-    fn ignores(&self, step: &Step<'_, spec::Quorum>) -> Option<&'static str> {
-        use spec::Role::{Canvassing, Claiming, Follower, Leader, Succeeding};
-        let SpecEvent::Receive { from, message } = step.happening else { return None };
-        let role = step.before.role;
-        let own = step.stable.epoch;
-        let who = Heard::of::<V>(step, from);
-        let is_outdated = message.mark < step.stable.mark;
-        let is_for_all =
-            matches!(message.message, spec::Message::Coordinator(..) | spec::Message::Yield(..));
-        match message.message {
-            _ if !who.is_member => return Some("unknown_sender"),
-            spec::Message::Canvass(_) | spec::Message::Claim(_) if is_outdated => return None,
-            spec::Message::Challenge(_) if is_outdated => return Some("stale"),
-            spec::Message::Lists(..) | spec::Message::Meet(..) => {}
-            _ if !who.votes || (who.observes && !is_for_all) => return Some("observes"),
-            _ => {}
+        program::Message::Ack(of, round, by) => {
+            carries(by, spec::Message::Ack(epoch(of), small(round)))
         }
-        let observes = who.observes;
-        let counts = match message.message {
-            spec::Message::Support(epoch) | spec::Message::Outrank(epoch) => {
-                role == Canvassing && epoch == own + 1
-            }
-            spec::Message::Grant(epoch) => {
-                let is_own = message.birth == step.stable.birth;
-                role == Claiming && epoch == own && is_own
-            }
-            spec::Message::Ack(epoch, round) => {
-                role == Leader && epoch == own && round <= step.before.round
-            }
-            spec::Message::Refuse(epoch, _) => {
-                epoch > own && matches!(role, Canvassing | Claiming | Leader)
-            }
-            spec::Message::Coordinator(epoch, _) if observes => epoch >= own,
-            spec::Message::Coordinator(epoch, _) => epoch != own || role != Leader,
-            spec::Message::Challenge(epoch) => {
-                let next = from > step.id || step.before.invited == Some(from);
-                role == Leader && epoch == own && next
-            }
-            spec::Message::Yield(epoch, next) => {
-                let counts = role == Succeeding && next == Some(step.id) && epoch + 1 == own;
-                counts || (epoch == own && step.before.promised == Some(from))
-            }
-            // Only one that is prepared becomes another than it was.
-            spec::Message::Entrust(epoch) => {
-                (role == Succeeding && epoch == own) || step.before != step.after
-            }
-            spec::Message::Invite(epoch) => {
-                role == Follower && epoch == own && step.before.leader == Some(from)
-            }
-            spec::Message::Canvass(_) | spec::Message::Claim(_) | spec::Message::Meet(..) => true,
-            spec::Message::Lists(..) => message.mark > step.stable.mark,
-        };
-        (!counts).then_some("stale")
-    }
-
-    fn when_asked(
-        &self,
-        request: Request,
-        process: &spec::Process,
-        armed: Timers,
-    ) -> Asked<spec::Quorum> {
-        when_asked::<V>(&request, process, armed)
-    }
-
-    fn orders(
-        &self,
-        of: &ProcessView<'_, spec::Quorum>,
-        armed: Timers,
-    ) -> Vec<Order<spec::Quorum>> {
-        orders::<V>(of, armed)
-    }
-
-    fn asks(&self, timer: spec::Timer) -> Option<Request> {
-        if timer == spec::Timer::Change {
-            let list = spec::List { number: 1, place: 1, ..spec::List::default() };
-            return Self::listed(list, V::NODES).ok().map(Request::Change);
+        program::Message::Refuse(of, holder) => {
+            spec::Message::Refuse(epoch(of), holder.and_then(process_id))
         }
-        V::ASKED.clone().filter(|_| timer == spec::Timer::Request)
-    }
+        program::Message::Challenge(of, by) => carries(by, spec::Message::Challenge(epoch(of))),
+        program::Message::Yield(of, next) => {
+            spec::Message::Yield(epoch(of), next.and_then(process_id))
+        }
+        program::Message::Entrust(of) => spec::Message::Entrust(epoch(of)),
+        program::Message::Invite(of) => spec::Message::Invite(epoch(of)),
+        program::Message::Lists(lists) => {
+            let (decided, latest) = known_lists(variant, &lists);
+            carries(lists.mark, spec::Message::Lists(decided, latest))
+        }
+        program::Message::Meet(of, met, by) => {
+            carries(by, spec::Message::Meet(birth(of), met.map(birth)))
+        }
+    };
+    spec::Letter { message, mark: carried, birth: life }
+}
 
-    fn uncovered(&self) -> &'static [(&'static str, &'static str)] {
-        uncovered::<V>()
+fn timer(timer: program::Timer) -> spec::Timer {
+    match timer {
+        program::Timer::Asked => spec::Timer::Asked,
+        program::Timer::Later(_) => spec::Timer::Later,
+        program::Timer::Lease => spec::Timer::Lease,
+        program::Timer::Promise => spec::Timer::Promise,
+        program::Timer::Quiet => spec::Timer::Quiet,
+        program::Timer::Watch => spec::Timer::Watch,
+        program::Timer::Election => spec::Timer::Election,
+        program::Timer::Coordinator => spec::Timer::Coordinator,
+        program::Timer::Backoff => spec::Timer::Backoff,
+        program::Timer::Round => spec::Timer::Round,
+        program::Timer::Dwell => spec::Timer::Dwell,
+        program::Timer::Away => spec::Timer::Away,
+        program::Timer::Meet => spec::Timer::Meet,
     }
+}
 
-    fn rules(&self, happening: &SpecEvent<spec::Quorum>) -> &'static [&'static str] {
-        rules::<V>(happening)
+fn period(
+    variant: &Variant,
+    id: NodeId,
+    members: &Members,
+    timer: spec::Timer,
+) -> Option<Duration> {
+    let timing = variant.timing();
+    let never_run = [variant.rules.observer, variant.rules.witness];
+    let runs = |other| process_id(other).is_none_or(|id| !never_run.contains(&Some(id)));
+    let higher = members.iter().filter(|&other| other > id && runs(other));
+    let skews: Duration = higher.map(|_| timing.skew).sum();
+    Some(match timer {
+        spec::Timer::Asked | spec::Timer::Later | spec::Timer::Lease => timing.lease,
+        spec::Timer::Promise | spec::Timer::Quiet => timing.promise,
+        spec::Timer::Watch => timing.skew + skews,
+        spec::Timer::Election => timing.election,
+        spec::Timer::Coordinator => timing.coordinator,
+        spec::Timer::Backoff => timing.backoff,
+        spec::Timer::Round | spec::Timer::Meet => timing.round,
+        spec::Timer::Dwell => timing.dwell + skews,
+        spec::Timer::Away => AWAY,
+        // What is asked comes when it comes, and the disk syncs before anything is sent.
+        spec::Timer::Request | spec::Timer::Change | spec::Timer::Sync => return None,
+    })
+}
+
+fn believes(_: Id, process: &spec::Process) -> Option<(Role, Option<Id>)> {
+    Some((role(process.role)?, process.leader))
+}
+
+fn stable(variant: &Variant, durable: &program::Durable) -> spec::Stable {
+    let granted_to = durable.granted_to.and_then(process_id);
+    let lists = durable.lists.as_ref();
+    let (decided, list) = lists.map(|known| known_lists(variant, known)).unwrap_or_default();
+    let mark = lists.map_or(spec::Mark::FIRST, |lists| listed_mark(variant, lists.mark));
+    let (epoch, birth, met) = (epoch(durable.epoch), birth(durable.birth), met(&durable.met));
+    // No node of a comparison loses its state.
+    spec::Stable { epoch, granted_to, list, decided, mark, birth, met, lost: 0 }
+}
+
+fn ignored_fields(variant: &Variant) -> &'static [(&'static str, &'static str)] {
+    const ASKED: &str = "beyond the rounds that wait, it is told to a program that asks which \
+                         node is next, and read by no step";
+    const NEVER_NEXT: &str = "by these rules no process is to be next, and no step reads it";
+    if variant.hands_over() {
+        &[("followers", ASKED)]
+    } else {
+        &[("followers", ASKED), ("challenged", NEVER_NEXT)]
     }
+}
+
+/// It has heard of an epoch, and neither granted it nor any other.
+fn began(_: NodeId, _: &Members) -> Option<program::Durable> {
+    let epoch = program::Epoch::new(FROM[0]);
+    let promise = Some(program::Timing::DEFAULT.promise);
+    Some(program::Durable { epoch, promise, ..program::Durable::default() })
+}
+
+fn reason(step: &Step<'_, spec::Quorum>) -> Option<&'static str> {
+    let leads = |process: &spec::Process| process.role == spec::Role::Leader;
+    Some(match step.happening {
+        SpecEvent::Boot => "booted",
+        SpecEvent::Receive { message, .. } => match message.message {
+            spec::Message::Canvass(_) => "canvassed",
+            spec::Message::Outrank(_) => "outranked",
+            spec::Message::Claim(_) => "claimed_by",
+            spec::Message::Challenge(_) => "handed_over",
+            spec::Message::Yield(..) | spec::Message::Entrust(_) if !leads(step.after) => "yielded",
+            spec::Message::Grant(_) | spec::Message::Yield(..) | spec::Message::Entrust(_) => {
+                "granted"
+            }
+            spec::Message::Coordinator(..) if leads(step.before) => "higher_epoch",
+            spec::Message::Coordinator(..) => "leader_heard",
+            spec::Message::Refuse(..) | spec::Message::Lists(..) => "higher_epoch",
+            _ => return None,
+        },
+        SpecEvent::Expire(timer) => match timer {
+            spec::Timer::Lease => "lease_over",
+            spec::Timer::Promise => "promise_over",
+            spec::Timer::Watch | spec::Timer::Backoff => "watch_over",
+            spec::Timer::Coordinator => "no_winner",
+            spec::Timer::Election | spec::Timer::Asked => "no_majority",
+            // No process is unfit here, so a leader that does not start its round was asked.
+            spec::Timer::Request | spec::Timer::Round => "asked_to_yield",
+            _ => return None,
+        },
+        SpecEvent::Crash => return None,
+    })
+}
+
+/// What belongs to an epoch, a round or a question that is over.
+fn ignores(variant: &Variant, step: &Step<'_, spec::Quorum>) -> Option<&'static str> {
+    use spec::Role::{Canvassing, Claiming, Follower, Leader, Succeeding};
+    let SpecEvent::Receive { from, message } = step.happening else { return None };
+    let role = step.before.role;
+    let own = step.stable.epoch;
+    let who = Heard::of(variant, step, from);
+    let is_outdated = message.mark < step.stable.mark;
+    let is_for_all =
+        matches!(message.message, spec::Message::Coordinator(..) | spec::Message::Yield(..));
+    match message.message {
+        _ if !who.is_member => return Some("unknown_sender"),
+        spec::Message::Canvass(_) | spec::Message::Claim(_) if is_outdated => return None,
+        spec::Message::Challenge(_) if is_outdated => return Some("stale"),
+        spec::Message::Lists(..) | spec::Message::Meet(..) => {}
+        _ if !who.votes || (who.observes && !is_for_all) => return Some("observes"),
+        _ => {}
+    }
+    let observes = who.observes;
+    let counts = match message.message {
+        spec::Message::Support(epoch) | spec::Message::Outrank(epoch) => {
+            role == Canvassing && epoch == own + 1
+        }
+        spec::Message::Grant(epoch) => {
+            let is_own = message.birth == step.stable.birth;
+            role == Claiming && epoch == own && is_own
+        }
+        spec::Message::Ack(epoch, round) => {
+            role == Leader && epoch == own && round <= step.before.round
+        }
+        spec::Message::Refuse(epoch, _) => {
+            epoch > own && matches!(role, Canvassing | Claiming | Leader)
+        }
+        spec::Message::Coordinator(epoch, _) if observes => epoch >= own,
+        spec::Message::Coordinator(epoch, _) => epoch != own || role != Leader,
+        spec::Message::Challenge(epoch) => {
+            let next = from > step.id || step.before.invited == Some(from);
+            role == Leader && epoch == own && next
+        }
+        spec::Message::Yield(epoch, next) => {
+            let counts = role == Succeeding && next == Some(step.id) && epoch + 1 == own;
+            counts || (epoch == own && step.before.promised == Some(from))
+        }
+        // Only one that is prepared becomes another than it was.
+        spec::Message::Entrust(epoch) => {
+            (role == Succeeding && epoch == own) || step.before != step.after
+        }
+        spec::Message::Invite(epoch) => {
+            role == Follower && epoch == own && step.before.leader == Some(from)
+        }
+        spec::Message::Canvass(_) | spec::Message::Claim(_) | spec::Message::Meet(..) => true,
+        spec::Message::Lists(..) => message.mark > step.stable.mark,
+    };
+    (!counts).then_some("stale")
+}
+
+fn asks(variant: &Variant, timer: spec::Timer) -> Option<Request> {
+    if timer == spec::Timer::Change {
+        let list = spec::List { number: 1, place: 1, ..spec::List::default() };
+        return given_list(variant, list, variant.nodes).ok().map(Request::Change);
+    }
+    variant.asked.clone().filter(|_| timer == spec::Timer::Request)
 }
 
 // How single values of the program read as those of the model.
@@ -547,7 +509,7 @@ fn waits_for(invited: program::Invitation) -> u8 {
 
 /// Those messages from a process with the first list and from one with a pending one, what
 /// processes say to each other of their births, and the lists.
-fn of_both<V: Variant>(all: &[spec::Letter]) -> Vec<spec::Letter> {
+fn of_both(variant: &Variant, all: &[spec::Letter]) -> Vec<spec::Letter> {
     use spec::Message::{Ack, Canvass, Challenge, Claim, Coordinator, Grant, Lists, Meet};
     let of = |epoch, turn| spec::Mark { epoch, turn };
     let meets =
@@ -560,7 +522,7 @@ fn of_both<V: Variant>(all: &[spec::Letter]) -> Vec<spec::Letter> {
     let later = all.iter().filter(carries);
     let later = later.map(|&letter| spec::Letter { mark: of(1, 1), ..letter });
     let first = spec::List::default();
-    let next = V::RULES.next_list(Id::at(0), first, V::NODES);
+    let next = variant.rules.next_list(Id::at(0), first, variant.nodes);
     let next = next.unwrap_or(first.letting_in(Id::at(0), 1));
     let lists = [
         (Lists(first, next), of(1, 1)),
@@ -574,7 +536,7 @@ fn of_both<V: Variant>(all: &[spec::Letter]) -> Vec<spec::Letter> {
 }
 
 /// Every message, for probing; of the first two lists, if there are more than one.
-fn messages<V: Variant>() -> Vec<spec::Letter> {
+fn messages(variant: &Variant) -> Vec<spec::Letter> {
     use spec::Message::{Ack, Canvass, Challenge, Claim, Coordinator, Entrust, Grant, Invite};
     use spec::Message::{Outrank, Refuse, Support, Yield};
     let of_epoch = |epoch| {
@@ -585,79 +547,83 @@ fn messages<V: Variant>() -> Vec<spec::Letter> {
         let yields = holders.map(|next| Yield(epoch, next));
         let claims = [Grant(epoch), Challenge(epoch), Entrust(epoch)];
         let invitations = [Invite(epoch)];
-        let invitations = if V::HANDS_OVER { &invitations[..] } else { &[] };
+        let invitations = if variant.hands_over() { &invitations[..] } else { &[] };
         [&questions[..], &claims, invitations, rounds.as_flattened(), &refusals, &yields].concat()
     };
     let all: Vec<_> = (0..4).flat_map(of_epoch).map(of_the_list).collect();
-    if QuorumMapping::<V>::CHANGES { of_both::<V>(&all) } else { all }
+    if variant.changes() { of_both(variant, &all) } else { all }
 }
 
 // Lists of members that change, and who is heard by them.
 
-impl<V: Variant> QuorumMapping<V> {
-    /// The first list of members.
-    fn first(members: &Members) -> Result<Members, MemberError> {
-        let listed = Self::LISTED && members.count() <= MAX_NODES;
-        if listed {
-            Self::listed(spec::List::default(), members.count())
-        } else {
-            Ok(members.clone())
-        }
+/// The first list of members.
+fn first(variant: &Variant, members: &Members) -> Result<Members, MemberError> {
+    let listed = variant.listed() && members.count() <= MAX_NODES;
+    if listed {
+        given_list(variant, spec::List::default(), members.count())
+    } else {
+        Ok(members.clone())
     }
+}
 
-    /// This list of the specification, in a group of so many.
-    fn listed(list: spec::List, nodes: usize) -> Result<Members, MemberError> {
-        let ids = V::RULES.members(list.place, nodes).unwrap_or(Ids::NONE);
-        let given = Members::of_any_size(ids.iter().map(node_id));
-        let observers = V::RULES.observers(list.place, nodes).iter().map(node_id);
-        let given = given.numbered(u64::from(list.number) + Members::FIRST);
-        let given = given.with_observers(observers)?;
-        let given = given.with_witnesses(V::RULES.witness.map(node_id))?;
-        // Who does not vote by the list before is awaited.
-        let voters = V::RULES.voters(list, nodes);
-        let voting = Members::of_any_size(voters.iter().map(node_id));
-        let births = voters.iter().map(|id| (node_id(id), program_birth(list.births.of(id))));
-        let voting = births.fold(voting, |voting, (id, birth)| voting.letting_in(id, birth));
-        Ok(given.after(&voting))
-    }
+/// This list of the specification, in a group of so many.
+fn given_list(variant: &Variant, list: spec::List, nodes: usize) -> Result<Members, MemberError> {
+    let ids = variant.rules.members(list.place, nodes).unwrap_or(Ids::NONE);
+    let given = Members::of_any_size(ids.iter().map(node_id));
+    let observers = variant.rules.observers(list.place, nodes).iter().map(node_id);
+    let given = given.numbered(u64::from(list.number) + Members::FIRST);
+    let given = given.with_observers(observers)?;
+    let given = given.with_witnesses(variant.rules.witness.map(node_id))?;
+    // Who does not vote by the list before is awaited.
+    let voters = variant.rules.voters(list, nodes);
+    let voting = Members::of_any_size(voters.iter().map(node_id));
+    let births = voters.iter().map(|id| (node_id(id), program_birth(list.births.of(id))));
+    let voting = births.fold(voting, |voting, (id, birth)| voting.letting_in(id, birth));
+    Ok(given.after(&voting))
+}
 
-    /// The lists that a node knows: the one that is decided, and the latest.
-    fn lists(lists: &program::Lists) -> (spec::List, spec::List) {
-        // Where lists do not change, the one that there is is the first.
-        if !Self::CHANGES {
-            return (spec::List::default(), spec::List::default());
-        }
-        (Self::list(&lists.decided), Self::list(lists.latest()))
+/// The lists that a node knows: the one that is decided, and the latest.
+fn known_lists(variant: &Variant, lists: &program::Lists) -> (spec::List, spec::List) {
+    // Where lists do not change, the one that there is is the first.
+    if !variant.changes() {
+        return (spec::List::default(), spec::List::default());
     }
+    (list(variant, &lists.decided), list(variant, lists.latest()))
+}
 
-    fn list(members: &Members) -> spec::List {
-        let all = |nodes: &[NodeId]| nodes.iter().copied().filter_map(process_id).collect::<Ids>();
-        let (ids, observers) = (members.iter(), members.observers());
-        let [ids, observers] = [all(&ids.collect::<Vec<_>>()), all(&observers.collect::<Vec<_>>())];
-        let is_listed = |&place: &u8| {
-            let listed = V::RULES.members(place, V::NODES);
-            listed == Some(ids) && V::RULES.observers(place, V::NODES).common(ids) == observers
-        };
-        let births = members.iter().filter_map(|id| Some((process_id(id)?, members.birth(id)?)));
-        spec::List {
-            number: number(members.config_epoch()),
-            place: (0..u8::MAX).find(is_listed).unwrap_or(u8::MAX),
-            awaited: all(members.awaited()),
-            births: births.fold(spec::Births::NONE, |all, (id, of)| all.with(id, birth(of))),
-        }
+fn list(variant: &Variant, members: &Members) -> spec::List {
+    let all = |nodes: &[NodeId]| nodes.iter().copied().filter_map(process_id).collect::<Ids>();
+    let (ids, observers) = (members.iter(), members.observers());
+    let [ids, observers] = [all(&ids.collect::<Vec<_>>()), all(&observers.collect::<Vec<_>>())];
+    let is_listed = |&place: &u8| {
+        let listed = variant.rules.members(place, variant.nodes);
+        listed == Some(ids)
+            && variant.rules.observers(place, variant.nodes).common(ids) == observers
+    };
+    let births = members.iter().filter_map(|id| Some((process_id(id)?, members.birth(id)?)));
+    spec::List {
+        number: number(members.config_epoch()),
+        place: (0..u8::MAX).find(is_listed).unwrap_or(u8::MAX),
+        awaited: all(members.awaited()),
+        births: births.fold(spec::Births::NONE, |all, (id, of)| all.with(id, birth(of))),
     }
+}
 
-    fn mark(of: program::Mark) -> spec::Mark {
-        if Self::CHANGES { mark(of) } else { spec::Mark::FIRST }
-    }
+fn listed_mark(variant: &Variant, of: program::Mark) -> spec::Mark {
+    if variant.changes() { mark(of) } else { spec::Mark::FIRST }
+}
 
-    fn program_lists(decided: spec::List, latest: spec::List, mark: spec::Mark) -> program::Lists {
-        let of = |list| Self::listed(list, V::NODES).ok();
-        let first = || Members::of_any_size(Id::all(V::NODES).map(node_id));
-        let pending = (latest != decided).then(|| of(latest)).flatten();
-        let decided = of(decided).unwrap_or_else(first);
-        program::Lists { decided, pending, mark: program_mark(mark) }
-    }
+fn program_lists(
+    variant: &Variant,
+    decided: spec::List,
+    latest: spec::List,
+    mark: spec::Mark,
+) -> program::Lists {
+    let of = |list| given_list(variant, list, variant.nodes).ok();
+    let first = || Members::of_any_size(Id::all(variant.nodes).map(node_id));
+    let pending = (latest != decided).then(|| of(latest)).flatten();
+    let decided = of(decided).unwrap_or_else(first);
+    program::Lists { decided, pending, mark: program_mark(mark) }
 }
 
 /// What a process takes the sender of a message for, and itself.
@@ -671,15 +637,15 @@ struct Heard {
 }
 
 impl Heard {
-    fn of<V: Variant>(step: &Step<'_, spec::Quorum>, from: Id) -> Self {
+    fn of(variant: &Variant, step: &Step<'_, spec::Quorum>, from: Id) -> Self {
         let spec::Process { list, decided, .. } = *step.before;
         let lists = [list, decided];
-        let members = |place| V::RULES.members(place, step.nodes).unwrap_or(Ids::NONE);
+        let members = |place| variant.rules.members(place, step.nodes).unwrap_or(Ids::NONE);
         let birth = step.stable.birth;
         Self {
             is_member: lists.iter().any(|list| members(list.place).contains(from)),
-            votes: lists.iter().any(|&list| V::RULES.voters(list, step.nodes).contains(from)),
-            observes: !V::RULES.has_vote(step.before, step.id, birth, step.nodes),
+            votes: lists.iter().any(|&list| variant.rules.voters(list, step.nodes).contains(from)),
+            observes: !variant.rules.has_vote(step.before, step.id, birth, step.nodes),
         }
     }
 }
@@ -688,17 +654,18 @@ impl Heard {
 
 /// It knows the epoch of the leader that it is, or that it has heard. A leader leads by the lease
 /// of its epoch, may name any other that may lead, and waits for the one that it has invited.
-fn facts<V: Variant>(of: &ProcessView<'_, spec::Quorum>) -> ExpectedFacts<spec::Quorum> {
+fn facts(variant: &Variant, of: &ProcessView<'_, spec::Quorum>) -> ExpectedFacts<spec::Quorum> {
     let ProcessView { id, nodes, process, stable } = *of;
     let leads = process.role == spec::Role::Leader;
-    let voters = V::RULES.voters(process.list, nodes);
-    let witnesses: Ids = V::RULES.witness.into_iter().filter(|id| id.index() < nodes).collect();
+    let voters = variant.rules.voters(process.list, nodes);
+    let witnesses: Ids =
+        variant.rules.witness.into_iter().filter(|id| id.index() < nodes).collect();
     let candidates = voters.except(witnesses);
     ExpectedFacts {
         epoch: process.leader.map(|_| u64::from(stable.epoch)),
         prepares: None,
         lease: leads.then_some(spec::Timer::Lease),
-        waits_for: awaited_supports::<V>(of, voters, candidates),
+        waits_for: awaited_supports(variant, of, voters, candidates),
         successors: if leads { candidates.without(id) } else { Ids::NONE },
         awaited: Some(process.invited.into_iter().collect()),
         may_lead: Some(candidates),
@@ -708,7 +675,8 @@ fn facts<V: Variant>(of: &ProcessView<'_, spec::Quorum>) -> ExpectedFacts<spec::
 
 /// With a majority of supports, a process canvasses on only for those that come before it: the
 /// higher ones, and the last leader. Which majority it needs is not said where lists change.
-fn awaited_supports<V: Variant>(
+fn awaited_supports(
+    variant: &Variant,
     of: &ProcessView<'_, spec::Quorum>,
     voters: Ids,
     candidates: Ids,
@@ -718,14 +686,14 @@ fn awaited_supports<V: Variant>(
     if process.role != spec::Role::Canvassing {
         return Waits::Nothing;
     }
-    if QuorumMapping::<V>::CHANGES {
+    if variant.changes() {
         return Waits::Unsaid;
     }
     if 2 * supports.len() <= voters.len() {
         return Waits::Nothing;
     }
-    let never = matches!(V::RULES.preemption, spec::Preemption::Never);
-    let last = stable.granted_to.filter(|_| V::RULES.returns && never);
+    let never = matches!(variant.rules.preemption, spec::Preemption::Never);
+    let last = stable.granted_to.filter(|_| variant.rules.returns && never);
     let before = candidates.iter().filter(|&other| other > id || last == Some(other));
     Waits::For(spec::Timer::Election, before.filter(|&other| !supports.contains(other)).collect())
 }
@@ -733,15 +701,15 @@ fn awaited_supports<V: Variant>(
 /// A candidate does without an answer that is late, a leader that is silent has no lease any more,
 /// and the promises to it are over before the lowest node runs, which a higher one may outrank.
 /// Which members may lead is not said where lists change.
-fn limits<V: Variant>(members: &Members) -> Option<Limits> {
-    let timing = QuorumMapping::<V>::TIMING;
-    let never_lead = [V::RULES.observer, V::RULES.witness];
+fn limits(variant: &Variant, members: &Members) -> Option<Limits> {
+    let timing = variant.timing();
+    let never_lead = [variant.rules.observer, variant.rules.witness];
     let leads =
         |other: &NodeId| process_id(*other).is_none_or(|id| !never_lead.contains(&Some(id)));
     let candidates = u32::try_from(members.iter().filter(leads).count()).unwrap_or(u32::MAX);
     let election = timing.promise + timing.skew * candidates + timing.election + timing.coordinator;
     let all = Limits { lifetime: timing.election, silence: timing.lease, election };
-    Some(all).filter(|_| !QuorumMapping::<V>::CHANGES)
+    Some(all).filter(|_| !variant.changes())
 }
 
 // The durations of a node that starts again, and had others before.
@@ -759,7 +727,7 @@ fn restart(
     with: usize,
     config: program::Config,
     durable: &program::Durable,
-) -> Result<Restart<Node<program::Quorum>>, Refusal> {
+) -> Result<Restart<Quorum>, Refusal> {
     let ((promise, lease), before) = (TIMES[with], config.timing);
     let timing = program::Timing { promise, lease, ..before };
     let node = Node::new(program::Config { timing, ..config }, Some(durable.clone()), 0)?;
@@ -791,13 +759,21 @@ const REPEATED: usize = 2;
 /// In a long run, epochs are near the last that there can be. Rounds begin anew with each epoch.
 const FROM: &[u64] = &[u64::MAX - 1_000];
 
-const fn counters<V: Variant>() -> Counters<QuorumMapping<V>> {
+fn counters() -> Counters<Quorum> {
     Counters {
         kinds: 3,
         epochs: Some(EPOCH),
+        largest_epoch: spec::Epoch::MAX.into(),
         in_message,
         in_durable,
         lower,
+        began,
+        ..Counters::default()
+    }
+}
+
+fn logs() -> Logs<Quorum> {
+    Logs {
         is_settled,
         ids: Some(IdsIn {
             message: |message, name| match message {
@@ -814,8 +790,7 @@ const fn counters<V: Variant>() -> Counters<QuorumMapping<V>> {
             },
         }),
         members: MAX_NODES,
-        after_leading: after_leading::<V>,
-        ..Counters::NONE
+        ..Logs::default()
     }
 }
 
@@ -923,18 +898,19 @@ fn role(role: spec::Role) -> Option<Role> {
 
 /// A leader may wait for more rounds than the specification tells apart. Once it follows, it waits
 /// for none, and if its promise runs, it is to the node to which it has granted its epoch.
-fn after_leading<V: Variant>(
+fn after_leading(
+    variant: &Variant,
     leader: Option<Id>,
     stable: &spec::Stable,
     timers: Timers,
 ) -> Option<spec::Process> {
-    if !matches!(V::RULES.lists, spec::Lists::One) {
+    if !matches!(variant.rules.lists, spec::Lists::One) {
         return None;
     }
     let promises = timers.contains::<spec::Quorum>(spec::Timer::Promise);
     let promised = stable.granted_to.filter(|_| promises);
     // Only another node's promise ends that it has led.
-    let led = V::RULES.returns && !promises;
+    let led = variant.rules.returns && !promises;
     (leader.is_none() || leader == promised).then_some(spec::Process {
         leader,
         promised,

@@ -1,6 +1,9 @@
 //! Stoller's election: the recommended rules against the production core.
 
-use super::{Counters, ExpectedFacts, IdsIn, Mapping, OnInvalid, ProcessView, SpecEvent, Step};
+use super::{
+    Counters, Durations, Events, ExpectedFacts, IdsIn, Logs, Mapping, More, OnInvalid, Probes,
+    ProcessView, SpecEvent, Step,
+};
 use super::{node_id, process_id, strangers};
 use bellwether_bridge::program::{Limits, Refusal};
 use bellwether_core::protocol::stoller as program;
@@ -8,7 +11,11 @@ use bellwether_core::protocol::{Input, Members, Node, NodeId, Role};
 use bellwether_model::protocol::stoller as spec;
 use bellwether_model::protocol::{Id, Ids, MAX_SEARCHED};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
+
+/// Both sides.
+pub type Stoller = (spec::Stoller, Node<program::Stoller>);
 
 /// How a node of Stoller's election reads as a process of [`spec::Stoller`].
 ///
@@ -26,298 +33,305 @@ use std::time::Duration;
 /// | timer Ask                     | Ask                                             |
 ///
 /// The program's numbers have 64 bits, the model's eight; worlds are small enough for eight.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct StollerMapping;
+#[must_use]
+pub fn mapping() -> Mapping<Stoller> {
+    Mapping {
+        rules: spec::Stoller::RECOMMENDED,
+        program: Arc::new(program),
+        settle: Arc::new(settle),
+        to_program: Arc::new(to_program),
+        to_model: Arc::new(|message, _| to_model(message)),
+        timer,
+        period: Arc::new(period),
+        process: Arc::new(process),
+        stable: Arc::new(stable),
+        believes,
+        facts: Arc::new(facts),
+        messages: Arc::new(|_| messages()),
+        reason,
+        ignores: Arc::new(ignores),
+        decide: Arc::new(rules),
+        more: More {
+            events: Events { detects, ..Events::default() },
+            durations: Durations { limits: Arc::new(limits), ..Durations::default() },
+            counters: Counters {
+                began,
+                rebase: Arc::new(rebase),
+                in_message: |message, _, rename| {
+                    let mut all = |t: program::Elid| program::Elid {
+                        incarnation: rename(0, t.incarnation),
+                        counter: rename(1, t.counter),
+                        ..t
+                    };
+                    match message {
+                        program::Message::Halt(t) => program::Message::Halt(all(t)),
+                        program::Message::Ack(t) => program::Message::Ack(all(t)),
+                        program::Message::Ldr(t) => program::Message::Ldr(all(t)),
+                        program::Message::NormQ(t) => program::Message::NormQ(all(t)),
+                        program::Message::NotNorm(t) => program::Message::NotNorm(all(t)),
+                    }
+                },
+                in_durable: |&durable, rename| rename(0, durable),
+                from: &[STARTS, 0],
+                ..Counters::default()
+            },
+            probes: Probes { invalid_messages: Arc::new(invalid_messages), ..Probes::default() },
+            logs: Logs {
+                ids: Some(IdsIn {
+                    message: |message, name| {
+                        let all = |t: program::Elid| program::Elid { owner: name(t.owner), ..t };
+                        match message {
+                            program::Message::Halt(t) => program::Message::Halt(all(t)),
+                            program::Message::Ack(t) => program::Message::Ack(all(t)),
+                            program::Message::Ldr(t) => program::Message::Ldr(all(t)),
+                            program::Message::NormQ(t) => program::Message::NormQ(all(t)),
+                            program::Message::NotNorm(t) => program::Message::NotNorm(all(t)),
+                        }
+                    },
+                    ..IdsIn::default()
+                }),
+                ..Logs::default()
+            },
+            ..More::default()
+        },
+    }
+}
 
 /// How often each node has started in a long run: nearly as often as it can.
 const STARTS: u64 = u64::MAX - 1_000;
 
-impl StollerMapping {
-    /// The process that a node stands for.
-    #[must_use]
-    pub fn abstraction(node: &Node<program::Stoller>) -> spec::Process {
-        let Some(core) = node.core() else { return spec::Process::default() };
-        let (status, election) = (node.status(), core.election());
-        let (status, ldr) = match (status.role, status.leader.and_then(process_id)) {
-            (Role::NotStarted, _) => return spec::Process::default(),
-            (Role::Follower, Some(leader)) => (spec::Status::Norm, spec::Ldr::Other(leader)),
-            (Role::Follower, None) => (spec::Status::Norm, spec::Ldr::None),
-            (Role::Leader, _) => (spec::Status::Norm, spec::Ldr::Itself),
-            (Role::Candidate, _) if election.asked.is_none() => {
-                (spec::Status::Elec1, spec::Ldr::None)
-            }
-            (Role::Candidate, _) => (spec::Status::Elec2, spec::Ldr::None),
-            (Role::Waiting, _) => (spec::Status::Wait, spec::Ldr::None),
-        };
-        spec::Process {
-            status,
-            ldr,
-            elid: Some(elid(election.elid)),
-            down: ids(&election.down),
-            acks: ids(&election.gave_way),
-            pendack: election.asked.and_then(process_id),
-            incarnation: number(election.incarnation),
-            nextel: number(election.begun),
-            plays_dead: false,
-        }
-    }
-
-    /// The configuration of a node.
-    #[must_use]
-    pub fn config(id: NodeId, members: &Members) -> program::Config {
-        let ask = Duration::from_millis(100);
-        program::Config { id, members: members.clone(), ask }
+/// The process that a node stands for.
+#[must_use]
+pub fn abstraction(node: &Node<program::Stoller>) -> spec::Process {
+    let Some(core) = node.core() else { return spec::Process::default() };
+    let (status, election) = (node.status(), core.election());
+    let (status, ldr) = match (status.role, status.leader.and_then(process_id)) {
+        (Role::NotStarted, _) => return spec::Process::default(),
+        (Role::Follower, Some(leader)) => (spec::Status::Norm, spec::Ldr::Other(leader)),
+        (Role::Follower, None) => (spec::Status::Norm, spec::Ldr::None),
+        (Role::Leader, _) => (spec::Status::Norm, spec::Ldr::Itself),
+        (Role::Candidate, _) if election.asked.is_none() => (spec::Status::Elec1, spec::Ldr::None),
+        (Role::Candidate, _) => (spec::Status::Elec2, spec::Ldr::None),
+        (Role::Waiting, _) => (spec::Status::Wait, spec::Ldr::None),
+    };
+    spec::Process {
+        status,
+        ldr,
+        elid: Some(elid(election.elid)),
+        down: ids(&election.down),
+        acks: ids(&election.gave_way),
+        pendack: election.asked.and_then(process_id),
+        incarnation: number(election.incarnation),
+        nextel: number(election.begun),
+        plays_dead: false,
     }
 }
 
-impl Mapping for StollerMapping {
-    type Spec = spec::Stoller;
-    type Program = Node<program::Stoller>;
-    type Memory = ();
+/// The configuration of a node.
+#[must_use]
+pub fn config(id: NodeId, members: &Members) -> program::Config {
+    let ask = Duration::from_millis(100);
+    program::Config { id, members: members.clone(), ask }
+}
 
-    const RULES: spec::Stoller = spec::Stoller::RECOMMENDED;
+fn program(
+    id: NodeId,
+    members: &Members,
+    durable: Option<&u64>,
+) -> Result<Node<program::Stoller>, Refusal> {
+    Ok(Node::new(config(id, members), durable.copied(), 0)?)
+}
 
-    const COUNTERS: Counters<Self> = Counters {
-        in_message: |message, _, rename| {
-            let mut all = |t: program::Elid| program::Elid {
-                incarnation: rename(0, t.incarnation),
-                counter: rename(1, t.counter),
-                ..t
-            };
-            match message {
-                program::Message::Halt(t) => program::Message::Halt(all(t)),
-                program::Message::Ack(t) => program::Message::Ack(all(t)),
-                program::Message::Ldr(t) => program::Message::Ldr(all(t)),
-                program::Message::NormQ(t) => program::Message::NormQ(all(t)),
-                program::Message::NotNorm(t) => program::Message::NotNorm(all(t)),
-            }
-        },
-        in_durable: |&durable, rename| rename(0, durable),
-        ids: Some(IdsIn {
-            message: |message, name| {
-                let all = |t: program::Elid| program::Elid { owner: name(t.owner), ..t };
-                match message {
-                    program::Message::Halt(t) => program::Message::Halt(all(t)),
-                    program::Message::Ack(t) => program::Message::Ack(all(t)),
-                    program::Message::Ldr(t) => program::Message::Ldr(all(t)),
-                    program::Message::NormQ(t) => program::Message::NormQ(all(t)),
-                    program::Message::NotNorm(t) => program::Message::NotNorm(all(t)),
-                }
-            },
-            ..IdsIn::NONE
-        }),
-        ..Counters::NONE
+/// It starts. The highest halts all others, who give way; the others are halted and told.
+fn settle(id: NodeId, members: &Members) -> Vec<(Duration, Input<program::Message>)> {
+    let Some(highest) = members.iter().max() else { return Vec::new() };
+    let elid = program::Elid { owner: highest, incarnation: 1, counter: 0 };
+    let from = |from, message| Input::Receive { from, message };
+    let then: Vec<_> = if id == highest {
+        let lower = members.below(id).iter().rev();
+        lower.map(|&node| from(node, program::Message::Ack(elid))).collect()
+    } else {
+        [program::Message::Halt(elid), program::Message::Ldr(elid)]
+            .map(|message| from(highest, message))
+            .to_vec()
     };
-    /// The elections of an incarnation are counted from its start.
-    const FROM: &'static [u64] = &[STARTS, 0];
+    let inputs = std::iter::once(Input::Boot).chain(then);
+    inputs.map(|input| (Duration::ZERO, input)).collect()
+}
 
-    fn program(
-        &self,
-        id: NodeId,
-        members: &Members,
-        durable: Option<&u64>,
-    ) -> Result<Self::Program, Refusal> {
-        Ok(Node::new(Self::config(id, members), durable.copied(), 0)?)
+fn to_program(message: spec::Message) -> Option<program::Message> {
+    let elid = |t: spec::Elid| program::Elid {
+        owner: node_id(t.owner),
+        incarnation: t.incarnation.into(),
+        counter: t.counter.into(),
+    };
+    Some(match message {
+        spec::Message::Halt(t) => program::Message::Halt(elid(t)),
+        spec::Message::Ack(t) => program::Message::Ack(elid(t)),
+        spec::Message::Ldr(t) => program::Message::Ldr(elid(t)),
+        spec::Message::NormQ(t) => program::Message::NormQ(elid(t)),
+        spec::Message::NotNorm(t) => program::Message::NotNorm(elid(t)),
+        // Other variants' answers to a HALT, and what other detectors see.
+        spec::Message::Rej(_)
+        | spec::Message::Restarted
+        | spec::Message::HasLeader(_)
+        | spec::Message::IsLeader(_)
+        | spec::Message::NotLeader(_) => return None,
+    })
+}
+
+fn to_model(message: program::Message) -> spec::Message {
+    match message {
+        program::Message::Halt(t) => spec::Message::Halt(elid(t)),
+        program::Message::Ack(t) => spec::Message::Ack(elid(t)),
+        program::Message::Ldr(t) => spec::Message::Ldr(elid(t)),
+        program::Message::NormQ(t) => spec::Message::NormQ(elid(t)),
+        program::Message::NotNorm(t) => spec::Message::NotNorm(elid(t)),
     }
+}
 
-    /// It starts. The highest halts all others, who give way; the others are halted and told.
-    fn settle(&self, id: NodeId, members: &Members) -> Vec<(Duration, Input<program::Message>)> {
-        let Some(highest) = members.iter().max() else { return Vec::new() };
-        let elid = program::Elid { owner: highest, incarnation: 1, counter: 0 };
-        let from = |from, message| Input::Receive { from, message };
-        let then: Vec<_> = if id == highest {
-            let lower = members.below(id).iter().rev();
-            lower.map(|&node| from(node, program::Message::Ack(elid))).collect()
-        } else {
-            [program::Message::Halt(elid), program::Message::Ldr(elid)]
-                .map(|message| from(highest, message))
-                .to_vec()
-        };
-        let inputs = std::iter::once(Input::Boot).chain(then);
-        inputs.map(|input| (Duration::ZERO, input)).collect()
+fn timer(timer: program::Timer) -> spec::Timer {
+    match timer {
+        program::Timer::Ask => spec::Timer::Ask,
     }
+}
 
-    fn to_program(&self, message: spec::Message) -> Option<program::Message> {
-        let elid = |t: spec::Elid| program::Elid {
-            owner: node_id(t.owner),
-            incarnation: t.incarnation.into(),
-            counter: t.counter.into(),
-        };
-        Some(match message {
-            spec::Message::Halt(t) => program::Message::Halt(elid(t)),
-            spec::Message::Ack(t) => program::Message::Ack(elid(t)),
-            spec::Message::Ldr(t) => program::Message::Ldr(elid(t)),
-            spec::Message::NormQ(t) => program::Message::NormQ(elid(t)),
-            spec::Message::NotNorm(t) => program::Message::NotNorm(elid(t)),
-            // Other variants' answers to a HALT, and what other detectors see.
-            spec::Message::Rej(_)
-            | spec::Message::Restarted
-            | spec::Message::HasLeader(_)
-            | spec::Message::IsLeader(_)
-            | spec::Message::NotLeader(_) => return None,
+/// A failure detector takes what time it does.
+fn period(id: NodeId, members: &Members, timer: spec::Timer) -> Option<Duration> {
+    match timer {
+        spec::Timer::Ask => Some(config(id, members).ask),
+        spec::Timer::Monitor(_) => None,
+    }
+}
+
+fn detects(timer: spec::Timer) -> Option<NodeId> {
+    match timer {
+        spec::Timer::Monitor(id) => Some(node_id(id)),
+        spec::Timer::Ask => None,
+    }
+}
+
+fn process(program: &Node<program::Stoller>) -> spec::Process {
+    abstraction(program)
+}
+
+fn believes(id: Id, process: &spec::Process) -> Option<(Role, Option<Id>)> {
+    Some(match (process.status, process.ldr) {
+        (spec::Status::Norm, spec::Ldr::Itself) => (Role::Leader, Some(id)),
+        (spec::Status::Norm, spec::Ldr::Other(leader)) => (Role::Follower, Some(leader)),
+        (spec::Status::Norm, spec::Ldr::None) => (Role::Follower, None),
+        (spec::Status::Elec1 | spec::Status::Elec2, _) => (Role::Candidate, None),
+        (spec::Status::Wait, _) => (Role::Waiting, None),
+    })
+}
+
+fn facts(of: &ProcessView<'_, spec::Stoller>) -> Option<ExpectedFacts<spec::Stoller>> {
+    Some(ExpectedFacts::among_equals(of.nodes))
+}
+
+/// A candidate and a leader ask again after that time.
+fn limits(id: NodeId, members: &Members) -> Option<Limits> {
+    let ask = config(id, members).ask;
+    Some(Limits { lifetime: ask, silence: ask, election: ask * 4 })
+}
+
+fn stable(durable: &u64) -> u8 {
+    number(*durable)
+}
+
+/// It has started often.
+fn began(_: NodeId, _: &Members) -> Option<u64> {
+    Some(STARTS)
+}
+
+fn rebase(node: &Node<program::Stoller>, process: spec::Process) -> spec::Process {
+    let Some(core) = node.core() else { return process };
+    let program::Election { elid: of, incarnation, .. } = core.election();
+    let lowered = |number: u64| number.saturating_sub(STARTS);
+    let of = program::Elid { incarnation: lowered(of.incarnation), ..of };
+    let incarnation = number(lowered(incarnation));
+    spec::Process { elid: Some(elid(of)), incarnation, ..process }
+}
+
+/// Each kind, of the elections that a small world knows, and of one that no node started.
+fn messages() -> Vec<spec::Message> {
+    use spec::Message::{Ack, Halt, HasLeader, IsLeader, Ldr, NormQ, NotLeader, NotNorm, Rej};
+    let kinds = [Halt, Ack, Rej, Ldr, NormQ, NotNorm, HasLeader, IsLeader, NotLeader];
+    let numbers = [(1, 0), (1, 1), (2, 0), (9, 9)];
+    let elids = Id::all(3).flat_map(|owner| {
+        numbers.map(|(incarnation, counter)| spec::Elid { owner, incarnation, counter })
+    });
+    let named = elids.flat_map(|elid| kinds.map(|kind| kind(elid)));
+    named.chain([spec::Message::Restarted]).collect()
+}
+
+fn invalid_messages(members: &Members) -> Vec<(program::Message, OnInvalid<spec::Stoller>)> {
+    use program::Message::{Ack, Halt, Ldr, NormQ, NotNorm};
+    let elid = |owner| program::Elid { owner, incarnation: u64::MAX, counter: u64::MAX };
+    let kinds = [Halt, Ack, Ldr, NormQ, NotNorm];
+    let strange = strangers(members).map(elid).flat_map(|elid| {
+        kinds.map(|kind| match kind(elid) {
+            it @ (Ack(_) | NotNorm(_)) => (it, OnInvalid::Ignored("other_election")),
+            it => (it, OnInvalid::Ignored("wrong_direction")),
         })
+    });
+    let late = members.iter().map(elid).flat_map(|elid| kinds.map(|kind| kind(elid)));
+    strange.chain(late.map(|it| (it, OnInvalid::Like(to_model(it))))).collect()
+}
+
+fn reason(step: &Step<'_, spec::Stoller>) -> Option<&'static str> {
+    if (step.after.status, step.after.ldr) == (spec::Status::Norm, spec::Ldr::Itself) {
+        return Some("won");
     }
+    Some(match step.happening {
+        SpecEvent::Boot => "booted",
+        SpecEvent::Receive { message, .. } => match message {
+            spec::Message::Halt(_) => "halted",
+            spec::Message::Ldr(_) => "claimed",
+            spec::Message::NotNorm(_) => "check_failed",
+            _ => return None,
+        },
+        SpecEvent::Expire(spec::Timer::Monitor(_)) => "suspected",
+        SpecEvent::Expire(spec::Timer::Ask) => "unanswered",
+        SpecEvent::Crash => return None,
+    })
+}
 
-    fn to_model(&self, message: program::Message) -> spec::Message {
-        match message {
-            program::Message::Halt(t) => spec::Message::Halt(elid(t)),
-            program::Message::Ack(t) => spec::Message::Ack(elid(t)),
-            program::Message::Ldr(t) => spec::Message::Ldr(elid(t)),
-            program::Message::NormQ(t) => spec::Message::NormQ(elid(t)),
-            program::Message::NotNorm(t) => spec::Message::NotNorm(elid(t)),
-        }
+fn ignores(step: &Step<'_, spec::Stoller>) -> Option<&'static str> {
+    use spec::Message::{Ack, Halt, Ldr, NormQ, NotNorm};
+    let SpecEvent::Receive { from, message } = step.happening else { return None };
+    let is = |status, elid| (step.before.status, step.before.elid) == (status, Some(elid));
+    let leads = step.before.ldr == spec::Ldr::Itself;
+    match message {
+        Halt(t) | Ldr(t) | NormQ(t) if from < step.id || t.owner != from => Some("wrong_direction"),
+        Ack(t) if is(spec::Status::Elec2, t) && step.before.pendack == Some(from) => None,
+        Ldr(t) if is(spec::Status::Wait, t) => None,
+        NotNorm(t) if is(spec::Status::Norm, t) && leads => None,
+        Ack(_) | Ldr(_) | NotNorm(_) => Some("other_election"),
+        _ => None,
     }
+}
 
-    fn timer(&self, timer: program::Timer) -> spec::Timer {
-        match timer {
-            program::Timer::Ask => spec::Timer::Ask,
-        }
-    }
-
-    /// A failure detector takes what time it does.
-    fn period(&self, id: NodeId, members: &Members, timer: spec::Timer) -> Option<Duration> {
-        match timer {
-            spec::Timer::Ask => Some(Self::config(id, members).ask),
-            spec::Timer::Monitor(_) => None,
-        }
-    }
-
-    fn detects(&self, timer: spec::Timer) -> Option<NodeId> {
-        match timer {
-            spec::Timer::Monitor(id) => Some(node_id(id)),
-            spec::Timer::Ask => None,
-        }
-    }
-
-    fn process(&self, program: &Node<program::Stoller>) -> spec::Process {
-        Self::abstraction(program)
-    }
-
-    fn believes(&self, id: Id, process: &spec::Process) -> Option<(Role, Option<Id>)> {
-        Some(match (process.status, process.ldr) {
-            (spec::Status::Norm, spec::Ldr::Itself) => (Role::Leader, Some(id)),
-            (spec::Status::Norm, spec::Ldr::Other(leader)) => (Role::Follower, Some(leader)),
-            (spec::Status::Norm, spec::Ldr::None) => (Role::Follower, None),
-            (spec::Status::Elec1 | spec::Status::Elec2, _) => (Role::Candidate, None),
-            (spec::Status::Wait, _) => (Role::Waiting, None),
-        })
-    }
-
-    fn facts(&self, of: &ProcessView<'_, spec::Stoller>) -> Option<ExpectedFacts<spec::Stoller>> {
-        Some(ExpectedFacts::among_equals(of.nodes))
-    }
-
-    /// A candidate and a leader ask again after that time.
-    fn limits(&self, id: NodeId, members: &Members) -> Option<Limits> {
-        let ask = Self::config(id, members).ask;
-        Some(Limits { lifetime: ask, silence: ask, election: ask * 4 })
-    }
-
-    fn stable(&self, durable: &u64) -> u8 {
-        number(*durable)
-    }
-
-    /// It has started often.
-    fn began(&self, _: NodeId, _: &Members) -> Option<u64> {
-        Some(STARTS)
-    }
-
-    fn rebase(&self, node: &Node<program::Stoller>, process: spec::Process) -> spec::Process {
-        let Some(core) = node.core() else { return process };
-        let program::Election { elid: of, incarnation, .. } = core.election();
-        let lowered = |number: u64| number.saturating_sub(STARTS);
-        let of = program::Elid { incarnation: lowered(of.incarnation), ..of };
-        let incarnation = number(lowered(incarnation));
-        spec::Process { elid: Some(elid(of)), incarnation, ..process }
-    }
-
-    fn memory(&self, _: &Node<program::Stoller>) {}
-
-    /// Each kind, of the elections that a small world knows, and of one that no node started.
-    fn messages(&self) -> Vec<spec::Message> {
-        use spec::Message::{Ack, Halt, HasLeader, IsLeader, Ldr, NormQ, NotLeader, NotNorm, Rej};
-        let kinds = [Halt, Ack, Rej, Ldr, NormQ, NotNorm, HasLeader, IsLeader, NotLeader];
-        let numbers = [(1, 0), (1, 1), (2, 0), (9, 9)];
-        let elids = Id::all(3).flat_map(|owner| {
-            numbers.map(|(incarnation, counter)| spec::Elid { owner, incarnation, counter })
-        });
-        let named = elids.flat_map(|elid| kinds.map(|kind| kind(elid)));
-        named.chain([spec::Message::Restarted]).collect()
-    }
-
-    fn invalid_messages(
-        &self,
-        members: &Members,
-    ) -> Vec<(program::Message, OnInvalid<spec::Stoller>)> {
-        use program::Message::{Ack, Halt, Ldr, NormQ, NotNorm};
-        let elid = |owner| program::Elid { owner, incarnation: u64::MAX, counter: u64::MAX };
-        let kinds = [Halt, Ack, Ldr, NormQ, NotNorm];
-        let strange = strangers(members).map(elid).flat_map(|elid| {
-            kinds.map(|kind| match kind(elid) {
-                it @ (Ack(_) | NotNorm(_)) => (it, OnInvalid::Ignored("other_election")),
-                it => (it, OnInvalid::Ignored("wrong_direction")),
-            })
-        });
-        let late = members.iter().map(elid).flat_map(|elid| kinds.map(|kind| kind(elid)));
-        strange.chain(late.map(|it| (it, OnInvalid::Like(self.to_model(it))))).collect()
-    }
-
-    fn reason(&self, step: &Step<'_, spec::Stoller>) -> Option<&'static str> {
-        if (step.after.status, step.after.ldr) == (spec::Status::Norm, spec::Ldr::Itself) {
-            return Some("won");
-        }
-        Some(match step.happening {
-            SpecEvent::Boot => "booted",
-            SpecEvent::Receive { message, .. } => match message {
-                spec::Message::Halt(_) => "halted",
-                spec::Message::Ldr(_) => "claimed",
-                spec::Message::NotNorm(_) => "check_failed",
-                _ => return None,
-            },
-            SpecEvent::Expire(spec::Timer::Monitor(_)) => "suspected",
-            SpecEvent::Expire(spec::Timer::Ask) => "unanswered",
-            SpecEvent::Crash => return None,
-        })
-    }
-
-    fn ignores(&self, step: &Step<'_, spec::Stoller>) -> Option<&'static str> {
-        use spec::Message::{Ack, Halt, Ldr, NormQ, NotNorm};
-        let SpecEvent::Receive { from, message } = step.happening else { return None };
-        let is = |status, elid| (step.before.status, step.before.elid) == (status, Some(elid));
-        let leads = step.before.ldr == spec::Ldr::Itself;
-        match message {
-            Halt(t) | Ldr(t) | NormQ(t) if from < step.id || t.owner != from => {
-                Some("wrong_direction")
+fn rules(happening: &SpecEvent<spec::Stoller>) -> &'static [&'static str] {
+    match happening {
+        SpecEvent::Boot => &["begins", "incarnation", "counter", "restart", "unanswered"],
+        SpecEvent::Receive { message, .. } => match message {
+            spec::Message::Halt(_) => &["halted", "plays_dead"],
+            spec::Message::Ack(_) | spec::Message::Rej(_) | spec::Message::Ldr(_) => {
+                &["query", "unanswered"]
             }
-            Ack(t) if is(spec::Status::Elec2, t) && step.before.pendack == Some(from) => None,
-            Ldr(t) if is(spec::Status::Wait, t) => None,
-            NotNorm(t) if is(spec::Status::Norm, t) && leads => None,
-            Ack(_) | Ldr(_) | NotNorm(_) => Some("other_election"),
-            _ => None,
-        }
-    }
-
-    fn rules(&self, happening: &SpecEvent<spec::Stoller>) -> &'static [&'static str] {
-        match happening {
-            SpecEvent::Boot => &["begins", "incarnation", "counter", "restart", "unanswered"],
-            SpecEvent::Receive { message, .. } => match message {
-                spec::Message::Halt(_) => &["halted", "plays_dead"],
-                spec::Message::Ack(_) | spec::Message::Rej(_) | spec::Message::Ldr(_) => {
-                    &["query", "unanswered"]
-                }
-                spec::Message::NormQ(_) => &["answer"],
-                spec::Message::NotNorm(_) => &["again", "begins", "counter"],
-                spec::Message::Restarted => &["restart", "begins"],
-                spec::Message::HasLeader(_)
-                | spec::Message::IsLeader(_)
-                | spec::Message::NotLeader(_) => &["halted"],
-            },
-            SpecEvent::Expire(timer) => match timer {
-                spec::Timer::Monitor(_) => &["begins", "unanswered"],
-                spec::Timer::Ask => &["query", "unanswered"],
-            },
-            SpecEvent::Crash => &["incarnation"],
-        }
+            spec::Message::NormQ(_) => &["answer"],
+            spec::Message::NotNorm(_) => &["again", "begins", "counter"],
+            spec::Message::Restarted => &["restart", "begins"],
+            spec::Message::HasLeader(_)
+            | spec::Message::IsLeader(_)
+            | spec::Message::NotLeader(_) => &["halted"],
+        },
+        SpecEvent::Expire(timer) => match timer {
+            spec::Timer::Monitor(_) => &["begins", "unanswered"],
+            spec::Timer::Ask => &["query", "unanswered"],
+        },
+        SpecEvent::Crash => &["incarnation"],
     }
 }
 

@@ -3,14 +3,15 @@
 
 use super::group::{Faults, Group};
 use super::{WHOLE, accepted, bullies, changed, edits, is_refused, judge, validate};
-use bellwether_conformance::mapping::bully::BullyMapping;
-use bellwether_conformance::mapping::lease::LeaseMapping;
+use bellwether_conformance::mapping::{self, Mapping};
 use bellwether_conformance::validate::Log;
 use bellwether_core::protocol::{Members, NodeId, lease};
 use serde_json::{Value, json};
 use std::io::Cursor;
 
-const LEASE: LeaseMapping = LeaseMapping::new();
+fn lease() -> Mapping<mapping::lease::Lease> {
+    mapping::lease::recommended()
+}
 /// The id of such a store.
 const STORE: u16 = 65_535;
 /// How long a client counts a lease, by its clock.
@@ -19,7 +20,7 @@ const HOLD: u64 = 10_000;
 /// The logs of the clients of such a store, which is the last of these.
 pub(crate) fn logs(ids: &[u16], seed: u64) -> Vec<String> {
     let members = Members::new(ids.iter().copied().filter_map(NodeId::new)).expect("2 to 255 ids");
-    let configs = members.iter().map(|id| LeaseMapping::<false>::config(id, &members)).collect();
+    let configs = members.iter().map(|id| mapping::lease::config(id, &members)).collect();
     let faults = if seed.is_multiple_of(2) { Faults::SOME } else { Faults::NONE };
     let group = Group::<lease::Lease>::new(configs, None, seed, faults);
     let mut logs = group.in_which_lives(ids.len() - 1).logs(500);
@@ -47,7 +48,7 @@ fn clients_of_a_store_outside_of_the_cluster_are_judged() {
     let (mut judged, mut epochs, mut answers) = (0, 0, 0);
     for seed in 0..40 {
         let ids = if seed < 20 { [1, 2, 3, STORE] } else { [2, 5, 900, STORE] };
-        let summary = accepted(&LEASE, &logs(&ids, seed), WHOLE).summary;
+        let summary = accepted(&lease(), &logs(&ids, seed), WHOLE).summary;
         assert_eq!((summary.members, summary.logs), (4, 3));
         let not: Vec<_> = summary.not_judged.into_iter().collect();
         let [(what, count)] = not[..] else { panic!("{not:?}") };
@@ -64,7 +65,7 @@ fn clients_of_a_store_outside_of_the_cluster_are_judged() {
 fn the_log_of_one_client_is_judged() {
     for seed in 0..10 {
         for log in logs(&[1, 2, 3, STORE], seed) {
-            accepted(&LEASE, &[log], WHOLE);
+            accepted(&lease(), &[log], WHOLE);
         }
     }
 }
@@ -74,7 +75,7 @@ fn nearly_every_change_of_a_client_s_log_is_refused() {
     let (mut survived, mut refused) = (0, 0);
     for seed in 0..20 {
         let logs = logs(&[1, 2, 3, STORE], seed);
-        let counts = changed(&edits::KINDS, &logs, seed, |logs| is_refused(&LEASE, logs));
+        let counts = changed(&edits::KINDS, &logs, seed, |logs| is_refused(&lease(), logs));
         (survived, refused) = (survived + counts[0], refused + counts[1]);
     }
     assert!(refused > 100 && survived * 50 <= refused, "{refused} refused, {survived} not");
@@ -247,7 +248,7 @@ const FIRST: &str = "granted 100 7, works 2100, granted 2200 7, ends 12101, gran
 #[test]
 fn what_a_store_can_have_answered_is_accepted() {
     let second = client(2, "refused 100 1, retries 3100, granted 12500 8");
-    let summary = accepted(&LEASE, &[client(1, FIRST).log(), second.log()], WHOLE).summary;
+    let summary = accepted(&lease(), &[client(1, FIRST).log(), second.log()], WHOLE).summary;
     assert_eq!((summary.epochs, summary.believed), (3, 5));
 }
 
@@ -273,7 +274,7 @@ const WRONG: [(&str, u64, &str); 8] = [
 fn what_no_store_can_have_answered_is_rejected_with_its_line() {
     for (happens, line, what) in WRONG {
         let logs = [client(1, FIRST).log(), client(2, happens).log()];
-        let rejection = judge(&LEASE, &logs, WHOLE).rejection;
+        let rejection = judge(&lease(), &logs, WHOLE).rejection;
         let rejection = rejection.unwrap_or_else(|| panic!("{happens}: accepted"));
         let place = rejection.line.as_ref().map(|at| (at.log.as_str(), at.line));
         assert_eq!(place, Some(("log 2", line)), "{happens}: {}", rejection.report(false));
@@ -289,6 +290,6 @@ fn a_service_that_the_specification_does_not_have_is_refused() {
         Log { name: "log".to_owned(), text: Box::new(Cursor::new(log.into_bytes())) }
     };
     let logs = bullies(1, Faults::NONE, 50).iter().map(with).collect();
-    let error = validate(&BullyMapping, logs, WHOLE).expect_err("refused");
+    let error = validate(&mapping::bully::mapping(), logs, WHOLE).expect_err("refused");
     assert!(error.to_string().contains("the specification has 0"), "{error}");
 }

@@ -1,9 +1,9 @@
 //! `lockstep`: every transition of a bounded world, in model and program.
 
 use super::{BOLD, CONFORMS, CUT_SHORT, DIVERGES, ERROR, GOOD, save, told, writable};
+use crate::comparison::{Comparison, Description, Mappings};
 use crate::coverage::MetCount;
 use crate::lockstep::{Outcome, Summary, Unplayed};
-use crate::registry::{AnyMapping, Description, Mappings};
 use bellwether_engine::check::Event;
 use bellwether_engine::world::{Scenario, Symmetry};
 use bellwether_tool::cli::{Exit, LimitArgs, ProgressArgs, UsageError, WorldArgs, text};
@@ -82,7 +82,7 @@ pub(super) fn scenario(world: &WorldArgs) -> Result<Scenario, UsageError> {
 }
 
 impl LockstepArgs {
-    pub(super) fn walk(&self, mapping: &dyn AnyMapping) -> anyhow::Result<Exit> {
+    pub(super) fn walk(&self, mapping: &dyn Comparison) -> anyhow::Result<Exit> {
         if let Some(out) = &self.out {
             writable(out)?;
         }

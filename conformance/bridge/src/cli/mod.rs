@@ -5,18 +5,17 @@ mod replay;
 mod suite;
 mod validate;
 
+use crate::comparison::{Comparison, Description, Mappings, no_variant};
 use crate::divergence::Divergence;
 use crate::error::Error;
-use crate::mapping::Mapping;
-use crate::processes::Processes;
-use crate::registry::{Description, Mappings, Runs, no_variant};
+pub use crate::processes::Processes;
 use anyhow::Context;
 use bellwether_engine::machine::Registry;
 use bellwether_engine::trace::Trace;
 use bellwether_engine::words::instead_of;
 use bellwether_tool::cli::{
-    About, Exit, ManArgs, More, Names, answer, called, ends, parse, script, tell_when_stopped,
-    text, with_durations, without_clock,
+    About, Exit, ManArgs, Names, answer, called, ends, parse, script, tell_when_stopped, text,
+    with_durations, without_clock,
 };
 use clap::{ArgMatches, Args, Command as Clap, CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
@@ -116,7 +115,7 @@ fn offered_to_all(command: Clap) -> Clap {
 /// What the help says of one protocol.
 fn about(mappings: Mappings, protocol: &str) -> anyhow::Result<About> {
     mappings.find(Some(protocol), None)?;
-    let of_it = mappings.0.iter().filter(|mapping| mapping.name() == protocol);
+    let of_it = mappings.0.iter().filter(|mapping| mapping.description().protocol == protocol);
     let mut text = format!("Rules that the program of {protocol} implements (--variant NAME):\n");
     for Description { variant, rules, .. } in of_it.map(|mapping| mapping.description()) {
         let rules = rules.as_object().into_iter().flatten().map(|(rule, value)| {
@@ -129,13 +128,6 @@ fn about(mappings: Mappings, protocol: &str) -> anyhow::Result<About> {
 
 /// The program that the examples of the subcommands name.
 const WRITTEN_FOR: &str = "bellwether-model";
-
-/// Runs the command line of a program that knows these mappings, of the protocols of `registry`;
-/// what it returns is the exit status.
-#[must_use]
-pub fn main(name: &'static str, mappings: Mappings, registry: Registry) -> ExitCode {
-    main_with(name, mappings, Further::default(), registry)
-}
 
 /// A program: its name, the mappings that it has, and the protocols that they are of.
 #[derive(Clone, Copy)]
@@ -151,21 +143,13 @@ impl Known {
     }
 }
 
-/// What else a program can take a suite through than its nodes.
-#[derive(Clone, Copy, Default)]
-pub struct Further {
-    /// The mappings for the driver around a node.
-    pub driver: Option<Mappings<dyn Runs>>,
-    /// What runs real processes.
-    pub processes: Option<Processes>,
-}
-
-/// Does the same as [`main`], for a program that can take a suite through more than its nodes.
+/// Runs the command line of a program that knows these mappings, of the protocols of `registry`,
+/// and that may take a suite through real processes; what it returns is the exit status.
 #[must_use]
-pub fn main_with(
+pub fn main(
     name: &'static str,
     mappings: Mappings,
-    further: Further,
+    processes: Option<Processes>,
     registry: Registry,
 ) -> ExitCode {
     if let Some(status) = answer_of(mappings, || command(name, registry)) {
@@ -183,7 +167,7 @@ pub fn main_with(
         Command::Replay(args) => replay::run(mappings, &args),
         Command::Suite(args) => {
             let flags = matches.subcommand_matches("suite").unwrap_or(&matches);
-            suite::run(Known { name, mappings, registry }, further, &args, flags)
+            suite::run(Known { name, mappings, registry }, processes, &args, flags)
         }
         Command::Validate(args) => validate::run(mappings, &args),
         Command::List(args) => Ok(Exit::with(CONFORMS).told(print_list(mappings, &args))),
@@ -231,33 +215,20 @@ const ERROR: anstyle::Style = anstyle::AnsiColor::Red.on_default().bold();
 const BOLD: anstyle::Style = anstyle::Style::new().bold();
 const GOOD: anstyle::Style = anstyle::AnsiColor::Green.on_default().bold();
 
-/// Returns `lockstep` and `replay` with one mapping of your own, as [further](More) subcommands of
-/// the engine's command line.
+/// Returns the subcommand `lockstep`, for the [further](bellwether_tool::cli::More) ones of the
+/// engine's command line.
 #[must_use]
-pub const fn commands<M: Mapping + Default + Sync + 'static>() -> [More; 2] {
-    [
-        More {
-            command: || {
-                let about = "Take every transition of a bounded world in model and program, \
-                             and compare";
-                let command = lockstep::LockstepArgs::augment_args(Clap::new("lockstep"));
-                offered(command.about(about))
-            },
-            run: |_, flags| walk_one::<M>(flags),
-        },
-        More {
-            command: || {
-                let about = "Drive the program through a saved trace, and compare every step";
-                replay::ReplayArgs::augment_args(Clap::new("replay")).about(about)
-            },
-            run: |_, flags| replay_one::<M>(flags),
-        },
-    ]
+pub fn lockstep_command() -> Clap {
+    let about = "Take every transition of a bounded world in model and program, and compare";
+    offered(lockstep::LockstepArgs::augment_args(Clap::new("lockstep")).about(about))
 }
 
-fn walk_one<M: Mapping + Default + Sync>(flags: &ArgMatches) -> anyhow::Result<Exit> {
+/// Runs that subcommand with one mapping of your own.
+///
+/// # Errors
+/// If the arguments are wrong, or nothing can be compared.
+pub fn lockstep(mapping: &dyn Comparison, flags: &ArgMatches) -> anyhow::Result<Exit> {
     let args = lockstep::LockstepArgs::from_arg_matches(flags)?;
-    let mapping = M::default();
     let known = mapping.description();
     match (args.protocol.as_deref(), args.variant.as_deref()) {
         (Some(name), _) if name != known.protocol => Err(Error::Protocol {
@@ -269,13 +240,24 @@ fn walk_one<M: Mapping + Default + Sync>(flags: &ArgMatches) -> anyhow::Result<E
             let named = mapping.variant(name);
             Err(no_variant(known.protocol, name, &[known.variant], named.as_ref()).into())
         }
-        _ => args.walk(&mapping),
+        _ => args.walk(mapping),
     }
 }
 
-fn replay_one<M: Mapping + Default + Sync>(flags: &ArgMatches) -> anyhow::Result<Exit> {
+/// Returns the subcommand `replay`.
+#[must_use]
+pub fn replay_command() -> Clap {
+    let about = "Drive the program through a saved trace, and compare every step";
+    replay::ReplayArgs::augment_args(Clap::new("replay")).about(about)
+}
+
+/// Runs that subcommand with one mapping of your own.
+///
+/// # Errors
+/// If the trace cannot be read, or is of another protocol.
+pub fn replay(mapping: &dyn Comparison, flags: &ArgMatches) -> anyhow::Result<Exit> {
     let args = replay::ReplayArgs::from_arg_matches(flags)?;
-    args.replay(&args.trace()?, &M::default())
+    args.replay(&args.trace()?, mapping)
 }
 
 /// What people read of a difference: all of it, or what fits.

@@ -1,7 +1,7 @@
 //! `replay`: the program, driven through a saved trace.
 
 use super::{CONFORMS, DIVERGES, ERROR, GOOD, told};
-use crate::registry::{AnyMapping, Mappings};
+use crate::comparison::{Comparison, Mappings};
 use crate::replay::Replayed;
 use anyhow::{Context, anyhow};
 use bellwether_engine::trace::Trace;
@@ -56,7 +56,7 @@ impl ReplayArgs {
         Trace::read(BufReader::new(file)).map_err(|wrong| unreadable(&self.name(), wrong, saved))
     }
 
-    pub(super) fn replay(&self, trace: &Trace, mapping: &dyn AnyMapping) -> anyhow::Result<Exit> {
+    pub(super) fn replay(&self, trace: &Trace, mapping: &dyn Comparison) -> anyhow::Result<Exit> {
         let replayed = mapping.replay(trace).with_context(|| self.name())?;
         let conforms = replayed.divergence.is_none();
         let exit = Exit::with(if conforms { CONFORMS } else { DIVERGES });

@@ -6,8 +6,8 @@ mod processes;
 
 use super::lockstep::scenario;
 use super::{BOLD, CONFORMS, CUT_SHORT, DIVERGES, ERROR, GOOD, save, told};
-use super::{Further, Known};
-use crate::registry::{AnyMapping, Description, Runs};
+use super::{Known, Processes};
+use crate::comparison::{Comparison, Description};
 use crate::suite::{Met, Ran, Suite, Summary};
 use anyhow::Context;
 use bellwether_engine::check::Event;
@@ -98,8 +98,6 @@ pub(super) struct SuiteArgs {
 enum Through {
     /// The nodes, which own no clock, disk or network
     Core,
-    /// The driver around them, on a clock, a disk and a network that are moved
-    Driver,
     /// Real processes, which show what they can of the executions
     Processes,
 }
@@ -108,14 +106,10 @@ impl Through {
     fn name(self) -> &'static str {
         match self {
             Through::Core => "core",
-            Through::Driver => "driver",
             Through::Processes => "processes",
         }
     }
 }
-
-const NO_DRIVER: &str = "this program was built without the driver; build it with \
-                         `--features driver`, or leave out --through";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -135,7 +129,7 @@ fn count(text: &str) -> Result<usize, String> {
 /// Runs a suite; `flags` are those of `args`, as they were given.
 pub(super) fn run(
     known: Known,
-    further: Further,
+    processes: Option<Processes>,
     args: &SuiteArgs,
     flags: &ArgMatches,
 ) -> anyhow::Result<Exit> {
@@ -166,16 +160,9 @@ pub(super) fn run(
     let (protocol, variant) = (args.protocol.as_deref(), args.variant.as_deref());
     let mapping = || mappings.find(protocol, variant);
     match args.through {
-        Through::Core => {
-            let core = mapping()?;
-            args.cover(core, core)
-        }
-        Through::Driver => {
-            let driver = further.driver.context(NO_DRIVER)?.find(protocol, variant)?;
-            args.cover(mapping()?, driver)
-        }
+        Through::Core => args.cover(mapping()?),
         Through::Processes => {
-            let runs = further.processes.context("this program runs no processes")?;
+            let runs = processes.context("this program runs no processes")?;
             processes::run(mapping()?, runs, args)
         }
     }
@@ -197,8 +184,8 @@ impl SuiteArgs {
         file.extension().is_some_and(|ending| ending == "toml").then_some(file)
     }
 
-    /// Finds the suite of a mapping, and drives a program of the same rules through it.
-    fn cover(&self, mapping: &dyn AnyMapping, program: &dyn Runs) -> anyhow::Result<Exit> {
+    /// Finds the suite of a mapping, and drives the program through it.
+    fn cover(&self, mapping: &dyn Comparison) -> anyhow::Result<Exit> {
         if self.limit.is_some() && self.out.is_none() {
             let why = "no execution is saved; add --out DIR, or leave it out";
             return Err(UsageError::no_effect("--limit", why).into());
@@ -215,7 +202,7 @@ impl SuiteArgs {
         let runs = !self.no_run && suite.summary().cut_short.is_none();
         let ran = if runs {
             let bar = self.progress.steps(suite.len(), self.json);
-            let ran = program.run(&suite, threads, &limits, &|steps| {
+            let ran = mapping.run(&suite, threads, &limits, &|steps| {
                 bar.step(&format!("{} steps", HumanCount(steps as u64)));
             });
             bar.finish();
@@ -320,10 +307,6 @@ impl Outcome<'_> {
         let rate = HumanCount((ran.steps as f64 / ran.seconds.max(1e-9)) as u64);
         let steps = HumanCount(ran.steps);
         writeln!(out, "\nsteps compared: {steps} ({rate}/s, {:.2} s)", ran.seconds)?;
-        if self.through == Through::Driver {
-            let [taken, all] = [ran.transitions, self.summary.transitions].map(HumanCount);
-            writeln!(out, "transitions taken through the driver: {taken} of {all}")?;
-        }
         let all = HumanCount(self.summary.executions);
         if let (Some(divergence), Some(at)) = (&ran.divergence, ran.diverged) {
             let at = HumanCount(at as u64);

@@ -1,9 +1,9 @@
 //! `validate`: the logs of nodes that ran, judged by the model.
 
 use super::{BOLD, CONFORMS, DIVERGES, ERROR, GOOD, USAGE, told};
+use crate::comparison::{Comparison, Mappings};
 use crate::divergence::Divergence;
 use crate::error::Malformed;
-use crate::registry::{AnyMapping, Mappings};
 use crate::validate::{Judge, Log, Options, Outcome, Summary, Text, Watch, smaller};
 use anyhow::Context;
 use bellwether_tool::cli::{Exit, stopped, text};
@@ -116,7 +116,7 @@ impl ValidateArgs {
         Options { duplicates, reorder, whole }
     }
 
-    fn judge(&self, logs: Vec<Log>, mapping: &dyn AnyMapping) -> anyhow::Result<Exit> {
+    fn judge(&self, logs: Vec<Log>, mapping: &dyn Comparison) -> anyhow::Result<Exit> {
         let options = self.options();
         let outcome = mapping.validate(logs, options)?;
         let exit = Exit::with(status(&outcome));
@@ -265,7 +265,7 @@ fn waits() -> bool {
     goes_on()
 }
 
-fn follow(args: &ValidateArgs, logs: Vec<Log>, mapping: &dyn AnyMapping) -> anyhow::Result<Exit> {
+fn follow(args: &ValidateArgs, logs: Vec<Log>, mapping: &dyn Comparison) -> anyhow::Result<Exit> {
     let description = mapping.description();
     let (protocol, variant) = (description.protocol, description.variant);
     let mut teller = Teller { args, lines: 0, last: Instant::now(), told: Ok(()) };

@@ -4,7 +4,7 @@
 use super::Expected;
 use crate::divergence::Difference;
 use crate::mapping::{
-    ExpectedFacts, Mapping, ProcessView, ProgramTimer, SpecTimer, Waits, node_id, process_id,
+    ExpectedFacts, Mapping, ProcessView, ProgramTimer, Sides, SpecTimer, Waits, node_id, process_id,
 };
 use crate::node::{Group, Node};
 use crate::program::{Facts, Limits, Program as _};
@@ -18,10 +18,10 @@ const TICK: Duration = Duration::from_nanos(1);
 
 /// What differs between what a node tells the outside and what its process says of that, if the
 /// mapping says it. All else of the two is the same.
-pub(crate) fn facts<M: Mapping>(
-    group: &Group<'_, M>,
-    node: &Node<M>,
-    expected: &Expected<M::Spec>,
+pub(crate) fn facts<T: Sides>(
+    group: &Group<'_, T>,
+    node: &Node<T>,
+    expected: &Expected<T::Spec>,
     found: &mut Vec<Difference>,
 ) {
     if !node.view.up || !expected.up {
@@ -32,9 +32,9 @@ pub(crate) fn facts<M: Mapping>(
     }
     let Expected { process, stable, .. } = expected;
     let of = ProcessView { id: node.id, nodes: group.size, process, stable };
-    let Some(model) = group.mapping.facts(&of) else { return };
+    let Some(model) = (group.mapping.facts)(&of) else { return };
     let program = node.program().facts();
-    leadership(node, &model, &program, found);
+    leadership(group.mapping, node, &model, &program, found);
     waits(group.mapping, node, &model, &program, found);
     others(group.size, node, &model, &program, found);
 }
@@ -54,19 +54,21 @@ fn limits(id: Id, model: Limits, program: Option<Limits>, found: &mut Vec<Differ
 }
 
 /// The epoch, until when the lease of it lasts, and whether the node leads around that moment.
-fn leadership<M: Mapping>(
-    node: &Node<M>,
-    model: &ExpectedFacts<M::Spec>,
-    program: &Facts<ProgramTimer<M>>,
+fn leadership<T: Sides>(
+    mapping: &Mapping<T>,
+    node: &Node<T>,
+    model: &ExpectedFacts<T::Spec>,
+    program: &Facts<ProgramTimer<T>>,
     found: &mut Vec<Difference>,
 ) {
-    let number = |of: Option<Epoch>| of.map(|epoch| epoch.number().min(M::LARGEST_EPOCH));
+    let number =
+        |of: Option<Epoch>| of.map(|epoch| epoch.number().min(mapping.more.counters.largest_epoch));
     let mut epochs = |what: &str, model: Option<u64>, program: Option<u64>| {
         epochs(node.id, what, [model, program], found);
     };
     epochs("epoch", model.epoch, number(program.epoch));
     epochs("epoch that it prepares for", model.prepares, number(program.prepares));
-    let until = model.lease.and_then(|timer| node.deadlines[Timers::place::<M::Spec>(timer)]);
+    let until = model.lease.and_then(|timer| node.deadlines[Timers::place::<T::Spec>(timer)]);
     let of_lease = program.lease.map(|lease| lease.epoch);
     epochs("epoch of the lease", model.epoch.filter(|_| until.is_some()), number(of_lease));
     let leads = |at: Time| number(node.program().leads(at));
@@ -98,29 +100,29 @@ fn epochs(id: Id, what: &str, [model, program]: [Option<u64>; 2], found: &mut Ve
 }
 
 /// The nodes that it waits for, and the timer that runs for them alone.
-fn waits<M: Mapping>(
-    mapping: &M,
-    node: &Node<M>,
-    model: &ExpectedFacts<M::Spec>,
-    program: &Facts<ProgramTimer<M>>,
+fn waits<T: Sides>(
+    mapping: &Mapping<T>,
+    node: &Node<T>,
+    model: &ExpectedFacts<T::Spec>,
+    program: &Facts<ProgramTimer<T>>,
     found: &mut Vec<Difference>,
 ) {
-    type Waiting<M> = Option<(SpecTimer<M>, Vec<NodeId>)>;
-    let runs = |timer: SpecTimer<M>| node.deadlines[Timers::place::<M::Spec>(timer)].is_some();
-    let model: Waiting<M> = match model.waits_for {
+    type Waiting<T> = Option<(SpecTimer<T>, Vec<NodeId>)>;
+    let runs = |timer: SpecTimer<T>| node.deadlines[Timers::place::<T::Spec>(timer)].is_some();
+    let model: Waiting<T> = match model.waits_for {
         Waits::Unsaid => return,
         Waits::For(timer, nodes) if runs(timer) && !nodes.is_empty() => {
             Some((timer, nodes.iter().map(node_id).collect()))
         }
         Waits::For(..) | Waits::Nothing => None,
     };
-    let told: Waiting<M> = program.waits_for.as_ref().map(|(timer, nodes)| {
+    let told: Waiting<T> = program.waits_for.as_ref().map(|(timer, nodes)| {
         let mut nodes = nodes.clone();
         nodes.sort_unstable();
-        (mapping.timer(*timer), nodes)
+        ((mapping.timer)(*timer), nodes)
     });
     if told != model {
-        let words = |of: &Waiting<M>| match of {
+        let words = |of: &Waiting<T>| match of {
             Some((timer, nodes)) => {
                 let nodes: Vec<_> = nodes.iter().map(ToString::to_string).collect();
                 format!("{} ({})", nodes.join(", "), plain(timer))
@@ -133,11 +135,11 @@ fn waits<M: Mapping>(
 }
 
 /// What it says of others: which may be named to lead, which it has asked to, and which it names.
-fn others<M: Mapping>(
+fn others<T: Sides>(
     size: usize,
-    node: &Node<M>,
-    model: &ExpectedFacts<M::Spec>,
-    program: &Facts<ProgramTimer<M>>,
+    node: &Node<T>,
+    model: &ExpectedFacts<T::Spec>,
+    program: &Facts<ProgramTimer<T>>,
     found: &mut Vec<Difference>,
 ) {
     let ids = |says: &dyn Fn(NodeId) -> bool| -> Ids {

@@ -1,10 +1,10 @@
 //! What a person, a program or a machine does to a node again and again: requests, each given
-//! twice, and what [shows nowhere](Mapping::harmless).
+//! twice, and what [shows nowhere](crate::mapping::Events::harmless).
 
 use super::{Probe, ProbeResult, WrongAnswer};
 use crate::compare::{Expected, compare};
 use crate::mapping::{
-    GoesOn, Harmless, Mapping, Order, ProcessView, Reaction, SpecEvent, SpecTimer, node_id,
+    GoesOn, Harmless, Order, ProcessView, Reaction, Sides, SpecEvent, SpecTimer, node_id,
 };
 use crate::node::Node;
 use crate::program::Program as _;
@@ -29,12 +29,12 @@ fn requests() -> [Request; 6] {
     ]
 }
 
-impl<M: Mapping> Probe<'_, '_, '_, M> {
+impl<T: Sides> Probe<'_, '_, '_, T> {
     /// The node is asked for everything. One that is down, and a program that serves no requests,
     /// does nothing.
-    pub(super) fn orders(&mut self) -> ProbeResult<M::Spec> {
+    pub(super) fn orders(&mut self) -> ProbeResult<T::Spec> {
         let node = self.node;
-        if !node.view.up || !M::Program::REQUESTS {
+        if !node.view.up || !T::Program::REQUESTS {
             for request in requests() {
                 let words = format!("the request {request:?}");
                 self.quiet(&words, node.next_moment(), Input::Request(request), &[])?;
@@ -45,7 +45,7 @@ impl<M: Mapping> Probe<'_, '_, '_, M> {
         }
         let (process, stable) = (&node.view.process, &node.view.stable);
         let of = ProcessView { id: node.id, nodes: self.group.size, process, stable };
-        for order in self.group.mapping.orders(&of, node.view.timers) {
+        for order in (self.group.mapping.more.requests.orders)(&of, node.view.timers) {
             let Order { request, first, again, then } = order;
             let words = format!("{} is asked: {request:?}", node.id);
             let once = self.asked(words.clone(), node, request.clone(), first)?;
@@ -61,22 +61,22 @@ impl<M: Mapping> Probe<'_, '_, '_, M> {
     fn goes_on(
         &mut self,
         asked: &str,
-        node: &Node<M>,
-        then: GoesOn<M::Spec>,
-    ) -> ProbeResult<M::Spec> {
+        node: &Node<T>,
+        then: GoesOn<T::Spec>,
+    ) -> ProbeResult<T::Spec> {
         let group = self.group;
         let mut all = Vec::new();
         for message in node.deliverable_messages(group) {
             let senders = Id::all(group.size).filter(|&from| from != node.id);
-            if group.mapping.to_program(message).is_some() {
-                all.extend(senders.map(|from| SpecEvent::<M::Spec>::Receive { from, message }));
+            if (group.mapping.to_program)(message).is_some() {
+                all.extend(senders.map(|from| SpecEvent::<T::Spec>::Receive { from, message }));
             }
         }
-        let expires = |&timer: &SpecTimer<M>| group.mapping.detects(timer).is_none();
-        let timers = node.view.timers.iter::<M::Spec>().filter(expires);
-        all.extend(timers.map(SpecEvent::<M::Spec>::Expire));
+        let expires = |&timer: &SpecTimer<T>| (group.mapping.more.events.detects)(timer).is_none();
+        let timers = node.view.timers.iter::<T::Spec>().filter(expires);
+        all.extend(timers.map(SpecEvent::<T::Spec>::Expire));
         for happening in all {
-            let mut run = ExpectedRun::<M>::by(then.rules, &node.view);
+            let mut run = ExpectedRun::<T>::by(then.rules, &node.view);
             run.happens(group, node.id, happening);
             if let Some((timer, reason)) = then.reason
                 && happening == SpecEvent::Expire(timer)
@@ -110,10 +110,10 @@ impl<M: Mapping> Probe<'_, '_, '_, M> {
     fn asked(
         &mut self,
         words: String,
-        node: &Node<M>,
+        node: &Node<T>,
         request: Request,
-        reaction: Reaction<M::Spec>,
-    ) -> Result<Node<M>, WrongAnswer<M::Spec>> {
+        reaction: Reaction<T::Spec>,
+    ) -> Result<Node<T>, WrongAnswer<T::Spec>> {
         self.count += 1;
         self.outputs.clear();
         let (group, mut after) = (self.group, node.clone());
@@ -125,11 +125,11 @@ impl<M: Mapping> Probe<'_, '_, '_, M> {
             (Ok(()), Reaction::Unsaid) => Vec::new(),
             (Ok(()), Reaction::Timers { cancelled, armed }) => {
                 let mut expected = Expected::nothing(&node.view);
-                for timer in cancelled.iter::<M::Spec>() {
-                    expected.timers = expected.timers.without::<M::Spec>(timer);
+                for timer in cancelled.iter::<T::Spec>() {
+                    expected.timers = expected.timers.without::<T::Spec>(timer);
                 }
                 if let Some(timer) = armed {
-                    expected.timers = expected.timers.with::<M::Spec>(timer);
+                    expected.timers = expected.timers.with::<T::Spec>(timer);
                     expected.effects.push(Effect::Arm(timer));
                 }
                 compare(group, node, &self.outputs, &after, &expected, &[])
@@ -137,7 +137,7 @@ impl<M: Mapping> Probe<'_, '_, '_, M> {
             (Ok(()), Reaction::Expiry(rules, timer)) => {
                 let expiry = SpecEvent::Expire(timer);
                 happening = Some(expiry);
-                let mut run = ExpectedRun::<M>::by(rules, &node.view);
+                let mut run = ExpectedRun::<T>::by(rules, &node.view);
                 run.happens(group, node.id, expiry);
                 compare(group, node, &self.outputs, &after, &run.expected(), &run.told)
             }
@@ -149,9 +149,9 @@ impl<M: Mapping> Probe<'_, '_, '_, M> {
     }
 
     /// What shows nowhere happens twice, unless a deadline passes meanwhile.
-    fn harmless(&mut self) -> ProbeResult<M::Spec> {
+    fn harmless(&mut self) -> ProbeResult<T::Spec> {
         let group = self.group;
-        for Harmless { words, event } in group.mapping.harmless() {
+        for Harmless { words, event } in (group.mapping.more.events.harmless)() {
             let mut node = self.node.clone();
             for again in ["", ", and then again"] {
                 let now = node.next_moment() + event.takes;
@@ -161,7 +161,7 @@ impl<M: Mapping> Probe<'_, '_, '_, M> {
                 self.count += 1;
                 self.outputs.clear();
                 let mut after = node.clone();
-                let act = |core: &mut M::Program| (event.act)(core, now);
+                let act = |core: &mut T::Program| (event.act)(core, now);
                 let differences = match after.run(group, now, &mut self.outputs, act) {
                     Ok(()) => {
                         let expected = Expected::nothing(&node.view);

@@ -14,7 +14,7 @@ use crate::coverage::kind_of;
 use crate::divergence::{Difference, Guard, values};
 use crate::guards::{self, Case, was};
 use crate::mapping::{
-    Asked, Mapping, Process, SpecEvent, SpecMessage, SpecTimer, Stable, process_id,
+    Asked, Process, Sides, SpecEvent, SpecMessage, SpecTimer, Stable, process_id,
 };
 use crate::node::{Group, NodeView};
 use crate::program::Program as _;
@@ -71,22 +71,22 @@ struct Told {
     until: Option<u64>,
 }
 
-pub(super) struct Judge<'a, M: Mapping, V: Vocabulary<M>> {
-    group: &'a Group<'a, M>,
+pub(super) struct Judge<'a, T: Sides, V: Vocabulary<T>> {
+    group: &'a Group<'a, T>,
     id: Id,
     /// The rules of the specification that hold for it.
-    rules: M::Spec,
-    pub(super) view: NodeView<M::Spec>,
+    rules: T::Spec,
+    pub(super) view: NodeView<T::Spec>,
     /// Why it is not judged now.
     pub(super) doubt: Option<Doubt>,
     numbers: Numbers,
     pub(super) kept: Kept<V::Durable>,
-    timers: FxHashMap<String, Option<SpecTimer<M>>>,
+    timers: FxHashMap<String, Option<SpecTimer<T>>>,
     deadlines: Deadlines,
     /// The number of its list of members, if that is known.
     config_epoch: Option<u64>,
     /// What may be on its stable storage, the default in front.
-    stables: Vec<Stable<M>>,
+    stables: Vec<Stable<T>>,
     incarnations: u64,
     /// Whether this incarnation has booted, whether it has ended, and whether the one before may
     /// have lost the end of its log.
@@ -97,7 +97,7 @@ pub(super) struct Judge<'a, M: Mapping, V: Vocabulary<M>> {
     fit: bool,
     told: Told,
     /// The timer that must expire next: nothing followed from another one, which it forbids.
-    owed: Option<SpecTimer<M>>,
+    owed: Option<SpecTimer<T>>,
     /// The highest epoch that it has told.
     epoch: Option<u64>,
     whole: bool,
@@ -106,9 +106,9 @@ pub(super) struct Judge<'a, M: Mapping, V: Vocabulary<M>> {
     pub(super) remembers: Option<u64>,
     /// How often it began with a state that is not in its log.
     pub(super) unwritten: u64,
-    sent: Vec<(NodeId, SpecMessage<M>)>,
-    written: Vec<Result<Stable<M>, String>>,
-    pub(super) met: Tally<M>,
+    sent: Vec<(NodeId, SpecMessage<T>)>,
+    written: Vec<Result<Stable<T>, String>>,
+    pub(super) met: Tally<T>,
 }
 
 type Judged = Result<(), Box<Differs>>;
@@ -116,20 +116,20 @@ type Judged = Result<(), Box<Differs>>;
 /// What happens to a process, if anything does, and what is told if nothing does.
 type Happens<P> = (Option<SpecEvent<P>>, ExpectedReport);
 
-impl<'a, M: Mapping, V: Vocabulary<M>> Judge<'a, M, V> {
-    pub(super) fn new(group: &'a Group<'a, M>, id: Id, whole: bool) -> Self {
+impl<'a, T: Sides, V: Vocabulary<T>> Judge<'a, T, V> {
+    pub(super) fn new(group: &'a Group<'a, T>, id: Id, whole: bool) -> Self {
         Judge {
             group,
             id,
             rules: group.mapping.log_rules(),
             view: down(),
             doubt: None,
-            numbers: Numbers::new::<M>(),
+            numbers: Numbers::new(group.mapping),
             kept: Kept::new(None),
             timers: FxHashMap::default(),
             deadlines: Deadlines::default(),
             config_epoch: None,
-            stables: vec![Stable::<M>::default()],
+            stables: vec![Stable::<T>::default()],
             incarnations: 0,
             booted: false,
             killed: false,
@@ -148,7 +148,7 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Judge<'a, M, V> {
     }
 
     /// The node is a member of another group from now on, and so are those that it names.
-    pub(super) fn regroup(&mut self, group: &'a Group<'a, M>, id: Id) {
+    pub(super) fn regroup(&mut self, group: &'a Group<'a, T>, id: Id) {
         (self.group, self.id) = (group, id);
         self.kept.known = false;
     }
@@ -230,7 +230,9 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Judge<'a, M, V> {
         }
         let before = self.view.role;
         let changes = |out: &Out<V::Durable, V::Message>| match out {
-            Out::Persist(durable) => !V::is_settled(Some(durable), self.config_epoch),
+            Out::Persist(durable) => {
+                !V::is_settled(self.group.mapping, Some(durable), self.config_epoch)
+            }
             _ => false,
         };
         if step.out.iter().any(changes) {
@@ -272,7 +274,8 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Judge<'a, M, V> {
             }
         }
         self.kept = Kept::new(durable.cloned());
-        let numbers = durable.map(V::numbers).unwrap_or_default();
+        let numbers =
+            durable.map(|durable| V::numbers(self.group.mapping, durable)).unwrap_or_default();
         self.numbers.restart(&numbers);
         match self.read(durable) {
             Some(stable) => self.view.stable = stable,
@@ -281,20 +284,20 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Judge<'a, M, V> {
         if self.numbers.take_misfit() {
             self.doubt = Some(TOO_LARGE);
         }
-        let nodes = self.group.size - M::Spec::OPTIONS.services.count;
-        let lives = !(M::Spec::OPTIONS.services.crash)(&self.rules);
+        let nodes = self.group.size - T::Spec::OPTIONS.services.count;
+        let lives = !(T::Spec::OPTIONS.services.crash)(&self.rules);
         if self.id.index() >= nodes && lives && self.incarnations > 1 {
             self.doubt = Some(SERVICE);
         }
-        if !V::is_settled(durable, self.config_epoch) {
+        if !V::is_settled(self.group.mapping, durable, self.config_epoch) {
             self.doubt = Some(LISTS);
         }
         Ok(())
     }
 
     /// What is durable as the specification has it.
-    fn read(&mut self, durable: Option<&V::Durable>) -> Option<Stable<M>> {
-        let Some(durable) = durable else { return Some(Stable::<M>::default()) };
+    fn read(&mut self, durable: Option<&V::Durable>) -> Option<Stable<T>> {
+        let Some(durable) = durable else { return Some(Stable::<T>::default()) };
         let (mapping, numbers) = (self.group.mapping, &mut self.numbers);
         let mut rename = |kind, number| numbers.rename(kind, number);
         V::stable(mapping, durable, &self.stables, &mut rename).ok()
@@ -302,11 +305,14 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Judge<'a, M, V> {
 
     /// Whether a number in it is lower than in what was durable.
     fn is_older(&self, durable: Option<&V::Durable>) -> bool {
-        let numbers = |durable: Option<&V::Durable>| durable.map(V::numbers).unwrap_or_default();
+        let numbers = |durable: Option<&V::Durable>| {
+            durable.map(|durable| V::numbers(self.group.mapping, durable)).unwrap_or_default()
+        };
         let (now, before) = (numbers(durable), numbers(self.kept.certain()));
         let lower = |&(kind, number): &(usize, u64)| {
             let highest = before.iter().filter(|&&(of, _)| of == kind).map(|&(_, before)| before);
-            kind < M::COUNTERS.kinds && highest.max().is_some_and(|before| number < before)
+            kind < self.group.mapping.more.counters.kinds
+                && highest.max().is_some_and(|before| number < before)
         };
         now.iter().any(lower)
     }
@@ -315,7 +321,9 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Judge<'a, M, V> {
     fn forgot(&mut self, durable: Option<&V::Durable>) -> Box<Differs> {
         let certain = self.kept.certain().cloned();
         let mut found = Vec::new();
-        self.numbers.restart(&certain.as_ref().map(V::numbers).unwrap_or_default());
+        self.numbers.restart(
+            &certain.as_ref().map(|kept| V::numbers(self.group.mapping, kept)).unwrap_or_default(),
+        );
         let (model, program) = (self.read(certain.as_ref()), self.read(durable));
         if let (Some(model), Some(program)) = (&model, &program) {
             fields(self.id, model, program, &mut found);
@@ -393,7 +401,7 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Judge<'a, M, V> {
         self.note_times(&step.after, &run);
         self.view = run.view;
         let NodeView { process, stable, .. } = &mut self.view;
-        self.numbers.settle::<M>(process, stable);
+        self.numbers.settle(self.group.mapping, process, stable);
         Ok(())
     }
 
@@ -402,7 +410,7 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Judge<'a, M, V> {
     fn happening(
         &mut self,
         happened: &Happened<V::Durable, V::Message>,
-    ) -> Result<Option<Happens<M::Spec>>, Box<Differs>> {
+    ) -> Result<Option<Happens<T::Spec>>, Box<Differs>> {
         let none = ExpectedReport::default();
         let event = match happened {
             Happened::Boot(_) => SpecEvent::Boot,
@@ -431,13 +439,13 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Judge<'a, M, V> {
             },
             Happened::Suspect(node) => {
                 let mapping = self.group.mapping;
-                let detects = |timer: &_| mapping.detects(*timer) == Some(*node);
-                match M::Spec::TIMERS.iter().map(|row| row.timer).find(detects) {
+                let detects = |timer: &_| (mapping.more.events.detects)(*timer) == Some(*node);
+                match T::Spec::TIMERS.iter().map(|row| row.timer).find(detects) {
                     Some(timer) => SpecEvent::Expire(timer),
                     None => return Ok(Some((None, none))),
                 }
             }
-            Happened::Request(request) => match self.request(request.clone()) {
+            Happened::Request(request) => match self.request(request) {
                 Some(event) => return Ok(Some((event, none))),
                 None => {
                     self.doubt = Some(ASKED);
@@ -446,7 +454,7 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Judge<'a, M, V> {
             },
         };
         if let SpecEvent::Expire(timer) = event
-            && !self.view.timers.contains::<M::Spec>(timer)
+            && !self.view.timers.contains::<T::Spec>(timer)
         {
             let words = format!("{}, which is not armed", plain(&timer));
             return Err(Difference::unexpected(self.id, "expiry", words).into());
@@ -455,9 +463,9 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Judge<'a, M, V> {
     }
 
     /// What a request is to the process: nothing, or an event. `None` if that is not known.
-    fn request(&mut self, request: Request) -> Option<Option<SpecEvent<M::Spec>>> {
+    fn request(&mut self, request: &Request) -> Option<Option<SpecEvent<T::Spec>>> {
         let mapping = self.group.mapping;
-        if !M::Program::REQUESTS || (self.fit && request == Request::Healthy(true)) {
+        if !T::Program::REQUESTS || (self.fit && *request == Request::Healthy(true)) {
             return Some(None);
         }
         self.fit = false;
@@ -472,12 +480,12 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Judge<'a, M, V> {
     }
 
     /// The specification's timer that was met with this name.
-    pub(super) fn named(&self, name: &str) -> Option<SpecTimer<M>> {
+    pub(super) fn named(&self, name: &str) -> Option<SpecTimer<T>> {
         self.timers.get(name).copied().flatten()
     }
 
     /// The specification's timer with this name in a log.
-    fn timer(&mut self, name: &str) -> Option<SpecTimer<M>> {
+    fn timer(&mut self, name: &str) -> Option<SpecTimer<T>> {
         if let Some(known) = self.timers.get(name) {
             return *known;
         }
@@ -489,7 +497,7 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Judge<'a, M, V> {
     }
 
     /// Reads what the node puts out as the specification has it.
-    fn translate(&mut self, step: &Step<V::Durable, V::Message>, run: &ExpectedRun<M>) {
+    fn translate(&mut self, step: &Step<V::Durable, V::Message>, run: &ExpectedRun<T>) {
         let (mapping, numbers) = (self.group.mapping, &mut self.numbers);
         self.sent.clear();
         self.written.clear();
@@ -516,21 +524,21 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Judge<'a, M, V> {
     fn differs(
         &self,
         found: Vec<Difference>,
-        happening: Option<SpecEvent<M::Spec>>,
+        happening: Option<SpecEvent<T::Spec>>,
         step: &Step<V::Durable, V::Message>,
         armed: Armed,
-        run: &ExpectedRun<M>,
+        run: &ExpectedRun<T>,
     ) -> Differs {
         let before = was(&self.view) + &self.numbers.words();
         let would = guards::does(run);
         let Some(happening) = happening else {
             return Differs { found, before, would, ..Differs::default() };
         };
-        let names = self.group.mapping.rules(&happening);
+        let names = (self.group.mapping.decide)(&happening);
         let (group, id, rules, view) = (self.group, self.id, self.rules, &self.view);
         let case = Case { group, id, rules, view, happening };
         let agrees =
-            |run: &ExpectedRun<M>, _: &Process<M>| self.compare(step, run, armed).is_empty();
+            |run: &ExpectedRun<T>, _: &Process<T>| self.compare(step, run, armed).is_empty();
         let guards = case.guards(&[self.view], &agrees);
         Differs { found, before, would, guards, rules: values(&self.rules, names) }
     }
@@ -558,12 +566,12 @@ enum About<L> {
 }
 
 /// The kind of an action, what it is about, the role before, and whether the process acts.
-type Key<M> = (&'static str, About<SpecMessage<M>>, &'static str, bool);
+type Key<T> = (&'static str, About<SpecMessage<T>>, &'static str, bool);
 
 /// How often each kind of step was judged.
-pub(super) struct Tally<M: Mapping>(FxHashMap<Key<M>, u64>);
+pub(super) struct Tally<T: Sides>(FxHashMap<Key<T>, u64>);
 
-impl<M: Mapping> Tally<M> {
+impl<T: Sides> Tally<T> {
     fn new() -> Self {
         Tally(FxHashMap::default())
     }
@@ -571,8 +579,8 @@ impl<M: Mapping> Tally<M> {
     /// A process takes a step; whether it has run before, and whether it acts.
     fn step(
         &mut self,
-        before: &NodeView<M::Spec>,
-        happening: SpecEvent<M::Spec>,
+        before: &NodeView<T::Spec>,
+        happening: SpecEvent<T::Spec>,
         again: bool,
         acts: bool,
     ) {
@@ -580,10 +588,10 @@ impl<M: Mapping> Tally<M> {
             SpecEvent::Boot if again => ("recover", About::Nothing),
             SpecEvent::Boot => ("start", About::Nothing),
             SpecEvent::Receive { message, .. } => ("deliver", About::Message(message)),
-            SpecEvent::Expire(timer) => ("expire", About::Timer(Timers::place::<M::Spec>(timer))),
+            SpecEvent::Expire(timer) => ("expire", About::Timer(Timers::place::<T::Spec>(timer))),
             SpecEvent::Crash => ("crash", About::Nothing),
         };
-        let role = if before.up { M::Spec::role(&before.process) } else { DOWN };
+        let role = if before.up { T::Spec::role(&before.process) } else { DOWN };
         *self.0.entry((action, about, role, acts)).or_default() += 1;
     }
 
@@ -593,7 +601,7 @@ impl<M: Mapping> Tally<M> {
             let of = match about {
                 About::Nothing => None,
                 About::Message(message) => Some(kind_of(&message)),
-                About::Timer(place) => Some(kind_of(&M::Spec::TIMERS[place].timer)),
+                About::Timer(place) => Some(kind_of(&T::Spec::TIMERS[place].timer)),
             };
             *kinds.0.entry((action, of, role, acts)).or_default() += count;
         }

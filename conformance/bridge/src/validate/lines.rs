@@ -238,9 +238,9 @@ impl Lines {
     }
 
     /// The next line, if there is one; pending if it has not come yet.
-    pub(super) fn read<D: DeserializeOwned, M: DeserializeOwned>(
+    pub(super) fn read<D: DeserializeOwned, T: DeserializeOwned>(
         &mut self,
-    ) -> Result<Poll<Option<Line<D, M>>>, Malformed> {
+    ) -> Result<Poll<Option<Line<D, T>>>, Malformed> {
         if let Some(wrong) = self.doubtful.take() {
             return self.read_after(wrong);
         }
@@ -274,10 +274,10 @@ impl Lines {
 
     /// The line that follows one that is wrong. If it is a start, the node was killed in the middle
     /// of the wrong one, and started again.
-    fn read_after<D: DeserializeOwned, M: DeserializeOwned>(
+    fn read_after<D: DeserializeOwned, T: DeserializeOwned>(
         &mut self,
         wrong: Malformed,
-    ) -> Result<Poll<Option<Line<D, M>>>, Malformed> {
+    ) -> Result<Poll<Option<Line<D, T>>>, Malformed> {
         match self.fill()? {
             Poll::Ready(true) if self.is_start() => {
                 self.torn += 1;

@@ -40,7 +40,7 @@ pub use smaller::{Judge, Text, smaller};
 
 use crate::divergence::Divergence;
 use crate::error::{Error, Malformed};
-use crate::mapping::Mapping;
+use crate::mapping::{Mapping, Sides};
 use crate::node::Group;
 use crate::suite::Met;
 use bellwether_core::protocol::NodeId;
@@ -154,8 +154,8 @@ impl Watch for Whole {
 ///
 /// # Errors
 /// If the logs are not of one group that the mapping's program has, or judge nothing.
-pub fn validate<M: Mapping>(
-    mapping: &M,
+pub fn validate<T: Sides>(
+    mapping: &Mapping<T>,
     logs: Vec<Log>,
     options: Options,
 ) -> Result<Outcome, Error> {
@@ -167,20 +167,20 @@ pub fn validate<M: Mapping>(
 ///
 /// # Errors
 /// As [`validate`].
-pub fn follow<M: Mapping>(
-    mapping: &M,
+pub fn follow<T: Sides>(
+    mapping: &Mapping<T>,
     logs: Vec<Log>,
     options: Options,
     watch: &mut dyn Watch,
 ) -> Result<Outcome, Error> {
-    let begun = begin_all(logs, of_protocol::<M>, watch)?;
+    let begun = begin_all(logs, &|start| of_protocol(mapping, start), watch)?;
     let vocabulary = begun.first().and_then(|(_, start)| start.vocabulary.clone());
     let groups = groups(mapping, &begun)?;
     let outcome = match vocabulary.as_deref() {
         None | Some("program") => {
-            Run::<M, OfProgram>::new(mapping, &groups, begun, options).run(watch)
+            Run::<T, OfProgram>::new(mapping, &groups, begun, options).run(watch)
         }
-        Some("model") => Run::<M, OfModel>::new(mapping, &groups, begun, options).run(watch),
+        Some("model") => Run::<T, OfModel>::new(mapping, &groups, begun, options).run(watch),
         Some(other) => {
             let why = format!("there is no vocabulary '{other}'; there are: program, model");
             let lines = begun.first().map(|(lines, _)| lines.wrong(why));
@@ -196,11 +196,11 @@ pub fn follow<M: Mapping>(
 
 /// The groups of which nodes can be members, by their size, services among them. The logs begin in
 /// some of these, and nodes may start again in others: lists change by a few members at a time.
-fn groups<'a, M: Mapping>(
-    mapping: &'a M,
+fn groups<'a, T: Sides>(
+    mapping: &'a Mapping<T>,
     begun: &[(Lines, Start)],
-) -> Result<Vec<Option<Group<'a, M>>>, Error> {
-    let services = M::Spec::OPTIONS.services.count;
+) -> Result<Vec<Option<Group<'a, T>>>, Error> {
+    let services = T::Spec::OPTIONS.services.count;
     let group = |size: usize| {
         let group = || Group::new(mapping, size.saturating_sub(services));
         if begun.iter().any(|(_, start)| start.members.len() == size) {
@@ -209,16 +209,16 @@ fn groups<'a, M: Mapping>(
         Ok(if size < services + 2 { None } else { group().ok() })
     };
     let largest = begun.iter().map(|(_, start)| start.members.len()).max().unwrap_or(0);
-    (0..=(largest + MAX_SEARCHED).min(M::COUNTERS.members)).map(group).collect()
+    (0..=(largest + MAX_SEARCHED).min(mapping.more.logs.members)).map(group).collect()
 }
 
 /// Whether a log with this start can be judged; if not, why.
-type CanJudge = fn(&mut Start) -> Result<(), String>;
+type CanJudge<'a> = &'a dyn Fn(&mut Start) -> Result<(), String>;
 
 /// The logs after their first lines, in the order of their nodes. They have one vocabulary.
 fn begin_all(
     logs: Vec<Log>,
-    can_judge: CanJudge,
+    can_judge: CanJudge<'_>,
     watch: &mut dyn Watch,
 ) -> Result<Vec<(Lines, Start)>, Error> {
     let mut begun = Vec::new();
@@ -249,7 +249,11 @@ fn begin_all(
 }
 
 /// The log after its first line, as soon as that is there.
-fn begin(log: Log, can_judge: CanJudge, watch: &mut dyn Watch) -> Result<(Lines, Start), Error> {
+fn begin(
+    log: Log,
+    can_judge: CanJudge<'_>,
+    watch: &mut dyn Watch,
+) -> Result<(Lines, Start), Error> {
     let mut lines = Lines::new(log);
     let mut start = loop {
         match lines.start().map_err(Error::Log)? {
@@ -264,8 +268,8 @@ fn begin(log: Log, can_judge: CanJudge, watch: &mut dyn Watch) -> Result<(Lines,
 
 /// Whether a log is of this protocol, and of a group that can be judged. If it is, the services are
 /// among the members from here on, as the specification has them: they are the highest.
-fn of_protocol<M: Mapping>(start: &mut Start) -> Result<(), String> {
-    let services = M::Spec::OPTIONS.services.count;
+fn of_protocol<T: Sides>(mapping: &Mapping<T>, start: &mut Start) -> Result<(), String> {
+    let services = T::Spec::OPTIONS.services.count;
     if start.services.len() > services {
         let listed = listed(&start.services);
         return Err(format!("the services are {listed}: the specification has {services}"));
@@ -274,7 +278,7 @@ fn of_protocol<M: Mapping>(start: &mut Start) -> Result<(), String> {
         return Err(format!("node {} is a service, and writes no log", start.node));
     }
     start.members.extend(&start.services);
-    is_of(start, M::Spec::NAME, M::COUNTERS.ids.is_some(), M::COUNTERS.members)
+    is_of(start, T::Spec::NAME, mapping.more.logs.ids.is_some(), mapping.more.logs.members)
 }
 
 /// The same, of the protocol with this name; whether members can have any ids, and the most members

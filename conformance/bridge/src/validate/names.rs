@@ -2,7 +2,7 @@
 //! on, in the same order. Protocols ask only which id is higher.
 
 use super::words::Vocabulary;
-use crate::mapping::{Mapping, node_id};
+use crate::mapping::{Mapping, Sides, node_id};
 use bellwether_core::protocol::{NodeId, Request};
 use bellwether_core::trace::{After, Happened, Out, Received, Sent, Step};
 use bellwether_engine::protocol::{Id, MAX_NODES};
@@ -13,7 +13,7 @@ const STRANGE: u16 = 128;
 
 const _: () = assert!(STRANGE as usize >= MAX_NODES);
 
-type StepOf<M, V> = Step<<V as Vocabulary<M>>::Durable, <V as Vocabulary<M>>::Message>;
+type StepOf<T, V> = Step<<V as Vocabulary<T>>::Durable, <V as Vocabulary<T>>::Message>;
 
 /// The members, ascending.
 #[derive(Clone, Debug)]
@@ -55,29 +55,34 @@ impl Names {
     }
 
     /// A message with these names in it.
-    pub(super) fn message<M: Mapping, V: Vocabulary<M>>(&self, message: V::Message) -> V::Message {
+    pub(super) fn message<T: Sides, V: Vocabulary<T>>(
+        &self,
+        mapping: &Mapping<T>,
+        message: V::Message,
+    ) -> V::Message {
         if self.plain {
             return message;
         }
-        V::message_among(message, &|node| self.name(node))
+        V::message_among(mapping, message, &|node| self.name(node))
     }
 
     /// A step with these names in it.
-    pub(super) fn step<'s, M: Mapping, V: Vocabulary<M>>(
+    pub(super) fn step<'s, T: Sides, V: Vocabulary<T>>(
         &self,
-        step: &'s StepOf<M, V>,
-    ) -> Cow<'s, StepOf<M, V>> {
+        mapping: &Mapping<T>,
+        step: &'s StepOf<T, V>,
+    ) -> Cow<'s, StepOf<T, V>> {
         if self.plain {
             return Cow::Borrowed(step);
         }
         let name = |node: NodeId| self.name(node);
         let happened = match &step.happened {
-            Happened::Boot(durable) => {
-                Happened::Boot(durable.as_ref().map(|durable| V::durable_among(durable, &name)))
-            }
+            Happened::Boot(durable) => Happened::Boot(
+                durable.as_ref().map(|durable| V::durable_among(mapping, durable, &name)),
+            ),
             Happened::Receive(received) => Happened::Receive(Received {
                 from: name(received.from),
-                message: V::message_among(received.message.clone(), &name),
+                message: V::message_among(mapping, received.message.clone(), &name),
                 ..received.clone()
             }),
             Happened::Expire(timer) => Happened::Expire(timer.clone()),
@@ -92,10 +97,10 @@ impl Names {
             }),
         };
         let out = step.out.iter().map(|out| match out {
-            Out::Persist(durable) => Out::Persist(V::durable_among(durable, &name)),
+            Out::Persist(durable) => Out::Persist(V::durable_among(mapping, durable, &name)),
             Out::Send(sent) => Out::Send(Sent {
                 to: name(sent.to),
-                message: V::message_among(sent.message.clone(), &name),
+                message: V::message_among(mapping, sent.message.clone(), &name),
                 ..sent.clone()
             }),
             Out::Role { from, to, leader, reason } => {

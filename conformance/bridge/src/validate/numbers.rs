@@ -4,7 +4,7 @@
 //! process knows. The names are those of the numbers themselves until they grow large. From then on
 //! the highest that a process has is called by a small name again and again.
 
-use crate::mapping::{Mapping, Process, Stable};
+use crate::mapping::{Mapping, Process, Sides, Stable};
 
 /// How far from the highest of its own numbers a process tells others apart by their distance.
 const FAR: u64 = 64;
@@ -53,8 +53,9 @@ pub(super) struct Numbers {
 }
 
 impl Numbers {
-    pub(super) fn new<M: Mapping>() -> Self {
-        let (frames, most) = (vec![Frame::default(); M::COUNTERS.kinds], M::COUNTERS.most);
+    pub(super) fn new<T: Sides>(mapping: &Mapping<T>) -> Self {
+        let (frames, most) =
+            (vec![Frame::default(); mapping.more.counters.kinds], mapping.more.counters.most);
         Numbers { frames, most, seen: Vec::new(), misfit: false }
     }
 
@@ -100,9 +101,14 @@ impl Numbers {
     }
 
     /// The step is over, and the process is this. If its names are high, they are lowered.
-    pub(super) fn settle<M: Mapping>(&mut self, process: &mut Process<M>, stable: &mut Stable<M>) {
+    pub(super) fn settle<T: Sides>(
+        &mut self,
+        mapping: &Mapping<T>,
+        process: &mut Process<T>,
+        stable: &mut Stable<T>,
+    ) {
         for (kind, frame) in self.frames.iter_mut().enumerate() {
-            let name = (M::COUNTERS.lower)(kind, 0, process, stable);
+            let name = (mapping.more.counters.lower)(kind, 0, process, stable);
             let is_own = |&&(of, number): &&(usize, u64)| of == kind && frame.name(number) == name;
             let own = self.seen.iter().find(is_own).map(|&(_, number)| number);
             match own {
@@ -112,7 +118,7 @@ impl Numbers {
             }
             if frame.name > HIGH {
                 let by = frame.name - FAR;
-                frame.name = (M::COUNTERS.lower)(kind, by, process, stable);
+                frame.name = (mapping.more.counters.lower)(kind, by, process, stable);
             }
         }
         self.seen.clear();

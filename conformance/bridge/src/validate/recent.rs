@@ -1,7 +1,7 @@
 //! The last steps of all nodes, from which the diagram of a rejection is drawn.
 
 use super::words::Vocabulary;
-use crate::mapping::{Mapping, SpecMessage, SpecTimer};
+use crate::mapping::{Mapping, Sides, SpecMessage, SpecTimer};
 use bellwether_engine::protocol::{Id, Protocol as Specification, Timers, variant_name};
 use bellwether_engine::trace::{
     DOWN, Event, FORMAT, Flight, Header, Lifeline, Noted, Sent, Step, Trace, plain,
@@ -46,13 +46,13 @@ pub(super) struct Recent<T, L> {
 }
 
 /// The last steps.
-pub(super) struct Recents<M: Mapping, V: Vocabulary<M>> {
+pub(super) struct Recents<T: Sides, V: Vocabulary<T>> {
     /// What each node was before them.
     before: Vec<Face>,
-    steps: VecDeque<Recent<SpecTimer<M>, V::Message>>,
+    steps: VecDeque<Recent<SpecTimer<T>, V::Message>>,
 }
 
-impl<M: Mapping, V: Vocabulary<M>> Recents<M, V> {
+impl<T: Sides, V: Vocabulary<T>> Recents<T, V> {
     pub(super) fn new(nodes: usize) -> Self {
         Recents { before: vec![Face::DOWN; nodes], steps: VecDeque::with_capacity(MOST) }
     }
@@ -60,7 +60,7 @@ impl<M: Mapping, V: Vocabulary<M>> Recents<M, V> {
     pub(super) fn add(
         &mut self,
         id: Id,
-        what: What<SpecTimer<M>, V::Message>,
+        what: What<SpecTimer<T>, V::Message>,
         after: Face,
         sent: Vec<(Id, V::Message, u32)>,
     ) {
@@ -73,26 +73,31 @@ impl<M: Mapping, V: Vocabulary<M>> Recents<M, V> {
     }
 
     /// The last `count` steps as a trace.
-    pub(super) fn trace(&self, mapping: &M, count: usize) -> Trace {
+    pub(super) fn trace(&self, mapping: &Mapping<T>, count: usize) -> Trace {
         let mut before = self.before.clone();
         let skipped = self.steps.len().saturating_sub(count);
         for step in self.steps.iter().take(skipped) {
             before[step.id.index()] = step.after;
         }
-        let initial = before.iter().map(lifeline::<M>).collect();
-        let own = mapping.own_rules();
+        let initial = before.iter().map(lifeline::<T>).collect();
+        let own = mapping.rules;
         let (variant, rules) = (variant_name(&own), serde_json::json!(own));
-        let header = header(M::Spec::NAME, variant, rules, initial);
+        let header = header(T::Spec::NAME, variant, rules, initial);
         let steps = self.steps.iter().skip(skipped).zip(1..);
         let steps = steps.map(|(step, seq)| self.step(mapping, step, seq)).collect();
         Trace { header, steps, noted: Noted::default() }
     }
 
-    fn step(&self, mapping: &M, step: &Recent<SpecTimer<M>, V::Message>, seq: usize) -> Step {
-        let message = |message: V::Message, sent| -> SpecMessage<M> {
+    fn step(
+        &self,
+        mapping: &Mapping<T>,
+        step: &Recent<SpecTimer<T>, V::Message>,
+        seq: usize,
+    ) -> Step {
+        let message = |message: V::Message, sent| -> SpecMessage<T> {
             V::message(mapping, message, sent, &mut |_, number| number)
         };
-        let flight = |from, to, id: u32, message: SpecMessage<M>| {
+        let flight = |from, to, id: u32, message: SpecMessage<T>| {
             let message = serde_json::to_value(message).unwrap_or_default();
             Flight { id, from, to, message }
         };
@@ -111,7 +116,7 @@ impl<M: Mapping, V: Vocabulary<M>> Recents<M, V> {
             let flight = flight(step.id, *to, *serial, message(of.clone(), true));
             Sent { flight, fate: None }
         });
-        taken(seq, step.id, event, sent.collect(), lifeline::<M>(&step.after))
+        taken(seq, step.id, event, sent.collect(), lifeline::<T>(&step.after))
     }
 }
 
@@ -150,8 +155,8 @@ fn taken(seq: usize, id: Id, event: Event, sent: Vec<Sent>, after: Lifeline) -> 
     }
 }
 
-fn lifeline<M: Mapping>(face: &Face) -> Lifeline {
-    let timers = face.timers.iter::<M::Spec>().map(|timer| plain(&timer)).collect();
+fn lifeline<T: Sides>(face: &Face) -> Lifeline {
+    let timers = face.timers.iter::<T::Spec>().map(|timer| plain(&timer)).collect();
     let (up, role, leader) = (face.up, face.role.to_owned(), face.leader);
     Lifeline { up, paused: false, role, leader, timers }
 }

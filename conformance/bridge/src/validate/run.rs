@@ -10,7 +10,7 @@ use super::words::Vocabulary;
 use super::{Options, Outcome, Summary, Watch, all_members, starts_again};
 use crate::divergence::{Difference, Divergence, LogLine};
 use crate::error::Malformed;
-use crate::mapping::Mapping;
+use crate::mapping::{Mapping, Sides};
 use crate::node::Group;
 use bellwether_core::protocol::{NodeId, Role};
 use bellwether_core::trace::{Deed, Entry, Happened, Line, Out, Received, Start, Step};
@@ -34,9 +34,9 @@ const ANSWERS: &str = "messages of a service without a log: their order among di
                        how long it keeps what it grants";
 
 /// The log of one node.
-struct Source<'a, M: Mapping, V: Vocabulary<M>> {
+struct Source<'a, T: Sides, V: Vocabulary<T>> {
     lines: Lines,
-    judge: Judge<'a, M, V>,
+    judge: Judge<'a, T, V>,
     /// The place of the node among all.
     at: usize,
     /// What the specification calls the members of its list.
@@ -59,7 +59,7 @@ struct Source<'a, M: Mapping, V: Vocabulary<M>> {
     remembered: FxHashMap<u64, (u64, u64)>,
 }
 
-impl<M: Mapping, V: Vocabulary<M>> Source<'_, M, V> {
+impl<T: Sides, V: Vocabulary<T>> Source<'_, T, V> {
     /// Whether nothing was judged because nothing has come, and not because it waits for another.
     fn may_grow(&self) -> bool {
         !self.done && self.next.is_none()
@@ -73,16 +73,16 @@ struct Leader {
     line: u64,
 }
 
-pub(super) struct Run<'a, M: Mapping, V: Vocabulary<M>> {
-    mapping: &'a M,
+pub(super) struct Run<'a, T: Sides, V: Vocabulary<T>> {
+    mapping: &'a Mapping<T>,
     /// The groups of which nodes can be members, by their size.
-    groups: &'a [Option<Group<'a, M>>],
+    groups: &'a [Option<Group<'a, T>>],
     /// All nodes that are members where a log begins, ascending: the place of each.
     places: Vec<NodeId>,
-    sources: Vec<Source<'a, M, V>>,
+    sources: Vec<Source<'a, T, V>>,
     letters: Letters<V::Message>,
     leaders: BTreeMap<u64, Leader>,
-    recents: Recents<M, V>,
+    recents: Recents<T, V>,
     /// The message that arrives in this step: its sender, its number, and where it was sent.
     arrived: Option<(usize, u64, u64)>,
     malformed: Vec<Malformed>,
@@ -98,11 +98,11 @@ enum Stop {
     Malformed(Malformed),
 }
 
-impl<'a, M: Mapping, V: Vocabulary<M>> Run<'a, M, V> {
+impl<'a, T: Sides, V: Vocabulary<T>> Run<'a, T, V> {
     /// The logs whose first lines these are, in the order of their nodes.
     pub(super) fn new(
-        mapping: &'a M,
-        groups: &'a [Option<Group<'a, M>>],
+        mapping: &'a Mapping<T>,
+        groups: &'a [Option<Group<'a, T>>],
         begun: Vec<(Lines, Start)>,
         options: Options,
     ) -> Self {
@@ -363,7 +363,7 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Run<'a, M, V> {
 
     fn start(&mut self, at: usize, mut start: Start) -> Result<(), Malformed> {
         let source = &mut self.sources[at];
-        super::of_protocol::<M>(&mut start)
+        super::of_protocol(self.mapping, &mut start)
             .and_then(|()| starts_again(&source.start, &source.incarnations, &start))
             .map_err(|why| source.lines.wrong(why))?;
         let is_in_another = start.members != source.start.members;
@@ -400,7 +400,7 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Run<'a, M, V> {
         let letter = self.receive(at, step)?;
         let boots = matches!(step.happened, Happened::Boot(_));
         let Source { names, judge, .. } = &mut self.sources[at];
-        let named = names.step::<M, V>(step);
+        let named = names.step::<T, V>(self.mapping, step);
         let judged = judge.step(&named, time);
         self.grow(at, step)?;
         let sent = self.send(at, step);
@@ -656,7 +656,7 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Run<'a, M, V> {
             Happened::Suspect(_) | Happened::Request(_) => What::Expire(None),
         };
         let role = match source.judge.doubt {
-            None => M::Spec::role(&view.process),
+            None => T::Spec::role(&view.process),
             Some(_) => told(view.role),
         };
         let leader = view.leader.and_then(|leader| self.place_of(at, leader)).map(Id::at);
@@ -706,7 +706,7 @@ impl<'a, M: Mapping, V: Vocabulary<M>> Run<'a, M, V> {
 
     /// A message that a node gets, as diagrams have it.
     fn label(&self, at: usize, message: V::Message) -> String {
-        let message = self.sources[at].names.message::<M, V>(message);
+        let message = self.sources[at].names.message::<T, V>(self.mapping, message);
         label_of(&V::message(self.mapping, message, false, &mut |_, number| number))
     }
 

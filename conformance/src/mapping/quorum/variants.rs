@@ -1,55 +1,99 @@
 //! The variants that are compared: what the program is configured for and asked in each, the rules
-//! of the specification that this stands for, and which of these are met. And the mapping of any
-//! variant, whose type is forgotten.
+//! of the specification that this stands for, and which of these are met.
 
-use super::{QuorumMapping, program, spec};
+use super::{Quorum, mapping, program, spec};
 use crate::mapping::{
-    Asked, Counters, EnvironmentEvent, ExpectedFacts, Further, GoesOn, Harmless, Mapping,
-    OnInvalid, Order, ProcessView, Reaction, Restart, SpecEvent, Start, Step, node_id, process_id,
+    Asked, Further, GoesOn, Order, ProcessView, Reaction, SpecEvent, node_id, process_id,
 };
-use bellwether_bridge::program::{Limits, Refusal};
-use bellwether_core::protocol::{Input, Members, Node, NodeId, Request, Role};
+use bellwether_core::protocol::{NodeId, Request};
 use bellwether_model::protocol::{Id, Timers};
 use bellwether_model::world::Scenario;
-use std::fmt::Debug;
 use std::time::Duration;
 
 /// What the program is configured for and asked, and the rules that this stands for.
-pub trait Variant: Copy + Debug + Default + Sync + 'static {
+#[derive(Clone, Debug)]
+pub struct Variant {
     /// The rules of the specification.
-    const RULES: spec::Quorum;
+    pub rules: spec::Quorum,
+    /// Whether a higher node takes over.
+    preemption: program::Preemption,
+    /// What the first leader is asked, if anything. It is asked nothing from a cold start.
+    pub(super) asked: Option<Request>,
+    /// How many processes there are, where lists of members change in place.
+    pub(super) nodes: usize,
+}
+
+impl Variant {
+    /// The rules of a program whose first leader is asked for this, if for anything.
+    const fn of(rules: spec::Quorum, asked: Option<Request>) -> Self {
+        let preemption = match rules.preemption {
+            spec::Preemption::Never => program::Preemption::Never,
+            spec::Preemption::Dwell => program::Preemption::Dwell,
+            spec::Preemption::AtOnce => program::Preemption::AtOnce,
+        };
+        Variant { rules, preemption, asked, nodes: 3 }
+    }
+
     /// The rules by which logs are judged. Some process can be next in every group that runs: a
     /// leader that leaves hands over. And nodes that run start without a state.
-    const LOG_RULES: spec::Quorum = founded(Self::RULES);
-    /// Whether a higher node takes over.
-    const PREEMPTION: program::Preemption = program::Preemption::Never;
-    /// What the first leader is asked, if anything. It is asked nothing from a cold start.
-    const ASKED: Option<Request> = None;
-    /// How many processes there are, where lists of members change in place.
-    const NODES: usize = 3;
-    /// Whether a process can be next.
-    const HANDS_OVER: bool = Self::RULES.transfer.is_some()
-        || !matches!(Self::RULES.preemption, spec::Preemption::Never);
+    pub(super) fn log_rules(&self) -> spec::Quorum {
+        let founded = founded(self.rules);
+        let own = self.rules == RECOMMENDED.rules;
+        if own { spec::Quorum { transfer: Some(Id::at(0)), ..founded } } else { founded }
+    }
 
-    /// The further worlds in which the program is walked, by the rules of other variants.
-    fn further() -> Vec<Further<AnyQuorum>> {
-        Vec::new()
+    /// Whether a process can be next.
+    pub(super) fn hands_over(&self) -> bool {
+        let never = matches!(self.rules.preemption, spec::Preemption::Never);
+        self.rules.transfer.is_some() || !never
+    }
+
+    /// Whether nodes start without a state.
+    pub(super) fn founds(&self) -> bool {
+        !matches!(self.rules.founding, spec::Founding::Given)
+    }
+
+    /// Whether there is more than one list of members.
+    pub(super) fn changes(&self) -> bool {
+        !matches!(self.rules.lists, spec::Lists::One) || self.founds()
+    }
+
+    /// Whether some members only observe.
+    pub(super) fn observed(&self) -> bool {
+        self.rules.observer.is_some() || matches!(self.rules.lists, spec::Lists::Promotes)
+    }
+
+    /// Whether the list of members says more than who they are.
+    pub(super) fn listed(&self) -> bool {
+        self.changes() || self.observed() || self.rules.witness.is_some()
+    }
+
+    /// The watch of the highest node takes one skew, and that of each other one more; no two timers
+    /// that the specification tells apart take equally long. A leader waits for two rounds at once.
+    pub(super) const fn timing(&self) -> program::Timing {
+        program::Timing {
+            round: Duration::from_millis(400),
+            skew: Duration::from_millis(110),
+            preemption: self.preemption,
+            ..program::Timing::DEFAULT
+        }
     }
 }
 
 /// What a request is to a process. In the specification something is asked of a leader, and once at
 /// a time; who does not lead is not concerned, unless it is to stay away.
-pub(super) fn when_asked<V: Variant>(
+pub(super) fn when_asked(
+    variant: &Variant,
     request: &Request,
     process: &spec::Process,
     armed: Timers,
 ) -> Asked<spec::Quorum> {
     let leads = process.role == spec::Role::Leader;
     let again = process.invited.is_some() || armed.contains::<spec::Quorum>(spec::Timer::Away);
-    let yields = spec::Quorum { absent: spec::Absent::Yields, ..V::LOG_RULES };
+    let yields = spec::Quorum { absent: spec::Absent::Yields, ..variant.log_rules() };
     let (rules, next) = match *request {
         Request::Transfer(_) | Request::Yield(_) if !leads => return Asked::Nothing,
-        Request::Transfer(next) => (V::LOG_RULES, Some(next)),
+        Request::Transfer(next) => (variant.log_rules(), Some(next)),
         Request::Yield(Some(next)) => (yields, Some(next)),
         Request::StepDown(next, _) if leads => (spec::Quorum { step_down: true, ..yields }, next),
         Request::Yield(None)
@@ -71,73 +115,14 @@ pub(super) fn when_asked<V: Variant>(
     }
 }
 
-/// The recommended rules.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Recommended;
-
-/// A higher process takes over after a dwell time: the rules of the variant `preemptive`.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Preemptive;
-
-/// A higher process takes over at once.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct AtOnce;
-
-/// The first leader is asked to let the lowest process lead instead.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Transfers;
-
-/// The first leader is asked to lead no longer, and would have the lowest process lead instead.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Resigns;
-
-/// The first leader is asked to lead no longer, and not to run for a time.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct StepsDown;
-
-/// Both, and it would take over again.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct StepsAside;
-
-/// The highest process only observes, and would take over at once if it did not.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Observed;
-
-/// The lowest process only observes, and the leader is asked to let it lead.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Overlooks;
-
-/// The highest process votes and never leads, and would take over at once if it did lead.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Witnessed;
-
-/// The lowest process votes and never leads, and the leader is asked to let it lead.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Declines;
-
-/// The lowest process, which has observed, becomes a voter by a request to the leader, while all
-/// run.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Promotes;
-
-/// A process joins those that there are. It is the lowest: the others wait for as long as before.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Joins;
-
-/// The same, where one of those that there are observes.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct LetIn;
-
-/// The lowest process leaves.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Leaves;
-
-/// Nodes start without a state, and become founders.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Founds;
-
-const RECOMMENDED: spec::Quorum = spec::Quorum::RECOMMENDED;
+const OWN: spec::Quorum = spec::Quorum::RECOMMENDED;
+const TAKES_OVER: spec::Quorum = spec::Quorum { preemption: spec::Preemption::AtOnce, ..OWN };
+const TRANSFERS_TO_LOWEST: spec::Quorum = spec::Quorum { transfer: Some(Id::at(0)), ..OWN };
 const LOWEST: Option<NodeId> = NodeId::new(1);
+const LOWEST_LEADS: Request = match LOWEST {
+    Some(lowest) => Request::Transfer(lowest),
+    None => Request::Yield(None),
+};
 
 /// These rules where nodes start without a state.
 const fn founded(rules: spec::Quorum) -> spec::Quorum {
@@ -147,111 +132,101 @@ const fn founded(rules: spec::Quorum) -> spec::Quorum {
 /// As long as no other period.
 pub(super) const AWAY: Duration = Duration::from_secs(7);
 
-impl Variant for Recommended {
-    const RULES: spec::Quorum = RECOMMENDED;
-    const LOG_RULES: spec::Quorum =
-        founded(spec::Quorum { transfer: Some(Id::at(0)), ..RECOMMENDED });
+/// The recommended rules.
+pub static RECOMMENDED: Variant = Variant::of(OWN, None);
 
-    fn further() -> Vec<Further<AnyQuorum>> {
-        worlds()
-    }
-}
+/// A higher process takes over after a dwell time: the rules of the variant `preemptive`.
+pub static PREEMPTIVE: Variant =
+    Variant::of(spec::Quorum { preemption: spec::Preemption::Dwell, ..OWN }, None);
 
-impl Variant for Preemptive {
-    const RULES: spec::Quorum = spec::Quorum { preemption: spec::Preemption::Dwell, ..RECOMMENDED };
-    const PREEMPTION: program::Preemption = program::Preemption::Dwell;
-}
+/// A higher process takes over at once.
+pub static AT_ONCE: Variant = Variant::of(TAKES_OVER, None);
 
-impl Variant for AtOnce {
-    const RULES: spec::Quorum =
-        spec::Quorum { preemption: spec::Preemption::AtOnce, ..RECOMMENDED };
-    const PREEMPTION: program::Preemption = program::Preemption::AtOnce;
-}
+/// The first leader is asked to let the lowest process lead instead.
+pub static TRANSFERS: Variant = Variant::of(TRANSFERS_TO_LOWEST, Some(LOWEST_LEADS));
 
-impl Variant for Transfers {
-    const RULES: spec::Quorum = spec::Quorum { transfer: Some(Id::at(0)), ..RECOMMENDED };
-    const ASKED: Option<Request> = match LOWEST {
-        Some(lowest) => Some(Request::Transfer(lowest)),
-        None => None,
-    };
-}
+/// The first leader is asked to lead no longer, and would have the lowest process lead instead.
+pub static RESIGNS: Variant = Variant::of(
+    spec::Quorum { absent: spec::Absent::Yields, ..TRANSFERS_TO_LOWEST },
+    Some(Request::Yield(LOWEST)),
+);
 
-impl Variant for Resigns {
-    const RULES: spec::Quorum = spec::Quorum { absent: spec::Absent::Yields, ..Transfers::RULES };
-    const ASKED: Option<Request> = Some(Request::Yield(LOWEST));
-}
+/// The first leader is asked to lead no longer, and not to run for a time.
+pub static STEPS_DOWN: Variant =
+    Variant::of(spec::Quorum { step_down: true, ..OWN }, Some(Request::StepDown(None, AWAY)));
 
-impl Variant for StepsDown {
-    const RULES: spec::Quorum = spec::Quorum { step_down: true, ..RECOMMENDED };
-    const ASKED: Option<Request> = Some(Request::StepDown(None, AWAY));
-}
-
-impl Variant for StepsAside {
-    const RULES: spec::Quorum = spec::Quorum {
-        transfer: Some(Id::at(0)),
+/// Both, and it would take over again.
+pub static STEPS_ASIDE: Variant = Variant::of(
+    spec::Quorum {
+        preemption: spec::Preemption::Dwell,
         step_down: true,
         absent: spec::Absent::Yields,
-        ..Preemptive::RULES
-    };
-    const PREEMPTION: program::Preemption = program::Preemption::Dwell;
-    const ASKED: Option<Request> = Some(Request::StepDown(LOWEST, AWAY));
-}
+        ..TRANSFERS_TO_LOWEST
+    },
+    Some(Request::StepDown(LOWEST, AWAY)),
+);
 
-impl Variant for Observed {
-    const RULES: spec::Quorum = spec::Quorum { observer: Some(Id::at(2)), ..AtOnce::RULES };
-    const PREEMPTION: program::Preemption = AtOnce::PREEMPTION;
-}
+/// The highest process only observes, and would take over at once if it did not.
+pub static OBSERVED: Variant =
+    Variant::of(spec::Quorum { observer: Some(Id::at(2)), ..TAKES_OVER }, None);
 
-impl Variant for Overlooks {
-    const RULES: spec::Quorum = spec::Quorum { observer: Some(Id::at(0)), ..Transfers::RULES };
-    const ASKED: Option<Request> = Transfers::ASKED;
-}
+/// The lowest process only observes, and the leader is asked to let it lead.
+pub static OVERLOOKS: Variant = Variant::of(
+    spec::Quorum { observer: Some(Id::at(0)), ..TRANSFERS_TO_LOWEST },
+    Some(LOWEST_LEADS),
+);
 
-impl Variant for Witnessed {
-    const RULES: spec::Quorum = spec::Quorum { witness: Some(Id::at(2)), ..AtOnce::RULES };
-    const PREEMPTION: program::Preemption = AtOnce::PREEMPTION;
-}
+/// The highest process votes and never leads, and would take over at once if it did lead.
+pub static WITNESSED: Variant =
+    Variant::of(spec::Quorum { witness: Some(Id::at(2)), ..TAKES_OVER }, None);
 
-impl Variant for Declines {
-    const RULES: spec::Quorum = spec::Quorum { witness: Some(Id::at(0)), ..Transfers::RULES };
-    const ASKED: Option<Request> = Transfers::ASKED;
-}
+/// The lowest process votes and never leads, and the leader is asked to let it lead.
+pub static DECLINES: Variant = Variant::of(
+    spec::Quorum { witness: Some(Id::at(0)), ..TRANSFERS_TO_LOWEST },
+    Some(LOWEST_LEADS),
+);
 
-impl Variant for Promotes {
-    const RULES: spec::Quorum = spec::Quorum { lists: spec::Lists::Promotes, ..RECOMMENDED };
-}
+/// The lowest process, which has observed, becomes a voter by a request to the leader, while all
+/// run.
+pub static PROMOTES: Variant =
+    Variant::of(spec::Quorum { lists: spec::Lists::Promotes, ..OWN }, None);
 
-impl Variant for Joins {
-    const RULES: spec::Quorum = spec::Quorum { lists: spec::Lists::LowestJoins, ..RECOMMENDED };
-}
+/// A process joins those that there are. It is the lowest: the others wait for as long as before.
+pub static JOINS: Variant =
+    Variant::of(spec::Quorum { lists: spec::Lists::LowestJoins, ..OWN }, None);
 
-impl Variant for Leaves {
-    const RULES: spec::Quorum = spec::Quorum { lists: spec::Lists::LowestLeaves, ..RECOMMENDED };
-}
+/// The same, where one of those that there are observes.
+pub static LET_IN: Variant = {
+    let observer = Some(Id::at(2));
+    let mut of = Variant::of(spec::Quorum { observer, ..JOINS.rules }, None);
+    of.nodes = 4;
+    of
+};
 
-impl Variant for LetIn {
-    const NODES: usize = 4;
-    const RULES: spec::Quorum = spec::Quorum { observer: Some(Id::at(2)), ..Joins::RULES };
-}
+/// The lowest process leaves.
+pub static LEAVES: Variant =
+    Variant::of(spec::Quorum { lists: spec::Lists::LowestLeaves, ..OWN }, None);
 
-impl Variant for Founds {
-    const RULES: spec::Quorum = founded(RECOMMENDED);
-}
+/// Nodes start without a state, and become founders.
+pub static FOUNDS: Variant = Variant::of(founded(OWN), None);
 
-/// The worlds in which the list changes, at any moment of an election.
-fn worlds() -> Vec<Further<AnyQuorum>> {
-    let world = |mapping, scenario| {
+/// The worlds in which the list changes, at any moment of an election, beside the recommended
+/// rules.
+pub(super) fn further(of: &Variant) -> Vec<Further<Quorum>> {
+    if of.rules != OWN {
+        return Vec::new();
+    }
+    let world = |of, scenario| {
         let happens = "the list of members changes";
-        Further { mapping, scenario, happens }
+        Further { mapping: mapping(of), scenario, happens }
     };
-    let founds = AnyQuorum::of::<Founds>();
     let restart = Scenario::calm(3).with_crashes(1, 1);
     vec![
-        world(AnyQuorum::of::<Joins>(), restart),
-        world(AnyQuorum::of::<Promotes>(), restart),
-        world(AnyQuorum::of::<Leaves>(), restart),
-        world(AnyQuorum::of::<LetIn>(), Scenario::calm(4).with_crashes(1, 0)),
-        Further { happens: "nodes start without a state", ..world(founds, restart) },
+        world(&JOINS, restart),
+        world(&PROMOTES, restart),
+        world(&LEAVES, restart),
+        world(&LET_IN, Scenario::calm(4).with_crashes(1, 0)),
+        Further { happens: "nodes start without a state", ..world(&FOUNDS, restart) },
     ]
 }
 
@@ -260,7 +235,8 @@ fn worlds() -> Vec<Further<AnyQuorum>> {
 /// A good report that says nothing new changes nothing. By a bad one, and by the order to stay
 /// away, a node waits for its turn to run no longer: what it has promised stays, and what it has
 /// asked for is answered. One that was asked to stay away before does so from now on.
-pub(super) fn orders<V: Variant>(
+pub(super) fn orders(
+    variant: &Variant,
     of: &ProcessView<'_, spec::Quorum>,
     armed: Timers,
 ) -> Vec<Order<spec::Quorum>> {
@@ -270,7 +246,7 @@ pub(super) fn orders<V: Variant>(
     let unfit = Reaction::Timers { cancelled, armed: None };
     let away = Reaction::Timers { cancelled, armed: Some(Away) };
     let leads = of.process.role == spec::Role::Leader;
-    let said = |request: Request| match when_asked::<V>(&request, of.process, armed) {
+    let said = |request: Request| match when_asked(variant, &request, of.process, armed) {
         Asked::Nothing => Reaction::NOTHING,
         Asked::Expiry(rules, timer) => Reaction::Expiry(rules, timer),
         Asked::Unknown => Reaction::Unsaid,
@@ -279,7 +255,7 @@ pub(super) fn orders<V: Variant>(
     let at_first = if leads { said(step_down.clone()) } else { away };
     let mut all = vec![
         order(Request::Healthy(true), Reaction::NOTHING),
-        Order { then: Some(as_unfit::<V>(of)), ..order(Request::Healthy(false), unfit) },
+        Order { then: Some(as_unfit(variant, of)), ..order(Request::Healthy(false), unfit) },
         Order { again: away, ..order(step_down, at_first) },
         order(Request::Yield(None), said(Request::Yield(None))),
     ];
@@ -287,7 +263,7 @@ pub(super) fn orders<V: Variant>(
         let to = node_id(id);
         for request in [Request::Yield(Some(to)), Request::Transfer(to)] {
             // By these rules all that is asked is to stay away as well.
-            let by_rules = !(leads && V::RULES.step_down);
+            let by_rules = !(leads && variant.rules.step_down);
             let first = if by_rules { said(request.clone()) } else { Reaction::Unsaid };
             all.push(order(request, first));
         }
@@ -302,8 +278,8 @@ fn order(request: Request, first: Reaction<spec::Quorum>) -> Order<spec::Quorum>
 
 /// The specification has a rule for a process whose machine is not fit. A leader yields for that
 /// reason at its next round, unless it was asked to yield before.
-fn as_unfit<V: Variant>(of: &ProcessView<'_, spec::Quorum>) -> GoesOn<spec::Quorum> {
-    let rules = spec::Quorum { unhealthy: Some(of.id), ..V::RULES };
+fn as_unfit(variant: &Variant, of: &ProcessView<'_, spec::Quorum>) -> GoesOn<spec::Quorum> {
+    let rules = spec::Quorum { unhealthy: Some(of.id), ..variant.rules };
     let asked = of.process.invited.is_some();
     GoesOn { rules, reason: (!asked).then_some((spec::Timer::Round, "unfit")) }
 }
@@ -326,7 +302,7 @@ const TRANSFER: Never = ("rule transfer", "by these rules nothing is asked");
 const STEP_DOWN: Never = ("rule step_down", "by these rules nothing is asked");
 const ABSENT: Never = ("rule absent", "by these rules no process is invited");
 const OBSERVER: Never = ("rule observer", "by these rules every process votes");
-const LISTED: Never = ("rule observer", "the lists say which process observes");
+const BY_LIST: Never = ("rule observer", "the lists say which process observes");
 const OBSERVING: Never = ("rule observing", "by these rules every process votes");
 const WITNESS: Never = ("rule witness", "by these rules every voter may lead");
 const WIPED: Never = ("rule wiped", "no node loses what it has made durable");
@@ -334,14 +310,14 @@ const FORGOTTEN: Never = ("rule forgotten", "no node loses what it has made dura
 const FOUNDING: Never = ("rule founding", "here every process votes from the start");
 
 /// What the comparison by the rules of `V` never meets.
-pub(super) fn uncovered<V: Variant>() -> &'static [Never] {
-    let all = beside_witness::<V>();
+pub(super) fn uncovered(variant: &Variant) -> &'static [Never] {
+    let all = beside_witness(variant);
     // The first is that there is no witness.
-    if V::RULES.witness.is_some() { &all[1..] } else { all }
+    if variant.rules.witness.is_some() { &all[1..] } else { all }
 }
 
-fn beside_witness<V: Variant>() -> &'static [Never] {
-    match (V::ASKED, QuorumMapping::<V>::CHANGES, QuorumMapping::<V>::OBSERVED) {
+fn beside_witness(variant: &Variant) -> &'static [Never] {
+    match (&variant.asked, variant.changes(), variant.observed()) {
         (Some(_), _, true) => &[
             WITNESS, WIPED, FORGOTTEN, FOUNDING, HEALTHY, EPOCHS, LATE, LISTS, JOINT, UP_TO_DATE,
             DECIDES, REPROPOSES,
@@ -352,7 +328,7 @@ fn beside_witness<V: Variant>() -> &'static [Never] {
         ],
         (None, true, true) => &[
             WITNESS, WIPED, FORGOTTEN, FOUNDING, HEALTHY, EPOCHS, LATE, TRANSFER, ABSENT,
-            STEP_DOWN, LISTED,
+            STEP_DOWN, BY_LIST,
         ],
         (None, true, false) => &[
             WITNESS, WIPED, FORGOTTEN, FOUNDING, HEALTHY, EPOCHS, LATE, TRANSFER, ABSENT,
@@ -370,16 +346,19 @@ fn beside_witness<V: Variant>() -> &'static [Never] {
 }
 
 /// The rules that decide what follows from something.
-pub(super) fn rules<V: Variant>(happening: &SpecEvent<spec::Quorum>) -> &'static [&'static str] {
+pub(super) fn rules(
+    variant: &Variant,
+    happening: &SpecEvent<spec::Quorum>,
+) -> &'static [&'static str] {
     match happening {
-        SpecEvent::Boot | SpecEvent::Crash if QuorumMapping::<V>::FOUNDS => {
+        SpecEvent::Boot | SpecEvent::Crash if variant.founds() => {
             &["quiet", "storage", "lists", "founding"]
         }
-        SpecEvent::Boot | SpecEvent::Crash if QuorumMapping::<V>::CHANGES => {
+        SpecEvent::Boot | SpecEvent::Crash if variant.changes() => {
             const RULES: &[&str] = &["quiet", "storage", "lists", "observing"];
-            if QuorumMapping::<V>::OBSERVED { RULES } else { &RULES[..RULES.len() - 1] }
+            if variant.observed() { RULES } else { &RULES[..RULES.len() - 1] }
         }
-        SpecEvent::Boot | SpecEvent::Crash if QuorumMapping::<V>::OBSERVED => {
+        SpecEvent::Boot | SpecEvent::Crash if variant.observed() => {
             &["quiet", "storage", "observer", "observing"]
         }
         SpecEvent::Boot | SpecEvent::Crash => &["quiet", "storage"],
@@ -394,7 +373,7 @@ pub(super) fn rules<V: Variant>(happening: &SpecEvent<spec::Quorum>) -> &'static
                 "quiet",
                 "up_to_date",
             ],
-            spec::Message::Support(_) if V::RULES.witness.is_some() => {
+            spec::Message::Support(_) if variant.rules.witness.is_some() => {
                 &["canvass", "grants", "returns", "witness", "lists_joint"]
             }
             spec::Message::Support(_) => &["canvass", "grants", "returns", "lists_joint"],
@@ -407,7 +386,7 @@ pub(super) fn rules<V: Variant>(happening: &SpecEvent<spec::Quorum>) -> &'static
             spec::Message::Challenge(_) => &["preemption"],
             spec::Message::Invite(_) => &["heir"],
             spec::Message::Lists(..) => &["lists", "reproposes"],
-            spec::Message::Meet(..) if QuorumMapping::<V>::FOUNDS => &["founding", "lists"],
+            spec::Message::Meet(..) if variant.founds() => &["founding", "lists"],
             spec::Message::Meet(..) => &["lists"],
             spec::Message::Yield(..) | spec::Message::Entrust(_) => &["handover", "heir"],
         },
@@ -429,126 +408,4 @@ pub(super) fn rules<V: Variant>(happening: &SpecEvent<spec::Quorum>) -> &'static
             spec::Timer::Sync => &[],
         },
     }
-}
-
-// The mapping of any variant: the bridge is compiled for each type, which takes long, and these
-// differ in their rules alone. A constant is that of a type, and so of the recommended rules; the
-// mapping as a value is asked for what differs by variant.
-
-/// The mapping of some variant.
-#[derive(Clone, Copy)]
-pub struct AnyQuorum(&'static (dyn AnyVariant + Sync));
-
-impl AnyQuorum {
-    /// The mapping of this variant, for a registry.
-    #[must_use]
-    pub const fn of<V: Variant>() -> Self {
-        AnyQuorum(QuorumMapping::<V>::ANY)
-    }
-}
-
-impl<V: Variant> QuorumMapping<V> {
-    const ANY: &'static (dyn AnyVariant + Sync) = &Self::new();
-}
-
-type Spec = spec::Quorum;
-type Program = Node<program::Quorum>;
-type Named = &'static [(&'static str, &'static str)];
-type First = QuorumMapping<Recommended>;
-
-/// Has these methods of a mapping taken by the variant.
-macro_rules! taken_by_the_variant {
-    ($(fn $name:ident($($argument:ident: $of:ty),*) -> $result:ty;)*) => {
-        trait AnyVariant {
-            $(fn $name(&self, $($argument: $of),*) -> $result;)*
-
-            fn further(&self) -> Vec<Further<AnyQuorum>>;
-        }
-
-        impl<V: Variant> AnyVariant for QuorumMapping<V> {
-            $(fn $name(&self, $($argument: $of),*) -> $result {
-                Mapping::$name(self, $($argument),*)
-            })*
-
-            fn further(&self) -> Vec<Further<AnyQuorum>> {
-                V::further()
-            }
-        }
-
-        #[deny(clippy::missing_trait_methods)]
-        impl Mapping for AnyQuorum {
-            type Spec = Spec;
-            type Program = Program;
-            type Memory = ();
-
-            const RULES: Spec = First::RULES;
-            const COUNTERS: Counters<Self> = First::COUNTERS.of();
-            const LOG_RULES: Spec = First::LOG_RULES;
-            const FROM: &'static [u64] = First::FROM;
-            const RESTARTS: usize = First::RESTARTS;
-            const LARGEST_EPOCH: u64 = First::LARGEST_EPOCH;
-
-            $(fn $name(&self, $($argument: $of),*) -> $result {
-                self.0.$name($($argument),*)
-            })*
-
-            fn further(&self) -> Vec<Further<Self>> {
-                self.0.further()
-            }
-
-            fn memory(&self, _: &Program) {}
-        }
-    };
-}
-
-taken_by_the_variant! {
-    fn own_rules() -> Spec;
-    fn log_rules() -> Spec;
-    fn nearest_rules(rules: &Spec) -> Spec;
-    fn unplayed_services() -> Option<&'static str>;
-    fn program(
-        id: NodeId, members: &Members, durable: Option<&program::Durable>
-    ) -> Result<Program, Refusal>;
-    fn settle(id: NodeId, members: &Members) -> Vec<(Duration, Input<program::Message>)>;
-    fn to_program(letter: spec::Letter) -> Option<program::Message>;
-    fn to_model(message: program::Message) -> spec::Letter;
-    fn message_sent(node: &Program, message: program::Message) -> spec::Letter;
-    fn reaches(node: &Program, letter: spec::Letter) -> bool;
-    fn timer(timer: program::Timer) -> spec::Timer;
-    fn period(id: NodeId, members: &Members, timer: spec::Timer) -> Option<Duration>;
-    fn restart(
-        with: usize, id: NodeId, members: &Members, durable: &program::Durable
-    ) -> Result<Restart<Program>, Refusal>;
-    fn period_again(
-        with: usize, id: NodeId, members: &Members, timer: spec::Timer
-    ) -> Option<Duration>;
-    fn starts(
-        id: NodeId, members: &Members, durable: &program::Durable
-    ) -> Vec<Start<Program, Spec>>;
-    fn own_period(
-        node: &Program, id: NodeId, members: &Members, timer: spec::Timer
-    ) -> Option<Duration>;
-    fn checked_first() -> &'static [spec::Timer];
-    fn detects(timer: spec::Timer) -> Option<NodeId>;
-    fn asks(timer: spec::Timer) -> Option<Request>;
-    fn when_asked(request: Request, process: &spec::Process, armed: Timers) -> Asked<Spec>;
-    fn environment_event(timer: spec::Timer) -> Option<EnvironmentEvent<Program>>;
-    fn orders(of: &ProcessView<'_, Spec>, armed: Timers) -> Vec<Order<Spec>>;
-    fn harmless() -> Vec<Harmless<Program>>;
-    fn settling_timers(id: NodeId, members: &Members) -> &'static [spec::Timer];
-    fn process(node: &Program) -> spec::Process;
-    fn believes(id: Id, process: &spec::Process) -> Option<(Role, Option<Id>)>;
-    fn facts(of: &ProcessView<'_, Spec>) -> Option<ExpectedFacts<Spec>>;
-    fn limits(id: NodeId, members: &Members) -> Option<Limits>;
-    fn stable(durable: &program::Durable) -> spec::Stable;
-    fn began(id: NodeId, members: &Members) -> Option<program::Durable>;
-    fn rebase(node: &Program, process: spec::Process) -> spec::Process;
-    fn ignored_fields() -> Named;
-    fn messages() -> Vec<spec::Letter>;
-    fn messages_among(nodes: usize) -> Vec<spec::Letter>;
-    fn uncovered() -> Named;
-    fn invalid_messages(members: &Members) -> Vec<(program::Message, OnInvalid<Spec>)>;
-    fn reason(step: &Step<'_, Spec>) -> Option<&'static str>;
-    fn ignores(step: &Step<'_, Spec>) -> Option<&'static str>;
-    fn rules(happening: &SpecEvent<Spec>) -> &'static [&'static str];
 }

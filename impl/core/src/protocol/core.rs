@@ -20,7 +20,7 @@ use super::{Epoch, Event, Membership, NodeId, Reason, Request, Role, Time};
 ///
 /// A core exists once its node has booted. It loses everything in a crash but what it handed to
 /// [`Context::persist`].
-pub trait Core: Clone + Debug + Eq + Hash + Send + 'static {
+pub trait Core: Clone + Debug + Eq + Hash + Send + Sync + 'static {
     /// The name of the protocol in every part of the project, and of its section in the
     /// configuration of the daemon.
     const NAME: &'static str;
@@ -45,7 +45,7 @@ pub trait Core: Clone + Debug + Eq + Hash + Send + 'static {
     /// The error that a wrong configuration gives.
     type Error: Error + Clone + Eq + Send + Sync + 'static;
     /// The state that must survive a crash; [`Nothing`] if nothing must.
-    type Durable: Clone + Debug + Eq + Hash + Serialize + DeserializeOwned + Send + 'static;
+    type Durable: Clone + Debug + Eq + Hash + Serialize + DeserializeOwned + Send + Sync + 'static;
     /// The messages that nodes send to each other.
     type Message: Clone + Debug + Eq + Hash + Serialize + DeserializeOwned + Send + Sync + 'static;
     /// The timers by which a node waits.

@@ -4,9 +4,9 @@
 use super::SuiteArgs;
 use crate::cli::lockstep::LockstepArgs;
 use crate::cli::{Known, WRITTEN_FOR};
+use crate::comparison::{Comparison, Mappings};
 use crate::error::Error;
 use crate::lockstep::Outcome;
-use crate::registry::{AnyMapping, Mappings};
 use bellwether_engine::check::Event;
 use bellwether_tool::cli::suite::{Case, Found, Ran, Reports, read};
 use bellwether_tool::cli::{Exit, Tool, UsageError, shown};
@@ -80,7 +80,7 @@ fn refuse_others(flags: &ArgMatches) -> Result<(), UsageError> {
 }
 
 /// The mapping to the rules of a case.
-fn mapping_of(mappings: Mappings, case: &Case) -> Option<&'static dyn AnyMapping> {
+fn mapping_of(mappings: Mappings, case: &Case) -> Option<&'static dyn Comparison> {
     let machine = case.world().machine();
     if !machine.own().is_empty() {
         return None;

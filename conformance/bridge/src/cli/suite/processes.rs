@@ -3,8 +3,8 @@
 use super::{SuiteArgs, Through, table};
 use crate::cli::lockstep::scenario;
 use crate::cli::{BOLD, CONFORMS, CUT_SHORT, DIVERGES, ERROR, GOOD, USAGE, told};
+use crate::comparison::Comparison;
 use crate::processes::{Done, Processes, Request};
-use crate::registry::AnyMapping;
 use crate::suite::Met;
 use crate::validate::{Log, Options, Outcome};
 use anyhow::{Context, bail, ensure};
@@ -100,7 +100,7 @@ struct Shown {
 }
 
 pub(super) fn run(
-    mapping: &dyn AnyMapping,
+    mapping: &dyn Comparison,
     runs: Processes,
     args: &SuiteArgs,
 ) -> anyhow::Result<Exit> {
@@ -138,7 +138,7 @@ pub(super) fn run(
 
 fn processes(
     runs: Processes,
-    mapping: &dyn AnyMapping,
+    mapping: &dyn Comparison,
     scenario: Scenario,
     folder: &Path,
     args: &SuiteArgs,
@@ -178,7 +178,7 @@ impl Shown {
         }
     }
 
-    fn json(&self, mapping: &dyn AnyMapping, status: u8) -> serde_json::Value {
+    fn json(&self, mapping: &dyn Comparison, status: u8) -> serde_json::Value {
         let of = mapping.description();
         json!({
             "protocol": of.protocol,
@@ -200,7 +200,7 @@ impl Shown {
         })
     }
 
-    fn print(&self, mapping: &dyn AnyMapping, args: &SuiteArgs) -> anyhow::Result<()> {
+    fn print(&self, mapping: &dyn Comparison, args: &SuiteArgs) -> anyhow::Result<()> {
         let Self { scenario, done, judged, kinds, missing } = self;
         let of = mapping.description();
         let mut out = text::stdout(args.ascii);

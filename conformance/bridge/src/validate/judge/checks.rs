@@ -2,7 +2,7 @@
 
 use super::{Difference, Differs, Judge, Judged, MORE_TIMERS, Vocabulary};
 use crate::compare::{self, Change, Expected, events, ignored, order, persists, sends};
-use crate::mapping::{Mapping, ProcessView, SpecEvent, Stable, compared, process_id};
+use crate::mapping::{ProcessView, Sides, SpecEvent, Stable, process_id};
 use crate::node::NodeView;
 use crate::step::ExpectedRun;
 use bellwether_core::protocol::Role;
@@ -10,7 +10,7 @@ use bellwether_core::trace::{After, Out, Step};
 use bellwether_engine::protocol::{Id, Protocol as Specification, Timers};
 use bellwether_engine::trace::plain;
 
-impl<M: Mapping, V: Vocabulary<M>> Judge<'_, M, V> {
+impl<T: Sides, V: Vocabulary<T>> Judge<'_, T, V> {
     /// What holds of every step: effects have an order, epochs grow, and only a leader has a lease.
     pub(super) fn checks(&self, step: &Step<V::Durable, V::Message>) -> Judged {
         let mut found = Vec::new();
@@ -37,29 +37,30 @@ impl<M: Mapping, V: Vocabulary<M>> Judge<'_, M, V> {
                 let words = format!("{name}, which is no timer");
                 return Err(Difference::unexpected(self.id, "timer", words).into());
             };
-            if armed.contains::<M::Spec>(timer) {
+            if armed.contains::<T::Spec>(timer) {
                 return Ok(None);
             }
-            armed = armed.with::<M::Spec>(timer);
+            armed = armed.with::<T::Spec>(timer);
         }
         let mapping = self.group.mapping;
-        let watches =
-            |timer: &_| mapping.detects(*timer).is_some_and(|node| after.watched.contains(&node));
-        let watched = M::Spec::TIMERS.iter().map(|row| row.timer).filter(watches);
-        Ok(Some(Armed::Told(watched.fold(armed, Timers::with::<M::Spec>))))
+        let watches = |timer: &_| {
+            (mapping.more.events.detects)(*timer).is_some_and(|node| after.watched.contains(&node))
+        };
+        let watched = T::Spec::TIMERS.iter().map(|row| row.timer).filter(watches);
+        Ok(Some(Armed::Told(watched.fold(armed, Timers::with::<T::Spec>))))
     }
 
     /// Whether a timer expired too late for anything to follow: when several deadlines have passed,
-    /// nothing follows from those that [one that is checked first](Mapping::checked_first) forbids.
+    /// nothing follows from those that [one that is checked first](crate::mapping::Durations::checked_first) forbids.
     /// That one has to expire next, which tells this from a step that the node has left out; clocks
     /// are not asked.
     pub(super) fn is_late(
         &mut self,
         step: &Step<V::Durable, V::Message>,
-        happening: Option<SpecEvent<M::Spec>>,
+        happening: Option<SpecEvent<T::Spec>>,
         armed: Armed,
     ) -> Result<bool, Box<Differs>> {
-        let checked = self.group.mapping.checked_first();
+        let checked = self.group.mapping.more.durations.checked_first;
         let expired = match happening {
             Some(SpecEvent::Expire(timer)) => Some(timer),
             _ => None,
@@ -68,11 +69,11 @@ impl<M: Mapping, V: Vocabulary<M>> Judge<'_, M, V> {
             self.owed = None;
             return Ok(false);
         }
-        let first = checked.iter().find(|&&first| self.view.timers.contains::<M::Spec>(first));
+        let first = checked.iter().find(|&&first| self.view.timers.contains::<T::Spec>(first));
         if let (Some(expired), Some(&first)) = (expired, first) {
-            let left = self.view.timers.without::<M::Spec>(expired);
+            let left = self.view.timers.without::<T::Spec>(expired);
             let told = match armed {
-                Armed::Told(armed) => armed == compared(self.group.mapping, left),
+                Armed::Told(armed) => armed == self.group.mapping.compared(left),
                 Armed::Untold => true,
             };
             let mut run = ExpectedRun::by(self.rules, &self.view);
@@ -96,12 +97,12 @@ impl<M: Mapping, V: Vocabulary<M>> Judge<'_, M, V> {
     pub(super) fn compare(
         &self,
         step: &Step<V::Durable, V::Message>,
-        run: &ExpectedRun<M>,
+        run: &ExpectedRun<T>,
         armed: Armed,
     ) -> Vec<Difference> {
         let (id, mapping, size) = (self.id, self.group.mapping, self.group.size);
         let mut found = Vec::new();
-        sends::<M::Spec>(id, size, &self.sent, &run.effects, &mut found);
+        sends::<T::Spec>(id, size, &self.sent, &run.effects, &mut found);
         self.writes(run, &mut found);
         let After { role, leader, .. } = step.after;
         let view = NodeView { role, leader, ..run.view };
@@ -111,8 +112,8 @@ impl<M: Mapping, V: Vocabulary<M>> Judge<'_, M, V> {
         self.lasts(&view, &step.after, run, &mut found);
         self.deadlines(&step.after, run, &mut found);
         if let Armed::Told(armed) = armed {
-            let model = compared(mapping, view.timers);
-            compare::armed::<M::Spec>(id, model, armed, &mut found);
+            let model = mapping.compared(view.timers);
+            compare::armed::<T::Spec>(id, model, armed, &mut found);
         }
         if !V::REASONS {
             return found;
@@ -135,11 +136,11 @@ impl<M: Mapping, V: Vocabulary<M>> Judge<'_, M, V> {
 
     /// What it tells of its epoch and its lease, as far as the log says it. The lease is over when
     /// its timer is due.
-    fn facts(&self, view: &NodeView<M::Spec>, after: &After, found: &mut Vec<Difference>) {
+    fn facts(&self, view: &NodeView<T::Spec>, after: &After, found: &mut Vec<Difference>) {
         let (id, nodes) = (self.id, self.group.size);
         let of = ProcessView { id, nodes, process: &view.process, stable: &view.stable };
-        let Some(facts) = self.group.mapping.facts(&of) else { return };
-        if let (Some(kind), Some(epoch)) = (M::COUNTERS.epochs, after.epoch) {
+        let Some(facts) = (self.group.mapping.facts)(&of) else { return };
+        if let (Some(kind), Some(epoch)) = (self.group.mapping.more.counters.epochs, after.epoch) {
             let program = self.numbers.name(kind, epoch);
             if facts.epoch != Some(program) {
                 let model = facts.epoch.map_or("none".to_owned(), |epoch| epoch.to_string());
@@ -160,8 +161,8 @@ impl<M: Mapping, V: Vocabulary<M>> Judge<'_, M, V> {
     }
 
     /// What is written. A program may write again what reads as the same, such as a duration.
-    fn writes(&self, run: &ExpectedRun<M>, found: &mut Vec<Difference>) {
-        let mut known: Result<Stable<M>, String> = Ok(self.view.stable);
+    fn writes(&self, run: &ExpectedRun<T>, found: &mut Vec<Difference>) {
+        let mut known: Result<Stable<T>, String> = Ok(self.view.stable);
         let mut anew = Vec::with_capacity(self.written.len());
         for written in &self.written {
             if *written != known {
@@ -170,9 +171,9 @@ impl<M: Mapping, V: Vocabulary<M>> Judge<'_, M, V> {
             }
         }
         let mut differ = Vec::new();
-        persists::<M::Spec>(self.id, &anew, &run.effects, &mut differ);
+        persists::<T::Spec>(self.id, &anew, &run.effects, &mut differ);
         if !differ.is_empty() {
-            persists::<M::Spec>(self.id, &self.written, &run.effects, found);
+            persists::<T::Spec>(self.id, &self.written, &run.effects, found);
         }
     }
 
@@ -192,18 +193,22 @@ impl<M: Mapping, V: Vocabulary<M>> Judge<'_, M, V> {
         }
         let Ok(Some(Armed::Told(timers))) = self.armed(after) else { return };
         let latest = self.kept.latest().cloned();
-        self.numbers.restart(&latest.as_ref().map(V::numbers).unwrap_or_default());
+        self.numbers.restart(
+            &latest.as_ref().map(|kept| V::numbers(self.group.mapping, kept)).unwrap_or_default(),
+        );
         let numbers = &mut self.numbers;
         let mut rename = |kind, number| numbers.rename(kind, number);
-        let stable = latest.as_ref().map_or(Ok(Stable::<M>::default()), |latest| {
+        let stable = latest.as_ref().map_or(Ok(Stable::<T>::default()), |latest| {
             V::stable(mapping, latest, &self.stables, &mut rename)
         });
         let (Ok(stable), false) = (stable, self.numbers.take_misfit()) else { return };
         let leader = after.leader.and_then(process_id);
-        let Some(process) = (M::COUNTERS.after_leading)(leader, &stable, timers) else { return };
+        let Some(process) = (mapping.more.logs.after_leading)(leader, &stable, timers) else {
+            return;
+        };
         self.view = NodeView { up: true, process, stable, timers, ..self.view };
         let NodeView { process, stable, .. } = &mut self.view;
-        self.numbers.settle::<M>(process, stable);
+        self.numbers.settle(self.group.mapping, process, stable);
         self.doubt = None;
     }
 }

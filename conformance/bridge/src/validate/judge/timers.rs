@@ -1,7 +1,7 @@
 //! When timers are due, as far as the clock of one node says it.
 
 use super::{Difference, Judge, Vocabulary};
-use crate::mapping::{Mapping, ProcessView};
+use crate::mapping::{ProcessView, Sides};
 use crate::node::NodeView;
 use crate::step::ExpectedRun;
 use bellwether_core::trace::After;
@@ -44,23 +44,23 @@ enum Does {
     Other,
 }
 
-impl<M: Mapping, V: Vocabulary<M>> Judge<'_, M, V> {
+impl<T: Sides, V: Vocabulary<T>> Judge<'_, T, V> {
     /// A lease that counts from when it was asked for ends when that is due. No other step moves
     /// its end.
     pub(super) fn lasts(
         &self,
-        view: &NodeView<M::Spec>,
+        view: &NodeView<T::Spec>,
         after: &After,
-        run: &ExpectedRun<M>,
+        run: &ExpectedRun<T>,
         found: &mut Vec<Difference>,
     ) {
         let (id, nodes) = (self.id, self.group.size);
         let of = ProcessView { id, nodes, process: &view.process, stable: &view.stable };
-        let facts = self.group.mapping.facts(&of);
+        let facts = (self.group.mapping.facts)(&of);
         let Some(lease) = facts.and_then(|facts| facts.lease).filter(|_| V::REASONS) else {
             return;
         };
-        let (place, mut due) = (Timers::place::<M::Spec>, self.deadlines.due);
+        let (place, mut due) = (Timers::place::<T::Spec>, self.deadlines.due);
         let (at, told, mut renewed) = (place(lease), self.due(after), None);
         for effect in &run.effects {
             match *effect {
@@ -109,7 +109,7 @@ impl<M: Mapping, V: Vocabulary<M>> Judge<'_, M, V> {
         let mut due = Times::default();
         for (name, at) in after.armed.iter().flatten() {
             if let Some(timer) = self.named(name) {
-                due[Timers::place::<M::Spec>(timer)] = Some(*at);
+                due[Timers::place::<T::Spec>(timer)] = Some(*at);
             }
         }
         due
@@ -120,14 +120,14 @@ impl<M: Mapping, V: Vocabulary<M>> Judge<'_, M, V> {
     pub(super) fn deadlines(
         &self,
         after: &After,
-        run: &ExpectedRun<M>,
+        run: &ExpectedRun<T>,
         found: &mut Vec<Difference>,
     ) {
         if !V::REASONS || !self.deadlines.has_passed() {
             return;
         }
         let (due, told, does) = (self.deadlines.due, self.due(after), does(run));
-        for (at, row) in M::Spec::TIMERS.iter().enumerate() {
+        for (at, row) in T::Spec::TIMERS.iter().enumerate() {
             let (Some(old), Some(new)) = (due[at], told[at]) else { continue };
             let is_kept = does[at] == Does::Arms && new == old;
             let is_anew = does[at] == Does::Nothing && new != old && self.counts_from_now(at, new);
@@ -153,7 +153,7 @@ impl<M: Mapping, V: Vocabulary<M>> Judge<'_, M, V> {
     }
 
     /// Takes note of how long the timers take that a step arms.
-    pub(super) fn note_times(&mut self, after: &After, run: &ExpectedRun<M>) {
+    pub(super) fn note_times(&mut self, after: &After, run: &ExpectedRun<T>) {
         let told = self.due(after);
         let Deadlines { now, took, .. } = &mut self.deadlines;
         for (at, does) in does(run).into_iter().enumerate() {
@@ -170,19 +170,19 @@ impl<M: Mapping, V: Vocabulary<M>> Judge<'_, M, V> {
 }
 
 /// What a step does to each of the specification's timers.
-fn does<M: Mapping>(run: &ExpectedRun<M>) -> [Does; MAX_TIMERS] {
+fn does<T: Sides>(run: &ExpectedRun<T>) -> [Does; MAX_TIMERS] {
     let mut does = [Does::Nothing; MAX_TIMERS];
     for effect in &run.effects {
         let (timer, what) = match *effect {
             Effect::Arm(timer) => (timer, Does::Arms),
             Effect::Cancel(timer) => (timer, Does::Other),
             Effect::ArmSince { timer, since } => {
-                does[Timers::place::<M::Spec>(since)] = Does::Other;
+                does[Timers::place::<T::Spec>(since)] = Does::Other;
                 (timer, Does::Other)
             }
             Effect::Persist(_) | Effect::Send { .. } => continue,
         };
-        does[Timers::place::<M::Spec>(timer)] = what;
+        does[Timers::place::<T::Spec>(timer)] = what;
     }
     does
 }

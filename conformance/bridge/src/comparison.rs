@@ -1,13 +1,13 @@
-//! Mappings of several protocols side by side, each found by its name, as the command line needs
-//! them.
+//! Mappings whose types are forgotten, side by side and each found by its name, as the command line
+//! needs them.
 
 use crate::error::Error;
-use crate::further::{further, long_run, reconfigured};
 use crate::lockstep::{Outcome, lockstep};
-use crate::mapping::{Mapping, unlike};
+use crate::mapping::{Mapping, Sides};
 use crate::reduce::reduce;
 use crate::replay::{Replayed, replay};
 use crate::suite::{self, Ran, Suite};
+use crate::surroundings::surroundings;
 use crate::validate::{Log, Options, Outcome as Validated, Watch, follow, validate};
 use bellwether_engine::check::{Limits, Progress};
 use bellwether_engine::protocol::{Protocol as Specification, variant_name};
@@ -17,12 +17,8 @@ use bellwether_engine::world::{Scenario, World};
 use serde::Serialize;
 use std::time::Instant;
 
-/// A program with its mapping, whose types are forgotten: it is driven through a suite, and no
-/// more. What surrounds a program has a mapping of its own for this; all else is compared without.
-pub trait Runs: Sync {
-    /// Returns the name of the protocol.
-    fn name(&self) -> &'static str;
-
+/// All that can be compared by one mapping.
+pub trait Comparison: Send + Sync {
     /// Returns the protocol, and the rules that its program implements.
     fn description(&self) -> Description;
 
@@ -30,30 +26,14 @@ pub trait Runs: Sync {
     /// of this name.
     fn variant(&self, name: &str) -> Option<Named>;
 
-    /// Drives the program through every execution of a suite: see [`suite::run`]. A divergence is
-    /// [reduced](reduce).
-    ///
-    /// # Errors
-    /// If nothing can be compared.
-    fn run(
-        &self,
-        suite: &Suite,
-        threads: usize,
-        limits: &Limits,
-        on_execution: &(dyn Fn(usize) + Sync),
-    ) -> Result<Ran, Error>;
-}
-
-/// A mapping whose type is forgotten, as the command line knows it.
-pub trait AnyMapping: Runs {
-    /// Returns why the program plays no service: see [`Mapping::unplayed_services`].
+    /// Returns why the program plays no service: see
+    /// [`Variants::unplayed`](crate::mapping::Variants::unplayed).
     fn without_services(&self) -> Option<&'static str>;
 
     /// Walks the world of these rules in `scenario` and counts it with the model alone: see
-    /// [`lockstep`]. A divergence is [reduced](reduce). After a whole walk without one, a
-    /// [long run](long_run) is looked at, nodes that start again with [other
-    /// durations](reconfigured), and, if the number of states has no limit, [further] worlds. The
-    /// [coverage](crate::coverage) has all that the long run meets as well.
+    /// [`lockstep`]. A divergence is [reduced](reduce). After a whole walk without one, the
+    /// [surroundings] are walked; [further](crate::mapping::Further) worlds among them only if the
+    /// number of states has no limit.
     ///
     /// # Errors
     /// If nothing can be compared.
@@ -82,6 +62,19 @@ pub trait AnyMapping: Runs {
         limits: &Limits,
         on_progress: &mut (dyn FnMut(Progress) + Send),
     ) -> anyhow::Result<Suite>;
+
+    /// Drives the program through every execution of a suite: see [`suite::run`]. A divergence is
+    /// [reduced](reduce).
+    ///
+    /// # Errors
+    /// If nothing can be compared.
+    fn run(
+        &self,
+        suite: &Suite,
+        threads: usize,
+        limits: &Limits,
+        on_execution: &(dyn Fn(usize) + Sync),
+    ) -> Result<Ran, Error>;
 
     /// Judges the logs of nodes that ran: see [`validate`].
     ///
@@ -124,41 +117,24 @@ pub struct Named {
     pub unlike: Option<String>,
 }
 
-impl<M: Mapping + Sync> Runs for M {
-    fn name(&self) -> &'static str {
-        M::Spec::NAME
-    }
-
+impl<T: Sides> Comparison for Mapping<T> {
     fn description(&self) -> Description {
+        const { assert!(has_one_name::<T>(), "specification and program have different names") };
         Description {
-            protocol: M::Spec::NAME,
-            summary: M::Spec::SUMMARY,
-            variant: variant_name(&self.own_rules()),
-            rules: serde_json::json!(self.own_rules()),
+            protocol: T::Spec::NAME,
+            summary: T::Spec::SUMMARY,
+            variant: variant_name(&self.rules),
+            rules: serde_json::json!(self.rules),
         }
     }
 
     fn variant(&self, name: &str) -> Option<Named> {
-        let rules = &M::Spec::VARIANTS.iter().find(|variant| variant.name == name)?.rules;
-        Some(Named { same_as: variant_name(rules), unlike: unlike(self, rules) })
+        let rules = &T::Spec::VARIANTS.iter().find(|variant| variant.name == name)?.rules;
+        Some(Named { same_as: variant_name(rules), unlike: self.unlike(rules) })
     }
 
-    fn run(
-        &self,
-        suite: &Suite,
-        threads: usize,
-        limits: &Limits,
-        on_execution: &(dyn Fn(usize) + Sync),
-    ) -> Result<Ran, Error> {
-        let ran = suite::run(self, suite, threads, limits, on_execution)?;
-        let divergence = ran.divergence.map(|found| reduce(self, found));
-        Ok(Ran { divergence, ..ran })
-    }
-}
-
-impl<M: Mapping + Sync> AnyMapping for M {
     fn without_services(&self) -> Option<&'static str> {
-        self.unplayed_services()
+        self.more.variants.unplayed
     }
 
     fn lockstep(
@@ -168,29 +144,26 @@ impl<M: Mapping + Sync> AnyMapping for M {
         on_progress: &mut (dyn FnMut(&'static str, Progress) + Send),
     ) -> anyhow::Result<Outcome> {
         let started = Instant::now();
-        let world = World::new(self.own_rules(), scenario)?.concrete();
+        let world = World::new(self.rules, scenario)?.concrete();
         let mut outcome = lockstep(&world, self, limits, &mut |p| on_progress("comparing", p))?;
         outcome.divergence = outcome.divergence.map(|found| reduce(self, found));
         outcome
             .summary
             .recount(&world, limits, &mut |p| on_progress("counting the model alone", p))?;
-        let conforms = outcome.divergence.is_none() && outcome.large_group.wrong.is_none();
+        if outcome.large_group.wrong.is_some() {
+            return Ok(outcome);
+        }
         // With a number of states, the beginning of one world is asked for, and not of others.
-        let walks = [long_run::<M>, reconfigured::<M>, further::<M>];
-        let walks = if limits.states.is_some() { &walks[..2] } else { &walks[..] };
-        for (at, walk) in walks.iter().enumerate() {
-            let whole = outcome.divergence.is_none() && outcome.summary.cut_short.is_none();
+        for around in surroundings(self, limits.states.is_none()) {
+            if outcome.divergence.is_some() || outcome.summary.cut_short.is_some() {
+                break;
+            }
             // The number of states is limited in the world that is asked for, and in no other.
             let time = limits.time.map(|limit| limit.saturating_sub(started.elapsed()));
-            let limits = Limits { states: None, time, ..*limits };
-            if conforms
-                && whole
-                && let Some(further) = walk(self, &limits)?
-            {
+            if let Some(further) = around.walk(&Limits { states: None, time, ..*limits })? {
                 outcome.divergence = further.divergence;
                 outcome.summary.cut_short = further.summary.cut_short;
-                // The first is a long run; the others are by other durations or other rules.
-                if at == 0 {
+                if around.is_same {
                     outcome.summary.coverage.add(&further.summary.coverage);
                 }
             }
@@ -211,8 +184,20 @@ impl<M: Mapping + Sync> AnyMapping for M {
         limits: &Limits,
         on_progress: &mut (dyn FnMut(Progress) + Send),
     ) -> anyhow::Result<Suite> {
-        let world = World::new(self.own_rules(), scenario)?;
+        let world = World::new(self.rules, scenario)?;
         Ok(suite::find(self, &world, threads, limits, on_progress)?)
+    }
+
+    fn run(
+        &self,
+        suite: &Suite,
+        threads: usize,
+        limits: &Limits,
+        on_execution: &(dyn Fn(usize) + Sync),
+    ) -> Result<Ran, Error> {
+        let ran = suite::run(self, suite, threads, limits, on_execution)?;
+        let divergence = ran.divergence.map(|found| reduce(self, found));
+        Ok(Ran { divergence, ..ran })
     }
 
     fn validate(&self, logs: Vec<Log>, options: Options) -> Result<Validated, Error> {
@@ -229,23 +214,26 @@ impl<M: Mapping + Sync> AnyMapping for M {
     }
 }
 
-/// Mappings, each known by the name of its protocol, and those of one protocol, which stand
-/// together, by the variant that the program implements.
-pub struct Mappings<T: ?Sized + 'static = dyn AnyMapping>(pub &'static [&'static T]);
-
-impl<T: ?Sized> Clone for Mappings<T> {
-    fn clone(&self) -> Self {
-        *self
+/// A protocol has one name, in model, program and bridge.
+const fn has_one_name<T: Sides>() -> bool {
+    let (a, b) = (T::Spec::NAME.as_bytes(), <T::Program as crate::Program>::NAME.as_bytes());
+    let mut at = 0;
+    while at < a.len() && at < b.len() && a[at] == b[at] {
+        at += 1;
     }
+    at == a.len() && at == b.len()
 }
 
-impl<T: ?Sized> Copy for Mappings<T> {}
+/// Mappings, each known by the name of its protocol, and those of one protocol, which stand
+/// together, by the variant that the program implements.
+#[derive(Clone, Copy)]
+pub struct Mappings(pub &'static [Box<dyn Comparison>]);
 
-impl<T: Runs + ?Sized> Mappings<T> {
+impl Mappings {
     /// Returns the names of the protocols that have a mapping, each once.
     #[must_use]
     pub fn names(self) -> Vec<&'static str> {
-        let mut names: Vec<_> = self.0.iter().map(|mapping| mapping.name()).collect();
+        let mut names: Vec<_> = self.0.iter().map(|one| one.description().protocol).collect();
         names.dedup();
         names
     }
@@ -256,21 +244,29 @@ impl<T: Runs + ?Sized> Mappings<T> {
     ///
     /// # Errors
     /// [`Error::Protocol`] or [`Error::NoVariant`] if there is none.
-    pub fn find(self, name: Option<&str>, variant: Option<&str>) -> Result<&'static T, Error> {
-        let first = self.0.first().map(|mapping| mapping.name());
-        let name = name.or(first).unwrap_or_default();
-        let mut of_it = self.0.iter().copied().filter(|mapping| mapping.name() == name).peekable();
-        if of_it.peek().is_none() {
-            let known = instead_of(name, &self.names());
+    pub fn find(
+        self,
+        name: Option<&str>,
+        variant: Option<&str>,
+    ) -> Result<&'static dyn Comparison, Error> {
+        let names = self.names();
+        let name = name.or(names.first().copied()).unwrap_or_default();
+        let of_it = self.0.iter().map(|one| (&**one, one.description()));
+        let of_it: Vec<_> = of_it.filter(|(_, of)| of.protocol == name).collect();
+        let Some((first, _)) = of_it.first() else {
+            let known = instead_of(name, &names);
             return Err(Error::Protocol { name: name.to_owned(), known });
-        }
-        let variants: Vec<_> = of_it.clone().map(|mapping| mapping.description().variant).collect();
-        let named = variant.and_then(|name| of_it.peek()?.variant(name));
+        };
+        let named = variant.and_then(|name| first.variant(name));
         let same_as = named.as_ref().map(|named| named.same_as.as_str()).or(variant);
-        let wanted = |(_, own): &(_, &String)| same_as.is_none_or(|name| *own == name);
-        let found = of_it.zip(&variants).find(wanted).map(|(mapping, _)| mapping);
-        found
-            .ok_or_else(|| no_variant(name, variant.unwrap_or_default(), &variants, named.as_ref()))
+        let wanted = |(_, of): &&(_, Description)| same_as.is_none_or(|name| of.variant == name);
+        match of_it.iter().find(wanted) {
+            Some((found, _)) => Ok(*found),
+            None => {
+                let variants: Vec<_> = of_it.into_iter().map(|(_, of)| of.variant).collect();
+                Err(no_variant(name, variant.unwrap_or_default(), &variants, named.as_ref()))
+            }
+        }
     }
 }
 
