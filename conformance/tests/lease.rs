@@ -181,7 +181,7 @@ fn the_report_says_what_is_compared_with_nothing() {
     let parts = [
         "lease, redis-setnx: model and program",
         "(the store is the specification's)",
-        "never rule fence: the store is the specification's",
+        "never timer grant: the store is the specification's",
         "every transition of what it plays was taken in both",
     ];
     says("lockstep lease --nodes 2 --variant redis-setnx --recoveries 1", 0, &parts);

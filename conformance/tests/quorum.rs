@@ -13,9 +13,9 @@ use std::time::Duration;
 
 use crate::compared::{self, scenario};
 
-/// The program conforms in this world; every transition of the model was taken, and no timer,
-/// message or rule was left unmet, but for the second round that a leader waits for: while a
-/// majority answers, there is none. These messages, or the request, come on the way.
+/// The program conforms in this world; every transition of the model was taken, and no timer
+/// or message was left unmet, but for the second round that a leader waits for: while a majority
+/// answers, there is none. These messages, or the request, come on the way.
 #[track_caller]
 fn conforms(variant: &'static Variant, flags: &str, walked: &[&str]) {
     let coverage = compared::conforms(&mapping::quorum::mapping(variant), scenario(flags)).coverage;

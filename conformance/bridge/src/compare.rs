@@ -12,16 +12,16 @@
 //!   been when another was](Effect::ArmSince), from that moment; any other stays as it was;
 //! - the wake-up: exactly the earliest deadline, told when it changes and only then;
 //! - the events: one for each change of role or leader, telling exactly the change, for the reason
-//!   that the mapping names; and one for each message that is ignored, and no other;
+//!   that the specification names; and one for each message that is ignored, and no other;
 //! - the order of effects: durable, then messages, then events, then the wake-up;
 //! - if all that is the same, what the node tells the outside besides: its epoch, its lease and the
 //!   moment at which it leads no longer, whom it waits for, and which nodes may lead.
 
 use crate::divergence::Difference;
-use crate::mapping::{Mapping, Process, ProgramOutput, Sides, SpecEvent, Step, node_id};
+use crate::mapping::{Mapping, ProgramOutput, Sides, SpecEvent, node_id};
 use crate::node::{Deadlines, Group, Node, NodeView};
 use bellwether_core::protocol::{Event, NodeId, Output, Time};
-use bellwether_engine::protocol::{Effect, Effects, Id, Protocol as Specification, Timers};
+use bellwether_engine::protocol::{Effect, Effects, Id, Protocol as Specification, Said, Timers};
 use bellwether_engine::trace::{label_of, plain, plain_value};
 use bellwether_engine::world::State;
 use serde::Serialize;
@@ -32,31 +32,34 @@ mod lists;
 
 pub(crate) use lists::{Change, events, ignored, order, persists, sends};
 
-/// What a process of the model is after a step, and what it did in it.
+/// A process of the model after what happened, with what it did and what the program must tell.
 pub(crate) struct Expected<P: Specification> {
     pub(crate) up: bool,
     pub(crate) process: P::Process,
     pub(crate) stable: P::Stable,
     pub(crate) timers: Timers,
     pub(crate) effects: Effects<P>,
+    /// The reports, one for each thing that happened.
+    pub(crate) told: Vec<ExpectedReport>,
 }
 
 impl<P: Specification> Expected<P> {
-    /// What process `id` is in `state`, having done `effects`.
-    pub(crate) fn of(state: &State, id: Id, effects: Effects<P>) -> Self {
+    /// The process `id` as it is in `state`, having done nothing.
+    pub(crate) fn of(state: &State, id: Id) -> Self {
         Expected {
             up: state.up(id),
             process: *state.process_of::<P>(id),
             stable: *state.stable_of::<P>(id),
             timers: state.timers(id),
-            effects,
+            effects: Effects::<P>::new(),
+            told: Vec::new(),
         }
     }
 
     /// That nothing follows: the process stays what the node shows.
     pub(crate) fn nothing(view: &NodeView<P>) -> Self {
         let NodeView { up, process, stable, timers, .. } = *view;
-        Expected { up, process, stable, timers, effects: Effects::<P>::new() }
+        Expected { up, process, stable, timers, effects: Effects::<P>::new(), told: Vec::new() }
     }
 }
 
@@ -70,39 +73,27 @@ pub(crate) struct ExpectedReport {
 }
 
 impl ExpectedReport {
-    /// What the mapping says of a step of a node that was `before`.
-    pub(crate) fn of<T: Sides>(
-        group: &Group<'_, T>,
-        id: Id,
-        before: &NodeView<T::Spec>,
-        happening: SpecEvent<T::Spec>,
-        after: &Process<T>,
-    ) -> ExpectedReport {
-        let NodeView { process, stable, .. } = before;
-        let step = Step { id, nodes: group.size, before: process, stable, happening, after };
-        match happening {
-            // A node that has not booted tells nothing.
-            SpecEvent::Receive { .. } if !before.up => ExpectedReport::default(),
-            SpecEvent::Receive { from, .. } => ExpectedReport {
-                reason: (group.mapping.reason)(&step),
-                ignored: (group.mapping.ignores)(&step).map(|cause| (node_id(from), cause)),
-            },
-            _ => ExpectedReport { reason: (group.mapping.reason)(&step), ignored: None },
-        }
+    /// The report of what a process has said of its step. A message that has waited until something
+    /// else happens is ignored in silence.
+    pub(crate) fn of<P: Specification>(happening: &SpecEvent<P>, said: Said) -> Self {
+        let Said { reason, ignored } = said;
+        let from = match *happening {
+            SpecEvent::Receive { from, .. } => Some(node_id(from)),
+            SpecEvent::Boot | SpecEvent::Expire(_) | SpecEvent::Crash => None,
+        };
+        ExpectedReport { reason, ignored: from.zip(ignored) }
     }
 }
 
-/// What differs after steps that led from `before` to `after`, each of which must be told like
-/// this, and put out `outputs`.
+/// The differences after steps that led from `before` to `after`, and put out `outputs`.
 pub(crate) fn compare<T: Sides>(
     group: &Group<'_, T>,
     before: &Node<T>,
     outputs: &[ProgramOutput<T>],
     after: &Node<T>,
     expected: &Expected<T::Spec>,
-    told: &[ExpectedReport],
 ) -> Vec<Difference> {
-    let mut found = without_facts(group, before, outputs, after, expected, told);
+    let mut found = without_facts(group, before, outputs, after, expected);
     if found.is_empty() {
         facts::facts(group, after, expected, &mut found);
     }
@@ -116,7 +107,6 @@ pub(crate) fn without_facts<T: Sides>(
     outputs: &[ProgramOutput<T>],
     after: &Node<T>,
     expected: &Expected<T::Spec>,
-    told: &[ExpectedReport],
 ) -> Vec<Difference> {
     let mut found = Vec::new();
     let sent = outputs.iter().filter_map(|output| match output {
@@ -144,12 +134,12 @@ pub(crate) fn without_facts<T: Sides>(
         _ => None,
     });
     let views = [before.view, after.view].map(|view| (view.role, view.leader));
-    events(after.id, views, &changes.collect::<Vec<_>>(), told, &mut found);
+    events(after.id, views, &changes.collect::<Vec<_>>(), &expected.told, &mut found);
     let causes = outputs.iter().filter_map(|output| match output {
         Output::Event(Event::Ignored { from, cause }) => Some((*from, cause.name())),
         _ => None,
     });
-    ignored(after.id, &causes.collect::<Vec<_>>(), told, &mut found);
+    ignored(after.id, &causes.collect::<Vec<_>>(), &expected.told, &mut found);
     let ranks = outputs.iter().map(|output| match output {
         Output::Persist(_) => 0,
         Output::Send { .. } => 1,

@@ -1,4 +1,4 @@
-//! What a comparison has met of the specification: each timer, each kind of message, each rule.
+//! What a comparison has met of the specification: each timer, and each kind of message.
 //!
 //! A walk compares every transition of its world, and a world can be too small to lead somewhere at
 //! all. What was never met was never compared, so a program may do there what it likes: that is no
@@ -31,8 +31,6 @@ pub struct Coverage {
     pub timers: BTreeMap<String, MetCount>,
     /// The number of times that a message of each kind arrived.
     pub messages: BTreeMap<String, MetCount>,
-    /// The number of times that something happened of which each rule decides what follows.
-    pub rules: BTreeMap<String, MetCount>,
     /// The names of what was never met, and why it cannot be.
     pub never: BTreeMap<String, String>,
     /// The names of what was never met although it could have been.
@@ -47,7 +45,6 @@ pub(crate) struct Tally<'a, T: Sides> {
     /// The place of the kind of each message that was met.
     kinds: FxHashMap<SpecMessage<T>, usize>,
     messages: Vec<(String, MetCount)>,
-    rules: Vec<(String, MetCount)>,
     /// The kinds of messages that the program does not have.
     unknown: Vec<String>,
 }
@@ -62,7 +59,6 @@ impl<'a, T: Sides> Tally<'a, T> {
             timer_kinds,
             kinds: FxHashMap::default(),
             messages: Vec::new(),
-            rules: rules(serde_json::to_value(mapping.rules)),
             unknown: Vec::new(),
         };
         let mut known = Vec::new();
@@ -90,11 +86,6 @@ impl<'a, T: Sides> Tally<'a, T> {
             }
             SpecEvent::Boot | SpecEvent::Crash => {}
         }
-        for name in (self.mapping.decide)(happening) {
-            if let Some((_, met)) = self.rules.iter_mut().find(|(rule, _)| rule == name) {
-                one_more(met, probed);
-            }
-        }
     }
 
     /// The place of a message's kind.
@@ -117,7 +108,6 @@ impl<'a, T: Sides> Tally<'a, T> {
         let coverage = Coverage {
             timers: self.timers,
             messages: self.messages.into_iter().collect(),
-            rules: self.rules.into_iter().collect(),
             ..Coverage::default()
         };
         let own = self.mapping.rules;
@@ -128,15 +118,6 @@ impl<'a, T: Sides> Tally<'a, T> {
             &self.unknown,
             &self.mapping.more.probes.uncovered,
         )
-    }
-}
-
-fn rules(rules: serde_json::Result<serde_json::Value>) -> Vec<(String, MetCount)> {
-    match rules {
-        Ok(serde_json::Value::Object(rules)) => {
-            rules.into_iter().map(|(name, _)| (name, MetCount::default())).collect()
-        }
-        _ => Vec::new(),
     }
 }
 
@@ -182,10 +163,10 @@ fn one_more(met: &mut MetCount, probed: bool) {
 }
 
 impl Coverage {
-    /// Returns the three lists, each with what its entries are.
+    /// Returns the two lists, each with what its entries are.
     #[must_use]
-    pub fn lists(&self) -> [(&'static str, &BTreeMap<String, MetCount>); 3] {
-        [("timer", &self.timers), ("message", &self.messages), ("rule", &self.rules)]
+    pub fn lists(&self) -> [(&'static str, &BTreeMap<String, MetCount>); 2] {
+        [("timer", &self.timers), ("message", &self.messages)]
     }
 
     /// Adds what another walk by the same rules has met.
@@ -193,7 +174,6 @@ impl Coverage {
         let lists = [
             (&mut self.timers, &other.timers),
             (&mut self.messages, &other.messages),
-            (&mut self.rules, &other.rules),
         ];
         for (own, others) in lists {
             for (name, met) in others {

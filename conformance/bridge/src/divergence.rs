@@ -1,8 +1,8 @@
 //! A difference between model and program, as data and for people.
 
-use crate::mapping::{Mapping, Sides, SpecEvent};
+use crate::mapping::SpecEvent;
 use bellwether_engine::protocol::{Id, Protocol as Specification};
-use bellwether_engine::trace::{Header, Step, Trace, plain_value};
+use bellwether_engine::trace::{Header, Step, Trace};
 use bellwether_engine::world::{Action, World};
 use serde::{Serialize, Serializer};
 use std::fmt;
@@ -157,8 +157,6 @@ pub struct Divergence {
     pub probe: bool,
     /// The differences, outputs first. Never empty.
     pub differences: Vec<Difference>,
-    /// The rules of the specification that decide what should have followed, with their values.
-    pub rules: Vec<(String, String)>,
     /// The model's execution, up to and with the step.
     pub trace: Trace,
     /// The description of what happened to the node before the beginning, if it differs there
@@ -183,30 +181,12 @@ pub struct Divergence {
 }
 
 impl Divergence {
-    /// Model and program differ after the last of `actions`, or, if `happened` is given, after
+    /// Model and program differ after the last of `actions`, or, if something was probed, after
     /// that probe at the end of them.
-    pub(crate) fn new<T: Sides>(
-        mapping: &Mapping<T>,
-        world: &World,
-        actions: &[Action],
-        probed: Option<(String, Option<SpecEvent<T::Spec>>)>,
-        differences: Vec<Difference>,
-    ) -> Self {
-        let last = actions.last();
-        let (probed, happening) = match probed {
-            Some((words, happening)) => (Some(words), happening),
-            None => (None, last.and_then(happening).map(|(_, happening)| happening)),
-        };
-        let names = happening.map_or(&[][..], |happening| (mapping.decide)(&happening));
-        Divergence::after(world, actions, probed, values(&mapping.rules, names), differences)
-    }
-
-    /// The same, where these rules decide.
-    fn after(
+    pub(crate) fn new(
         world: &World,
         actions: &[Action],
         probed: Option<String>,
-        rules: Vec<(String, String)>,
         differences: Vec<Difference>,
     ) -> Self {
         let probe = probed.is_some();
@@ -216,7 +196,7 @@ impl Divergence {
         };
         let happened = probed.unwrap_or_else(last);
         let trace = Trace::record(world, actions, None);
-        Divergence { happened, probe, rules, ..Divergence::of(differences, trace) }
+        Divergence { happened, probe, ..Divergence::of(differences, trace) }
     }
 
     /// They differ in this at the end of a trace. Nothing else is known.
@@ -227,7 +207,6 @@ impl Divergence {
             happened: String::new(),
             probe: false,
             differences,
-            rules: Vec::new(),
             trace,
             settling: Vec::new(),
             other: None,
@@ -241,13 +220,9 @@ impl Divergence {
     }
 
     /// Model and program differ before anything has happened in the world.
-    pub(crate) fn before<T: Sides>(
-        mapping: &Mapping<T>,
-        world: &World,
-        unsettled: Unsettled,
-    ) -> Self {
+    pub(crate) fn before(world: &World, unsettled: Unsettled) -> Self {
         let Unsettled { lines, differences } = unsettled;
-        let mut all = Divergence::new(mapping, world, &[], None, differences);
+        let mut all = Divergence::new(world, &[], None, differences);
         all.happened = lines.last().unwrap_or(&all.happened).clone();
         all.settling = lines;
         all
@@ -276,31 +251,12 @@ impl Divergence {
             (false, _) => format!("{kind}: {whose} in step {step}: {happened}"),
         }
     }
-
-    /// The rules that decide what follows, in one line.
-    pub(crate) fn rule_words(&self) -> Option<String> {
-        let rules = self.rules.iter().map(|(name, value)| format!("{name} = {value}"));
-        let rules = rules.collect::<Vec<_>>().join(", ");
-        (!rules.is_empty()).then(|| format!("rules that decide this: {rules}"))
-    }
-}
-
-pub(crate) fn values(rules: &impl Specification, names: &[&str]) -> Vec<(String, String)> {
-    let Ok(serde_json::Value::Object(all)) = serde_json::to_value(rules) else { return Vec::new() };
-    let named = names.iter().filter_map(|name| Some((*name, all.get(*name)?)));
-    named.map(|(name, value)| (name.to_owned(), plain_value(value))).collect()
 }
 
 impl fmt::Display for Divergence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}", self.heading())?;
-        for difference in &self.differences {
-            writeln!(f, "  {difference}")?;
-        }
-        match self.rule_words() {
-            Some(rules) => writeln!(f, "  {rules}"),
-            None => Ok(()),
-        }
+        self.differences.iter().try_for_each(|difference| writeln!(f, "  {difference}"))
     }
 }
 
@@ -318,7 +274,6 @@ struct Json<'a> {
     before: &'a str,
     expected: &'a [String],
     guards: &'a [Guard],
-    rules: serde_json::Map<String, serde_json::Value>,
     depends: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
     reduced_from: Option<Size>,
@@ -333,7 +288,6 @@ struct Json<'a> {
 
 impl Serialize for Divergence {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let rules = self.rules.iter().map(|(name, value)| (name.clone(), value.clone().into()));
         let in_world = self.line.is_none();
         let json = Json {
             kind: self.kind,
@@ -345,7 +299,6 @@ impl Serialize for Divergence {
             before: &self.before,
             expected: &self.expected,
             guards: &self.guards,
-            rules: rules.collect(),
             depends: &self.depends,
             reduced_from: self.reduced_from,
             header: in_world.then_some(&self.trace.header),

@@ -12,7 +12,7 @@ use crate::divergence::{Difference, Guard};
 use crate::mapping::{Process, Sides, SpecEvent, SpecMessage};
 use crate::node::{Group, NodeView};
 use crate::step::ExpectedRun;
-use bellwether_engine::protocol::{Effect, Id, Protocol as Specification, Rule, Values, rules};
+use bellwether_engine::protocol::{Effect, Id, Protocol as Specification, Values, rules};
 use bellwether_engine::trace::{label, plain, plain_value};
 use indexmap::IndexSet;
 use rustc_hash::FxBuildHasher;
@@ -134,12 +134,11 @@ impl<T: Sides> Case<'_, T> {
         None
     }
 
-    /// The rules: those of which the mapping says that they decide this come first.
+    /// The rules, in their order.
     fn by_rules(&self, is_so: &dyn Fn(Option<ExpectedRun<T>>) -> bool) -> Vec<Guard> {
         let Ok(Value::Object(own)) = serde_json::to_value(self.rules) else { return Vec::new() };
-        let decide = (self.group.mapping.decide)(&self.happening);
         let mut found = Vec::new();
-        for rule in first(decide, rules::<T::Spec>()) {
+        for rule in rules::<T::Spec>() {
             let Some(value) = own.get(&rule.name) else { continue };
             for other in values(&rule.values).into_iter().filter(|other| other != value) {
                 let mut changed = own.clone();
@@ -186,12 +185,6 @@ fn told(mut found: Vec<Guard>) -> Vec<Guard> {
     });
     found.truncate(MOST);
     found
-}
-
-/// The rules, those with these names first.
-fn first(names: &[&str], mut rules: Vec<Rule>) -> Vec<Rule> {
-    rules.sort_by_key(|rule| !names.iter().any(|name| *name == rule.name));
-    rules
 }
 
 /// One guard for all fields in which two processes differ.

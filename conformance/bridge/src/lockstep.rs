@@ -182,7 +182,7 @@ pub(crate) fn walk<T: Sides>(
     let nodes = match settle::beginning(&group, world)? {
         Ok(nodes) => nodes,
         Err(unsettled) => {
-            let divergence = Divergence::before(mapping, world, unsettled);
+            let divergence = Divergence::before(world, unsettled);
             let (summary, large_group) = (Summary::default(), LargeGroup::default());
             return Ok(Outcome { summary, divergence: Some(Box::new(divergence)), large_group });
         }
@@ -431,7 +431,7 @@ impl<'a, T: Sides> Walk<'a, T> {
             Some((id, happening)) => {
                 self.tally.count(&happening, false);
                 let (group, before) = (&self.group, self.pool.get(nodes[id.index()]));
-                let expected = step::after(outcome, id);
+                let expected = step::after(outcome, id, &happening);
                 let after = step::step(group, before, happening, &expected, &mut self.outputs)
                     .map_err(|differences| self.diverges(origin, differences, None))?;
                 let (node, hidden) = self.pool.intern(&self.group, after, origin)?;
@@ -505,13 +505,11 @@ impl<'a, T: Sides> Walk<'a, T> {
         }
     }
 
-    fn asked(&mut self, asked: probe::ProbeOutcome<T::Spec>, origin: Origin) {
+    fn asked(&mut self, asked: probe::ProbeOutcome, origin: Origin) {
         self.summary.probes += asked.count;
-        if let Some(probe::WrongAnswer { words, happening, differences }) = asked.found {
+        if let Some(probe::WrongAnswer { words, differences }) = asked.found {
             let path = self.history(origin);
-            let (mapping, world) = (self.group.mapping, self.world);
-            let probed = Some((words, happening));
-            let all = Divergence::new(mapping, world, &path, probed, differences);
+            let all = Divergence::new(self.world, &path, Some(words), differences);
             self.probe_found = Some(Box::new(all));
         }
     }
@@ -524,8 +522,8 @@ impl<'a, T: Sides> Walk<'a, T> {
         differences: Vec<Difference>,
         other: Option<Origin>,
     ) -> Stop {
-        let (mapping, path) = (self.group.mapping, self.history(origin));
-        let mut all = Divergence::new(mapping, self.world, &path, None, differences);
+        let path = self.history(origin);
+        let mut all = Divergence::new(self.world, &path, None, differences);
         all.other = other.map(|other| Trace::record(self.world, &self.history(other), None));
         Stop::Divergence(Box::new(all))
     }

@@ -103,18 +103,6 @@ pub struct Mapping<T: Sides> {
     /// The function that returns every message that the specification knows in a group of so many
     /// nodes, for probing.
     pub messages: Arc<dyn Fn(usize) -> Vec<SpecMessage<T>> + Send + Sync>,
-    /// The function that returns the name of the
-    /// [reason](bellwether_core::protocol::Reason) that the program must give if its belief changes
-    /// in this step; `None` if it never changes in such a step.
-    pub reason: fn(&Step<'_, T::Spec>) -> Option<&'static str>,
-    /// The function that returns the name of the reason for which the program must tell that it
-    /// ignores the message that arrives in this step; `None` if it must not. Whether a message
-    /// comes from the node itself or from no member is compared for every program, and is not asked
-    /// here.
-    pub ignores: Arc<dyn Fn(&Step<'_, T::Spec>) -> Option<&'static str> + Send + Sync>,
-    /// The function that returns the names of the specification's rules that decide what follows
-    /// from something, for reports; as they stand in the rules' JSON.
-    pub decide: Arc<dyn Fn(&SpecEvent<T::Spec>) -> &'static [&'static str] + Send + Sync>,
     /// The rest, which most mappings do without.
     pub more: More<T>,
 }
@@ -465,23 +453,6 @@ pub enum OnInvalid<P: Specification> {
     Like(P::Message),
 }
 
-/// One step of one process of the model.
-#[derive(Clone, Copy, Debug)]
-pub struct Step<'a, P: Specification> {
-    /// The id of the process.
-    pub id: Id,
-    /// The number of processes, services among them.
-    pub nodes: usize,
-    /// The process before the step.
-    pub before: &'a P::Process,
-    /// The stable storage of the process before the step.
-    pub stable: &'a P::Stable,
-    /// The event that the process handled.
-    pub happening: SpecEvent<P>,
-    /// The process after the step.
-    pub after: &'a P::Process,
-}
-
 /// A process, and what it knows of its world.
 #[derive(Clone, Copy, Debug)]
 pub struct ProcessView<'a, P: Specification> {
@@ -559,19 +530,9 @@ pub struct Order<P: Specification> {
     pub first: Reaction<P>,
     /// What follows when it is asked the same again.
     pub again: Reaction<P>,
-    /// How the node goes on when it was asked once, if that is another way than before.
-    pub then: Option<GoesOn<P>>,
-}
-
-/// How a node goes on that was asked for something: it is probed with each message and each of its
-/// timers.
-#[derive(Clone, Copy, Debug)]
-pub struct GoesOn<P: Specification> {
-    /// The rules that hold for it from then on.
-    pub rules: P,
-    /// A timer by the expiry of which its belief changes, and the name of the reason, where the
-    /// [table of reasons](Mapping) has another.
-    pub reason: Option<(P::Timer, &'static str)>,
+    /// The rules that hold for the node when it was asked once, if they are others than before: it
+    /// is probed then with each message and each of its timers.
+    pub then: Option<P>,
 }
 
 /// What follows from a request.

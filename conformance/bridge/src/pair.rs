@@ -41,7 +41,7 @@ impl<'a, T: Sides> Pair<'a, T> {
                 let (state, begun) = (world.initial(), nodes.clone());
                 Ok(Pair { group, world, state, nodes, begun, actions: Vec::new() })
             }
-            Err(unsettled) => Err(Box::new(Divergence::before(mapping, world, unsettled))),
+            Err(unsettled) => Err(Box::new(Divergence::before(world, unsettled))),
         })
     }
 
@@ -82,7 +82,8 @@ impl<'a, T: Sides> Pair<'a, T> {
             && self.group.plays(id)
         {
             let before = &self.nodes[id.index()];
-            match step(&self.group, before, happening, &after(&outcome, id), &mut Vec::new()) {
+            let expected = after(&outcome, id, &happening);
+            match step(&self.group, before, happening, &expected, &mut Vec::new()) {
                 Ok(node) => self.nodes[id.index()] = node,
                 Err(differences) => found = differences,
             }
@@ -93,9 +94,7 @@ impl<'a, T: Sides> Pair<'a, T> {
             }
         }
         if !found.is_empty() {
-            let mapping = self.group.mapping;
-            let all = Divergence::new(mapping, self.world, &self.actions, None, found);
-            return Err(Box::new(all));
+            return Err(Box::new(Divergence::new(self.world, &self.actions, None, found)));
         }
         self.state = outcome.state;
         Ok(())

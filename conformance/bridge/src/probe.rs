@@ -39,17 +39,15 @@ mod orders;
 const LATE: Duration = Duration::from_secs(3600);
 
 /// What came of asking one node.
-pub(crate) struct ProbeOutcome<P: Specification> {
+pub(crate) struct ProbeOutcome {
     /// How many questions it was asked.
     pub(crate) count: u64,
-    pub(crate) found: Option<WrongAnswer<P>>,
+    pub(crate) found: Option<WrongAnswer>,
 }
 
-pub(crate) struct WrongAnswer<P: Specification> {
+pub(crate) struct WrongAnswer {
     /// What was asked.
     pub(crate) words: String,
-    /// The same as something that the rules decide, if they do.
-    pub(crate) happening: Option<SpecEvent<P>>,
     pub(crate) differences: Vec<Difference>,
 }
 
@@ -58,7 +56,7 @@ pub(crate) fn all<T: Sides>(
     group: &Group<'_, T>,
     node: &Node<T>,
     tally: &mut Tally<'_, T>,
-) -> ProbeOutcome<T::Spec> {
+) -> ProbeOutcome {
     let mut probe = Probe { group, node, tally, count: 0, outputs: Vec::new() };
     let found = probe.run().err();
     ProbeOutcome { count: probe.count, found }
@@ -72,10 +70,10 @@ struct Probe<'a, 'g, 't, T: Sides> {
     outputs: Vec<ProgramOutput<T>>,
 }
 
-type ProbeResult<P> = Result<(), WrongAnswer<P>>;
+type ProbeResult = Result<(), WrongAnswer>;
 
 impl<T: Sides> Probe<'_, '_, '_, T> {
-    fn run(&mut self) -> ProbeResult<T::Spec> {
+    fn run(&mut self) -> ProbeResult {
         self.quiet("a wake-up that nothing is due for", self.node.now, Input::Wake, &[])?;
         if let Some(due) = self.node.earliest() {
             let early = Time::from_nanos(due.as_nanos() - 1);
@@ -102,19 +100,16 @@ impl<T: Sides> Probe<'_, '_, '_, T> {
     }
 
     /// A node that is down starts, and is asked the same.
-    fn boots(&mut self) -> ProbeResult<T::Spec> {
+    fn boots(&mut self) -> ProbeResult {
         let id = self.node.id;
         let expected = self.after([SpecEvent::Boot]);
         let expected = expected.expected();
         let answer = step(self.group, self.node, SpecEvent::Boot, &expected, &mut self.outputs);
         self.count += 1;
         self.tally.count(&SpecEvent::Boot, true);
-        let (words, happening) = (format!("{id} boots"), Some(SpecEvent::Boot));
-        let booted = answer.map_err(|differences| WrongAnswer {
-            words: words.clone(),
-            happening,
-            differences,
-        })?;
+        let words = format!("{id} boots");
+        let booted =
+            answer.map_err(|differences| WrongAnswer { words: words.clone(), differences })?;
         let (group, tally) = (self.group, &mut *self.tally);
         let mut then = Probe { group, node: &booted, tally, count: 0, outputs: Vec::new() };
         let asked = then.run();
@@ -126,7 +121,7 @@ impl<T: Sides> Probe<'_, '_, '_, T> {
     }
 
     /// A message from another member, and then wake-ups at the deadlines that it made void.
-    fn message(&mut self, from: Id, message: SpecMessage<T>) -> ProbeResult<T::Spec> {
+    fn message(&mut self, from: Id, message: SpecMessage<T>) -> ProbeResult {
         let happening = SpecEvent::Receive { from, message };
         if (self.group.mapping.to_program)(message).is_none() {
             return Ok(()); // the program has no such message: its type rules it out
@@ -136,9 +131,7 @@ impl<T: Sides> Probe<'_, '_, '_, T> {
         let expected = follows.expected();
         let answer = step(self.group, self.node, happening, &expected, &mut self.outputs);
         self.counts(&happening);
-        let wrong =
-            |differences| WrongAnswer { words: words(), happening: Some(happening), differences };
-        let after = answer.map_err(wrong)?;
+        let after = answer.map_err(|differences| WrongAnswer { words: words(), differences })?;
         let void = self.node.deadlines.iter().zip(&after.deadlines);
         let void: Vec<Time> =
             void.filter(|(old, new)| old != new).filter_map(|(old, _)| *old).collect();
@@ -146,7 +139,7 @@ impl<T: Sides> Probe<'_, '_, '_, T> {
             if deadline > after.now && after.earliest().is_none_or(|due| due > deadline) {
                 let words = format!("{}, then a wake-up at a deadline that is void", words());
                 Self::silent(self.group, &after, deadline, Input::Wake, &[], &mut self.outputs)
-                    .map_err(|differences| WrongAnswer { words, happening: None, differences })?;
+                    .map_err(|differences| WrongAnswer { words, differences })?;
                 self.count += 1;
             }
         }
@@ -154,7 +147,7 @@ impl<T: Sides> Probe<'_, '_, '_, T> {
     }
 
     /// Each timer expires, alone; and then as many as have passed when that is noticed.
-    fn expiries(&mut self) -> ProbeResult<T::Spec> {
+    fn expiries(&mut self) -> ProbeResult {
         let node = self.node;
         for timer in T::Spec::TIMERS.iter().map(|row| row.timer) {
             let detects = (self.group.mapping.more.events.detects)(timer).is_some();
@@ -168,7 +161,6 @@ impl<T: Sides> Probe<'_, '_, '_, T> {
             self.counts(&happening);
             answer.map_err(|differences| WrongAnswer {
                 words: format!("{}'s {} timer expires", node.id, plain(&timer)),
-                happening: Some(happening),
                 differences,
             })?;
         }
@@ -183,7 +175,7 @@ impl<T: Sides> Probe<'_, '_, '_, T> {
             };
             let (names, follows) = self.late(&due[..=last]);
             let words = format!("{} is woken when {names} have passed", node.id);
-            let happening = Some(SpecEvent::Expire(timer));
+            let happening = SpecEvent::Expire(timer);
             self.answers(words, happening, now, Input::Wake, &follows)?;
             if later.is_none() {
                 self.message_after_deadlines(now, &names, &follows)?;
@@ -198,7 +190,7 @@ impl<T: Sides> Probe<'_, '_, '_, T> {
         now: Time,
         names: &str,
         follows: &ExpectedRun<T>,
-    ) -> ProbeResult<T::Spec> {
+    ) -> ProbeResult {
         let id = self.node.id;
         for message in self.node.deliverable_messages(self.group) {
             let Some(late) = (self.group.mapping.to_program)(message) else { continue };
@@ -211,7 +203,7 @@ impl<T: Sides> Probe<'_, '_, '_, T> {
                     label(&message)
                 );
                 let input = Input::Receive { from: node_id(from), message: late.clone() };
-                self.answers(words, Some(happening), now, input, &both)?;
+                self.answers(words, happening, now, input, &both)?;
             }
         }
         Ok(())
@@ -249,7 +241,7 @@ impl<T: Sides> Probe<'_, '_, '_, T> {
 
     /// The failure detector reports a node: where it was to watch, what the specification says
     /// follows, and nothing otherwise.
-    fn suspicions(&mut self) -> ProbeResult<T::Spec> {
+    fn suspicions(&mut self) -> ProbeResult {
         let stranger = NodeId::new(u16::MAX).unwrap_or_else(|| node_id(self.node.id));
         for suspect in Id::all(self.group.size).map(node_id).chain([stranger]) {
             let mapping = self.group.mapping;
@@ -266,13 +258,13 @@ impl<T: Sides> Probe<'_, '_, '_, T> {
             };
             let words = format!("a report that {suspect} has failed");
             let happening = SpecEvent::Expire(timer);
-            self.answers(words, Some(happening), now, input, &self.after([happening]))?;
+            self.answers(words, happening, now, input, &self.after([happening]))?;
         }
         Ok(())
     }
 
     /// Messages that no correct node sends.
-    fn invalid_messages(&mut self, senders: &[Id]) -> ProbeResult<T::Spec> {
+    fn invalid_messages(&mut self, senders: &[Id]) -> ProbeResult {
         for (message, follows) in
             (self.group.mapping.more.probes.invalid_messages)(&self.group.members)
         {
@@ -291,14 +283,14 @@ impl<T: Sides> Probe<'_, '_, '_, T> {
                 };
                 let happening = SpecEvent::Receive { from, message: like };
                 let words = format!("{} gets {what}", self.node.id);
-                self.answers(words, Some(happening), now, input, &self.after([happening]))?;
+                self.answers(words, happening, now, input, &self.after([happening]))?;
             }
         }
         Ok(())
     }
 
     /// A message that claims to be the node's own, and one of a stranger.
-    fn impostors(&mut self, message: SpecMessage<T>) -> ProbeResult<T::Spec> {
+    fn impostors(&mut self, message: SpecMessage<T>) -> ProbeResult {
         let Some(translated) = (self.group.mapping.to_program)(message) else { return Ok(()) };
         let stranger = NodeId::new(u16::MAX).unwrap_or_else(|| node_id(self.node.id));
         let itself = node_id(self.node.id);
@@ -322,26 +314,22 @@ impl<T: Sides> Probe<'_, '_, '_, T> {
     fn answers(
         &mut self,
         words: String,
-        happening: Option<SpecEvent<T::Spec>>,
+        happening: SpecEvent<T::Spec>,
         now: Time,
         input: ProgramInput<T>,
         follows: &ExpectedRun<T>,
-    ) -> ProbeResult<T::Spec> {
-        let (expected, told) = (follows.expected(), &follows.told);
-        match &happening {
-            Some(happening) => self.counts(happening),
-            None => self.count += 1,
-        }
+    ) -> ProbeResult {
+        self.counts(&happening);
         self.outputs.clear();
         let mut after = self.node.clone();
         let differences = match after.apply_input(self.group, now, input, &mut self.outputs) {
-            Ok(()) => compare(self.group, self.node, &self.outputs, &after, &expected, told),
+            Ok(()) => compare(self.group, self.node, &self.outputs, &after, &follows.expected()),
             Err(difference) => vec![difference],
         };
         if differences.is_empty() {
             return Ok(());
         }
-        Err(WrongAnswer { words, happening, differences })
+        Err(WrongAnswer { words, differences })
     }
 
     /// One more question, about this. A node that is down meets nothing.
@@ -359,11 +347,11 @@ impl<T: Sides> Probe<'_, '_, '_, T> {
         now: Time,
         input: ProgramInput<T>,
         told: &[ExpectedReport],
-    ) -> ProbeResult<T::Spec> {
+    ) -> ProbeResult {
         self.count += 1;
         let words = || format!("{} gets {what}", self.node.id);
         Self::silent(self.group, self.node, now, input, told, &mut self.outputs)
-            .map_err(|differences| WrongAnswer { words: words(), happening: None, differences })
+            .map_err(|differences| WrongAnswer { words: words(), differences })
     }
 
     fn silent(
@@ -377,7 +365,8 @@ impl<T: Sides> Probe<'_, '_, '_, T> {
         outputs.clear();
         let mut after = node.clone();
         after.apply_input(group, now, input, outputs).map_err(|difference| vec![difference])?;
-        let found = compare(group, node, outputs, &after, &Expected::nothing(&node.view), told);
+        let expected = Expected { told: told.to_vec(), ..Expected::nothing(&node.view) };
+        let found = compare(group, node, outputs, &after, &expected);
         if found.is_empty() { Ok(()) } else { Err(found) }
     }
 }

@@ -243,9 +243,8 @@ impl<T: Sides> Reducer<'_, T> {
         for node in pair.nodes() {
             let asked = probe::all(pair.group(), node, &mut tally);
             self.left = self.left.saturating_sub(asked.count);
-            let Some(WrongAnswer { words, happening, differences }) = asked.found else { continue };
-            let (mapping, probed) = (self.mapping, Some((words, happening)));
-            let wrong = Divergence::new(mapping, world, pair.actions(), probed, differences);
+            let Some(WrongAnswer { words, differences }) = asked.found else { continue };
+            let wrong = Divergence::new(world, pair.actions(), Some(words), differences);
             if Way::of(&wrong, None) == self.way {
                 return Some(Box::new(wrong));
             }

@@ -70,9 +70,6 @@ impl Divergence {
         let mut out = format!("{}\n", self.heading());
         let differences: Vec<_> = self.differences.iter().map(ToString::to_string).collect();
         items(&mut out, &differences, most);
-        if let Some(rules) = self.rule_words() {
-            let _ = writeln!(out, "  {rules}");
-        }
         if !self.before.is_empty() {
             let _ = writeln!(out, "The process before: {}", self.before);
         }

@@ -79,8 +79,7 @@ fn converged<T: Sides>(
         outputs.clear();
         let before = node.clone();
         node.apply_input(group, now, input, &mut outputs).map_err(|difference| vec![difference])?;
-        let expected = follows.expected();
-        let found = compare(group, &before, &outputs, &node, &expected, &follows.told);
+        let found = compare(group, &before, &outputs, &node, &follows.expected());
         if !found.is_empty() {
             return Err(found);
         }

@@ -6,7 +6,7 @@ use crate::divergence::Difference;
 use crate::mapping::{Mapping, ProgramOutput, Sides, SpecEvent, SpecTimer};
 use crate::node::{Group, Node, NodeView};
 use bellwether_engine::machine::typed_effects;
-use bellwether_engine::protocol::{Effect, Effects, Id, Local, Protocol as Specification};
+use bellwether_engine::protocol::{Effect, Effects, Id, Local, Protocol as Specification, Said};
 use bellwether_engine::world::{Outcome, State};
 
 /// What follows from one thing after the other.
@@ -42,7 +42,8 @@ impl<T: Sides> ExpectedRun<T> {
 
     /// The same, to be compared.
     pub(crate) fn expected(&self) -> Expected<T::Spec> {
-        Expected { effects: self.effects.clone(), ..Expected::nothing(&self.view) }
+        let (effects, told) = (self.effects.clone(), self.told.clone());
+        Expected { effects, told, ..Expected::nothing(&self.view) }
     }
 
     /// This happens next. A process that is down gets no message.
@@ -54,7 +55,7 @@ impl<T: Sides> ExpectedRun<T> {
             SpecEvent::Boot | SpecEvent::Receive { .. } | SpecEvent::Crash => {}
         }
         let rules = self.rules;
-        let (after, effects) = alone(group, id, &before, |process| match happening {
+        let (after, effects, said) = alone(group, id, &before, |process| match happening {
             SpecEvent::Boot => rules.recover(process),
             SpecEvent::Receive { from, message } => rules.receive(process, from, message),
             SpecEvent::Expire(timer) => {
@@ -63,7 +64,7 @@ impl<T: Sides> ExpectedRun<T> {
             }
             SpecEvent::Crash => {}
         });
-        self.told.push(ExpectedReport::of(group, id, &before, happening, &after.process));
+        self.told.push(ExpectedReport::of(&happening, said));
         self.effects.extend(effects);
         self.view = after;
     }
@@ -89,19 +90,21 @@ impl<T: Sides> ExpectedRun<T> {
     }
 }
 
-/// What the specification says that a process which a node stands for does, without a world.
+/// The step of a process that a node stands for, without a world: the process afterwards, what it
+/// did, and what it said.
 fn alone<T: Sides>(
     group: &Group<'_, T>,
     id: Id,
     before: &NodeView<T::Spec>,
     event: impl FnOnce(&mut Local<'_, T::Spec>),
-) -> (NodeView<T::Spec>, Effects<T::Spec>) {
+) -> (NodeView<T::Spec>, Effects<T::Spec>, Said) {
     let mut after = *before;
     let mut effects = Effects::<T::Spec>::new();
     let has = (before.stable, before.timers);
     let nodes = group.size - T::Spec::OPTIONS.services.count;
     let mut local = Local::new(id, nodes, has, &mut after.process, &mut effects);
     event(&mut local);
+    let said = local.said();
     after.timers = local.timers();
     after.up = true;
     for effect in &effects {
@@ -109,13 +112,18 @@ fn alone<T: Sides>(
             after.stable = *value;
         }
     }
-    (after, effects)
+    (after, effects, said)
 }
 
-/// What process `id` must be and have done after `outcome`.
-pub(crate) fn after<P: Specification>(outcome: &Outcome, id: Id) -> Expected<P> {
-    let effects = if outcome.actor == Some(id) { &outcome.effects[..] } else { &[] };
-    Expected::of(&outcome.state, id, typed_effects::<P>(effects))
+/// The process `id` as it must be after the `outcome` of what happened to it.
+pub(crate) fn after<P: Specification>(
+    outcome: &Outcome,
+    id: Id,
+    happening: &SpecEvent<P>,
+) -> Expected<P> {
+    let effects = typed_effects::<P>(&outcome.effects);
+    let told = vec![ExpectedReport::of(happening, outcome.said)];
+    Expected { effects, told, ..Expected::of(&outcome.state, id) }
 }
 
 /// One node takes a step; what it became, if that is what its process became.
@@ -127,10 +135,9 @@ pub(crate) fn step<T: Sides>(
     outputs: &mut Vec<ProgramOutput<T>>,
 ) -> Result<Node<T>, Vec<Difference>> {
     let after = before.react(group, happening, outputs).map_err(|difference| vec![difference])?;
-    let told = ExpectedReport::of(group, before.id, &before.view, happening, &expected.process);
     // After a crash, what counts is that the new incarnation is blank and silent.
     let before = if happening == SpecEvent::Crash { &after } else { before };
-    let found = compare(group, before, outputs, &after, expected, &[told]);
+    let found = compare(group, before, outputs, &after, expected);
     if found.is_empty() { Ok(after) } else { Err(found) }
 }
 
@@ -157,7 +164,7 @@ pub(crate) fn bystander<T: Sides>(
     if stands(mapping, &node.view, node.id, state) {
         return;
     }
-    let expected = Expected::of(state, node.id, Effects::<T::Spec>::new());
+    let expected = Expected::<T::Spec>::of(state, node.id);
     compare::state(node.id, &node.view, &expected, found);
     let armed = mapping.compared(expected.timers);
     compare::armed::<T::Spec>(node.id, armed, node.view.timers, found);

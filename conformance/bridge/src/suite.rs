@@ -273,7 +273,7 @@ impl Tally {
         let role = |id| if state.up(id) { state.process(id).role() } else { DOWN };
         let concerned = concerned(action);
         let acts = concerned.is_some_and(|id| {
-            let Outcome { state: after, actor, effects } = world.apply(state, action);
+            let Outcome { state: after, actor, effects, .. } = world.apply(state, action);
             let does = actor == Some(id) && !effects.is_empty();
             does || after.up(id) != state.up(id) || after.process(id) != state.process(id)
         });

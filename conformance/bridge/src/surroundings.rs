@@ -254,9 +254,6 @@ where
         believes: mapping.believes,
         facts: Arc::clone(&mapping.facts),
         messages: Arc::clone(&mapping.messages),
-        reason: mapping.reason,
-        ignores: Arc::clone(&mapping.ignores),
-        decide: Arc::clone(&mapping.decide),
         more,
     }
 }

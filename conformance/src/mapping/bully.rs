@@ -1,9 +1,7 @@
 //! The bully: the recommended rules against the production core.
 
 use super::process_id;
-use super::{
-    Durations, ExpectedFacts, IdsIn, Logs, Mapping, More, ProcessView, SpecEvent, Step, Waits,
-};
+use super::{Durations, ExpectedFacts, IdsIn, Logs, Mapping, More, ProcessView, Waits};
 use bellwether_bridge::program::{Limits, Refusal};
 use bellwether_core::protocol::bully as program;
 use bellwether_core::protocol::{Input, Members, Node, NodeId, Nothing, Role, Status};
@@ -40,9 +38,6 @@ pub fn mapping() -> Mapping<Bully> {
         believes,
         facts: Arc::new(facts),
         messages: Arc::new(|_| messages()),
-        reason,
-        ignores: Arc::new(ignores),
-        decide: Arc::new(rules),
         more: More {
             durations: Durations { limits: Arc::new(limits), ..Durations::default() },
             logs: Logs { ids: Some(IdsIn::default()), members: MAX_NODES, ..Logs::default() },
@@ -181,57 +176,4 @@ fn stable(durable: &Nothing) {
 pub(super) fn messages() -> Vec<spec::Message> {
     use spec::Message::{Coordinator, Election, ImBack, Ok, WhoLeads};
     vec![Election, Ok, Coordinator, ImBack, WhoLeads]
-}
-
-pub(super) fn reason(step: &Step<'_, spec::Bully>) -> Option<&'static str> {
-    Some(match step.happening {
-        SpecEvent::Boot if step.after.role == spec::Role::Leader => "highest_id",
-        SpecEvent::Boot => "booted",
-        SpecEvent::Receive { message, .. } => match message {
-            spec::Message::Ok => "answered",
-            spec::Message::Coordinator => "claimed",
-            spec::Message::Election | spec::Message::ImBack | spec::Message::WhoLeads => {
-                return None;
-            }
-        },
-        SpecEvent::Expire(timer) => match timer {
-            spec::Timer::Election => "unanswered",
-            spec::Timer::Coordinator => "no_winner",
-            spec::Timer::Watch => "leader_silent",
-            spec::Timer::Heartbeat | spec::Timer::Answer => return None,
-        },
-        SpecEvent::Crash => return None,
-    })
-}
-
-pub(super) fn ignores(step: &Step<'_, spec::Bully>) -> Option<&'static str> {
-    let SpecEvent::Receive { from, message } = step.happening else { return None };
-    let follows_higher =
-        step.before.role == spec::Role::Follower && step.before.leader > Some(from);
-    match message {
-        spec::Message::Election if from > step.id => Some("wrong_direction"),
-        spec::Message::Ok | spec::Message::Coordinator if from < step.id => Some("wrong_direction"),
-        spec::Message::Coordinator if follows_higher => Some("below_leader"),
-        _ => None,
-    }
-}
-
-fn rules(happening: &SpecEvent<spec::Bully>) -> &'static [&'static str] {
-    match happening {
-        SpecEvent::Boot => &["restart", "highest", "announce", "watch"],
-        SpecEvent::Receive { message, .. } => match message {
-            spec::Message::Election => &["guard", "incumbent", "challenged"],
-            spec::Message::Ok => &["t_coord"],
-            spec::Message::Coordinator => &["accept", "initiate", "watch"],
-            spec::Message::ImBack | spec::Message::WhoLeads => &["restart"],
-        },
-        SpecEvent::Expire(timer) => match timer {
-            spec::Timer::Election => &["announce", "watch", "awaits"],
-            spec::Timer::Heartbeat => &["announce", "watch"],
-            spec::Timer::Coordinator => &["t_coord", "highest"],
-            spec::Timer::Watch => &["initiate", "highest", "watch"],
-            spec::Timer::Answer => &["restart"],
-        },
-        SpecEvent::Crash => &[],
-    }
 }

@@ -1,13 +1,8 @@
 //! The ring of Chang and Roberts: the recommended rules against the production core.
 
 use super::ring as common;
-use super::ring::{
-    config, known, lap_to_model, lap_to_program, reason_of, rules_of, timer_to_model,
-};
-use super::{
-    Durations, ExpectedFacts, IdsIn, Logs, Mapping, More, OnInvalid, Probes, ProcessView,
-    SpecEvent, Step,
-};
+use super::ring::{config, known, lap_to_model, lap_to_program, timer_to_model};
+use super::{Durations, ExpectedFacts, IdsIn, Logs, Mapping, More, OnInvalid, Probes, ProcessView};
 use super::{node_id, strangers};
 use bellwether_bridge::program::{Limits, Refusal};
 use bellwether_core::protocol::chang_roberts as program;
@@ -39,9 +34,6 @@ pub fn mapping() -> Mapping<ChangRoberts> {
         believes,
         facts: Arc::new(facts),
         messages: Arc::new(messages_among),
-        reason,
-        ignores: Arc::new(ignores),
-        decide: Arc::new(rules),
         more: More {
             durations: Durations { limits: Arc::new(limits), ..Durations::default() },
             probes: Probes { invalid_messages: Arc::new(invalid_messages), ..Probes::default() },
@@ -153,40 +145,6 @@ fn invalid_messages(members: &Members) -> Vec<(program::Message, OnInvalid<spec:
     };
     let all = strangers(members).flat_map(about);
     all.map(|message| (message, OnInvalid::Ignored("unknown_id"))).collect()
-}
-
-fn reason(step: &Step<'_, spec::ChangRoberts>) -> Option<&'static str> {
-    use spec::Message::{Ack, Coordinator, Election};
-    Some(match step.happening {
-        SpecEvent::Boot => "booted",
-        SpecEvent::Receive { message, .. } => match message {
-            Election(id) if id > step.id => "gave_way",
-            Election(id) if id < step.id => "challenged",
-            Election(_) => "came_round",
-            Coordinator(id) if id > step.id => "claimed",
-            Coordinator(_) => "lower_claims",
-            Ack(_) => return None,
-        },
-        SpecEvent::Expire(timer) => reason_of(timer, step.after.role),
-        SpecEvent::Crash => return None,
-    })
-}
-
-fn ignores(_: &Step<'_, spec::ChangRoberts>) -> Option<&'static str> {
-    None // of messages that name members only
-}
-
-fn rules(happening: &SpecEvent<spec::ChangRoberts>) -> &'static [&'static str] {
-    match happening {
-        SpecEvent::Boot => &["restart", "watch"],
-        SpecEvent::Receive { message, .. } => match message {
-            spec::Message::Election(_) => &["skip", "home", "t_lap"],
-            spec::Message::Coordinator(_) => &["skip", "accept", "watch"],
-            spec::Message::Ack(_) => &["skip"],
-        },
-        SpecEvent::Expire(timer) => rules_of(*timer),
-        SpecEvent::Crash => &[],
-    }
 }
 
 fn to_model(message: program::Message) -> spec::Message {

@@ -1,17 +1,14 @@
 //! Two- and three-phase commit: the rules of the program against the production cores.
 
 use super::bully;
-use super::{
-    Durations, ExpectedFacts, Mapping, More, Probes, ProcessView, SpecEvent, Step, Waits,
-    process_id,
-};
+use super::{Durations, ExpectedFacts, Mapping, More, ProcessView, Waits, process_id};
 use bellwether_bridge::program::{Limits, Refusal};
 use bellwether_core::protocol::commit::{self as program, Outcome, Three, Two};
 use bellwether_core::protocol::{Input, Members, Node, NodeId, Role};
 use bellwether_model::protocol::commit::{self as spec, Steps};
 use bellwether_model::protocol::three_phase_commit::ThreePhaseCommit;
 use bellwether_model::protocol::two_phase_commit::TwoPhaseCommit;
-use bellwether_model::protocol::{Id, Protocol as Specification, bully as election};
+use bellwether_model::protocol::{Id, Protocol as Specification};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -74,12 +71,8 @@ pub fn mapping<K: Pair>() -> Mapping<Commit<K>> {
         believes,
         facts: Arc::new(facts::<K>),
         messages: Arc::new(|_| messages()),
-        reason: reason::<K>,
-        ignores: Arc::new(ignores::<K>),
-        decide: Arc::new(rules::<K>),
         more: More {
             durations: Durations { limits: Arc::new(limits::<K>), ..Durations::default() },
-            probes: Probes { uncovered: uncovered().to_vec(), ..Probes::default() },
             ..More::default()
         },
     }
@@ -113,30 +106,6 @@ pub fn abstraction<K: Pair>(node: &Node<program::Commit<K>>) -> spec::Process {
 pub fn config<K: Pair>(id: NodeId, members: &Members) -> program::Config {
     let election = bully::config(id, members);
     program::Config { election, agrees: true, timing: program::Timing::DEFAULT }
-}
-
-/// What happens to the bully in a node, if this does, in a step of the commit.
-fn of_election<K: Pair, T>(
-    step: &Step<'_, K::Spec>,
-    asks: impl FnOnce(&Step<'_, election::Bully>) -> Option<T>,
-) -> Option<T> {
-    let happening = match step.happening {
-        SpecEvent::Boot => SpecEvent::Boot,
-        SpecEvent::Crash => SpecEvent::Crash,
-        SpecEvent::Receive { from, message: spec::Message::Election(message) } => {
-            SpecEvent::Receive { from, message }
-        }
-        SpecEvent::Expire(spec::Timer::Election(timer)) => SpecEvent::Expire(timer),
-        SpecEvent::Receive { .. } | SpecEvent::Expire(_) => return None,
-    };
-    asks(&Step {
-        id: step.id,
-        nodes: step.nodes,
-        before: &step.before.election,
-        stable: &(),
-        happening,
-        after: &step.after.election,
-    })
 }
 
 fn record(record: program::Record) -> spec::Record {
@@ -271,30 +240,4 @@ fn messages() -> Vec<spec::Message> {
     let states = [Nothing, Uncertain, Committable, Abortable, Committed, Aborted].map(State);
     let plain = [Request, Yes, No, Precommit, Preabort, Poll, Commit, Abort];
     election.chain(plain).chain(states).collect()
-}
-
-fn reason<K: Pair>(step: &Step<'_, K::Spec>) -> Option<&'static str> {
-    of_election::<K, _>(step, bully::reason)
-}
-
-fn ignores<K: Pair>(step: &Step<'_, K::Spec>) -> Option<&'static str> {
-    of_election::<K, _>(step, bully::ignores)
-}
-
-fn rules<K: Pair>(happening: &SpecEvent<K::Spec>) -> &'static [&'static str] {
-    match happening {
-        SpecEvent::Receive { message, .. } => match message {
-            spec::Message::Request => &["refuses", "logs"],
-            spec::Message::Precommit | spec::Message::Preabort => &["heeds"],
-            spec::Message::State(_) => &["termination", "confirm"],
-            _ => &["steps"],
-        },
-        SpecEvent::Expire(spec::Timer::Answers) => &["silence", "termination"],
-        SpecEvent::Boot | SpecEvent::Expire(_) => &["steps"],
-        SpecEvent::Crash => &[],
-    }
-}
-
-fn uncovered() -> &'static [(&'static str, &'static str)] {
-    &[("rule recovered", "only another rule of termination asks it")]
 }

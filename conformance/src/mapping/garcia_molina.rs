@@ -1,8 +1,7 @@
 //! The bully algorithm of 1982: the repaired rules against the core.
 
 use super::{
-    Counters, Durations, ExpectedFacts, Mapping, More, OnInvalid, Probes, ProcessView, SpecEvent,
-    Step,
+    Counters, Durations, ExpectedFacts, Mapping, More, OnInvalid, Probes, ProcessView,
 };
 use super::{node_id, process_id, strangers};
 use bellwether_bridge::program::{Limits, Refusal};
@@ -50,9 +49,6 @@ pub fn mapping() -> Mapping<GarciaMolina> {
         believes,
         facts: Arc::new(facts),
         messages: Arc::new(|_| messages()),
-        reason,
-        ignores: Arc::new(ignores),
-        decide: Arc::new(rules),
         more: More {
             durations: Durations { limits: Arc::new(limits), ..Durations::default() },
             probes: Probes { invalid_messages: Arc::new(invalid_messages), ..Probes::default() },
@@ -238,63 +234,6 @@ fn invalid_messages(members: &Members) -> Vec<(program::Message, OnInvalid<spec:
         .map(|coordinator| program::Task { coordinator, number: u64::MAX });
     let tasks = tasks.map(|task| (program::Message::Normal(task), OnInvalid::Like(none)));
     tasks.collect()
-}
-
-fn reason(step: &Step<'_, spec::GarciaMolina>) -> Option<&'static str> {
-    use spec::{Message, Timer};
-    let asks = |step| matches!(step, spec::Step::Asking(_));
-    let checks = |step| matches!(step, spec::Step::Checking(_));
-    let probes = |step| matches!(step, spec::Step::Probing(_));
-    let called = step.before.step;
-    Some(match step.happening {
-        SpecEvent::Boot => "booted",
-        SpecEvent::Receive { message, .. } => match message {
-            Message::Halt => "halted",
-            Message::NewCoordinator | Message::Ready(_) => "claimed",
-            Message::Here if asks(called) => "answered",
-            Message::Normal(_) | Message::NotNormal if checks(called) => "check_failed",
-            Message::AreYouThere | Message::AreYouNormal => return None,
-            _ => "unanswered",
-        },
-        SpecEvent::Expire(timer) => match timer {
-            Timer::Answer if probes(called) => "leader_silent",
-            Timer::Answer if checks(called) => "check_failed",
-            Timer::Answer => "unanswered",
-            Timer::Silence => "leader_silent",
-            Timer::Election => "no_winner",
-            Timer::Recovery | Timer::Check => return None,
-        },
-        SpecEvent::Crash => return None,
-    })
-}
-
-fn ignores(step: &Step<'_, spec::GarciaMolina>) -> Option<&'static str> {
-    match step.happening {
-        SpecEvent::Receive { from, message: spec::Message::Halt } if from < step.id => {
-            Some("wrong_direction")
-        }
-        _ => None,
-    }
-}
-
-fn rules(happening: &SpecEvent<spec::GarciaMolina>) -> &'static [&'static str] {
-    match happening {
-        SpecEvent::Boot => &["recovery"],
-        SpecEvent::Receive { message, .. } => match message {
-            spec::Message::Halt => &["halt"],
-            spec::Message::NewCoordinator | spec::Message::Ready(_) => &["guard"],
-            spec::Message::Here => &["answered"],
-            spec::Message::Normal(_) | spec::Message::NotNormal => &["check"],
-            _ => &[],
-        },
-        SpecEvent::Expire(timer) => match timer {
-            spec::Timer::Recovery => &["recovery"],
-            spec::Timer::Election => &["unfinished"],
-            spec::Timer::Check => &["check"],
-            spec::Timer::Answer | spec::Timer::Silence => &[],
-        },
-        SpecEvent::Crash => &[],
-    }
 }
 
 /// A number of the program's; the model has none as large as what does not fit.

@@ -1,9 +1,6 @@
 //! The invitation algorithm: the paper's rules against the program's core.
 
-use super::{
-    Counters, Durations, ExpectedFacts, Mapping, More, OnInvalid, Probes, ProcessView, SpecEvent,
-    Step,
-};
+use super::{Counters, Durations, ExpectedFacts, Mapping, More, OnInvalid, Probes, ProcessView};
 use super::{node_id, process_id, strangers};
 use bellwether_bridge::program::{Limits, Refusal};
 use bellwether_core::protocol::invitation as program;
@@ -44,9 +41,6 @@ pub fn mapping() -> Mapping<Invitation> {
         believes,
         facts: Arc::new(facts),
         messages: Arc::new(|_| messages()),
-        reason,
-        ignores: Arc::new(ignores),
-        decide: Arc::new(rules),
         more: More {
             durations: Durations { limits: Arc::new(limits), ..Durations::default() },
             counters: Counters {
@@ -269,55 +263,6 @@ fn invalid_messages(members: &Members) -> Vec<(program::Message, OnInvalid<spec:
     let misfits = members.iter().map(|id| ready(group(id), misfit));
     let misfits = misfits.filter(|_| members.count() < MAX_SEARCHED);
     strange.chain(misfits).map(ignored).chain(late).collect()
-}
-
-fn reason(step: &Step<'_, spec::Invitation>) -> Option<&'static str> {
-    Some(match step.happening {
-        SpecEvent::Boot => "booted",
-        SpecEvent::Receive { message, .. } => match message {
-            spec::Message::Invitation(_) => "invited",
-            spec::Message::Ready { .. } | spec::Message::Done(_) => "group_formed",
-            _ => return None,
-        },
-        SpecEvent::Expire(timer) => match timer {
-            spec::Timer::Answers | spec::Timer::Delay => "found",
-            spec::Timer::Accepts => "group_formed",
-            spec::Timer::Ready => "member_silent",
-            spec::Timer::There => "leader_silent",
-            spec::Timer::Check | spec::Timer::Watch => return None,
-        },
-        SpecEvent::Crash => return None,
-    })
-}
-
-fn ignores(step: &Step<'_, spec::Invitation>) -> Option<&'static str> {
-    use spec::Message as S;
-    let SpecEvent::Receive { from, message } = step.happening else { return None };
-    let credible = match message {
-        S::AreYouCoordinator | S::Coordinator => true,
-        S::Invitation(group) => group.coordinator != step.id,
-        S::Ready { group, .. } | S::Here(group) => group.coordinator == from,
-        S::Accept(group) | S::Done(group) | S::AreYouThere(group) => group.coordinator == step.id,
-    };
-    (!credible).then_some("wrong_group")
-}
-
-fn rules(happening: &SpecEvent<spec::Invitation>) -> &'static [&'static str] {
-    match happening {
-        SpecEvent::Boot => &["counter"],
-        SpecEvent::Receive { message, .. } => match message {
-            spec::Message::AreYouCoordinator => &["priority"],
-            spec::Message::Ready { .. } => &["acknowledge"],
-            _ => &[],
-        },
-        SpecEvent::Expire(timer) => match timer {
-            spec::Timer::Answers | spec::Timer::Delay => &["priority", "counter"],
-            spec::Timer::Accepts => &["acknowledge"],
-            spec::Timer::Ready | spec::Timer::There => &["counter"],
-            spec::Timer::Check | spec::Timer::Watch => &[],
-        },
-        SpecEvent::Crash => &[],
-    }
 }
 
 /// What happens to a node before it is in the first group of the highest.

@@ -3,8 +3,8 @@
 
 use super::{
     Counters, Durations, Exchange, ExpectedFacts, IdsIn, Logs, Mapping, More, OnInvalid, Order,
-    Probes, ProcessView, Reaction, Rename, RequestNumber, Requests, SpecEvent, Specification, Step,
-    Variants, node_id, process_id,
+    Probes, ProcessView, Reaction, Rename, RequestNumber, Requests, Specification, Variants,
+    node_id, process_id,
 };
 use bellwether_bridge::program::{Limits, Refusal};
 use bellwether_core::protocol::lease as program;
@@ -40,7 +40,7 @@ pub fn mapping(rules: spec::Lease) -> Mapping<Lease> {
     let durations = Durations { limits: Arc::new(limits), checked_first: &[spec::Timer::Lease] };
     let probes = Probes {
         invalid_messages: Arc::new(move |_: &Members| invalid_messages(&rules)),
-        uncovered: uncovered(&rules).to_vec(),
+        uncovered: if is_a_node(&rules) { Vec::new() } else { UNMET.to_vec() },
         ..Probes::default()
     };
     let requests =
@@ -62,9 +62,6 @@ pub fn mapping(rules: spec::Lease) -> Mapping<Lease> {
         believes,
         facts: Arc::new(facts),
         messages: Arc::new(|_| messages()),
-        reason,
-        ignores: Arc::new(ignores),
-        decide: Arc::new(move |event: &SpecEvent<spec::Lease>| decide(&rules, event)),
         more,
     }
 }
@@ -317,60 +314,6 @@ fn orders(of: &ProcessView<'_, spec::Lease>, _: Timers) -> Vec<Order<spec::Lease
     all.into_iter().map(|(request, first)| Order { request, first, again, then }).collect()
 }
 
-fn reason(step: &Step<'_, spec::Lease>) -> Option<&'static str> {
-    Some(match step.happening {
-        SpecEvent::Boot => "booted",
-        SpecEvent::Receive { message, .. } => match message {
-            spec::Message::Granted(..) | spec::Message::Acquire(_) => "granted",
-            spec::Message::Refused(..) => "refused",
-            spec::Message::Release(_) => "released",
-            _ => return None,
-        },
-        SpecEvent::Expire(spec::Timer::Lease | spec::Timer::Grant) => "lease_expired",
-        SpecEvent::Expire(spec::Timer::Request) => "asked_to_yield",
-        SpecEvent::Expire(_) | SpecEvent::Crash => return None,
-    })
-}
-
-/// Clients hear the store alone.
-fn ignores(step: &Step<'_, spec::Lease>) -> Option<&'static str> {
-    use spec::Message::{Available, Granted, Refused};
-    let SpecEvent::Receive { from, message } = step.happening else { return None };
-    let to_client = matches!(message, Granted(..) | Refused(..) | Available);
-    let is_store = step.before.role == spec::Role::Store;
-    if !is_store && from != Id::at(step.nodes - 1) {
-        return Some("unknown_sender");
-    }
-    (is_store == to_client).then_some("wrong_direction")
-}
-
-fn decide(rules: &spec::Lease, happening: &SpecEvent<spec::Lease>) -> &'static [&'static str] {
-    if !is_a_node(rules) {
-        return rules_of_clients(happening);
-    }
-    match happening {
-        SpecEvent::Boot | SpecEvent::Crash => &[],
-        SpecEvent::Receive { message, .. } => match message {
-            spec::Message::Granted(..) => &["count", "answers"],
-            spec::Message::Refused(..) => &["answers"],
-            spec::Message::Write(_) => &["fence", "reads"],
-            spec::Message::Renew(..) => &["compares"],
-            spec::Message::Release(_) => &["release", "compares"],
-            _ => &["acquire"],
-        },
-        SpecEvent::Expire(timer) => match timer {
-            spec::Timer::Lease => &["expiry"],
-            spec::Timer::Renew => &["renewal"],
-            spec::Timer::Asked | spec::Timer::Retry => &["acquire"],
-            spec::Timer::Grant => &["term", "lock_delay"],
-            spec::Timer::Request => &["asked", "release"],
-            spec::Timer::Observed => &["term"],
-            spec::Timer::LockDelay => &["lock_delay"],
-            spec::Timer::Replicate => &["reads"],
-        },
-    }
-}
-
 fn store(members: &Members) -> NodeId {
     members.iter().max().unwrap_or(node_id(Id::at(0)))
 }
@@ -422,55 +365,9 @@ fn is_a_node(rules: &spec::Lease) -> bool {
     *rules == spec::Lease { asked: rules.asked, ..spec::Lease::RECOMMENDED }
 }
 
-/// The rules of clients that decide what follows from something.
-fn rules_of_clients(happening: &SpecEvent<spec::Lease>) -> &'static [&'static str] {
-    match happening {
-        SpecEvent::Boot | SpecEvent::Crash => &[],
-        SpecEvent::Receive { message, .. } => match message {
-            spec::Message::Granted(..) => &["count", "answers"],
-            spec::Message::Refused(..) => &["answers"],
-            spec::Message::Available => &["acquire"],
-            _ => &[],
-        },
-        SpecEvent::Expire(timer) => match timer {
-            spec::Timer::Lease => &["expiry"],
-            spec::Timer::Renew => &["renewal"],
-            spec::Timer::Asked | spec::Timer::Retry => &["acquire"],
-            spec::Timer::Request => &["asked", "release"],
-            spec::Timer::Grant
-            | spec::Timer::Observed
-            | spec::Timer::LockDelay
-            | spec::Timer::Replicate => &[],
-        },
-    }
-}
-
-/// What no comparison meets of the rules and timers, with the reason.
-fn uncovered(rules: &spec::Lease) -> &'static [(&'static str, &'static str)] {
-    type Never = (&'static str, &'static str);
-    const NOT_ASKED: &str = "by these rules nothing is asked";
-    const NEVER: &[Never] = &[
-        ("rule asked", NOT_ASKED),
-        ("rule release", NOT_ASKED),
-        ("rule reads", UNPLAYED),
-        ("rule term", UNPLAYED),
-        ("rule lock_delay", UNPLAYED),
-        ("rule compares", UNPLAYED),
-        ("rule fence", UNPLAYED),
-        ("rule store", UNPLAYED),
-        ("timer grant", UNPLAYED),
-        ("timer lock-delay", UNPLAYED),
-        ("timer replicate", UNPLAYED),
-    ];
-    const NODE: &[Never] =
-        &[("rule store", "by these rules the store has no fault"), ("rule asked", NOT_ASKED)];
-    match (is_a_node(rules), rules.asked) {
-        (true, true) => &NODE[..1],
-        (true, false) => NODE,
-        (false, true) => &NEVER[2..],
-        (false, false) => NEVER,
-    }
-}
+/// The timers of a store that no node plays.
+const UNMET: &[(&str, &str)] =
+    &[("timer grant", UNPLAYED), ("timer lock-delay", UNPLAYED), ("timer replicate", UNPLAYED)];
 
 // Tokens and the numbers of requests, which grow for as long as nodes run.
 

@@ -1,12 +1,9 @@
 //! The ring with lists: the recommended rules against the production core.
 
 use super::ring as common;
-use super::ring::{
-    config, known, lap_to_model, lap_to_program, reason_of, rules_of, timer_to_model,
-};
+use super::ring::{config, known, lap_to_model, lap_to_program, timer_to_model};
 use super::{
-    Durations, ExpectedFacts, Mapping, More, OnInvalid, Probes, ProcessView, SpecEvent, Step,
-    node_id, strangers,
+    Durations, ExpectedFacts, Mapping, More, OnInvalid, Probes, ProcessView, node_id, strangers,
 };
 use bellwether_bridge::program::{Limits, Refusal};
 use bellwether_core::protocol::list_ring as program;
@@ -38,9 +35,6 @@ pub fn mapping() -> Mapping<ListRing> {
         believes,
         facts: Arc::new(facts),
         messages: Arc::new(messages_among),
-        reason,
-        ignores: Arc::new(ignores),
-        decide: Arc::new(rules),
         more: More {
             durations: Durations { limits: Arc::new(limits), ..Durations::default() },
             probes: Probes { invalid_messages: Arc::new(invalid_messages), ..Probes::default() },
@@ -147,39 +141,6 @@ fn invalid_messages(members: &Members) -> Vec<(program::Message, OnInvalid<spec:
         }
     }
     all.into_iter().map(|message| (message, OnInvalid::Ignored("unknown_id"))).collect()
-}
-
-fn reason(step: &Step<'_, spec::ListRing>) -> Option<&'static str> {
-    use spec::Message::{Ack, Coordinator, Election};
-    Some(match step.happening {
-        SpecEvent::Boot => "booted",
-        SpecEvent::Receive { message, .. } => match message {
-            Election(_) => "chosen",
-            Coordinator { leader, .. } if leader == step.id => "chosen",
-            Coordinator { leader, .. } if leader > step.id => "claimed",
-            Coordinator { .. } => "lower_claims",
-            Ack(_) => return None,
-        },
-        SpecEvent::Expire(timer) => reason_of(timer, step.after.role),
-        SpecEvent::Crash => return None,
-    })
-}
-
-fn ignores(_: &Step<'_, spec::ListRing>) -> Option<&'static str> {
-    None // of messages that name members only
-}
-
-fn rules(happening: &SpecEvent<spec::ListRing>) -> &'static [&'static str] {
-    match happening {
-        SpecEvent::Boot => &["restart", "watch"],
-        SpecEvent::Receive { message, .. } => match message {
-            spec::Message::Election(_) => &["skip", "home", "decides"],
-            spec::Message::Coordinator { .. } => &["skip", "home", "accept", "watch"],
-            spec::Message::Ack(_) => &["skip"],
-        },
-        SpecEvent::Expire(timer) => rules_of(*timer),
-        SpecEvent::Crash => &[],
-    }
 }
 
 fn to_model(message: program::Message) -> spec::Message {

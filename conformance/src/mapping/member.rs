@@ -2,7 +2,7 @@
 
 use super::{
     Counters, Durations, EnvironmentEvent, Events, ExpectedFacts, Harmless, Mapping, More,
-    OnInvalid, Probes, ProcessView, SpecEvent, Step, process_id,
+    OnInvalid, Probes, ProcessView, process_id,
 };
 use bellwether_bridge::program::{Facts, Program, Refusal, Remembered};
 use bellwether_core::member::{
@@ -56,9 +56,6 @@ pub fn mapping() -> Mapping<BatonMember> {
         believes: |_, _| None,
         facts: Arc::new(facts),
         messages: Arc::new(|_| messages()),
-        reason,
-        ignores: Arc::new(ignores),
-        decide: Arc::new(rules),
         more: More {
             events: Events {
                 settling_timers,
@@ -248,53 +245,6 @@ fn messages() -> Vec<spec::Message> {
 fn invalid_messages(_: &Members) -> Vec<(Message, OnInvalid<spec::Member>)> {
     let message = Message::Entrust(Epoch::new(u64::MAX));
     vec![(message, OnInvalid::Like(to_model(message)))]
-}
-
-fn reason(step: &Step<'_, spec::Member>) -> Option<&'static str> {
-    let came = |reason| match reason {
-        spec::Reason::Claimed => "claimed",
-        spec::Reason::Entrusted => "entrusted",
-    };
-    let SpecEvent::Expire(timer) = step.happening else {
-        return (step.happening == SpecEvent::Boot).then_some("booted");
-    };
-    match (timer, step.before.gate) {
-        (spec::Timer::Lease, _) => Some("lease_over"),
-        (spec::Timer::Round, _) => Some("storage_stalled"),
-        (spec::Timer::Pause, _) => Some("paused"),
-        (spec::Timer::Saved, _) => Some("preparing"),
-        (spec::Timer::Prepared, spec::Gate::Asked(reason)) => Some(came(reason)),
-        (spec::Timer::Resume, _) => Some(step.before.unannounced.map_or("resumed", came)),
-        (
-            spec::Timer::Refused
-            | spec::Timer::HandOver
-            | spec::Timer::WorkEnds
-            | spec::Timer::Work,
-            _,
-        ) => Some("asked"),
-        _ => None,
-    }
-}
-
-/// What waits for work is looked at after that.
-fn ignores(step: &Step<'_, spec::Member>) -> Option<&'static str> {
-    let SpecEvent::Receive { message: spec::Message::Entrust(epoch), .. } = step.happening else {
-        return None;
-    };
-    let spec::Process { ending, leads, epoch: known, .. } = *step.before;
-    (!ending && (leads || epoch <= known)).then_some("stale")
-}
-
-fn rules(happening: &SpecEvent<spec::Member>) -> &'static [&'static str] {
-    let SpecEvent::Expire(timer) = happening else { return &[] };
-    match timer {
-        spec::Timer::Pause | spec::Timer::Resume => &["pause"],
-        spec::Timer::Late => &["stall"],
-        spec::Timer::Saved => &["leads", "sends", "stall"],
-        spec::Timer::Prepared | spec::Timer::Refused | spec::Timer::Outdated => &["gate"],
-        spec::Timer::HandOver | spec::Timer::WorkEnds | spec::Timer::Work => &["work"],
-        spec::Timer::Lease | spec::Timer::Round | spec::Timer::Claim => &[],
-    }
 }
 
 fn small(epoch: Epoch) -> spec::Epoch {

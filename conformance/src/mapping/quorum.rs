@@ -3,7 +3,7 @@
 
 use super::{
     Counters, Durations, ExpectedFacts, IdsIn, Logs, Mapping, More, Probes, ProcessView, Rename,
-    Requests, Restart, Restarts, SpecEvent, Step, Variants, Waits, node_id, process_id,
+    Requests, Restart, Restarts, Variants, Waits, node_id, process_id,
 };
 use bellwether_bridge::program::{Limits, Refusal};
 use bellwether_core::protocol::quorum as program;
@@ -21,7 +21,7 @@ pub use variants::{
     AT_ONCE, DECLINES, FOUNDS, JOINS, LEAVES, LET_IN, OBSERVED, OVERLOOKS, PREEMPTIVE, PROMOTES,
     RECOMMENDED, RESIGNS, STEPS_ASIDE, STEPS_DOWN, TRANSFERS, Variant, WITNESSED,
 };
-use variants::{AWAY, further, orders, rules, uncovered, when_asked};
+use variants::{AWAY, further, orders, when_asked};
 
 /// The birth of each node that starts without a state, and without having had one.
 const FIRST_BIRTH: u64 = 1;
@@ -48,11 +48,7 @@ pub type Quorum = (spec::Quorum, Node<program::Quorum>);
 pub fn mapping(variant: &'static Variant) -> Mapping<Quorum> {
     use NodeId as N;
     use spec::{Letter, Process};
-    let probes = Probes {
-        ignored_fields: ignored_fields(variant).to_vec(),
-        uncovered: uncovered(variant).to_vec(),
-        ..Probes::default()
-    };
+    let probes = Probes { ignored_fields: ignored_fields(variant).to_vec(), ..Probes::default() };
     let durations = Durations {
         limits: Arc::new(|_, members: &Members| limits(variant, members)),
         checked_first: &[spec::Timer::Lease],
@@ -105,9 +101,6 @@ pub fn mapping(variant: &'static Variant) -> Mapping<Quorum> {
         believes,
         facts: Arc::new(|of: &ProcessView<'_, spec::Quorum>| Some(facts(variant, of))),
         messages: Arc::new(|_| messages(variant)),
-        reason,
-        ignores: Arc::new(|step: &Step<'_, spec::Quorum>| ignores(variant, step)),
-        decide: Arc::new(|event: &SpecEvent<spec::Quorum>| rules(variant, event)),
         more,
     }
 }
@@ -357,94 +350,6 @@ fn began(_: NodeId, _: &Members) -> Option<program::Durable> {
     Some(program::Durable { epoch, promise, ..program::Durable::default() })
 }
 
-fn reason(step: &Step<'_, spec::Quorum>) -> Option<&'static str> {
-    let leads = |process: &spec::Process| process.role == spec::Role::Leader;
-    Some(match step.happening {
-        SpecEvent::Boot => "booted",
-        SpecEvent::Receive { message, .. } => match message.message {
-            spec::Message::Canvass(_) => "canvassed",
-            spec::Message::Outrank(_) => "outranked",
-            spec::Message::Claim(_) => "claimed_by",
-            spec::Message::Challenge(_) => "handed_over",
-            spec::Message::Yield(..) | spec::Message::Entrust(_) if !leads(step.after) => "yielded",
-            spec::Message::Grant(_) | spec::Message::Yield(..) | spec::Message::Entrust(_) => {
-                "granted"
-            }
-            spec::Message::Coordinator(..) if leads(step.before) => "higher_epoch",
-            spec::Message::Coordinator(..) => "leader_heard",
-            spec::Message::Refuse(..) | spec::Message::Lists(..) => "higher_epoch",
-            _ => return None,
-        },
-        SpecEvent::Expire(timer) => match timer {
-            spec::Timer::Lease => "lease_over",
-            spec::Timer::Promise => "promise_over",
-            spec::Timer::Watch | spec::Timer::Backoff => "watch_over",
-            spec::Timer::Coordinator => "no_winner",
-            spec::Timer::Election | spec::Timer::Asked => "no_majority",
-            // No process is unfit here, so a leader that does not start its round was asked.
-            spec::Timer::Request | spec::Timer::Round => "asked_to_yield",
-            _ => return None,
-        },
-        SpecEvent::Crash => return None,
-    })
-}
-
-/// What belongs to an epoch, a round or a question that is over.
-fn ignores(variant: &Variant, step: &Step<'_, spec::Quorum>) -> Option<&'static str> {
-    use spec::Role::{Canvassing, Claiming, Follower, Leader, Succeeding};
-    let SpecEvent::Receive { from, message } = step.happening else { return None };
-    let role = step.before.role;
-    let own = step.stable.epoch;
-    let who = Heard::of(variant, step, from);
-    let is_outdated = message.mark < step.stable.mark;
-    let is_for_all =
-        matches!(message.message, spec::Message::Coordinator(..) | spec::Message::Yield(..));
-    match message.message {
-        _ if !who.is_member => return Some("unknown_sender"),
-        spec::Message::Canvass(_) | spec::Message::Claim(_) if is_outdated => return None,
-        spec::Message::Challenge(_) if is_outdated => return Some("stale"),
-        spec::Message::Lists(..) | spec::Message::Meet(..) => {}
-        _ if !who.votes || (who.observes && !is_for_all) => return Some("observes"),
-        _ => {}
-    }
-    let observes = who.observes;
-    let counts = match message.message {
-        spec::Message::Support(epoch) | spec::Message::Outrank(epoch) => {
-            role == Canvassing && epoch == own + 1
-        }
-        spec::Message::Grant(epoch) => {
-            let is_own = message.birth == step.stable.birth;
-            role == Claiming && epoch == own && is_own
-        }
-        spec::Message::Ack(epoch, round) => {
-            role == Leader && epoch == own && round <= step.before.round
-        }
-        spec::Message::Refuse(epoch, _) => {
-            epoch > own && matches!(role, Canvassing | Claiming | Leader)
-        }
-        spec::Message::Coordinator(epoch, _) if observes => epoch >= own,
-        spec::Message::Coordinator(epoch, _) => epoch != own || role != Leader,
-        spec::Message::Challenge(epoch) => {
-            let next = from > step.id || step.before.invited == Some(from);
-            role == Leader && epoch == own && next
-        }
-        spec::Message::Yield(epoch, next) => {
-            let counts = role == Succeeding && next == Some(step.id) && epoch + 1 == own;
-            counts || (epoch == own && step.before.promised == Some(from))
-        }
-        // Only one that is prepared becomes another than it was.
-        spec::Message::Entrust(epoch) => {
-            (role == Succeeding && epoch == own) || step.before != step.after
-        }
-        spec::Message::Invite(epoch) => {
-            role == Follower && epoch == own && step.before.leader == Some(from)
-        }
-        spec::Message::Canvass(_) | spec::Message::Claim(_) | spec::Message::Meet(..) => true,
-        spec::Message::Lists(..) => message.mark > step.stable.mark,
-    };
-    (!counts).then_some("stale")
-}
-
 fn asks(variant: &Variant, timer: spec::Timer) -> Option<Request> {
     if timer == spec::Timer::Change {
         let list = spec::List { number: 1, place: 1, ..spec::List::default() };
@@ -624,30 +529,6 @@ fn program_lists(
     let pending = (latest != decided).then(|| of(latest)).flatten();
     let decided = of(decided).unwrap_or_else(first);
     program::Lists { decided, pending, mark: program_mark(mark) }
-}
-
-/// What a process takes the sender of a message for, and itself.
-struct Heard {
-    /// Whether the sender is a member by one of the lists.
-    is_member: bool,
-    /// Whether the sender votes by one of them.
-    votes: bool,
-    /// Whether the process itself votes by none, with its birth.
-    observes: bool,
-}
-
-impl Heard {
-    fn of(variant: &Variant, step: &Step<'_, spec::Quorum>, from: Id) -> Self {
-        let spec::Process { list, decided, .. } = *step.before;
-        let lists = [list, decided];
-        let members = |place| variant.rules.members(place, step.nodes).unwrap_or(Ids::NONE);
-        let birth = step.stable.birth;
-        Self {
-            is_member: lists.iter().any(|list| members(list.place).contains(from)),
-            votes: lists.iter().any(|&list| variant.rules.voters(list, step.nodes).contains(from)),
-            observes: !variant.rules.has_vote(step.before, step.id, birth, step.nodes),
-        }
-    }
 }
 
 // The facts that a node tells the outside which stands for a process.

@@ -48,25 +48,6 @@ pub(super) fn believes<M: Rounds>(process: &Process<M>) -> (Role, Option<Id>) {
     (role, process.leader)
 }
 
-/// The rules of every ring that decide what follows when a timer expires.
-pub(super) fn rules_of(timer: Timer) -> &'static [&'static str] {
-    match timer {
-        Timer::Hop => &["skip", "orphans", "order"],
-        Timer::Lap => &["t_lap"],
-        Timer::Watch | Timer::Heartbeat => &["watch"],
-    }
-}
-
-/// The reason that every ring gives when a timer's expiry makes of a node what it is `after`.
-pub(super) fn reason_of(timer: Timer, after: spec::Role) -> &'static str {
-    match timer {
-        Timer::Hop if after == spec::Role::Leader => "unanswered",
-        Timer::Hop => "originator_silent",
-        Timer::Lap => "no_winner",
-        Timer::Watch | Timer::Heartbeat => "leader_silent",
-    }
-}
-
 /// The configuration of a node. The time-outs are the default ones, but each is different.
 #[must_use]
 pub fn config(id: NodeId, members: &Members) -> Config {

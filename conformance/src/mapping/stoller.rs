@@ -2,7 +2,7 @@
 
 use super::{
     Counters, Durations, Events, ExpectedFacts, IdsIn, Logs, Mapping, More, OnInvalid, Probes,
-    ProcessView, SpecEvent, Step,
+    ProcessView,
 };
 use super::{node_id, process_id, strangers};
 use bellwether_bridge::program::{Limits, Refusal};
@@ -48,9 +48,6 @@ pub fn mapping() -> Mapping<Stoller> {
         believes,
         facts: Arc::new(facts),
         messages: Arc::new(|_| messages()),
-        reason,
-        ignores: Arc::new(ignores),
-        decide: Arc::new(rules),
         more: More {
             events: Events { detects, ..Events::default() },
             durations: Durations { limits: Arc::new(limits), ..Durations::default() },
@@ -277,62 +274,6 @@ fn invalid_messages(members: &Members) -> Vec<(program::Message, OnInvalid<spec:
     });
     let late = members.iter().map(elid).flat_map(|elid| kinds.map(|kind| kind(elid)));
     strange.chain(late.map(|it| (it, OnInvalid::Like(to_model(it))))).collect()
-}
-
-fn reason(step: &Step<'_, spec::Stoller>) -> Option<&'static str> {
-    if (step.after.status, step.after.ldr) == (spec::Status::Norm, spec::Ldr::Itself) {
-        return Some("won");
-    }
-    Some(match step.happening {
-        SpecEvent::Boot => "booted",
-        SpecEvent::Receive { message, .. } => match message {
-            spec::Message::Halt(_) => "halted",
-            spec::Message::Ldr(_) => "claimed",
-            spec::Message::NotNorm(_) => "check_failed",
-            _ => return None,
-        },
-        SpecEvent::Expire(spec::Timer::Monitor(_)) => "suspected",
-        SpecEvent::Expire(spec::Timer::Ask) => "unanswered",
-        SpecEvent::Crash => return None,
-    })
-}
-
-fn ignores(step: &Step<'_, spec::Stoller>) -> Option<&'static str> {
-    use spec::Message::{Ack, Halt, Ldr, NormQ, NotNorm};
-    let SpecEvent::Receive { from, message } = step.happening else { return None };
-    let is = |status, elid| (step.before.status, step.before.elid) == (status, Some(elid));
-    let leads = step.before.ldr == spec::Ldr::Itself;
-    match message {
-        Halt(t) | Ldr(t) | NormQ(t) if from < step.id || t.owner != from => Some("wrong_direction"),
-        Ack(t) if is(spec::Status::Elec2, t) && step.before.pendack == Some(from) => None,
-        Ldr(t) if is(spec::Status::Wait, t) => None,
-        NotNorm(t) if is(spec::Status::Norm, t) && leads => None,
-        Ack(_) | Ldr(_) | NotNorm(_) => Some("other_election"),
-        _ => None,
-    }
-}
-
-fn rules(happening: &SpecEvent<spec::Stoller>) -> &'static [&'static str] {
-    match happening {
-        SpecEvent::Boot => &["begins", "incarnation", "counter", "restart", "unanswered"],
-        SpecEvent::Receive { message, .. } => match message {
-            spec::Message::Halt(_) => &["halted", "plays_dead"],
-            spec::Message::Ack(_) | spec::Message::Rej(_) | spec::Message::Ldr(_) => {
-                &["query", "unanswered"]
-            }
-            spec::Message::NormQ(_) => &["answer"],
-            spec::Message::NotNorm(_) => &["again", "begins", "counter"],
-            spec::Message::Restarted => &["restart", "begins"],
-            spec::Message::HasLeader(_)
-            | spec::Message::IsLeader(_)
-            | spec::Message::NotLeader(_) => &["halted"],
-        },
-        SpecEvent::Expire(timer) => match timer {
-            spec::Timer::Monitor(_) => &["begins", "unanswered"],
-            spec::Timer::Ask => &["query", "unanswered"],
-        },
-        SpecEvent::Crash => &["incarnation"],
-    }
 }
 
 fn elid(t: program::Elid) -> spec::Elid {

@@ -168,6 +168,7 @@ impl Protocol for Bully {
 
     /// A process recovers: the rule `restart`.
     fn recover(&self, p: &mut Local<'_, Self>) {
+        p.because("booted");
         match self.restart {
             Restart::Election => self.start_election(p),
             Restart::ImBack => {
@@ -201,9 +202,20 @@ impl Protocol for Bully {
     fn expire(&self, p: &mut Local<'_, Self>, timer: Timer) {
         match timer {
             // No higher process answered within T_elec: there is none, so this one leads.
-            Timer::Election => self.become_leader(p),
-            // Those who said OK have failed since; a follower's leader has; no process leads.
-            Timer::Coordinator | Timer::Watch | Timer::Answer => self.start_election(p),
+            Timer::Election => {
+                p.because("unanswered");
+                self.become_leader(p);
+            }
+            // Whoever said OK has failed since; or no process says that it leads.
+            Timer::Coordinator | Timer::Answer => {
+                p.because("no_winner");
+                self.start_election(p);
+            }
+            // A follower's leader has failed.
+            Timer::Watch => {
+                p.because("leader_silent");
+                self.start_election(p);
+            }
             Timer::Heartbeat => {
                 self.announce(p);
                 self.arm_heartbeat(p);
@@ -247,6 +259,7 @@ impl Bully {
     /// It asks every higher id whether it is up, and waits `T_elec` for an OK.
     fn start_election(&self, p: &mut Local<'_, Self>) {
         if p.is_highest() && self.highest == Highest::Announces {
+            p.because("highest_id");
             return self.become_leader(p);
         }
         p.cancel_all();
@@ -261,7 +274,7 @@ impl Bully {
     /// or watches its leader (the rules `incumbent` and `challenged`).
     fn on_election(&self, p: &mut Local<'_, Self>, from: Id) {
         if from > p.id() {
-            return;
+            return p.ignore("wrong_direction");
         }
         p.send(from, Message::Ok);
         match p.state.role {
@@ -282,9 +295,13 @@ impl Bully {
 
     /// OK from a higher id: a candidate has lost, and waits `T_coord` for the winner.
     fn on_ok(&self, p: &mut Local<'_, Self>, from: Id) {
-        if from < p.id() || p.state.role != Role::Candidate {
+        if from < p.id() {
+            return p.ignore("wrong_direction");
+        }
+        if p.state.role != Role::Candidate {
             return;
         }
+        p.because("answered");
         p.cancel_all();
         p.state.role = Role::Waiting;
         if self.t_coord {
@@ -294,19 +311,23 @@ impl Bully {
 
     /// COORDINATOR: the sender leads, if the rule `accept` lets it.
     fn on_coordinator(&self, p: &mut Local<'_, Self>, from: Id) {
-        let accepted = match self.accept {
-            Accept::Any => true,
-            Accept::NotLowerThanSelf | Accept::LowerStartsElection => from > p.id(),
+        let refused = match self.accept {
+            Accept::Any => None,
+            _ if from < p.id() => Some("wrong_direction"),
+            Accept::NotLowerThanSelf | Accept::LowerStartsElection => None,
             Accept::NotLowerThanKnown => {
-                from > p.id() && p.state.leader.is_none_or(|known| from >= known)
+                p.state.leader.filter(|&known| from < known).map(|_| "below_leader")
             }
         };
-        if accepted {
-            self.become_follower(p, from);
-        } else if self.accept == Accept::LowerStartsElection
-            && matches!(p.state.role, Role::Follower | Role::Leader)
-        {
-            self.start_election(p);
+        match refused {
+            None => self.become_follower(p, from),
+            Some(_)
+                if self.accept == Accept::LowerStartsElection
+                    && matches!(p.state.role, Role::Follower | Role::Leader) =>
+            {
+                self.start_election(p);
+            }
+            Some(cause) => p.ignore(cause),
         }
     }
 
@@ -325,6 +346,7 @@ impl Bully {
     }
 
     fn become_follower(&self, p: &mut Local<'_, Self>, leader: Id) {
+        p.because("claimed");
         p.cancel_all();
         *p.state = Process { role: Role::Follower, leader: Some(leader) };
         self.arm_watch(p, leader);

@@ -133,8 +133,10 @@ impl Protocol for ChangRoberts {
     fn expire(&self, p: &mut Local<'_, Self>, timer: Timer) {
         match timer {
             Timer::Hop => ring::on_silence(self, p),
-            // A process that passed the election on has failed; a follower's leader has.
-            Timer::Lap | Timer::Watch => self.start_election(p),
+            // A process that passed the election on has failed.
+            Timer::Lap => self.start_election(p, "no_winner"),
+            // A follower's leader has failed.
+            Timer::Watch => self.start_election(p, "leader_silent"),
             Timer::Heartbeat => {
                 ring::hand_on(self, p, Message::Coordinator(p.id()));
                 p.arm(Timer::Heartbeat);
@@ -162,7 +164,8 @@ impl Ring<Message> for ChangRoberts {
     }
 
     /// It takes part, and sends its own id round.
-    fn start_election(&self, p: &mut Local<'_, Self>) {
+    fn start_election(&self, p: &mut Local<'_, Self>, reason: &'static str) {
+        p.because(reason);
         ring::take_part(self, p, Role::Candidate);
         ring::hand_on(self, p, Message::Election(p.id()));
     }
@@ -186,13 +189,15 @@ impl ChangRoberts {
     fn on_election(&self, p: &mut Local<'_, Self>, id: Id) {
         let takes_part = matches!(p.state.role, Role::Candidate | Role::Waiting);
         if id > p.id() {
+            p.because("gave_way");
             ring::take_part(self, p, Role::Waiting);
             ring::hand_on(self, p, Message::Election(id));
         } else if id < p.id() {
             if !takes_part {
-                self.start_election(p);
+                self.start_election(p, "challenged");
             }
         } else if self.home == Home::Any || p.state.role == Role::Candidate {
+            p.because("came_round");
             ring::take_for_leader(self, p, id);
             ring::hand_on(self, p, Message::Coordinator(id));
         }
@@ -201,8 +206,9 @@ impl ChangRoberts {
     /// An announcement comes by, and goes on unless it is one's own; the rule `accept`.
     fn on_coordinator(&self, p: &mut Local<'_, Self>, leader: Id) {
         if !ring::accepts(self, p.id(), leader) {
-            ring::start_election_unless_candidate(self, p);
+            ring::start_election_unless_candidate(self, p, "lower_claims");
         } else if leader != p.id() {
+            p.because("claimed");
             ring::take_for_leader(self, p, leader);
             ring::hand_on(self, p, Message::Coordinator(leader));
         } else if self.accept == Accept::Any && p.state.role != Role::Leader {

@@ -284,6 +284,7 @@ impl Protocol for GarciaMolina {
 
     /// Recovery: no other has halted this process yet; it starts an election.
     fn recover(&self, p: &mut Local<'_, Self>) {
+        p.because("booted");
         match self.recovery {
             Recovery::AtOnce => self.election(p),
             Recovery::Quiet => {
@@ -309,7 +310,8 @@ impl Protocol for GarciaMolina {
         match timer {
             Timer::Answer => self.on_no_answer(p),
             Timer::Recovery => self.election(p),
-            Timer::Silence | Timer::Election => self.timeout(p),
+            Timer::Silence => self.timeout(p, "leader_silent"),
+            Timer::Election => self.timeout(p, "no_winner"),
             Timer::Check => self.check_above(p, None),
         }
     }

@@ -158,6 +158,20 @@ pub enum Message {
     Here(Group),
 }
 
+impl Message {
+    /// Returns whether a correct process with the id `from` says this to `to`.
+    fn is_credible(self, from: Id, to: Id) -> bool {
+        match self {
+            Message::AreYouCoordinator | Message::Coordinator => true,
+            Message::Invitation(group) => group.coordinator != to,
+            Message::Ready { group, .. } | Message::Here(group) => group.coordinator == from,
+            Message::Accept(group) | Message::Done(group) | Message::AreYouThere(group) => {
+                group.coordinator == to
+            }
+        }
+    }
+}
+
 /// What a process waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -294,10 +308,13 @@ impl Protocol for Invitation {
 
     /// A process that recovers is alone at first.
     fn recover(&self, p: &mut Local<'_, Self>) {
-        self.recovery(p);
+        self.recovery(p, "booted");
     }
 
     fn receive(&self, p: &mut Local<'_, Self>, from: Id, message: Message) {
+        if !message.is_credible(from, p.id()) {
+            return p.ignore("wrong_group");
+        }
         match message {
             Message::AreYouCoordinator => self.on_are_you_coordinator(p, from),
             Message::Coordinator => on_coordinator(p, from),
@@ -306,7 +323,7 @@ impl Protocol for Invitation {
             Message::Ready { group, task } => self.on_ready(p, from, group, task),
             Message::Done(group) => on_done(p, from, group),
             Message::AreYouThere(group) => on_are_you_there(p, from, group),
-            Message::Here(group) => on_here(p, from, group),
+            Message::Here(group) => on_here(p, group),
         }
     }
 
@@ -317,8 +334,10 @@ impl Protocol for Invitation {
             Timer::Delay => self.on_delay(p),
             Timer::Accepts => self.on_accepts(p),
             Timer::Watch => timeout(p),
-            // A member that was to take part is silent, or the coordinator is: start anew.
-            Timer::Ready | Timer::There => self.recovery(p),
+            // A member that was to take part is silent: start anew.
+            Timer::Ready => self.recovery(p, "member_silent"),
+            // The coordinator is silent: start anew.
+            Timer::There => self.recovery(p, "leader_silent"),
         }
     }
 
@@ -409,6 +428,7 @@ impl Invitation {
     fn merge(&self, p: &mut Local<'_, Self>) {
         let invited = p.state.found.and(p.state.members);
         let group = self.form_group(p);
+        p.because("found");
         p.state.state = State::Election;
         for id in invited.iter() {
             p.send(id, Message::Invitation(group));
@@ -425,6 +445,7 @@ impl Invitation {
             p.send(id, Message::Ready { group, task });
         }
         p.state.task = task;
+        p.because("group_formed");
         if self.acknowledge && !members.is_empty() {
             p.state.state = State::Reorganization;
             p.state.pending = members;
@@ -437,10 +458,8 @@ impl Invitation {
     /// `Ready`: who waits for this group's task begins to work on it. The call returns, whatever it
     /// has done.
     fn on_ready(&self, p: &mut Local<'_, Self>, from: Id, group: Group, task: Ids) {
-        if from != group.coordinator {
-            return;
-        }
         if p.state.state == State::Reorganization && p.state.group == Some(group) {
+            p.because("group_formed");
             p.state.state = State::Normal;
             p.state.task = task;
         }
@@ -450,7 +469,8 @@ impl Invitation {
     }
 
     /// `Recovery`: a process on its own forms a group of itself, and works.
-    fn recovery(&self, p: &mut Local<'_, Self>) {
+    fn recovery(&self, p: &mut Local<'_, Self>, reason: &'static str) {
+        p.because(reason);
         self.form_group(p);
         p.state.task = Ids::NONE.with(p.id());
         begin_work(p);
@@ -499,9 +519,10 @@ fn on_coordinator(p: &mut Local<'_, Invitation>, from: Id) {
 /// `Invitation`: who is at work stops and joins the new group; a coordinator passes the invitation
 /// on to its members. Who is not at work does nothing.
 fn on_invitation(p: &mut Local<'_, Invitation>, group: Group) {
-    if p.state.state != State::Normal || group.coordinator == p.id() {
+    if p.state.state != State::Normal {
         return;
     }
+    p.because("invited");
     // Who invites may still count among the members: it left them without a word.
     for id in p.state.members.without(group.coordinator).iter() {
         p.send(id, Message::Invitation(group));
@@ -533,6 +554,7 @@ fn on_done(p: &mut Local<'_, Invitation>, from: Id, group: Group) {
     if hands_out {
         p.state.pending = p.state.pending.without(from);
         if p.state.pending.is_empty() {
+            p.because("group_formed");
             p.cancel(Timer::Ready);
             begin_work(p);
         }
@@ -564,9 +586,9 @@ fn on_are_you_there(p: &mut Local<'_, Invitation>, from: Id, group: Group) {
 }
 
 /// "You are in my group": a member goes on, and listens again.
-fn on_here(p: &mut Local<'_, Invitation>, from: Id, group: Group) {
+fn on_here(p: &mut Local<'_, Invitation>, group: Group) {
     let asked = p.timers().contains::<Invitation>(Timer::There);
-    if asked && from == group.coordinator && p.state.group == Some(group) {
+    if asked && p.state.group == Some(group) {
         p.cancel(Timer::There);
         p.arm(Timer::Watch);
     }

@@ -240,6 +240,7 @@ impl Protocol for Lease {
     }
 
     fn recover(&self, p: &mut Local<'_, Self>) {
+        p.because("booted");
         if p.is_service() { self.recover_store(p) } else { self.recover_client(p) }
     }
 
@@ -249,13 +250,13 @@ impl Protocol for Lease {
         }
         // Clients listen to the store, and only to answers.
         match message {
-            _ if p.services().all(|store| store != from) => {}
+            _ if p.services().all(|store| store != from) => p.ignore("unknown_sender"),
             Message::Granted(number, token) => self.on_granted(p, number, token),
             Message::Refused(number, holder) => self.on_refused(p, number, holder),
             Message::Free(number) => self.on_free(p, number),
             Message::Available => self.on_available(p),
             Message::Record(number, holder, version) => self.on_record(p, number, holder, version),
-            _ => {}
+            _ => p.ignore("wrong_direction"),
         }
     }
 

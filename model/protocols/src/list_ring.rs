@@ -154,8 +154,10 @@ impl Protocol for ListRing {
     fn expire(&self, p: &mut Local<'_, Self>, timer: Timer) {
         match timer {
             Timer::Hop => ring::on_silence(self, p),
-            // A process that had the list has failed; a follower's leader has.
-            Timer::Lap | Timer::Watch => self.start_election(p),
+            // A process that had the list has failed.
+            Timer::Lap => self.start_election(p, "no_winner"),
+            // A follower's leader has failed.
+            Timer::Watch => self.start_election(p, "leader_silent"),
             Timer::Heartbeat => {
                 self.announce(p, p.id());
                 p.arm(Timer::Heartbeat);
@@ -183,7 +185,8 @@ impl Ring<Message> for ListRing {
     }
 
     /// It sends a list round, itself the first in it.
-    fn start_election(&self, p: &mut Local<'_, Self>) {
+    fn start_election(&self, p: &mut Local<'_, Self>, reason: &'static str) {
+        p.because(reason);
         ring::take_part(self, p, Role::Candidate);
         ring::hand_on(self, p, Message::Election(List::of(p.id())));
     }
@@ -206,6 +209,7 @@ impl ListRing {
         if !self.is_home(p, list) {
             ring::hand_on(self, p, Message::Election(list.with(p.id())));
         } else if self.decides == Decides::Any || p.state.role == Role::Candidate {
+            p.because("chosen");
             ring::take_for_leader(self, p, list.highest());
             self.announce(p, list.highest());
         }
@@ -217,8 +221,9 @@ impl ListRing {
             return;
         }
         if !ring::accepts(self, p.id(), leader) {
-            return ring::start_election_unless_candidate(self, p);
+            return ring::start_election_unless_candidate(self, p, "lower_claims");
         }
+        p.because(if leader == p.id() { "chosen" } else { "claimed" });
         ring::take_for_leader(self, p, leader);
         ring::hand_on(self, p, Message::Coordinator { leader, list: list.with(p.id()) });
     }

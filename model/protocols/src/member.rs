@@ -41,6 +41,15 @@ pub enum Reason {
     Entrusted,
 }
 
+impl Reason {
+    fn name(self) -> &'static str {
+        match self {
+            Reason::Claimed => "claimed",
+            Reason::Entrusted => "entrusted",
+        }
+    }
+}
+
 /// What a program was told last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -286,6 +295,7 @@ impl Protocol for Member {
     }
 
     fn recover(&self, p: &mut Local<'_, Self>) {
+        p.because("booted");
         Self::boot(p);
         if p.state.program == ProgramView::Undecided {
             p.arm(Timer::Claim);
@@ -316,7 +326,10 @@ impl Protocol for Member {
             Timer::Pause => self.on_pause(p),
             Timer::Prepared => Self::on_prepared(p),
             // One that cannot prepare itself has its node step down.
-            Timer::Refused | Timer::HandOver => self.hand_over(p),
+            Timer::Refused | Timer::HandOver => {
+                p.because("asked");
+                self.hand_over(p);
+            }
             Timer::Outdated => {}
         }
         self.catch_up(p);

@@ -417,6 +417,7 @@ impl Protocol for Quorum {
     /// A restarted voter has forgotten what it promised, so it grants nothing until that must have
     /// run out: the rule `quiet`.
     fn recover(&self, p: &mut Local<'_, Self>) {
+        p.because("booted");
         match self.storage {
             Storage::Durable | Storage::SyncsLate => {}
             Storage::ForgetsGrant => p.persist(Stable { granted_to: None, ..p.stable() }),
@@ -468,7 +469,8 @@ impl Protocol for Quorum {
             Timer::Lease => self.on_lease_expired(p),
             Timer::Promise => self.on_promise_over(p),
             Timer::Quiet => self.wait(p),
-            Timer::Watch | Timer::Coordinator | Timer::Backoff => self.run(p),
+            Timer::Watch | Timer::Backoff => self.run(p, "watch_over"),
+            Timer::Coordinator => self.run(p, "no_winner"),
             Timer::Election => self.on_election_over(p),
             Timer::Round => self.on_round(p),
             Timer::Dwell => self.on_dwelt(p),

@@ -259,8 +259,8 @@ pub(super) trait Ring<M: Rounds>:
     /// The rules in which all rings differ.
     fn ring(&self) -> Rules;
 
-    /// A process begins an election.
-    fn start_election(&self, p: &mut Local<'_, Self>);
+    /// A process begins an election, for this reason.
+    fn start_election(&self, p: &mut Local<'_, Self>, reason: &'static str);
 
     /// Whether `message`, as long as it is under way, may still end the election in which `me`
     /// takes part.
@@ -276,9 +276,13 @@ pub(super) fn converged<M: Rounds, P: Ring<M>>(ring: &P, p: &mut Local<'_, P>) {
 /// A process recovers: the rule `restart`.
 pub(super) fn recover<M: Rounds, P: Ring<M>>(ring: &P, p: &mut Local<'_, P>) {
     match ring.ring().restart {
-        Restart::Election => ring.start_election(p),
-        Restart::Nothing if ring.ring().watch == Watch::Announcement => p.arm(Timer::Watch),
-        Restart::Nothing => {}
+        Restart::Election => ring.start_election(p, "booted"),
+        Restart::Nothing => {
+            p.because("booted");
+            if ring.ring().watch == Watch::Announcement {
+                p.arm(Timer::Watch);
+            }
+        }
     }
 }
 
@@ -286,9 +290,10 @@ pub(super) fn recover<M: Rounds, P: Ring<M>>(ring: &P, p: &mut Local<'_, P>) {
 pub(super) fn start_election_unless_candidate<M: Rounds, P: Ring<M>>(
     ring: &P,
     p: &mut Local<'_, P>,
+    reason: &'static str,
 ) {
     if p.state.role != Role::Candidate {
-        ring.start_election(p);
+        ring.start_election(p, reason);
     }
 }
 
@@ -357,8 +362,11 @@ pub(super) fn acknowledged<M: Rounds, P: Ring<M>>(p: &mut Local<'_, P>, lap: Lap
 /// come home, there may be no leader.
 pub(super) fn on_silence<M: Rounds, P: Ring<M>>(ring: &P, p: &mut Local<'_, P>) {
     match skip(ring, p) {
-        Skipped::AllOthers if p.state.role != Role::Leader => take_for_leader(ring, p, p.id()),
-        Skipped::Orphans => start_election_unless_candidate(ring, p),
+        Skipped::AllOthers if p.state.role != Role::Leader => {
+            p.because("unanswered");
+            take_for_leader(ring, p, p.id());
+        }
+        Skipped::Orphans => start_election_unless_candidate(ring, p, "originator_silent"),
         Skipped::AllOthers | Skipped::Nothing => {}
     }
 }

@@ -231,6 +231,7 @@ impl Protocol for Stoller {
     /// A process that recovers has a new incarnation, and starts an election. At its first start
     /// there is nothing before that a detector could have watched.
     fn recover(&self, p: &mut Local<'_, Self>) {
+        p.because("booted");
         let again = p.stable() > 0;
         p.state.incarnation = self.incarnate(p);
         if again && self.restart == Restart::Reported {
@@ -384,6 +385,7 @@ impl Stoller {
             return;
         }
         let acks = p.state.acks;
+        p.because("won");
         p.state.status = Status::Norm;
         p.state.ldr = Ldr::Itself;
         p.state.pendack = None;
@@ -427,6 +429,7 @@ impl Stoller {
     /// The detector reports `j` as down. If it led, or was waited for, there is a new election. If
     /// it was the last higher one, stage 2 follows; if it was to give way, the next one is halted.
     fn on_down(&self, p: &mut Local<'_, Self>, j: Id) {
+        p.because("suspected");
         let Process { status, elid, pendack, ldr, .. } = *p.state;
         if status == Status::Elec1 || self.query == Query::Down {
             p.state.down = p.state.down.with(j);
@@ -454,7 +457,7 @@ impl Stoller {
     /// process sends one upwards, or one that names another's election.
     fn on_halt(&self, p: &mut Local<'_, Self>, from: Id, t: Elid) {
         if from < p.id() || t.owner != from {
-            return;
+            return p.ignore("wrong_direction");
         }
         let Process { status, elid, .. } = *p.state;
         match self.halted {
@@ -467,6 +470,7 @@ impl Stoller {
                 }
             }
             _ => {
+                p.because("halted");
                 self.halt(p, t);
                 p.send(from, Message::Ack(t));
             }
@@ -478,6 +482,8 @@ impl Stoller {
         if p.state.status == Status::Elec2 && awaits(p.state, from, t) {
             p.state.acks = p.state.acks.with(from);
             self.continue_stage_two(p);
+        } else {
+            p.ignore("other_election");
         }
     }
 
@@ -490,10 +496,16 @@ impl Stoller {
 
     /// LDR of the election that it gave way to: the sender leads.
     fn on_ldr(&self, p: &mut Local<'_, Self>, from: Id, t: Elid) {
-        if p.state.status == Status::Wait && p.state.elid == Some(t) && t.owner == from {
-            p.state.status = Status::Norm;
-            p.state.ldr = Ldr::Other(from);
-            monitor_only(p, Ids::NONE.with(from));
+        match (p.state.status, p.state.elid) {
+            _ if t.owner != from => p.ignore("wrong_direction"),
+            (Status::Wait, Some(elid)) if elid == t => {
+                p.because("claimed");
+                p.state.status = Status::Norm;
+                p.state.ldr = Ldr::Other(from);
+                monitor_only(p, Ids::NONE.with(from));
+            }
+            _ if from < p.id() => p.ignore("wrong_direction"),
+            _ => p.ignore("other_election"),
         }
     }
 }

@@ -47,7 +47,7 @@ struct Cli {
 const EXIT_STATUS: &str = "\
 Exit status: 0 the program does what the model does; 1 it does something else; 2 wrong usage,
 configuration, trace or log; 3 the walk was cut short or
-did not meet each timer, message and rule, so nothing is claimed. What cannot be printed or saved
+did not meet each timer and message, so nothing is claimed. What cannot be printed or saved
 turns 0 into 2 and changes no other status. A reader that has gone changes none.";
 
 #[derive(Debug, Subcommand)]

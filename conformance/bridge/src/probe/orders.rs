@@ -4,7 +4,7 @@
 use super::{Probe, ProbeResult, WrongAnswer};
 use crate::compare::{Expected, compare};
 use crate::mapping::{
-    GoesOn, Harmless, Order, ProcessView, Reaction, Sides, SpecEvent, SpecTimer, node_id,
+    Harmless, Order, ProcessView, Reaction, Sides, SpecEvent, SpecTimer, node_id,
 };
 use crate::node::Node;
 use crate::program::Program as _;
@@ -32,7 +32,7 @@ fn requests() -> [Request; 6] {
 impl<T: Sides> Probe<'_, '_, '_, T> {
     /// The node is asked for everything. One that is down, and a program that serves no requests,
     /// does nothing.
-    pub(super) fn orders(&mut self) -> ProbeResult<T::Spec> {
+    pub(super) fn orders(&mut self) -> ProbeResult {
         let node = self.node;
         if !node.view.up || !T::Program::REQUESTS {
             for request in requests() {
@@ -57,13 +57,9 @@ impl<T: Sides> Probe<'_, '_, '_, T> {
         self.harmless()
     }
 
-    /// Each message arrives at a node that was asked for something, and each of its timers expires.
-    fn goes_on(
-        &mut self,
-        asked: &str,
-        node: &Node<T>,
-        then: GoesOn<T::Spec>,
-    ) -> ProbeResult<T::Spec> {
+    /// Each message arrives at a node that was asked for something, and each of its timers expires:
+    /// what follows is by these rules.
+    fn goes_on(&mut self, asked: &str, node: &Node<T>, rules: T::Spec) -> ProbeResult {
         let group = self.group;
         let mut all = Vec::new();
         for message in node.deliverable_messages(group) {
@@ -76,18 +72,11 @@ impl<T: Sides> Probe<'_, '_, '_, T> {
         let timers = node.view.timers.iter::<T::Spec>().filter(expires);
         all.extend(timers.map(SpecEvent::<T::Spec>::Expire));
         for happening in all {
-            let mut run = ExpectedRun::<T>::by(then.rules, &node.view);
+            let mut run = ExpectedRun::<T>::by(rules, &node.view);
             run.happens(group, node.id, happening);
-            if let Some((timer, reason)) = then.reason
-                && happening == SpecEvent::Expire(timer)
-            {
-                run.told.iter_mut().for_each(|report| report.reason = Some(reason));
-            }
             self.count += 1;
             let differences = match node.react(group, happening, &mut self.outputs) {
-                Ok(after) => {
-                    compare(group, node, &self.outputs, &after, &run.expected(), &run.told)
-                }
+                Ok(after) => compare(group, node, &self.outputs, &after, &run.expected()),
                 Err(difference) => vec![difference],
             };
             if !differences.is_empty() {
@@ -100,7 +89,7 @@ impl<T: Sides> Probe<'_, '_, '_, T> {
                     }
                     SpecEvent::Boot | SpecEvent::Crash => asked.to_owned(),
                 };
-                return Err(WrongAnswer { words, happening: Some(happening), differences });
+                return Err(WrongAnswer { words, differences });
             }
         }
         Ok(())
@@ -113,13 +102,12 @@ impl<T: Sides> Probe<'_, '_, '_, T> {
         node: &Node<T>,
         request: Request,
         reaction: Reaction<T::Spec>,
-    ) -> Result<Node<T>, WrongAnswer<T::Spec>> {
+    ) -> Result<Node<T>, WrongAnswer> {
         self.count += 1;
         self.outputs.clear();
         let (group, mut after) = (self.group, node.clone());
         let input = Input::Request(request);
         let ran = after.apply_input(group, node.next_moment(), input, &mut self.outputs);
-        let mut happening = None;
         let differences = match (ran, reaction) {
             (Err(difference), _) => vec![difference],
             (Ok(()), Reaction::Unsaid) => Vec::new(),
@@ -132,24 +120,22 @@ impl<T: Sides> Probe<'_, '_, '_, T> {
                     expected.timers = expected.timers.with::<T::Spec>(timer);
                     expected.effects.push(Effect::Arm(timer));
                 }
-                compare(group, node, &self.outputs, &after, &expected, &[])
+                compare(group, node, &self.outputs, &after, &expected)
             }
             (Ok(()), Reaction::Expiry(rules, timer)) => {
-                let expiry = SpecEvent::Expire(timer);
-                happening = Some(expiry);
                 let mut run = ExpectedRun::<T>::by(rules, &node.view);
-                run.happens(group, node.id, expiry);
-                compare(group, node, &self.outputs, &after, &run.expected(), &run.told)
+                run.happens(group, node.id, SpecEvent::Expire(timer));
+                compare(group, node, &self.outputs, &after, &run.expected())
             }
         };
         if differences.is_empty() {
             return Ok(after);
         }
-        Err(WrongAnswer { words, happening, differences })
+        Err(WrongAnswer { words, differences })
     }
 
     /// What shows nowhere happens twice, unless a deadline passes meanwhile.
-    fn harmless(&mut self) -> ProbeResult<T::Spec> {
+    fn harmless(&mut self) -> ProbeResult {
         let group = self.group;
         for Harmless { words, event } in (group.mapping.more.events.harmless)() {
             let mut node = self.node.clone();
@@ -165,13 +151,13 @@ impl<T: Sides> Probe<'_, '_, '_, T> {
                 let differences = match after.run(group, now, &mut self.outputs, act) {
                     Ok(()) => {
                         let expected = Expected::nothing(&node.view);
-                        compare(group, &node, &self.outputs, &after, &expected, &[])
+                        compare(group, &node, &self.outputs, &after, &expected)
                     }
                     Err(difference) => vec![difference],
                 };
                 if !differences.is_empty() {
                     let words = format!("{} {words}{again}", node.id);
-                    return Err(WrongAnswer { words, happening: None, differences });
+                    return Err(WrongAnswer { words, differences });
                 }
                 node = after;
             }

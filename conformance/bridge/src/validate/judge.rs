@@ -11,7 +11,7 @@ use super::numbers::Numbers;
 use super::words::Vocabulary;
 use crate::compare::{ExpectedReport, fields};
 use crate::coverage::kind_of;
-use crate::divergence::{Difference, Guard, values};
+use crate::divergence::{Difference, Guard};
 use crate::guards::{self, Case, was};
 use crate::mapping::{
     Asked, Process, Sides, SpecEvent, SpecMessage, SpecTimer, Stable, process_id,
@@ -53,8 +53,6 @@ pub(super) struct Differs {
     pub(super) would: Vec<String>,
     /// The guards of the model that are false, by which the node goes on.
     pub(super) guards: Vec<Guard>,
-    /// The rules that decide it, with their values.
-    pub(super) rules: Vec<(String, String)>,
 }
 
 impl From<Difference> for Box<Differs> {
@@ -337,7 +335,7 @@ impl<'a, T: Sides, V: Vocabulary<T>> Judge<'a, T, V> {
         let before = model.as_ref().map(plain).unwrap_or_default();
         let would = vec!["begins with what was durable".to_owned()];
         let before = format!("on stable storage: {before}");
-        Box::new(Differs { found, before, would, rules: Vec::new(), guards: Vec::new() })
+        Box::new(Differs { found, before, would, guards: Vec::new() })
     }
 
     /// Takes note of what the node puts out, judged or not.
@@ -534,13 +532,12 @@ impl<'a, T: Sides, V: Vocabulary<T>> Judge<'a, T, V> {
         let Some(happening) = happening else {
             return Differs { found, before, would, ..Differs::default() };
         };
-        let names = (self.group.mapping.decide)(&happening);
         let (group, id, rules, view) = (self.group, self.id, self.rules, &self.view);
         let case = Case { group, id, rules, view, happening };
         let agrees =
             |run: &ExpectedRun<T>, _: &Process<T>| self.compare(step, run, armed).is_empty();
         let guards = case.guards(&[self.view], &agrees);
-        Differs { found, before, would, guards, rules: values(&self.rules, names) }
+        Differs { found, before, would, guards }
     }
 }
 

@@ -773,12 +773,11 @@ fn rejection(
     depends: Option<String>,
     last: Trace,
 ) -> Box<Divergence> {
-    let Differs { found, before, would, guards, rules } = differs;
+    let Differs { found, before, would, guards } = differs;
     let before = before + &names.words();
     let line = LogLine { log: lines.name().to_owned(), line: lines.line() };
     Box::new(Divergence {
         happened,
-        rules,
         before: before.trim_start_matches("; ").to_owned(),
         expected: would,
         guards,

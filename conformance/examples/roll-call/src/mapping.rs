@@ -1,7 +1,7 @@
 //! The mapping: how a node of the program reads as a process of the specification.
 
 use super::{program, spec};
-use bellwether_bridge::mapping::{Mapping, More, SpecEvent, Step, process_id};
+use bellwether_bridge::mapping::{Mapping, More, process_id};
 use bellwether_bridge::program::Refusal;
 use bellwether_core::protocol::bully::{Config, Timing};
 use bellwether_core::protocol::{Input, Members, Node, NodeId, Nothing, Role};
@@ -26,9 +26,6 @@ pub fn mapping() -> Mapping<RollCall> {
         believes: |_, _| None,
         facts: Arc::new(|_| None),
         messages: Arc::new(|_| messages()),
-        reason,
-        ignores: Arc::new(ignores),
-        decide: Arc::new(rules),
         more: More { ..More::default() },
     }
 }
@@ -83,24 +80,4 @@ fn stable(durable: &Nothing) {
 
 fn messages() -> Vec<spec::Message> {
     vec![spec::Message::Here]
-}
-
-fn rules(happening: &SpecEvent<spec::RollCall>) -> &'static [&'static str] {
-    match happening {
-        SpecEvent::Receive { .. } => &["answer"],
-        SpecEvent::Boot | SpecEvent::Expire(_) | SpecEvent::Crash => &[],
-    }
-}
-
-fn reason(step: &Step<'_, spec::RollCall>) -> Option<&'static str> {
-    match step.happening {
-        SpecEvent::Boot => Some("booted"),
-        SpecEvent::Receive { .. } => Some("called"),
-        SpecEvent::Expire(spec::Timer::Listen) => Some("listened"),
-        SpecEvent::Crash => None,
-    }
-}
-
-fn ignores(_: &Step<'_, spec::RollCall>) -> Option<&'static str> {
-    None
 }

@@ -63,6 +63,7 @@ impl Protocol for RollCall {
 
     /// A process that starts calls all others, and listens.
     fn recover(&self, p: &mut Local<'_, Self>) {
+        p.because("booted");
         *p.state = Process { role: Role::Listening, highest: Some(p.id()) };
         for id in p.others() {
             p.send(id, Message::Here);
@@ -78,6 +79,7 @@ impl Protocol for RollCall {
         if p.state.highest < Some(from) {
             p.state.highest = Some(from);
             if p.state.role != Role::Listening {
+                p.because("called");
                 p.state.role = Role::Follower;
             }
         }
@@ -85,6 +87,7 @@ impl Protocol for RollCall {
 
     /// When it has listened long enough, the highest it heard of leads.
     fn expire(&self, p: &mut Local<'_, Self>, Timer::Listen: Timer) {
+        p.because("listened");
         let mine = p.state.highest == Some(p.id());
         p.state.role = if mine { Role::Leader } else { Role::Follower };
     }

@@ -1,9 +1,9 @@
-//! The variants that are compared: what the program is configured for and asked in each, the rules
-//! of the specification that this stands for, and which of these are met.
+//! The variants that are compared: what the program is configured for and asked in each, and the
+//! rules of the specification that this stands for.
 
 use super::{Quorum, mapping, program, spec};
 use crate::mapping::{
-    Asked, Further, GoesOn, Order, ProcessView, Reaction, SpecEvent, node_id, process_id,
+    Asked, Further, Order, ProcessView, Reaction, node_id, process_id,
 };
 use bellwether_core::protocol::{NodeId, Request};
 use bellwether_model::protocol::{Id, Timers};
@@ -253,9 +253,11 @@ pub(super) fn orders(
     };
     let step_down = Request::StepDown(None, AWAY);
     let at_first = if leads { said(step_down.clone()) } else { away };
+    // The specification has a rule for a process whose machine is not fit.
+    let as_unfit = spec::Quorum { unhealthy: Some(of.id), ..variant.rules };
     let mut all = vec![
         order(Request::Healthy(true), Reaction::NOTHING),
-        Order { then: Some(as_unfit(variant, of)), ..order(Request::Healthy(false), unfit) },
+        Order { then: Some(as_unfit), ..order(Request::Healthy(false), unfit) },
         Order { again: away, ..order(step_down, at_first) },
         order(Request::Yield(None), said(Request::Yield(None))),
     ];
@@ -274,138 +276,4 @@ pub(super) fn orders(
 /// The second time, nothing follows.
 fn order(request: Request, first: Reaction<spec::Quorum>) -> Order<spec::Quorum> {
     Order { request, first, again: Reaction::NOTHING, then: None }
-}
-
-/// The specification has a rule for a process whose machine is not fit. A leader yields for that
-/// reason at its next round, unless it was asked to yield before.
-fn as_unfit(variant: &Variant, of: &ProcessView<'_, spec::Quorum>) -> GoesOn<spec::Quorum> {
-    let rules = spec::Quorum { unhealthy: Some(of.id), ..variant.rules };
-    let asked = of.process.invited.is_some();
-    GoesOn { rules, reason: (!asked).then_some((spec::Timer::Round, "unfit")) }
-}
-
-// Which rules of the specification decide what follows from something, and which decide nothing in
-// a comparison, and why.
-
-/// What is never met, and why.
-type Never = (&'static str, &'static str);
-
-const HEALTHY: Never = ("rule unhealthy", "here every process is fit to lead");
-const EPOCHS: Never = ("rule epochs", "it bounds a search, and no process");
-const LATE: Never = ("rule late", "without a clock, no lease runs out unnoticed");
-const LISTS: Never = ("rule lists", "there is one list of members");
-const JOINT: Never = ("rule lists_joint", "there is one list of members");
-const UP_TO_DATE: Never = ("rule up_to_date", "there is one list of members");
-const DECIDES: Never = ("rule decides", "there is one list of members");
-const REPROPOSES: Never = ("rule reproposes", "there is one list of members");
-const TRANSFER: Never = ("rule transfer", "by these rules nothing is asked");
-const STEP_DOWN: Never = ("rule step_down", "by these rules nothing is asked");
-const ABSENT: Never = ("rule absent", "by these rules no process is invited");
-const OBSERVER: Never = ("rule observer", "by these rules every process votes");
-const BY_LIST: Never = ("rule observer", "the lists say which process observes");
-const OBSERVING: Never = ("rule observing", "by these rules every process votes");
-const WITNESS: Never = ("rule witness", "by these rules every voter may lead");
-const WIPED: Never = ("rule wiped", "no node loses what it has made durable");
-const FORGOTTEN: Never = ("rule forgotten", "no node loses what it has made durable");
-const FOUNDING: Never = ("rule founding", "here every process votes from the start");
-
-/// What the comparison by the rules of `V` never meets.
-pub(super) fn uncovered(variant: &Variant) -> &'static [Never] {
-    let all = beside_witness(variant);
-    // The first is that there is no witness.
-    if variant.rules.witness.is_some() { &all[1..] } else { all }
-}
-
-fn beside_witness(variant: &Variant) -> &'static [Never] {
-    match (&variant.asked, variant.changes(), variant.observed()) {
-        (Some(_), _, true) => &[
-            WITNESS, WIPED, FORGOTTEN, FOUNDING, HEALTHY, EPOCHS, LATE, LISTS, JOINT, UP_TO_DATE,
-            DECIDES, REPROPOSES,
-        ],
-        (Some(_), _, false) => &[
-            WITNESS, WIPED, FORGOTTEN, FOUNDING, HEALTHY, EPOCHS, LATE, LISTS, JOINT, UP_TO_DATE,
-            DECIDES, REPROPOSES, OBSERVER, OBSERVING,
-        ],
-        (None, true, true) => &[
-            WITNESS, WIPED, FORGOTTEN, FOUNDING, HEALTHY, EPOCHS, LATE, TRANSFER, ABSENT,
-            STEP_DOWN, BY_LIST,
-        ],
-        (None, true, false) => &[
-            WITNESS, WIPED, FORGOTTEN, FOUNDING, HEALTHY, EPOCHS, LATE, TRANSFER, ABSENT,
-            STEP_DOWN, OBSERVER, OBSERVING,
-        ],
-        (None, false, true) => &[
-            WITNESS, WIPED, FORGOTTEN, FOUNDING, HEALTHY, EPOCHS, LATE, LISTS, JOINT, UP_TO_DATE,
-            DECIDES, REPROPOSES, TRANSFER, ABSENT, STEP_DOWN,
-        ],
-        (None, false, false) => &[
-            WITNESS, WIPED, FORGOTTEN, FOUNDING, HEALTHY, EPOCHS, LATE, LISTS, JOINT, UP_TO_DATE,
-            DECIDES, REPROPOSES, TRANSFER, ABSENT, STEP_DOWN, OBSERVER, OBSERVING,
-        ],
-    }
-}
-
-/// The rules that decide what follows from something.
-pub(super) fn rules(
-    variant: &Variant,
-    happening: &SpecEvent<spec::Quorum>,
-) -> &'static [&'static str] {
-    match happening {
-        SpecEvent::Boot | SpecEvent::Crash if variant.founds() => {
-            &["quiet", "storage", "lists", "founding"]
-        }
-        SpecEvent::Boot | SpecEvent::Crash if variant.changes() => {
-            const RULES: &[&str] = &["quiet", "storage", "lists", "observing"];
-            if variant.observed() { RULES } else { &RULES[..RULES.len() - 1] }
-        }
-        SpecEvent::Boot | SpecEvent::Crash if variant.observed() => {
-            &["quiet", "storage", "observer", "observing"]
-        }
-        SpecEvent::Boot | SpecEvent::Crash => &["quiet", "storage"],
-        SpecEvent::Receive { message, .. } => match message.message {
-            spec::Message::Canvass(_) => &[
-                "canvass",
-                "outrank",
-                "defers",
-                "returns",
-                "promises",
-                "binds_itself",
-                "quiet",
-                "up_to_date",
-            ],
-            spec::Message::Support(_) if variant.rules.witness.is_some() => {
-                &["canvass", "grants", "returns", "witness", "lists_joint"]
-            }
-            spec::Message::Support(_) => &["canvass", "grants", "returns", "lists_joint"],
-            spec::Message::Outrank(_) => &["outrank"],
-            spec::Message::Claim(_) => &["grants", "promises", "quiet", "up_to_date"],
-            spec::Message::Grant(_) => &["grants", "count", "lists_joint", "reproposes"],
-            spec::Message::Coordinator(..) => &["answer_lower", "preemption"],
-            spec::Message::Ack(..) => &["rounds", "count", "lists_joint"],
-            spec::Message::Refuse(..) => &["deposed"],
-            spec::Message::Challenge(_) => &["preemption"],
-            spec::Message::Invite(_) => &["heir"],
-            spec::Message::Lists(..) => &["lists", "reproposes"],
-            spec::Message::Meet(..) if variant.founds() => &["founding", "lists"],
-            spec::Message::Meet(..) => &["lists"],
-            spec::Message::Yield(..) | spec::Message::Entrust(_) => &["handover", "heir"],
-        },
-        SpecEvent::Expire(timer) => match timer {
-            spec::Timer::Lease => &["expiry"],
-            spec::Timer::Election | spec::Timer::Backoff => &["backoff"],
-            spec::Timer::Coordinator => &["outrank"],
-            spec::Timer::Quiet => &["quiet"],
-            spec::Timer::Promise => &["promises"],
-            spec::Timer::Asked => &["count"],
-            spec::Timer::Later => &["rounds"],
-            spec::Timer::Watch => &["canvass"],
-            spec::Timer::Dwell => &["preemption"],
-            spec::Timer::Request => &["transfer", "step_down"],
-            spec::Timer::Away => &["step_down"],
-            spec::Timer::Round => &["absent"],
-            spec::Timer::Change => &["lists", "decides"],
-            spec::Timer::Meet => &["founding"],
-            spec::Timer::Sync => &[],
-        },
-    }
 }

@@ -14,7 +14,7 @@ pub use value::{Message, Process, Shape, Stable, Timer};
 
 use crate::protocol::{
     Duration, Effects as TypedEffects, Elects, Envelope, Id, Ids, Misfit, Protocol, RuleError,
-    Seen, Timers, Unused, Wait,
+    Said, Seen, Timers, Unused, Wait,
 };
 use serde_json::Value;
 use smallvec::SmallVec;
@@ -234,8 +234,9 @@ pub trait DynProtocol: Debug + Send + Sync {
     /// Returns what is on stable storage at first.
     fn blank(&self) -> Stable;
 
-    /// Takes a step of a process, and appends what it causes to `effects`.
-    fn step(&self, local: &mut Local, event: Event, effects: &mut Effects);
+    /// Takes a step of a process, appends what it causes to `effects`, and returns what the process
+    /// says of it.
+    fn step(&self, local: &mut Local, event: Event, effects: &mut Effects) -> Said;
 
     /// Returns whether what `timer` of `id` waits for can no longer come.
     fn may_time_out(&self, observed: &Observation<'_>, id: Id, timer: Timer) -> bool;

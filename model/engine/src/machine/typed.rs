@@ -5,7 +5,7 @@ use super::{AnyProtocol, DynProtocol, Effect, Effects, Entry, Event, Local, Mess
 use super::{Process, Shape, Stable, Timer, TimerRules, typed_effects};
 use crate::protocol::{
     self, Effect as TypedEffect, Effects as TypedEffects, Elects, Envelope, Everything, Group, Id,
-    Ids, Misfit, Protocol, RuleError, TimerRow, Unused, View,
+    Ids, Misfit, Protocol, RuleError, Said, TimerRow, Unused, View,
 };
 use serde_json::Value;
 use smallvec::SmallVec;
@@ -205,7 +205,7 @@ impl<P: Protocol> DynProtocol for Typed<P> {
         self.blank
     }
 
-    fn step(&self, at: &mut Local, event: Event, effects: &mut Effects) {
+    fn step(&self, at: &mut Local, event: Event, effects: &mut Effects) -> Said {
         let before: &P::Process = at.process.get::<P>();
         let mut process = *before;
         let mut caused = TypedEffects::<P>::new();
@@ -223,6 +223,7 @@ impl<P: Protocol> DynProtocol for Typed<P> {
             }
         }
         at.timers = local.timers();
+        let said = local.said();
         if process != *before {
             at.process = self.processes.keep(process);
         }
@@ -233,6 +234,7 @@ impl<P: Protocol> DynProtocol for Typed<P> {
             }
             effects.push(effect);
         }
+        said
     }
 
     fn may_time_out(&self, observed: &Observation<'_>, id: Id, timer: Timer) -> bool {

@@ -32,6 +32,16 @@ pub enum Effect<P: Protocol> {
 /// The effects of one step, in order.
 pub type Effects<P> = SmallVec<[Effect<P>; 12]>;
 
+/// The words of a process for one step: the names of its reasons. A process knows and keeps
+/// nothing of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Said {
+    /// The reason why the process changes its role or its leader, if the step changes them.
+    pub reason: Option<&'static str>,
+    /// The reason why the process ignores the message that arrives; `None` if it does not.
+    pub ignored: Option<&'static str>,
+}
+
 /// The largest number of timers that a protocol can have.
 pub const MAX_TIMERS: usize = 16;
 
@@ -113,13 +123,15 @@ impl Timers {
     }
 }
 
-/// One process during one step: its state, which it may change, and the effects it causes.
+/// One process during one step: its state, which it may change, the effects it causes, and what it
+/// says of them.
 pub struct Local<'a, P: Protocol> {
     id: Id,
     nodes: usize,
     stable: P::Stable,
     timers: Timers,
     run_out: Timers,
+    said: Said,
     effects: &'a mut Effects<P>,
     /// The process's volatile state.
     pub state: &'a mut P::Process,
@@ -135,7 +147,8 @@ impl<'a, P: Protocol> Local<'a, P> {
         state: &'a mut P::Process,
         effects: &'a mut Effects<P>,
     ) -> Self {
-        Local { id, nodes, stable, timers, run_out: Timers::NONE, effects, state }
+        let (run_out, said) = (Timers::NONE, Said::default());
+        Local { id, nodes, stable, timers, run_out, said, effects, state }
     }
 
     /// The same process, of whose timers these have run out.
@@ -295,6 +308,23 @@ impl<'a, P: Protocol> Local<'a, P> {
     #[must_use]
     pub fn has_run_out(&self, timer: P::Timer) -> bool {
         self.run_out.contains::<P>(timer)
+    }
+
+    /// Gives the reason why the process changes its role or its leader, if this step changes them.
+    /// A later reason takes the place of an earlier one.
+    pub fn because(&mut self, reason: &'static str) {
+        self.said.reason = Some(reason);
+    }
+
+    /// Says that the process ignores the message that arrives, and for which reason.
+    pub fn ignore(&mut self, cause: &'static str) {
+        self.said.ignored = Some(cause);
+    }
+
+    /// Returns what the process has said of this step so far.
+    #[must_use]
+    pub fn said(&self) -> Said {
+        self.said
     }
 
     /// Writes `value` to stable storage before anything that this step does afterwards.

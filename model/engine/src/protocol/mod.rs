@@ -18,7 +18,7 @@ pub use crate::temporal::Property;
 pub use bellwether_derive::RuleDocs;
 pub use group::{Group, read_ids, split_ids};
 pub use id::{Id, Ids, MAX_NODES, MAX_SEARCHED};
-pub use local::{Effect, Effects, Local, MAX_TIMERS, Timers};
+pub use local::{Effect, Effects, Local, MAX_TIMERS, Said, Timers};
 pub use rules::{Misfit, Rule, RuleDocs, RuleRow, RuleValues, Values, ValuesRow};
 pub use timer::{Duration, NoNews, Stagger, TimerRow, Wait, durations, enough, row};
 pub use view::{Envelope, Judge, Part, RunOut, Seen, View};

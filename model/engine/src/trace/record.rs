@@ -154,7 +154,7 @@ impl<'a> Recorder<'a> {
     }
 
     fn step(&mut self, action: &Action) -> Step {
-        let Outcome { state, actor, effects } = self.world.apply(&self.state, action);
+        let Outcome { state, actor, effects, .. } = self.world.apply(&self.state, action);
         if let Action::Recover(id) = action {
             *self.incarnations.entry(*id).or_default() += 1;
         }
@@ -337,7 +337,7 @@ fn fingerprint(machine: &dyn DynProtocol, scenario: &Scenario) -> String {
 
 /// Tells what happens in a step and what every process is afterwards, for the Explorer.
 pub fn describe(world: &World, state: &State, action: &Action) -> String {
-    let Outcome { state: after, actor, effects } = world.apply(state, action);
+    let Outcome { state: after, actor, effects, .. } = world.apply(state, action);
     let mut lines = vec![action.to_string()];
     for effect in &effects {
         let actor = actor.map_or_else(String::new, |id| id.to_string());

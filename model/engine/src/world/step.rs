@@ -3,7 +3,7 @@
 use super::network::{self, fullest};
 use super::{Action, Boundary, Budget, Start, State, Ways, World};
 use crate::machine::{Effect, Effects, Event, Local, Observation};
-use crate::protocol::{Envelope, Id, Ids, Seen, Timers};
+use crate::protocol::{Envelope, Id, Ids, Said, Seen, Timers};
 
 /// The outcome of an action: the state that follows, and what the process did.
 pub struct Outcome {
@@ -13,6 +13,8 @@ pub struct Outcome {
     pub actor: Option<Id>,
     /// The effects of the step, in order.
     pub effects: Effects,
+    /// What the process says of the step.
+    pub said: Said,
 }
 
 impl World {
@@ -46,20 +48,20 @@ impl World {
         let mut state = self.unbooted();
         let boot = |id| {
             let before = state.clone();
-            let effects = self.boot(&mut state, id);
-            (before, Outcome { state: state.clone(), actor: Some(id), effects })
+            let (effects, said) = self.boot(&mut state, id);
+            (before, Outcome { state: state.clone(), actor: Some(id), effects, said })
         };
         self.ids().map(boot).collect()
     }
 
-    fn boot(&self, state: &mut State, id: Id) -> Effects {
+    fn boot(&self, state: &mut State, id: Id) -> (Effects, Said) {
         let mut effects = Effects::new();
         let event = match self.scenario.start {
             Start::Converged => Event::Converged,
             Start::Cold => Event::Recover,
         };
-        self.step(state, id, event, &mut effects);
-        effects
+        let said = self.step(state, id, event, &mut effects);
+        (effects, said)
     }
 
     /// Returns the outcome when `action`, which must be enabled, happens in `state`.
@@ -73,14 +75,15 @@ impl World {
     /// The same, with the dead messages of a world that leaves them out.
     pub(super) fn apply_whole(&self, state: &State, action: &Action) -> Outcome {
         let mut state = state.clone();
-        let mut effects = Effects::new();
+        let (mut effects, mut said) = (Effects::new(), Said::default());
         let mut actor = None;
         match *action {
             Action::Deliver(e) => {
                 state.take(e);
                 if state.up(e.to) {
                     actor = Some(e.to);
-                    self.step(&mut state, e.to, Event::Receive(e.from, e.message), &mut effects);
+                    let event = Event::Receive(e.from, e.message);
+                    said = self.step(&mut state, e.to, event, &mut effects);
                 }
             }
             Action::Expire { id, timer, early } => {
@@ -88,20 +91,20 @@ impl World {
                 state.timers[id.index()] = state.timers(id).but(timer);
                 state.set_clock(id, timer, 0);
                 actor = Some(id);
-                self.step(&mut state, id, Event::Expire(timer), &mut effects);
+                said = self.step(&mut state, id, Event::Expire(timer), &mut effects);
             }
             Action::Recover(id) => {
                 state.spent.recoveries += 1;
                 state.set_up(id, true);
                 actor = Some(id);
-                self.step(&mut state, id, Event::Recover, &mut effects);
+                said = self.step(&mut state, id, Event::Recover, &mut effects);
             }
             Action::Tick => self.tick(&mut state),
             fault => self.apply_fault(&mut state, fault),
         }
         self.settle_clocks(&mut state, action);
         self.canonicalize(&mut state);
-        Outcome { state, actor, effects }
+        Outcome { state, actor, effects, said }
     }
 
     /// Gives names that do not depend on history.
@@ -157,8 +160,8 @@ impl World {
         }
     }
 
-    /// A process handles one event; its effects take place in order.
-    fn step(&self, state: &mut State, id: Id, event: Event, effects: &mut Effects) {
+    /// A process handles one event; its effects take place in order. Returns what it says.
+    fn step(&self, state: &mut State, id: Id, event: Event, effects: &mut Effects) -> Said {
         let at = id.index();
         let in_answer = matches!(event, Event::Receive(..));
         let mut local = Local {
@@ -169,7 +172,7 @@ impl World {
             timers: state.timers[at],
             run_out: self.run_out(state, id),
         };
-        self.machine.step(&mut local, event, effects);
+        let said = self.machine.step(&mut local, event, effects);
         state.timers[at] = local.timers;
         state.processes[at] = local.process;
         state.stable[at] = local.stable;
@@ -193,6 +196,7 @@ impl World {
                 Effect::Cancel(timer) => state.set_clock(id, timer, 0),
             }
         }
+        said
     }
 
     /// Returns the state as an omniscient observer sees it.

@@ -3,8 +3,8 @@
 use super::{Commit, Message, Timer};
 use crate::bully::{self, Bully};
 use bellwether_engine::protocol::{
-    Effect, Effects, Envelope, Id, Local, MAX_SEARCHED, Part, Protocol, RunOut, Seen, Timers, View,
-    row,
+    Effect, Effects, Envelope, Id, Local, MAX_SEARCHED, Part, Protocol, RunOut, Said, Seen, Timers,
+    View, row,
 };
 
 /// The rules of the election.
@@ -24,7 +24,8 @@ fn timers<P: Commit>(armed: Timers) -> Timers {
     TIMERS.into_iter().filter(is_armed).fold(Timers::NONE, Timers::with::<Bully>)
 }
 
-/// The bully takes a step: it sees its own part of the process, and what it causes is caused.
+/// The bully takes a step: it sees its own part of the process, and what it causes is caused, and
+/// what it says is said.
 pub(super) fn step<P: Commit>(
     p: &mut Local<'_, P>,
     event: impl FnOnce(&Bully, &mut Local<'_, Bully>),
@@ -34,6 +35,13 @@ pub(super) fn step<P: Commit>(
     let has = ((), timers::<P>(p.timers()));
     let mut local = Local::new(p.id(), p.nodes(), has, &mut process, &mut effects);
     event(&RULES, &mut local);
+    let Said { reason, ignored } = local.said();
+    if let Some(reason) = reason {
+        p.because(reason);
+    }
+    if let Some(cause) = ignored {
+        p.ignore(cause);
+    }
     p.state.election = process;
     for effect in effects {
         match effect {

@@ -12,8 +12,9 @@ impl GarciaMolina {
     /// was. It is a call that only a higher process makes.
     pub(super) fn on_halt(&self, p: &mut Local<'_, Self>, from: Id) {
         if from < p.id() {
-            return;
+            return p.ignore("wrong_direction");
         }
+        p.because("halted");
         if self.halt == Halt::Aborts {
             stop(p);
         }
@@ -28,6 +29,7 @@ impl GarciaMolina {
         let halted = p.state.halter == Some(from) && p.state.status == Status::Election;
         p.send(from, Message::Noted);
         if halted || !self.guard {
+            p.because("claimed");
             p.state.coordinator = Coordinator::Other(from);
             p.state.status = Status::Reorganization;
             self.rest(p);
@@ -41,6 +43,7 @@ impl GarciaMolina {
             && p.state.status == Status::Reorganization;
         p.send(from, Message::Started);
         if awaited || !self.guard {
+            p.because("claimed");
             p.state.task = Some(task);
             p.state.status = Status::Normal;
             self.rest(p);
@@ -105,6 +108,7 @@ impl GarciaMolina {
                 call(p, Step::HandingOut(next), next, Message::Ready(p.stable().0));
             }
             None => {
+                p.because("unanswered");
                 p.state.status = Status::Normal;
                 self.end(p);
             }
@@ -112,7 +116,8 @@ impl GarciaMolina {
     }
 
     /// Timeout: if there is a coordinator, is it there? If it is not, or there is none, Election.
-    pub(super) fn timeout(&self, p: &mut Local<'_, Self>) {
+    pub(super) fn timeout(&self, p: &mut Local<'_, Self>, reason: &'static str) {
+        p.because(reason);
         let has_one = matches!(p.state.status, Status::Normal | Status::Reorganization);
         match p.state.coordinator {
             Coordinator::Other(it) if has_one => {
@@ -152,6 +157,7 @@ impl GarciaMolina {
                 if self.is_well(p.id(), p.state, answer) {
                     self.check_above(p, Some(from));
                 } else {
+                    p.because("check_failed");
                     self.election(p);
                 }
             }
@@ -163,10 +169,17 @@ impl GarciaMolina {
     /// a reorganization begins anew, with an election.
     pub(super) fn on_no_answer(&self, p: &mut Local<'_, Self>) {
         match p.state.step {
-            Step::Asking(asked) => self.ask_above(p, asked),
+            Step::Asking(asked) => {
+                p.because("unanswered");
+                self.ask_above(p, asked);
+            }
             Step::Halting(called) => self.halt_below(p, called),
             Step::Checking(asked) => self.check_above(p, Some(asked)),
-            Step::Probing(_) | Step::Announcing(_) | Step::HandingOut(_) => self.election(p),
+            Step::Probing(_) => {
+                p.because("leader_silent");
+                self.election(p);
+            }
+            Step::Announcing(_) | Step::HandingOut(_) => self.election(p),
             Step::Idle | Step::Recovering => {}
         }
     }
@@ -174,6 +187,7 @@ impl GarciaMolina {
     /// A higher process is there: the election is left to it. It will halt this process, so
     /// that a process that is not a coordinator now waits for that.
     fn give_way(&self, p: &mut Local<'_, Self>, to: Id) {
+        p.because("answered");
         if p.state.status == Status::Down && self.answered == Answered::Follows {
             p.state.coordinator = Coordinator::Other(to);
             p.state.status = Status::Normal;

@@ -62,6 +62,7 @@ impl Lease {
         if !self.answers(p, number) {
             return;
         }
+        p.because("granted");
         match self.count {
             Count::BeforeSending => p.arm_since(Timer::Lease, Timer::Asked),
             Count::FromReceipt => {
@@ -81,6 +82,7 @@ impl Lease {
         if !self.answers(p, number) {
             return;
         }
+        p.because("refused");
         step_down(p);
         p.state.holder = holder;
         p.arm(Timer::Retry);
@@ -136,6 +138,7 @@ impl Lease {
     /// "Step down at your own expiry": before the store can have granted the lease to another.
     pub(super) fn on_own_expiry(&self, p: &mut Local<'_, Self>) {
         if self.expiry == Expiry::StepsDown {
+            p.because("lease_expired");
             step_down(p);
             self.ask(p);
         }
@@ -151,6 +154,7 @@ impl Lease {
     /// It is asked to lead no longer. If no other client comes first, it is granted the lease anew
     /// when it asks again.
     pub(super) fn on_request(&self, p: &mut Local<'_, Self>) {
+        p.because("asked_to_yield");
         let release = Message::Release(p.state.token);
         match self.release {
             Release::Never => {

@@ -69,8 +69,8 @@ impl Lease {
             Message::Set(number) => self.on_set(p, from, number),
             Message::Write(token) => self.on_write(p, token),
             Message::Release(token) => self.on_release(p, from, token),
-            // What the store says itself.
-            _ => {}
+            // The store says all others itself.
+            _ => p.ignore("wrong_direction"),
         }
     }
 
@@ -140,6 +140,7 @@ impl Lease {
         if !own && !any {
             return;
         }
+        p.because("released");
         p.cancel(Timer::Grant);
         self.on_expiry(p);
         for client in p.others().filter(|&client| client != from) {
@@ -150,6 +151,7 @@ impl Lease {
     /// What it had granted is over. It may not be granted for some time: what its holder has sent
     /// arrives first.
     pub(super) fn on_end(&self, p: &mut Local<'_, Self>) {
+        p.because("lease_expired");
         self.on_expiry(p);
         if self.lock_delay {
             p.arm(Timer::LockDelay);
@@ -188,6 +190,7 @@ impl Lease {
 
     /// A new grant has a token that is higher than all before.
     fn grant(&self, p: &mut Local<'_, Self>, to: Id) {
+        p.because("granted");
         p.state.token = p.state.token.next();
         let others = if p.state.holder == Some(to) { Ids::NONE } else { p.state.granted };
         p.state.granted = others.with(to);

@@ -45,12 +45,15 @@ impl Member {
             p.state.epoch = epoch;
             p.state.holder = Some(p.id());
             self.lead(p, Reason::Entrusted);
+        } else {
+            p.ignore("stale");
         }
     }
 
     /// A leader renews its lease. One whose disk is late hands over.
     pub(super) fn on_round(&self, p: &mut Local<'_, Self>) {
         if p.state.late {
+            p.because("storage_stalled");
             self.hand_over(p);
         } else {
             p.arm(Timer::Lease);
@@ -60,6 +63,7 @@ impl Member {
 
     /// The lease is over, and with it all that was done under it.
     pub(super) fn on_lease_over(p: &mut Local<'_, Self>) {
+        p.because("lease_over");
         p.cancel(Timer::Round);
         p.arm(Timer::Claim);
         p.state.leads = false;
@@ -103,6 +107,7 @@ impl Member {
         if !std::mem::take(&mut p.state.ending) {
             return;
         }
+        p.because("asked");
         self.give_up(p);
         self.catch_up(p);
         for message in std::mem::take(&mut p.state.deferred).into_iter().flatten() {
@@ -192,7 +197,7 @@ impl Member {
         if late && leads && p.state.is_behind() {
             p.state.silent = true;
             if self.stall == Stall::Withdrawn {
-                Self::withdraw(p);
+                Self::withdraw(p, "storage_stalled");
                 p.state.withdrawn = true;
             }
         }
@@ -237,8 +242,11 @@ impl Member {
     fn request_preparation(&self, p: &mut Local<'_, Self>, reason: Reason) {
         p.state.gate = Gate::Asked(reason);
         match self.gate {
-            Gated::Waits => p.state.program = ProgramView::Prepares,
-            Gated::Open => Self::report_leadership(p),
+            Gated::Waits => {
+                p.because("preparing");
+                p.state.program = ProgramView::Prepares;
+            }
+            Gated::Open => Self::report_leadership(p, reason.name()),
         }
     }
 
@@ -250,12 +258,13 @@ impl Member {
         if p.state.resume != Resume::NotDue || p.state.withdrawn {
             p.state.unannounced = Some(reason);
         } else if !matches!(p.state.program, ProgramView::Leads(_)) {
-            Self::report_leadership(p);
+            Self::report_leadership(p, reason.name());
         }
     }
 
     /// From here on the program may do what only a leader may, and does.
-    fn report_leadership(p: &mut Local<'_, Self>) {
+    fn report_leadership(p: &mut Local<'_, Self>, reason: &'static str) {
+        p.because(reason);
         Self::cancel_announcement(p);
         p.state.program = ProgramView::Leads(p.state.epoch);
         p.state.works = true;
@@ -269,7 +278,7 @@ impl Member {
         if self.pause == Pause::Ignored || (self.pause == Pause::IfTold && !knows) {
             return;
         }
-        Self::withdraw(p);
+        Self::withdraw(p, "paused");
         if leads {
             Self::expect_resume(p);
         } else {
@@ -278,8 +287,9 @@ impl Member {
     }
 
     /// A program that knows that its node leads is told that it does not.
-    fn withdraw(p: &mut Local<'_, Self>) {
+    fn withdraw(p: &mut Local<'_, Self>, reason: &'static str) {
         if matches!(p.state.program, ProgramView::Leads(_)) {
+            p.because(reason);
             p.state.program = ProgramView::Paused;
         }
     }
@@ -299,11 +309,11 @@ impl Member {
     /// The program is told that its node leads still, if that is durable and the program is
     /// prepared.
     fn resume_if_due(p: &mut Local<'_, Self>) {
-        let Process { resume, ending, leads, gate, .. } = *p.state;
+        let Process { resume, ending, leads, gate, unannounced, .. } = *p.state;
         if resume == Resume::Due && !ending && !p.state.is_behind() {
             Self::cancel_announcement(p);
             if leads && gate == Gate::Open {
-                Self::report_leadership(p);
+                Self::report_leadership(p, unannounced.map_or("resumed", Reason::name));
             }
         }
     }

@@ -6,7 +6,8 @@ use bellwether_engine::protocol::{Id, Ids, Local};
 impl Quorum {
     /// It hears no leader, or has waited long enough for a higher one: it canvasses, if there is a
     /// canvass.
-    pub(super) fn run(&self, p: &mut Local<'_, Self>) {
+    pub(super) fn run(&self, p: &mut Local<'_, Self>, reason: &'static str) {
+        p.because(reason);
         if !self.is_healthy(p) {
             return self.step_down(p);
         }
@@ -26,6 +27,8 @@ impl Quorum {
         if !Self::canvasses(p, epoch) {
             if self.grants == Grants::CountsSupport {
                 self.on_grant(p, from, epoch, Self::kept(p).birth);
+            } else {
+                p.ignore("stale");
             }
             return;
         }
@@ -43,8 +46,11 @@ impl Quorum {
     /// "I am higher and run myself": it defers.
     pub(super) fn on_outrank(&self, p: &mut Local<'_, Self>, epoch: Epoch) {
         if Self::canvasses(p, epoch) && self.outrank {
+            p.because("outranked");
             Self::turn(p, Role::Deferring);
             p.arm(Timer::Coordinator);
+        } else {
+            p.ignore("stale");
         }
     }
 
@@ -54,6 +60,7 @@ impl Quorum {
         if p.state.role == Role::Canvassing && self.has_majority(p) {
             self.claim(p, Self::kept(p).epoch.saturating_add(1));
         } else {
+            p.because("no_majority");
             self.back_off(p);
         }
     }
@@ -75,6 +82,8 @@ impl Quorum {
         let own = Self::kept(p);
         if p.state.role == Role::Claiming && (epoch, birth) == (own.epoch, own.birth) {
             self.count(p, from);
+        } else {
+            p.ignore("stale");
         }
     }
 
@@ -89,8 +98,9 @@ impl Quorum {
     /// "No": of a higher epoch it learns that its own is over.
     pub(super) fn on_refuse(&self, p: &mut Local<'_, Self>, epoch: Epoch) {
         if epoch <= Self::kept(p).epoch {
-            return;
+            return p.ignore("stale");
         }
+        p.because("higher_epoch");
         match p.state.role {
             Role::Canvassing | Role::Claiming => {
                 self.grants(p, epoch, None);
@@ -100,7 +110,7 @@ impl Quorum {
                 self.grants(p, epoch, None);
                 self.step_down(p);
             }
-            _ => {}
+            _ => p.ignore("stale"),
         }
     }
 

@@ -126,11 +126,12 @@ impl Quorum {
     /// what is pending by them. From those of a later leader it learns of a higher epoch.
     pub(super) fn on_lists(&self, p: &mut Local<'_, Self>, decided: List, list: List, mark: Mark) {
         if mark <= Self::kept(p).mark {
-            return;
+            return p.ignore("stale");
         }
         let was_healthy = self.is_healthy(p);
         self.take(p, decided, list, mark);
         if mark.epoch > Self::kept(p).epoch {
+            p.because("higher_epoch");
             self.grants(p, mark.epoch, None);
             match p.state.role {
                 Role::Leader | Role::Lapsed => self.step_down(p),
@@ -160,6 +161,7 @@ impl Quorum {
     pub(super) fn heeds(&self, p: &mut Local<'_, Self>, from: Id, letter: Letter) -> bool {
         let Letter { message, mark, .. } = letter;
         if !self.members_of(p.state, p.nodes()).contains(from) {
+            p.ignore("unknown_sender");
             return false;
         }
         let Stable { list, decided, mark: own, .. } = Self::kept(p);
@@ -167,7 +169,9 @@ impl Quorum {
         if message.carries_a_mark() && !is_lists && mark < own {
             self.say(p, from, Message::Lists(decided, list));
             if self.up_to_date && message.asks() {
-                if !matches!(message, Message::Challenge(_)) {
+                if matches!(message, Message::Challenge(_)) {
+                    p.ignore("stale");
+                } else if !self.observes(p) {
                     self.refuse(p, from);
                 }
                 return false;
@@ -176,7 +180,11 @@ impl Quorum {
         // One that observes by old lists may lead by newer ones.
         let is_voter = self.electors_of(p.state, p.nodes()).contains(from);
         let counts = message.is_of_members() || is_voter;
-        counts && (message.is_for_all() || !self.observes(p))
+        let heeds = counts && (message.is_for_all() || !self.observes(p));
+        if !heeds {
+            p.ignore("observes");
+        }
+        heeds
     }
 
     /// Sends its lists to all that have a part in either.

@@ -44,7 +44,9 @@ impl Quorum {
     /// "Take over from me": only from the leader that it follows.
     pub(super) fn on_invite(&self, p: &mut Local<'_, Self>, from: Id, epoch: Epoch) {
         let follows = p.state.leader == Some(from) && p.state.role == Role::Follower;
-        if follows && epoch == Self::kept(p).epoch && self.is_healthy(p) {
+        if !follows || epoch != Self::kept(p).epoch {
+            p.ignore("stale");
+        } else if self.is_healthy(p) {
             self.challenge(p, from);
         }
     }
@@ -64,7 +66,10 @@ impl Quorum {
     pub(super) fn on_challenge(&self, p: &mut Local<'_, Self>, from: Id, epoch: Epoch) {
         let leads = p.state.role == Role::Leader && epoch == Self::kept(p).epoch;
         if leads && (from > p.id() || p.state.invited == Some(from)) {
+            p.because("handed_over");
             self.hand_over(p, Some(from));
+        } else {
+            p.ignore("stale");
         }
     }
 
@@ -72,8 +77,10 @@ impl Quorum {
     /// that is quickest. One that has invited a process that does not come leads on after two
     /// rounds, or yields: the rule `absent`.
     pub(super) fn on_round(&self, p: &mut Local<'_, Self>) {
-        let leads_on = p.state.invited.is_none() || self.absent == Absent::LeadsOn;
+        let is_asked = p.state.invited.is_some();
+        let leads_on = !is_asked || self.absent == Absent::LeadsOn;
         if !self.is_healthy(p) || !leads_on {
+            p.because(if is_asked { "asked_to_yield" } else { "unfit" });
             return self.hand_over(p, None);
         }
         match p.state.waits_for.checked_sub(1) {
@@ -102,7 +109,10 @@ impl Quorum {
         match self.transfer.filter(|&to| to != p.id()) {
             Some(to) if self.candidates_of(p.state, p.nodes()).contains(to) => self.invite(p, to),
             Some(_) => {}
-            None if self.step_down => self.hand_over(p, None),
+            None if self.step_down => {
+                p.because("asked_to_yield");
+                self.hand_over(p, None);
+            }
             None => {}
         }
     }
@@ -162,8 +172,9 @@ impl Quorum {
         }
         let promised = p.state.promised == Some(from);
         if !promised || epoch != own {
-            return;
+            return p.ignore("stale");
         }
+        p.because("yielded");
         match next {
             Some(next) if next == p.id() => self.succeed(p, from),
             Some(next) if !self.observes(p) => self.entrust(p, next, epoch.saturating_add(1)),
@@ -192,8 +203,11 @@ impl Quorum {
         let prepared = p.timers().contains::<Self>(Timer::Asked);
         match p.state.role {
             Role::Succeeding if epoch == own => self.count(p, from),
-            Role::Follower if epoch == own.saturating_add(1) && prepared => self.succeed(p, from),
-            _ => {}
+            Role::Follower if epoch == own.saturating_add(1) && prepared => {
+                p.because("yielded");
+                self.succeed(p, from);
+            }
+            _ => p.ignore("stale"),
         }
     }
 

@@ -8,6 +8,7 @@ use bellwether_engine::protocol::{Id, Ids, Local};
 impl Quorum {
     /// It leads, with a lease that counts from before it claimed.
     pub(super) fn lead(&self, p: &mut Local<'_, Self>) {
+        p.because("granted");
         self.start_lease(p);
         p.cancel(Timer::Election);
         p.state.role = Role::Leader;
@@ -49,7 +50,7 @@ impl Quorum {
     ) {
         let leads = matches!(p.state.role, Role::Leader | Role::Lapsed);
         if !leads || epoch != Self::kept(p).epoch || round > p.state.round {
-            return;
+            return p.ignore("stale");
         }
         let Process { asked, later, .. } = *p.state;
         let counts = |waits: Round| waits > 0 && (self.rounds == Rounds::Any || round >= waits);
@@ -128,7 +129,10 @@ impl Quorum {
     /// What it asked for would be over by now, if it were granted.
     pub(super) fn on_unanswered(&self, p: &mut Local<'_, Self>) {
         match p.state.role {
-            Role::Claiming | Role::Succeeding => self.back_off(p),
+            Role::Claiming | Role::Succeeding => {
+                p.because("no_majority");
+                self.back_off(p);
+            }
             Role::Leader | Role::Lapsed => Self::forget_asked(p),
             Role::Follower | Role::Deferring | Role::Canvassing => {}
         }
@@ -136,6 +140,7 @@ impl Quorum {
 
     /// "When the lease runs out, the leader stops all traffic that renews promises."
     pub(super) fn on_lease_expired(&self, p: &mut Local<'_, Self>) {
+        p.because("lease_over");
         match self.expiry {
             Expiry::StepsDown => self.step_down(p),
             Expiry::KeepsRenewing => {

@@ -176,8 +176,7 @@ impl Quorum {
     }
 
     /// Returns whether a process votes by one of its lists, if this is its birth.
-    #[must_use]
-    pub fn has_vote(&self, process: &Process, id: Id, birth: Birth, nodes: usize) -> bool {
+    pub(super) fn has_vote(&self, process: &Process, id: Id, birth: Birth, nodes: usize) -> bool {
         [process.list, process.decided]
             .into_iter()
             .any(|list| list.births.of(id) == birth && self.electors(list, nodes).contains(id))

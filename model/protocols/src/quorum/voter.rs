@@ -22,8 +22,8 @@ impl Quorum {
         self.say(p, from, Message::Outrank(epoch));
         // One that defers waits for no longer than the one that asks does from now on.
         match p.state.role {
-            Role::Follower => self.run(p),
-            Role::Deferring if self.defers == Defers::Runs => self.run(p),
+            Role::Follower => self.run(p, "canvassed"),
+            Role::Deferring if self.defers == Defers::Runs => self.run(p, "canvassed"),
             _ => {}
         }
     }
@@ -52,6 +52,7 @@ impl Quorum {
         if self.is_bound(p, from) || !self.is_free(p, from, epoch) {
             return self.refuse(p, from);
         }
+        p.because("claimed_by");
         self.grants(p, epoch, Some(from));
         p.send(from, Letter { message: Message::Grant(epoch), mark: Mark::FIRST, birth });
         self.promise(p, from);
@@ -73,15 +74,16 @@ impl Quorum {
         round: Round,
         mark: Mark,
     ) {
-        let kept = Self::kept(p);
+        let (kept, observes) = (Self::kept(p), self.observes(p));
         let own = kept.epoch;
         if epoch < own {
-            return self.refuse(p, from);
+            return if observes { p.ignore("stale") } else { self.refuse(p, from) };
         }
         // Two leaders of one epoch, which only grants that are given twice make, do not depose each
         // other.
-        if epoch == own && matches!(p.state.role, Role::Leader | Role::Lapsed) {
-            return;
+        let leads = matches!(p.state.role, Role::Leader | Role::Lapsed);
+        if epoch == own && leads {
+            return p.ignore("stale");
         }
         // A process that learned of the epoch from lists, or from a refusal, did not know who leads
         // it.
@@ -90,9 +92,10 @@ impl Quorum {
         if p.state.leader == Some(from) && epoch == own {
             p.arm(Timer::Promise);
         } else {
+            p.because(if leads { "higher_epoch" } else { "leader_heard" });
             self.follow(p, from);
         }
-        if !self.observes(p) {
+        if !observes {
             self.say(p, from, Message::Ack(epoch, round));
         } else if mark > kept.mark || self.awaits(kept.list, p.id(), kept.birth, p.nodes()) {
             // It has older lists, or is to vote.
@@ -103,6 +106,7 @@ impl Quorum {
 
     /// The promise has run out: the leader was not heard for as long.
     pub(super) fn on_promise_over(&self, p: &mut Local<'_, Self>) {
+        p.because("promise_over");
         self.step_down(p);
     }
 
@@ -145,7 +149,7 @@ impl Quorum {
 
     /// "No", and what one that asks has to know.
     pub(super) fn refuse(&self, p: &mut Local<'_, Self>, other: Id) {
-        if self.answer_lower && !self.observes(p) {
+        if self.answer_lower {
             let holder = if p.state.role == Role::Leader { Some(p.id()) } else { p.state.promised };
             self.say(p, other, Message::Refuse(Self::kept(p).epoch, holder));
         }

@@ -13,6 +13,7 @@ impl Stoller {
         let Some(elid) = p.state.elid else { return };
         if let Some(next) = p.state.pendack {
             if self.unanswered == Unanswered::Elects {
+                p.because("unanswered");
                 return self.begin(p);
             }
             p.send(next, Message::Halt(elid));
@@ -26,21 +27,26 @@ impl Stoller {
 
     /// NORM_Q: who does not follow says so.
     pub(super) fn on_norm_q(&self, p: &mut Local<'_, Self>, from: Id, t: Elid) {
-        if t.owner != from || !self.says_no(p.state, p.id(), from, t) {
-            return;
+        if t.owner != from {
+            return p.ignore("wrong_direction");
         }
-        if self.answer == Answer::GivesWay {
-            self.halt(p, t);
+        if self.says_no(p.state, p.id(), from, t) {
+            if self.answer == Answer::GivesWay {
+                self.halt(p, t);
+            }
+            p.send(from, Message::NotNorm(t));
+        } else if from < p.id() {
+            p.ignore("wrong_direction");
         }
-        p.send(from, Message::NotNorm(t));
     }
 
     /// NOT_NORM to the leader: a process does not follow it.
     pub(super) fn on_not_norm(&self, p: &mut Local<'_, Self>, from: Id, t: Elid) {
         let leads = Self::belief(p.state) == Belief::Leads;
         if !leads || p.state.elid != Some(t) {
-            return;
+            return p.ignore("other_election");
         }
+        p.because("check_failed");
         match self.again {
             Again::Halts => {
                 p.cancel(Timer::Ask);
