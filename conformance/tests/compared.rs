@@ -32,13 +32,13 @@ pub(crate) fn scenario(flags: &str) -> Scenario {
 #[track_caller]
 pub(crate) fn walk<T: Sides>(mapping: &Mapping<T>, scenario: Scenario, limits: &Limits) -> Summary {
     let world = World::new(mapping.rules, scenario).expect("possible");
-    let walked = lockstep(&world, mapping, limits, &mut |_| {}).expect("comparable");
+    let walked = lockstep(&world, mapping, 1, limits, &mut |_| {}).expect("comparable");
     let Outcome { mut summary, divergence, .. } = walked;
     if let Some(divergence) = divergence {
         panic!("{}", divergence.report(false));
     }
     summary
-        .recount(&world, &Limits::NONE, &mut |_| {})
+        .recount(&world, 1, &Limits::NONE, &mut |_| {})
         .expect("every transition of the model was taken");
     summary
 }
@@ -61,7 +61,7 @@ pub(crate) fn first_difference<T: Sides>(
     scenario: Scenario,
 ) -> Option<Box<Divergence>> {
     let world = World::new(mapping.rules, scenario).expect("possible");
-    lockstep(&world, mapping, &Limits::NONE, &mut |_| {}).expect("comparable").divergence
+    lockstep(&world, mapping, 1, &Limits::NONE, &mut |_| {}).expect("comparable").divergence
 }
 
 /// The wrong program is caught; what is told is of this kind and about this.

@@ -169,7 +169,7 @@ fn each_variant_is_walked_or_refused_with_the_rules_that_are_not_followed() {
 fn a_world_of_rules_that_the_client_does_not_follow_is_refused() {
     let rules = Lease { count: Count::FromReceipt, ..Lease::RECOMMENDED };
     let world = World::new(rules, scenario(CRASH)).expect("possible");
-    let refused = lockstep(&world, &store("postgres-row"), &Limits::NONE, &mut |_| {});
+    let refused = lockstep(&world, &store("postgres-row"), 1, &Limits::NONE, &mut |_| {});
     let refused = refused.expect_err("it is refused");
     assert!(matches!(refused, Error::Rules { .. }), "{refused}");
     let words = refused.to_string();

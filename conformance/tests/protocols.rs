@@ -241,7 +241,7 @@ fn lists_of_members_change() {
     }
     let others = surroundings(&quorum, false).len();
     for around in &surroundings(&quorum, true)[others..] {
-        let walked = around.walk(&Limits::NONE).expect("comparable").expect("possible");
+        let walked = around.walk(1, &Limits::NONE).expect("comparable").expect("possible");
         if let Some(divergence) = walked.divergence {
             panic!("{}", divergence.report(false));
         }

@@ -88,7 +88,7 @@ fn the_program_conforms() {
 #[test]
 fn a_world_in_which_nothing_can_happen_is_no_success() {
     let world = World::new(mapping::mapping().rules, Scenario::calm(3)).expect("possible");
-    let nothing = lockstep(&world, &mapping::mapping(), &Limits::NONE, &mut |_| {});
+    let nothing = lockstep(&world, &mapping::mapping(), 1, &Limits::NONE, &mut |_| {});
     let error = nothing.expect_err("no process calls in a converged group").to_string();
     assert!(error.starts_with("nothing was compared"), "{error}");
     let nothing = find(&mapping::mapping(), &world, 1, &Limits::NONE, &mut |_| {});

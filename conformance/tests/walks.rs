@@ -16,7 +16,7 @@ use crate::compared;
 
 /// A mapping conforms in this world, as far as it is walked.
 fn walk(mapping: &dyn Comparison, scenario: Scenario, limits: &Limits) -> Outcome {
-    let outcome = mapping.lockstep(scenario, limits, &mut |_, _| {});
+    let outcome = mapping.lockstep(scenario, 1, limits, &mut |_, _| {});
     let name = mapping.description().protocol;
     let outcome = outcome.unwrap_or_else(|error| panic!("{name}, {scenario}: {error}"));
     if let Some(divergence) = &outcome.divergence {
@@ -174,19 +174,38 @@ fn with_timers_that_may_always_expire() {
 const CRASH_AND_RECOVERY: Scenario = Scenario::calm(3).with_crashes(1, 1);
 
 #[test]
+fn with_any_number_of_threads_a_walk_counts_the_same() {
+    let (timing, capacity) = (Timing::Asynchronous, Some(1));
+    let loose = Scenario { timing, capacity, ..CRASH_AND_RECOVERY };
+    for (scenario, states) in [(CRASH_AND_RECOVERY, None), (loose, Some(4_000))] {
+        let world = World::new(mapping::bully::mapping().rules, scenario).expect("possible");
+        let limits = Limits { states, ..Limits::NONE };
+        let counted = |threads| {
+            let walked =
+                lockstep(&world, &mapping::bully::mapping(), threads, &limits, &mut |_| {});
+            let mut summary = walked.expect("comparable").summary;
+            summary.recount(&world, threads, &limits, &mut |_| {}).expect("it is whole");
+            summary.seconds = 0.0;
+            summary
+        };
+        assert_eq!(counted(1), counted(3), "{scenario}");
+    }
+}
+
+#[test]
 fn a_recount_that_is_cut_short_says_so() {
     let mut summary = compared::walk(&mapping::bully::mapping(), CRASH_AND_RECOVERY, &Limits::NONE);
     assert_eq!(summary.cut_short, None);
     let world = World::new(mapping::bully::mapping().rules, CRASH_AND_RECOVERY).expect("possible");
     let little = Limits { memory: Some(1), ..Limits::NONE };
-    summary.recount(&world, &little, &mut |_| {}).expect("nothing differs as far as it went");
+    summary.recount(&world, 1, &little, &mut |_| {}).expect("nothing differs as far as it went");
     assert_eq!(summary.cut_short, Some(Reason::Memory));
 }
 
 #[test]
 fn rules_that_the_program_does_not_implement_are_refused() {
     let world = World::new(Bully::BASELINE, Scenario::calm(3)).expect("possible");
-    let refused = lockstep(&world, &mapping::bully::mapping(), &Limits::NONE, &mut |_| {})
+    let refused = lockstep(&world, &mapping::bully::mapping(), 1, &Limits::NONE, &mut |_| {})
         .expect_err("refused");
     assert!(matches!(refused, Error::Rules { .. }), "{refused}");
     let words = refused.to_string();
@@ -197,6 +216,6 @@ fn rules_that_the_program_does_not_implement_are_refused() {
 fn a_recount_that_differs_is_an_error() {
     let mut summary = compared::walk(&mapping::bully::mapping(), CRASH_AND_RECOVERY, &Limits::NONE);
     let other = World::new(mapping::bully::mapping().rules, Scenario::calm(3)).expect("possible");
-    let error = summary.recount(&other, &Limits::NONE, &mut |_| {}).expect_err("another world");
+    let error = summary.recount(&other, 1, &Limits::NONE, &mut |_| {}).expect_err("another world");
     assert!(matches!(error, Error::Recount { .. }), "{error}");
 }

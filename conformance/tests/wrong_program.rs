@@ -4,7 +4,7 @@
 
 use bellwether_conformance::divergence::{Divergence, Kind};
 use bellwether_conformance::large_group::large_group;
-use bellwether_conformance::lockstep::lockstep;
+use bellwether_conformance::lockstep::{Outcome, lockstep};
 use bellwether_conformance::mapping;
 use bellwether_conformance::mapping::{Mapping, Sides};
 use bellwether_conformance::pair::Pair;
@@ -126,7 +126,7 @@ fn a_mapping_that_gives_two_durations_one_period_is_refused() {
     let world =
         World::new(mapping::lease::recommended().rules, Scenario::calm(2)).expect("possible");
     let wrong = wrong(&mapping::lease::recommended(), Mistake::OnePeriod);
-    let refused = lockstep(&world, &wrong, &Limits::NONE, &mut |_| {}).expect_err("refused");
+    let refused = lockstep(&world, &wrong, 1, &Limits::NONE, &mut |_| {}).expect_err("refused");
     let words = refused.to_string();
     assert!(words.contains("gives 'renew' the period of 'asked'"), "{words}");
 }
@@ -136,10 +136,24 @@ fn a_mapping_that_gives_two_durations_one_period_is_refused() {
 fn a_walk_that_is_cut_short_has_probed() {
     let short = Limits { states: Some(1), ..Limits::NONE };
     let world = World::new(mapping::bully::mapping().rules, WORLD).expect("possible");
-    let walked = lockstep(&world, &keeps_ids_in_a_byte(), &short, &mut |_| {});
+    let walked = lockstep(&world, &keeps_ids_in_a_byte(), 1, &short, &mut |_| {});
     let walked = walked.expect("comparable");
     assert!(walked.divergence.expect("found by a probe").probe);
     assert_eq!(walked.summary.cut_short, Some(Reason::States), "{:?}", walked.summary);
+}
+
+#[test]
+fn with_any_number_of_threads_the_same_difference_is_found() {
+    let world = World::new(mapping::bully::mapping().rules, WORLD).expect("possible");
+    for wrong in [ignores_ok(), bully(Mistake::Counts), keeps_ids_in_a_byte()] {
+        let found = |threads| {
+            let walked = lockstep(&world, &wrong, threads, &Limits::NONE, &mut |_| {});
+            let Outcome { mut summary, divergence, .. } = walked.expect("comparable");
+            summary.seconds = 0.0;
+            (summary, divergence.expect("it is caught"))
+        };
+        assert_eq!(found(1), found(3));
+    }
 }
 
 #[test]

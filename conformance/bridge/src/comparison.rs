@@ -30,8 +30,8 @@ pub trait Comparison: Send + Sync {
     /// [`Variants::unplayed`](crate::mapping::Variants::unplayed).
     fn without_services(&self) -> Option<&'static str>;
 
-    /// Walks the world of these rules in `scenario` and counts it with the model alone: see
-    /// [`lockstep`]. A divergence is [reduced](reduce). After a whole walk without one, the
+    /// Walks the world of these rules in `scenario`, on so many threads, and counts it with the
+    /// model alone: see [`lockstep`]. A divergence is [reduced](reduce). After a whole walk without one, the
     /// [surroundings] are walked; [further](crate::mapping::Further) worlds among them only if the
     /// number of states has no limit.
     ///
@@ -40,6 +40,7 @@ pub trait Comparison: Send + Sync {
     fn lockstep(
         &self,
         scenario: Scenario,
+        threads: usize,
         limits: &Limits,
         on_progress: &mut (dyn FnMut(&'static str, Progress) + Send),
     ) -> anyhow::Result<Outcome>;
@@ -140,16 +141,18 @@ impl<T: Sides> Comparison for Mapping<T> {
     fn lockstep(
         &self,
         scenario: Scenario,
+        threads: usize,
         limits: &Limits,
         on_progress: &mut (dyn FnMut(&'static str, Progress) + Send),
     ) -> anyhow::Result<Outcome> {
         let started = Instant::now();
         let world = World::new(self.rules, scenario)?.concrete();
-        let mut outcome = lockstep(&world, self, limits, &mut |p| on_progress("comparing", p))?;
+        let mut outcome =
+            lockstep(&world, self, threads, limits, &mut |p| on_progress("comparing", p))?;
         outcome.divergence = outcome.divergence.map(|found| reduce(self, found));
-        outcome
-            .summary
-            .recount(&world, limits, &mut |p| on_progress("counting the model alone", p))?;
+        outcome.summary.recount(&world, threads, limits, &mut |p| {
+            on_progress("counting the model alone", p);
+        })?;
         if outcome.large_group.wrong.is_some() {
             return Ok(outcome);
         }
@@ -160,7 +163,9 @@ impl<T: Sides> Comparison for Mapping<T> {
             }
             // The number of states is limited in the world that is asked for, and in no other.
             let time = limits.time.map(|limit| limit.saturating_sub(started.elapsed()));
-            if let Some(further) = around.walk(&Limits { states: None, time, ..*limits })? {
+            if let Some(further) =
+                around.walk(threads, &Limits { states: None, time, ..*limits })?
+            {
                 outcome.divergence = further.divergence;
                 outcome.summary.cut_short = further.summary.cut_short;
                 if around.is_same {

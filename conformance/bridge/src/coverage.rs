@@ -2,26 +2,35 @@
 //!
 //! A walk compares every transition of its world, and a world can be too small to lead somewhere at
 //! all. What was never met was never compared, so a program may do there what it likes: that is no
-//! success, unless the mapping gives a [reason](crate::mapping::Probes::uncovered) why nothing can lead there. A
-//! [long run](crate::further::long_run) is walked by the same rules, so the program is compared
-//! there as well, and what it meets counts.
+//! success, unless the mapping gives a [reason](crate::mapping::Probes::uncovered) why nothing can
+//! lead there. A [long run](crate::surroundings::long_run) is walked by the same rules, so the
+//! program is compared there as well, and what it meets counts.
 
-use crate::mapping::{Mapping, Sides, SpecEvent, SpecMessage};
-use bellwether_engine::protocol::{Protocol as Specification, Timers};
+use crate::mapping::{Mapping, Sides, SpecEvent};
+use bellwether_engine::protocol::Protocol as Specification;
 use bellwether_engine::trace::plain;
 use bellwether_engine::world::Action;
 use rustc_hash::FxHashMap;
 use serde::Serialize;
-use std::collections::BTreeMap;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::AddAssign;
 
 /// The number of times that something was met.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct MetCount {
     /// The number of times in transitions of the world, and of a
-    /// [long run](crate::further::long_run).
+    /// [long run](crate::surroundings::long_run).
     pub walked: u64,
     /// The number of times in what nodes were asked besides.
     pub probed: u64,
+}
+
+impl AddAssign for MetCount {
+    fn add_assign(&mut self, more: Self) {
+        self.walked += more.walked;
+        self.probed += more.probed;
+    }
 }
 
 /// The coverage of a walk: what was met, by name.
@@ -37,105 +46,78 @@ pub struct Coverage {
     pub missing: Vec<String>,
 }
 
-pub(crate) struct Tally<'a, T: Sides> {
-    mapping: &'a Mapping<T>,
-    timers: BTreeMap<String, MetCount>,
-    /// Of each timer, in the specification's order.
-    timer_kinds: Vec<String>,
-    /// The place of the kind of each message that was met.
-    kinds: FxHashMap<SpecMessage<T>, usize>,
-    messages: Vec<(String, MetCount)>,
-    /// The kinds of messages that the program does not have.
-    unknown: Vec<String>,
-}
+/// How often each thing has happened.
+pub(crate) struct Tally<P: Specification>(FxHashMap<SpecEvent<P>, MetCount>);
 
-impl<'a, T: Sides> Tally<'a, T> {
-    /// Nothing has happened yet in a group of `size` nodes.
-    pub(crate) fn new(mapping: &'a Mapping<T>, size: usize) -> Self {
-        let timer_kinds: Vec<_> = T::Spec::TIMERS.iter().map(|row| kind_of(&row.timer)).collect();
-        let mut tally = Tally {
-            mapping,
-            timers: none_met(&timer_kinds),
-            timer_kinds,
-            kinds: FxHashMap::default(),
-            messages: Vec::new(),
-            unknown: Vec::new(),
-        };
-        let mut known = Vec::new();
-        for message in (mapping.messages)(size) {
-            let at = tally.kind(message);
-            known.resize(tally.messages.len(), false);
-            known[at] |= (mapping.to_program)(message).is_some();
-        }
-        tally.unknown = unknown(&tally.messages, &known);
-        tally
+impl<P: Specification> Tally<P> {
+    /// Nothing has happened yet.
+    pub(crate) fn new() -> Self {
+        Tally(FxHashMap::default())
     }
 
     /// This happened, in a transition or in a probe.
-    pub(crate) fn count(&mut self, happening: &SpecEvent<T::Spec>, probed: bool) {
-        match *happening {
-            SpecEvent::Receive { message, .. } => {
-                let at = self.kind(message);
-                one_more(&mut self.messages[at].1, probed);
+    pub(crate) fn count(&mut self, happening: &SpecEvent<P>, probed: bool) {
+        let met = self.0.entry(*happening).or_default();
+        *(if probed { &mut met.probed } else { &mut met.walked }) += 1;
+    }
+
+    /// Everything of another tally happened too.
+    pub(crate) fn add(&mut self, more: &Self) {
+        for (happening, met) in &more.0 {
+            *self.0.entry(*happening).or_default() += *met;
+        }
+    }
+
+    /// The coverage of a walk in a group of `size` nodes, by the names of this mapping.
+    pub(crate) fn coverage<T: Sides<Spec = P>>(
+        &self,
+        mapping: &Mapping<T>,
+        size: usize,
+    ) -> Coverage {
+        let (own, mut coverage) = (mapping.rules, Coverage::default());
+        let mut reasons = BTreeMap::new();
+        for row in P::TIMERS {
+            let kind = kind_of(&row.timer);
+            if !(row.armed)(&own) {
+                reasons.insert(format!("timer {kind}"), "by these rules no process arms it");
             }
-            SpecEvent::Expire(timer) => {
-                let kind = &self.timer_kinds[Timers::place::<T::Spec>(timer)];
-                if let Some(met) = self.timers.get_mut(kind) {
-                    one_more(met, probed);
+            coverage.timers.entry(kind).or_default();
+        }
+        let known = (mapping.messages)(size).into_iter();
+        let mut messages: FxHashMap<_, _> =
+            known.map(|message| (message, MetCount::default())).collect();
+        for (happening, met) in &self.0 {
+            match *happening {
+                SpecEvent::Receive { message, .. } => *messages.entry(message).or_default() += *met,
+                SpecEvent::Expire(timer) => {
+                    *coverage.timers.entry(kind_of(&timer)).or_default() += *met;
                 }
+                SpecEvent::Boot | SpecEvent::Crash => {}
             }
-            SpecEvent::Boot | SpecEvent::Crash => {}
         }
-    }
-
-    /// The place of a message's kind.
-    fn kind(&mut self, message: SpecMessage<T>) -> usize {
-        if let Some(&at) = self.kinds.get(&message) {
-            return at;
+        let mut sendable = BTreeSet::new();
+        for (message, met) in messages {
+            let kind = kind_of(&message);
+            if (mapping.to_program)(message).is_some() {
+                sendable.insert(kind.clone());
+            }
+            *coverage.messages.entry(kind).or_default() += met;
         }
-        let name = kind_of(&message);
-        let known = self.messages.iter().position(|(kind, _)| *kind == name);
-        let at = known.unwrap_or_else(|| {
-            self.messages.push((name, MetCount::default()));
-            self.messages.len() - 1
-        });
-        self.kinds.insert(message, at);
-        at
+        for kind in coverage.messages.keys().filter(|kind| !sendable.contains(*kind)) {
+            reasons.insert(format!("message {kind}"), "the program has no such message");
+        }
+        let uncovered = mapping.more.probes.uncovered.iter();
+        reasons.extend(uncovered.map(|&(name, why)| (name.to_owned(), why)));
+        coverage.judged(&reasons)
     }
-
-    /// What was met, and what was not.
-    pub(crate) fn coverage(self) -> Coverage {
-        let coverage = Coverage {
-            timers: self.timers,
-            messages: self.messages.into_iter().collect(),
-            ..Coverage::default()
-        };
-        let own = self.mapping.rules;
-        let rows = T::Spec::TIMERS.iter().zip(self.timer_kinds);
-        let unarmed = rows.filter(|(row, _)| !(row.armed)(&own)).map(|(_, kind)| kind);
-        coverage.judged(
-            &unarmed.collect::<Vec<_>>(),
-            &self.unknown,
-            &self.mapping.more.probes.uncovered,
-        )
-    }
-}
-
-fn unknown(messages: &[(String, MetCount)], known: &[bool]) -> Vec<String> {
-    let unknown = messages.iter().zip(known).filter(|(_, known)| !**known);
-    unknown.map(|((kind, _), _)| kind.clone()).collect()
-}
-
-fn none_met(kinds: &[String]) -> BTreeMap<String, MetCount> {
-    kinds.iter().map(|kind| (kind.clone(), MetCount::default())).collect()
 }
 
 /// What messages or timers are called that differ in what they name, as `monitor-2` names a
 /// process.
 pub(crate) fn kind_of(one: &impl Serialize) -> String {
     let name = match serde_json::to_value(one) {
-        Ok(serde_json::Value::Object(one)) => one.into_iter().map(|(name, _)| name).collect(),
-        Ok(serde_json::Value::String(name)) => name,
+        Ok(Value::Object(one)) => one.into_iter().map(|(name, _)| name).collect(),
+        Ok(Value::String(name)) => name,
         _ => plain(one),
     };
     let kind = name.trim_end_matches(|end: char| end.is_ascii_digit());
@@ -158,10 +140,6 @@ pub(crate) fn about(action: &Action) -> Option<String> {
     }
 }
 
-fn one_more(met: &mut MetCount, probed: bool) {
-    *(if probed { &mut met.probed } else { &mut met.walked }) += 1;
-}
-
 impl Coverage {
     /// Returns the two lists, each with what its entries are.
     #[must_use]
@@ -171,15 +149,10 @@ impl Coverage {
 
     /// Adds what another walk by the same rules has met.
     pub(crate) fn add(&mut self, other: &Coverage) {
-        let lists = [
-            (&mut self.timers, &other.timers),
-            (&mut self.messages, &other.messages),
-        ];
+        let lists = [(&mut self.timers, &other.timers), (&mut self.messages, &other.messages)];
         for (own, others) in lists {
             for (name, met) in others {
-                let own = own.entry(name.clone()).or_default();
-                own.walked += met.walked;
-                own.probed += met.probed;
+                *own.entry(name.clone()).or_default() += *met;
             }
         }
         let unmet = self.zero();
@@ -187,23 +160,8 @@ impl Coverage {
         self.missing.retain(|name| unmet.contains(name));
     }
 
-    /// With what was never met: timers that no process arms, messages that the program does not
-    /// have, what is given with a reason, and what is missing.
-    fn judged(
-        mut self,
-        unarmed: &[String],
-        unknown: &[String],
-        named: &[(&'static str, &'static str)],
-    ) -> Self {
-        let unarmed = unarmed.iter();
-        let unarmed =
-            unarmed.map(|kind| (format!("timer {kind}"), "by these rules no process arms it"));
-        let unknown = unknown.iter();
-        let unknown =
-            unknown.map(|kind| (format!("message {kind}"), "the program has no such message"));
-        let named = named.iter().map(|&(name, why)| (name.to_owned(), why));
-        let mut reasons = BTreeMap::new();
-        reasons.extend(unarmed.chain(unknown).chain(named));
+    /// With what was never met: what is given with a reason, and what is missing.
+    fn judged(mut self, reasons: &BTreeMap<String, &'static str>) -> Self {
         for name in self.zero() {
             match reasons.get(&name) {
                 Some(&why) => drop(self.never.insert(name, why.to_owned())),

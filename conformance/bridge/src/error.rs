@@ -3,6 +3,7 @@
 use crate::program::Refusal;
 use bellwether_core::protocol::NodeId;
 use bellwether_engine::check::CertificateError;
+use bellwether_engine::check::exact::SearchError;
 use bellwether_engine::protocol::MAX_SEARCHED;
 use bellwether_engine::trace::TraceError;
 use serde::Serialize;
@@ -171,6 +172,12 @@ impl Error {
     /// What is told of rules that the program does not follow; nothing if it follows all of them.
     pub(crate) fn why(name: &str, unlike: Option<&str>) -> String {
         unlike.map(|unlike| format!("; '{name}' has {unlike}")).unwrap_or_default()
+    }
+}
+
+impl From<SearchError> for Error {
+    fn from(error: SearchError) -> Self {
+        Error::Threads(error.to_string())
     }
 }
 

@@ -5,6 +5,11 @@
 //! leave the boundary of the search (a link's capacity) are compared too, they are only not
 //! followed. The first difference is therefore one that needs the fewest steps.
 //!
+//! The next pairs are shared out among workers, and so are nodes that wait to be probed. Nothing
+//! that a worker reads changes meanwhile. The walk then puts together what the workers have found,
+//! in the order of the pairs. So every node, state and pair gets the number that one thread would
+//! give it, and all that is counted and told is the same with any number of threads.
+//!
 //! Pairs are told apart by the whole state of the model and by everything in the nodes but absolute
 //! times; why that is sound is said in [`crate::node`].
 
@@ -15,24 +20,27 @@ use crate::large_group::{LargeGroup, large_group};
 use crate::mapping::{Mapping, ProgramOutput, Sides};
 use crate::node::{Group, Key, Node};
 use crate::pair;
-use crate::probe;
+use crate::probe::{self, ProbeOutcome};
 use crate::settle;
 use crate::step;
-use bellwether_engine::check::exact::{Exact, SearchOptions};
+use bellwether_engine::check::exact::{Exact, SearchOptions, parallel};
 use bellwether_engine::check::{Event, Limits, Phase, Progress, Reason};
 use bellwether_engine::protocol::MAX_SEARCHED;
 use bellwether_engine::trace::Trace;
 use bellwether_engine::world::packed::Packed;
 use bellwether_engine::world::{Action, Outcome as Step, State, World};
-use indexmap::map::Entry;
 use indexmap::{IndexMap, IndexSet};
 use rustc_hash::FxBuildHasher;
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
 /// How many pairs are expanded between two looks at the clock.
 const BETWEEN_LOOKS: usize = 1 << 10;
+
+/// How many workers there are: enough to keep every processor busy, whatever their number.
+const WORKERS: usize = 32;
 
 /// After a probe has found a difference, the walk goes on for so many pairs, and for as many again
 /// as it has expanded: an execution that shows the mistake is worth more than a probe.
@@ -104,15 +112,17 @@ impl Summary {
         self.transitions as f64 / self.seconds.max(1e-9)
     }
 
-    /// Counts the world in the model alone, and checks the walk against it: that every state was
-    /// met and every transition compared. What the walk has used counts toward the limits; if one
-    /// of them ends the count, this is [cut short](Self::cut_short).
+    /// Counts the world in the model alone, on so many threads, and checks the walk against it:
+    /// that every state was met and every transition compared. What the walk has used counts toward
+    /// the limits; if one of them ends the count, this is [cut short](Self::cut_short).
     ///
     /// # Errors
-    /// If the counts differ. A walk that did not reach its end claims nothing and is not recounted.
+    /// If the counts differ, or the system gives no threads. A walk that did not reach its end
+    /// claims nothing and is not recounted.
     pub fn recount(
         &mut self,
         world: &World,
+        threads: usize,
         limits: &Limits,
         on_progress: &mut (dyn FnMut(Progress) + Send),
     ) -> Result<(), Error> {
@@ -124,7 +134,7 @@ impl Summary {
         let search_options = SearchOptions {
             limits: Limits { states: None, time, ..*limits },
             edges: false,
-            threads: 1,
+            threads,
             violations: &[],
             first: false,
             disk: None,
@@ -134,8 +144,7 @@ impl Summary {
                 }
             },
         };
-        let exact = Exact::search(&mut Packed::new(&world.concrete(), Vec::new()), search_options)
-            .map_err(|error| Error::Threads(error.to_string()))?;
+        let exact = Exact::search(&mut Packed::new(&world.concrete(), Vec::new()), search_options)?;
         if let Some(reason) = exact.cut_short() {
             self.cut_short = Some(reason);
             return Ok(());
@@ -151,18 +160,20 @@ impl Summary {
 }
 
 /// Takes every transition of `world` in model and program, and [probes](crate::probe) every node as
-/// it is met. Programs do not rename, so the world is the [concrete](World::concrete) one.
+/// it is met, on so many threads. Programs do not rename, so the world is the
+/// [concrete](World::concrete) one. What is found is the same with any number of threads.
 ///
 /// # Errors
 /// If the program does not implement the world's rules or refuses its configuration, if there was
-/// nothing to compare, or more than the walk can number.
+/// nothing to compare or more than the walk can number, or if the system gives no threads.
 pub fn lockstep<T: Sides>(
     world: &World,
     mapping: &Mapping<T>,
+    threads: usize,
     limits: &Limits,
     on_progress: &mut (dyn FnMut(Progress) + Send),
 ) -> Result<Outcome, Error> {
-    let mut outcome = walk(world, mapping, limits, on_progress)?;
+    let mut outcome = walk(world, mapping, threads, limits, on_progress)?;
     if outcome.summary.whole {
         outcome.large_group = large_group(mapping);
     }
@@ -173,6 +184,7 @@ pub fn lockstep<T: Sides>(
 pub(crate) fn walk<T: Sides>(
     world: &World,
     mapping: &Mapping<T>,
+    threads: usize,
     limits: &Limits,
     on_progress: &mut (dyn FnMut(Progress) + Send),
 ) -> Result<Outcome, Error> {
@@ -190,18 +202,10 @@ pub(crate) fn walk<T: Sides>(
     let played = world.ids().take(group.played);
     let fresh = played.map(|id| group.fresh(id)).collect::<Result<Vec<_>, _>>()?;
     let mut walk = Walk::new(world, group);
-    let mut beside = [0; MAX_SEARCHED];
-    for (place, node) in beside.iter_mut().zip(nodes) {
-        (*place, _) = walk.pool.intern(&walk.group, node, None)?;
-    }
-    walk.reach(world.initial(), beside, None)?;
-    let divergence = match walk.run(limits, on_progress, started) {
-        Ok(()) => None,
-        Err(Stop::Divergence(divergence)) => Some(divergence),
-        Err(Stop::Error(error)) => return Err(error),
-    };
+    walk.found.begin(nodes);
+    let walked = parallel::pool(threads)?.install(|| walk.run(limits, on_progress, started))?;
     walk.probe_fresh(&fresh);
-    let divergence = divergence.or_else(|| walk.probe_found.take());
+    let divergence = walked.or_else(|| walk.probe_found.take());
     let mut summary = walk.summary();
     summary.seconds = started.elapsed().as_secs_f64();
     summary.whole = divergence.is_none() && summary.cut_short.is_none();
@@ -211,57 +215,19 @@ pub(crate) fn walk<T: Sides>(
     Ok(Outcome { summary, divergence, large_group: LargeGroup::default() })
 }
 
-/// The number of a node in its pool.
+/// The number of a node, in the order in which they were met.
 type NodeRef = u32;
 
-/// How something was first met: the number of a pair, and the position of the action that was taken
-/// there; `None` at the beginning.
-type Origin = Option<(u32, u32)>;
+/// The number of a pair, and the position of the action that is taken there.
+type Place = (u32, u32);
 
-/// Every node met, in the order in which they were met.
-struct Pool<T: Sides>(IndexMap<Key<T>, PooledNode<T>, FxBuildHasher>);
+/// The place where something was first met; `None` at the beginning.
+type Origin = Option<Place>;
 
 /// A node, and how it was met first.
 struct PooledNode<T: Sides> {
     node: Node<T>,
     origin: Origin,
-}
-
-impl<T: Sides> Pool<T> {
-    fn new() -> Self {
-        Pool(IndexMap::default())
-    }
-
-    /// The number of the node that behaves like this one, which is kept if there is none yet; and
-    /// what the two remember differently, although they read as one.
-    fn intern(
-        &mut self,
-        group: &Group<'_, T>,
-        node: Node<T>,
-        origin: Origin,
-    ) -> Result<(NodeRef, Vec<Difference>), Error> {
-        let (at, hidden) = match self.0.entry(node.key(group)) {
-            Entry::Occupied(known) => (known.index(), node.hides(group, &known.get().node)),
-            Entry::Vacant(place) => {
-                let at = place.index();
-                place.insert(PooledNode { node, origin });
-                (at, Vec::new())
-            }
-        };
-        Ok((number(at, "program nodes")?, hidden))
-    }
-
-    fn get(&self, number: NodeRef) -> &Node<T> {
-        &self.met(number as usize).node
-    }
-
-    fn met(&self, at: usize) -> &PooledNode<T> {
-        &self.0[at]
-    }
-
-    fn len(&self) -> usize {
-        self.0.len()
-    }
 }
 
 /// A state of the model and the nodes beside it, by number.
@@ -271,36 +237,40 @@ struct Numbers {
     nodes: [NodeRef; MAX_SEARCHED],
 }
 
-/// The reason why a walk goes no further.
-enum Stop {
-    Divergence(Box<Divergence>),
-    Error(Error),
+/// The differences after a transition, and how the node was met from which this one differs, if
+/// another node does.
+struct NodeDivergence {
+    differences: Vec<Difference>,
+    other: Option<Origin>,
 }
 
-impl From<Error> for Stop {
-    fn from(error: Error) -> Self {
-        Stop::Error(error)
+impl From<Vec<Difference>> for NodeDivergence {
+    fn from(differences: Vec<Difference>) -> Self {
+        NodeDivergence { differences, other: None }
     }
 }
 
-struct Walk<'a, T: Sides> {
-    world: &'a World,
-    group: Group<'a, T>,
-    pool: Pool<T>,
-    tally: Tally<'a, T>,
-    states: IndexSet<State, FxBuildHasher>,
-    /// The first pair of each state.
-    first: Vec<u32>,
-    pairs: IndexSet<Numbers, FxBuildHasher>,
-    /// How each was first reached.
-    origins: Vec<Origin>,
-    /// What the first probe found that was answered wrongly.
-    probe_found: Option<Box<Divergence>>,
+/// How many transitions were taken.
+#[derive(Default)]
+struct Counts {
     kinds: [u64; KINDS.len()],
-    /// How many transitions of services were compared with nothing.
+    /// The transitions of services, which were compared with nothing.
     unplayed: u64,
-    outputs: Vec<ProgramOutput<T>>,
-    summary: Summary,
+    /// The transitions that leave the bounds.
+    outside: u64,
+    /// The transitions of distinct states of the model within the bounds.
+    covered: u64,
+}
+
+impl Counts {
+    fn add(&mut self, more: &Counts) {
+        for (all, more) in self.kinds.iter_mut().zip(more.kinds) {
+            *all += more;
+        }
+        self.unplayed += more.unplayed;
+        self.outside += more.outside;
+        self.covered += more.covered;
+    }
 }
 
 const KINDS: [&str; 12] = [
@@ -335,139 +305,87 @@ fn kind(action: &Action) -> usize {
     }
 }
 
-impl<'a, T: Sides> Walk<'a, T> {
-    fn new(world: &'a World, group: Group<'a, T>) -> Self {
-        Walk {
-            world,
-            tally: Tally::new(group.mapping, group.size),
-            group,
-            pool: Pool::new(),
-            states: IndexSet::default(),
-            first: Vec::new(),
-            pairs: IndexSet::default(),
-            origins: Vec::new(),
-            probe_found: None,
-            kinds: [0; KINDS.len()],
-            unplayed: 0,
-            outputs: Vec::new(),
-            summary: Summary::default(),
+/// All that was met so far. No worker changes it.
+struct Found<'a, T: Sides> {
+    world: &'a World,
+    group: Group<'a, T>,
+    nodes: IndexMap<Key<T>, PooledNode<T>, FxBuildHasher>,
+    states: IndexSet<State, FxBuildHasher>,
+    /// The first pair of each state.
+    first: Vec<u32>,
+    pairs: IndexSet<Numbers, FxBuildHasher>,
+    /// How each pair was first reached.
+    origins: Vec<Origin>,
+}
+
+impl<T: Sides> Found<'_, T> {
+    /// Begins with the first pair, which has these nodes.
+    fn begin(&mut self, nodes: Vec<Node<T>>) {
+        let mut beside = [0; MAX_SEARCHED];
+        for (place, node) in beside.iter_mut().zip(nodes) {
+            *place = self.keep(node.key(&self.group), node, None);
         }
+        self.reach(self.world.initial(), beside, None);
     }
 
-    fn run(
-        &mut self,
-        limits: &Limits,
-        on_progress: &mut (dyn FnMut(Progress) + Send),
-        started: Instant,
-    ) -> Result<(), Stop> {
-        let mut actions = Vec::new();
-        let (mut at, mut level_end) = (0, 0);
-        let mut last = usize::MAX;
-        while at < self.pairs.len().min(last) {
-            if at == level_end {
-                self.summary.depth += 1;
-                level_end = self.pairs.len();
-            }
-            if at % BETWEEN_LOOKS == 0 {
-                let progress = Progress {
-                    phase: Phase::States,
-                    distinct: self.pairs.len() as u64,
-                    generated: self.kinds.iter().sum(),
-                    levels: Some(self.summary.depth - 1),
-                    frontier: Some((self.pairs.len() - at) as u64),
-                    elapsed: started.elapsed(),
-                };
-                self.summary.cut_short = limits.exceeded(&progress);
-                if self.summary.cut_short.is_some() {
-                    break;
-                }
-                on_progress(progress);
-            }
-            self.probe();
-            if self.probe_found.is_some() {
-                last = last.min(2 * at + AFTER_A_PROBE);
-            }
-            self.expand(at, &mut actions)?;
-            at += 1;
-        }
-        self.probe();
-        Ok(())
+    fn node(&self, number: NodeRef) -> &Node<T> {
+        &self.nodes[number as usize].node
     }
 
-    /// Takes every action that is possible in a pair.
-    fn expand(&mut self, at: usize, actions: &mut Vec<Action>) -> Result<(), Stop> {
-        let Numbers { state, nodes } = self.pairs[at];
-        let at = number(at, "pairs")?;
-        let counts = self.first[state as usize] == at;
-        let state = self.states[state as usize].clone();
-        actions.clear();
-        self.world.enabled(&state, actions);
-        for (position, action) in actions.iter().enumerate() {
-            let outcome = self.world.apply(&state, action);
-            let origin = Some((at, number(position, "actions in one state")?));
-            let after = self.take(nodes, action, &outcome, origin)?;
-            self.kinds[kind(action)] += 1;
-            if self.world.within_bounds(&outcome.state) {
-                self.summary.covered += u64::from(counts);
-                self.reach(outcome.state, after, origin)?;
-            } else {
-                self.summary.outside += 1;
-            }
+    /// The number of the node that behaves like this one, if there is one; or what the two remember
+    /// differently, although they read as one.
+    fn known(&self, key: &Key<T>, node: &Node<T>) -> Option<Result<NodeRef, NodeDivergence>> {
+        let (at, _, known) = self.nodes.get_full(key)?;
+        let differences = node.hides(&self.group, &known.node);
+        Some(if differences.is_empty() {
+            Ok(number(at))
+        } else {
+            Err(NodeDivergence { differences, other: Some(known.origin) })
+        })
+    }
+
+    fn keep(&mut self, key: Key<T>, node: Node<T>, origin: Origin) -> NodeRef {
+        let (at, _) = self.nodes.insert_full(key, PooledNode { node, origin });
+        number(at)
+    }
+
+    fn has_pair(&self, state: &State, nodes: [NodeRef; MAX_SEARCHED]) -> bool {
+        let state = self.states.get_index_of(state);
+        state.is_some_and(|state| self.pairs.contains(&Numbers { state: number(state), nodes }))
+    }
+
+    /// Takes in where a transition has led.
+    fn take_in(&mut self, reached: Reached<T>) -> Result<(), NodeDivergence> {
+        let Reached { place, state, mut nodes, fresh } = reached;
+        if let Some(fresh) = fresh {
+            let Fresh { at, key, node } = *fresh;
+            nodes[at] = match self.known(&key, &node) {
+                Some(known) => known?,
+                None => self.keep(key, node, Some(place)),
+            };
+        }
+        if let Some(state) = state {
+            self.reach(state, nodes, Some(place));
         }
         Ok(())
     }
 
-    /// One transition in the program, compared with the model's.
-    fn take(
-        &mut self,
-        mut nodes: [NodeRef; MAX_SEARCHED],
-        action: &Action,
-        outcome: &Step,
-        origin: Origin,
-    ) -> Result<[NodeRef; MAX_SEARCHED], Stop> {
-        match happening(action) {
-            None => {}
-            Some((id, _)) if !self.group.plays(id) => self.unplayed += 1,
-            Some((id, happening)) => {
-                self.tally.count(&happening, false);
-                let (group, before) = (&self.group, self.pool.get(nodes[id.index()]));
-                let expected = step::after(outcome, id, &happening);
-                let after = step::step(group, before, happening, &expected, &mut self.outputs)
-                    .map_err(|differences| self.diverges(origin, differences, None))?;
-                let (node, hidden) = self.pool.intern(&self.group, after, origin)?;
-                if !hidden.is_empty() {
-                    let other = self.pool.met(node as usize).origin;
-                    return Err(self.diverges(origin, hidden, Some(other)));
-                }
-                nodes[id.index()] = node;
-            }
-        }
-        for (id, &node) in self.world.ids().take(self.group.played).zip(&nodes) {
-            let node = self.pool.get(node);
-            if !step::stands(self.group.mapping, &node.view, id, &outcome.state) {
-                let mut found = Vec::new();
-                step::bystander(self.group.mapping, node, &outcome.state, &mut found);
-                return Err(self.diverges(origin, found, None));
-            }
-        }
-        Ok(nodes)
-    }
-
-    fn reach(
-        &mut self,
-        state: State,
-        nodes: [NodeRef; MAX_SEARCHED],
-        origin: Origin,
-    ) -> Result<(), Error> {
+    fn reach(&mut self, state: State, nodes: [NodeRef; MAX_SEARCHED], origin: Origin) {
         let (state, new) = self.states.insert_full(state);
         if new {
             // A state that is new is the first part of a pair that is new.
-            self.first.push(number(self.pairs.len(), "pairs")?);
+            self.first.push(number(self.pairs.len()));
         }
-        if self.pairs.insert(Numbers { state: number(state, "states")?, nodes }) {
+        if self.pairs.insert(Numbers { state: number(state), nodes }) {
             self.origins.push(origin);
         }
-        Ok(())
+    }
+
+    /// That all which the next pairs lead to can be numbered.
+    fn has_room(&self) -> Result<(), Error> {
+        let met = self.pairs.len().max(self.nodes.len()).max(self.states.len());
+        let most = u32::MAX as usize - BETWEEN_LOOKS * (1 << 16);
+        if met < most { Ok(()) } else { Err(Error::TooMany { of: "pairs" }) }
     }
 
     /// The actions of a shortest path.
@@ -484,14 +402,249 @@ impl<'a, T: Sides> Walk<'a, T> {
         path
     }
 
-    /// Asks every node that was met since the last time, until one answers wrongly.
-    fn probe(&mut self) {
-        while self.probe_found.is_none() && (self.summary.probed as usize) < self.pool.len() {
-            let met = self.pool.met(self.summary.probed as usize);
-            let origin = met.origin;
-            let asked = probe::all(&self.group, &met.node, &mut self.tally);
-            self.summary.probed += 1;
-            self.asked(asked, origin);
+    fn diverges(&self, place: Place, parting: NodeDivergence) -> Box<Divergence> {
+        let path = self.history(Some(place));
+        let mut all = Divergence::new(self.world, &path, None, parting.differences);
+        all.other =
+            parting.other.map(|other| Trace::record(self.world, &self.history(other), None));
+        Box::new(all)
+    }
+}
+
+/// A transition that leads to a pair or a node that was not known when it was taken.
+struct Reached<T: Sides> {
+    place: Place,
+    /// The state after it; `None` beyond the bounds.
+    state: Option<State>,
+    nodes: [NodeRef; MAX_SEARCHED],
+    /// The node that was not known, if there is one: `nodes` has another number in its place.
+    fresh: Option<Box<Fresh<T>>>,
+}
+
+/// A node that was not known, and where among the nodes of its pair it stands.
+struct Fresh<T: Sides> {
+    at: usize,
+    key: Key<T>,
+    node: Node<T>,
+}
+
+/// The result of a worker's pairs and nodes.
+struct Work<T: Sides> {
+    /// The answers of the nodes, up to the first that is wrong.
+    asked: Vec<ProbeOutcome>,
+    reached: Vec<Reached<T>>,
+    /// The first transition that went differently in the program. The worker took none after it.
+    diverged: Option<(Place, NodeDivergence)>,
+}
+
+/// A worker, which expands pairs and asks nodes, and what it needs for that.
+struct Worker<T: Sides> {
+    tally: Tally<T::Spec>,
+    counts: Counts,
+    outputs: Vec<ProgramOutput<T>>,
+}
+
+impl<T: Sides> Worker<T> {
+    /// Expands these pairs and asks these nodes.
+    fn work(&mut self, found: &Found<'_, T>, pairs: Range<usize>, nodes: Range<usize>) -> Work<T> {
+        let mut work = Work { asked: Vec::new(), reached: Vec::new(), diverged: None };
+        for at in nodes {
+            let asked = probe::all(&found.group, &found.nodes[at].node, &mut self.tally);
+            let is_wrong = asked.found.is_some();
+            work.asked.push(asked);
+            if is_wrong {
+                break;
+            }
+        }
+        let mut actions = Vec::new();
+        for at in pairs {
+            if let Err(diverged) = self.expand(found, at, &mut actions, &mut work) {
+                work.diverged = Some(diverged);
+                break;
+            }
+        }
+        work
+    }
+
+    /// Takes every action that is possible in a pair.
+    fn expand(
+        &mut self,
+        found: &Found<'_, T>,
+        at: usize,
+        actions: &mut Vec<Action>,
+        work: &mut Work<T>,
+    ) -> Result<(), (Place, NodeDivergence)> {
+        let Numbers { state, nodes } = found.pairs[at];
+        let is_first = found.first[state as usize] as usize == at;
+        let state = &found.states[state as usize];
+        actions.clear();
+        found.world.enabled(state, actions);
+        for (position, action) in actions.iter().enumerate() {
+            let outcome = found.world.apply(state, action);
+            let place = (number(at), number(position));
+            let mut nodes = nodes;
+            let fresh = self
+                .take(found, &mut nodes, action, &outcome)
+                .map_err(|parting| (place, parting))?;
+            self.counts.kinds[kind(action)] += 1;
+            let state = found.world.within_bounds(&outcome.state).then_some(outcome.state);
+            match state {
+                Some(_) => self.counts.covered += u64::from(is_first),
+                None => self.counts.outside += 1,
+            }
+            let is_reached = state.as_ref().is_some_and(|state| !found.has_pair(state, nodes));
+            if fresh.is_some() || is_reached {
+                work.reached.push(Reached { place, state, nodes, fresh });
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes one transition in the program and compares it with the model's. Afterwards `nodes` has
+    /// the numbers of the nodes after it, but for the one that is not known, which is returned.
+    fn take(
+        &mut self,
+        found: &Found<'_, T>,
+        nodes: &mut [NodeRef; MAX_SEARCHED],
+        action: &Action,
+        outcome: &Step,
+    ) -> Result<Option<Box<Fresh<T>>>, NodeDivergence> {
+        let group = &found.group;
+        let mut fresh = None;
+        match happening(action) {
+            None => {}
+            Some((id, _)) if !group.plays(id) => self.counts.unplayed += 1,
+            Some((id, happening)) => {
+                self.tally.count(&happening, false);
+                let (at, expected) = (id.index(), step::after(outcome, id, &happening));
+                let before = found.node(nodes[at]);
+                let node = step::step(group, before, happening, &expected, &mut self.outputs)?;
+                let key = node.key(group);
+                match found.known(&key, &node) {
+                    Some(known) => nodes[at] = known?,
+                    None => fresh = Some(Box::new(Fresh { at, key, node })),
+                }
+            }
+        }
+        for (id, &number) in found.world.ids().take(group.played).zip(nodes.iter()) {
+            let node = match &fresh {
+                Some(fresh) if fresh.at == id.index() => &fresh.node,
+                _ => found.node(number),
+            };
+            if !step::stands(group.mapping, &node.view, id, &outcome.state) {
+                let mut differences = Vec::new();
+                step::bystander(group.mapping, node, &outcome.state, &mut differences);
+                return Err(differences.into());
+            }
+        }
+        Ok(fresh)
+    }
+}
+
+struct Walk<'a, T: Sides> {
+    found: Found<'a, T>,
+    workers: Vec<Worker<T>>,
+    /// The first wrong answer to a probe.
+    probe_found: Option<Box<Divergence>>,
+    summary: Summary,
+}
+
+impl<'a, T: Sides> Walk<'a, T> {
+    fn new(world: &'a World, group: Group<'a, T>) -> Self {
+        let found = Found {
+            world,
+            group,
+            nodes: IndexMap::default(),
+            states: IndexSet::default(),
+            first: Vec::new(),
+            pairs: IndexSet::default(),
+            origins: Vec::new(),
+        };
+        let worker =
+            |_| Worker { tally: Tally::new(), counts: Counts::default(), outputs: Vec::new() };
+        let workers = (0..WORKERS).map(worker).collect();
+        Walk { found, workers, probe_found: None, summary: Summary::default() }
+    }
+
+    /// Walks, and returns the first difference of a transition, if there is one.
+    fn run(
+        &mut self,
+        limits: &Limits,
+        on_progress: &mut (dyn FnMut(Progress) + Send),
+        started: Instant,
+    ) -> Result<Option<Box<Divergence>>, Error> {
+        let (mut at, mut level_end) = (0_usize, 0);
+        let mut last = usize::MAX;
+        while at < self.found.pairs.len().min(last) {
+            if at == level_end {
+                self.summary.depth += 1;
+                level_end = self.found.pairs.len();
+            }
+            let looks = at.is_multiple_of(BETWEEN_LOOKS);
+            if looks {
+                let progress = Progress {
+                    phase: Phase::States,
+                    distinct: self.found.pairs.len() as u64,
+                    generated: self.workers.iter().flat_map(|worker| worker.counts.kinds).sum(),
+                    levels: Some(self.summary.depth.saturating_sub(1)),
+                    frontier: Some((self.found.pairs.len() - at) as u64),
+                    elapsed: started.elapsed(),
+                };
+                self.summary.cut_short = limits.exceeded(&progress);
+                if self.summary.cut_short.is_some() {
+                    break;
+                }
+                on_progress(progress);
+            }
+            let waiting = self.waiting();
+            let nodes = if looks || waiting.len() >= WORKERS { waiting } else { 0..0 };
+            let next_look = at - at % BETWEEN_LOOKS + BETWEEN_LOOKS;
+            let end = next_look.min(level_end).min(last);
+            self.found.has_room()?;
+            if let Err(found) = self.go_on(&(at..end), &nodes) {
+                return Ok(Some(found));
+            }
+            if self.probe_found.is_some() {
+                last = last.min(at.saturating_mul(2).saturating_add(AFTER_A_PROBE));
+            }
+            at = end;
+        }
+        let rest = self.waiting();
+        Ok(self.go_on(&(at..at), &rest).err())
+    }
+
+    /// The nodes that were met and not asked; none any more after one has answered wrongly.
+    fn waiting(&self) -> Range<usize> {
+        let (met, asked) = (self.found.nodes.len(), self.summary.probed as usize);
+        if self.probe_found.is_some() { met..met } else { asked..met }
+    }
+
+    /// Has these pairs expanded and these nodes asked, on all threads.
+    fn go_on(&mut self, pairs: &Range<usize>, nodes: &Range<usize>) -> Result<(), Box<Divergence>> {
+        let found = &self.found;
+        let all = parallel::map(self.workers.iter_mut().enumerate(), |(at, worker)| {
+            worker.work(found, share(pairs, at), share(nodes, at))
+        });
+        all.into_iter().try_for_each(|work| self.merge(work))
+    }
+
+    /// Takes in what a worker has done, after the workers before it.
+    fn merge(&mut self, work: Work<T>) -> Result<(), Box<Divergence>> {
+        for asked in work.asked {
+            if self.probe_found.is_none() {
+                let origin = self.found.nodes[self.summary.probed as usize].origin;
+                self.summary.probed += 1;
+                self.asked(asked, origin);
+            }
+        }
+        for reached in work.reached {
+            let place = reached.place;
+            let taken = self.found.take_in(reached);
+            taken.map_err(|parting| self.found.diverges(place, parting))?;
+        }
+        match work.diverged {
+            Some((place, parting)) => Err(self.found.diverges(place, parting)),
+            None => Ok(()),
         }
     }
 
@@ -499,49 +652,50 @@ impl<'a, T: Sides> Walk<'a, T> {
     fn probe_fresh(&mut self, fresh: &[Node<T>]) {
         for node in fresh {
             if self.probe_found.is_none() {
-                let asked = probe::all(&self.group, node, &mut self.tally);
+                let tally = &mut self.workers[0].tally;
+                let asked = probe::all(&self.found.group, node, tally);
                 self.asked(asked, None);
             }
         }
     }
 
-    fn asked(&mut self, asked: probe::ProbeOutcome, origin: Origin) {
+    fn asked(&mut self, asked: ProbeOutcome, origin: Origin) {
         self.summary.probes += asked.count;
         if let Some(probe::WrongAnswer { words, differences }) = asked.found {
-            let path = self.history(origin);
-            let all = Divergence::new(self.world, &path, Some(words), differences);
+            let path = self.found.history(origin);
+            let all = Divergence::new(self.found.world, &path, Some(words), differences);
             self.probe_found = Some(Box::new(all));
         }
     }
 
-    /// The differences after the transition of `origin`; `other` is how the node was met from which
-    /// this one differs, if it is another node.
-    fn diverges(
-        &self,
-        origin: Origin,
-        differences: Vec<Difference>,
-        other: Option<Origin>,
-    ) -> Stop {
-        let path = self.history(origin);
-        let mut all = Divergence::new(self.world, &path, None, differences);
-        all.other = other.map(|other| Trace::record(self.world, &self.history(other), None));
-        Stop::Divergence(Box::new(all))
-    }
-
     fn summary(self) -> Summary {
-        let transitions = self.unplayed;
-        let why = self.group.mapping.more.variants.unplayed;
+        let (mut tally, mut counts) = (Tally::new(), Counts::default());
+        for worker in &self.workers {
+            tally.add(&worker.tally);
+            counts.add(&worker.counts);
+        }
+        let Counts { kinds, unplayed, outside, covered } = counts;
+        let (mapping, size) = (self.found.group.mapping, self.found.group.size);
+        let why = mapping.more.variants.unplayed;
         Summary {
-            pairs: self.pairs.len() as u64,
-            states: self.states.len() as u64,
-            nodes: self.pool.len() as u64,
-            transitions: self.kinds.iter().sum(),
-            kinds: counted(self.kinds),
-            unplayed: why.map(|why| Unplayed { why, transitions }),
-            coverage: self.tally.coverage(),
+            pairs: self.found.pairs.len() as u64,
+            states: self.found.states.len() as u64,
+            nodes: self.found.nodes.len() as u64,
+            transitions: kinds.iter().sum(),
+            outside,
+            kinds: counted(kinds),
+            unplayed: why.map(|why| Unplayed { why, transitions: unplayed }),
+            coverage: tally.coverage(mapping, size),
+            covered,
             ..self.summary
         }
     }
+}
+
+/// The part of a range that the worker with this number gets.
+fn share(of: &Range<usize>, worker: usize) -> Range<usize> {
+    let from = |worker: usize| of.start + of.len() * worker / WORKERS;
+    from(worker)..from(worker + 1)
 }
 
 /// The kinds that there are of these numbers.
@@ -549,7 +703,7 @@ fn counted(kinds: [u64; KINDS.len()]) -> BTreeMap<&'static str, u64> {
     KINDS.into_iter().zip(kinds).filter(|&(_, count)| count > 0).collect()
 }
 
-/// The number of something that was met, in the order in which all were, counted from 0.
-fn number(place: usize, of: &'static str) -> Result<u32, Error> {
-    u32::try_from(place).map_err(|_| Error::TooMany { of })
+/// The number of something of which there are [not too many](Found::has_room).
+fn number(of: usize) -> u32 {
+    u32::try_from(of).unwrap_or_else(|_| unreachable!("a walk ends before it has so many"))
 }

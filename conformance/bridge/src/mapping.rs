@@ -427,7 +427,7 @@ pub struct EnvironmentEvent<P> {
 }
 
 /// An event of one process of the model, and so of one node of the program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SpecEvent<P: Specification> {
     /// The process starts, for the first time or again.
     Boot,

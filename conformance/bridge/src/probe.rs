@@ -55,24 +55,24 @@ pub(crate) struct WrongAnswer {
 pub(crate) fn all<T: Sides>(
     group: &Group<'_, T>,
     node: &Node<T>,
-    tally: &mut Tally<'_, T>,
+    tally: &mut Tally<T::Spec>,
 ) -> ProbeOutcome {
     let mut probe = Probe { group, node, tally, count: 0, outputs: Vec::new() };
     let found = probe.run().err();
     ProbeOutcome { count: probe.count, found }
 }
 
-struct Probe<'a, 'g, 't, T: Sides> {
+struct Probe<'a, 'g, T: Sides> {
     group: &'a Group<'g, T>,
     node: &'a Node<T>,
-    tally: &'a mut Tally<'t, T>,
+    tally: &'a mut Tally<T::Spec>,
     count: u64,
     outputs: Vec<ProgramOutput<T>>,
 }
 
 type ProbeResult = Result<(), WrongAnswer>;
 
-impl<T: Sides> Probe<'_, '_, '_, T> {
+impl<T: Sides> Probe<'_, '_, T> {
     fn run(&mut self) -> ProbeResult {
         self.quiet("a wake-up that nothing is due for", self.node.now, Input::Wake, &[])?;
         if let Some(due) = self.node.earliest() {

@@ -239,7 +239,7 @@ impl<T: Sides> Reducer<'_, T> {
 
     /// Asks the nodes where the steps have led.
     fn probe(&mut self, pair: &Pair<'_, T>, world: &World) -> Option<Box<Divergence>> {
-        let mut tally = Tally::new(self.mapping, pair.group().size);
+        let mut tally = Tally::new();
         for node in pair.nodes() {
             let asked = probe::all(pair.group(), node, &mut tally);
             self.left = self.left.saturating_sub(asked.count);

@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::mapping::{Mapping, Sides};
 use crate::pair::{self, Pair};
 use bellwether_engine::check::cover::{Cover, cover};
-use bellwether_engine::check::exact::{Exact, SearchOptions};
+use bellwether_engine::check::exact::{Exact, SearchOptions, parallel};
 use bellwether_engine::check::{Counts, Event, Limits, Phase, Progress, Reason, Watch};
 use bellwether_engine::trace::{DOWN, Trace};
 use bellwether_engine::world::packed::Packed;
@@ -22,10 +22,8 @@ use indexmap::IndexSet;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::thread;
 use std::time::{Duration, Instant};
 
 /// About how many bytes it takes for each transition to find the executions, at most.
@@ -133,8 +131,7 @@ fn search(
         disk: None,
         on_event: &mut on_event,
     };
-    let exact = Exact::search(&mut space, options);
-    let exact = exact.map_err(|error| Error::Threads(error.to_string()))?;
+    let exact = Exact::search(&mut space, options)?;
     let mut suite = Suite::of(world, exact.counts());
     let bytes = exact.graph_bytes() + exact.counts().generated * BYTES;
     let no_room = || (!limits.leaves_room_for(bytes)).then_some(Reason::Memory);
@@ -348,21 +345,11 @@ pub fn run<T: Sides>(
         found: Mutex::default(),
         on_execution,
     };
-    on_threads(threads, &|| runner.work())?;
+    let pool = parallel::pool(threads)?;
+    let each = 0..pool.current_num_threads();
+    let worked = pool.install(|| parallel::map(each, |_| runner.work()));
+    worked.into_iter().collect::<Result<(), Error>>()?;
     runner.ran()
-}
-
-/// Does the same on so many threads at once.
-fn on_threads(threads: usize, work: &(dyn Fn() -> Result<(), Error> + Sync)) -> Result<(), Error> {
-    thread::scope(|scope| {
-        let start = || thread::Builder::new().spawn_scoped(scope, work);
-        let threads: Vec<_> = (0..threads.max(1)).map(|_| start()).collect();
-        for thread in threads {
-            let thread = thread.map_err(|error| Error::Threads(error.to_string()))?;
-            thread.join().unwrap_or_else(|panic| resume_unwind(panic))?;
-        }
-        Ok(())
-    })
 }
 
 struct Runner<'a, T: Sides> {

@@ -81,11 +81,11 @@ impl<T: Sides> Surroundings<T> {
     ///
     /// # Errors
     /// If nothing can be compared.
-    pub fn walk(&self, limits: &Limits) -> Result<Option<Outcome>, Error> {
+    pub fn walk(&self, threads: usize, limits: &Limits) -> Result<Option<Outcome>, Error> {
         let mapping = &self.mapping;
         let Ok(world) = World::new(mapping.rules, self.scenario) else { return Ok(None) };
         let limits = Limits { states: self.pairs, ..*limits };
-        let mut outcome = walk(&world, mapping, &limits, &mut |_| {})?;
+        let mut outcome = walk(&world, mapping, threads, &limits, &mut |_| {})?;
         outcome.divergence = outcome.divergence.map(|found| {
             let mut found = reduce(mapping, found);
             found.happened.push_str(&self.happens);

@@ -41,7 +41,8 @@ impl Judge<'_> {
             let verdict = match by.way {
                 Way::Tests => self.judge_by_tests(what),
                 Way::Simulation => self.judge_by_simulation(what),
-                Way::Lockstep => self.judge_by_bridge(&format!("lockstep {what}")),
+                // As many are judged at once as there are processors.
+                Way::Lockstep => self.judge_by_bridge(&format!("lockstep {what} --threads 1")),
                 Way::Check => self.judge_by_check(what),
                 // Three nodes with a crash and a recovery: each transition, through the driver.
                 Way::Suite => {

@@ -1,8 +1,6 @@
 //! The bully algorithm of 1982: the repaired rules against the core.
 
-use super::{
-    Counters, Durations, ExpectedFacts, Mapping, More, OnInvalid, Probes, ProcessView,
-};
+use super::{Counters, Durations, ExpectedFacts, Mapping, More, OnInvalid, Probes, ProcessView};
 use super::{node_id, process_id, strangers};
 use bellwether_bridge::program::{Limits, Refusal};
 use bellwether_core::protocol::garcia_molina as program;

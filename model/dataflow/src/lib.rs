@@ -24,7 +24,7 @@ pub use hosts::{Hosts, HostsError};
 pub use meet::MeetError;
 
 use bellwether_engine::check::exact::parts::{Learner, Saves};
-use bellwether_engine::check::exact::{Exact, SearchError, SearchSummary};
+use bellwether_engine::check::exact::{Exact, SearchError, SearchSummary, parallel};
 use bellwether_engine::check::{
     self, CheckError, DiskError, Distributed, Event, Options, Phase, Plan, Progress, Reason, Report,
 };
@@ -97,8 +97,7 @@ impl Distributed for Dataflow<'_> {
         mut plan: Plan<'_>,
     ) -> Result<(Exact, Box<Packed>), SearchError> {
         let (limits, workers, hosts) = (plan.limits, plan.workers, self.hosts);
-        let threads = rayon::ThreadPoolBuilder::new().num_threads(workers).build();
-        let threads = threads.map_err(|error| SearchError::Threads(error.to_string()))?;
+        let threads = parallel::pool(workers)?;
         let (met, saves) = together(hosts, &mut plan)?;
         let (beginning, resumed_after) =
             threads.install(|| begin(hosts, space, &mut plan, saves))?;

@@ -86,13 +86,10 @@ impl LockstepArgs {
         if let Some(out) = &self.out {
             writable(out)?;
         }
-        if self.limits.threads.is_some() {
-            let why = "one thread compares, and another counts; leave it out";
-            return Err(UsageError::no_effect("--threads", why).into());
-        }
         let scenario = scenario(&self.world)?;
         let bar = self.progress.bar(self.json);
-        let walked = mapping.lockstep(scenario, &self.limits.limits(), &mut |phase, p| {
+        let (threads, limits) = (self.limits.threads(), self.limits.limits());
+        let walked = mapping.lockstep(scenario, threads, &limits, &mut |phase, p| {
             bar.tell(&format!("{phase}: "), Event::Progress(p));
         });
         bar.finish();

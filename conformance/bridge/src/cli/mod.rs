@@ -91,7 +91,7 @@ fn command(name: &'static str, registry: Registry) -> Clap {
         None => command,
     };
     let command = Cli::command().name(name).mut_subcommands(named);
-    let command = command.mut_subcommand("suite", offered_to_all);
+    let command = command.mut_subcommand("suite", offered);
     with_durations(command.mut_subcommand("lockstep", offered), registry)
 }
 
@@ -101,14 +101,9 @@ fn called_again(name: &str) -> String {
     called(name, &format!("-p {package}"))
 }
 
-/// What `lockstep` offers of the flags of worlds: one thread besides.
-fn offered(command: Clap) -> Clap {
-    offered_to_all(command).mut_arg("threads", |arg| arg.hide(true))
-}
-
 /// What every comparison offers of the flags of worlds: none of those with a clock, and no
 /// symmetry, because a program calls everything by its own names.
-fn offered_to_all(command: Clap) -> Clap {
+fn offered(command: Clap) -> Clap {
     without_clock(command).mut_arg("symmetry", |arg| arg.hide(true))
 }
 

@@ -29,7 +29,7 @@ fn requests() -> [Request; 6] {
     ]
 }
 
-impl<T: Sides> Probe<'_, '_, '_, T> {
+impl<T: Sides> Probe<'_, '_, T> {
     /// The node is asked for everything. One that is down, and a program that serves no requests,
     /// does nothing.
     pub(super) fn orders(&mut self) -> ProbeResult {

@@ -2,9 +2,7 @@
 //! rules of the specification that this stands for.
 
 use super::{Quorum, mapping, program, spec};
-use crate::mapping::{
-    Asked, Further, Order, ProcessView, Reaction, node_id, process_id,
-};
+use crate::mapping::{Asked, Further, Order, ProcessView, Reaction, node_id, process_id};
 use bellwether_core::protocol::{NodeId, Request};
 use bellwether_model::protocol::{Id, Timers};
 use bellwether_model::world::Scenario;

@@ -32,7 +32,7 @@ mod form;
 mod graph;
 mod list;
 mod pager;
-mod parallel;
+pub mod parallel;
 pub mod parts;
 mod paths;
 mod recode;
@@ -113,8 +113,7 @@ impl Exact {
     /// transitions are kept.
     pub fn search(space: &mut dyn Space, options: SearchOptions<'_>) -> Result<Self, SearchError> {
         let SearchOptions { limits, edges, threads, violations, first, disk, on_event } = options;
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-        let pool = pool.map_err(|error| SearchError::Threads(error.to_string()))?;
+        let pool = parallel::pool(threads)?;
         let (started, violations) = (Instant::now(), violations.to_vec());
         let mut context = SearchContext {
             limits,

@@ -20,7 +20,7 @@ const ASKED: &str = "lockstep";
 const EXPECTED: &str = "conforms";
 
 /// The flags of a case that `lockstep` gets otherwise, or for which it has no use.
-const NOT_TAKEN: [&str; 3] = ["variant", "threads", "symmetry"];
+const NOT_TAKEN: [&str; 2] = ["variant", "symmetry"];
 
 /// The names of the fields of the flags that say something of a file.
 const OF_A_FILE: [&str; 6] = ["protocol", "json", "junit", "markdown", "ascii", "quiet"];
@@ -95,7 +95,8 @@ fn compare(mappings: Mappings, case: &Case, on_event: &mut (dyn FnMut(Event) + S
         let (protocol, variant) = (machine.protocol().name(), machine.variant_name());
         return left_out(format!("no program implements '{variant}' of {protocol}"));
     };
-    let found = mapping.lockstep(case.world().scenario(), case.limits(), &mut |_, progress| {
+    let (scenario, threads, limits) = (case.world().scenario(), case.threads(), case.limits());
+    let found = mapping.lockstep(scenario, threads, limits, &mut |_, progress| {
         on_event(Event::Progress(progress));
     });
     match found {

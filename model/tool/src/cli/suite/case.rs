@@ -111,6 +111,12 @@ impl Case {
         &self.world
     }
 
+    /// Returns the number of threads that search the case.
+    #[must_use]
+    pub fn threads(&self) -> usize {
+        self.options.threads
+    }
+
     /// Returns the limits of the case.
     #[must_use]
     pub fn limits(&self) -> &Limits {
