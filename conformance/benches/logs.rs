@@ -92,7 +92,8 @@ impl Judged {
         let all = members.iter();
         match self {
             Self::Quorum => {
-                let config = |id| mapping::quorum::config(&mapping::quorum::RECOMMENDED, id, &members);
+                let config =
+                    |id| mapping::quorum::config(&mapping::quorum::RECOMMENDED, id, &members);
                 Group::<quorum::Quorum>::new(all.map(config).collect(), None, seed, faults)
                     .logs(events)
             }

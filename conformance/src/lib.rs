@@ -14,7 +14,7 @@
 //! let mapping = bully::mapping();
 //! let world = World::new(mapping.rules, Scenario::calm(3).with_crashes(1, 0))?;
 //! let Outcome { summary, divergence, .. } =
-//!     lockstep(&world, &mapping, &Limits::NONE, &mut |_| {})?;
+//!     lockstep(&world, &mapping, 1, &Limits::NONE, &mut |_| {})?;
 //! assert!(divergence.is_none());
 //! assert!(summary.transitions > 0);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -22,6 +22,7 @@
 
 pub mod mapping;
 pub mod processes;
+pub mod shelled;
 
 pub use bellwether_bridge::{
     Difference, Divergence, Error, Kind, Malformed, Program, cli, comparison, divergence,

@@ -185,7 +185,7 @@ fn cases_of_a_file_are_compared_where_a_program_implements_their_rules() {
     };
     let own = "--recoveries has no effect: each case of a file has its own world";
     has_effect("--recoveries 1", own);
-    for (flag, name) in [("--out x", "--out"), ("--through driver", "--through")] {
+    for (flag, name) in [("--out x", "--out"), ("--through processes", "--through")] {
         let as_lockstep = "no effect: each case of a file is compared as 'lockstep'";
         has_effect(flag, &format!("{name} has {as_lockstep}"));
     }

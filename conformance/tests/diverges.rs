@@ -5,7 +5,7 @@
 #[allow(dead_code, reason = "the other mistakes are for other tests")]
 mod wrong;
 
-use bellwether_conformance::cli;
+use bellwether_conformance::cli::{self, Further};
 use bellwether_conformance::mapping::{Comparison, Mappings};
 use bellwether_docs_runner::{object_of, other_statuses};
 use bellwether_model::protocol::specifications;
@@ -36,7 +36,7 @@ fn main() -> ExitCode {
     if env::var_os(WRONG).is_some() {
         let wrong: Box<dyn Comparison> = Box::new(ignores_ok());
         let mappings = Mappings(Box::leak(Box::new([wrong])));
-        return cli::main("bellwether-conformance", mappings, None, specifications());
+        return cli::main("bellwether-conformance", mappings, Further::default(), specifications());
     }
     // What asks for the names of tests finds none; whatever else is asked, it is one test.
     if !env::args().any(|word| word == "--list") {

@@ -1,5 +1,6 @@
 //! All tests of the crate, in one program.
 
+mod around;
 mod book;
 mod cli;
 mod compared;

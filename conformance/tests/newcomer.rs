@@ -148,11 +148,6 @@ const BLOCKS: &[(&str, &str, How)] = &[
     ("docs/stores-tests.md", "target/release/bellwether-soak stores rates", Not(LONG)),
     ("docs/suite.md", "target/release/bellwether-conformance suite", Runs),
     (
-        "docs/suite.md",
-        "cargo build --release -p bellwether-conformance",
-        Not("it needs the driver; tests/driven.rs takes these suites"),
-    ),
-    (
         "docs/survey.md",
         "cargo run --release -- survey --deep --markdown",
         RunsLong(0, "--max-states 100"),

@@ -188,7 +188,8 @@ fn a_member_with_something_around_it_is_led_into_the_same_group() {
     let members = Members::new(ids).expect("valid");
     let member = mapping::member::mapping();
     let build = |node: Built<mapping::member::BatonMember>, _, _: &Members, _: Option<&_>| node;
-    let around = around(&member, build, |node| node);
+    let timer = std::sync::Arc::clone(&member.timer);
+    let around = around(&member, build, |node| node, move |own| timer(own));
     let timers = ids.map(|id| (member.more.events.settling_timers)(id, &members));
     assert_eq!(ids.map(|id| (around.more.events.settling_timers)(id, &members)), timers);
     assert!(timers[0].is_empty() && timers[1].len() > 1, "{timers:?}");

@@ -94,7 +94,9 @@ pub(crate) fn wrong<T: Sides>(
     let build = move |core: Built<T>, _, _: &Members, _: Option<&Durable<T>>| {
         Ok(WrongNode { core: core?, mistake: mistake.clone(), wake_ups: 0 })
     };
-    let mut wrong = around(right, build, |node: &WrongNode<T::Program>| &node.core);
+    let timer = Arc::clone(&right.timer);
+    let inside: fn(&WrongNode<T::Program>) -> &T::Program = |node| &node.core;
+    let mut wrong = around(right, build, inside, move |own| timer(own));
     if one_period {
         let right = wrong.period;
         wrong.period = Arc::new(move |id, members: &Members, timer| {

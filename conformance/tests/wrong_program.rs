@@ -67,7 +67,6 @@ fn a_difference_is_told_drawn_and_saved_and_the_replay_shows_it_again() {
     assert_eq!(json["kind"], "different");
     assert_eq!(json["differences"][0]["what"], "role");
     assert_eq!(json["differences"][0]["model"], "waiting");
-    assert_eq!(json["rules"]["t_coord"], "true");
     assert_eq!(json["steps"].as_array().map(Vec::len), Some(found.step));
 
     let mut file = Vec::new();

@@ -362,9 +362,9 @@ impl Running {
     fn ends(&mut self, mut look: impl FnMut(&Child)) {
         let began = Instant::now();
         while !self.is_over() {
-            if began.elapsed() > Duration::from_secs(60) {
+            if began.elapsed() > Duration::from_secs(300) {
                 self.child.kill().expect("it is a child");
-                panic!("it goes on after a minute");
+                panic!("it goes on after five minutes");
             }
             look(&self.child);
             sleep(Duration::from_millis(5));

@@ -31,9 +31,9 @@ pub trait Comparison: Send + Sync {
     fn without_services(&self) -> Option<&'static str>;
 
     /// Walks the world of these rules in `scenario`, on so many threads, and counts it with the
-    /// model alone: see [`lockstep`]. A divergence is [reduced](reduce). After a whole walk without one, the
-    /// [surroundings] are walked; [further](crate::mapping::Further) worlds among them only if the
-    /// number of states has no limit.
+    /// model alone: see [`lockstep`]. A divergence is [reduced](reduce). After a whole walk without
+    /// one, the [surroundings] are walked; [further](crate::mapping::Further) worlds among them only
+    /// if the number of states has no limit.
     ///
     /// # Errors
     /// If nothing can be compared.
@@ -221,7 +221,8 @@ impl<T: Sides> Comparison for Mapping<T> {
 
 /// A protocol has one name, in model, program and bridge.
 const fn has_one_name<T: Sides>() -> bool {
-    let (a, b) = (T::Spec::NAME.as_bytes(), <T::Program as crate::Program>::NAME.as_bytes());
+    let (a, b) =
+        (T::Spec::NAME.as_bytes(), <T::Program as crate::program::Program>::NAME.as_bytes());
     let mut at = 0;
     while at < a.len() && at < b.len() && a[at] == b[at] {
         at += 1;

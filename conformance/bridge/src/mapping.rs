@@ -77,7 +77,7 @@ pub struct Mapping<T: Sides> {
     /// itself sends or not.
     pub to_model: Arc<dyn Fn(ProgramMessage<T>, bool) -> SpecMessage<T> + Send + Sync>,
     /// The function that returns the model's timer for one of the program's.
-    pub timer: fn(ProgramTimer<T>) -> SpecTimer<T>,
+    pub timer: Arc<dyn Fn(ProgramTimer<T>) -> SpecTimer<T> + Send + Sync>,
     /// The function that returns how long the specification's timer takes by the configuration of
     /// this node; `None` if the program has no such timer. The period is compared with every
     /// arming, so it is read from the [configuration](Mapping::program), never from the program.
@@ -613,7 +613,7 @@ pub struct Counters<T: Sides> {
     /// numbers.
     pub from: &'static [u64],
     /// The function that returns what a node has kept of a long run that stands for a process which
-    /// has never run: its numbers are those [from which it counts](Counters::from). `None` if that
+    /// has never run: its numbers are those `from` which it counts. `None` if that
     /// is nothing.
     pub began: fn(NodeId, &Members) -> Option<Durable<T>>,
     /// The function that returns this process of a node that has run for long, with such numbers

@@ -115,8 +115,8 @@ pub trait Program: Clone + Send + Sync + 'static {
         std::iter::empty()
     }
 
-    /// Returns a promise that was broken in the last input, and that its outputs do not show. To be
-    /// given where more is driven than a node: what surrounds it has promises of its own.
+    /// Returns a promise that was broken, and that no output shows. To be given where more is driven
+    /// than a node: what surrounds it has promises of its own.
     fn broken_promise(&self) -> Option<BrokenPromise> {
         None
     }

@@ -22,7 +22,7 @@ use crate::error::Error;
 use crate::lockstep::{Outcome, walk};
 use crate::mapping::{
     Built, Counters, Durable, Durations, Events, ExpectedFacts, IdsIn, Logs, Mapping, More,
-    OnInvalid, Probes, Process, ProgramMessage, ProgramTimer, Requests, Restarts, Sides, Variants,
+    OnInvalid, Probes, Process, ProgramMessage, Requests, Restarts, Sides, SpecTimer, Variants,
 };
 use crate::program::{Program, Refusal};
 use crate::reduce::reduce;
@@ -112,7 +112,7 @@ pub fn restarting<T: Sides>(mapping: &Mapping<T>, with: usize) -> Mapping<T> {
 }
 
 /// Returns the mapping of a program that has run for so long that its numbers are large; `None` if
-/// no number can [begin](Counters::from) so.
+/// no number can begin so (`from` of [`Counters`]).
 #[must_use]
 pub fn long_run<T: Sides>(mapping: &Mapping<T>) -> Option<Mapping<T>> {
     let Counters { epochs, largest_epoch, in_message, in_durable, from, began, rebase, .. } =
@@ -190,10 +190,11 @@ pub fn around<T, P>(
     + Sync
     + 'static,
     inside: fn(&P) -> &T::Program,
+    timer: impl Fn(P::Timer) -> SpecTimer<T> + Send + Sync + 'static,
 ) -> Mapping<(T::Spec, P)>
 where
     T: Sides,
-    P: Program<Durable = Durable<T>, Message = ProgramMessage<T>, Timer = ProgramTimer<T>>,
+    P: Program<Durable = Durable<T>, Message = ProgramMessage<T>>,
 {
     let Mapping { rules, program, process, more, .. } = mapping.clone();
     let More { durations, counters, requests, events, logs, probes, variants, .. } = more;
@@ -236,7 +237,11 @@ where
             ignored_fields: probes.ignored_fields,
             uncovered: probes.uncovered,
         },
-        variants: Variants { nearest: variants.nearest, ..Variants::default() },
+        variants: Variants {
+            nearest: variants.nearest,
+            unplayed: variants.unplayed,
+            ..Variants::default()
+        },
         restarts: Restarts::default(),
     };
     Mapping {
@@ -247,7 +252,7 @@ where
         settle: Arc::clone(&mapping.settle),
         to_program: Arc::clone(&mapping.to_program),
         to_model: Arc::clone(&mapping.to_model),
-        timer: mapping.timer,
+        timer: Arc::new(timer),
         period: Arc::clone(&mapping.period),
         process: Arc::new(move |node: &P| process(inside(node))),
         stable: Arc::clone(&mapping.stable),

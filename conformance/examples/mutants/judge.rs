@@ -44,10 +44,6 @@ impl Judge<'_> {
                 // As many are judged at once as there are processors.
                 Way::Lockstep => self.judge_by_bridge(&format!("lockstep {what} --threads 1")),
                 Way::Check => self.judge_by_check(what),
-                // Three nodes with a crash and a recovery: each transition, through the driver.
-                Way::Suite => {
-                    self.judge_by_bridge(&format!("suite {what} --recoveries 1 --through driver"))
-                }
                 Way::Clusters => self.judge_by_clusters(what),
             };
             match verdict? {

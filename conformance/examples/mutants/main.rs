@@ -3,8 +3,8 @@
 //! Each is the source with one realistic mistake. A mistake in a core or in a mapping must be
 //! caught by `lockstep` in one of the worlds of its protocol, a mistake in the member by that, by
 //! the test that is named beside it, or by the simulation alone, one in the driver or the transport
-//! by such a test or by a suite through the driver, and one in a model by the check that is named
-//! beside it. The program without a mistake must pass in all of them.
+//! by such a test, and one in a model by the check that is named beside it. The program without a
+//! mistake must pass in all of them.
 //!
 //! Some mistakes are bugs that happened to real systems: their rows say where that is told.
 //!

@@ -49,7 +49,7 @@ pub(crate) struct Scratch {
 /// What is built to judge wrong programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Program {
-    /// The bridge, with the driver.
+    /// The bridge.
     Bridge,
     /// The checker of the models.
     Model,
@@ -164,9 +164,7 @@ impl Scratch {
     /// Builds a program; where it is, or what `cargo` says if that fails.
     pub(crate) fn build(&self, program: Program) -> Result<Result<PathBuf, Failure>> {
         let what: &[&str] = match program {
-            Program::Bridge => {
-                &["build", "-p", "bellwether-conformance", "--bins", "--features", "driver"]
-            }
+            Program::Bridge => &["build", "-p", "bellwether-conformance", "--bins"],
             Program::Model => &["build", "-p", "bellwether-model", "--bins"],
             Program::Simulation => &["build", "-p", "bellwether-sim", "--bins"],
             Program::Daemon => &["build", "-p", "bellwether", "--bins"],

@@ -69,8 +69,6 @@ pub(crate) enum Way {
     /// A check of a model, which finds a violation that the right model does not have, or another
     /// number of states: the protocol, and flags.
     Check,
-    /// The suite of a protocol, through the driver.
-    Suite,
     /// The traces of clusters that run a protocol under faults.
     Clusters,
 }
@@ -105,8 +103,6 @@ struct Row {
     check: Vec<String>,
     #[serde(default)]
     simulation: Vec<String>,
-    #[serde(default)]
-    suite: Vec<String>,
     survives: Option<String>,
     bug: Option<Bug>,
 }
@@ -228,7 +224,6 @@ impl Row {
             (Way::Lockstep, each_of(&worlds.lockstep, &self.lockstep)?),
             (Way::Check, each_of(&worlds.check, &self.check)?),
             (Way::Simulation, self.simulation),
-            (Way::Suite, self.suite),
         ];
         ways.retain(|(_, what)| !what.is_empty());
         if ways.is_empty() {
@@ -290,7 +285,6 @@ impl fmt::Display for By {
             Way::Tests => write!(f, "the tests {what}"),
             Way::Simulation => write!(f, "the simulation {what}"),
             Way::Check => write!(f, "check {what}"),
-            Way::Suite => write!(f, "the suite of {what} through the driver"),
             Way::Clusters => write!(f, "clusters of {what}"),
         }
     }
@@ -300,7 +294,7 @@ impl Mutant {
     /// The program that judges it.
     pub(crate) fn program(&self) -> Program {
         match self.by.way {
-            Way::Lockstep | Way::Suite => Program::Bridge,
+            Way::Lockstep => Program::Bridge,
             Way::Check => Program::Model,
             Way::Simulation => Program::Simulation,
             Way::Clusters => Program::Daemon,
@@ -328,7 +322,6 @@ impl Mutant {
         let file = TESTS.iter().find_map(of).unwrap_or(&self.file).trim_end_matches(".rs");
         let by = match self.by.way {
             Way::Simulation => " (simulated)",
-            Way::Suite => " (through the driver)",
             Way::Clusters => " (in clusters)",
             Way::Tests if self.program() == Program::Servers => " (at a server)",
             // Most of these are caught by tests as well.

@@ -27,7 +27,7 @@ static SET: LazyLock<Vec<Mutant>> = LazyLock::new(|| match read() {
 impl By {
     /// The protocols of which it sees the program or the model. A commit runs the bully.
     fn seen(&self) -> BTreeSet<&str> {
-        let sees = matches!(self.way, Way::Lockstep | Way::Suite | Way::Check);
+        let sees = matches!(self.way, Way::Lockstep | Way::Check);
         let named = self.what.iter().filter(|_| sees).map(|what| protocol(what));
         let named: BTreeSet<&str> = named.collect();
         let commits = named.iter().any(|name| name.ends_with("-commit"));
@@ -62,7 +62,6 @@ fn no_core_has_few_nor_have_driver_and_transport() {
             }
             Way::Tests => *counts.entry("tests").or_default() += 1,
             Way::Simulation => *counts.entry("simulation").or_default() += 1,
-            Way::Suite => *counts.entry("suite").or_default() += 1,
             Way::Check | Way::Clusters => panic!("{}: it is no model", mutant.title()),
         }
     }

@@ -31,7 +31,7 @@ pub fn mapping() -> Mapping<Bully> {
         settle: Arc::new(settle),
         to_program: Arc::new(to_program),
         to_model: Arc::new(|message, _| to_model(message)),
-        timer,
+        timer: Arc::new(timer),
         period: Arc::new(period),
         process: Arc::new(process),
         stable: Arc::new(stable),

@@ -64,7 +64,7 @@ pub fn mapping<K: Pair>() -> Mapping<Commit<K>> {
         settle: Arc::new(settle),
         to_program: Arc::new(to_program),
         to_model: Arc::new(|message, _| to_model(message)),
-        timer,
+        timer: Arc::new(timer),
         period: Arc::new(period::<K>),
         process: Arc::new(process::<K>),
         stable: Arc::new(stable),

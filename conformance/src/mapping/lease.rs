@@ -55,7 +55,7 @@ pub fn mapping(rules: spec::Lease) -> Mapping<Lease> {
         settle: Arc::new(settle),
         to_program: Arc::new(move |message| to_program(&rules, message)),
         to_model: Arc::new(move |message, _| to_model(&rules, message)),
-        timer,
+        timer: Arc::new(timer),
         period: Arc::new(period),
         process: Arc::new(abstraction),
         stable: Arc::new(stable),

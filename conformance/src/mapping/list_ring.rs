@@ -28,7 +28,7 @@ pub fn mapping() -> Mapping<ListRing> {
         settle: Arc::new(settle),
         to_program: Arc::new(to_program),
         to_model: Arc::new(|message, _| to_model(message)),
-        timer,
+        timer: Arc::new(timer),
         period: Arc::new(period),
         process: Arc::new(process),
         stable: Arc::new(stable),

@@ -1,6 +1,7 @@
 //! The refinement mappings: how a state of the program reads as a state of the model.
 //!
-//! To add a protocol, add its file here and one line to [`mappings`].
+//! To add a protocol, add its file here and one line to `of_the_daemon`, or to [`mappings`] if the
+//! daemon does not run the protocol.
 
 pub mod bully;
 pub mod chang_roberts;
@@ -17,10 +18,10 @@ pub mod stoller;
 pub use bellwether_bridge::comparison::{Comparison, Description, Mappings};
 pub use bellwether_bridge::mapping::*;
 
+use crate::shelled;
 use bellwether_core::protocol::commit::{Three, Two};
-use bellwether_core::protocol::{Members, NodeId};
+use bellwether_core::protocol::{Core, Members, Node, NodeId};
 use bellwether_model::protocol::Protocol as Specification;
-use bellwether_model::protocol::lease::Lease as LeaseRules;
 use std::sync::LazyLock;
 
 /// Nodes that are no members: the next after the highest, and the last that there can be.
@@ -29,30 +30,61 @@ pub(super) fn strangers(members: &Members) -> impl Iterator<Item = NodeId> {
     next.into_iter().chain(NodeId::new(u16::MAX))
 }
 
+/// The variants of the lease by whose rules the specification plays the store.
+const STORES: [&str; 7] =
+    ["fenced", "unfenced", "clustering", "lock", "postgres-row", "redis-setnx", "redlock"];
+
+type Boxed = Box<dyn Comparison>;
+
 /// Returns all mappings, in the order in which they are listed.
 #[must_use]
 pub fn mappings() -> Mappings {
-    static ALL: LazyLock<Vec<Box<dyn Comparison>>> = LazyLock::new(|| {
-        let own = [LeaseRules::RECOMMENDED];
-        let stores =
-            ["fenced", "unfenced", "clustering", "lock", "postgres-row", "redis-setnx", "redlock"];
-        let leases = own.into_iter().chain(stores.into_iter().filter_map(lease::variant));
-        let leases = leases.map(|rules| Box::new(lease::mapping(rules)) as Box<dyn Comparison>);
-        let mut all: Vec<Box<dyn Comparison>> = vec![
-            Box::new(bully::mapping()),
-            Box::new(garcia_molina::mapping()),
-            Box::new(invitation::mapping()),
-            Box::new(chang_roberts::mapping()),
-            Box::new(list_ring::mapping()),
-            Box::new(stoller::mapping()),
-        ];
-        all.extend(leases);
-        all.push(Box::new(quorum::mapping(&quorum::RECOMMENDED)));
-        all.push(Box::new(quorum::mapping(&quorum::PREEMPTIVE)));
+    static ALL: LazyLock<Vec<Boxed>> = LazyLock::new(|| {
+        let mut all = of_the_daemon(Around::Nothing);
         all.push(Box::new(commit::mapping::<Two>()));
         all.push(Box::new(commit::mapping::<Three>()));
         all.push(Box::new(member::mapping()));
         all
     });
     Mappings(&ALL)
+}
+
+/// Returns the mappings of the protocols that the daemon runs, for the member around a node.
+#[must_use]
+pub fn members() -> Mappings {
+    static ALL: LazyLock<Vec<Boxed>> = LazyLock::new(|| of_the_daemon(Around::Member));
+    Mappings(&ALL)
+}
+
+/// What is around a node.
+#[derive(Clone, Copy)]
+enum Around {
+    Nothing,
+    Member,
+}
+
+impl Around {
+    fn of<S: Specification, C: Core>(self, node: Mapping<(S, Node<C>)>) -> Boxed {
+        match self {
+            Around::Nothing => Box::new(node),
+            Around::Member => Box::new(shelled::member(&node)),
+        }
+    }
+}
+
+fn of_the_daemon(around: Around) -> Vec<Boxed> {
+    let stores = STORES.into_iter().filter_map(lease::variant).map(lease::mapping);
+    let leases = [lease::recommended()].into_iter().chain(stores);
+    let quorums = [&quorum::RECOMMENDED, &quorum::PREEMPTIVE].map(quorum::mapping);
+    let mut all = vec![
+        around.of(bully::mapping()),
+        around.of(garcia_molina::mapping()),
+        around.of(invitation::mapping()),
+        around.of(chang_roberts::mapping()),
+        around.of(list_ring::mapping()),
+        around.of(stoller::mapping()),
+    ];
+    all.extend(leases.map(|mapping| around.of(mapping)));
+    all.extend(quorums.map(|mapping| around.of(mapping)));
+    all
 }

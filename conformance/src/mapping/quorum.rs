@@ -94,7 +94,7 @@ pub fn mapping(variant: &'static Variant) -> Mapping<Quorum> {
         settle: Arc::new(|id: N, members: &Members| settle(variant, id, members)),
         to_program: Arc::new(|letter: Letter| to_program(variant, letter)),
         to_model: Arc::new(|message: program::Message, _| to_model(variant, message)),
-        timer,
+        timer: Arc::new(timer),
         period: Arc::new(|id: N, members: &Members, timer| period(variant, id, members, timer)),
         process: Arc::new(|node: &Node<program::Quorum>| abstraction(variant, node)),
         stable: Arc::new(|durable: &program::Durable| stable(variant, durable)),

@@ -87,21 +87,6 @@ impl<C: Core, K: Clock> Actor<C, K> {
         stop: CancellationToken,
     ) -> Result<(), StorageError> {
         self.handle(Event::Start).await;
-        self.take_part(&mut arrivals, &mut commands, &stop).await
-    }
-
-    /// Does the same once its member has started. What is dropped of this while it waits for
-    /// something to happen goes on with the next call.
-    ///
-    /// # Errors
-    ///
-    /// As [`Actor::run`].
-    pub(super) async fn take_part(
-        &mut self,
-        arrivals: &mut mpsc::Receiver<Arrival<C::Message>>,
-        commands: &mut mpsc::Receiver<CommandRequest>,
-        stop: &CancellationToken,
-    ) -> Result<(), StorageError> {
         let mut stopped = false;
         loop {
             // What it did took its time.

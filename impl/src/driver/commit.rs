@@ -309,12 +309,6 @@ impl<D: Clone + Send + 'static> Disk<D> {
         answer
     }
 
-    /// Whether it was asked something, and the answer is not heard.
-    #[cfg(feature = "steered")]
-    pub(super) fn is_asked(&self) -> bool {
-        self.waited.is_some()
-    }
-
     /// Whether there is an answer that was not waited for.
     pub(super) fn has_answered(&self) -> bool {
         self.waited.as_ref().is_some_and(|waited| !waited.is_empty())

@@ -256,6 +256,7 @@ mod tests {
         assert!(guard.is_valid_now());
         let late = lease_writer.set(lease(7, 3));
         assert_eq!(late, Some(Duration::from_millis(1)), "of two seconds");
+        assert_eq!(guard.until(), lease(7, 3).map(|lease| lease.until), "not from now on");
         assert_eq!(leases.margin(), late);
         assert_eq!(leases.late_renewals(), 1);
         assert_eq!(lease_writer.set(lease(7, 3)), None, "it is the same");

@@ -27,8 +27,6 @@ mod recovery;
 mod reporter;
 mod standing;
 mod start;
-#[cfg(feature = "steered")]
-pub mod steered;
 mod trace;
 mod work;
 

@@ -9,12 +9,15 @@ mod work;
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
+use std::fmt::Debug;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
+use tracing::field::Field;
+use tracing_subscriber::layer::{self, Layer, SubscriberExt as _};
 
 use super::actor::Actor;
 use super::commit::Disk;
@@ -401,13 +404,34 @@ async fn a_node_that_is_told_to_stop_does_nothing_more() {
     assert_eq!(hands.records.all(), []);
 }
 
+/// The peer and the reason that each line of the log names.
+#[derive(Clone, Default)]
+struct Lines(Arc<Mutex<Vec<String>>>);
+
+impl<S: tracing::Subscriber> Layer<S> for Lines {
+    fn on_event(&self, event: &tracing::Event<'_>, _: layer::Context<'_, S>) {
+        let mut line = String::new();
+        event.record(&mut |field: &Field, value: &dyn Debug| {
+            if ["peer", "reason"].contains(&field.name()) {
+                line += &format!("{field}={value:?} ");
+            }
+        });
+        self.0.lock().expect("no panic").push(line);
+    }
+}
+
 #[tokio::test(start_paused = true)]
-async fn what_the_node_ignores_is_counted() {
+async fn what_the_node_ignores_is_counted_and_logged() {
     let (mut actor, hands) = node(None);
     actor.step(Input::Boot).await.expect("no disk to fail");
+    let lines = Lines::default();
+    crate::log::tests::listen_beside_others();
+    let log = tracing::subscriber::set_default(tracing_subscriber::registry().with(lines.clone()));
     let stranger = Input::Receive { from: id(9), message: Order::Note(1) };
     actor.step(stranger).await.expect("no disk to fail");
+    drop(log);
     actor.step(says(Order::Note(2))).await.expect("the disk works");
     actor.save_all().await.expect("the disk works");
     assert_eq!(hands.ignored.load(Ordering::Relaxed), 1);
+    assert_eq!(*lines.0.lock().expect("no panic"), ["peer=9 reason=\"unknown_sender\" "]);
 }

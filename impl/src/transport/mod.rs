@@ -324,6 +324,15 @@ impl<M> Links<M> {
         }
     }
 
+    /// Takes out what waits for this peer: whether a heartbeat does, and the frames.
+    #[cfg(test)]
+    pub(crate) fn take_waiting(&self, to: NodeId) -> (bool, Vec<Frame<M>>) {
+        let peers = self.peers.now();
+        let peer = &peers[&to];
+        let beats = peer.beat.notified().now_or_never().is_some();
+        (beats, std::iter::from_fn(|| peer.outbox.another()).collect())
+    }
+
     /// The peers are these from now on. One that stays, at the same address, keeps its connections.
     pub(crate) fn set_members(&self, others: impl IntoIterator<Item = (NodeId, Address)>) {
         for peer in self.peers.set(others.into_iter().collect()) {
@@ -483,46 +492,6 @@ impl<M> Links<M> {
     /// How many frames made no sense.
     pub(crate) fn bad_frames(&self) -> u64 {
         self.bad_frames.load(Ordering::Relaxed)
-    }
-}
-
-/// For comparisons: what the loop of a group has sent is taken out of the queues by hand, and no
-/// connection does it.
-#[cfg(feature = "steered")]
-impl<M> Links<M> {
-    /// Takes out all messages that wait, each with the peer that is to get it. Those for one peer
-    /// are in the order in which a connection would send them; between peers, their numbers count.
-    pub(crate) fn take_messages(&self) -> Vec<(NodeId, M)> {
-        // With its number; 0 if it has none.
-        let numbered = |frame| match frame {
-            Frame::Numbered(_, number, message) => Some((number, message)),
-            Frame::Message(message) => Some((0, message)),
-            Frame::Heartbeat
-            | Frame::Ping(_)
-            | Frame::Pong(_)
-            | Frame::Rival
-            | Frame::NodeFacts(_) => None,
-        };
-        let queue = |peer: &Arc<Peer<M>>| {
-            let frames = std::iter::from_fn(|| peer.outbox.another());
-            (peer.id, frames.filter_map(numbered).collect::<std::collections::VecDeque<_>>())
-        };
-        let mut queues: Vec<_> = self.peers.now().values().map(queue).collect();
-        let mut taken = Vec::new();
-        loop {
-            let waiting = queues.iter_mut().filter(|(_, queue)| !queue.is_empty());
-            let next = waiting.min_by_key(|(_, queue)| queue.front().map(|(number, _)| *number));
-            let Some((to, queue)) = next else { return taken };
-            if let Some((_, message)) = queue.pop_front() {
-                taken.push((*to, message));
-            }
-        }
-    }
-
-    /// Takes out the heartbeats that wait: the peers that are to get one.
-    pub(crate) fn take_heartbeats(&self) -> Vec<NodeId> {
-        let waits = |peer: &&Arc<Peer<M>>| peer.beat.notified().now_or_never().is_some();
-        self.peers.now().values().filter(waits).map(|peer| peer.id).collect()
     }
 }
 

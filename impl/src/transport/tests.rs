@@ -276,6 +276,17 @@ async fn a_heartbeat_is_kept_until_it_can_be_sent_and_goes_before_the_messages()
 }
 
 #[tokio::test]
+async fn each_peer_gets_its_own_messages() {
+    let address = "127.0.0.1:1".parse().expect("an address");
+    let others = [2, 3].map(|other| (id(other), &address));
+    let links = Links::new(others.into_iter(), LIMIT, SystemClock);
+    links.send(Sent { to: id(3), id: 7, message: Message::Ok });
+    let waiting = [2, 3].map(|other| links.take_waiting(id(other)));
+    let expected = Frame::numbered(0, 7, Message::Ok);
+    assert_eq!(waiting, [(false, vec![]), (false, vec![expected])]);
+}
+
+#[tokio::test]
 async fn a_peer_that_calls_is_called_back_at_once() {
     let node = Node::listening(context(NOWHERE)).await;
     let (_connection, reply) = call(node.address, hello(2)).await;

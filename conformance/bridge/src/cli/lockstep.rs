@@ -4,10 +4,11 @@ use super::{BOLD, CONFORMS, CUT_SHORT, DIVERGES, ERROR, GOOD, save, told, writab
 use crate::comparison::{Comparison, Description, Mappings};
 use crate::coverage::MetCount;
 use crate::lockstep::{Outcome, Summary, Unplayed};
+use anyhow::Context;
 use bellwether_engine::check::Event;
 use bellwether_engine::world::{Scenario, Symmetry};
 use bellwether_tool::cli::{Exit, LimitArgs, ProgressArgs, UsageError, WorldArgs, text};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use indicatif::HumanCount;
 use serde_json::json;
 use std::io::Write;
@@ -24,6 +25,10 @@ pub(super) struct LockstepArgs {
     /// Which rules, if the program can be configured for several (`list`) [default: the first]
     #[arg(long, value_name = "NAME")]
     pub(super) variant: Option<String>,
+
+    /// Compare the nodes, or the member around each of them
+    #[arg(long, value_name = "WHAT", value_enum, default_value_t = Through::Core)]
+    pub(super) through: Through,
 
     #[command(flatten)]
     world: WorldArgs,
@@ -53,6 +58,28 @@ pub(super) struct LockstepArgs {
     progress: ProgressArgs,
 }
 
+/// The part of the program that takes the transitions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Through {
+    /// The nodes, which own no clock, disk or network
+    Core,
+    /// The members around them, whose disks answer at once
+    Member,
+}
+
+impl Through {
+    fn name(self) -> &'static str {
+        match self {
+            Through::Core => "core",
+            Through::Member => "member",
+        }
+    }
+}
+
+/// Why `--through member` is refused.
+pub(super) const NO_MEMBER: &str = "this program has no member around its nodes; leave out \
+                                    --through";
+
 const EXAMPLES: &str = "\
 Examples:
   bellwether-model lockstep --recoveries 1
@@ -64,8 +91,16 @@ const NO_CLOCK: &str = "the comparison sets the clocks of the program itself; le
                         compare with --timing perfect or asynchronous, which let timers expire in \
                         every order";
 
-pub(super) fn run(mappings: Mappings, args: &LockstepArgs) -> anyhow::Result<Exit> {
-    args.walk(mappings.find(args.protocol.as_deref(), args.variant.as_deref())?)
+pub(super) fn run(
+    mappings: Mappings,
+    members: Option<Mappings>,
+    args: &LockstepArgs,
+) -> anyhow::Result<Exit> {
+    let (protocol, variant) = (args.protocol.as_deref(), args.variant.as_deref());
+    match args.through {
+        Through::Core => args.walk(mappings.find(protocol, variant)?),
+        Through::Member => args.walk(members.context(NO_MEMBER)?.find(protocol, variant)?),
+    }
 }
 
 /// The world that the flags ask for, if model and program can be compared in it.
@@ -101,7 +136,7 @@ impl LockstepArgs {
         };
         let description = mapping.description();
         let told = match self.json {
-            true => text::print_json(&json(&description, &scenario, &outcome), self.ascii),
+            true => text::print_json(&self.json(&description, &scenario, &outcome), self.ascii),
             false => self.print(&description, &scenario, &outcome, saved.is_ok()),
         };
         Ok(exit.saved(saved).told(told))
@@ -118,28 +153,29 @@ fn status(outcome: &Outcome) -> u8 {
     }
 }
 
-fn json(of: &Description, scenario: &Scenario, outcome: &Outcome) -> serde_json::Value {
-    let Outcome { summary, divergence, large_group } = outcome;
-    let verdict = match (divergence, summary.cut_short) {
-        _ if large_group.wrong.is_some() => "diverges",
-        (Some(_), _) => "diverges",
-        (None, Some(_)) => "unknown",
-        (None, None) if !summary.coverage.missing.is_empty() => "incomplete",
-        (None, None) => "conforms",
-    };
-    json!({
-        "protocol": of.protocol,
-        "variant": of.variant,
-        "world": scenario,
-        "verdict": verdict,
-        "compared": summary,
-        "rate": summary.rate().round(),
-        "divergence": divergence,
-        "large_group": large_group,
-    })
-}
-
 impl LockstepArgs {
+    fn json(&self, of: &Description, scenario: &Scenario, outcome: &Outcome) -> serde_json::Value {
+        let Outcome { summary, divergence, large_group } = outcome;
+        let verdict = match (divergence, summary.cut_short) {
+            _ if large_group.wrong.is_some() => "diverges",
+            (Some(_), _) => "diverges",
+            (None, Some(_)) => "unknown",
+            (None, None) if !summary.coverage.missing.is_empty() => "incomplete",
+            (None, None) => "conforms",
+        };
+        json!({
+            "protocol": of.protocol,
+            "variant": of.variant,
+            "world": scenario,
+            "through": self.through.name(),
+            "verdict": verdict,
+            "compared": summary,
+            "rate": summary.rate().round(),
+            "divergence": divergence,
+            "large_group": large_group,
+        })
+    }
+
     fn print(
         &self,
         of: &Description,
@@ -149,7 +185,11 @@ impl LockstepArgs {
     ) -> anyhow::Result<()> {
         let Outcome { summary, divergence, large_group } = outcome;
         let mut out = text::stdout(self.ascii);
-        writeln!(out, "{}, {}: model and program", of.protocol, of.variant)?;
+        let compared = match self.through {
+            Through::Core => "program",
+            Through::Member => "member",
+        };
+        writeln!(out, "{}, {}: model and {compared}", of.protocol, of.variant)?;
         writeln!(out, "{scenario}\n")?;
         figures(&mut out, summary)?;
         if large_group.inputs > 0 {

@@ -5,11 +5,12 @@ mod replay;
 mod suite;
 mod validate;
 
+use self::lockstep::{NO_MEMBER, Through};
 use crate::comparison::{Comparison, Description, Mappings, no_variant};
 use crate::divergence::Divergence;
 use crate::error::Error;
 pub use crate::processes::Processes;
-use anyhow::Context;
+use anyhow::{Context, bail};
 use bellwether_engine::machine::Registry;
 use bellwether_engine::trace::Trace;
 use bellwether_engine::words::instead_of;
@@ -138,13 +139,22 @@ impl Known {
     }
 }
 
-/// Runs the command line of a program that knows these mappings, of the protocols of `registry`,
-/// and that may take a suite through real processes; what it returns is the exit status.
+/// The further things that a program can compare, beside its nodes.
+#[derive(Clone, Copy, Default)]
+pub struct Further {
+    /// The mappings for the member around a node.
+    pub members: Option<Mappings>,
+    /// The function that runs real processes, to take a suite.
+    pub processes: Option<Processes>,
+}
+
+/// Runs the command line of a program that knows these mappings, of the protocols of `registry`;
+/// what it returns is the exit status.
 #[must_use]
 pub fn main(
     name: &'static str,
     mappings: Mappings,
-    processes: Option<Processes>,
+    further: Further,
     registry: Registry,
 ) -> ExitCode {
     if let Some(status) = answer_of(mappings, || command(name, registry)) {
@@ -158,11 +168,11 @@ pub fn main(
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     tell_when_stopped();
     ends(match cli.command {
-        Command::Lockstep(args) => lockstep::run(mappings, &args),
+        Command::Lockstep(args) => lockstep::run(mappings, further.members, &args),
         Command::Replay(args) => replay::run(mappings, &args),
         Command::Suite(args) => {
             let flags = matches.subcommand_matches("suite").unwrap_or(&matches);
-            suite::run(Known { name, mappings, registry }, processes, &args, flags)
+            suite::run(Known { name, mappings, registry }, further.processes, &args, flags)
         }
         Command::Validate(args) => validate::run(mappings, &args),
         Command::List(args) => Ok(Exit::with(CONFORMS).told(print_list(mappings, &args))),
@@ -215,7 +225,8 @@ const GOOD: anstyle::Style = anstyle::AnsiColor::Green.on_default().bold();
 #[must_use]
 pub fn lockstep_command() -> Clap {
     let about = "Take every transition of a bounded world in model and program, and compare";
-    offered(lockstep::LockstepArgs::augment_args(Clap::new("lockstep")).about(about))
+    let command = lockstep::LockstepArgs::augment_args(Clap::new("lockstep"));
+    offered(command.about(about)).mut_arg("through", |arg| arg.hide(true))
 }
 
 /// Runs that subcommand with one mapping of your own.
@@ -235,6 +246,7 @@ pub fn lockstep(mapping: &dyn Comparison, flags: &ArgMatches) -> anyhow::Result<
             let named = mapping.variant(name);
             Err(no_variant(known.protocol, name, &[known.variant], named.as_ref()).into())
         }
+        _ if args.through == Through::Member => bail!(NO_MEMBER),
         _ => args.walk(mapping),
     }
 }

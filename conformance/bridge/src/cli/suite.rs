@@ -136,7 +136,6 @@ pub(super) fn run(
     if let Some(file) = args.file() {
         return cases::run(known, file, args, flags);
     }
-    let mappings = known.mappings;
     if args.no_run && args.through != Through::Core {
         let why = "nothing is driven; leave out --no-run, or this";
         return Err(UsageError::no_effect("--through", why).into());
@@ -157,13 +156,12 @@ pub(super) fn run(
             return Err(UsageError::no_effect(flag, why).into());
         }
     }
-    let (protocol, variant) = (args.protocol.as_deref(), args.variant.as_deref());
-    let mapping = || mappings.find(protocol, variant);
+    let mapping = known.mappings.find(args.protocol.as_deref(), args.variant.as_deref())?;
     match args.through {
-        Through::Core => args.cover(mapping()?),
+        Through::Core => args.cover(mapping),
         Through::Processes => {
             let runs = processes.context("this program runs no processes")?;
-            processes::run(mapping()?, runs, args)
+            processes::run(mapping, runs, args)
         }
     }
 }
@@ -172,7 +170,6 @@ pub(super) fn run(
 struct Outcome<'a> {
     of: Description,
     scenario: Scenario,
-    through: Through,
     summary: &'a Summary,
     ran: Option<Ran>,
 }
@@ -211,8 +208,7 @@ impl SuiteArgs {
             None
         };
         let summary = suite.summary();
-        let (of, through) = (mapping.description(), self.through);
-        let outcome = Outcome { of, scenario, through, summary, ran };
+        let outcome = Outcome { of: mapping.description(), scenario, summary, ran };
         let exit = Exit::with(outcome.status());
         let saved = self.out.as_deref().map_or(Ok(()), |out| self.save(&suite, &outcome, out));
         let told = match self.json {
@@ -264,7 +260,7 @@ impl Outcome<'_> {
             "protocol": self.of.protocol,
             "variant": self.of.variant,
             "world": self.scenario,
-            "through": self.through.name(),
+            "through": Through::Core.name(),
             "verdict": verdict,
             "suite": self.summary,
             "ratio": self.summary.ratio(),

@@ -19,14 +19,14 @@ pub fn mapping() -> Mapping<RollCall> {
         settle: Arc::new(settle),
         to_program: Arc::new(to_program),
         to_model: Arc::new(|message, _| to_model(message)),
-        timer,
+        timer: Arc::new(timer),
         period: Arc::new(period),
         process: Arc::new(process),
         stable: Arc::new(stable),
         believes: |_, _| None,
         facts: Arc::new(|_| None),
         messages: Arc::new(|_| messages()),
-        more: More { ..More::default() },
+        more: More::default(),
     }
 }
 

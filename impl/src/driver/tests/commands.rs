@@ -4,7 +4,6 @@
 
 use futures::StreamExt as _;
 use tokio::sync::oneshot;
-use tracing_subscriber::layer::SubscriberExt as _;
 
 use super::*;
 use crate::driver::commands::{Command, CommandRequest};
@@ -157,6 +156,22 @@ async fn a_renewed_lease_is_seen_and_wakes_no_reader() {
     assert_eq!((after.seq, after.lease_until), (before.seq, leader.until()));
     assert!(after.lease_until > before.lease_until);
     assert!(tokio::time::timeout(ms(10), leadership.changed()).await.is_err(), "no change");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_round_is_sent_once_to_each_node_and_no_renewal_is_a_heartbeat() {
+    let mut leader = leader().await;
+    let address = "127.0.0.1:1".parse().expect("an address");
+    let others = [1, 2].map(|other| (id(other), &address));
+    leader.actor.links = Links::new(others.into_iter(), ms(1_000), leader.clock.clone());
+    leader.round().await;
+    leader.hears(Message::Ack(Epoch::new(1), 2, Mark::default())).await;
+    for other in [1, 2] {
+        let (beats, frames) = leader.actor.links.take_waiting(id(other));
+        assert!(!beats, "no node watches another");
+        let is_round = matches!(frames[..], [Frame::Numbered(_, _, Message::Coordinator(..))]);
+        assert!(is_round, "{frames:?}");
+    }
 }
 
 #[tokio::test(start_paused = true)]
