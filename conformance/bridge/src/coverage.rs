@@ -1,4 +1,4 @@
-//! What a comparison has met of the specification: each timer, and each kind of message.
+//! The coverage of a comparison: which timers and kinds of message of the specification it has met.
 //!
 //! A walk compares every transition of its world, and a world can be too small to lead somewhere at
 //! all. What was never met was never compared, so a program may do there what it likes: that is no

@@ -381,7 +381,7 @@ impl<T: Sides> Found<'_, T> {
         }
     }
 
-    /// That all which the next pairs lead to can be numbered.
+    /// Refuses to go on if the walk could not number all that the next pairs lead to.
     fn has_room(&self) -> Result<(), Error> {
         let met = self.pairs.len().max(self.nodes.len()).max(self.states.len());
         let most = u32::MAX as usize - BETWEEN_LOOKS * (1 << 16);

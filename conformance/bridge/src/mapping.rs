@@ -107,7 +107,7 @@ pub struct Mapping<T: Sides> {
     pub more: More<T>,
 }
 
-/// What a mapping says beyond what each must: nothing, by default.
+/// The parts that most mappings do without. By default, each says nothing.
 #[derive(Clone)]
 pub struct More<T: Sides> {
     /// The durations by which what surrounds a node acts, and the order of its deadlines.
@@ -115,15 +115,15 @@ pub struct More<T: Sides> {
     /// The numbers that grow for as long as nodes run. To be given where messages or durable data
     /// have such numbers.
     pub counters: Counters<T>,
-    /// What can be asked of a node.
+    /// The requests that a node can get.
     pub requests: Requests<T>,
-    /// What happens to a node and is no input.
+    /// The events that happen to a node and are no inputs.
     pub events: Events<T>,
     /// The other durations with which a node may start again.
     pub restarts: Restarts<T>,
-    /// What the logs of nodes that ran need.
+    /// The needs of logs of nodes that ran.
     pub logs: Logs<T>,
-    /// What the probes need, and what they need not meet.
+    /// The needs of probes, and what they need not meet.
     pub probes: Probes<T>,
     /// The other rules by which the same program can be compared.
     pub variants: Variants<T>,
@@ -164,7 +164,7 @@ impl<T: Sides> Default for Durations<T> {
     }
 }
 
-/// What can be asked of a node.
+/// The requests that a node can get.
 #[derive(Clone)]
 #[allow(clippy::type_complexity, reason = "each field says its arguments, and what it returns")]
 pub struct Requests<T: Sides> {
@@ -190,7 +190,7 @@ impl<T: Sides> Default for Requests<T> {
     }
 }
 
-/// What happens to a node and is no input.
+/// The events that happen to a node and are no inputs.
 #[derive(Clone)]
 pub struct Events<T: Sides> {
     /// The function that returns the node whose failure the specification's timer detects, where
@@ -253,12 +253,12 @@ impl<T: Sides> Default for Restarts<T> {
 pub struct Restart<T: Sides> {
     /// The node, which has not booted.
     pub program: T::Program,
-    /// What the node must make durable as it boots, before all else, beyond what the specification
-    /// has written. It reads as the same stable state as before.
+    /// The state that the node must make durable as it boots, before all else, beyond what the
+    /// specification has written. The state reads as the same stable state as before.
     pub written: Option<Durable<T>>,
 }
 
-/// What the probes need, and what they need not meet.
+/// The needs of probes, and what they need not meet.
 #[derive(Clone)]
 #[allow(clippy::type_complexity, reason = "each field says its arguments, and what it returns")]
 pub struct Probes<T: Sides> {
@@ -270,9 +270,9 @@ pub struct Probes<T: Sides> {
     /// The fields of what the program [remembers](Program::remembers) in which two nodes may differ
     /// that read as one process, each with the reason why nothing depends on it.
     pub ignored_fields: Vec<(&'static str, &'static str)>,
-    /// What no comparison meets, with the reason: `timer`, `message` or `rule`, and its name. To be
-    /// given for what no world leads to by these [rules](Mapping::rules); everything else must be
-    /// [met](crate::coverage).
+    /// The timers and messages that no comparison meets, such as `timer grant`, each with the
+    /// reason. To be given for what no world leads to by these [rules](Mapping::rules); everything
+    /// else must be [met](crate::coverage).
     pub uncovered: Vec<(&'static str, &'static str)>,
 }
 
@@ -308,7 +308,7 @@ impl<T: Sides> Default for Variants<T> {
     }
 }
 
-/// What the logs of nodes that ran need.
+/// The needs of logs of nodes that ran.
 #[derive(Clone)]
 #[allow(clippy::type_complexity, reason = "each field says its arguments, and what it returns")]
 pub struct Logs<T: Sides> {

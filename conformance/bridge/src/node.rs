@@ -123,7 +123,7 @@ pub struct Node<T: Sides> {
     pub(crate) deadlines: Deadlines,
     /// The set of durations with which it has started again, if they are others.
     pub(crate) restarted: Option<usize>,
-    /// What it must make durable first as it boots, for that reason.
+    /// The state that the node must make durable first as it boots, for that reason.
     due: Option<Durable<T>>,
 }
 

@@ -46,7 +46,8 @@ pub struct Surroundings<T: Sides> {
     pub scenario: Scenario,
     /// The words for what is other there, behind what happens to a node.
     pub happens: String,
-    /// Whether the rules and the durations are those of the mapping: then what is met is met.
+    /// Whether the rules and the durations are those of the mapping. If so, what the walk meets
+    /// counts.
     pub is_same: bool,
     /// The number of pairs after which the walk ends, if it has one.
     pairs: Option<u64>,
@@ -178,7 +179,8 @@ pub fn long_run<T: Sides>(mapping: &Mapping<T>) -> Option<Mapping<T>> {
     })
 }
 
-/// Returns the mapping of something around a node of `mapping`, which reads as the node inside does.
+/// Returns the mapping of something around a node of `mapping`, which reads as the node inside
+/// does.
 ///
 /// Around the node, nothing [happens](Events::at) to what is inside, the node starts again with no
 /// other durations, and walks no further world.

@@ -9,7 +9,7 @@ use bellwether_model::protocol::{Id, Ids, MAX_NODES, bully as spec};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Both sides.
+/// The specification and the program.
 pub type Bully = (spec::Bully, Node<program::Bully>);
 
 /// How a node of the bully reads as a process of [`spec::Bully`].

@@ -14,7 +14,7 @@ use bellwether_model::protocol::ring::{Lap, Process, Timer};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Both sides.
+/// The specification and the program.
 pub type ChangRoberts = (spec::ChangRoberts, Node<program::ChangRoberts>);
 
 /// How a node of the ring reads as a process of [`spec::ChangRoberts`]; the table stands in

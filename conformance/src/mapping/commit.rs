@@ -37,7 +37,7 @@ impl Pair for Three {
         ThreePhaseCommit { steps: Steps::AtOnce, ..ThreePhaseCommit::QUORUM };
 }
 
-/// Both sides.
+/// The specification and the program.
 pub type Commit<K> = (<K as Pair>::Spec, Node<program::Commit<K>>);
 
 /// How a node of a commit reads as a process of its specification.

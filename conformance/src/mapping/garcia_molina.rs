@@ -17,7 +17,7 @@ const ROUND: NonZeroU64 = match NonZeroU64::new(spec::Tasks::TOLD_APART as u64) 
     None => unreachable!(),
 };
 
-/// Both sides.
+/// The specification and the program.
 pub type GarciaMolina = (spec::GarciaMolina, Node<program::GarciaMolina>);
 
 /// How a node reads as a process of [`spec::GarciaMolina`].

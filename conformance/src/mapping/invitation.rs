@@ -9,7 +9,7 @@ use bellwether_model::protocol::{Id, Ids, MAX_SEARCHED, invitation as spec};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Both sides.
+/// The specification and the program.
 pub type Invitation = (spec::Invitation, Node<program::Invitation>);
 
 /// How a node reads as a process of [`spec::Invitation`].

@@ -13,7 +13,7 @@ use bellwether_model::protocol::{Id, MAX_NODES, Timers, lease as spec};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Both sides.
+/// The specification and the program.
 pub type Lease = (spec::Lease, Node<program::Lease>);
 
 /// How a node of the lease reads as a process of [`spec::Lease`].

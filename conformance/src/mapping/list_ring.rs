@@ -15,7 +15,7 @@ use bellwether_model::protocol::ring::{Lap, Process, Timer};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Both sides.
+/// The specification and the program.
 pub type ListRing = (spec::ListRing, Node<program::ListRing>);
 
 /// How a node of the ring reads as a process of [`spec::ListRing`]; the table stands in

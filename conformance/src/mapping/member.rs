@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Both sides.
+/// The specification and the program.
 pub type BatonMember = (spec::Member, Shelled<Baton>);
 
 /// How a member reads as a process of [`spec::Member`].

@@ -56,7 +56,7 @@ pub fn members() -> Mappings {
     Mappings(&ALL)
 }
 
-/// What is around a node.
+/// The surroundings of a node.
 #[derive(Clone, Copy)]
 enum Around {
     Nothing,

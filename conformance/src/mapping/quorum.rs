@@ -26,7 +26,7 @@ use variants::{AWAY, further, orders, when_asked};
 /// The birth of each node that starts without a state, and without having had one.
 const FIRST_BIRTH: u64 = 1;
 
-/// Both sides.
+/// The specification and the program.
 pub type Quorum = (spec::Quorum, Node<program::Quorum>);
 
 /// How a node of the quorum bully reads as a process of [`spec::Quorum`].

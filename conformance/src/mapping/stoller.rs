@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Both sides.
+/// The specification and the program.
 pub type Stoller = (spec::Stoller, Node<program::Stoller>);
 
 /// How a node of Stoller's election reads as a process of [`spec::Stoller`].

@@ -8,7 +8,7 @@ use bellwether_core::protocol::{Input, Members, Node, NodeId, Nothing, Role};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Both sides.
+/// The specification and the program.
 pub type RollCall = (spec::RollCall, Node<program::RollCall>);
 
 #[must_use]
