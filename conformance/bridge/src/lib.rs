@@ -26,6 +26,7 @@ pub mod divergence;
 pub mod large_group;
 pub mod lockstep;
 pub mod mapping;
+mod message_table;
 pub mod node;
 pub mod pair;
 pub mod probe;

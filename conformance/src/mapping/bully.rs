@@ -2,6 +2,7 @@
 
 use super::process_id;
 use super::{Durations, ExpectedFacts, IdsIn, Logs, Mapping, More, ProcessView, Waits};
+use bellwether_bridge::message_table;
 use bellwether_bridge::program::{Limits, Refusal};
 use bellwether_core::protocol::bully as program;
 use bellwether_core::protocol::{Input, Members, Node, NodeId, Nothing, Role, Status};
@@ -104,22 +105,13 @@ pub(super) fn settle(id: NodeId, members: &Members) -> Vec<(Duration, Input<prog
     inputs.map(|input| (Duration::ZERO, input)).collect()
 }
 
-pub(super) fn to_program(message: spec::Message) -> Option<program::Message> {
-    match message {
-        spec::Message::Election => Some(program::Message::Election),
-        spec::Message::Ok => Some(program::Message::Ok),
-        spec::Message::Coordinator => Some(program::Message::Coordinator),
-        // Other variants' ways to restart.
-        spec::Message::ImBack | spec::Message::WhoLeads => None,
-    }
-}
-
-pub(super) fn to_model(message: program::Message) -> spec::Message {
-    match message {
-        program::Message::Election => spec::Message::Election,
-        program::Message::Ok => spec::Message::Ok,
-        program::Message::Coordinator => spec::Message::Coordinator,
-    }
+message_table! {
+    pub(super) fn to_program(spec::Message) -> program::Message; fn to_model;
+    Election = Election;
+    Ok = Ok;
+    Coordinator = Coordinator;
+    // Other variants' ways to restart.
+    _ { spec::Message::ImBack | spec::Message::WhoLeads }
 }
 
 pub(super) fn timer(timer: program::Timer) -> spec::Timer {

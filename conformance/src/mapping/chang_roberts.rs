@@ -4,6 +4,7 @@ use super::ring as common;
 use super::ring::{config, known, lap_to_model, lap_to_program, timer_to_model};
 use super::{Durations, ExpectedFacts, IdsIn, Logs, Mapping, More, OnInvalid, Probes, ProcessView};
 use super::{node_id, strangers};
+use bellwether_bridge::message_table;
 use bellwether_bridge::program::{Limits, Refusal};
 use bellwether_core::protocol::chang_roberts as program;
 use bellwether_core::protocol::ring;
@@ -88,12 +89,11 @@ fn settle(id: NodeId, members: &Members) -> Vec<(Duration, Input<program::Messag
     [(Duration::ZERO, Input::Boot)].into_iter().chain(then).collect()
 }
 
-fn to_program(message: spec::Message) -> Option<program::Message> {
-    Some(match message {
-        spec::Message::Election(id) => program::Message::Election(node_id(id)),
-        spec::Message::Coordinator(id) => program::Message::Coordinator(node_id(id)),
-        spec::Message::Ack(lap) => program::Message::Ack(lap_to_program(lap)),
-    })
+message_table! {
+    fn to_program(spec::Message) -> program::Message; fn to_model;
+    Election(id) = Election(id), id: node_id(id) => known(id);
+    Coordinator(id) = Coordinator(id), id: node_id(id) => known(id);
+    Ack(lap) = Ack(lap), lap: lap_to_program(lap) => lap_to_model(lap);
 }
 
 fn timer(timer: ring::Timer) -> Timer {
@@ -145,12 +145,4 @@ fn invalid_messages(members: &Members) -> Vec<(program::Message, OnInvalid<spec:
     };
     let all = strangers(members).flat_map(about);
     all.map(|message| (message, OnInvalid::Ignored("unknown_id"))).collect()
-}
-
-fn to_model(message: program::Message) -> spec::Message {
-    match message {
-        program::Message::Election(id) => spec::Message::Election(known(id)),
-        program::Message::Coordinator(id) => spec::Message::Coordinator(known(id)),
-        program::Message::Ack(lap) => spec::Message::Ack(lap_to_model(lap)),
-    }
 }

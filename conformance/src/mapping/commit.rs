@@ -2,6 +2,7 @@
 
 use super::bully;
 use super::{Durations, ExpectedFacts, Mapping, More, ProcessView, Waits, process_id};
+use bellwether_bridge::message_table;
 use bellwether_bridge::program::{Limits, Refusal};
 use bellwether_core::protocol::commit::{self as program, Outcome, Three, Two};
 use bellwether_core::protocol::{Input, Members, Node, NodeId, Role};
@@ -153,34 +154,18 @@ fn settle(id: NodeId, members: &Members) -> Vec<(Duration, Input<program::Messag
     inputs.collect()
 }
 
-fn to_program(message: spec::Message) -> Option<program::Message> {
-    Some(match message {
-        spec::Message::Election(message) => program::Message::Election(bully::to_program(message)?),
-        spec::Message::Request => program::Message::Request,
-        spec::Message::Yes => program::Message::Vote(Outcome::Commit),
-        spec::Message::No => program::Message::Vote(Outcome::Abort),
-        spec::Message::Precommit => program::Message::Prepare(Outcome::Commit),
-        spec::Message::Preabort => program::Message::Prepare(Outcome::Abort),
-        spec::Message::Poll => program::Message::Poll,
-        spec::Message::State(record) => program::Message::State(record_of(record)?),
-        spec::Message::Commit => program::Message::Decision(Outcome::Commit),
-        spec::Message::Abort => program::Message::Decision(Outcome::Abort),
-    })
-}
-
-fn to_model(message: program::Message) -> spec::Message {
-    match message {
-        program::Message::Election(message) => spec::Message::Election(bully::to_model(message)),
-        program::Message::Request => spec::Message::Request,
-        program::Message::Vote(Outcome::Commit) => spec::Message::Yes,
-        program::Message::Vote(Outcome::Abort) => spec::Message::No,
-        program::Message::Prepare(Outcome::Commit) => spec::Message::Precommit,
-        program::Message::Prepare(Outcome::Abort) => spec::Message::Preabort,
-        program::Message::Poll => spec::Message::Poll,
-        program::Message::State(told) => spec::Message::State(record(told)),
-        program::Message::Decision(Outcome::Commit) => spec::Message::Commit,
-        program::Message::Decision(Outcome::Abort) => spec::Message::Abort,
-    }
+message_table! {
+    fn to_program(spec::Message) -> program::Message; fn to_model;
+    Election(of) = Election(of), of: bully::to_program(of)? => bully::to_model(of);
+    Request = Request;
+    Yes = Vote(Outcome::Commit);
+    No = Vote(Outcome::Abort);
+    Precommit = Prepare(Outcome::Commit);
+    Preabort = Prepare(Outcome::Abort);
+    Poll = Poll;
+    State(told) = State(told), told: record_of(told)? => record(told);
+    Commit = Decision(Outcome::Commit);
+    Abort = Decision(Outcome::Abort);
 }
 
 fn timer(timer: program::Timer) -> spec::Timer {

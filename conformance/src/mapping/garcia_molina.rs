@@ -2,6 +2,7 @@
 
 use super::{Counters, Durations, ExpectedFacts, Mapping, More, OnInvalid, Probes, ProcessView};
 use super::{node_id, process_id, strangers};
+use bellwether_bridge::message_table;
 use bellwether_bridge::program::{Limits, Refusal};
 use bellwether_core::protocol::garcia_molina as program;
 use bellwether_core::protocol::{Input, Members, Node, NodeId, Role};
@@ -124,41 +125,20 @@ fn settle(id: NodeId, members: &Members) -> Vec<(Duration, Input<program::Messag
     [(Duration::ZERO, Input::Boot), (quiet, Input::Wake)].into_iter().chain(answers).collect()
 }
 
-fn to_program(message: spec::Message) -> Option<program::Message> {
-    Some(match message {
-        spec::Message::AreYouThere => program::Message::AreYouThere,
-        spec::Message::AreYouNormal => program::Message::AreYouNormal,
-        spec::Message::Halt => program::Message::Halt,
-        spec::Message::NewCoordinator => program::Message::NewCoordinator,
-        spec::Message::Ready(number) => program::Message::Ready(number.into()),
-        spec::Message::Here => program::Message::Here,
-        spec::Message::Normal(Some(spec::Task { by, number })) => {
-            let number = number.into();
-            program::Message::Normal(program::Task { coordinator: node_id(by), number })
-        }
-        // By these rules a process that is normal has a task.
-        spec::Message::Normal(None) => return None,
-        spec::Message::NotNormal => program::Message::NotNormal,
-        spec::Message::Halted => program::Message::Halted,
-        spec::Message::Noted => program::Message::Noted,
-        spec::Message::Started => program::Message::Started,
-    })
-}
-
-fn to_model(message: program::Message) -> spec::Message {
-    match message {
-        program::Message::AreYouThere => spec::Message::AreYouThere,
-        program::Message::AreYouNormal => spec::Message::AreYouNormal,
-        program::Message::Halt => spec::Message::Halt,
-        program::Message::NewCoordinator => spec::Message::NewCoordinator,
-        program::Message::Ready(number) => spec::Message::Ready(small(number)),
-        program::Message::Here => spec::Message::Here,
-        program::Message::Normal(task) => spec::Message::Normal(Some(spec_task(task))),
-        program::Message::NotNormal => spec::Message::NotNormal,
-        program::Message::Halted => spec::Message::Halted,
-        program::Message::Noted => spec::Message::Noted,
-        program::Message::Started => spec::Message::Started,
-    }
+message_table! {
+    fn to_program(spec::Message) -> program::Message; fn to_model;
+    AreYouThere = AreYouThere;
+    AreYouNormal = AreYouNormal;
+    Halt = Halt;
+    NewCoordinator = NewCoordinator;
+    Ready(number) = Ready(number), number: number.into() => small(number);
+    Here = Here;
+    // By these rules a process that is normal has a task.
+    Normal(task) = Normal(task), task: program_task(task?) => Some(spec_task(task));
+    NotNormal = NotNormal;
+    Halted = Halted;
+    Noted = Noted;
+    Started = Started;
 }
 
 fn timer(timer: program::Timer) -> spec::Timer {
@@ -237,6 +217,10 @@ fn invalid_messages(members: &Members) -> Vec<(program::Message, OnInvalid<spec:
 /// A number of the program's; the model has none as large as what does not fit.
 fn small(number: u64) -> u8 {
     u8::try_from(number).unwrap_or(u8::MAX)
+}
+
+fn program_task(task: spec::Task) -> program::Task {
+    program::Task { coordinator: node_id(task.by), number: task.number.into() }
 }
 
 fn spec_task(task: program::Task) -> spec::Task {

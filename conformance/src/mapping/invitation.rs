@@ -2,6 +2,7 @@
 
 use super::{Counters, Durations, ExpectedFacts, Mapping, More, OnInvalid, Probes, ProcessView};
 use super::{node_id, process_id, strangers};
+use bellwether_bridge::message_table;
 use bellwether_bridge::program::{Limits, Refusal};
 use bellwether_core::protocol::invitation as program;
 use bellwether_core::protocol::{Input, Members, Node, NodeId, Role};
@@ -130,34 +131,17 @@ fn program(
     Ok(Node::new(config(id, members), durable.copied(), 0)?)
 }
 
-fn to_program(message: spec::Message) -> Option<program::Message> {
-    use program::Message as P;
-    use spec::Message as S;
-    Some(match message {
-        S::AreYouCoordinator => P::AreYouCoordinator,
-        S::Coordinator => P::IAm,
-        S::Invitation(group) => P::Invitation(from_group(group)),
-        S::Accept(group) => P::Accept(from_group(group)),
-        S::Ready { group, task } => P::Ready(from_group(group), roster(task)),
-        S::Done(group) => P::Done(from_group(group)),
-        S::AreYouThere(group) => P::AreYouThere(from_group(group)),
-        S::Here(group) => P::Here(from_group(group)),
-    })
-}
-
-fn to_model(message: program::Message) -> spec::Message {
-    use program::Message as P;
-    use spec::Message as S;
-    match message {
-        P::AreYouCoordinator => S::AreYouCoordinator,
-        P::IAm => S::Coordinator,
-        P::Invitation(group) => S::Invitation(to_group(group)),
-        P::Accept(group) => S::Accept(to_group(group)),
-        P::Ready(group, task) => S::Ready { group: to_group(group), task: set(task) },
-        P::Done(group) => S::Done(to_group(group)),
-        P::AreYouThere(group) => S::AreYouThere(to_group(group)),
-        P::Here(group) => S::Here(to_group(group)),
-    }
+message_table! {
+    fn to_program(spec::Message) -> program::Message; fn to_model;
+    AreYouCoordinator = AreYouCoordinator;
+    Coordinator = IAm;
+    Invitation(group) = Invitation(group), group: from_group(group) => to_group(group);
+    Accept(group) = Accept(group), group: from_group(group) => to_group(group);
+    Ready { group, task } = Ready(group, task),
+        group: from_group(group) => to_group(group), task: roster(task) => set(task);
+    Done(group) = Done(group), group: from_group(group) => to_group(group);
+    AreYouThere(group) = AreYouThere(group), group: from_group(group) => to_group(group);
+    Here(group) = Here(group), group: from_group(group) => to_group(group);
 }
 
 fn timer(timer: program::Timer) -> spec::Timer {

@@ -5,6 +5,7 @@ use super::ring::{config, known, lap_to_model, lap_to_program, timer_to_model};
 use super::{
     Durations, ExpectedFacts, Mapping, More, OnInvalid, Probes, ProcessView, node_id, strangers,
 };
+use bellwether_bridge::message_table;
 use bellwether_bridge::program::{Limits, Refusal};
 use bellwether_core::protocol::list_ring as program;
 use bellwether_core::protocol::ring;
@@ -65,15 +66,12 @@ fn settle(id: NodeId, members: &Members) -> Vec<(Duration, Input<program::Messag
     inputs.into_iter().map(|input| (Duration::ZERO, input)).collect()
 }
 
-fn to_program(message: spec::Message) -> Option<program::Message> {
-    let list = |list: spec::List| program::List::new(&list.ids().map(node_id).collect::<Vec<_>>());
-    Some(match message {
-        spec::Message::Election(passed) => program::Message::Election(list(passed)?),
-        spec::Message::Coordinator { leader, list: passed } => {
-            program::Message::Coordinator { leader: node_id(leader), passed: list(passed)? }
-        }
-        spec::Message::Ack(lap) => program::Message::Ack(lap_to_program(lap)),
-    })
+message_table! {
+    fn to_program(spec::Message) -> program::Message; fn to_model;
+    Election(passed) = Election(passed), passed: program_list(passed)? => list(passed);
+    Coordinator { leader, list: passed } = Coordinator { leader, passed },
+        leader: node_id(leader) => known(leader), passed: program_list(passed)? => list(passed);
+    Ack(lap) = Ack(lap), lap: lap_to_program(lap) => lap_to_model(lap);
 }
 
 fn timer(timer: ring::Timer) -> Timer {
@@ -143,16 +141,11 @@ fn invalid_messages(members: &Members) -> Vec<(program::Message, OnInvalid<spec:
     all.into_iter().map(|message| (message, OnInvalid::Ignored("unknown_id"))).collect()
 }
 
-fn to_model(message: program::Message) -> spec::Message {
-    let list = |passed: program::List| {
-        let first = spec::List::of(known(passed.origin()));
-        passed.iter().fold(first, |list, id| list.with(known(id)))
-    };
-    match message {
-        program::Message::Election(passed) => spec::Message::Election(list(passed)),
-        program::Message::Coordinator { leader, passed } => {
-            spec::Message::Coordinator { leader: known(leader), list: list(passed) }
-        }
-        program::Message::Ack(lap) => spec::Message::Ack(lap_to_model(lap)),
-    }
+fn list(passed: program::List) -> spec::List {
+    let first = spec::List::of(known(passed.origin()));
+    passed.iter().fold(first, |list, id| list.with(known(id)))
+}
+
+fn program_list(list: spec::List) -> Option<program::List> {
+    program::List::new(&list.ids().map(node_id).collect::<Vec<_>>())
 }

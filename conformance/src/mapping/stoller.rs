@@ -5,6 +5,7 @@ use super::{
     ProcessView,
 };
 use super::{node_id, process_id, strangers};
+use bellwether_bridge::message_table;
 use bellwether_bridge::program::{Limits, Refusal};
 use bellwether_core::protocol::stoller as program;
 use bellwether_core::protocol::{Input, Members, Node, NodeId, Role};
@@ -156,35 +157,19 @@ fn settle(id: NodeId, members: &Members) -> Vec<(Duration, Input<program::Messag
     inputs.map(|input| (Duration::ZERO, input)).collect()
 }
 
-fn to_program(message: spec::Message) -> Option<program::Message> {
-    let elid = |t: spec::Elid| program::Elid {
-        owner: node_id(t.owner),
-        incarnation: t.incarnation.into(),
-        counter: t.counter.into(),
-    };
-    Some(match message {
-        spec::Message::Halt(t) => program::Message::Halt(elid(t)),
-        spec::Message::Ack(t) => program::Message::Ack(elid(t)),
-        spec::Message::Ldr(t) => program::Message::Ldr(elid(t)),
-        spec::Message::NormQ(t) => program::Message::NormQ(elid(t)),
-        spec::Message::NotNorm(t) => program::Message::NotNorm(elid(t)),
-        // Other variants' answers to a HALT, and what other detectors see.
-        spec::Message::Rej(_)
+message_table! {
+    fn to_program(spec::Message) -> program::Message; fn to_model;
+    Halt(t) = Halt(t), t: program_elid(t) => elid(t);
+    Ack(t) = Ack(t), t: program_elid(t) => elid(t);
+    Ldr(t) = Ldr(t), t: program_elid(t) => elid(t);
+    NormQ(t) = NormQ(t), t: program_elid(t) => elid(t);
+    NotNorm(t) = NotNorm(t), t: program_elid(t) => elid(t);
+    // Other variants' answers to a HALT, and what other detectors see.
+    _ { spec::Message::Rej(_)
         | spec::Message::Restarted
         | spec::Message::HasLeader(_)
         | spec::Message::IsLeader(_)
-        | spec::Message::NotLeader(_) => return None,
-    })
-}
-
-fn to_model(message: program::Message) -> spec::Message {
-    match message {
-        program::Message::Halt(t) => spec::Message::Halt(elid(t)),
-        program::Message::Ack(t) => spec::Message::Ack(elid(t)),
-        program::Message::Ldr(t) => spec::Message::Ldr(elid(t)),
-        program::Message::NormQ(t) => spec::Message::NormQ(elid(t)),
-        program::Message::NotNorm(t) => spec::Message::NotNorm(elid(t)),
-    }
+        | spec::Message::NotLeader(_) }
 }
 
 fn timer(timer: program::Timer) -> spec::Timer {
@@ -274,6 +259,11 @@ fn invalid_messages(members: &Members) -> Vec<(program::Message, OnInvalid<spec:
     });
     let late = members.iter().map(elid).flat_map(|elid| kinds.map(|kind| kind(elid)));
     strange.chain(late.map(|it| (it, OnInvalid::Like(to_model(it))))).collect()
+}
+
+fn program_elid(t: spec::Elid) -> program::Elid {
+    let (incarnation, counter) = (t.incarnation.into(), t.counter.into());
+    program::Elid { owner: node_id(t.owner), incarnation, counter }
 }
 
 fn elid(t: program::Elid) -> spec::Elid {

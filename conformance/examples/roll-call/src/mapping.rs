@@ -2,6 +2,7 @@
 
 use super::{program, spec};
 use bellwether_bridge::mapping::{Mapping, More, process_id};
+use bellwether_bridge::message_table;
 use bellwether_bridge::program::Refusal;
 use bellwether_core::protocol::bully::{Config, Timing};
 use bellwether_core::protocol::{Input, Members, Node, NodeId, Nothing, Role};
@@ -48,12 +49,9 @@ fn settle(id: NodeId, members: &Members) -> Vec<(Duration, Input<program::Messag
     begin.chain([(Timing::DEFAULT.election, Input::Wake)]).collect()
 }
 
-fn to_program(_: spec::Message) -> Option<program::Message> {
-    Some(program::Message::Here)
-}
-
-fn to_model(_: program::Message) -> spec::Message {
-    spec::Message::Here
+message_table! {
+    fn to_program(spec::Message) -> program::Message; fn to_model;
+    Here = Here;
 }
 
 fn timer(_: program::Timer) -> spec::Timer {

@@ -1,0 +1,65 @@
+//! The messages of program and specification, side by side: one row each, read in both directions.
+
+/// Declares the functions [`to_program`](crate::mapping::Mapping::to_program) and
+/// [`to_model`](crate::mapping::Mapping::to_model) of a mapping by one table.
+///
+/// A row has the specification's message, the program's, and for each field whose type differs the
+/// expression for the program's value and that for the specification's. A last row, `_`,
+/// names the messages of the specification that the program does not have.
+///
+/// ```
+/// # enum Spec { Ready(u8), Ok, Restart }
+/// # #[derive(Debug, PartialEq)]
+/// # enum Program { Prepared { number: u64 }, Ok }
+/// bellwether_bridge::message_table! {
+///     fn to_program(Spec) -> Program; fn to_model;
+///     Ready(number) = Prepared { number },
+///         number: number.into() => u8::try_from(number).unwrap_or(u8::MAX);
+///     Ok = Ok;
+///     _ { Spec::Restart }
+/// }
+///
+/// assert_eq!(to_program(Spec::Ready(3)), Some(Program::Prepared { number: 3 }));
+/// assert_eq!(to_program(Spec::Restart), None);
+/// assert!(matches!(to_model(Program::Ok), Spec::Ok));
+/// ```
+#[macro_export]
+macro_rules! message_table {
+    (
+        $visibility:vis fn $to_program:ident($spec:ty) -> $program:ty;
+        fn $to_model:ident;
+        $(
+            $s:ident $(($($s_tuple:tt)*))? $({$($s_fields:tt)*})?
+            = $p:ident $(($($p_tuple:tt)*))? $({$($p_fields:tt)*})?
+            $(, $field:ident: $theirs:expr => $ours:expr)*;
+        )*
+        $(_ { $($missing:tt)* })?
+    ) => {
+        $visibility fn $to_program(message: $spec) -> Option<$program> {
+            type Spec = $spec;
+            type Program = $program;
+            Some(match message {
+                $(
+                    Spec::$s $(($($s_tuple)*))? $({$($s_fields)*})? => {
+                        $(let $field = $theirs;)*
+                        Program::$p $(($($p_tuple)*))? $({$($p_fields)*})?
+                    }
+                )*
+                $($($missing)* => return None,)?
+            })
+        }
+
+        $visibility fn $to_model(message: $program) -> $spec {
+            type Spec = $spec;
+            type Program = $program;
+            match message {
+                $(
+                    Program::$p $(($($p_tuple)*))? $({$($p_fields)*})? => {
+                        $(let $field = $ours;)*
+                        Spec::$s $(($($s_tuple)*))? $({$($s_fields)*})?
+                    }
+                )*
+            }
+        }
+    };
+}
