@@ -7,6 +7,9 @@
 //! - One slot is damaged: the other counts. Either the damage is a write that did not finish, and
 //!   then the save was never acknowledged, or the slot was damaged later, and then the other has
 //!   what was acknowledged last. The next save writes the damaged slot first.
+//! - The slots differ, as a process has ended in the middle of a save: the newer one may be in the
+//!   memory of the system alone, and a loss of power would take it back. A load that does not find
+//!   one save in both slots therefore saves the state that it has read, before it returns that.
 //! - Neither slot is whole, and the directory has no mark: the first save did not finish. A save
 //!   writes the mark when both slots are on disk, and before it is acknowledged. So nothing was
 //!   ever acknowledged, and the node starts as if it was new.
@@ -145,7 +148,11 @@ impl<D> Directory<D> {
 
 impl<D: Serialize + DeserializeOwned + 'static> Storage<D> for Directory<D> {
     fn load(&mut self) -> Result<Option<D>, StorageError> {
-        let (number, sequence, bytes) = match (self.read(0)?, self.read(1)?) {
+        let slots = (self.read(0)?, self.read(1)?);
+        let is_done = matches!(
+            &slots, (Content::State(one, _), Content::State(other, _)) if one == other
+        );
+        let (number, sequence, bytes) = match slots {
             (Content::State(older, _), Content::State(newer, bytes)) if older < newer => {
                 (1, newer, bytes)
             }
@@ -170,8 +177,8 @@ impl<D: Serialize + DeserializeOwned + 'static> Storage<D> for Directory<D> {
         let path = self.slot(number);
         let state = state.ok_or(StorageError::Unintelligible { path })?;
         (self.sequence, self.first) = (Some(sequence), 1 - number);
-        if !self.path.join(MARK).exists() {
-            // The first save did not finish. The node may act on what it did write.
+        if !is_done || !self.path.join(MARK).exists() {
+            // A save did not finish. The node may act on what that did write.
             self.save(&state)?;
         }
         Ok(Some(state))
@@ -215,6 +222,8 @@ fn make(path: &Path) -> io::Result<()> {
     std::fs::create_dir_all(path)?;
     // The first part of a relative path has the empty path above it, which is here.
     new.into_iter().filter(|new| new != &Path::new("")).try_for_each(|new| {
+        #[cfg(test)]
+        cuts::on_make(new);
         let above = new.parent().filter(|above| above != &Path::new(""));
         sync_directory(above.unwrap_or(Path::new(".")))
     })
@@ -225,7 +234,7 @@ fn make(path: &Path) -> io::Result<()> {
 /// cut the power between the two.
 fn write_file(path: &Path, bytes: &[u8]) -> io::Result<File> {
     #[cfg(test)]
-    cuts::on_write(path)?;
+    cuts::on_write(path, bytes)?;
     let mut file = OpenOptions::new().write(true).create(true).truncate(false).open(path)?;
     file.write_all(bytes)?;
     file.set_len(bytes.len() as u64)?;

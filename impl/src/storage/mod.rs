@@ -23,11 +23,12 @@ use crate::protocol::{ClusterId, NodeId};
 /// A storage in which one node keeps its durable state of type `D`. The calls may block: the driver
 /// makes them on a thread where that is allowed.
 pub trait Storage<D>: Send + 'static {
-    /// Loads the state that was saved last; `None` if nothing ever was.
+    /// Loads the state that was saved last; `None` if nothing ever was. The state that is returned
+    /// is durable, although the save of it may not have been acknowledged.
     ///
     /// # Errors
     ///
-    /// A [`StorageError`] when this cannot be known. The node must not start then.
+    /// A [`StorageError`] when this cannot be known, or made so. The node must not start then.
     fn load(&mut self) -> Result<Option<D>, StorageError>;
 
     /// Makes `state` durable in place of what was saved before. A crash in the middle leaves the

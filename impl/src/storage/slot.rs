@@ -78,12 +78,11 @@ pub(super) fn encode(owner: &Owner, sequence: u64, state: &impl Serialize) -> Op
 /// Reads the bytes of a slot.
 pub(super) fn decode(owner: &Owner, bytes: &[u8]) -> Result<Content, Alien> {
     let magic = &bytes[..bytes.len().min(MAGIC.len())];
-    // A write that did not finish leaves a part, or zeros where the file has grown already.
-    if bytes.iter().all(|&byte| byte == 0) || (magic.len() < 8 && MAGIC.starts_with(magic)) {
-        return Ok(Content::Damaged(Damage::Truncated));
-    }
     if magic != MAGIC {
-        return Err(Alien::NotASlot);
+        // A write that did not finish leaves a part, or zeros where the file has grown already.
+        let is_part = magic.iter().zip(MAGIC).all(|(&byte, whole)| byte == 0 || byte == *whole);
+        let damaged = Content::Damaged(Damage::Truncated);
+        return if is_part { Ok(damaged) } else { Err(Alien::NotASlot) };
     }
     let Some(version) = number(bytes, MAGIC.len(), 2) else {
         return Ok(Content::Damaged(Damage::Truncated));

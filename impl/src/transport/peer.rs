@@ -213,9 +213,11 @@ impl<M> Session<M> {
 
 impl<M> Drop for Session<M> {
     fn drop(&mut self) {
-        // What replaced this session is not to be ended with it.
+        // While this is held, no other connection takes its place. What replaced this session is
+        // not to be ended with it.
+        let mut caller = self.peer.caller();
         if !self.replaced.is_cancelled() {
-            *self.peer.caller() = None;
+            *caller = None;
             self.peer.left.notify_waiters();
         }
     }
@@ -454,6 +456,8 @@ impl RoundTrip {
 mod tests {
     use std::future::{pending, ready};
 
+    use futures::FutureExt as _;
+
     use super::*;
     use crate::clock::tests::ManualClock;
 
@@ -516,6 +520,83 @@ mod tests {
         drop(older);
         assert!(peer.admit(2, ready(false)).await.is_err(), "the newer connection is still there");
         drop(newer);
+    }
+
+    /// An event at the connections of a peer.
+    #[derive(Clone, Copy, Debug)]
+    enum Step {
+        /// A process with this incarnation calls, which answers at the address of the peer or not.
+        Calls(u64, bool),
+        /// The other side ends the oldest connection that is left.
+        EndsOldest,
+        /// The other side ends the newest.
+        EndsNewest,
+        /// This side gives the newest up.
+        Drops,
+    }
+
+    const STEPS: [Step; 7] = [
+        Step::Calls(1, false),
+        Step::Calls(1, true),
+        Step::Calls(2, false),
+        Step::Calls(2, true),
+        Step::EndsOldest,
+        Step::EndsNewest,
+        Step::Drops,
+    ];
+
+    /// After all sequences of five events, one connection at most has the place of the peer: the
+    /// latest that was let in. The end of another connection changes nothing.
+    #[tokio::test(start_paused = true)]
+    async fn whatever_happens_the_connection_that_was_let_in_last_has_the_place() {
+        let length = 5;
+        for number in 0..STEPS.len().pow(length) {
+            let step = |place| STEPS[number / STEPS.len().pow(place) % STEPS.len()];
+            let steps: Vec<Step> = (0..length).map(step).collect();
+            let peer = peer();
+            // The connections that are left, and the one that has the place, with its incarnation.
+            let mut left: Vec<(usize, Session<()>)> = Vec::new();
+            let mut holder: Option<(usize, u64)> = None;
+            let mut ended = false;
+            for (at, &step) in steps.iter().enumerate() {
+                let mut is_new = false;
+                let gone = match step {
+                    Step::Calls(incarnation, answers) => {
+                        let admitted = peer.admit(incarnation, ready(answers)).await;
+                        let held = holder.map(|(_, incarnation)| incarnation);
+                        let other = held.filter(|&held| held != incarnation);
+                        assert_eq!(admitted.as_ref().err(), other.as_ref().filter(|_| !answers));
+                        if let Ok(session) = admitted {
+                            is_new = other.is_some();
+                            (holder, ended) = (Some((at, incarnation)), false);
+                            left.push((at, session));
+                        }
+                        None
+                    }
+                    Step::EndsOldest if left.is_empty() => None,
+                    Step::EndsOldest => Some(left.remove(0)),
+                    Step::EndsNewest | Step::Drops => left.pop(),
+                };
+                if let Some((number, session)) = gone {
+                    let is_end = !matches!(step, Step::Drops);
+                    if is_end {
+                        session.ended(Duration::ZERO);
+                    }
+                    if holder.is_some_and(|(held, _)| held == number) {
+                        (holder, ended) = (None, is_end);
+                    }
+                }
+                peer.presence.refused();
+                assert_eq!(peer.is_heard(), holder.is_some(), "{steps:?}, {at}");
+                assert_eq!(peer.presence.is_gone(), ended, "{steps:?}, {at}");
+                let told = peer.renewed.notified().now_or_never().is_some();
+                assert_eq!(told, is_new, "{steps:?}, {at}");
+                for (number, session) in &left {
+                    let has_place = holder.is_some_and(|(held, _)| held == *number);
+                    assert_ne!(session.replaced.is_cancelled(), has_place, "{steps:?}, {at}");
+                }
+            }
+        }
     }
 
     #[test]

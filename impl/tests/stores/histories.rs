@@ -13,7 +13,7 @@ use bellwether::lease_store::{
 };
 use bellwether::protocol::lease::Token;
 use bellwether_testbed::history::{Call, Moment, Operation, Said, Terms, judge};
-use bellwether_testbed::http_server::serve_at;
+use bellwether_testbed::http_server::{Asked, serve_at};
 use bellwether_testbed::lease_api::LeaseApi;
 use bellwether_testbed::relay::{Gate, Relay};
 use bellwether_testbed::servers::{Server, Store};
@@ -158,15 +158,29 @@ fn at_a_server(store: Store, plan: Plan) {
     assert!(tally.granted > few && tally.refused > few && tally.lost > few, "{tally:?}");
 }
 
-/// Ways to a server of its own, with the API of Kubernetes, which may compare no versions.
+/// Ways to a server of its own, with the API of Kubernetes, which may compare no versions. The
+/// clocks of the clients differ.
 fn ways_to_api(is_blind: bool) -> [Way; CONNECTIONS] {
     let mut api = LeaseApi { is_blind, ..LeaseApi::default() };
     let spec = json!({ "leaseTransitions": 0 });
     api.change("ADDED", json!({ "metadata": { "name": "orders" }, "spec": spec }));
-    let served = serve_at(0, move |asked| api.answer(asked)).now_or_never();
+    let served = serve_at(0, move |asked| api.answer(&by_its_clock(asked))).now_or_never();
     let address = served.expect("there is nothing to wait for").expect("a free port");
     let address = format!("kubernetes+http://{address}/shop/orders");
     [(); CONNECTIONS].map(|()| Way { connect: connect(&address), relay: None })
+}
+
+/// Returns the question with the times of client 2, whose clock is slow by many years.
+fn by_its_clock(asked: &Asked) -> Asked {
+    let mut asked = asked.clone();
+    let spec = &mut asked.body["spec"];
+    if spec["holderIdentity"] == "2" {
+        for field in ["acquireTime", "renewTime"] {
+            let time = spec[field].as_str().map(|time| format!("2000{}", &time[4..]));
+            spec[field] = json!(time);
+        }
+    }
+    asked
 }
 
 /// What a variable of the environment says.

@@ -32,10 +32,14 @@ pub(super) enum Mistake {
     NeverEnds,
     /// A refusal names a client that has had the lease before.
     NamesAnother,
+    /// A client that asks for the lease that it has gets the token that it had.
+    TokenOfBefore,
+    /// A lease counts from a moment by the clock of its client. That of client 2 is slow.
+    ClockOfClient,
 }
 
 impl Mistake {
-    pub(super) const ALL: [Self; 8] = [
+    pub(super) const ALL: [Self; 10] = [
         Self::TwoSteps,
         Self::TokenAgain,
         Self::FreesAnothers,
@@ -44,6 +48,8 @@ impl Mistake {
         Self::EndsEarly,
         Self::NeverEnds,
         Self::NamesAnother,
+        Self::TokenOfBefore,
+        Self::ClockOfClient,
     ];
 }
 
@@ -120,6 +126,12 @@ impl Connection {
         self.store.mistake == Some(mistake)
     }
 
+    /// The moment of a write that this client asks for.
+    fn now(&self, client: NodeId) -> Instant {
+        let slow = self.errs(Mistake::ClockOfClient) && client.get() == 2;
+        Instant::now() - if slow { self.keep / 2 } else { Duration::ZERO }
+    }
+
     /// Which client has the lease.
     fn holder(&self, state: &State) -> Option<NodeId> {
         let keep = if self.errs(Mistake::EndsEarly) { self.keep / 2 } else { self.keep };
@@ -134,12 +146,13 @@ impl Connection {
     }
 
     fn granted(&self, state: &mut State, client: NodeId) -> Answer {
+        let is_own = self.holder(state) == Some(client);
         if state.holder != Some(client) {
             state.before = state.holder;
         }
-        state.token += 1;
+        state.token += u64::from(!(is_own && self.errs(Mistake::TokenOfBefore)));
         state.holder = Some(client);
-        state.written = Some(Instant::now());
+        state.written = Some(self.now(client));
         Answer::Granted(Token::new(state.token))
     }
 }
@@ -177,7 +190,7 @@ impl LeaseStore for Connection {
                     || self.errs(Mistake::RenewsAnothers)
                     || self.errs(Mistake::RenewsForAll);
                 if holder.is_some() && own && same {
-                    state.written = Some(Instant::now());
+                    state.written = Some(self.now(client));
                     Answer::Granted(token)
                 } else {
                     self.refused(&state)

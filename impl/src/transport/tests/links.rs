@@ -124,6 +124,51 @@ async fn a_peer_that_is_silent_for_too_long_breaks_the_link() {
     until(&node.peer, |link| link.heals == 1).await;
 }
 
+/// A peer has one place. The connection that it opens last takes the place with all that is known
+/// of the peer, and nothing that is said on the one before is heard any more.
+#[tokio::test]
+async fn the_newest_connection_of_a_peer_has_its_place() {
+    let (listener, there) = bind().await;
+    let mut node = Node::calling(with_limits(there, LONG)).await;
+    let (_from_node, mut older) = (answer(&listener, 2).await, speak(node.address, 2).await);
+    let facts = NodeFacts { priority: 9, ..NodeFacts::default() };
+    send(&mut older, Frame::NodeFacts(facts)).await;
+    send(&mut older, Frame::Message(Message::Election)).await;
+    assert_eq!(node.hears().await, (id(2), Frame::Message(Message::Election)));
+    until(&node.peer, |link| link.up).await;
+
+    for _ in 0..3 {
+        let mut newer = speak(node.address, 2).await;
+        // The system may know already that the other side has closed it.
+        let late = encode_frame(&Frame::Message(Message::Coordinator)).expect("fits");
+        let _ = older.send(late).await;
+        send(&mut newer, Frame::Message(Message::Ok)).await;
+        assert_eq!(node.hears().await, (id(2), Frame::Message(Message::Ok)));
+        hangs_up(&mut older).await;
+        older = newer;
+        assert!(node.has_heard_nothing_more() && node.peer.is_heard());
+        assert_eq!(node.context.standings.heard().get(&id(2)), Some(&facts), "it is the same peer");
+    }
+    // Another process with its id, which does not answer at its address, is let in by none of that.
+    let double = Hello { incarnation: 7, ..hello(2) };
+    let (_, reply) = call(node.address, double).await;
+    assert_eq!(reply, Reply::Refused(Refusal::Duplicate(id(2))));
+    send(&mut older, Frame::Message(Message::Ok)).await;
+    assert_eq!(node.hears().await, (id(2), Frame::Message(Message::Ok)));
+    let link = node.peer.measurements();
+    assert_eq!((link.up, link.breaks, node.refused()), (true, 0, 1));
+    assert_eq!(node.peer.received.load(Ordering::Relaxed), 5, "those that were heard");
+
+    drop(older);
+    until(&node.peer, |link| link.breaks == 1).await;
+    let is_forgotten = async {
+        while node.peer.is_heard() || !node.context.standings.heard().is_empty() {
+            sleep(Duration::from_millis(5)).await;
+        }
+    };
+    timeout(LIMIT, is_forgotten).await.expect("no connection is left");
+}
+
 /// A link that flaps does not fill the log: its lines are few in a minute. All breaks are counted.
 #[tokio::test(start_paused = true)]
 async fn the_lines_about_a_link_that_flaps_are_limited_and_disturb_no_other() {
