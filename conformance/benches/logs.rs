@@ -141,7 +141,8 @@ fn edited(args: &EditsArgs) -> ExitCode {
         for judged in Judged::ALL {
             let faults = if seed % 2 == 0 { Faults::NONE } else { Faults::SOME };
             let logs = judged.logs(3, seed, faults, 300);
-            for kind in edits::KINDS {
+            let fields = edits::FIELDS.map(|(kind, ..)| kind);
+            for kind in edits::KINDS.into_iter().chain(fields) {
                 let Some(changed) = edits::change(&logs, kind, &mut Random(seed)) else { continue };
                 let outcome = judged.validate(&bytes(&changed), WHOLE);
                 let found = outcome

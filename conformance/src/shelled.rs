@@ -7,15 +7,16 @@
 //!   stands still, the program is prepared, ends its work, or asks for something.
 //! - A disk that [answers at once](Shelled::at_once), and a program that never works. Such a member
 //!   shows what its node shows: a state is saved before anything that follows from the state, and
-//!   each change is told in its order.
+//!   each change is told in its order. Copies of such a member show, beside each step, how long its
+//!   process may stand still, and how late a disk may answer.
 
 use bellwether_bridge::mapping::{Built, Mapping};
 use bellwether_bridge::program::{BrokenPromise, Facts, Limits, Program, Remembered};
 use bellwether_bridge::surroundings::around;
 use bellwether_core::detector::{Detection, LONGEST, Parameters, SettingsError};
 use bellwether_core::member::{
-    Action, Command, Deadline, Event, LONGEST_SLEEP, LogLine, Member, ProgramView, Setup,
-    StorageAnswer,
+    Action, Command, Deadline, Deferred, Event, LONGEST_SLEEP, LogLine, Member, ProgramView,
+    RequestError, Setup, StorageAnswer,
 };
 use bellwether_core::protocol::{
     self, Core, Epoch, Input, Lease, Members, Membership as _, Node, NodeId, Output, Reason,
@@ -28,10 +29,30 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+/// The shortest time that there is.
+pub(crate) const TICK: Duration = Duration::from_nanos(1);
 /// After so many turns without a wait, a member will not wait at all.
 const MOST_TURNS: usize = 16;
-/// The ticket of every question: only one waits at a time.
+/// The ticket of every question whose answer is compared.
 const TICKET: u64 = 1;
+/// The ticket of a question that waits for work: the member may be another one at its turn.
+const LATER: u64 = 0;
+
+/// The answer of a member to a command.
+type Answer = Result<Option<NodeId>, RequestError>;
+
+/// A command that has no answer yet, and what was so when it was given.
+#[derive(Clone, Debug)]
+struct Question {
+    command: Command,
+    refusal: Option<RequestError>,
+    /// The epoch of the leader.
+    epoch: Option<Epoch>,
+    /// The node that was to lead next.
+    next: Option<NodeId>,
+    /// The program was asked to prepare itself by the number in the command.
+    is_asked: bool,
+}
 
 /// A member, its disk, and its program.
 #[derive(Clone, Debug)]
@@ -39,6 +60,8 @@ pub struct Shelled<C: Core> {
     member: Member<C>,
     /// The disk answers at once, and the program never works.
     at_once: bool,
+    /// The rounds of members begin at moments that these have in common.
+    aligned: bool,
     saving: Option<C::Durable>,
     /// The disk is asked whether anything could be saved, which is so.
     probed: bool,
@@ -55,6 +78,9 @@ pub struct Shelled<C: Core> {
     now: Time,
     wake: Option<Time>,
     outputs: VecDeque<Output<C::Durable, C::Message>>,
+    questions: Vec<Question>,
+    /// The answers that have not been compared yet.
+    answers: Vec<Answer>,
     /// The first promise that the member has broken.
     broken: Option<BrokenPromise>,
 }
@@ -68,6 +94,7 @@ impl<C: Core> Shelled<C> {
         Self {
             member: Member::new(node, setup, now),
             at_once: false,
+            aligned: setup.aligned,
             saving: None,
             probed: false,
             works: false,
@@ -78,6 +105,8 @@ impl<C: Core> Shelled<C> {
             now,
             wake: None,
             outputs: VecDeque::new(),
+            questions: Vec::new(),
+            answers: Vec::new(),
             broken: None,
         }
     }
@@ -161,6 +190,10 @@ impl<C: Core> Shelled<C> {
             // The effects of the deferred events could not be told from those of this one.
             self.handle_event(now, Event::Wake);
         }
+        let event = match event {
+            Event::Command { command, .. } => Event::Command { ticket: self.ask(command), command },
+            event => event,
+        };
         let works = |(deadline, at)| deadline == Deadline::Work && at > now;
         self.receives = matches!(event, Event::Received(_)) && !self.member.armed().any(works);
         self.handle_event(now, event);
@@ -187,6 +220,7 @@ impl<C: Core> Shelled<C> {
                 }
                 // The lease is over, and so is the work under it.
                 Action::Log(LogLine::WorkUnfinished(_)) => self.works = false,
+                Action::Reply(TICKET, answer) => self.answers.push(answer),
                 Action::SendHeartbeat
                 | Action::TellRival(_)
                 | Action::Change(_)
@@ -240,7 +274,7 @@ impl<C: Core> Shelled<C> {
             } else if self.next_wait(now).is_zero() {
                 self.handle_event(now, Event::Wake);
             } else {
-                return;
+                return self.check_answers();
             }
         }
         panic!("the member never waits");
@@ -256,12 +290,28 @@ impl<C: Core> Shelled<C> {
             Deadline::StorageLate => !ending && at > now,
             Deadline::Timer(_) | Deadline::Probe => !ending,
         };
-        let first = self.member.armed().filter(counts).map(|(_, at)| at.since(now)).min();
+        let first = self.member.armed().filter(counts).map(|(_, at)| at).min();
+        let longest = first.map_or(LONGEST_SLEEP, |first| self.begins(first).since(now));
+        let longest = longest.min(LONGEST_SLEEP);
         let waits = self.member.wait(now);
-        let longest = first.unwrap_or(LONGEST_SLEEP).min(LONGEST_SLEEP);
         let is_right = waits == longest || (self.at_once && waits < longest);
         assert!(is_right, "a member waits for the first of its deadlines");
         waits
+    }
+
+    /// Returns when the member begins with what is due first. A round that is due shortly before a
+    /// moment that aligned members have in common waits for it, if nothing else is due by then.
+    fn begins(&self, due: Time) -> Time {
+        let config = self.member.node().config();
+        let Some((timer, slack)) = C::beat(config).filter(|_| self.aligned) else { return due };
+        let apart = (C::period(config, timer) + slack).as_nanos();
+        let beat = u128::from(due.as_nanos()).next_multiple_of(apart.max(1));
+        let beat = Time::from_nanos(u64::try_from(beat).unwrap_or(u64::MAX));
+        let is_alone = self.member.armed().all(|(deadline, at)| match deadline {
+            Deadline::Timer(own) if own == timer => at == due,
+            _ => at > beat,
+        });
+        if is_alone && beat.since(due) <= slack { beat } else { due }
     }
 
     /// The wake-up that the member needs, if another one is needed than before.
@@ -305,6 +355,99 @@ impl<C: Core> Shelled<C> {
     }
 }
 
+// The answers to commands.
+
+impl<C: Core> Shelled<C> {
+    /// Notes a command, whose answer is to be compared. Returns the ticket of the question.
+    fn ask(&mut self, command: Command) -> u64 {
+        if self.member.awaits_work() {
+            return LATER;
+        }
+        let is_asked = match command {
+            Command::Prepared(number) | Command::Unprepared(number, _) => {
+                self.member.asks().is_some_and(|ask| ask.number == number)
+            }
+            _ => false,
+        };
+        let (refusal, node) = (self.refusal(command), self.member.node());
+        let (epoch, next) = (node.epoch(), node.successor());
+        self.questions.push(Question { command, refusal, epoch, next, is_asked });
+        TICKET
+    }
+
+    /// Returns why the member must refuse the command. A program may always ask whether the member
+    /// is there, and say whether it is prepared.
+    fn refusal(&self, command: Command) -> Option<RequestError> {
+        let (node, config) = (self.member.node().status(), self.member.node().config());
+        let (own, protocol) = (node.id, C::NAME);
+        let to = match command {
+            Command::Ping | Command::Prepared(_) | Command::Unprepared(..) => return None,
+            Command::HandOver(to) if C::REQUESTS && (to.is_none() || C::TRANSFERS) => to,
+            Command::StepDown(_) | Command::Freeze(_) | Command::SetHealthy(_) if C::REQUESTS => {
+                return None;
+            }
+            _ => return Some(RequestError::Unsupported { protocol }),
+        };
+        match to {
+            _ if node.role != Role::Leader => Some(RequestError::NotLeading { node: own }),
+            Some(to) if to == own || !config.hears(to) => {
+                Some(RequestError::NoSuccessor { node: own, to })
+            }
+            Some(to) if C::is_witness(config, to) => Some(RequestError::Witness { to }),
+            Some(to) if !C::may_lead(config, to) => Some(RequestError::Observer { to }),
+            _ => None,
+        }
+    }
+
+    /// Returns the answer that is due now; `None` if the question has to wait for one.
+    fn answer(&self, question: &Question) -> Option<Answer> {
+        let Question { command, next, is_asked, .. } = *question;
+        if let Some(refusal) = &question.refusal {
+            return Some(Err(refusal.clone()));
+        }
+        let node = self.member.node();
+        let Status { id, role, .. } = node.status();
+        let leads = role == Role::Leader;
+        match command {
+            Command::HandOver(None) | Command::StepDown(_) => {
+                // A node may come to lead again in the same step.
+                (!leads || node.epoch() != question.epoch).then_some(Ok(next))
+            }
+            Command::HandOver(Some(to)) if leads => {
+                let leader = Some(id);
+                (!node.awaits_successor(to)).then_some(Err(RequestError::NotTaken { to, leader }))
+            }
+            Command::HandOver(to) => Some(Ok(to)),
+            Command::Prepared(_) if is_asked && leads => {
+                self.member.view().leads().then_some(Ok(None))
+            }
+            Command::Unprepared(..) if is_asked && C::REQUESTS => Some(Ok(next)),
+            _ => Some(Ok(None)),
+        }
+    }
+
+    /// Compares the answers that the member has given with those that are due: each question gets
+    /// one, as soon as it is due.
+    fn check_answers(&mut self) {
+        if self.member.awaits_work() {
+            return;
+        }
+        let mut due = Vec::new();
+        for question in std::mem::take(&mut self.questions) {
+            match self.answer(&question) {
+                Some(answer) => due.push(answer),
+                None => self.questions.push(question),
+            }
+        }
+        let given = std::mem::take(&mut self.answers);
+        let times = |all: &[Answer], one: &Answer| all.iter().filter(|other| *other == one).count();
+        let is_same = |one: &Answer| times(&due, one) == times(&given, one);
+        if due.len() != given.len() || !due.iter().all(is_same) {
+            self.breaks(promise("answers to commands", format!("{due:?}"), format!("{given:?}")));
+        }
+    }
+}
+
 // A member whose disk answers at once, which promises to show what its node shows.
 
 impl<C: Core> Shelled<C> {
@@ -345,9 +488,11 @@ impl<C: Core> Shelled<C> {
             if self.saving.is_none() {
                 break;
             }
+            self.breaks(self.broken_lifetime(now));
             self.on_saved(now);
             self.breaks(self.broken_view(now));
         }
+        self.breaks(self.broken_pause(now));
         if self.member.is_behind() {
             let wrong = "it waits, and nothing is being saved";
             self.breaks(promise("state of the node", "durable in the end", wrong));
@@ -386,6 +531,63 @@ impl<C: Core> Shelled<C> {
                 None => "none".to_owned(),
             };
             return promise("lease", words(due), words(told));
+        }
+        None
+    }
+
+    /// The promise that is broken if the process stands still from now on. Its program leads on
+    /// after less than its configuration calls a silence, and as long as it is late by less than
+    /// half of that; then it is told of the pause before all else.
+    fn broken_pause(&self, now: Time) -> Option<BrokenPromise> {
+        let Limits { silence, .. } = Program::limits(self.member.node())?;
+        if !self.member.view().leads() {
+            return None;
+        }
+        let mut waiting = self.member.clone();
+        waiting.pass_time(now);
+        let pause = silence.max(waiting.wait(now) + silence / 2);
+        let words = |is_told: bool| if is_told { "told first" } else { "not told" };
+        for (time, pauses) in [(pause.saturating_sub(TICK), false), (pause, true)] {
+            let actions = waiting.clone().handle(now + time, Event::Wake);
+            let is_told = actions.first().is_some_and(|first| {
+                matches!(first, Action::Publish(view) if view.reason() == Some(Reason::PAUSED))
+            });
+            if is_told != pauses {
+                let right = format!("{} after {time:?}", words(pauses));
+                return promise("pause", right, words(is_told));
+            }
+        }
+        None
+    }
+
+    /// The promise that is broken if the disk answers late. A message that waits for it is sent
+    /// unless it is older than its lifetime.
+    fn broken_lifetime(&self, now: Time) -> Option<BrokenPromise> {
+        let Limits { lifetime, .. } = Program::limits(self.member.node())?;
+        let number = |step: &Deferred<C::Message>| match step {
+            Deferred::Send(sent) => Some(sent.id),
+            Deferred::Lead(_) | Deferred::Change(_) => None,
+        };
+        let waiting: Vec<u64> = self.member.unsaved().ready().filter_map(number).collect();
+        if waiting.is_empty() {
+            return None;
+        }
+        for (age, right) in [(lifetime, waiting.len()), (lifetime + TICK, 0)] {
+            let (mut member, then) = (self.member.clone(), now + age);
+            member.pass_time(then);
+            let mut actions = member.handle(then, Event::StorageAnswered(StorageAnswer::Done));
+            if member.awaits_work() {
+                actions.extend(member.handle(then, Event::WorkEnded));
+            }
+            let numbers = actions.iter().filter_map(|action| match action {
+                Action::Send(sent) => Some(sent.id),
+                _ => None,
+            });
+            let sent = numbers.filter(|id| waiting.contains(id)).count();
+            if sent != right {
+                let right = format!("{right} sent when {age:?} old");
+                return promise("messages that wait for the disk", right, format!("{sent} sent"));
+            }
         }
         None
     }
@@ -535,7 +737,7 @@ pub fn member<S: Specification, C: Core>(
         let node = node?;
         let setup = Setup::of::<C>(node.config(), members.count());
         let detection = if detects { Some(detection()?) } else { None };
-        Ok(Shelled::at_once(node, &Setup { stores: true, detection, ..setup }))
+        Ok(Shelled::at_once(node, &Setup { stores: true, aligned: true, detection, ..setup }))
     };
     let timer = Arc::clone(&mapping.timer);
     around(

@@ -1,13 +1,13 @@
 //! The quorum bully's core against its model, in each way to take over from a leader; and what no
 //! walk asks for.
 
+use bellwether_conformance::mapping;
 use bellwether_conformance::mapping::quorum::Variant;
-use bellwether_conformance::mapping::{self, Asked};
-use bellwether_core::protocol::{LeaseTerms, Members, NodeId, Request};
+use bellwether_core::protocol::{LeaseTerms, Members, NodeId};
 use bellwether_model::check::{Options, Verdict, check};
 use bellwether_model::property;
 use bellwether_model::protocol::quorum::{self as spec, Quorum};
-use bellwether_model::protocol::{Id, Protocol, Timers, variant};
+use bellwether_model::protocol::{Id, Protocol, variant};
 use bellwether_model::world::{Delay, Durations, Faults, Scenario, Timed, Timing, World};
 use std::time::Duration;
 
@@ -85,26 +85,16 @@ fn a_node_observes_or_is_a_witness() {
     conforms(&mapping::quorum::DECLINES, "--crashes 2 --recoveries 1", &[]);
 }
 
-/// The variant says what nodes are asked by logs, and what they have kept of a long run.
+/// The variant says by which rules logs are judged, and what nodes have kept of a long run.
 #[test]
 fn what_no_walk_asks_for_is_taken_by_the_variant_too() {
     let any = mapping::quorum::mapping(&mapping::quorum::RECOMMENDED);
     let [lowest, highest] = [1, 2].map(|id| NodeId::new(id).expect("not zero"));
-    let leader = spec::Process { role: spec::Role::Leader, ..spec::Process::default() };
-    let asked = any.when_asked(&Request::Transfer(lowest), &leader, Timers::NONE);
-    let asks = |asked: Asked<spec::Quorum>| match asked {
-        Asked::Expiry(rules, timer) => Some((rules, timer)),
-        Asked::Unknown | Asked::Nothing => None,
-    };
-    assert_eq!(asks(asked), Some((any.log_rules(), spec::Timer::Request)));
     let preemptive = mapping::quorum::mapping(&mapping::quorum::PREEMPTIVE);
-    let own = preemptive.rules;
+    let own = spec::Quorum { transfer: Some(Id::at(0)), ..preemptive.rules };
     let founded = spec::Quorum { founding: spec::Founding::AllMet, ..own };
     assert_eq!(preemptive.log_rules(), founded);
     assert_ne!(preemptive.log_rules(), any.log_rules());
-    let follower = spec::Process::default();
-    let asked = any.when_asked(&Request::Transfer(lowest), &follower, Timers::NONE);
-    assert!(matches!(asked, Asked::Nothing), "{asked:?}");
 
     let members = Members::new([lowest, highest]).expect("valid");
     let counters = &any.more.counters;

@@ -104,7 +104,7 @@ fn a_request_that_comes_twice_is_told_as_the_second() {
     let wrong =
         wrong(&mapping::quorum::mapping(&mapping::quorum::RECOMMENDED), Mistake::Deaf(again));
     let world = Scenario::calm(2).with_crashes(1, 1);
-    caught(&wrong, world, Kind::Missing, "and then the same again");
+    caught(&wrong, world, Kind::Missing, "and then: StepDown(None)");
 }
 
 #[test]

@@ -79,7 +79,7 @@ impl ExpectedReport {
         let Said { reason, ignored } = said;
         let from = match *happening {
             SpecEvent::Receive { from, .. } => Some(node_id(from)),
-            SpecEvent::Boot | SpecEvent::Expire(_) | SpecEvent::Crash => None,
+            SpecEvent::Boot | SpecEvent::Expire(_) | SpecEvent::Asked(_) | SpecEvent::Crash => None,
         };
         ExpectedReport { reason, ignored: from.zip(ignored) }
     }

@@ -32,8 +32,8 @@ pub trait Comparison: Send + Sync {
 
     /// Walks the world of these rules in `scenario`, on so many threads, and counts it with the
     /// model alone: see [`lockstep`]. A divergence is [reduced](reduce). After a whole walk without
-    /// one, the [surroundings] are walked; [further](crate::mapping::Further) worlds among them only
-    /// if the number of states has no limit.
+    /// one, the [surroundings] are walked; even groups and [further](crate::mapping::Further) worlds
+    /// among them only if the number of states has no limit.
     ///
     /// # Errors
     /// If nothing can be compared.

@@ -92,7 +92,7 @@ impl<P: Specification> Tally<P> {
                 SpecEvent::Expire(timer) => {
                     *coverage.timers.entry(kind_of(&timer)).or_default() += *met;
                 }
-                SpecEvent::Boot | SpecEvent::Crash => {}
+                SpecEvent::Boot | SpecEvent::Asked(_) | SpecEvent::Crash => {}
             }
         }
         let mut sendable = BTreeSet::new();

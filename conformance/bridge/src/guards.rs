@@ -163,6 +163,7 @@ impl<T: Sides> Case<'_, T> {
                 format!("an expiry of {}", plain(&timer))
             }
             SpecEvent::Receive { from, message } => format!("{} from {from}", label(&message)),
+            SpecEvent::Asked(request) => format!("the request {request:?}"),
             SpecEvent::Boot => "a start".to_owned(),
             SpecEvent::Crash => return None,
         };

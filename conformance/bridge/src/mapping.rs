@@ -7,8 +7,9 @@
 
 use crate::program::{Limits, Program, Refusal};
 use bellwether_core::protocol::{Input, Members, NodeId, Output, Request, Role, Time};
+use bellwether_core::trace::Start;
 use bellwether_engine::protocol::{
-    Id, Ids, MAX_NODES, MAX_SEARCHED, Protocol as Specification, Timers,
+    Id, Ids, MAX_NODES, MAX_SEARCHED, Protocol as Specification, Request as SpecRequest, Timers,
 };
 use bellwether_engine::world::Scenario;
 use serde::Serialize;
@@ -109,14 +110,18 @@ pub struct Mapping<T: Sides> {
 
 /// The parts that most mappings do without. By default, each says nothing.
 #[derive(Clone)]
+#[allow(clippy::type_complexity, reason = "each field says its arguments, and what it returns")]
 pub struct More<T: Sides> {
     /// The durations by which what surrounds a node acts, and the order of its deadlines.
-    pub durations: Durations<T>,
+    pub durations: Durations<T::Spec>,
     /// The numbers that grow for as long as nodes run. To be given where messages or durable data
     /// have such numbers.
     pub counters: Counters<T>,
-    /// The requests that a node can get.
-    pub requests: Requests<T>,
+    /// The function that returns what is asked of a node when the specification's timer expires,
+    /// where that stands for a person or a program that asks for something: [`Input::Request`].
+    /// The program has no such timer. Whether something may be asked is the world's affair, and
+    /// not compared; what follows is. `None` for all others.
+    pub asks: Arc<dyn Fn(SpecTimer<T>) -> Option<Request> + Send + Sync>,
     /// The events that happen to a node and are no inputs.
     pub events: Events<T>,
     /// The other durations with which a node may start again.
@@ -134,7 +139,7 @@ impl<T: Sides> Default for More<T> {
         More {
             durations: Durations::default(),
             counters: Counters::default(),
-            requests: Requests::default(),
+            asks: Arc::new(|_| None),
             events: Events::default(),
             restarts: Restarts::default(),
             logs: Logs::default(),
@@ -147,7 +152,7 @@ impl<T: Sides> Default for More<T> {
 /// The durations by which what surrounds a node acts, and the order of its deadlines.
 #[derive(Clone)]
 #[allow(clippy::type_complexity, reason = "each field says its arguments, and what it returns")]
-pub struct Durations<T: Sides> {
+pub struct Durations<P: Specification> {
     /// The function that returns the durations by which what surrounds a node must act, from the
     /// [configuration](Mapping::program) of this node; `None` if the mapping does not say.
     pub limits: Arc<dyn Fn(NodeId, &Members) -> Option<Limits> + Send + Sync>,
@@ -155,39 +160,27 @@ pub struct Durations<T: Sides> {
     /// program notices late that several deadlines have passed, nothing follows from the others
     /// that such a one forbids, even if they were due before it: the specification, which has no
     /// clock, is asked for these first, in this order.
-    pub checked_first: &'static [SpecTimer<T>],
+    pub checked_first: &'static [P::Timer],
+    /// The function that returns the relations in which the durations of this node must stand, each
+    /// with what the program says of configurations on either side of it. A relation follows from
+    /// what the specification asks of its durations, and never from the program.
+    pub bounds: fn(NodeId, &Members) -> Vec<Bound>,
 }
 
-impl<T: Sides> Default for Durations<T> {
+impl<P: Specification> Default for Durations<P> {
     fn default() -> Self {
-        Durations { limits: Arc::new(|_, _| None), checked_first: &[] }
+        Durations { limits: Arc::new(|_, _| None), checked_first: &[], bounds: |_, _| Vec::new() }
     }
 }
 
-/// The requests that a node can get.
-#[derive(Clone)]
-#[allow(clippy::type_complexity, reason = "each field says its arguments, and what it returns")]
-pub struct Requests<T: Sides> {
-    /// The function that returns what is asked of a node when the specification's timer expires,
-    /// where that stands for a person or a program that asks for something: [`Input::Request`].
-    /// The program has no such timer. Whether something may be asked is the world's affair, and
-    /// not compared; what follows is. `None` for all others.
-    pub asks: Arc<dyn Fn(SpecTimer<T>) -> Option<Request> + Send + Sync>,
-    /// The function that returns what a request is to this process, in the log of a node that ran.
-    /// Without one, a request is the timer by which the specification [asks](Requests::asks) for
-    /// it.
-    pub when_asked:
-        Option<Arc<dyn Fn(&Request, &Process<T>, Timers) -> Asked<T::Spec> + Send + Sync>>,
-    /// The function that returns what a node can be asked that stands for this process, for
-    /// probing: each request is given twice. Of a program that serves [no
-    /// requests](Program::REQUESTS) nothing follows in any case.
-    pub orders: Arc<dyn Fn(&ProcessView<'_, T::Spec>, Timers) -> Vec<Order<T::Spec>> + Send + Sync>,
-}
-
-impl<T: Sides> Default for Requests<T> {
-    fn default() -> Self {
-        Requests { asks: Arc::new(|_| None), when_asked: None, orders: Arc::new(|_, _| Vec::new()) }
-    }
+/// A relation in which durations must stand, and what the program says of two configurations.
+pub struct Bound {
+    /// The relation, in the specification's names of durations.
+    pub relation: &'static str,
+    /// The answer to a configuration that just keeps the relation.
+    pub kept: Result<(), Refusal>,
+    /// The answer to a configuration that just breaks the relation, and no other.
+    pub broken: Result<(), Refusal>,
 }
 
 /// The events that happen to a node and are no inputs.
@@ -312,10 +305,9 @@ impl<T: Sides> Default for Variants<T> {
 #[derive(Clone)]
 #[allow(clippy::type_complexity, reason = "each field says its arguments, and what it returns")]
 pub struct Logs<T: Sides> {
-    /// The rules by which the [logs](crate::validate) of nodes that ran are judged, until one is
-    /// [asked](Requests::when_asked) for something. To be given where the specification keeps what
-    /// matters to such nodes only in a world in which something is asked. Without them, these are
-    /// the mapping's own.
+    /// The rules by which the [logs](crate::validate) of nodes that ran are judged. To be given
+    /// where the specification keeps what matters to such nodes only in a world in which something
+    /// is asked. Without them, these are the mapping's own.
     pub rules: Option<T::Spec>,
     /// The places of ids of nodes in messages and durable data, so that the logs of nodes with any
     /// ids can be judged; `None` if that is not given.
@@ -327,10 +319,16 @@ pub struct Logs<T: Sides> {
     /// The function that says whether a node that begins with this, in the list of members with
     /// this number, if that is known, does what it does in a group whose members never change.
     pub is_settled: fn(Option<&Durable<T>>, Option<u64>) -> bool,
-    /// The function that returns the process that a node is after it has led, if what it shows then
-    /// says all of it: its leader, its stable storage and its timers. `None` if it does not.
-    pub after_leading:
-        Arc<dyn Fn(Option<Id>, &Stable<T>, Timers) -> Option<Process<T>> + Send + Sync>,
+    /// The function that returns the process that a node is after it has led, if these say all of
+    /// it: the process that it was, and what it shows, its leader, its stable storage and its
+    /// timers. `None` if they do not.
+    pub after_leading: Arc<
+        dyn Fn(&Process<T>, Option<Id>, &Stable<T>, Timers) -> Option<Process<T>> + Send + Sync,
+    >,
+    /// The function that says in words how durable data contradicts what was durable on the node
+    /// before it, or the node's start, whatever the node was doing; `None` if it does not. Given
+    /// are the start of the node, and, for the data with which it boots, the start before that.
+    pub contradicts: fn(&[&Start], Option<&Durable<T>>, &Durable<T>) -> Option<String>,
     /// The function that says what a message between a node and a service says of requests and
     /// grants; `None` if it says nothing of them. To be given where a service may be no node.
     pub exchange: fn(ProgramMessage<T>) -> Option<Exchange>,
@@ -343,41 +341,24 @@ impl<T: Sides> Default for Logs<T> {
             ids: None,
             members: MAX_SEARCHED,
             is_settled: |_, _| true,
-            after_leading: Arc::new(|_, _, _| None),
+            after_leading: Arc::new(|_, _, _, _| None),
+            contradicts: |_, _, _| None,
             exchange: |_| None,
         }
     }
 }
 
 impl<T: Sides> Mapping<T> {
-    /// Returns the rules by which logs are judged until a node is asked for something.
+    /// Returns the rules by which logs are judged.
     #[must_use]
     pub fn log_rules(&self) -> T::Spec {
         self.more.logs.rules.unwrap_or(self.rules)
     }
 
-    /// Returns what a request is to this process, in the log of a node that ran.
-    #[must_use]
-    pub fn when_asked(
-        &self,
-        request: &Request,
-        process: &Process<T>,
-        armed: Timers,
-    ) -> Asked<T::Spec> {
-        if let Some(when_asked) = &self.more.requests.when_asked {
-            return when_asked(request, process, armed);
-        }
-        let mut timers = T::Spec::TIMERS.iter().map(|row| row.timer);
-        match timers.find(|timer| (self.more.requests.asks)(*timer).as_ref() == Some(request)) {
-            Some(timer) => Asked::Expiry(self.log_rules(), timer),
-            None => Asked::Unknown,
-        }
-    }
-
     /// Returns whether the specification's `timer` stands for something that is asked of a node, or
     /// happens to it.
     pub(crate) fn is_from_outside(&self, timer: SpecTimer<T>) -> bool {
-        (self.more.requests.asks)(timer).is_some() || (self.more.events.at)(timer).is_some()
+        (self.more.asks)(timer).is_some() || (self.more.events.at)(timer).is_some()
     }
 
     /// Returns these timers but for those that stand for something from outside.
@@ -407,17 +388,6 @@ impl<T: Sides> Mapping<T> {
     }
 }
 
-/// What a request is to a process of the model.
-#[derive(Clone, Copy, Debug)]
-pub enum Asked<P: Specification> {
-    /// The specification does not know it.
-    Unknown,
-    /// Nothing follows.
-    Nothing,
-    /// This timer expires, and these rules hold from then on.
-    Expiry(P, P::Timer),
-}
-
 /// An event that happens to a node from outside, and is no input.
 pub struct EnvironmentEvent<P> {
     /// How long it takes.
@@ -440,6 +410,8 @@ pub enum SpecEvent<P: Specification> {
     },
     /// A timer expires.
     Expire(P::Timer),
+    /// A person, a program or a machine asks something of the process.
+    Asked(SpecRequest),
     /// The process stops, and loses what is not durable.
     Crash,
 }
@@ -519,42 +491,6 @@ impl<P: Specification> ExpectedFacts<P> {
     pub fn among_equals(nodes: usize) -> Self {
         ExpectedFacts { may_lead: Some(Ids::all(nodes)), ..Self::NONE }
     }
-}
-
-/// A request that a node gets, and then the same once more, for probing.
-#[derive(Clone, Debug)]
-pub struct Order<P: Specification> {
-    /// What the node is asked.
-    pub request: Request,
-    /// What follows.
-    pub first: Reaction<P>,
-    /// What follows when it is asked the same again.
-    pub again: Reaction<P>,
-    /// The rules that hold for the node when it was asked once, if they are others than before: it
-    /// is probed then with each message and each of its timers.
-    pub then: Option<P>,
-}
-
-/// What follows from a request.
-#[derive(Clone, Copy, Debug)]
-pub enum Reaction<P: Specification> {
-    /// The mapping does not say.
-    Unsaid,
-    /// Nothing but that these timers are cancelled, and that one is armed: no message is sent,
-    /// nothing is written, and the process stays what it is.
-    Timers {
-        /// The timers that are not armed afterwards, whether they were before or not.
-        cancelled: Timers,
-        /// The timer that is armed anew.
-        armed: Option<P::Timer>,
-    },
-    /// What follows by these rules when this timer expires.
-    Expiry(P, P::Timer),
-}
-
-impl<P: Specification> Reaction<P> {
-    /// Nothing follows.
-    pub const NOTHING: Self = Reaction::Timers { cancelled: Timers::NONE, armed: None };
 }
 
 /// Something that can happen to a node from outside, and of which nothing shows, for probing.
@@ -685,6 +621,43 @@ pub fn node_id(id: Id) -> NodeId {
 pub fn process_id(node: NodeId) -> Option<Id> {
     let index = usize::from(node.get()) - 1;
     (index < MAX_NODES).then(|| Id::at(index))
+}
+
+/// The time for which a node is asked to stay away by a request of the specification, and so the
+/// [period](Mapping::period) of the timer by which its process does.
+pub const AWAY: Duration = Duration::from_secs(7);
+
+/// Returns what is asked of a node where this is asked of its process.
+#[must_use]
+pub fn node_request(request: SpecRequest) -> Request {
+    match request {
+        SpecRequest::Yield(next) => Request::Yield(next.map(node_id)),
+        SpecRequest::Transfer(to) => Request::Transfer(node_id(to)),
+        SpecRequest::StepDown(next) => Request::StepDown(next.map(node_id), AWAY),
+        SpecRequest::Healthy(healthy) => Request::Healthy(healthy),
+        SpecRequest::Tell(to) => Request::Tell(node_id(to)),
+    }
+}
+
+/// Returns what is asked of a process, one of `nodes`, where this is asked of its node; `None` if
+/// the specification does not know that, or has no such process.
+#[must_use]
+pub fn process_request(request: &Request, nodes: usize) -> Option<SpecRequest> {
+    let process = |node| process_id(node).filter(|id| id.index() < nodes);
+    let next = |next: Option<NodeId>| match next {
+        Some(node) => process(node).map(Some),
+        None => Some(None),
+    };
+    Some(match *request {
+        Request::Yield(to) => SpecRequest::Yield(next(to)?),
+        // For no time at all, the node does not stay away.
+        Request::StepDown(to, time) if time.is_zero() => SpecRequest::Yield(next(to)?),
+        Request::StepDown(to, _) => SpecRequest::StepDown(next(to)?),
+        Request::Transfer(to) => SpecRequest::Transfer(process(to)?),
+        Request::Healthy(healthy) => SpecRequest::Healthy(healthy),
+        Request::Tell(to) => SpecRequest::Tell(process(to)?),
+        Request::Change(_) => return None,
+    })
 }
 
 pub(crate) fn timers<P: Specification>(armed: impl Iterator<Item = P::Timer>) -> Timers {

@@ -6,23 +6,6 @@
 /// A row has the specification's message, the program's, and for each field whose type differs the
 /// expression for the program's value and that for the specification's. A last row, `_`,
 /// names the messages of the specification that the program does not have.
-///
-/// ```
-/// # enum Spec { Ready(u8), Ok, Restart }
-/// # #[derive(Debug, PartialEq)]
-/// # enum Program { Prepared { number: u64 }, Ok }
-/// bellwether_bridge::message_table! {
-///     fn to_program(Spec) -> Program; fn to_model;
-///     Ready(number) = Prepared { number },
-///         number: number.into() => u8::try_from(number).unwrap_or(u8::MAX);
-///     Ok = Ok;
-///     _ { Spec::Restart }
-/// }
-///
-/// assert_eq!(to_program(Spec::Ready(3)), Some(Program::Prepared { number: 3 }));
-/// assert_eq!(to_program(Spec::Restart), None);
-/// assert!(matches!(to_model(Program::Ok), Spec::Ok));
-/// ```
 #[macro_export]
 macro_rules! message_table {
     (
@@ -62,4 +45,36 @@ macro_rules! message_table {
             }
         }
     };
+}
+
+#[cfg(test)]
+mod tests {
+    enum Spec {
+        Ready(u8),
+        Ok,
+        Restart,
+    }
+
+    #[derive(Debug, PartialEq)]
+    enum Program {
+        Prepared { number: u64 },
+        Ok,
+    }
+
+    message_table! {
+        fn to_program(Spec) -> Program; fn to_model;
+        Ready(number) = Prepared { number },
+            number: number.into() => u8::try_from(number).unwrap_or(u8::MAX);
+        Ok = Ok;
+        _ { Spec::Restart }
+    }
+
+    #[test]
+    fn a_row_is_read_in_both_directions() {
+        assert_eq!(to_program(Spec::Ready(3)), Some(Program::Prepared { number: 3 }));
+        assert_eq!(to_program(Spec::Ok), Some(Program::Ok));
+        assert_eq!(to_program(Spec::Restart), None);
+        assert!(matches!(to_model(Program::Prepared { number: 300 }), Spec::Ready(u8::MAX)));
+        assert!(matches!(to_model(Program::Ok), Spec::Ok));
+    }
 }

@@ -35,7 +35,7 @@ use crate::divergence::Difference;
 use crate::error::Error;
 use crate::mapping::{
     self, Durable, EnvironmentEvent, Mapping, Process, ProgramInput, ProgramOutput, Restart, Sides,
-    SpecEvent, SpecMessage, SpecTimer, Stable, node_id,
+    SpecEvent, SpecMessage, SpecTimer, Stable, node_id, node_request,
 };
 use crate::program::{BrokenPromise, Limits, Program as _, Remembered as _};
 use bellwether_core::protocol::{Input, Members, NodeId, Output, Role, Status, Time};
@@ -385,19 +385,22 @@ impl<T: Sides> Node<T> {
                 Some(node) if self.view.timers.contains::<T::Spec>(timer) => {
                     (self.next_moment(), Input::Suspect(node))
                 }
-                _ => match (
-                    (group.mapping.more.requests.asks)(timer),
-                    (group.mapping.more.events.at)(timer),
-                ) {
-                    (Some(request), _) => (self.next_moment(), Input::Request(request)),
-                    (None, Some(EnvironmentEvent { takes, act })) => {
-                        let now = self.next_moment() + takes;
-                        next.run(group, now, outputs, |core| act(core, now))?;
-                        return Ok(next);
+                _ => {
+                    match ((group.mapping.more.asks)(timer), (group.mapping.more.events.at)(timer))
+                    {
+                        (Some(request), _) => (self.next_moment(), Input::Request(request)),
+                        (None, Some(EnvironmentEvent { takes, act })) => {
+                            let now = self.next_moment() + takes;
+                            next.run(group, now, outputs, |core| act(core, now))?;
+                            return Ok(next);
+                        }
+                        (None, None) => (next.expire_timer(group, timer)?, Input::Wake),
                     }
-                    (None, None) => (next.expire_timer(group, timer)?, Input::Wake),
-                },
+                }
             },
+            SpecEvent::Asked(request) => {
+                (self.next_moment(), Input::Request(node_request(request)))
+            }
             SpecEvent::Crash => return self.crash(group, outputs),
         };
         next.apply_input(group, now, input, outputs)?;

@@ -6,15 +6,20 @@
 //!
 //! - every message that the specification knows, from every other member, in flight or not;
 //! - messages that no correct node sends: about nodes that are no members, or with large numbers;
-//! - the expiry of each of its timers, whether another is due before it or not;
-//! - a wake-up so late that several deadlines have passed, two, three or all of them, and a message
-//!   that comes when all have: they expire in their order, and first of all those that say whether
-//!   the node [may still act](crate::mapping::Durations::checked_first);
+//! - the expiry of each of its timers, whether another is due before it or not; and of one that is
+//!   armed anew as it expires, again and again, and then every message: an answer several rounds
+//!   late;
+//! - a wake-up at the very moment of a deadline, and one so late that several have passed, two,
+//!   three or all of them, and a message that comes when all have: they expire in their order, and
+//!   first of all those that say whether the node [may still
+//!   act](crate::mapping::Durations::checked_first);
 //! - a wake-up too early, and at deadlines that have been cancelled or put off: nothing follows;
 //! - a report of the failure detector, about each member and a stranger;
 //! - a second boot, a message under its own name, one from a stranger: nothing follows;
-//! - each request, twice: that it leads no longer, that it stays away, that its machine is fit or
-//!   not, and what [shows nowhere](crate::mapping::Events::harmless);
+//! - each request: that it leads no longer, that it stays away, that its machine is fit or not; and
+//!   of a node that changes by that, each request once more, each message, and the expiry of each of
+//!   its timers;
+//! - what [shows nowhere](crate::mapping::Events::harmless), twice;
 //! - before it has booted: everything above, and nothing follows; then it boots, and is asked
 //!   everything again.
 //!
@@ -37,6 +42,9 @@ mod orders;
 
 /// Later than anything that a node waits for.
 const LATE: Duration = Duration::from_secs(3600);
+
+/// How often a timer expires that is armed anew as it expires.
+const ROUNDS: usize = 3;
 
 /// What came of asking one node.
 pub(crate) struct ProbeOutcome {
@@ -81,14 +89,11 @@ impl<T: Sides> Probe<'_, '_, T> {
         } else {
             self.quiet("a wake-up an hour later", self.node.now + LATE, Input::Wake, &[])?;
         }
-        let senders: Vec<Id> = Id::all(self.group.size).filter(|&id| id != self.node.id).collect();
+        self.messages()?;
         for message in self.node.deliverable_messages(self.group) {
-            for &from in &senders {
-                self.message(from, message)?;
-            }
             self.impostors(message)?;
         }
-        self.invalid_messages(&senders)?;
+        self.invalid_messages()?;
         self.expiries()?;
         self.suspicions()?;
         self.orders()?;
@@ -110,14 +115,33 @@ impl<T: Sides> Probe<'_, '_, T> {
         let words = format!("{id} boots");
         let booted =
             answer.map_err(|differences| WrongAnswer { words: words.clone(), differences })?;
+        self.then(&booted, &words)
+    }
+
+    /// Asks what the node has become: everything if it was down, and otherwise every message.
+    fn then(&mut self, node: &Node<T>, words: &str) -> ProbeResult {
         let (group, tally) = (self.group, &mut *self.tally);
-        let mut then = Probe { group, node: &booted, tally, count: 0, outputs: Vec::new() };
-        let asked = then.run();
+        let mut then = Probe { group, node, tally, count: 0, outputs: Vec::new() };
+        let asked = if self.node.view.up { then.messages() } else { then.run() };
         self.count += then.count;
         asked.map_err(|found| WrongAnswer {
             words: format!("{words}, then {}", found.words),
             ..found
         })
+    }
+
+    fn messages(&mut self) -> ProbeResult {
+        for message in self.node.deliverable_messages(self.group) {
+            for from in self.senders() {
+                self.message(from, message)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The other processes.
+    fn senders(&self) -> Vec<Id> {
+        Id::all(self.group.size).filter(|&from| from != self.node.id).collect()
     }
 
     /// A message from another member, and then wake-ups at the deadlines that it made void.
@@ -154,34 +178,53 @@ impl<T: Sides> Probe<'_, '_, T> {
             if detects || !node.view.timers.contains::<T::Spec>(timer) {
                 continue;
             }
-            let happening = SpecEvent::Expire(timer);
-            let follows = self.after([happening]);
-            let expected = follows.expected();
-            let answer = step(self.group, node, happening, &expected, &mut self.outputs);
-            self.counts(&happening);
-            answer.map_err(|differences| WrongAnswer {
-                words: format!("{}'s {} timer expires", node.id, plain(&timer)),
-                differences,
-            })?;
+            self.rounds(timer)?;
         }
         let due = self.passed();
         for (last, &(deadline, timer)) in due.iter().enumerate() {
             let later = due.get(last + 1).map(|&(next, _)| next);
             let now = match later {
-                Some(next) if next == deadline => continue,
                 // Between two deadlines.
                 Some(next) => deadline + next.since(deadline) / 2,
                 None => deadline + LATE,
             };
             let (names, follows) = self.late(&due[..=last]);
-            let words = format!("{} is woken when {names} have passed", node.id);
             let happening = SpecEvent::Expire(timer);
+            let words = format!("{} is woken at the moment at which {names} are due", node.id);
+            self.answers(words, happening, deadline, Input::Wake, &follows)?;
+            let words = format!("{} is woken when {names} have passed", node.id);
             self.answers(words, happening, now, Input::Wake, &follows)?;
             if later.is_none() {
                 self.message_after_deadlines(now, &names, &follows)?;
             }
         }
         Ok(())
+    }
+
+    /// This timer expires, and again and again if it is armed anew. If the process is another one
+    /// then, each message arrives: one that answers what it has said before is several rounds late.
+    fn rounds(&mut self, timer: SpecTimer<T>) -> ProbeResult {
+        let (group, happening) = (self.group, SpecEvent::Expire(timer));
+        let mut words = format!("{}'s {} timer expires", self.node.id, plain(&timer));
+        let mut node = self.node.clone();
+        for round in 0..ROUNDS {
+            if round > 0 {
+                words += ", and again";
+            }
+            let mut follows = ExpectedRun::nothing(group.mapping, &node.view);
+            follows.happens(group, node.id, happening);
+            let answer = step(group, &node, happening, &follows.expected(), &mut self.outputs);
+            self.counts(&happening);
+            node =
+                answer.map_err(|differences| WrongAnswer { words: words.clone(), differences })?;
+            if !node.view.timers.contains::<T::Spec>(timer) {
+                return Ok(());
+            }
+        }
+        if node.view.process == self.node.view.process {
+            return Ok(());
+        }
+        self.then(&node, &words)
     }
 
     /// A message comes before the wake-up that all deadlines wait for.
@@ -194,7 +237,7 @@ impl<T: Sides> Probe<'_, '_, T> {
         let id = self.node.id;
         for message in self.node.deliverable_messages(self.group) {
             let Some(late) = (self.group.mapping.to_program)(message) else { continue };
-            for from in Id::all(self.group.size).filter(|&from| from != id) {
+            for from in self.senders() {
                 let happening = SpecEvent::Receive { from, message };
                 let mut both = follows.clone();
                 both.happens(self.group, id, happening);
@@ -264,11 +307,11 @@ impl<T: Sides> Probe<'_, '_, T> {
     }
 
     /// Messages that no correct node sends.
-    fn invalid_messages(&mut self, senders: &[Id]) -> ProbeResult {
+    fn invalid_messages(&mut self) -> ProbeResult {
         for (message, follows) in
             (self.group.mapping.more.probes.invalid_messages)(&self.group.members)
         {
-            for &from in senders {
+            for from in self.senders() {
                 let now = self.node.next_moment();
                 let what = format!("{message:?} from {from}");
                 let message = message.clone();

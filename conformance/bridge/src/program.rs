@@ -67,6 +67,9 @@ pub struct Limits {
     pub silence: Duration,
     /// The time that an election takes: see [`Core::election_takes`].
     pub election: Duration,
+    /// How much later than it is due a round may begin, so that those of many nodes begin together:
+    /// see [`Core::beat`]. It is zero if there is no such round.
+    pub slack: Duration,
 }
 
 /// One node of the program. The methods are those of [`Node`].
@@ -228,6 +231,7 @@ impl<C: Core> Program for Node<C> {
             lifetime: C::message_lifetime(config),
             silence: C::silence(config),
             election: C::election_takes(config),
+            slack: C::beat(config).map_or(Duration::ZERO, |(_, slack)| slack),
         })
     }
 }

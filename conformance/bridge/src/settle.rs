@@ -6,10 +6,11 @@
 use crate::compare::compare;
 use crate::divergence::{Difference, Unsettled};
 use crate::error::Error;
-use crate::mapping::{ProgramInput, Sides, SpecEvent, node_id, process_id};
+use crate::mapping::{Bound, ProgramInput, Sides, SpecEvent, node_id, process_id};
 use crate::node::{Group, Node};
 use crate::step::{ExpectedRun, bystander, step};
 use bellwether_core::protocol::{Input, Time};
+use bellwether_engine::protocol::Id;
 use bellwether_engine::trace::{label, plain};
 use bellwether_engine::world::{Start, World};
 use std::time::Duration;
@@ -26,6 +27,9 @@ pub(crate) fn beginning<T: Sides>(
     group: &Group<'_, T>,
     world: &World,
 ) -> Result<Beginning<T>, Error> {
+    if let Some(unsettled) = outside_bounds(group) {
+        return Ok(Err(unsettled));
+    }
     let initial = world.initial();
     let mut nodes = Vec::with_capacity(group.size);
     for id in world.ids().take(group.played) {
@@ -46,6 +50,23 @@ pub(crate) fn beginning<T: Sides>(
         }
     }
     Ok(Ok(nodes))
+}
+
+/// The first configuration that the program accepts and must refuse, or refuses and must accept.
+fn outside_bounds<T: Sides>(group: &Group<'_, T>) -> Option<Unsettled> {
+    let bounds = group.mapping.more.durations.bounds;
+    let mut all = Id::all(group.played)
+        .flat_map(|id| bounds(node_id(id), &group.members).into_iter().map(move |of| (id, of)));
+    all.find_map(|(id, Bound { relation, kept, broken })| {
+        let (keeps, model, program) = match (kept, broken) {
+            (Ok(()), Err(_)) => return None,
+            (Err(refusal), _) => ("keep", "accepted", format!("refused: {refusal}")),
+            (Ok(()), Ok(())) => ("break", "refused", "accepted".to_owned()),
+        };
+        let lines = vec![format!("{id} is configured with durations that just {keeps} {relation}")];
+        let differences = vec![Difference::different(id, "configuration", model, program)];
+        Some(Unsettled { lines, differences })
+    })
 }
 
 type Settled<T> = Result<Node<T>, Vec<Difference>>;

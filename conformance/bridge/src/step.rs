@@ -46,13 +46,16 @@ impl<T: Sides> ExpectedRun<T> {
         Expected { effects, told, ..Expected::nothing(&self.view) }
     }
 
-    /// This happens next. A process that is down gets no message.
+    /// This happens next. A process that is down gets no message and no request.
     pub(crate) fn happens(&mut self, group: &Group<'_, T>, id: Id, happening: SpecEvent<T::Spec>) {
         let mut before = self.view;
         match happening {
-            SpecEvent::Receive { .. } if !before.up => return,
+            SpecEvent::Receive { .. } | SpecEvent::Asked(_) if !before.up => return,
             SpecEvent::Expire(timer) => before.timers = before.timers.without::<T::Spec>(timer),
-            SpecEvent::Boot | SpecEvent::Receive { .. } | SpecEvent::Crash => {}
+            SpecEvent::Boot
+            | SpecEvent::Receive { .. }
+            | SpecEvent::Asked(_)
+            | SpecEvent::Crash => {}
         }
         let rules = self.rules;
         let (after, effects, said) = alone(group, id, &before, |process| match happening {
@@ -62,6 +65,7 @@ impl<T: Sides> ExpectedRun<T> {
                 process.expires(timer);
                 rules.expire(process, timer);
             }
+            SpecEvent::Asked(request) => rules.asked(process, request),
             SpecEvent::Crash => {}
         });
         self.told.push(ExpectedReport::of(&happening, said));

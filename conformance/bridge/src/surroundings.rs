@@ -16,13 +16,16 @@
 //!   breadth-first and ends after so many pairs: the mistakes that it is to find show a few steps
 //!   from the beginning.
 //!
-//! Each of these is a mapping in which some functions are others.
+//! - More than half of an odd number of members is as many as at least half, rounded up. So groups
+//!   of two and four are walked as well, each for as many pairs as another world.
+//!
+//! Each of these but the last is a mapping in which some functions are others.
 
 use crate::error::Error;
 use crate::lockstep::{Outcome, walk};
 use crate::mapping::{
     Built, Counters, Durable, Durations, Events, ExpectedFacts, IdsIn, Logs, Mapping, More,
-    OnInvalid, Probes, Process, ProgramMessage, Requests, Restarts, Sides, SpecTimer, Variants,
+    OnInvalid, Probes, Process, ProgramMessage, Restarts, Sides, SpecTimer, Variants,
 };
 use crate::program::{Program, Refusal};
 use crate::reduce::reduce;
@@ -33,6 +36,9 @@ use std::sync::Arc;
 
 /// After so many pairs, the walk of a further world ends.
 const PAIRS: u64 = 1 << 14;
+
+/// The sizes of the small groups in which half of the members are no majority.
+const EVEN: [usize; 2] = [2, 4];
 
 /// The world in which nodes have large numbers, or start again with other durations. A node starts
 /// again once, and had the durations of the mapping before.
@@ -53,7 +59,8 @@ pub struct Surroundings<T: Sides> {
     pairs: Option<u64>,
 }
 
-/// Returns all surroundings of a program, or all but the [further](crate::mapping::Further) worlds.
+/// Returns all surroundings of a program, or all but the even groups and the
+/// [further](crate::mapping::Further) worlds.
 #[must_use]
 pub fn surroundings<T: Sides>(mapping: &Mapping<T>, further: bool) -> Vec<Surroundings<T>> {
     let small = |mapping, happens: &str, is_same| {
@@ -73,7 +80,14 @@ pub fn surroundings<T: Sides>(mapping: &Mapping<T>, further: bool) -> Vec<Surrou
         is_same: false,
         pairs: Some(PAIRS),
     });
-    long.into_iter().chain(again).chain(worlds).collect()
+    let even = EVEN.into_iter().filter(|_| further).map(|nodes| Surroundings {
+        mapping: mapping.clone(),
+        scenario: Scenario { nodes, ..WORLD },
+        happens: format!(", in a group of {nodes}"),
+        is_same: false,
+        pairs: Some(PAIRS),
+    });
+    long.into_iter().chain(again).chain(worlds).chain(even).collect()
 }
 
 impl<T: Sides> Surroundings<T> {
@@ -102,10 +116,9 @@ impl<T: Sides> Surroundings<T> {
 /// number.
 #[must_use]
 pub fn restarting<T: Sides>(mapping: &Mapping<T>, with: usize) -> Mapping<T> {
-    let More { durations, requests, restarts, .. } = mapping.more.clone();
+    let More { durations, restarts, .. } = mapping.more.clone();
     let more = More {
         durations: Durations { limits: Arc::new(|_, _| None), ..durations },
-        requests: Requests { orders: Arc::new(|_, _| Vec::new()), ..requests },
         restarts: Restarts { now: Some(with), ..restarts },
         ..mapping.more.clone()
     };
@@ -199,11 +212,11 @@ where
     P: Program<Durable = Durable<T>, Message = ProgramMessage<T>>,
 {
     let Mapping { rules, program, process, more, .. } = mapping.clone();
-    let More { durations, counters, requests, events, logs, probes, variants, .. } = more;
+    let More { durations, counters, asks, events, logs, probes, variants, .. } = more;
     let rebase = counters.rebase;
     let ids = logs.ids.map(|ids| IdsIn { message: ids.message, durable: ids.durable });
     let more = More {
-        durations: Durations { limits: durations.limits, checked_first: durations.checked_first },
+        durations,
         counters: Counters {
             kinds: counters.kinds,
             epochs: counters.epochs,
@@ -216,11 +229,7 @@ where
             began: counters.began,
             rebase: Arc::new(move |node: &P, process| rebase(inside(node), process)),
         },
-        requests: Requests {
-            asks: requests.asks,
-            when_asked: requests.when_asked,
-            orders: requests.orders,
-        },
+        asks,
         events: Events {
             detects: events.detects,
             settling_timers: events.settling_timers,
@@ -232,6 +241,7 @@ where
             members: logs.members,
             is_settled: logs.is_settled,
             after_leading: logs.after_leading,
+            contradicts: logs.contradicts,
             exchange: logs.exchange,
         },
         probes: Probes {

@@ -1,7 +1,7 @@
 //! The bully: the recommended rules against the production core.
 
-use super::process_id;
-use super::{Durations, ExpectedFacts, IdsIn, Logs, Mapping, More, ProcessView, Waits};
+use super::{Bound, Durations, ExpectedFacts, IdsIn, Logs, Mapping, More, ProcessView, Waits};
+use super::{bounds_of, longer_than, process_id};
 use bellwether_bridge::message_table;
 use bellwether_bridge::program::{Limits, Refusal};
 use bellwether_core::protocol::bully as program;
@@ -40,7 +40,7 @@ pub fn mapping() -> Mapping<Bully> {
         facts: Arc::new(facts),
         messages: Arc::new(|_| messages()),
         more: More {
-            durations: Durations { limits: Arc::new(limits), ..Durations::default() },
+            durations: Durations { limits: Arc::new(limits), bounds, ..Durations::default() },
             logs: Logs { ids: Some(IdsIn::default()), members: MAX_NODES, ..Logs::default() },
             ..More::default()
         },
@@ -86,7 +86,8 @@ pub fn waits_for(id: Id, nodes: usize, process: &spec::Process) -> Option<(spec:
 pub fn durations(id: NodeId, members: &Members) -> Limits {
     let program::Timing { election, coordinator, watch, heartbeat } = config(id, members).timing;
     let silence = watch.saturating_sub(heartbeat);
-    Limits { lifetime: election, silence, election: watch + election + coordinator }
+    let all = watch + election + coordinator;
+    Limits { lifetime: election, silence, election: all, slack: Duration::ZERO }
 }
 
 fn program(
@@ -159,6 +160,21 @@ fn facts(of: &ProcessView<'_, spec::Bully>) -> Option<ExpectedFacts<spec::Bully>
 
 fn limits(id: NodeId, members: &Members) -> Option<Limits> {
     Some(durations(id, members))
+}
+
+/// A process that had an OK waits for a whole election of another, and one claim may be lost.
+fn bounds(id: NodeId, members: &Members) -> Vec<Bound> {
+    let config = config(id, members);
+    let program::Timing { election, heartbeat, .. } = config.timing;
+    bounds_of::<program::Bully, _>(
+        &config,
+        [
+            ("t-coord > t-elec", |of| &mut of.timing.coordinator, longer_than(election)),
+            ("t-detect > 2 t-heartbeat", |of| &mut of.timing.watch, longer_than(heartbeat * 2)),
+            ("t-heartbeat > 0", |of| &mut of.timing.heartbeat, longer_than(Duration::ZERO)),
+            ("t-elec > 0", |of| &mut of.timing.election, longer_than(Duration::ZERO)),
+        ],
+    )
 }
 
 fn stable(durable: &Nothing) {

@@ -36,7 +36,11 @@ pub fn mapping() -> Mapping<ChangRoberts> {
         facts: Arc::new(facts),
         messages: Arc::new(messages_among),
         more: More {
-            durations: Durations { limits: Arc::new(limits), ..Durations::default() },
+            durations: Durations {
+                limits: Arc::new(limits),
+                bounds: common::bounds::<program::ChangRoberts>,
+                ..Durations::default()
+            },
             probes: Probes { invalid_messages: Arc::new(invalid_messages), ..Probes::default() },
             logs: Logs {
                 ids: Some(IdsIn {

@@ -1,7 +1,10 @@
 //! Two- and three-phase commit: the rules of the program against the production cores.
 
 use super::bully;
-use super::{Durations, ExpectedFacts, Mapping, More, ProcessView, Waits, process_id};
+use super::{
+    Bound, Durations, ExpectedFacts, Mapping, More, ProcessView, Waits, bounds_of, longer_than,
+    process_id,
+};
 use bellwether_bridge::message_table;
 use bellwether_bridge::program::{Limits, Refusal};
 use bellwether_core::protocol::commit::{self as program, Outcome, Three, Two};
@@ -73,7 +76,11 @@ pub fn mapping<K: Pair>() -> Mapping<Commit<K>> {
         facts: Arc::new(facts::<K>),
         messages: Arc::new(|_| messages()),
         more: More {
-            durations: Durations { limits: Arc::new(limits::<K>), ..Durations::default() },
+            durations: Durations {
+                limits: Arc::new(limits::<K>),
+                bounds: bounds::<K>,
+                ..Durations::default()
+            },
             ..More::default()
         },
     }
@@ -209,9 +216,25 @@ fn facts<K: Pair>(of: &ProcessView<'_, K::Spec>) -> Option<ExpectedFacts<K::Spec
 
 /// A coordinator that has waited for answers does without those that come later.
 fn limits<K: Pair>(id: NodeId, members: &Members) -> Option<Limits> {
-    let Limits { silence, .. } = bully::durations(id, members);
+    let of_the_bully = bully::durations(id, members);
     let lifetime = config::<K>(id, members).timing.answers;
-    Some(Limits { lifetime, silence, election: silence + lifetime * 3 })
+    Some(Limits { lifetime, election: of_the_bully.silence + lifetime * 3, ..of_the_bully })
+}
+
+/// A node waits for the word of a coordinator that waits for answers before. The bully in it has
+/// its own relations.
+fn bounds<K: Pair>(id: NodeId, members: &Members) -> Vec<Bound> {
+    let config = config::<K>(id, members);
+    let (election, answers) = (config.election.timing.election, config.timing.answers);
+    bounds_of::<program::Commit<K>, _>(
+        &config,
+        [
+            ("t-word > t-answers", |of| &mut of.timing.word, longer_than(answers)),
+            ("t-answers > 0", |of| &mut of.timing.answers, longer_than(Duration::ZERO)),
+            ("t-begin > 0", |of| &mut of.timing.begin, longer_than(Duration::ZERO)),
+            ("t-coord > t-elec", |of| &mut of.election.timing.coordinator, longer_than(election)),
+        ],
+    )
 }
 
 fn stable(durable: &program::Record) -> spec::Record {

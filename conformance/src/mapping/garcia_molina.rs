@@ -1,7 +1,7 @@
 //! The bully algorithm of 1982: the repaired rules against the core.
 
-use super::{Counters, Durations, ExpectedFacts, Mapping, More, OnInvalid, Probes, ProcessView};
-use super::{node_id, process_id, strangers};
+use super::{Bound, Counters, Durations, ExpectedFacts, Mapping, More, OnInvalid, Probes};
+use super::{ProcessView, bounds_of, longer_than, node_id, process_id, shorter_than, strangers};
 use bellwether_bridge::message_table;
 use bellwether_bridge::program::{Limits, Refusal};
 use bellwether_core::protocol::garcia_molina as program;
@@ -49,7 +49,7 @@ pub fn mapping() -> Mapping<GarciaMolina> {
         facts: Arc::new(facts),
         messages: Arc::new(|_| messages()),
         more: More {
-            durations: Durations { limits: Arc::new(limits), ..Durations::default() },
+            durations: Durations { limits: Arc::new(limits), bounds, ..Durations::default() },
             probes: Probes { invalid_messages: Arc::new(invalid_messages), ..Probes::default() },
             counters: Counters {
                 in_message: |message, _, _| match message {
@@ -185,7 +185,25 @@ fn facts(of: &ProcessView<'_, spec::GarciaMolina>) -> Option<ExpectedFacts<spec:
 fn limits(id: NodeId, members: &Members) -> Option<Limits> {
     let program::Timing { call, silence, election, check } = config(id, members).timing;
     let election = silence + call + election;
-    Some(Limits { lifetime: call, silence: silence.saturating_sub(check), election })
+    let silence = silence.saturating_sub(check);
+    Some(Limits { lifetime: call, silence, election, slack: Duration::ZERO })
+}
+
+/// No answer to an earlier call comes after either wait, and a process hears its coordinator only
+/// when that checks.
+fn bounds(id: NodeId, members: &Members) -> Vec<Bound> {
+    let config = config(id, members);
+    let program::Timing { call, silence, check, .. } = config.timing;
+    bounds_of::<program::GarciaMolina, _>(
+        &config,
+        [
+            ("t-call < t-silence", |of| &mut of.timing.call, shorter_than(silence)),
+            ("t-election > t-call", |of| &mut of.timing.election, longer_than(call)),
+            ("t-silence > t-check", |of| &mut of.timing.silence, longer_than(check)),
+            ("t-check > 0", |of| &mut of.timing.check, longer_than(Duration::ZERO)),
+            ("t-call > 0", |of| &mut of.timing.call, longer_than(Duration::ZERO)),
+        ],
+    )
 }
 
 fn stable(durable: &program::Computed) -> spec::Tasks {

@@ -1,7 +1,7 @@
 //! The invitation algorithm: the paper's rules against the program's core.
 
-use super::{Counters, Durations, ExpectedFacts, Mapping, More, OnInvalid, Probes, ProcessView};
-use super::{node_id, process_id, strangers};
+use super::{Bound, Counters, Durations, ExpectedFacts, Mapping, More, OnInvalid, Probes};
+use super::{ProcessView, bounds_of, longer_than, node_id, process_id, strangers};
 use bellwether_bridge::message_table;
 use bellwether_bridge::program::{Limits, Refusal};
 use bellwether_core::protocol::invitation as program;
@@ -43,7 +43,7 @@ pub fn mapping() -> Mapping<Invitation> {
         facts: Arc::new(facts),
         messages: Arc::new(|_| messages()),
         more: More {
-            durations: Durations { limits: Arc::new(limits), ..Durations::default() },
+            durations: Durations { limits: Arc::new(limits), bounds, ..Durations::default() },
             counters: Counters {
                 began,
                 rebase: Arc::new(rebase),
@@ -191,7 +191,23 @@ fn facts(of: &ProcessView<'_, spec::Invitation>) -> Option<ExpectedFacts<spec::I
 fn limits(id: NodeId, members: &Members) -> Option<Limits> {
     let program::Timing { check, answer, accept, delay, silence } = config(id, members).timing;
     let election = silence + check + delay + answer + accept;
-    Some(Limits { lifetime: answer, silence, election })
+    Some(Limits { lifetime: answer, silence, election, slack: Duration::ZERO })
+}
+
+/// A member passes an invitation on once before it is accepted.
+fn bounds(id: NodeId, members: &Members) -> Vec<Bound> {
+    let config = config(id, members);
+    let answer = config.timing.answer;
+    bounds_of::<program::Invitation, _>(
+        &config,
+        [
+            ("t-accept > t-answer", |of| &mut of.timing.accept, longer_than(answer)),
+            ("t-answer > 0", |of| &mut of.timing.answer, longer_than(Duration::ZERO)),
+            ("t-check > 0", |of| &mut of.timing.check, longer_than(Duration::ZERO)),
+            ("t-delay > 0", |of| &mut of.timing.delay, longer_than(Duration::ZERO)),
+            ("t-detect > 0", |of| &mut of.timing.silence, longer_than(Duration::ZERO)),
+        ],
+    )
 }
 
 /// What no rule reads, whether a number was used twice, is not in the program; with a durable

@@ -2,14 +2,15 @@
 //! which is that of the program or one of those that people run.
 
 use super::{
-    Counters, Durations, Exchange, ExpectedFacts, IdsIn, Logs, Mapping, More, OnInvalid, Order,
-    Probes, ProcessView, Reaction, Rename, RequestNumber, Requests, Specification, Variants,
-    node_id, process_id,
+    AWAY, Bound, Counters, Durations, Exchange, ExpectedFacts, IdsIn, Logs, Mapping, More,
+    OnInvalid, Probes, ProcessView, Rename, RequestNumber, Specification, TICK, Variants,
+    bounds_of, longer_than, node_id, process_id, shorter_than,
 };
 use bellwether_bridge::program::{Limits, Refusal};
 use bellwether_core::protocol::lease as program;
 use bellwether_core::protocol::{Input, Members, Node, NodeId, Request, Role};
-use bellwether_model::protocol::{Id, MAX_NODES, Timers, lease as spec};
+use bellwether_core::trace::Start;
+use bellwether_model::protocol::{Id, MAX_NODES, lease as spec};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -23,6 +24,7 @@ pub type Lease = (spec::Lease, Node<program::Lease>);
 /// | not started                            | down                                   |
 /// | client: candidate, follower of `h`     | follower, none or `h` as the holder    |
 /// | client: leader with a token            | holder with that token                 |
+/// | client whose machine is not fit        | unfit                                  |
 /// | store: holder, token, newest write     | the same, and the holder is granted    |
 /// | how often it started, its last request | incarnation, requests                  |
 ///
@@ -37,18 +39,18 @@ pub type Lease = (spec::Lease, Node<program::Lease>);
 /// ACQUIRE, or CLAIM where the store grants only what is free.
 #[must_use]
 pub fn mapping(rules: spec::Lease) -> Mapping<Lease> {
-    let durations = Durations { limits: Arc::new(limits), checked_first: &[spec::Timer::Lease] };
+    let durations =
+        Durations { limits: Arc::new(limits), checked_first: &[spec::Timer::Lease], bounds };
     let probes = Probes {
         invalid_messages: Arc::new(move |_: &Members| invalid_messages(&rules)),
         uncovered: if is_a_node(&rules) { Vec::new() } else { UNMET.to_vec() },
         ..Probes::default()
     };
-    let requests =
-        Requests { asks: Arc::new(asks), orders: Arc::new(orders), ..Requests::default() };
     let unplayed = (!is_a_node(&rules)).then_some(UNPLAYED);
     let variants = Variants { nearest: Some(nearest), unplayed, ..Variants::default() };
     let (counters, logs) = (counters(), logs());
-    let more = More { durations, counters, requests, logs, probes, variants, ..More::default() };
+    let asks = Arc::new(asks);
+    let more = More { durations, counters, asks, logs, probes, variants, ..More::default() };
     Mapping {
         rules,
         program: Arc::new(program),
@@ -110,7 +112,8 @@ pub fn abstraction(node: &Node<program::Lease>) -> spec::Process {
             let role = held.map_or(spec::Role::Follower, |_| spec::Role::Holder);
             let (token, requests) =
                 (token(held.unwrap_or_default()), small(client.latest().number));
-            spec::Process { role, holder, token, requests, ..spec::Process::default() }
+            let unfit = !client.healthy();
+            spec::Process { role, holder, token, requests, unfit, ..spec::Process::default() }
         }
         Some(program::Lease::Store(store)) => spec::Process {
             role: spec::Role::Store,
@@ -206,8 +209,7 @@ fn timer(timer: program::Timer) -> spec::Timer {
         program::Timer::Renew => spec::Timer::Renew,
         program::Timer::Retry => spec::Timer::Retry,
         program::Timer::Grant => spec::Timer::Grant,
-        // It is asked for, as the other is; and never here.
-        program::Timer::Away => spec::Timer::Request,
+        program::Timer::Away => spec::Timer::Away,
     }
 }
 
@@ -217,6 +219,7 @@ fn period(_: NodeId, _: &Members, timer: spec::Timer) -> Option<Duration> {
         spec::Timer::Renew => DURATIONS.renew,
         spec::Timer::Retry => DURATIONS.retry,
         spec::Timer::Grant => DURATIONS.keep,
+        spec::Timer::Away => AWAY,
         // What is asked comes when it comes. The others are of other variants.
         spec::Timer::Request
         | spec::Timer::Observed
@@ -252,7 +255,30 @@ fn facts(of: &ProcessView<'_, spec::Lease>) -> Option<ExpectedFacts<spec::Lease>
 /// What is granted later than a lease lasts is over when it arrives.
 fn limits(_: NodeId, _: &Members) -> Option<Limits> {
     let program::Durations { hold, keep, retry, .. } = DURATIONS;
-    Some(Limits { lifetime: hold, silence: hold, election: keep + retry })
+    let election = keep + retry;
+    Some(Limits { lifetime: hold, silence: hold, election, slack: Duration::ZERO })
+}
+
+/// A client has stepped down before the store grants the lease to another, and one message may be
+/// lost before a lease is over.
+fn bounds(id: NodeId, members: &Members) -> Vec<Bound> {
+    fn durations(of: &mut program::Config) -> &mut program::Durations {
+        match of {
+            program::Config::Client(client) => &mut client.durations,
+            program::Config::Store(store) => &mut store.durations,
+        }
+    }
+    let program::Durations { hold, keep, .. } = DURATIONS;
+    let half = [hold / 2, hold / 2 + TICK];
+    bounds_of::<program::Lease, _>(
+        &config(id, members),
+        [
+            ("t-holder < t-grant", |of| &mut durations(of).hold, shorter_than(keep)),
+            ("2 t-renew <= t-holder", |of| &mut durations(of).renew, half),
+            ("t-renew > 0", |of| &mut durations(of).renew, longer_than(Duration::ZERO)),
+            ("t-retry > 0", |of| &mut durations(of).retry, longer_than(Duration::ZERO)),
+        ],
+    )
 }
 
 /// A client has started often. The store keeps nothing.
@@ -294,24 +320,6 @@ fn invalid_messages(rules: &spec::Lease) -> Vec<(program::Message, OnInvalid<spe
 
 fn asks(timer: spec::Timer) -> Option<Request> {
     (timer == spec::Timer::Request).then_some(Request::Yield(None))
-}
-
-/// Only a holder does something when it is asked to lead no longer, or is not fit any more. It
-/// is none then. How long a client stays away shows in no timer of the specification.
-fn orders(of: &ProcessView<'_, spec::Lease>, _: Timers) -> Vec<Order<spec::Lease>> {
-    let (to, away) = (node_id(Id::at(0)), Duration::from_secs(7));
-    let holds = of.process.role == spec::Role::Holder;
-    let gives_back = if holds { Reaction::Unsaid } else { Reaction::NOTHING };
-    let all = [
-        (Request::Healthy(true), Reaction::NOTHING),
-        (Request::Healthy(false), gives_back),
-        (Request::Yield(None), gives_back),
-        (Request::Yield(Some(to)), gives_back),
-        (Request::Transfer(to), Reaction::NOTHING),
-        (Request::StepDown(None, away), gives_back),
-    ];
-    let (again, then) = (Reaction::NOTHING, None);
-    all.into_iter().map(|(request, first)| Order { request, first, again, then }).collect()
 }
 
 fn store(members: &Members) -> NodeId {
@@ -415,9 +423,22 @@ fn logs() -> Logs<Lease> {
             ..IdsIn::default()
         }),
         members: MAX_NODES,
+        contradicts,
         exchange,
         ..Logs::default()
     }
+}
+
+/// How what becomes durable contradicts what was so before: the number of starts is one higher
+/// after each. A start of which nothing was written to the log may have been counted before a boot.
+fn contradicts(
+    starts: &[&Start],
+    before: Option<&program::Durable>,
+    now: &program::Durable,
+) -> Option<String> {
+    let (before, now) = (before.copied().unwrap_or_default().started, now.started);
+    let follows = if starts.len() > 1 { now >= before } else { now == before.saturating_add(1) };
+    (!follows).then(|| format!("start {now} after start {before}"))
 }
 
 /// What is called by a number is a client's own where it asks, and where it is answered.

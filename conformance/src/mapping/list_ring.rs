@@ -37,7 +37,11 @@ pub fn mapping() -> Mapping<ListRing> {
         facts: Arc::new(facts),
         messages: Arc::new(messages_among),
         more: More {
-            durations: Durations { limits: Arc::new(limits), ..Durations::default() },
+            durations: Durations {
+                limits: Arc::new(limits),
+                bounds: common::bounds::<program::ListRing>,
+                ..Durations::default()
+            },
             probes: Probes { invalid_messages: Arc::new(invalid_messages), ..Probes::default() },
             ..More::default()
         },

@@ -2,13 +2,11 @@
 
 use super::{
     Counters, Durations, EnvironmentEvent, Events, ExpectedFacts, Harmless, Mapping, More,
-    OnInvalid, Probes, ProcessView, process_id,
+    OnInvalid, Probes, ProcessView, TICK, process_id,
 };
 use crate::shelled::Shelled;
 use bellwether_bridge::program::Refusal;
-use bellwether_core::member::{
-    Command, Deadline, Deferred, Event, LONGEST_SLEEP, ProgramView, Setup,
-};
+use bellwether_core::member::{Command, Deadline, Deferred, Event, ProgramView, Setup};
 use bellwether_core::protocol::{
     self, Belief, Config, Context, Core, Epoch, Input, MemberError, Members, Node, NodeId, Reason,
     Request, Role, Time,
@@ -221,6 +219,10 @@ fn harmless() -> Vec<Harmless<Shelled<Baton>>> {
         at_once("is asked for an answer", |member, now| member.command(now, Command::Ping)),
         at_once("is asked to let a stranger lead", |member, now| {
             member.command(now, Command::HandOver(NodeId::new(u16::MAX)));
+        }),
+        at_once("is asked to let itself lead instead", |member, now| {
+            let own = member.member().node().status().id;
+            member.command(now, Command::HandOver(Some(own)));
         }),
         at_once("is prepared for what it was not asked", |member, now| {
             member.command(now, Command::Prepared(u64::MAX));
@@ -553,10 +555,11 @@ impl Core for Baton {
 pub const SILENCE: Duration = Duration::from_secs(7);
 /// How long the disk may take.
 pub const DISK: Duration = Duration::from_secs(40 * 60);
-/// How long a process stands still that does: longer than a leader may, and than any wait.
-pub const PAUSE: Duration = SILENCE.saturating_add(LONGEST_SLEEP);
+/// How long a process stands still that does: just as long as a leader may not, and longer than any
+/// wait.
+pub const PAUSE: Duration = SILENCE;
 /// How long a process may stand still that leads on: a nanosecond less.
-pub const STUMBLE: Duration = SILENCE.saturating_sub(Duration::from_nanos(1));
+pub const STUMBLE: Duration = SILENCE.saturating_sub(TICK);
 
 /// No message is so old here that it is not worth sending.
 const LIFETIME: Duration = Duration::from_secs(1 << 30);

@@ -18,16 +18,48 @@ pub mod stoller;
 pub use bellwether_bridge::comparison::{Comparison, Description, Mappings};
 pub use bellwether_bridge::mapping::*;
 
-use crate::shelled;
+use crate::shelled::{self, TICK};
+use bellwether_bridge::program::Refusal;
 use bellwether_core::protocol::commit::{Three, Two};
 use bellwether_core::protocol::{Core, Members, Node, NodeId};
 use bellwether_model::protocol::Protocol as Specification;
 use std::sync::LazyLock;
+use std::time::Duration;
 
 /// Nodes that are no members: the next after the highest, and the last that there can be.
 pub(super) fn strangers(members: &Members) -> impl Iterator<Item = NodeId> {
     let next = members.iter().max().and_then(|highest| NodeId::new(highest.get() + 1));
     next.into_iter().chain(NodeId::new(u16::MAX))
+}
+
+/// The shortest duration that is longer than another, and the longest that is not.
+fn longer_than(other: Duration) -> [Duration; 2] {
+    [other + TICK, other]
+}
+
+/// The longest duration that is shorter than another, and the shortest that is not.
+fn shorter_than(other: Duration) -> [Duration; 2] {
+    [other.saturating_sub(TICK), other]
+}
+
+/// A relation in which one duration must stand, that duration, and two values of it: one that just
+/// keeps the relation, and one that just breaks it.
+type Relation<C> = (&'static str, fn(&mut <C as Core>::Config) -> &mut Duration, [Duration; 2]);
+
+/// What the program says of this configuration with each of those values.
+fn bounds_of<C: Core, const N: usize>(
+    config: &C::Config,
+    relations: [Relation<C>; N],
+) -> Vec<Bound> {
+    let bounds = relations.map(|(relation, duration, values)| {
+        let [kept, broken] = values.map(|value| {
+            let mut config = config.clone();
+            *duration(&mut config) = value;
+            Node::<C>::new(config, None, 0).map(drop).map_err(Refusal::from)
+        });
+        Bound { relation, kept, broken }
+    });
+    bounds.into()
 }
 
 /// The variants of the lease by whose rules the specification plays the store.

@@ -2,14 +2,16 @@
 //! against the same core, which is configured for it.
 
 use super::{
-    Counters, Durations, ExpectedFacts, IdsIn, Logs, Mapping, More, Probes, ProcessView, Rename,
-    Requests, Restart, Restarts, Variants, Waits, node_id, process_id,
+    AWAY, Bound, Counters, Durations, ExpectedFacts, IdsIn, Logs, Mapping, More, Probes,
+    ProcessView, Rename, Restart, Restarts, TICK, Variants, Waits, bounds_of, longer_than, node_id,
+    process_id, shorter_than,
 };
 use bellwether_bridge::program::{Limits, Refusal};
 use bellwether_core::protocol::quorum as program;
 use bellwether_core::protocol::{
     Birth, Core as _, Input, MemberError, Members, Node, NodeId, Request, Role,
 };
+use bellwether_core::trace::Start;
 use bellwether_model::protocol::{Id, Ids, MAX_NODES, Timers, quorum as spec};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -17,11 +19,11 @@ use std::time::Duration;
 
 mod variants;
 
+use variants::further;
 pub use variants::{
     AT_ONCE, DECLINES, FOUNDS, JOINS, LEAVES, LET_IN, OBSERVED, OVERLOOKS, PREEMPTIVE, PROMOTES,
     RECOMMENDED, RESIGNS, STEPS_ASIDE, STEPS_DOWN, TRANSFERS, Variant, WITNESSED,
 };
-use variants::{AWAY, further, orders, when_asked};
 
 /// The birth of each node that starts without a state, and without having had one.
 const FIRST_BIRTH: u64 = 1;
@@ -41,6 +43,7 @@ pub type Quorum = (spec::Quorum, Node<program::Quorum>);
 /// | the two rounds that wait, and which      | asked, later, granted, granted later    |
 /// | nodes have acknowledged at least those   |                                         |
 /// | has challenged                           | the same, where a process can be next   |
+/// | its machine is not fit                   | unfit                                   |
 /// | epoch and to which node it is granted    | the same, stable                        |
 /// | birth, which others it has met, and      | the same, stable; as it is in memory,   |
 /// | which have met it                        | and what was written                    |
@@ -52,13 +55,7 @@ pub fn mapping(variant: &'static Variant) -> Mapping<Quorum> {
     let durations = Durations {
         limits: Arc::new(|_, members: &Members| limits(variant, members)),
         checked_first: &[spec::Timer::Lease],
-    };
-    let requests = Requests {
-        asks: Arc::new(|timer| asks(variant, timer)),
-        when_asked: Some(Arc::new(|request: &Request, process: &Process, armed| {
-            when_asked(variant, request, process, armed)
-        })),
-        orders: Arc::new(|of: &ProcessView<'_, spec::Quorum>, armed| orders(variant, of, armed)),
+        bounds,
     };
     let restarts = Restarts {
         count: if variant.listed() { 0 } else { TIMES.len() },
@@ -70,8 +67,8 @@ pub fn mapping(variant: &'static Variant) -> Mapping<Quorum> {
     };
     let logs = Logs {
         rules: Some(variant.log_rules()),
-        after_leading: Arc::new(|leader, stable: &spec::Stable, timers| {
-            after_leading(variant, leader, stable, timers)
+        after_leading: Arc::new(|before: &Process, leader, stable: &spec::Stable, timers| {
+            after_leading(variant, before, leader, stable, timers)
         }),
         ..logs()
     };
@@ -79,7 +76,7 @@ pub fn mapping(variant: &'static Variant) -> Mapping<Quorum> {
     let more = More {
         durations,
         counters: Counters { from, ..counters() },
-        requests,
+        asks: Arc::new(|timer| asks(variant, timer)),
         restarts,
         logs,
         probes,
@@ -120,8 +117,8 @@ pub fn abstraction(variant: &Variant, node: &Node<program::Quorum>) -> spec::Pro
     let challenged = variant.hands_over() && core.challenged();
     let (decided, list) = core.lists().map(|known| known_lists(variant, known)).unwrap_or_default();
     let (met, met_by) = (met(&core.durable().met), ids(core.met_by()));
-    let idle = spec::Process { led: core.led(), challenged, list, decided, ..idle };
-    let idle = spec::Process { met, met_by, ..idle };
+    let idle = spec::Process { led: core.led(), unfit: !core.healthy(), challenged, ..idle };
+    let idle = spec::Process { list, decided, met, met_by, ..idle };
     let process = |role, granted| spec::Process { role, granted, ..idle };
     match core.state() {
         Follower { promised, heard } => {
@@ -147,7 +144,7 @@ pub fn abstraction(variant: &Variant, node: &Node<program::Quorum>) -> spec::Pro
                 asked: waits(0).map_or(0, small),
                 later: waits(1).map_or(0, small),
                 invited: invited.and_then(|invited| process_id(invited.to)),
-                waits_for: invited.map_or(0, waits_for),
+                waits_for: invited.and_then(|invited| invited.rounds.map(rounds)),
                 marked: ids(marked),
                 ..process(spec::Role::Leader, alone)
             }
@@ -406,10 +403,8 @@ fn small(round: u64) -> spec::Round {
     spec::Round::try_from(round).unwrap_or(spec::Round::MAX)
 }
 
-/// For how many further rounds a leader waits for the node that it has invited. One that yields if
-/// that does not come does so before it could count.
-fn waits_for(invited: program::Invitation) -> u8 {
-    invited.rounds.map_or(1, |rounds| u8::try_from(rounds).unwrap_or(u8::MAX))
+fn rounds(number: usize) -> u8 {
+    u8::try_from(number).unwrap_or(u8::MAX)
 }
 
 /// Those messages from a process with the first list and from one with a pending one, what
@@ -589,8 +584,38 @@ fn limits(variant: &Variant, members: &Members) -> Option<Limits> {
         |other: &NodeId| process_id(*other).is_none_or(|id| !never_lead.contains(&Some(id)));
     let candidates = u32::try_from(members.iter().filter(leads).count()).unwrap_or(u32::MAX);
     let election = timing.promise + timing.skew * candidates + timing.election + timing.coordinator;
-    let all = Limits { lifetime: timing.election, silence: timing.lease, election };
+    // A lost round ends no lease, be the next as late as it may.
+    let spare = timing.lease.saturating_sub(timing.round * 2);
+    let slack = (timing.round / 16).min(spare / 4);
+    let all = Limits { lifetime: timing.election, silence: timing.lease, election, slack };
     Some(all).filter(|_| !variant.changes())
+}
+
+/// A lease that a slow clock counts is over before a promise that a fast clock counts, one round
+/// may be lost before a lease is over, and a process that has given way waits for a whole election
+/// of another.
+fn bounds(id: NodeId, members: &Members) -> Vec<Bound> {
+    const MILLION: u128 = 1_000_000;
+    let timing = program::Timing::DEFAULT;
+    let config = program::Config { id, members: members.clone(), timing };
+    let program::Timing { lease, election, drift_ppm, .. } = timing;
+    let drift = drift_ppm as u128;
+    let promise = (lease.as_nanos() * (MILLION + drift)).div_ceil(MILLION - drift);
+    let promise = Duration::from_nanos(u64::try_from(promise).unwrap_or(u64::MAX));
+    let shown = "t-promise (1 - drift) >= t-lease (1 + drift)";
+    bounds_of::<program::Quorum, _>(
+        &config,
+        [
+            (shown, |of| &mut of.timing.promise, [promise, promise.saturating_sub(TICK)]),
+            ("2 t-round < t-lease", |of| &mut of.timing.round, shorter_than(lease / 2)),
+            ("t-coord > t-elec", |of| &mut of.timing.coordinator, longer_than(election)),
+            ("t-round > 0", |of| &mut of.timing.round, longer_than(Duration::ZERO)),
+            ("t-elec > 0", |of| &mut of.timing.election, longer_than(Duration::ZERO)),
+            ("t-backoff > 0", |of| &mut of.timing.backoff, longer_than(Duration::ZERO)),
+            ("t-skew > 0", |of| &mut of.timing.skew, longer_than(Duration::ZERO)),
+            ("t-dwell > 0", |of| &mut of.timing.dwell, longer_than(Duration::ZERO)),
+        ],
+    )
 }
 
 // The durations of a node that starts again, and had others before.
@@ -671,7 +696,89 @@ fn logs() -> Logs<Quorum> {
             },
         }),
         members: MAX_NODES,
+        contradicts,
         ..Logs::default()
+    }
+}
+
+/// How what becomes durable contradicts what was so before: an epoch stays or grows, a vote stays
+/// with its node, and a founder stays one.
+fn contradicts(
+    starts: &[&Start],
+    before: Option<&program::Durable>,
+    now: &program::Durable,
+) -> Option<String> {
+    let wrong = promise_contradicts(starts, before, now);
+    let wrong = wrong.or_else(|| lists_contradict(starts, before, now));
+    let Some(before) = before.filter(|_| wrong.is_none()) else { return wrong };
+    if now.epoch < before.epoch {
+        let [now, before] = [now.epoch, before.epoch].map(program::Epoch::number);
+        return Some(format!("epoch {now} after epoch {before}"));
+    }
+    if now.epoch == before.epoch
+        && let Some(granted) = before.granted_to
+        && now.granted_to != Some(granted)
+    {
+        let other = now.granted_to.map_or("no node".to_owned(), |other| format!("node {other}"));
+        let epoch = now.epoch.number();
+        return Some(format!("epoch {epoch} granted to {other}, and to node {granted} before"));
+    }
+    let stays = now.birth == before.birth || now.birth == Birth::FOUNDER;
+    let mark = |of: &program::Durable| of.lists.as_ref().map(|lists| lists.mark);
+    let meets = before.birth != Birth::FOUNDER || mark(before) != mark(now);
+    let is_met = meets || before.met == now.met;
+    (!(stays && is_met))
+        .then(|| "another birth than before, or other births of the nodes that it had met".into())
+}
+
+/// A promise is as long as it is configured, or as it was.
+fn promise_contradicts(
+    starts: &[&Start],
+    before: Option<&program::Durable>,
+    now: &program::Durable,
+) -> Option<String> {
+    let kept = before.and_then(|before| before.promise);
+    let Some(promise) = now.promise.filter(|_| now.promise != kept) else {
+        return (now.promise != kept).then(|| "no promise, where one may have been given".into());
+    };
+    let configured = starts.iter().map(|start| start.durations.get("Promise"));
+    let is_known = configured.clone().all(|of| of.is_some());
+    let is_one = configured.flatten().any(|&of| u128::from(of) == promise.as_nanos());
+    (is_known && !is_one).then(|| format!("a promise of {promise:?}, which is not configured"))
+}
+
+/// The first lists are those of the start of a founder, and others have a higher mark. As a node
+/// boots, a file may have corrected how the members of the first list are reached.
+fn lists_contradict(
+    starts: &[&Start],
+    before: Option<&program::Durable>,
+    now: &program::Durable,
+) -> Option<String> {
+    let first = program::Mark::FIRST;
+    let old = before.and_then(|of| {
+        let lists = of.lists.as_ref()?;
+        (of.birth == Birth::FOUNDER || lists.mark != first).then_some(lists)
+    });
+    let Some(new) = &now.lists else {
+        return old.map(|_| "no list of members, where there was one".into());
+    };
+    let boots = starts.len() > 1;
+    let is_of_start = starts.first().is_none_or(|start| {
+        let number = start.config_epoch.is_none_or(|given| given == new.decided.config_epoch());
+        number && new.pending.is_none() && new.decided.iter().eq(start.members.iter().copied())
+    });
+    let has_roles = |old: &program::Lists| boots && old.decided.has_roles_of(&new.decided);
+    match old {
+        Some(old) if new.mark < old.mark => Some("an older list of members than before".into()),
+        Some(old) if new.mark > old.mark || new == old => None,
+        Some(old) if new.mark != first || !has_roles(old) => {
+            Some("another list of members, which has the same mark".into())
+        }
+        None if boots => None,
+        _ if new.mark == first && !is_of_start => {
+            Some("a first list of members that is not that of the start".into())
+        }
+        _ => None,
     }
 }
 
@@ -781,6 +888,7 @@ fn role(role: spec::Role) -> Option<Role> {
 /// for none, and if its promise runs, it is to the node to which it has granted its epoch.
 fn after_leading(
     variant: &Variant,
+    before: &spec::Process,
     leader: Option<Id>,
     stable: &spec::Stable,
     timers: Timers,
@@ -796,6 +904,7 @@ fn after_leading(
         leader,
         promised,
         led,
+        unfit: before.unfit,
         met: stable.met,
         ..spec::Process::default()
     })

@@ -11,10 +11,10 @@
 //!
 //! A node remembers nothing besides these.
 
-use super::{node_id, process_id};
+use super::{Bound, bounds_of, longer_than, node_id, process_id};
 use bellwether_bridge::program::Limits;
 use bellwether_core::protocol::ring::{self, Config, Timing};
-use bellwether_core::protocol::{Members, NodeId, Role, Status};
+use bellwether_core::protocol::{Core, Members, NodeId, Role, Status};
 use bellwether_model::protocol::ring as spec;
 use bellwether_model::protocol::ring::{Lap, Process, Rounds, Timer};
 use bellwether_model::protocol::{Id, MAX_SEARCHED};
@@ -71,7 +71,23 @@ pub(super) fn period(id: NodeId, members: &Members, timer: Timer) -> Duration {
 pub(super) fn limits(id: NodeId, members: &Members) -> Limits {
     let Timing { hop, lap, watch, heartbeat } = config(id, members).timing;
     let silence = watch.saturating_sub(heartbeat);
-    Limits { lifetime: hop, silence, election: watch + lap }
+    Limits { lifetime: hop, silence, election: watch + lap, slack: Duration::ZERO }
+}
+
+/// All but a hop takes longer than it takes to skip all members, and one claim may be lost.
+pub(super) fn bounds<C: Core<Config = Config>>(id: NodeId, members: &Members) -> Vec<Bound> {
+    let config = config(id, members);
+    let Timing { hop, heartbeat, .. } = config.timing;
+    let round: Duration = members.iter().map(|_| hop).sum();
+    bounds_of::<C, _>(
+        &config,
+        [
+            ("t-heartbeat > n t-hop", |of| &mut of.timing.heartbeat, longer_than(round)),
+            ("t-lap > n t-hop", |of| &mut of.timing.lap, longer_than(round)),
+            ("t-detect > 2 t-heartbeat", |of| &mut of.timing.watch, longer_than(heartbeat * 2)),
+            ("t-hop > 0", |of| &mut of.timing.hop, longer_than(Duration::ZERO)),
+        ],
+    )
 }
 
 pub(super) fn lap_to_program(lap: Lap) -> ring::Lap {

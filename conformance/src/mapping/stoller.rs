@@ -1,10 +1,10 @@
 //! Stoller's election: the recommended rules against the production core.
 
 use super::{
-    Counters, Durations, Events, ExpectedFacts, IdsIn, Logs, Mapping, More, OnInvalid, Probes,
-    ProcessView,
+    Bound, Counters, Durations, Events, ExpectedFacts, IdsIn, Logs, Mapping, More, OnInvalid,
+    Probes, ProcessView,
 };
-use super::{node_id, process_id, strangers};
+use super::{bounds_of, longer_than, node_id, process_id, strangers};
 use bellwether_bridge::message_table;
 use bellwether_bridge::program::{Limits, Refusal};
 use bellwether_core::protocol::stoller as program;
@@ -51,7 +51,7 @@ pub fn mapping() -> Mapping<Stoller> {
         messages: Arc::new(|_| messages()),
         more: More {
             events: Events { detects, ..Events::default() },
-            durations: Durations { limits: Arc::new(limits), ..Durations::default() },
+            durations: Durations { limits: Arc::new(limits), bounds, ..Durations::default() },
             counters: Counters {
                 began,
                 rebase: Arc::new(rebase),
@@ -214,7 +214,14 @@ fn facts(of: &ProcessView<'_, spec::Stoller>) -> Option<ExpectedFacts<spec::Stol
 /// A candidate and a leader ask again after that time.
 fn limits(id: NodeId, members: &Members) -> Option<Limits> {
     let ask = config(id, members).ask;
-    Some(Limits { lifetime: ask, silence: ask, election: ask * 4 })
+    Some(Limits { lifetime: ask, silence: ask, election: ask * 4, slack: Duration::ZERO })
+}
+
+fn bounds(id: NodeId, members: &Members) -> Vec<Bound> {
+    bounds_of::<program::Stoller, _>(
+        &config(id, members),
+        [("t-ask > 0", |of| &mut of.ask, longer_than(Duration::ZERO))],
+    )
 }
 
 fn stable(durable: &u64) -> u8 {

@@ -84,6 +84,34 @@ fn the_command_accepts_rejects_and_refuses() {
     command(&none).assert().code(2).stdout("").stderr(says("cannot read"));
 }
 
+/// The log of a program that does not say how long timers take.
+fn untimed(log: &str) -> String {
+    let line = |line: &str| {
+        let mut line: serde_json::Value = serde_json::from_str(line).expect("JSON");
+        if let Some(start) = line.get_mut("start").and_then(serde_json::Value::as_object_mut) {
+            start.remove("durations");
+        }
+        format!("{line}\n")
+    };
+    log.lines().map(line).collect()
+}
+
+#[test]
+fn what_is_not_judged_makes_the_verdict_unknown_unless_that_is_allowed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let logs: Vec<_> = quorums(1, Faults::NONE, 300).iter().map(|log| untimed(log)).collect();
+    let files = write(folder.path(), &logs);
+    let says = |what: &'static str| predicate::str::contains(what);
+    let why = says("steps that arm timers, in starts that do not say how long these take: have");
+    command(&files).assert().code(3).stdout(why.and(says("The verdict is unknown")));
+    let output = command(&files).arg("--json").output().expect("ran");
+    assert_eq!(output.status.code(), Some(3));
+    let object = object_of("bellwether-conformance-validate", &output.stdout);
+    assert_eq!(object["verdict"], "unknown");
+    let accepted = says("The logs are accepted");
+    command(&files).arg("--allow-unjudged").assert().code(0).stdout(accepted);
+}
+
 #[test]
 fn a_program_in_another_language_can_have_its_logs_judged() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -5,10 +5,11 @@
 //! was durable.
 
 use bellwether_core::protocol::{
-    Core, Epoch, Input, Membership, Node, NodeId, NodeStep, Request, Time, Trigger,
+    Core, Epoch, Event, Input, Membership, Node, NodeId, NodeStep, Request, Time, Trigger,
 };
 use bellwether_core::trace::{
     After, Deed, Entry, FORMAT, Happened, LeaseUntil, Line, Out, Received, Sent, Start, Step,
+    durations,
 };
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -62,6 +63,8 @@ struct Machine<C: Core> {
     n: u64,
     messages: u64,
     leads: bool,
+    /// Why its role has changed last.
+    reason: Option<String>,
     log: String,
 }
 
@@ -97,6 +100,7 @@ impl<C: Core> Group<C> {
             n: 0,
             messages: 0,
             leads: false,
+            reason: None,
             log: String::new(),
         });
         let machines = machines.collect();
@@ -153,13 +157,16 @@ impl<C: Core> Group<C> {
         }
     }
 
-    /// One that the specification knows.
+    /// One that the specification knows. Machines are fit more often than not.
     fn request(&mut self) -> Request {
         let next = self.members[self.random.below(self.members.len())];
-        match self.random.below(3) {
+        let next_or_none = Some(next).filter(|_| self.random.percent(50));
+        match self.random.below(6) {
             0 => Request::Transfer(next),
-            1 => Request::Yield(Some(next)),
-            _ => Request::StepDown(None, Duration::from_secs(1)),
+            1 => Request::Yield(next_or_none),
+            2 => Request::StepDown(next_or_none, Duration::from_secs(1)),
+            3 => Request::Healthy(false),
+            _ => Request::Healthy(true),
         }
     }
 
@@ -181,6 +188,8 @@ impl<C: Core> Group<C> {
         let machine = &mut self.machines[at];
         machine.incarnation += 1;
         (machine.n, machine.messages, machine.leads) = (0, 0, false);
+        let node = Node::new(machine.config.clone(), machine.durable.clone(), 1);
+        let node = node.expect("possible").recording();
         let start = Start {
             format: FORMAT,
             protocol: C::NAME.to_owned(),
@@ -192,11 +201,11 @@ impl<C: Core> Group<C> {
             services: Vec::new(),
             config_epoch: None,
             settings: None,
+            durations: durations(&node),
             vocabulary: None,
         };
         machine.write(self.now, Entry::Start(start));
-        let node = Node::new(machine.config.clone(), machine.durable.clone(), 1);
-        machine.node = Some(node.expect("possible").recording());
+        machine.node = Some(node);
         self.handle(at, Input::Boot, None);
     }
 
@@ -218,6 +227,11 @@ impl<C: Core> Group<C> {
         let (mut states, mut sent) = (Vec::new(), Vec::new());
         for taken in steps {
             states.extend(taken.persists.iter().cloned());
+            for event in &taken.events {
+                if let Event::RoleChanged { reason, .. } = event {
+                    machine.reason = Some(reason.name().to_owned());
+                }
+            }
             let step = step(taken, received.cloned(), &mut machine.messages, &mut sent);
             machine.write(now, Entry::Step(step));
         }
@@ -238,7 +252,8 @@ impl<C: Core> Group<C> {
         if leads.is_some() != machine.leads {
             machine.leads = leads.is_some();
             let epoch = leads.map(|lease| lease.epoch.number());
-            machine.write(now, Entry::Did(Deed::Told { leads: machine.leads, epoch }));
+            let (leads, reason) = (machine.leads, machine.reason.clone());
+            machine.write(now, Entry::Did(Deed::Told { leads, epoch, reason }));
         }
         for Sent { to, id, message } in sent {
             machine.write(now, Entry::Did(Deed::Sent(id)));

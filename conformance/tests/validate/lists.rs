@@ -153,8 +153,8 @@ fn a_node_that_starts_again_with_other_members_is_judged_among_those() {
         let logs = one_after_the_other(&before, &after);
         let summary = accepted(&mapping::bully::mapping(), &logs, WHOLE).summary;
         assert_eq!((summary.members, summary.logs), (4, 4));
-        let other = summary.not_judged.get("starts with other members, whose state may be any");
-        assert_eq!((summary.not_judged.len(), other), (1, Some(&3)), "{summary:?}");
+        // A node of this protocol makes nothing durable.
+        assert_eq!(summary.not_judged, BTreeMap::new());
         let lines: usize = logs.iter().map(|log| log.lines().count()).sum();
         assert_eq!(summary.lines, lines as u64);
         let counts =
@@ -192,5 +192,5 @@ fn steps_of_a_node_whose_list_changes_are_not_judged() {
     let logs = quorums(&members, Some(&durable), 1);
     let summary = accepted(&super::quorum(), &logs, Options::default()).summary;
     let what = "steps of nodes whose list of members is not the one that they began with";
-    assert!(summary.not_judged.contains_key(what), "{summary:?}");
+    assert!(summary.not_judged.keys().any(|why| why.starts_with(what)), "{summary:?}");
 }

@@ -10,9 +10,12 @@
 //! language can write it. What it does not know it leaves out: every field that is an [`Option`]
 //! may be missing.
 
+use std::collections::BTreeMap;
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
-use crate::protocol::{Event, Lease, NodeId, Request, Role};
+use crate::protocol::{Core, Event, Lease, Node, NodeId, Request, Role};
 
 /// The version of the format. A reader refuses another one.
 pub const FORMAT: u32 = 1;
@@ -74,10 +77,23 @@ pub struct Start {
     /// What all members must have the same, as a digest in hexadecimal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settings: Option<String>,
+    /// The time that each timer of the node takes from when it is armed, in nanoseconds, by its
+    /// name: see [`durations`]. A timer that takes as long as the node is asked for is missing.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub durations: BTreeMap<String, u64>,
     /// How messages, timers and durable data are written: as the program does, or, if this is
     /// `model`, as the traces of the specification do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vocabulary: Option<String>,
+}
+
+/// Returns the times that the timers of a node take which has not booted, as its trace has them.
+#[must_use]
+pub fn durations<C: Core>(node: &Node<C>) -> BTreeMap<String, u64> {
+    let nanoseconds = |(timer, takes): (C::Timer, Duration)| {
+        (format!("{timer:?}"), u64::try_from(takes.as_nanos()).unwrap_or(u64::MAX))
+    };
+    node.durations().map(nanoseconds).collect()
 }
 
 /// A step of a node: what happened to it, what it put out, and what it believes then.
@@ -245,6 +261,9 @@ pub enum Deed {
         /// The epoch of it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         epoch: Option<u64>,
+        /// The name of the reason.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
     },
     /// The node takes part no longer: nothing more comes from this incarnation.
     Ended,

@@ -9,7 +9,7 @@ use serde_json::Value;
 const PAGE: &str = include_str!("../../../docs/traces.md");
 
 /// What has fields of its own, which are those of the protocol, or is told as a whole.
-const OTHERS: [&str; 5] = ["boot", "persist", "message", "request", "did"];
+const OTHERS: [&str; 6] = ["boot", "persist", "message", "request", "did", "durations"];
 
 /// The lines that the page shows.
 fn lines() -> impl Iterator<Item = &'static str> {

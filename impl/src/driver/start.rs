@@ -61,7 +61,7 @@ pub(super) fn start<C: Runnable>(
     let nodes = nodes(config, &states)?;
     let setup = setup(config, store.is_some(), prepares)?;
     let hello = hello(config, incarnation());
-    let (mut trace, written) = Trace::of(config, &hello, SystemClock.now())?.unzip();
+    let (mut trace, written) = Trace::of(config, &nodes, &hello, SystemClock.now())?.unzip();
     let links = links(config, &known, setup.lifetime)?;
     let common = Common {
         config,

@@ -22,8 +22,8 @@ use super::actor::Actor;
 use crate::clock::Clock;
 use crate::config::{self, Config, Runnable};
 use crate::member::{Event, ProgramView, StorageAnswer};
-use crate::protocol::{Core, Epoch, Time};
-use crate::trace::{Deed, Entry, FORMAT, Line, Start, Step};
+use crate::protocol::{Core, Epoch, Node, Time};
+use crate::trace::{self, Deed, Entry, FORMAT, Line, Start, Step};
 use crate::transport::frame::Hello;
 
 /// How many lines wait to be written: those of a second in which everything goes wrong.
@@ -59,13 +59,14 @@ where
     D: Serialize + Send + 'static,
     M: Serialize + Send + 'static,
 {
-    /// Begins the trace of this node, if the configuration has one.
+    /// Begins the trace of this node, if the configuration has one. Then there is one node.
     ///
     /// # Errors
     ///
     /// When the file cannot be written.
     pub(super) fn of<C: Runnable<Durable = D, Message = M>>(
         config: &Config<C>,
+        nodes: &[Node<C>],
         hello: &Hello,
         now: Time,
     ) -> Result<Option<(Self, Written)>, config::Error> {
@@ -82,7 +83,7 @@ where
             );
         };
         let (mut trace, written) = Self::to(file, is_torn(path), ends).map_err(failed)?;
-        trace.add(now, Entry::Start(start(config, hello)));
+        trace.add(now, Entry::Start(start(config, nodes, hello)));
         Ok(Some((trace, written)))
     }
 
@@ -153,11 +154,12 @@ impl<C: Core, K: Clock> Actor<C, K> {
 /// That the program was told this.
 pub(super) fn told(view: &ProgramView) -> Deed {
     let leads = view.leads();
-    Deed::Told { leads, epoch: view.epoch().filter(|_| leads).map(Epoch::number) }
+    let epoch = view.epoch().filter(|_| leads).map(Epoch::number);
+    Deed::Told { leads, epoch, reason: view.reason().map(|reason| reason.name().to_owned()) }
 }
 
 /// The first line.
-fn start<C: Runnable>(config: &Config<C>, hello: &Hello) -> Start {
+fn start<C: Runnable>(config: &Config<C>, nodes: &[Node<C>], hello: &Hello) -> Start {
     let settings = hello.digests.settings.iter().map(|byte| format!("{byte:02x}"));
     // If they cannot be asked, taking part says what is wrong.
     let services = config.services().unwrap_or_default();
@@ -172,6 +174,7 @@ fn start<C: Runnable>(config: &Config<C>, hello: &Hello) -> Start {
         services: services.iter().map(|service| service.id()).collect(),
         config_epoch: Some(config.config_epoch()),
         settings: Some(settings.collect()),
+        durations: nodes.first().map(trace::durations).unwrap_or_default(),
         vocabulary: None,
     }
 }

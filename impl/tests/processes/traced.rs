@@ -145,7 +145,7 @@ fn every_message_that_arrives_was_sent_by_the_run_that_it_names() {
     assert!(found > 20, "only {found} messages");
     let leads = |run: &Run| {
         run.lines.iter().any(|line| {
-            matches!(line.entry, Entry::Did(Deed::Told { leads: true, epoch: Some(_) }))
+            matches!(line.entry, Entry::Did(Deed::Told { leads: true, epoch: Some(_), .. }))
         })
     };
     assert!(all.values().filter(|run| leads(run)).count() >= 2, "the program of each leader");

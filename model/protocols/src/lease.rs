@@ -14,8 +14,8 @@
 //! the store can do: a variant for each of the stores that people run says what its manual says.
 
 use bellwether_engine::protocol::{
-    Belief, Duration, Elects, Id, Ids, Judge, Local, Options, Property, Protocol, Rule, Services,
-    TimerRow, Variant, View,
+    Belief, Duration, Elects, Id, Ids, Judge, Local, Options, Property, Protocol, Request, Rule,
+    Services, TimerRow, Variant, View,
 };
 use bellwether_engine::temporal::Temporal;
 use serde::{Deserialize, Serialize};
@@ -56,6 +56,8 @@ pub struct Process {
     pub token: Token,
     /// How many requests a client has sent since it started.
     pub requests: u8,
+    /// Whether the machine of a client is not fit to lead.
+    pub unfit: bool,
     /// The clients that the store has granted the lease and whose lease has not expired.
     pub granted: Ids,
     /// The highest token that the resource has accepted a write with.
@@ -141,6 +143,8 @@ pub enum Timer {
     /// The replica of the store has all that was written ([`Reads::Replica`],
     /// [`StoreFault::FailsOverAndLosesTheLast`]).
     Replicate,
+    /// A client that was asked to stay away asks for no lease.
+    Away,
 }
 
 // The store must keep a lease for longer than its holder counts it, so the holder's time comes
@@ -191,6 +195,7 @@ impl Protocol for Lease {
     const NAME: &'static str = "lease";
     const SUMMARY: &'static str =
         "the client with a store's lease leads until the lease expires (Gray and Cheriton 1989)";
+    const REQUESTS: bool = true;
     const VARIANTS: &'static [Variant<Self>] = rules::VARIANTS;
     const TIMERS: &'static [TimerRow<Self>] = &[
         // A request waits for as long as its lease would last: what is granted later is worth
@@ -208,6 +213,8 @@ impl Protocol for Lease {
         TimerRow::fixed(Timer::LockDelay, &T_LOCK_DELAY)
             .armed_if(|rules| rules.lock_delay && rules.store_ends()),
         TimerRow::detector(Timer::Replicate, &T_LAG).armed_if(Self::replicates),
+        // No rule asks a client to stay away.
+        TimerRow::fixed(Timer::Away, &T_RETRY).armed_if(|_| false),
     ];
     const PROPERTIES: &'static [Property<Judge<Self>>] = PROPERTIES;
     const RULES: fn() -> Vec<Rule> = Rule::all_of::<Self>;
@@ -254,7 +261,7 @@ impl Protocol for Lease {
             Message::Granted(number, token) => self.on_granted(p, number, token),
             Message::Refused(number, holder) => self.on_refused(p, number, holder),
             Message::Free(number) => self.on_free(p, number),
-            Message::Available => self.on_available(p),
+            Message::Available => self.ask_if_idle(p),
             Message::Record(number, holder, version) => self.on_record(p, number, holder, version),
             _ => p.ignore("wrong_direction"),
         }
@@ -267,11 +274,19 @@ impl Protocol for Lease {
             Timer::Renew => self.work(p),
             Timer::Retry => self.ask(p),
             Timer::Grant => self.on_end(p),
-            Timer::Request => self.on_request(p),
+            Timer::Request => self.asked(p, Request::Yield(None)),
             Timer::Observed => self.on_observed(p),
             // From now on it is granted again.
             Timer::LockDelay => {}
             Timer::Replicate => self.on_replicated(p),
+            Timer::Away => self.ask_if_idle(p),
+        }
+    }
+
+    /// The store does not lead, and is asked for nothing.
+    fn asked(&self, p: &mut Local<'_, Self>, request: Request) {
+        if !p.is_service() {
+            self.on_asked(p, request);
         }
     }
 
@@ -285,7 +300,7 @@ impl Protocol for Lease {
             Timer::Grant if self.term == Term::Session => connection_is_lost(view, me),
             Timer::Grant => lease_is_over(self, view, me),
             // Its operator waits for no process, and nor does a replica.
-            Timer::Request | Timer::Replicate => true,
+            Timer::Request | Timer::Replicate | Timer::Away => true,
             // What it has seen is the newest, and will stay so: no answer on its way has another.
             Timer::Observed => view.services().all(|store| {
                 let newest = view.process(store).version == view.process(me).version;

@@ -13,7 +13,7 @@
 
 use bellwether_engine::protocol::{
     Belief, Duration, Effect, Elects, Envelope, Everything, Id, Ids, Judge, Local, Options,
-    Property, Protocol, Rule, TimerRow, Variant, View, WithinBounds,
+    Property, Protocol, Request, Rule, TimerRow, Variant, View, WithinBounds,
 };
 use bellwether_engine::terms::{self, BEYOND, majority};
 use bellwether_engine::world::Durations;
@@ -85,13 +85,16 @@ pub struct Process {
     pub later: Round,
     /// The process that a leader has asked to take over from it.
     pub invited: Option<Id>,
-    /// For how many further rounds the leader waits for it.
-    pub waits_for: u8,
+    /// For how many further rounds the leader waits for it, and then leads on; none if the leader
+    /// yields to none when the next round is due.
+    pub waits_for: Option<u8>,
     /// Whether it has challenged the leader of its epoch, or may have before a crash.
     pub challenged: bool,
     /// Whether it has led, and since then neither promised itself to another nor outranked one in
     /// its back-off: the rule `returns`.
     pub led: bool,
+    /// Whether its machine is not fit to lead.
+    pub unfit: bool,
     /// What it has written to stable storage, but not synced ([`Storage::SyncsLate`]).
     pub written: Option<Stable>,
     /// Whether it has just acted as a leader although its lease had run out by its own clock.
@@ -331,6 +334,7 @@ impl Protocol for Quorum {
     const NAME: &'static str = "quorum";
     const SUMMARY: &'static str =
         "the highest process with a majority's grants leads an epoch while its lease lasts";
+    const REQUESTS: bool = true;
     const VARIANTS: &'static [Variant<Self>] = rules::VARIANTS;
     const TIMERS: &'static [TimerRow<Self>] = &[
         TimerRow::fixed(Timer::Asked, &T_LEASE),
@@ -392,6 +396,7 @@ impl Protocol for Quorum {
         let candidates = self.without_witness(self.voters_of(p.state, p.nodes()));
         let leader = candidates.iter().last().unwrap_or(p.highest());
         p.persist(Stable { epoch: 1, granted_to: Some(leader), ..Stable::default() });
+        p.state.unfit = self.unhealthy == Some(p.id());
         if p.id() == leader {
             let granted = Ids::NONE.with(leader);
             *p.state = Process {
@@ -400,6 +405,7 @@ impl Protocol for Quorum {
                 leader: Some(leader),
                 granted,
                 round: 1,
+                unfit: p.state.unfit,
                 ..Process::default()
             };
             p.arm(Timer::Lease);
@@ -426,7 +432,8 @@ impl Protocol for Quorum {
         self.remember_birth(p);
         p.state.challenged = self.hands_over();
         let Stable { list, decided, met, .. } = p.stable();
-        *p.state = Process { list, decided, met, ..*p.state };
+        let unfit = self.unhealthy == Some(p.id());
+        *p.state = Process { list, decided, met, unfit, ..*p.state };
         if self.quiet && !self.observes(p) {
             p.arm(Timer::Quiet);
         } else {
@@ -475,7 +482,7 @@ impl Protocol for Quorum {
             Timer::Round => self.on_round(p),
             Timer::Dwell => self.on_dwelt(p),
             Timer::Request => self.on_request(p),
-            Timer::Away => self.on_return(p),
+            Timer::Away => self.on_fit(p),
             Timer::Change => self.on_change(p),
             Timer::Meet => self.meet_all(p),
             Timer::Sync => {
@@ -483,6 +490,26 @@ impl Protocol for Quorum {
                     p.persist(written);
                 }
             }
+        }
+    }
+
+    fn asked(&self, p: &mut Local<'_, Self>, request: Request) {
+        match request {
+            Request::Yield(next) => self.on_asked_to_yield(p, next, None),
+            Request::Transfer(to) => self.on_asked_to_yield(p, Some(to), Some(1)),
+            Request::StepDown(next) => {
+                Self::stay_away(p);
+                self.on_asked_to_yield(p, next, None);
+            }
+            Request::Healthy(true) => {
+                p.state.unfit = false;
+                self.on_fit(p);
+            }
+            Request::Healthy(false) => {
+                p.state.unfit = true;
+                Self::on_unfit(p);
+            }
+            Request::Tell(to) => self.on_tell(p, to),
         }
     }
 
@@ -552,9 +579,9 @@ impl Quorum {
                 p.cancel(timer);
             }
         }
-        let Process { led, challenged, written, list, decided, met, met_by, .. } = *p.state;
-        let stays = Process { led, challenged, written, list, decided, met, met_by, ..idle(role) };
-        *p.state = stays;
+        let Process { led, unfit, challenged, written, list, decided, met, met_by, .. } = *p.state;
+        let stays = Process { led, unfit, challenged, written, ..idle(role) };
+        *p.state = Process { list, decided, met, met_by, ..stays };
     }
 }
 

@@ -33,8 +33,8 @@ pub const CONFORMS: u8 = 0;
 pub const DIVERGES: u8 = 1;
 /// The exit status if the arguments, a file or the surroundings do not allow what was asked.
 pub const USAGE: u8 = 2;
-/// The exit status if the walk was cut short, or did not meet all that it should, so nothing is
-/// claimed.
+/// The exit status if the walk was cut short, or did not meet all that it should, or steps of logs
+/// were not judged, so nothing is claimed.
 pub const CUT_SHORT: u8 = 3;
 
 /// Compare a program with its formal model, transition by transition
@@ -48,8 +48,9 @@ struct Cli {
 const EXIT_STATUS: &str = "\
 Exit status: 0 the program does what the model does; 1 it does something else; 2 wrong usage,
 configuration, trace or log; 3 the walk was cut short or
-did not meet each timer and message, so nothing is claimed. What cannot be printed or saved
-turns 0 into 2 and changes no other status. A reader that has gone changes none.";
+did not meet each timer and message, or steps of logs were not judged, so nothing is claimed.
+What cannot be printed or saved turns 0 into 2 and changes no other status. A reader that has gone
+changes none.";
 
 #[derive(Debug, Subcommand)]
 enum Command {

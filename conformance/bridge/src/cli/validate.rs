@@ -1,6 +1,6 @@
 //! `validate`: the logs of nodes that ran, judged by the model.
 
-use super::{BOLD, CONFORMS, DIVERGES, ERROR, GOOD, USAGE, told};
+use super::{BOLD, CONFORMS, CUT_SHORT, DIVERGES, ERROR, GOOD, USAGE, told};
 use crate::comparison::{Comparison, Mappings};
 use crate::divergence::Divergence;
 use crate::error::Malformed;
@@ -45,6 +45,10 @@ pub(super) struct ValidateArgs {
     #[arg(long, help_heading = "World")]
     #[arg(hide_short_help = true)]
     whole: bool,
+
+    /// Accept logs of which some steps were not judged
+    #[arg(long)]
+    allow_unjudged: bool,
 
     /// Print one JSON object and nothing else; with --follow one for each event
     #[arg(long, help_heading = "Output")]
@@ -119,7 +123,8 @@ impl ValidateArgs {
     fn judge(&self, logs: Vec<Log>, mapping: &dyn Comparison) -> anyhow::Result<Exit> {
         let options = self.options();
         let outcome = mapping.validate(logs, options)?;
-        let exit = Exit::with(status(&outcome));
+        let (verdict, status) = self.verdict(&outcome);
+        let exit = Exit::with(status);
         let (reduced, saved) = match self.reduced(&outcome, &|logs| mapping.validate(logs, options))
         {
             Ok(reduced) => (reduced, Ok(())),
@@ -132,7 +137,7 @@ impl ValidateArgs {
                 &json!({
                     "protocol": protocol,
                     "variant": variant,
-                    "verdict": verdict(&outcome),
+                    "verdict": verdict,
                     "judged": outcome.summary,
                     "malformed": outcome.malformed,
                     "rejection": outcome.rejection,
@@ -182,38 +187,40 @@ impl ValidateArgs {
                 let lines = HumanCount(*lines as u64);
                 writeln!(out, "Saved: {lines} lines of {logs} log{s} in {}", folder.display())?;
             }
-        } else if malformed.is_empty() {
+        } else if !malformed.is_empty() {
+            writeln!(out, "\nWhat comes before, the model allows.")?;
+        } else if self.verdict(outcome).1 == CUT_SHORT {
+            writeln!(out, "\n{UNKNOWN}")?;
+        } else {
             writeln!(
                 out,
                 "\n{GOOD}The logs are accepted:{GOOD:#} the model has an execution that looks \
                  like this."
             )?;
-        } else {
-            writeln!(out, "\nWhat comes before, the model allows.")?;
         }
         Ok(())
     }
+
+    /// The verdict, and the status that goes with it.
+    fn verdict(&self, outcome: &Outcome) -> (&'static str, u8) {
+        let is_judged = self.allow_unjudged || outcome.summary.not_judged.is_empty();
+        match (&outcome.rejection, outcome.malformed.is_empty(), is_judged) {
+            (Some(_), _, _) => ("rejected", DIVERGES),
+            (None, false, _) => ("malformed", USAGE),
+            (None, true, false) => ("unknown", CUT_SHORT),
+            (None, true, true) => ("accepted", CONFORMS),
+        }
+    }
 }
+
+/// What is said of logs that are neither rejected nor judged to their end.
+const UNKNOWN: &str = "The verdict is unknown: what was judged, the model allows, and not all was \
+                       judged. What to do is said with each reason above; --allow-unjudged accepts \
+                       the logs.";
 
 /// What is said where smaller logs cannot be saved.
 fn cannot_write(to: &Path) -> String {
     format!("cannot write {}; give --reduce a folder that is empty", to.display())
-}
-
-fn status(outcome: &Outcome) -> u8 {
-    match (&outcome.rejection, outcome.malformed.is_empty()) {
-        (Some(_), _) => DIVERGES,
-        (None, false) => USAGE,
-        (None, true) => CONFORMS,
-    }
-}
-
-fn verdict(outcome: &Outcome) -> &'static str {
-    match (&outcome.rejection, outcome.malformed.is_empty()) {
-        (Some(_), _) => "rejected",
-        (None, false) => "malformed",
-        (None, true) => "accepted",
-    }
 }
 
 fn figures(out: &mut impl Write, summary: &Summary) -> std::io::Result<()> {
@@ -224,8 +231,9 @@ fn figures(out: &mut impl Write, summary: &Summary) -> std::io::Result<()> {
     writeln!(out, "starts of nodes:    {}", HumanCount(*incarnations))?;
     writeln!(
         out,
-        "steps judged:       {} ({})",
+        "steps judged:       {}, {:.1} % ({})",
         HumanCount(summary.judged()),
+        summary.percent_judged(),
         kinds.collect::<Vec<_>>().join(", ")
     )?;
     writeln!(
@@ -246,6 +254,9 @@ fn figures(out: &mut impl Write, summary: &Summary) -> std::io::Result<()> {
     }
     if !summary.deeds {
         writeln!(out, "not judged: what was saved, sent and told, for no log says it")?;
+    }
+    for (what, count) in &summary.assumed {
+        writeln!(out, "believed: {} {what}", HumanCount(*count))?;
     }
     for (what, count) in &summary.not_judged {
         writeln!(out, "not judged: {} {what}", HumanCount(*count))?;
@@ -274,7 +285,7 @@ fn follow(args: &ValidateArgs, logs: Vec<Log>, mapping: &dyn Comparison) -> anyh
         || json!({"event": "begun", "protocol": protocol, "variant": variant}),
     );
     let outcome = mapping.follow(logs, args.options(), &mut teller)?;
-    let exit = Exit::with(status(&outcome));
+    let exit = Exit::with(args.verdict(&outcome).1);
     teller.ends(&outcome);
     Ok(exit.told(teller.told))
 }
@@ -311,13 +322,14 @@ impl Teller<'_> {
             self.told = Err(error.into());
         }
         let mut words = String::from_utf8_lossy(&words).into_owned();
+        let (verdict, status) = self.args.verdict(outcome);
         words += &match (differences, malformed.is_empty()) {
+            (0, true) if status == CUT_SHORT => format!("\n{UNKNOWN}\n"),
             (0, true) => format!("\n{GOOD}Up to here, the logs are accepted.{GOOD:#}\n"),
             (0, false) => "\nWhat could be read, the model allows.\n".to_owned(),
             (1, _) => format!("\n{ERROR}The logs are rejected at one line.{ERROR:#}\n"),
             _ => format!("\n{ERROR}The logs are rejected at {differences} lines.{ERROR:#}\n"),
         };
-        let verdict = verdict(outcome);
         self.tell(&words, || {
             json!({
                 "event": "ended",

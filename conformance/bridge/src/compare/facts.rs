@@ -41,8 +41,13 @@ pub(crate) fn facts<T: Sides>(
 
 /// The durations by which what surrounds a node acts.
 fn limits(id: Id, model: Limits, program: Option<Limits>, found: &mut Vec<Difference>) {
-    let values = |of: Limits| [of.lifetime, of.silence, of.election];
-    let names = ["lifetime of messages", "silence that is a pause", "time of an election"];
+    let values = |of: Limits| [of.lifetime, of.silence, of.election, of.slack];
+    let names = [
+        "lifetime of messages",
+        "silence that is a pause",
+        "time of an election",
+        "time for which a round may wait for those of others",
+    ];
     let (model, program) = (values(model), program.map(values));
     for (at, name) in names.into_iter().enumerate() {
         let told = program.map(|values| values[at]);

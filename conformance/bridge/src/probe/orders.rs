@@ -1,137 +1,97 @@
-//! What a person, a program or a machine does to a node again and again: requests, each given
-//! twice, and what [shows nowhere](crate::mapping::Events::harmless).
+//! The probes of what a person, a program or a machine does to a node: requests, each alone and
+//! before another thing, and what [shows nowhere](crate::mapping::Events::harmless).
 
 use super::{Probe, ProbeResult, WrongAnswer};
 use crate::compare::{Expected, compare};
-use crate::mapping::{
-    Harmless, Order, ProcessView, Reaction, Sides, SpecEvent, SpecTimer, node_id,
-};
+use crate::mapping::{Harmless, Sides, SpecEvent, SpecTimer, node_request};
 use crate::node::Node;
 use crate::program::Program as _;
-use crate::step::ExpectedRun;
-use bellwether_core::protocol::{Input, Request};
-use bellwether_engine::protocol::{Effect, Id};
+use crate::step::{ExpectedRun, step};
+use bellwether_core::protocol::Input;
+use bellwether_engine::protocol::{Id, Protocol as _, Request};
 use bellwether_engine::trace::{label, plain};
-use std::time::Duration;
 
-/// For how long a node is to stay away that serves no request.
-const AWAY: Duration = Duration::from_secs(7);
-
-fn requests() -> [Request; 6] {
-    let first = node_id(Id::at(0));
-    [
-        Request::Healthy(true),
-        Request::Healthy(false),
-        Request::Yield(None),
-        Request::Yield(Some(first)),
-        Request::Transfer(first),
-        Request::StepDown(None, AWAY),
-    ]
+/// Returns everything that a node can be asked in a group of this size.
+fn requests(size: usize) -> Vec<Request> {
+    use Request::{Healthy, StepDown, Tell, Transfer, Yield};
+    let about = |id| [Yield(Some(id)), Transfer(id), StepDown(Some(id)), Tell(id)];
+    let of_none = [Healthy(true), Healthy(false), Yield(None), StepDown(None)];
+    of_none.into_iter().chain(Id::all(size).flat_map(about)).collect()
 }
 
 impl<T: Sides> Probe<'_, '_, T> {
     /// The node is asked for everything. One that is down, and a program that serves no requests,
     /// does nothing.
     pub(super) fn orders(&mut self) -> ProbeResult {
-        let node = self.node;
+        let (group, node) = (self.group, self.node);
+        let requests = requests(group.size);
         if !node.view.up || !T::Program::REQUESTS {
-            for request in requests() {
+            for &request in &requests {
                 let words = format!("the request {request:?}");
-                self.quiet(&words, node.next_moment(), Input::Request(request), &[])?;
+                let input = Input::Request(node_request(request));
+                self.quiet(&words, node.next_moment(), input, &[])?;
             }
+        } else if T::Spec::REQUESTS && group.mapping.more.restarts.now.is_none() {
+            self.asked(&requests)?;
         }
-        if !node.view.up {
-            return Ok(());
-        }
-        let (process, stable) = (&node.view.process, &node.view.stable);
-        let of = ProcessView { id: node.id, nodes: self.group.size, process, stable };
-        for order in (self.group.mapping.more.requests.orders)(&of, node.view.timers) {
-            let Order { request, first, again, then } = order;
-            let words = format!("{} is asked: {request:?}", node.id);
-            let once = self.asked(words.clone(), node, request.clone(), first)?;
-            self.asked(format!("{words}, and then the same again"), &once, request, again)?;
-            if let Some(then) = then {
-                self.goes_on(&words, &once, then)?;
-            }
-        }
-        self.harmless()
+        if node.view.up { self.harmless() } else { Ok(()) }
     }
 
-    /// Each message arrives at a node that was asked for something, and each of its timers expires:
-    /// what follows is by these rules.
-    fn goes_on(&mut self, asked: &str, node: &Node<T>, rules: T::Spec) -> ProbeResult {
-        let group = self.group;
-        let mut all = Vec::new();
-        for message in node.deliverable_messages(group) {
-            let senders = Id::all(group.size).filter(|&from| from != node.id);
-            if (group.mapping.to_program)(message).is_some() {
-                all.extend(senders.map(|from| SpecEvent::<T::Spec>::Receive { from, message }));
-            }
-        }
-        let expires = |&timer: &SpecTimer<T>| (group.mapping.more.events.detects)(timer).is_none();
-        let timers = node.view.timers.iter::<T::Spec>().filter(expires);
-        all.extend(timers.map(SpecEvent::<T::Spec>::Expire));
-        for happening in all {
-            let mut run = ExpectedRun::<T>::by(rules, &node.view);
-            run.happens(group, node.id, happening);
-            self.count += 1;
-            let differences = match node.react(group, happening, &mut self.outputs) {
-                Ok(after) => compare(group, node, &self.outputs, &after, &run.expected()),
-                Err(difference) => vec![difference],
-            };
-            if !differences.is_empty() {
-                let words = match happening {
-                    SpecEvent::Receive { from, message } => {
-                        format!("{asked}, and then gets {} from {from}", label(&message))
-                    }
-                    SpecEvent::Expire(timer) => {
-                        format!("{asked}, and then its {} timer expires", plain(&timer))
-                    }
-                    SpecEvent::Boot | SpecEvent::Crash => asked.to_owned(),
-                };
-                return Err(WrongAnswer { words, differences });
+    /// Each request is made of the node, and then each other thing happens to it, unless the node
+    /// is the same as before, or as after an earlier request.
+    fn asked(&mut self, requests: &[Request]) -> ProbeResult {
+        let node = self.node;
+        let mut known = vec![(node.view.process, node.view.timers)];
+        for &request in requests {
+            let words = format!("{} is asked: {request:?}", node.id);
+            let after = self.takes(words.clone(), node, SpecEvent::Asked(request))?;
+            let view = (after.view.process, after.view.timers);
+            if !known.contains(&view) {
+                known.push(view);
+                self.goes_on(&words, &after, requests)?;
             }
         }
         Ok(())
     }
 
-    /// What the node is then, if it reacts so.
-    fn asked(
+    /// A node that was asked for something is asked once more, each message arrives at it, and each
+    /// of its timers expires.
+    fn goes_on(&mut self, asked: &str, node: &Node<T>, requests: &[Request]) -> ProbeResult {
+        let group = self.group;
+        for &request in requests {
+            let words = format!("{asked}, and then: {request:?}");
+            self.takes(words, node, SpecEvent::Asked(request))?;
+        }
+        for message in node.deliverable_messages(group) {
+            if (group.mapping.to_program)(message).is_none() {
+                continue;
+            }
+            for from in Id::all(group.size).filter(|&from| from != node.id) {
+                let words = format!("{asked}, and then gets {} from {from}", label(&message));
+                self.takes(words, node, SpecEvent::Receive { from, message })?;
+            }
+        }
+        let expires = |&timer: &SpecTimer<T>| (group.mapping.more.events.detects)(timer).is_none();
+        for timer in node.view.timers.iter::<T::Spec>().filter(expires) {
+            let words = format!("{asked}, and then its {} timer expires", plain(&timer));
+            self.takes(words, node, SpecEvent::Expire(timer))?;
+        }
+        Ok(())
+    }
+
+    /// Takes this step with the node as the specification does, and returns the node then.
+    fn takes(
         &mut self,
         words: String,
         node: &Node<T>,
-        request: Request,
-        reaction: Reaction<T::Spec>,
+        happening: SpecEvent<T::Spec>,
     ) -> Result<Node<T>, WrongAnswer> {
         self.count += 1;
-        self.outputs.clear();
-        let (group, mut after) = (self.group, node.clone());
-        let input = Input::Request(request);
-        let ran = after.apply_input(group, node.next_moment(), input, &mut self.outputs);
-        let differences = match (ran, reaction) {
-            (Err(difference), _) => vec![difference],
-            (Ok(()), Reaction::Unsaid) => Vec::new(),
-            (Ok(()), Reaction::Timers { cancelled, armed }) => {
-                let mut expected = Expected::nothing(&node.view);
-                for timer in cancelled.iter::<T::Spec>() {
-                    expected.timers = expected.timers.without::<T::Spec>(timer);
-                }
-                if let Some(timer) = armed {
-                    expected.timers = expected.timers.with::<T::Spec>(timer);
-                    expected.effects.push(Effect::Arm(timer));
-                }
-                compare(group, node, &self.outputs, &after, &expected)
-            }
-            (Ok(()), Reaction::Expiry(rules, timer)) => {
-                let mut run = ExpectedRun::<T>::by(rules, &node.view);
-                run.happens(group, node.id, SpecEvent::Expire(timer));
-                compare(group, node, &self.outputs, &after, &run.expected())
-            }
-        };
-        if differences.is_empty() {
-            return Ok(after);
-        }
-        Err(WrongAnswer { words, differences })
+        let group = self.group;
+        let mut follows = ExpectedRun::nothing(group.mapping, &node.view);
+        follows.happens(group, node.id, happening);
+        step(group, node, happening, &follows.expected(), &mut self.outputs)
+            .map_err(|differences| WrongAnswer { words, differences })
     }
 
     /// What shows nowhere happens twice, unless a deadline passes meanwhile.

@@ -14,34 +14,47 @@ use crate::coverage::kind_of;
 use crate::divergence::{Difference, Guard};
 use crate::guards::{self, Case, was};
 use crate::mapping::{
-    Asked, Process, Sides, SpecEvent, SpecMessage, SpecTimer, Stable, process_id,
+    Process, Sides, SpecEvent, SpecMessage, SpecTimer, Stable, process_id, process_request,
 };
 use crate::node::{Group, NodeView};
 use crate::program::Program as _;
 use crate::step::ExpectedRun;
 use crate::suite::Met;
-use bellwether_core::protocol::{NodeId, Request, Role};
-use bellwether_core::trace::{After, Deed, Happened, Out, Received, Sent, Step};
+use bellwether_core::protocol::{NodeId, Reason, Role};
+use bellwether_core::trace::{After, Deed, Happened, Out, Received, Sent, Start, Step};
 use bellwether_engine::protocol::{Effect, Id, Protocol as Specification, Timers};
 use bellwether_engine::trace::{DOWN, plain};
 use checks::Armed;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
+use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use timers::Deadlines;
 
 /// Why a node cannot be judged for a while.
 pub(super) type Doubt = &'static str;
 
-const DROPPED: Doubt = "steps after lines that were dropped";
-const LISTS: Doubt = "steps of nodes whose list of members is not the one that they began with";
-const DIFFERS: Doubt = "steps after a difference";
+const DROPPED: Doubt = "steps after lines that were dropped: have the traces written to a faster \
+                        disk, and judge from the next start on";
+const LISTS: Doubt = "steps of nodes whose list of members is not the one that they began with: \
+                      start them again when the list is decided";
+const DIFFERS: Doubt = "steps after a difference: look at that first";
 const ASKED: Doubt = "steps after a request that the specification does not know";
-const TOO_LARGE: Doubt = "steps after numbers that the specification has no room for";
-const MORE_TIMERS: Doubt = "steps with more timers than the specification tells apart";
-const SERVICE: Doubt = "steps of a service that has restarted";
-const UNREADABLE: Doubt = "steps after a state that no earlier line has";
-const PANICS: Doubt = "steps after one that the specification has no answer to";
+const TOO_LARGE: Doubt = "steps after numbers that the specification has no room for: judge a run \
+                          whose numbers are smaller";
+const MORE_TIMERS: Doubt = "steps with more timers than the specification tells apart: configure \
+                            fewer at once, such as by longer rounds";
+const SERVICE: Doubt = "steps of a service that has restarted: judge a run in which it does not";
+const UNREADABLE: Doubt = "steps after a state that no earlier line has: give the log from the \
+                           first start of the node on";
+const PANICS: Doubt = "steps after one that the specification has no answer to: report this as a \
+                       mistake of the specification";
+
+/// Why a program is told that its node does not lead, which does.
+const WITHHELD: [Reason; 4] =
+    [Reason::PREPARING, Reason::PAUSED, Reason::STORAGE_STALLED, Reason::LEFT];
+/// The most changes that are kept of which a program was not told.
+const MOST_CHANGES: usize = 64;
 
 /// What differs, and what the model would have done.
 #[derive(Clone, Debug, Default)]
@@ -72,8 +85,6 @@ struct Told {
 pub(super) struct Judge<'a, T: Sides, V: Vocabulary<T>> {
     group: &'a Group<'a, T>,
     id: Id,
-    /// The rules of the specification that hold for it.
-    rules: T::Spec,
     pub(super) view: NodeView<T::Spec>,
     /// Why it is not judged now.
     pub(super) doubt: Option<Doubt>,
@@ -81,8 +92,9 @@ pub(super) struct Judge<'a, T: Sides, V: Vocabulary<T>> {
     pub(super) kept: Kept<V::Durable>,
     timers: FxHashMap<String, Option<SpecTimer<T>>>,
     deadlines: Deadlines,
-    /// The number of its list of members, if that is known.
-    config_epoch: Option<u64>,
+    /// Its start, and the one before that.
+    start: Start,
+    earlier: Start,
     /// What may be on its stable storage, the default in front.
     stables: Vec<Stable<T>>,
     incarnations: u64,
@@ -91,9 +103,11 @@ pub(super) struct Judge<'a, T: Sides, V: Vocabulary<T>> {
     booted: bool,
     killed: bool,
     pub(super) ended: bool,
-    /// Whether its machine was never said to be unfit.
-    fit: bool,
     told: Told,
+    /// What its program was told last.
+    news: Option<Deed>,
+    /// The changes since then: whether it leads by each, and the reason.
+    changes: Vec<(bool, String)>,
     /// The timer that must expire next: nothing followed from another one, which it forbids.
     owed: Option<SpecTimer<T>>,
     /// The highest epoch that it has told.
@@ -104,6 +118,8 @@ pub(super) struct Judge<'a, T: Sides, V: Vocabulary<T>> {
     pub(super) remembers: Option<u64>,
     /// How often it began with a state that is not in its log.
     pub(super) unwritten: u64,
+    /// How many steps have armed timers of which the start does not say how long they take.
+    pub(super) untimed: u64,
     sent: Vec<(NodeId, SpecMessage<T>)>,
     written: Vec<Result<Stable<T>, String>>,
     pub(super) met: Tally<T>,
@@ -115,30 +131,33 @@ type Judged = Result<(), Box<Differs>>;
 type Happens<P> = (Option<SpecEvent<P>>, ExpectedReport);
 
 impl<'a, T: Sides, V: Vocabulary<T>> Judge<'a, T, V> {
-    pub(super) fn new(group: &'a Group<'a, T>, id: Id, whole: bool) -> Self {
+    /// The node of this start, whose log begins.
+    pub(super) fn new(group: &'a Group<'a, T>, id: Id, start: Start, whole: bool) -> Self {
         Judge {
             group,
             id,
-            rules: group.mapping.log_rules(),
             view: down(),
             doubt: None,
             numbers: Numbers::new(group.mapping),
             kept: Kept::new(None),
             timers: FxHashMap::default(),
             deadlines: Deadlines::default(),
-            config_epoch: None,
+            earlier: start.clone(),
+            start,
             stables: vec![Stable::<T>::default()],
             incarnations: 0,
             booted: false,
             killed: false,
             ended: false,
-            fit: true,
             told: Told::default(),
+            news: None,
+            changes: Vec::new(),
             owed: None,
             epoch: None,
             whole,
             remembers: None,
             unwritten: 0,
+            untimed: 0,
             sent: Vec::new(),
             written: Vec::new(),
             met: Tally::new(),
@@ -148,12 +167,15 @@ impl<'a, T: Sides, V: Vocabulary<T>> Judge<'a, T, V> {
     /// The node is a member of another group from now on, and so are those that it names.
     pub(super) fn regroup(&mut self, group: &'a Group<'a, T>, id: Id) {
         (self.group, self.id) = (group, id);
+        // What is durable has other names from here on.
+        self.kept = Kept::new(None);
         self.kept.known = false;
     }
 
-    /// Another incarnation begins, with the list of members of this number; it has not booted.
-    pub(super) fn begin(&mut self, config_epoch: Option<u64>) {
-        self.config_epoch = config_epoch;
+    /// Another incarnation begins so; it has not booted.
+    pub(super) fn begin(&mut self, start: Start) {
+        self.deadlines = self.first_deadlines(&start);
+        self.earlier = mem::replace(&mut self.start, start);
         // One that has left has not crashed.
         if self.booted && !self.ended && self.doubt.is_none() {
             self.met.step(&self.view, SpecEvent::Crash, true, true);
@@ -162,12 +184,10 @@ impl<'a, T: Sides, V: Vocabulary<T>> Judge<'a, T, V> {
         self.booted = false;
         self.killed = !self.ended && !self.whole;
         self.ended = false;
-        self.fit = true;
-        self.deadlines = Deadlines::default();
-        self.rules = self.group.mapping.log_rules();
         self.owed = None;
         self.doubt = None;
         self.told = Told::default();
+        (self.news, self.changes) = (None, Vec::new());
         let stable = self.view.stable;
         self.view = NodeView { stable, ..down() };
     }
@@ -177,7 +197,7 @@ impl<'a, T: Sides, V: Vocabulary<T>> Judge<'a, T, V> {
         self.doubt = Some(DROPPED);
         self.kept.known = false;
         self.booted = true;
-        self.deadlines = Deadlines::default();
+        self.deadlines.forget();
     }
 
     /// The node has done what the specification does not allow, so it is not judged until it starts
@@ -191,35 +211,70 @@ impl<'a, T: Sides, V: Vocabulary<T>> Judge<'a, T, V> {
 
     /// Something was done for the node; the time is that of its own clock.
     pub(super) fn did(&mut self, deed: &Deed, at: Option<u64>) -> Judged {
-        let Told { leads, epoch, until } = self.told;
-        let wrong = |words: String| Difference::unexpected(self.id, "deed", words);
-        // What dropped lines would have said is not known.
-        if self.doubt != Some(DROPPED)
-            && self.doubt != Some(DIFFERS)
-            && let Deed::Told { leads: true, epoch: told } = *deed
-            && leads
-        {
-            if let (Some(told), Some(epoch)) = (told, epoch)
-                && told != epoch
-            {
-                let (model, program) = (epoch.to_string(), told.to_string());
-                return Err(Difference::different(self.id, "epoch told", model, program).into());
-            }
-            if let (Some(at), Some(until)) = (at, until)
-                && at >= until
-            {
-                let words = "the program is told that its node leads, whose lease is over by then";
-                return Err(wrong(words.to_owned()).into());
+        // A program that is told of a rival is told once more what it knows.
+        if self.news.as_ref() == Some(deed) {
+            return Ok(());
+        }
+        if let Deed::Told { leads, epoch, reason } = deed {
+            self.tells(*leads, *epoch, reason.as_deref(), at)?;
+            self.news = Some(deed.clone());
+            let of_it = |(led, why): &(bool, String)| led == leads && Some(why) == reason.as_ref();
+            if let Some(told) = self.changes.iter().position(of_it) {
+                self.changes.drain(..=told);
             }
         }
-        self.kept.did(deed, leads).map_err(|words| wrong(words).into())
+        let id = self.id;
+        self.kept.did(deed).map_err(|words| Difference::unexpected(id, "deed", words).into())
+    }
+
+    /// What the program is told of its node is so: it leads, in its epoch, and its lease lasts; or
+    /// it does not, by a change that the program had not been told, or for a reason that is none of
+    /// the protocol.
+    fn tells(
+        &self,
+        leads: bool,
+        epoch: Option<u64>,
+        reason: Option<&str>,
+        at: Option<u64>,
+    ) -> Judged {
+        let Told { leads: is_leader, epoch: led, until } = self.told;
+        // What dropped lines would have said is not known.
+        if self.doubt == Some(DROPPED) || self.doubt == Some(DIFFERS) {
+            return Ok(());
+        }
+        let wrong =
+            |words: &str| -> Judged { Err(Difference::unexpected(self.id, "deed", words).into()) };
+        let is_over = || at.zip(until).is_some_and(|(at, until)| at >= until);
+        let follows = |reason: &str| {
+            let is_it = |(led, why): &(bool, String)| !led && why == reason;
+            WITHHELD.iter().any(|known| known.name() == reason) || self.changes.iter().any(is_it)
+        };
+        match leads {
+            true if !is_leader => wrong("the program is told that its node leads, which does not"),
+            true if is_over() => {
+                wrong("the program is told that its node leads, whose lease is over by then")
+            }
+            false if epoch.is_some() => {
+                wrong("the program is told the epoch of a leadership that is none")
+            }
+            false if is_leader && reason.is_some_and(|reason| !follows(reason)) => {
+                wrong("the program is told that its node does not lead, which does")
+            }
+            _ => match epoch.zip(led) {
+                Some((told, led)) if told != led => {
+                    let (model, program) = (led.to_string(), told.to_string());
+                    Err(Difference::different(self.id, "epoch told", model, program).into())
+                }
+                _ => Ok(()),
+            },
+        }
     }
 
     /// The node takes a step, at this time of its own clock. `Ok` with a doubt means that it was
     /// not judged.
     pub(super) fn step(&mut self, step: &Step<V::Durable, V::Message>, at: Option<u64>) -> Judged {
         self.checks(step)?;
-        self.deadlines.step(at);
+        self.passes(at)?;
         if let Happened::Boot(durable) = &step.happened {
             self.boot(durable.as_ref())?;
         } else if !self.booted {
@@ -227,9 +282,10 @@ impl<'a, T: Sides, V: Vocabulary<T>> Judge<'a, T, V> {
             return Err(Difference::unexpected(self.id, "step", words).into());
         }
         let before = self.view.role;
+        self.follows(step)?;
         let changes = |out: &Out<V::Durable, V::Message>| match out {
             Out::Persist(durable) => {
-                !V::is_settled(self.group.mapping, Some(durable), self.config_epoch)
+                !V::is_settled(self.group.mapping, Some(durable), self.start.config_epoch)
             }
             _ => false,
         };
@@ -243,15 +299,30 @@ impl<'a, T: Sides, V: Vocabulary<T>> Judge<'a, T, V> {
                 Ok(())
             })
         } else {
+            self.note_request(&step.happened);
             Ok(())
         };
         (self.view.role, self.view.leader) = (step.after.role, step.after.leader);
         self.note(before, step);
         self.note_deadlines(&step.after);
-        if self.may_resume(before) {
+        if self.may_resume(before, step) {
             self.resume(&step.after);
         }
         judged
+    }
+
+    /// What is to be durable does not contradict what was before, judged or not.
+    fn follows(&self, step: &Step<V::Durable, V::Message>) -> Judged {
+        let mut before = self.kept.last();
+        for out in &step.out {
+            let Out::Persist(durable) = out else { continue };
+            let wrong = V::contradicts(self.group.mapping, &[&self.start], before, durable);
+            if let Some(words) = wrong {
+                return Err(Difference::unexpected(self.id, "durable data", words).into());
+            }
+            before = Some(durable);
+        }
+        Ok(())
     }
 
     /// The node boots with this. How many of the states that the incarnation before had put out it
@@ -266,9 +337,12 @@ impl<'a, T: Sides, V: Vocabulary<T>> Judge<'a, T, V> {
         if self.incarnations > 1 {
             match self.kept.begins(durable, self.killed) {
                 Begins::With(count) => self.remembers = Some(count),
+                Begins::Unknown | Begins::Unwritten if self.has_forgotten(durable) => {
+                    return Err(self.forgot(durable));
+                }
                 Begins::Unknown => {}
-                Begins::Unwritten if !self.is_older(durable) => self.unwritten += 1,
-                Begins::Unwritten | Begins::Wrong => return Err(self.forgot(durable)),
+                Begins::Unwritten => self.unwritten += 1,
+                Begins::Wrong => return Err(self.forgot(durable)),
             }
         }
         self.kept = Kept::new(durable.cloned());
@@ -283,11 +357,11 @@ impl<'a, T: Sides, V: Vocabulary<T>> Judge<'a, T, V> {
             self.doubt = Some(TOO_LARGE);
         }
         let nodes = self.group.size - T::Spec::OPTIONS.services.count;
-        let lives = !(T::Spec::OPTIONS.services.crash)(&self.rules);
+        let lives = !(T::Spec::OPTIONS.services.crash)(&self.group.mapping.log_rules());
         if self.id.index() >= nodes && lives && self.incarnations > 1 {
             self.doubt = Some(SERVICE);
         }
-        if !V::is_settled(self.group.mapping, durable, self.config_epoch) {
+        if !V::is_settled(self.group.mapping, durable, self.start.config_epoch) {
             self.doubt = Some(LISTS);
         }
         Ok(())
@@ -301,18 +375,20 @@ impl<'a, T: Sides, V: Vocabulary<T>> Judge<'a, T, V> {
         V::stable(mapping, durable, &self.stables, &mut rename).ok()
     }
 
-    /// Whether a number in it is lower than in what was durable.
-    fn is_older(&self, durable: Option<&V::Durable>) -> bool {
-        let numbers = |durable: Option<&V::Durable>| {
-            durable.map(|durable| V::numbers(self.group.mapping, durable)).unwrap_or_default()
+    /// Whether it boots with what cannot be: what is in no line came after all that is.
+    fn has_forgotten(&self, durable: Option<&V::Durable>) -> bool {
+        let (mapping, Some(before)) = (self.group.mapping, self.kept.last()) else {
+            return false;
         };
-        let (now, before) = (numbers(durable), numbers(self.kept.certain()));
+        let Some(now) = durable else { return true };
+        let (numbers, kept) = (V::numbers(mapping, now), V::numbers(mapping, before));
         let lower = |&(kind, number): &(usize, u64)| {
-            let highest = before.iter().filter(|&&(of, _)| of == kind).map(|&(_, before)| before);
-            kind < self.group.mapping.more.counters.kinds
+            let highest = kept.iter().filter(|&&(of, _)| of == kind).map(|&(_, before)| before);
+            kind < mapping.more.counters.kinds
                 && highest.max().is_some_and(|before| number < before)
         };
-        now.iter().any(lower)
+        let starts = [&self.start, &self.earlier];
+        numbers.iter().any(lower) || V::contradicts(mapping, &starts, Some(before), now).is_some()
     }
 
     /// It does not begin with what was durable.
@@ -344,7 +420,13 @@ impl<'a, T: Sides, V: Vocabulary<T>> Judge<'a, T, V> {
             match out {
                 Out::Persist(durable) => self.kept.put(durable),
                 Out::Send(sent) => self.kept.send(sent.id),
-                Out::Role { .. } | Out::Ignored { .. } | Out::Rival(_) => {}
+                Out::Role { to, reason, .. } => {
+                    if self.changes.len() == MOST_CHANGES {
+                        self.changes.remove(0);
+                    }
+                    self.changes.push((*to == Role::Leader, reason.clone()));
+                }
+                Out::Ignored { .. } | Out::Rival(_) => {}
             }
         }
         let After { role, epoch, ref lease, .. } = step.after;
@@ -356,6 +438,19 @@ impl<'a, T: Sides, V: Vocabulary<T>> Judge<'a, T, V> {
         self.epoch = self.epoch.max(epoch);
     }
 
+    /// Takes note of what a node is asked that is judged again later: no later step says whether it
+    /// is fit.
+    fn note_request(&mut self, happened: &Happened<V::Durable, V::Message>) {
+        if self.doubt == Some(MORE_TIMERS)
+            && let Happened::Request(request) = happened
+            && let Some(request) = process_request(request, self.group.size)
+        {
+            let mut run = ExpectedRun::by(self.group.mapping.log_rules(), &self.view);
+            run.happens(self.group, self.id, SpecEvent::Asked(request));
+            self.view = run.view;
+        }
+    }
+
     /// The process takes the step as well.
     fn take(&mut self, step: &Step<V::Durable, V::Message>) -> Judged {
         let Some(armed) = self.armed(&step.after)? else {
@@ -363,20 +458,19 @@ impl<'a, T: Sides, V: Vocabulary<T>> Judge<'a, T, V> {
             return Ok(());
         };
         let Some((happening, nothing)) = self.happening(&step.happened)? else { return Ok(()) };
-        if self.is_late(step, happening, armed)? {
-            return Ok(());
-        }
-        let mut run = ExpectedRun::by(self.rules, &self.view);
-        match (happening, nothing) {
-            (Some(happening), _) => run.happens(self.group, self.id, happening),
-            (None, report) => run.told.push(report),
+        let left = self.left_in_vain(step, happening, armed)?;
+        let mut run = ExpectedRun::by(self.group.mapping.log_rules(), &self.view);
+        match (left, happening, nothing) {
+            (Some(left), _, _) => run.view.timers = left,
+            (None, Some(happening), _) => run.happens(self.group, self.id, happening),
+            (None, None, report) => run.told.push(report),
         }
         self.translate(step, &run);
         if self.numbers.take_misfit() {
             self.doubt = Some(TOO_LARGE);
             return Ok(());
         }
-        let found = self.compare(step, &run, armed);
+        let found = self.compare(step, happening, &run, armed);
         if !found.is_empty() {
             return Err(Box::new(self.differs(found, happening, step, armed, &run)));
         }
@@ -390,13 +484,13 @@ impl<'a, T: Sides, V: Vocabulary<T>> Judge<'a, T, V> {
                 self.stables.push(stable);
             }
         }
-        if let Some(happening) = happening {
+        if let Some(happening) = happening.filter(|_| left.is_none()) {
             let (view, after) = (&self.view, &run.view);
             let changes = after.up != view.up || after.process != view.process;
             let acts = changes || !run.effects.is_empty();
             self.met.step(view, happening, self.incarnations > 1, acts);
         }
-        self.note_times(&step.after, &run);
+        self.untimed += u64::from(self.is_untimed(&step.after, &run));
         self.view = run.view;
         let NodeView { process, stable, .. } = &mut self.view;
         self.numbers.settle(self.group.mapping, process, stable);
@@ -443,9 +537,10 @@ impl<'a, T: Sides, V: Vocabulary<T>> Judge<'a, T, V> {
                     None => return Ok(Some((None, none))),
                 }
             }
-            Happened::Request(request) => match self.request(request) {
-                Some(event) => return Ok(Some((event, none))),
-                None => {
+            Happened::Request(_) if !T::Program::REQUESTS => return Ok(Some((None, none))),
+            Happened::Request(request) => match process_request(request, self.group.size) {
+                Some(request) if T::Spec::REQUESTS => SpecEvent::Asked(request),
+                _ => {
                     self.doubt = Some(ASKED);
                     return Ok(None);
                 }
@@ -458,23 +553,6 @@ impl<'a, T: Sides, V: Vocabulary<T>> Judge<'a, T, V> {
             return Err(Difference::unexpected(self.id, "expiry", words).into());
         }
         Ok(Some((Some(event), none)))
-    }
-
-    /// What a request is to the process: nothing, or an event. `None` if that is not known.
-    fn request(&mut self, request: &Request) -> Option<Option<SpecEvent<T::Spec>>> {
-        let mapping = self.group.mapping;
-        if !T::Program::REQUESTS || (self.fit && *request == Request::Healthy(true)) {
-            return Some(None);
-        }
-        self.fit = false;
-        match mapping.when_asked(request, &self.view.process, self.view.timers) {
-            Asked::Unknown => None,
-            Asked::Nothing => Some(None),
-            Asked::Expiry(rules, timer) => {
-                self.rules = rules;
-                Some(Some(SpecEvent::Expire(timer)))
-            }
-        }
     }
 
     /// The specification's timer that was met with this name.
@@ -532,10 +610,12 @@ impl<'a, T: Sides, V: Vocabulary<T>> Judge<'a, T, V> {
         let Some(happening) = happening else {
             return Differs { found, before, would, ..Differs::default() };
         };
-        let (group, id, rules, view) = (self.group, self.id, self.rules, &self.view);
+        let (group, id, view) = (self.group, self.id, &self.view);
+        let rules = group.mapping.log_rules();
         let case = Case { group, id, rules, view, happening };
-        let agrees =
-            |run: &ExpectedRun<T>, _: &Process<T>| self.compare(step, run, armed).is_empty();
+        let agrees = |run: &ExpectedRun<T>, _: &Process<T>| {
+            self.compare(step, Some(happening), run, armed).is_empty()
+        };
         let guards = case.guards(&[self.view], &agrees);
         Differs { found, before, would, guards }
     }
@@ -586,6 +666,7 @@ impl<T: Sides> Tally<T> {
             SpecEvent::Boot => ("start", About::Nothing),
             SpecEvent::Receive { message, .. } => ("deliver", About::Message(message)),
             SpecEvent::Expire(timer) => ("expire", About::Timer(Timers::place::<T::Spec>(timer))),
+            SpecEvent::Asked(_) => ("ask", About::Nothing),
             SpecEvent::Crash => ("crash", About::Nothing),
         };
         let role = if before.up { T::Spec::role(&before.process) } else { DOWN };

@@ -26,8 +26,6 @@ pub(super) struct Kept<D> {
     unsent: VecDeque<(u64, u64)>,
     /// How many it had put out when it came to lead.
     led_after: u64,
-    /// What its program was told last: whether the node leads, and in which epoch.
-    told: Option<(bool, Option<u64>)>,
     /// Whether the log tells what was done for the node.
     pub(super) tells: bool,
     /// Whether all that it has put out is known.
@@ -59,7 +57,6 @@ impl<D: Clone + PartialEq> Kept<D> {
             last: None,
             unsent: VecDeque::new(),
             led_after: 0,
-            told: None,
             tells: false,
             known: true,
         }
@@ -79,6 +76,11 @@ impl<D: Clone + PartialEq> Kept<D> {
     /// What it put out last to be durable, or what is.
     pub(super) fn latest(&self) -> Option<&D> {
         self.put.back().map(|(_, put)| put).or(self.durable.as_ref())
+    }
+
+    /// What the next state that it puts out follows: the latest, unless lines are missing.
+    pub(super) fn last(&self) -> Option<&D> {
+        if self.known { self.latest() } else { self.certain() }
     }
 
     /// It puts something out to be durable.
@@ -120,17 +122,11 @@ impl<D: Clone + PartialEq> Kept<D> {
         }
     }
 
-    /// Something was done for the node, which leads or not; what is wrong with that.
-    pub(super) fn did(&mut self, deed: &Deed, leads: bool) -> Result<(), String> {
+    /// Something was done for the node; what is wrong with that.
+    pub(super) fn did(&mut self, deed: &Deed) -> Result<(), String> {
         self.tells = true;
         if !self.known {
             return Ok(());
-        }
-        if let Deed::Told { leads, epoch } = *deed {
-            // A program that is told of a rival is told once more what it knows.
-            if self.told.replace((leads, epoch)) == Some((leads, epoch)) {
-                return Ok(());
-            }
         }
         match *deed {
             Deed::Saving => self.saving = Some(self.count),
@@ -146,9 +142,6 @@ impl<D: Clone + PartialEq> Kept<D> {
                     let words = "is sent before what was put out to be durable before it is saved";
                     return Err(format!("message {id} {words}"));
                 }
-            }
-            Deed::Told { leads: true, .. } if !leads => {
-                return Err("the program is told that its node leads, which does not".to_owned());
             }
             Deed::Told { leads: true, .. } if self.led_after > self.saved => {
                 let words = "the program is told that its node leads before what was put out to be \

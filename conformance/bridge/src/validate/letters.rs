@@ -12,6 +12,10 @@ use std::collections::VecDeque;
 const LATE: &str = "it, or a later one of the same node, arrived before";
 /// What a message is of which the log of its sender should tell, and does not.
 pub(super) const MISSING: &str = "messages whose sending is not in the log";
+/// What a message is whose sender was killed before its log had a line of that start.
+const UNLOGGED: &str = "messages of starts of which no log has a line";
+/// The most of these that are believed of each node.
+const MOST_UNLOGGED: u64 = 4;
 /// The most messages that a link keeps.
 const MOST: usize = 1 << 15;
 
@@ -71,6 +75,13 @@ pub(super) enum Origin<L> {
     Impossible(&'static str),
 }
 
+/// The starts of which the log of a node has no line, and how many of their messages are believed.
+#[derive(Clone, Debug, Default)]
+struct Unlogged {
+    incarnations: Vec<u64>,
+    messages: u64,
+}
+
 /// The messages of all nodes.
 #[derive(Debug)]
 pub(super) struct Letters<L> {
@@ -83,6 +94,8 @@ pub(super) struct Letters<L> {
     /// The last message that arrived from a node without a log at another: its incarnation, and its
     /// number.
     believed: FxHashMap<(usize, usize), (u64, u64)>,
+    /// Of each node, the starts of which its log has no line.
+    unlogged: Vec<Unlogged>,
     serial: u32,
     pub(super) lost: u64,
 }
@@ -91,8 +104,8 @@ impl<L: Clone> Letters<L> {
     pub(super) fn new(nodes: usize, options: Options) -> Self {
         let senders = (0..nodes).map(|_| Vec::new()).collect();
         let (logs, reads) = (vec![false; nodes], vec![false; nodes]);
-        let believed = FxHashMap::default();
-        Letters { options, senders, logs, reads, believed, serial: 0, lost: 0 }
+        let (believed, unlogged) = (FxHashMap::default(), vec![Unlogged::default(); nodes]);
+        Letters { options, senders, logs, reads, believed, unlogged, serial: 0, lost: 0 }
     }
 
     pub(super) fn has_log(&mut self, node: usize) {
@@ -209,9 +222,13 @@ impl<L: Clone> Letters<L> {
         }
         let of_it = |sender: &&Sender<L>| sender.incarnation == incarnation;
         let Some(sender) = self.senders[from].iter().rev().find(of_it) else {
-            return match self.reads[from] {
-                true => Origin::NotYet,
-                false => Origin::Unknown("messages of incarnations without a log"),
+            let Unlogged { incarnations, messages } = &self.unlogged[from];
+            return match (incarnations.contains(&incarnation), self.reads[from]) {
+                (true, _) if *messages >= MOST_UNLOGGED => {
+                    Origin::Impossible("its sender's log has no line of that start")
+                }
+                (false, true) => Origin::NotYet,
+                (true, _) | (false, false) => Origin::Unknown(UNLOGGED),
             };
         };
         let link = &sender.links[to];
@@ -240,6 +257,18 @@ impl<L: Clone> Letters<L> {
         }
     }
 
+    /// No log goes on before a message of this start has arrived, which the sender's log does not
+    /// have so far: the node was killed before it wrote a line of it. Whether that may be.
+    pub(super) fn is_unlogged(&mut self, from: usize, incarnation: u64) -> bool {
+        let is_known = self.senders[from].iter().any(|sender| sender.incarnation == incarnation);
+        let Unlogged { incarnations, messages } = &mut self.unlogged[from];
+        let may_be = !self.options.whole && !is_known && *messages < MOST_UNLOGGED;
+        if may_be {
+            incarnations.push(incarnation);
+        }
+        may_be
+    }
+
     /// A message has arrived. What was sent before it and has not is lost.
     pub(super) fn receive(&mut self, from: usize, incarnation: u64, id: u64, to: usize) {
         if !self.logs[from] {
@@ -247,7 +276,10 @@ impl<L: Clone> Letters<L> {
             return;
         }
         let of_it = |sender: &&mut Sender<L>| sender.incarnation == incarnation;
-        let Some(sender) = self.senders[from].iter_mut().rev().find(of_it) else { return };
+        let Some(sender) = self.senders[from].iter_mut().rev().find(of_it) else {
+            self.unlogged[from].messages += 1;
+            return;
+        };
         let link = &mut sender.links[to];
         if let Ok(at) = link.letters.binary_search_by_key(&id, |letter| letter.id) {
             link.letters[at].received = true;

@@ -17,9 +17,9 @@
 //! - nothing is sent, and no program is told that its node leads, before what was to be durable is;
 //! - an epoch has one leader, and no node goes back to an earlier one.
 //!
-//! A loss is what was sent and never arrives; a crash is another start. Times decide nothing but
-//! whether a lease was over, and when it will be, each by the clock of one node. What cannot be
-//! judged is counted. Of a node without a log, what it sends is believed; that it arrives once and
+//! A loss is what was sent and never arrives; a crash is another start. Times decide when the timers
+//! of one node are due, by its own clock, which is never set back within one start. What cannot be
+//! judged is counted, and the logs are not accepted then. Of a node without a log, what it sends is believed; that it arrives once and
 //! in order is judged. Of a service that is no node, what it answers is believed as far as the
 //! specification's could have.
 
@@ -105,8 +105,11 @@ pub struct Summary {
     pub torn: u64,
     /// Whether the logs say what was done for the nodes: what was saved, sent and told.
     pub deeds: bool,
-    /// What was not judged, and how much of it.
+    /// What was not judged that could decide something, with what to do about that, and how much
+    /// of it. If there is any, the logs are not accepted.
     pub not_judged: BTreeMap<&'static str, u64>,
+    /// What was taken for true where no log says it, and how much of it.
+    pub assumed: BTreeMap<&'static str, u64>,
     /// The kinds of steps that were judged, and crashes, each with how many there are. The first
     /// start of a node is a `start`, and each other one recovers it.
     pub met: Vec<Met>,
@@ -117,6 +120,13 @@ impl Summary {
     #[must_use]
     pub fn judged(&self) -> u64 {
         self.steps.values().sum()
+    }
+
+    /// Returns how many of a hundred steps, and of lines that are missing, were judged.
+    #[must_use]
+    pub fn percent_judged(&self) -> f64 {
+        let (judged, not) = (self.judged(), self.not_judged.values().sum::<u64>());
+        judged as f64 * 100.0 / judged.saturating_add(not).max(1) as f64
     }
 }
 

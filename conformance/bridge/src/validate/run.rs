@@ -33,6 +33,15 @@ const STEPS: usize = 12;
 const ANSWERS: &str = "messages of a service without a log: their order among different nodes, and \
                        how long it keeps what it grants";
 
+/// Why a start is not judged with what was durable before.
+const REGROUPED: &str = "starts with other members, whose state may be any: change the list of \
+                         members while the nodes run";
+/// Why the time of what a step arms is not judged.
+const UNTIMED: &str = "steps that arm timers, in starts that do not say how long these take: have \
+                       the traces written by a program that does";
+/// What was taken for durable.
+const UNWRITTEN: &str = "starts with a state that was not written to the log before a crash";
+
 /// The log of one node.
 struct Source<'a, T: Sides, V: Vocabulary<T>> {
     lines: Lines,
@@ -117,8 +126,8 @@ impl<'a, T: Sides, V: Vocabulary<T>> Run<'a, T, V> {
                 continue;
             };
             letters.has_log(at);
-            let mut judge = Judge::new(group, id, options.whole);
-            judge.begin(start.config_epoch);
+            let mut judge = Judge::new(group, id, start.clone(), options.whole);
+            judge.begin(start.clone());
             letters.start(at, start.incarnation);
             summary.logs += 1;
             summary.lines += 1;
@@ -167,8 +176,10 @@ impl<'a, T: Sides, V: Vocabulary<T>> Run<'a, T, V> {
             summary.torn += source.lines.torn;
             summary.deeds |= source.judge.kept.tells;
             if source.judge.unwritten > 0 {
-                let what = "starts with a state that was not written to the log before a crash";
-                *summary.not_judged.entry(what).or_default() += source.judge.unwritten;
+                *summary.assumed.entry(UNWRITTEN).or_default() += source.judge.unwritten;
+            }
+            if source.judge.untimed > 0 {
+                *summary.not_judged.entry(UNTIMED).or_default() += source.judge.untimed;
             }
         }
         summary.met = kinds.met();
@@ -198,6 +209,9 @@ impl<'a, T: Sides, V: Vocabulary<T>> Run<'a, T, V> {
                 return;
             }
             if !moved && !waits {
+                if self.lacks_a_start() {
+                    continue;
+                }
                 if let Some(rejection) = self.blocked() {
                     self.differ(rejection, watch);
                 }
@@ -253,7 +267,7 @@ impl<'a, T: Sides, V: Vocabulary<T>> Run<'a, T, V> {
             }
         }
         if waiting > 0 {
-            self.count("logs that wait for what another log does not say yet", waiting);
+            self.assume("logs that wait for what another log does not say yet", waiting);
         }
     }
 
@@ -344,7 +358,10 @@ impl<'a, T: Sides, V: Vocabulary<T>> Run<'a, T, V> {
                 source.judge.drop_lines();
                 source.answers.drop_lines();
                 self.letters.drop_lines(source.at);
-                self.count("lines that were dropped", count);
+                self.count(
+                    "lines that were dropped: have the traces written to a faster disk",
+                    count,
+                );
                 Ok(())
             }
             Entry::Did(deed) => {
@@ -367,6 +384,7 @@ impl<'a, T: Sides, V: Vocabulary<T>> Run<'a, T, V> {
             .and_then(|()| starts_again(&source.start, &source.incarnations, &start))
             .map_err(|why| source.lines.wrong(why))?;
         let is_in_another = start.members != source.start.members;
+        let had_state = source.judge.kept.latest().is_some();
         if is_in_another {
             source.names = Names::new(&start.members);
             let group = self.groups.get(start.members.len()).and_then(Option::as_ref);
@@ -378,14 +396,14 @@ impl<'a, T: Sides, V: Vocabulary<T>> Run<'a, T, V> {
         }
         source.answers.start();
         source.incarnations.push(start.incarnation);
-        source.judge.begin(start.config_epoch);
+        source.judge.begin(start.clone());
         self.letters.start(source.at, start.incarnation);
         self.summary.incarnations += 1;
         source.start = start;
         let id = Id::at(source.at);
         self.recents.add(id, What::Crash, Face::DOWN, Vec::new());
-        if is_in_another {
-            self.count("starts with other members, whose state may be any", 1);
+        if is_in_another && had_state {
+            self.count(REGROUPED, 1);
         }
         Ok(())
     }
@@ -444,8 +462,7 @@ impl<'a, T: Sides, V: Vocabulary<T>> Run<'a, T, V> {
             return self.hear(at, step, message.clone()).map(|()| None);
         }
         let Some((from, incarnation, id)) = self.numbered(&step.happened) else {
-            self.summary.believed += 1;
-            self.count("messages that arrive without a number, or from no member", 1);
+            self.believe("messages that arrive without a number, or from no member");
             return Ok(None);
         };
         let to = self.sources[at].at;
@@ -457,14 +474,12 @@ impl<'a, T: Sides, V: Vocabulary<T>> Run<'a, T, V> {
                 letter
             }
             Origin::Unknown(why) => {
-                self.summary.believed += 1;
-                self.count(why, 1);
+                self.believe(why);
                 self.letters.receive(from, incarnation, id, to);
                 return Ok(None);
             }
             Origin::NotYet => {
-                self.summary.believed += 1;
-                self.count(MISSING, 1);
+                self.believe(MISSING);
                 return Ok(None);
             }
             Origin::Impossible(why) => {
@@ -584,6 +599,16 @@ impl<'a, T: Sides, V: Vocabulary<T>> Run<'a, T, V> {
         *counted = counted.saturating_add(count);
     }
 
+    fn assume(&mut self, what: &'static str, count: u64) {
+        *self.summary.assumed.entry(what).or_default() += count;
+    }
+
+    /// A message arrives of which no log says that it was sent.
+    fn believe(&mut self, why: &'static str) {
+        self.summary.believed += 1;
+        self.assume(why, 1);
+    }
+
     fn reject_step(
         &self,
         at: usize,
@@ -618,8 +643,7 @@ impl<'a, T: Sides, V: Vocabulary<T>> Run<'a, T, V> {
         step: &Step<V::Durable, V::Message>,
         message: V::Message,
     ) -> Result<(), Stop> {
-        self.summary.believed += 1;
-        self.count(ANSWERS, 1);
+        self.believe(ANSWERS);
         let exchange = V::exchange(self.mapping, message);
         let source = &mut self.sources[at];
         let node = source.start.node;
@@ -708,6 +732,19 @@ impl<'a, T: Sides, V: Vocabulary<T>> Run<'a, T, V> {
     fn label(&self, at: usize, message: V::Message) -> String {
         let message = self.sources[at].names.message::<T, V>(self.mapping, message);
         label_of(&V::message(self.mapping, message, false, &mut |_, number| number))
+    }
+
+    /// No log can be read on. Whether one waits for a message of a start of which no line was
+    /// written.
+    fn lacks_a_start(&mut self) -> bool {
+        let awaited = self.sources.iter().filter_map(|source| match &source.next.as_ref()?.entry {
+            Entry::Step(step) => self.numbered(&step.happened),
+            _ => None,
+        });
+        let awaited: Vec<_> = awaited.collect();
+        awaited
+            .into_iter()
+            .any(|(from, incarnation, _)| self.letters.is_unlogged(from, incarnation))
     }
 
     /// No log can be read on: the first that waits does so for a message that no log has sent.

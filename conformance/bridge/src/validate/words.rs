@@ -6,6 +6,7 @@ use crate::mapping::{
     Stable,
 };
 use crate::program::Program;
+use bellwether_core::trace::Start;
 use bellwether_engine::protocol::Protocol as Specification;
 use bellwether_engine::trace::{plain, plain_value};
 use serde::de::DeserializeOwned;
@@ -42,6 +43,15 @@ pub(super) trait Vocabulary<T: Sides> {
 
     /// The numbers in what is durable, by their kinds.
     fn numbers(mapping: &Mapping<T>, durable: &Self::Durable) -> Vec<(usize, u64)>;
+
+    /// How what becomes durable contradicts what was so before, or the start of the node; after
+    /// a boot, also the start before that.
+    fn contradicts(
+        mapping: &Mapping<T>,
+        starts: &[&Start],
+        before: Option<&Self::Durable>,
+        now: &Self::Durable,
+    ) -> Option<String>;
 
     /// A message in which nodes have other ids.
     fn message_among(
@@ -109,6 +119,15 @@ impl<T: Sides> Vocabulary<T> for OfProgram {
         all
     }
 
+    fn contradicts(
+        mapping: &Mapping<T>,
+        starts: &[&Start],
+        before: Option<&Durable<T>>,
+        now: &Durable<T>,
+    ) -> Option<String> {
+        (mapping.more.logs.contradicts)(starts, before, now)
+    }
+
     fn message_among(
         mapping: &Mapping<T>,
         message: ProgramMessage<T>,
@@ -171,6 +190,15 @@ impl<T: Sides> Vocabulary<T> for OfModel {
 
     fn numbers(_: &Mapping<T>, _: &serde_json::Value) -> Vec<(usize, u64)> {
         Vec::new()
+    }
+
+    fn contradicts(
+        _: &Mapping<T>,
+        _: &[&Start],
+        _: Option<&serde_json::Value>,
+        _: &serde_json::Value,
+    ) -> Option<String> {
+        None
     }
 
     // Its ids are those of the specification.

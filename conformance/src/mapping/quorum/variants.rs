@@ -2,9 +2,9 @@
 //! rules of the specification that this stands for.
 
 use super::{Quorum, mapping, program, spec};
-use crate::mapping::{Asked, Further, Order, ProcessView, Reaction, node_id, process_id};
+use crate::mapping::{AWAY, Further};
 use bellwether_core::protocol::{NodeId, Request};
-use bellwether_model::protocol::{Id, Timers};
+use bellwether_model::protocol::Id;
 use bellwether_model::world::Scenario;
 use std::time::Duration;
 
@@ -35,9 +35,7 @@ impl Variant {
     /// The rules by which logs are judged. Some process can be next in every group that runs: a
     /// leader that leaves hands over. And nodes that run start without a state.
     pub(super) fn log_rules(&self) -> spec::Quorum {
-        let founded = founded(self.rules);
-        let own = self.rules == RECOMMENDED.rules;
-        if own { spec::Quorum { transfer: Some(Id::at(0)), ..founded } } else { founded }
+        spec::Quorum { transfer: Some(Id::at(0)), ..founded(self.rules) }
     }
 
     /// Whether a process can be next.
@@ -78,41 +76,6 @@ impl Variant {
     }
 }
 
-/// What a request is to a process. In the specification something is asked of a leader, and once at
-/// a time; who does not lead is not concerned, unless it is to stay away.
-pub(super) fn when_asked(
-    variant: &Variant,
-    request: &Request,
-    process: &spec::Process,
-    armed: Timers,
-) -> Asked<spec::Quorum> {
-    let leads = process.role == spec::Role::Leader;
-    let again = process.invited.is_some() || armed.contains::<spec::Quorum>(spec::Timer::Away);
-    let yields = spec::Quorum { absent: spec::Absent::Yields, ..variant.log_rules() };
-    let (rules, next) = match *request {
-        Request::Transfer(_) | Request::Yield(_) if !leads => return Asked::Nothing,
-        Request::Transfer(next) => (variant.log_rules(), Some(next)),
-        Request::Yield(Some(next)) => (yields, Some(next)),
-        Request::StepDown(next, _) if leads => (spec::Quorum { step_down: true, ..yields }, next),
-        Request::Yield(None)
-        | Request::StepDown(..)
-        | Request::Healthy(_)
-        | Request::Change(_)
-        | Request::Tell(_) => {
-            return Asked::Unknown;
-        }
-    };
-    let transfer = next.map(process_id);
-    match transfer {
-        _ if again => Asked::Unknown,
-        Some(None) => Asked::Unknown,
-        known => {
-            let transfer = known.flatten();
-            Asked::Expiry(spec::Quorum { transfer, ..rules }, spec::Timer::Request)
-        }
-    }
-}
-
 const OWN: spec::Quorum = spec::Quorum::RECOMMENDED;
 const TAKES_OVER: spec::Quorum = spec::Quorum { preemption: spec::Preemption::AtOnce, ..OWN };
 const TRANSFERS_TO_LOWEST: spec::Quorum = spec::Quorum { transfer: Some(Id::at(0)), ..OWN };
@@ -126,9 +89,6 @@ const LOWEST_LEADS: Request = match LOWEST {
 const fn founded(rules: spec::Quorum) -> spec::Quorum {
     spec::Quorum { founding: spec::Founding::AllMet, ..rules }
 }
-
-/// As long as no other period.
-pub(super) const AWAY: Duration = Duration::from_secs(7);
 
 /// The recommended rules.
 pub static RECOMMENDED: Variant = Variant::of(OWN, None);
@@ -226,52 +186,4 @@ pub(super) fn further(of: &Variant) -> Vec<Further<Quorum>> {
         world(&LET_IN, Scenario::calm(4).with_crashes(1, 0)),
         Further { happens: "nodes start without a state", ..world(&FOUNDS, restart) },
     ]
-}
-
-// The requests that a node gets again and again.
-
-/// A good report that says nothing new changes nothing. By a bad one, and by the order to stay
-/// away, a node waits for its turn to run no longer: what it has promised stays, and what it has
-/// asked for is answered. One that was asked to stay away before does so from now on.
-pub(super) fn orders(
-    variant: &Variant,
-    of: &ProcessView<'_, spec::Quorum>,
-    armed: Timers,
-) -> Vec<Order<spec::Quorum>> {
-    use spec::Timer::{Away, Backoff, Dwell, Watch};
-    let with = |set: Timers, timer| set.with::<spec::Quorum>(timer);
-    let cancelled = [Watch, Backoff, Dwell].into_iter().fold(Timers::NONE, with);
-    let unfit = Reaction::Timers { cancelled, armed: None };
-    let away = Reaction::Timers { cancelled, armed: Some(Away) };
-    let leads = of.process.role == spec::Role::Leader;
-    let said = |request: Request| match when_asked(variant, &request, of.process, armed) {
-        Asked::Nothing => Reaction::NOTHING,
-        Asked::Expiry(rules, timer) => Reaction::Expiry(rules, timer),
-        Asked::Unknown => Reaction::Unsaid,
-    };
-    let step_down = Request::StepDown(None, AWAY);
-    let at_first = if leads { said(step_down.clone()) } else { away };
-    // The specification has a rule for a process whose machine is not fit.
-    let as_unfit = spec::Quorum { unhealthy: Some(of.id), ..variant.rules };
-    let mut all = vec![
-        order(Request::Healthy(true), Reaction::NOTHING),
-        Order { then: Some(as_unfit), ..order(Request::Healthy(false), unfit) },
-        Order { again: away, ..order(step_down, at_first) },
-        order(Request::Yield(None), said(Request::Yield(None))),
-    ];
-    for id in Id::all(of.nodes).filter(|&id| id != of.id) {
-        let to = node_id(id);
-        for request in [Request::Yield(Some(to)), Request::Transfer(to)] {
-            // By these rules all that is asked is to stay away as well.
-            let by_rules = !(leads && variant.rules.step_down);
-            let first = if by_rules { said(request.clone()) } else { Reaction::Unsaid };
-            all.push(order(request, first));
-        }
-    }
-    all
-}
-
-/// The second time, nothing follows.
-fn order(request: Request, first: Reaction<spec::Quorum>) -> Order<spec::Quorum> {
-    Order { request, first, again: Reaction::NOTHING, then: None }
 }

@@ -102,6 +102,17 @@ pub trait Core: Clone + Debug + Eq + Hash + Send + Sync + 'static {
     /// Returns the time after which `timer` expires once it is armed.
     fn period(config: &Self::Config, timer: Self::Timer) -> Duration;
 
+    /// Returns the same for a node that starts with this state: what it did in an earlier life may
+    /// make it wait for longer.
+    fn period_from_start(
+        config: &Self::Config,
+        durable: Option<&Self::Durable>,
+        timer: Self::Timer,
+    ) -> Duration {
+        let _ = durable;
+        Self::period(config, timer)
+    }
+
     /// Returns the time for which a message is worth sending: the protocol has given up on one that
     /// is older.
     fn message_lifetime(config: &Self::Config) -> Duration;

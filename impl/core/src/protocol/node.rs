@@ -10,6 +10,7 @@
 use std::collections::VecDeque;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::quorum::Lists;
 use super::{
@@ -200,6 +201,14 @@ impl<C: Core> Node<C> {
     /// Returns the timers that are armed, with their deadlines, in the order of [`Core::TIMERS`].
     pub fn armed(&self) -> impl Iterator<Item = (C::Timer, Time)> + '_ {
         self.shell.timers.armed()
+    }
+
+    /// Returns the timers of a node that has not booted, each with the time that it takes; none of
+    /// which a request says how long they take.
+    pub fn durations(&self) -> impl Iterator<Item = (C::Timer, Duration)> + '_ {
+        let takes = move |timer| C::period_from_start(&self.config, self.durable.as_ref(), timer);
+        let all = C::TIMERS.iter().map(move |&timer| (timer, takes(timer)));
+        all.filter(|(_, takes)| *takes > Duration::ZERO)
     }
 
     /// Returns the nodes that a failure detector outside the core watches, and reports by

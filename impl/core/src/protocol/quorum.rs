@@ -420,6 +420,13 @@ impl Core for Quorum {
         }
     }
 
+    /// A node is quiet for the longest promise that it may have given.
+    fn period_from_start(config: &Config, durable: Option<&Durable>, timer: Timer) -> Duration {
+        let takes = Self::period(config, timer);
+        let kept = durable.and_then(|durable| durable.promise).filter(|_| timer == Timer::Quiet);
+        kept.map_or(takes, |kept| kept.max(takes))
+    }
+
     /// A candidate gives up on an answer that is older.
     fn message_lifetime(config: &Config) -> Duration {
         config.timing.election

@@ -40,6 +40,9 @@ pub trait Protocol:
     /// What the protocol is, in half a sentence.
     const SUMMARY: &'static str;
 
+    /// Whether a process does something when it is [asked](Protocol::asked) for it.
+    const REQUESTS: bool = false;
+
     /// The named variants; the first is the default.
     const VARIANTS: &'static [Variant<Self>];
 
@@ -102,6 +105,10 @@ pub trait Protocol:
     /// [chose](Local::choose); it is no longer armed when this is called.
     fn expire(&self, p: &mut Local<'_, Self>, timer: Self::Timer);
 
+    /// Handles what a person, a program or a machine asks of the process. By default nothing
+    /// follows.
+    fn asked(&self, _: &mut Local<'_, Self>, _: Request) {}
+
     /// Returns whether what `timer` waits for can no longer come: with perfect timing, only then
     /// may it expire. This is synchrony without a clock: the time-out is longer than any answer
     /// takes.
@@ -112,6 +119,22 @@ pub trait Protocol:
 
     /// Returns the process's role in a word or two, for people.
     fn role(process: &Self::Process) -> &'static str;
+}
+
+/// A request that a person, a program or a machine makes of one process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Request {
+    /// The process is to lead no longer, and to let this one lead instead, if one is named.
+    Yield(Option<Id>),
+    /// The process is to let this one lead instead, and to lead on if that does not come to lead.
+    Transfer(Id),
+    /// The process is to do what it does for [`Request::Yield`], and not to run for a time, whether
+    /// it leads or not.
+    StepDown(Option<Id>),
+    /// The process learns whether its machine is fit to lead.
+    Healthy(bool),
+    /// The process is to tell the lists of members that it knows to this one.
+    Tell(Id),
 }
 
 /// The options of a protocol: what only some protocols say; [`Options::NONE`] says nothing.

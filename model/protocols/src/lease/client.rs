@@ -2,7 +2,7 @@
 
 use super::{Acquire, Answers, Count, Expiry, Lease, Message, Number, Process, Release, Renewal};
 use super::{Role, Stable, Term, Timer, Token, Version};
-use bellwether_engine::protocol::{Id, Local};
+use bellwether_engine::protocol::{Id, Local, Request};
 
 impl Lease {
     /// Every client has started, and asked, once; the highest holds the lease, and the others have
@@ -31,10 +31,12 @@ impl Lease {
         self.ask(p);
     }
 
-    /// A client that does not hold the lease asks for it, and notes when: before it sends.
+    /// A client that does not hold the lease asks for it, and notes when: before it sends. A client
+    /// that may not lead asks to renew a lease that was never granted, and so hears who has it.
     pub(super) fn ask(&self, p: &mut Local<'_, Self>) {
         p.cancel(Timer::Retry);
         match self.acquire {
+            _ if !may_lead(p) => request(p, |number| Message::Renew(number, Token::default())),
             Acquire::CompareAndSet => request(p, Message::Acquire),
             Acquire::SetIfAbsent => request(p, Message::Claim),
             Acquire::ReadThenWrite => request(p, Message::Read),
@@ -57,10 +59,16 @@ impl Lease {
     }
 
     /// "You hold the lease": it does, for as long as it counts. What it has not asked for, or no
-    /// longer, it does not take.
+    /// longer, it does not take. A client that may not lead any more gives back what it has asked
+    /// for before.
     pub(super) fn on_granted(&self, p: &mut Local<'_, Self>, number: Number, token: Token) {
         if !self.answers(p, number) {
             return;
+        }
+        if !may_lead(p) {
+            p.cancel(Timer::Asked);
+            to_store(p, Message::Release(token));
+            return p.arm(Timer::Retry);
         }
         p.because("granted");
         match self.count {
@@ -144,17 +152,41 @@ impl Lease {
         }
     }
 
-    /// "It is free again": a client that waits to ask asks at once.
-    pub(super) fn on_available(&self, p: &mut Local<'_, Self>) {
+    /// The lease is free again, or the client may lead again: if it waits to ask, it asks at once.
+    pub(super) fn ask_if_idle(&self, p: &mut Local<'_, Self>) {
         if p.timers().contains::<Lease>(Timer::Retry) {
             self.ask(p);
         }
     }
 
-    /// It is asked to lead no longer. If no other client comes first, it is granted the lease anew
-    /// when it asks again.
-    pub(super) fn on_request(&self, p: &mut Local<'_, Self>) {
-        p.because("asked_to_yield");
+    /// Does what is asked of a client. The store decides which client is next, and no request does.
+    pub(super) fn on_asked(&self, p: &mut Local<'_, Self>, request: Request) {
+        match request {
+            Request::Transfer(_) | Request::Tell(_) => {}
+            Request::Yield(_) => self.give_back(p, "asked_to_yield"),
+            Request::StepDown(_) => {
+                p.arm(Timer::Away);
+                self.give_back(p, "asked_to_yield");
+            }
+            Request::Healthy(false) => {
+                p.state.unfit = true;
+                self.give_back(p, "unfit");
+            }
+            Request::Healthy(true) => {
+                if std::mem::take(&mut p.state.unfit) {
+                    self.ask_if_idle(p);
+                }
+            }
+        }
+    }
+
+    /// A holder leads no longer. If no other client comes first, it is granted the lease anew when
+    /// it asks again.
+    fn give_back(&self, p: &mut Local<'_, Self>, reason: &'static str) {
+        if p.state.role != Role::Holder {
+            return;
+        }
+        p.because(reason);
         let release = Message::Release(p.state.token);
         match self.release {
             Release::Never => {
@@ -184,6 +216,11 @@ impl Lease {
     }
 }
 
+/// Returns whether a client may lead: its machine is fit, and it was not asked to stay away.
+fn may_lead(p: &Local<'_, Lease>) -> bool {
+    !p.state.unfit && !p.timers().contains::<Lease>(Timer::Away)
+}
+
 /// It sends the next request, having noted when.
 fn request(p: &mut Local<'_, Lease>, message: impl FnOnce(Number) -> Message) {
     p.state.requests += 1;
@@ -208,10 +245,14 @@ fn take(p: &mut Local<'_, Lease>) {
     request(p, |number| Message::Take(number, version));
 }
 
-/// It holds no lease, waits for nothing, and knows of none that does.
+/// The client holds no lease, waits for nothing but the end of its time away, and knows of none
+/// that does.
 fn step_down(p: &mut Local<'_, Lease>) {
-    p.cancel_all();
-    *p.state = Process { requests: p.state.requests, ..Process::default() };
+    for timer in p.timers().without::<Lease>(Timer::Away).iter::<Lease>() {
+        p.cancel(timer);
+    }
+    let Process { requests, unfit, .. } = *p.state;
+    *p.state = Process { requests, unfit, ..Process::default() };
 }
 
 /// Its work ends: it steps down, says the last thing that it says in the name of its lease, and

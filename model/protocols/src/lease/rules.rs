@@ -188,7 +188,8 @@ impl Lease {
     /// What only other rules use.
     pub(super) fn unused(&self) -> Unused {
         let (observed, keeps) = (self.term == Term::Observed, self.store_keeps());
-        let process = [("version", observed), ("replica", self.reads == Reads::Replica)];
+        let replica = self.reads == Reads::Replica;
+        let process = [("unfit", false), ("version", observed), ("replica", replica)];
         let stable = [
             ("holder", keeps),
             ("token", keeps),

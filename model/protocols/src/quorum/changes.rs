@@ -146,13 +146,17 @@ impl Quorum {
             self.expect_change(p);
         }
         match (was_healthy, self.is_healthy(p)) {
-            (false, true) => self.on_return(p),
-            (true, false) => {
-                for timer in [Timer::Watch, Timer::Backoff, Timer::Dwell] {
-                    p.cancel(timer);
-                }
-            }
+            (false, true) => self.on_fit(p),
+            (true, false) => Self::on_unfit(p),
             _ => {}
+        }
+    }
+
+    /// Tells the lists of the process to another that has a part in either.
+    pub(super) fn on_tell(&self, p: &mut Local<'_, Self>, to: Id) {
+        if to != p.id() && self.members_of(p.state, p.nodes()).contains(to) {
+            let Stable { list, decided, .. } = Self::kept(p);
+            self.say(p, to, Message::Lists(decided, list));
         }
     }
 

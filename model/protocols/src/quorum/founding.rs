@@ -228,7 +228,7 @@ impl Quorum {
         if enough {
             self.keep(p, Stable { birth: FOUNDER, ..Self::kept(p) });
             p.cancel(Timer::Meet);
-            self.on_return(p);
+            self.on_fit(p);
         }
     }
 

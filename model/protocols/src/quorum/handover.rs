@@ -10,7 +10,7 @@ impl Quorum {
     pub(super) fn is_healthy(&self, p: &Local<'_, Self>) -> bool {
         let away = p.timers().contains::<Self>(Timer::Away);
         let may_lead = self.may_lead(p.state, p.id(), Self::kept(p).birth, p.nodes());
-        self.unhealthy != Some(p.id()) && !away && may_lead
+        !p.state.unfit && !away && may_lead
     }
 
     /// Whether it would take over from this leader.
@@ -75,18 +75,16 @@ impl Quorum {
 
     /// The next round is due. A leader that is not electable any more yields instead, to the one
     /// that is quickest. One that has invited a process that does not come leads on after two
-    /// rounds, or yields: the rule `absent`.
+    /// rounds, or yields.
     pub(super) fn on_round(&self, p: &mut Local<'_, Self>) {
         let is_asked = p.state.invited.is_some();
-        let leads_on = !is_asked || self.absent == Absent::LeadsOn;
+        let leads_on = !is_asked || p.state.waits_for.is_some();
         if !self.is_healthy(p) || !leads_on {
             p.because(if is_asked { "asked_to_yield" } else { "unfit" });
             return self.hand_over(p, None);
         }
-        match p.state.waits_for.checked_sub(1) {
-            Some(rounds) => p.state.waits_for = rounds,
-            None => p.state.invited = None,
-        }
+        p.state.waits_for = p.state.waits_for.and_then(|rounds| rounds.checked_sub(1));
+        p.state.invited = p.state.invited.filter(|_| p.state.waits_for.is_some());
         self.start_round(p);
     }
 
@@ -100,37 +98,70 @@ impl Quorum {
         self.transfer.is_some() || self.preemption != Preemption::Never
     }
 
-    /// Its operator asks a leader to yield: to a process that is named or to none, and perhaps to
-    /// be not electable for a time.
+    /// The operator asks the first leader for what the rules `transfer`, `absent` and `step_down`
+    /// say.
     pub(super) fn on_request(&self, p: &mut Local<'_, Self>) {
+        let next = self.transfer.filter(|&to| to != p.id());
         if self.step_down {
-            p.arm(Timer::Away);
+            Self::stay_away(p);
         }
-        match self.transfer.filter(|&to| to != p.id()) {
-            Some(to) if self.candidates_of(p.state, p.nodes()).contains(to) => self.invite(p, to),
-            Some(_) => {}
-            None if self.step_down => {
-                p.because("asked_to_yield");
-                self.hand_over(p, None);
-            }
-            None => {}
+        if self.step_down || next.is_some() {
+            let rounds = (self.absent == Absent::LeadsOn).then_some(1);
+            self.on_asked_to_yield(p, next, rounds);
         }
     }
 
-    /// It leads on until the one that is next is prepared, and waits for it for a time.
-    fn invite(&self, p: &mut Local<'_, Self>, to: Id) {
-        p.state.invited = Some(to);
-        p.state.waits_for = 1;
-        p.arm(Timer::Round);
-        self.say(p, to, Message::Invite(Self::kept(p).epoch));
+    /// A leader is asked to yield, to a process that is named or to none. The leader leads on until
+    /// the one that is next is prepared, and waits for it for so many further rounds. Without a
+    /// number, the leader yields to none when the next round is due.
+    pub(super) fn on_asked_to_yield(
+        &self,
+        p: &mut Local<'_, Self>,
+        next: Option<Id>,
+        rounds: Option<u8>,
+    ) {
+        if !matches!(p.state.role, Role::Leader | Role::Lapsed) {
+            return;
+        }
+        let Some(to) = next else {
+            p.because("asked_to_yield");
+            return self.hand_over(p, None);
+        };
+        let may_lead = to != p.id() && self.candidates_of(p.state, p.nodes()).contains(to);
+        let leads_on = p.state.waits_for.is_some();
+        if may_lead && (p.state.invited != Some(to) || leads_on != rounds.is_some()) {
+            p.state.invited = Some(to);
+            p.state.waits_for = rounds;
+            p.arm(Timer::Round);
+            self.say(p, to, Message::Invite(Self::kept(p).epoch));
+        }
     }
 
-    /// The time is over for which it was to be not electable.
-    pub(super) fn on_return(&self, p: &mut Local<'_, Self>) {
-        let waits = p.state.promised.is_some() || p.timers().contains::<Self>(Timer::Quiet);
-        self.dwell(p);
-        if p.state.role == Role::Follower && !waits {
+    /// Makes the process not electable for a time.
+    pub(super) fn stay_away(p: &mut Local<'_, Self>) {
+        p.arm(Timer::Away);
+        Self::on_unfit(p);
+    }
+
+    /// The process may not lead any more, and does not wait for its turn.
+    pub(super) fn on_unfit(p: &mut Local<'_, Self>) {
+        for timer in [Timer::Watch, Timer::Backoff, Timer::Dwell] {
+            p.cancel(timer);
+        }
+    }
+
+    /// The process may lead again, if nothing else is in the way: it waits for its turn, unless it
+    /// waits already.
+    pub(super) fn on_fit(&self, p: &mut Local<'_, Self>) {
+        let waits = [Timer::Quiet, Timer::Watch, Timer::Backoff, Timer::Dwell];
+        let waits = waits.iter().any(|&timer| p.timers().contains::<Self>(timer));
+        if p.state.role != Role::Follower || waits {
+            return;
+        }
+        if p.state.promised.is_none() {
             self.watch(p);
+        } else {
+            self.dwell(p);
         }
     }
 

@@ -212,7 +212,7 @@ fn sends_rounds(view: &Moment<'_>, id: Id) -> bool {
 fn is_healthy(rules: &Quorum, view: &Moment<'_>, id: Id) -> bool {
     let own = view.rules_of(rules, id);
     let may_lead = own.may_lead(view.process(id), id, kept(view, id).birth, view.nodes);
-    own.unhealthy != Some(id) && !view.armed(id, Timer::Away) && may_lead
+    !view.process(id).unfit && !view.armed(id, Timer::Away) && may_lead
 }
 
 fn epoch(view: &Moment<'_>, id: Id) -> Epoch {

@@ -1,6 +1,6 @@
 //! What is compared in a step, and what holds of every step whatever the process does.
 
-use super::{Difference, Differs, Judge, Judged, MORE_TIMERS, Vocabulary};
+use super::{Difference, Differs, Judge, Judged, MORE_TIMERS, PANICS, TOO_LARGE, Vocabulary};
 use crate::compare::{self, Change, Expected, events, ignored, order, persists, sends};
 use crate::mapping::{ProcessView, Sides, SpecEvent, Stable, process_id};
 use crate::node::NodeView;
@@ -11,7 +11,8 @@ use bellwether_engine::protocol::{Id, Protocol as Specification, Timers};
 use bellwether_engine::trace::plain;
 
 impl<T: Sides, V: Vocabulary<T>> Judge<'_, T, V> {
-    /// What holds of every step: effects have an order, epochs grow, and only a leader has a lease.
+    /// What holds of every step: effects have an order, epochs grow, and only a leader has a lease,
+    /// which ends when a timer is due.
     pub(super) fn checks(&self, step: &Step<V::Durable, V::Message>) -> Judged {
         let mut found = Vec::new();
         let ranks = step.out.iter().map(|out| match out {
@@ -21,6 +22,12 @@ impl<T: Sides, V: Vocabulary<T>> Judge<'_, T, V> {
         });
         order(self.id, ranks, &mut found);
         epochs(self.id, self.epoch, &step.after, &mut found);
+        if let (Some(lease), Some(armed), true) = (&step.after.lease, &step.after.armed, V::REASONS)
+            && !armed.iter().any(|(_, due)| *due == lease.until)
+        {
+            let (model, program) = ("when a timer is due".to_owned(), lease.until.to_string());
+            found.push(Difference::different(self.id, "end of the lease", model, program));
+        }
         if found.is_empty() {
             return Ok(());
         }
@@ -50,16 +57,16 @@ impl<T: Sides, V: Vocabulary<T>> Judge<'_, T, V> {
         Ok(Some(Armed::Told(watched.fold(armed, Timers::with::<T::Spec>))))
     }
 
-    /// Whether a timer expired too late for anything to follow: when several deadlines have passed,
-    /// nothing follows from those that [one that is checked first](crate::mapping::Durations::checked_first) forbids.
-    /// That one has to expire next, which tells this from a step that the node has left out; clocks
-    /// are not asked.
-    pub(super) fn is_late(
+    /// The timers that are left if one expired too late for anything to follow: when several
+    /// deadlines have passed, nothing follows from those that
+    /// [one that is checked first](crate::mapping::Durations::checked_first) forbids. That one has
+    /// to expire next, which tells this from a step that the node has left out.
+    pub(super) fn left_in_vain(
         &mut self,
         step: &Step<V::Durable, V::Message>,
         happening: Option<SpecEvent<T::Spec>>,
         armed: Armed,
-    ) -> Result<bool, Box<Differs>> {
+    ) -> Result<Option<Timers>, Box<Differs>> {
         let checked = self.group.mapping.more.durations.checked_first;
         let expired = match happening {
             Some(SpecEvent::Expire(timer)) => Some(timer),
@@ -67,7 +74,7 @@ impl<T: Sides, V: Vocabulary<T>> Judge<'_, T, V> {
         };
         if expired.is_some_and(|timer| checked.contains(&timer)) {
             self.owed = None;
-            return Ok(false);
+            return Ok(None);
         }
         let first = checked.iter().find(|&&first| self.view.timers.contains::<T::Spec>(first));
         if let (Some(expired), Some(&first)) = (expired, first) {
@@ -76,12 +83,11 @@ impl<T: Sides, V: Vocabulary<T>> Judge<'_, T, V> {
                 Armed::Told(armed) => armed == self.group.mapping.compared(left),
                 Armed::Untold => true,
             };
-            let mut run = ExpectedRun::by(self.rules, &self.view);
+            let mut run = ExpectedRun::by(self.group.mapping.log_rules(), &self.view);
             run.happens(self.group, self.id, SpecEvent::Expire(expired));
             if step.out.is_empty() && told && !run.effects.is_empty() {
-                self.view.timers = left;
                 self.owed = Some(first);
-                return Ok(true);
+                return Ok(Some(left));
             }
         }
         match self.owed.take() {
@@ -89,7 +95,7 @@ impl<T: Sides, V: Vocabulary<T>> Judge<'_, T, V> {
                 let words = format!("{}, before which a timer expired in vain", plain(&owed));
                 Err(Difference::missing(self.id, "expiry", words).into())
             }
-            None => Ok(false),
+            None => Ok(None),
         }
     }
 
@@ -97,6 +103,7 @@ impl<T: Sides, V: Vocabulary<T>> Judge<'_, T, V> {
     pub(super) fn compare(
         &self,
         step: &Step<V::Durable, V::Message>,
+        happening: Option<SpecEvent<T::Spec>>,
         run: &ExpectedRun<T>,
         armed: Armed,
     ) -> Vec<Difference> {
@@ -109,8 +116,7 @@ impl<T: Sides, V: Vocabulary<T>> Judge<'_, T, V> {
         let expected = Expected::nothing(&view);
         compare::belief(mapping, id, &view, &expected, &mut found);
         self.facts(&view, &step.after, &mut found);
-        self.lasts(&view, &step.after, run, &mut found);
-        self.deadlines(&step.after, run, &mut found);
+        self.deadlines(happening, &step.after, run, &mut found);
         if let Armed::Told(armed) = armed {
             let model = mapping.compared(view.timers);
             compare::armed::<T::Spec>(id, model, armed, &mut found);
@@ -147,15 +153,20 @@ impl<T: Sides, V: Vocabulary<T>> Judge<'_, T, V> {
                 found.push(Difference::different(id, "epoch", model, program.to_string()));
             }
         }
-        let (Some(lease), Some(armed), true) = (&after.lease, &after.armed, V::REASONS) else {
+        if !V::REASONS {
             return;
-        };
-        let ends =
-            |(name, _): &&(String, u64)| facts.lease.is_some() && self.named(name) == facts.lease;
-        if let Some((_, due)) = armed.iter().find(ends)
-            && *due != lease.until
+        }
+        let lease = facts.lease.filter(|&timer| view.timers.contains::<T::Spec>(timer));
+        if let (None, Some(told)) = (lease, &after.lease) {
+            let words = format!("of epoch {}, where none lasts", told.epoch);
+            found.push(Difference::unexpected(id, "lease", words));
+        }
+        let ends = |(name, _): &&(String, u64)| self.named(name) == lease;
+        if let (Some(told), Some(armed)) = (&after.lease, &after.armed)
+            && let Some((_, due)) = armed.iter().find(ends)
+            && *due != told.until
         {
-            let (model, program) = (due.to_string(), lease.until.to_string());
+            let (model, program) = (due.to_string(), told.until.to_string());
             found.push(Difference::different(id, "end of the lease", model, program));
         }
     }
@@ -177,15 +188,19 @@ impl<T: Sides, V: Vocabulary<T>> Judge<'_, T, V> {
         }
     }
 
-    /// Whether what it shows after a step may say all of its process again.
-    pub(super) fn may_resume(&self, before: Role) -> bool {
+    /// Whether what it shows after a step may say all of its process again: it led before, or it
+    /// has just granted a leader its epoch, which it follows.
+    pub(super) fn may_resume(&self, before: Role, step: &Step<V::Durable, V::Message>) -> bool {
+        let grants = step.out.iter().any(|out| matches!(out, Out::Persist(_)));
+        let has_heard = grants && step.after.leader.is_some();
         match self.doubt {
-            Some(MORE_TIMERS) => before == Role::Leader,
+            Some(MORE_TIMERS) => before == Role::Leader || has_heard,
+            Some(TOO_LARGE | PANICS) => has_heard,
             _ => false,
         }
     }
 
-    /// Goes on after a leader had more timers than the specification tells apart.
+    /// Goes on with the process that what it shows stands for.
     pub(super) fn resume(&mut self, after: &After) {
         let mapping = self.group.mapping;
         if after.role != Role::Follower || !self.kept.known {
@@ -203,13 +218,13 @@ impl<T: Sides, V: Vocabulary<T>> Judge<'_, T, V> {
         });
         let (Ok(stable), false) = (stable, self.numbers.take_misfit()) else { return };
         let leader = after.leader.and_then(process_id);
-        let Some(process) = (mapping.more.logs.after_leading)(leader, &stable, timers) else {
-            return;
-        };
+        let before = &self.view.process;
+        let process = (mapping.more.logs.after_leading)(before, leader, &stable, timers);
+        let Some(process) = process else { return };
         self.view = NodeView { up: true, process, stable, timers, ..self.view };
         let NodeView { process, stable, .. } = &mut self.view;
         self.numbers.settle(self.group.mapping, process, stable);
-        self.doubt = None;
+        (self.doubt, self.owed) = (None, None);
     }
 }
 

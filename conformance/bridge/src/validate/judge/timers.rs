@@ -1,107 +1,131 @@
-//! When timers are due, as far as the clock of one node says it.
+//! When timers are due, by the clock of one node.
 
-use super::{Difference, Judge, Vocabulary};
-use crate::mapping::{ProcessView, Sides};
-use crate::node::NodeView;
+use super::{Difference, Judge, Judged, Vocabulary};
+use crate::mapping::{ProcessView, Sides, SpecEvent, SpecTimer, Waits};
 use crate::step::ExpectedRun;
-use bellwether_core::trace::After;
+use bellwether_core::trace::{After, Start};
 use bellwether_engine::protocol::{Effect, MAX_TIMERS, Protocol as Specification, Timers};
 use bellwether_engine::trace::plain;
 
 /// For each of the specification's timers, in its order: a time. `None` if that is not known.
 type Times = [Option<u64>; MAX_TIMERS];
 
-/// What the steps so far say of deadlines.
+/// What the lines of one start say of deadlines.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Deadlines {
-    /// The time of the step before, and that of this one.
-    before: Option<u64>,
+    /// The time of the step.
     now: Option<u64>,
     /// When the timers are due that are armed.
     due: Times,
-    /// How long they took when they were armed last.
-    took: Times,
+    /// How long each timer takes.
+    durations: Times,
 }
 
 impl Deadlines {
-    /// The next step is of this time.
-    pub(super) fn step(&mut self, at: Option<u64>) {
-        (self.before, self.now) = (self.now, at);
+    /// Lines are missing here.
+    pub(super) fn forget(&mut self) {
+        *self = Deadlines { durations: self.durations, ..Deadlines::default() };
     }
-
-    /// Whether time has passed since the step before, by a clock that was not set back.
-    fn has_passed(&self) -> bool {
-        self.before.zip(self.now).is_some_and(|(before, now)| before < now)
-    }
-}
-
-/// What a step does to a timer.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Does {
-    Nothing,
-    Arms,
-    /// It cancels it, or arms it as if it had been armed before.
-    Other,
 }
 
 impl<T: Sides, V: Vocabulary<T>> Judge<'_, T, V> {
-    /// A lease that counts from when it was asked for ends when that is due. No other step moves
-    /// its end.
-    pub(super) fn lasts(
+    /// What is known before the first step after this start.
+    pub(super) fn first_deadlines(&mut self, start: &Start) -> Deadlines {
+        let mut durations = Times::default();
+        for (name, &takes) in &start.durations {
+            if let Some(timer) = self.timer(name) {
+                durations[Timers::place::<T::Spec>(timer)] = Some(takes);
+            }
+        }
+        Deadlines { durations, ..Deadlines::default() }
+    }
+
+    /// The next step is of this time: within one start, a clock is never set back.
+    pub(super) fn passes(&mut self, at: Option<u64>) -> Judged {
+        if let (Some(before), Some(now)) = (self.deadlines.now, at)
+            && now < before
+        {
+            let (model, program) = (format!("at least {before}"), now.to_string());
+            return Err(Difference::different(self.id, "time", model, program).into());
+        }
+        self.deadlines.now = at;
+        Ok(())
+    }
+
+    /// A timer that the step arms takes as long as the start says, one that counts from when
+    /// another was armed is due when that was, and one that the step leaves alone stays. No timer
+    /// expires before it is due.
+    pub(super) fn deadlines(
         &self,
-        view: &NodeView<T::Spec>,
+        happening: Option<SpecEvent<T::Spec>>,
         after: &After,
         run: &ExpectedRun<T>,
         found: &mut Vec<Difference>,
     ) {
-        let (id, nodes) = (self.id, self.group.size);
-        let of = ProcessView { id, nodes, process: &view.process, stable: &view.stable };
-        let facts = (self.group.mapping.facts)(&of);
-        let Some(lease) = facts.and_then(|facts| facts.lease).filter(|_| V::REASONS) else {
+        if !V::REASONS {
             return;
+        }
+        let Deadlines { now, mut due, durations } = self.deadlines;
+        let (place, told) = (Timers::place::<T::Spec>, self.due(after));
+        // A request says when it comes, and how long some timers take.
+        let is_asked = |timer| {
+            let is_unknown = durations[place(timer)].is_none();
+            let is_from_outside = self.group.mapping.is_from_outside(timer);
+            is_from_outside || (is_unknown && !self.start.durations.is_empty())
         };
-        let (place, mut due) = (Timers::place::<T::Spec>, self.deadlines.due);
-        let (at, told, mut renewed) = (place(lease), self.due(after), None);
+        if let Some(SpecEvent::Expire(timer)) = happening
+            && let (Some(now), Some(at)) = (now, due[place(timer)].take())
+            && now < at
+            && !is_asked(timer)
+            && !self.waits_for_others(timer)
+        {
+            let words = format!("{}, which is due at {at}, and not at {now}", plain(&timer));
+            found.push(Difference::unexpected(self.id, "expiry", words));
+        }
         for effect in &run.effects {
             match *effect {
-                Effect::Arm(timer) | Effect::Cancel(timer) => due[place(timer)] = None,
-                Effect::ArmSince { timer, since } => {
-                    due[place(timer)] = due[place(since)].take();
-                    renewed = renewed.or((place(timer) == at).then_some(place(since)));
+                Effect::Arm(timer) => {
+                    let takes = durations[place(timer)];
+                    due[place(timer)] =
+                        now.zip(takes).map(|(now, takes)| now.saturating_add(takes));
                 }
+                Effect::Cancel(timer) => due[place(timer)] = None,
+                Effect::ArmSince { timer, since } => due[place(timer)] = due[place(since)].take(),
                 Effect::Persist(_) | Effect::Send { .. } => {}
             }
         }
-        // What the step leaves alone has moved only if the clock was set between the two lines.
-        let others = due.iter().zip(&told).enumerate().filter(|&(other, _)| other != at);
-        let mut left_alone = others.filter_map(|(_, both)| (*both.0).zip(*both.1)).peekable();
-        let is_witnessed = left_alone.peek().is_some();
-        // What is asked for now ends no sooner than what was asked for before.
-        let again = renewed.and_then(|since| told[since]).zip(due[at]);
-        if left_alone.any(|(model, program)| model != program)
-            || again.is_some_and(|(again, before)| again < before)
-            || !(renewed.is_some() || is_witnessed)
-        {
-            return;
-        }
-        if let (Some(model), Some(program)) = (due[at], told[at])
-            && model != program
-            && (is_witnessed || renewed.is_some_and(|since| self.is_longer(since, model, program)))
-        {
-            let (model, program) = (model.to_string(), program.to_string());
-            found.push(Difference::different(id, "end of the lease", model, program));
+        for (at, row) in T::Spec::TIMERS.iter().enumerate() {
+            let (Some(model), Some(program)) = (due[at], told[at]) else { continue };
+            if model == program || is_asked(row.timer) {
+                continue;
+            }
+            let is_early = program < model && now == Some(program);
+            if !(is_early && self.waits_for_others(row.timer)) {
+                let what = format!("deadline of {}", plain(&row.timer));
+                let (model, program) = (model.to_string(), program.to_string());
+                found.push(Difference::different(self.id, what, model, program));
+            }
         }
     }
 
-    /// Whether a lease that counts from when a timer was armed ends too late, however the clock was
-    /// set between the two lines: later than before by more than the clock shows, or as if it
-    /// counted from now.
-    fn is_longer(&self, since: usize, model: u64, program: u64) -> bool {
-        let Deadlines { before: Some(before), now: Some(now), .. } = self.deadlines else {
-            return false;
-        };
-        let passed = now.saturating_sub(before);
-        program > model && (program - model > passed || self.counts_from_now(since, program))
+    /// Whether a timer may run only because others may still send something. When all of them are
+    /// gone, it is brought forward.
+    fn waits_for_others(&self, timer: SpecTimer<T>) -> bool {
+        let (id, nodes, view) = (self.id, self.group.size, &self.view);
+        let of = ProcessView { id, nodes, process: &view.process, stable: &view.stable };
+        (self.group.mapping.facts)(&of).is_none_or(|facts| match facts.waits_for {
+            Waits::Unsaid => true,
+            Waits::Nothing => false,
+            Waits::For(of, _) => of == timer,
+        })
+    }
+
+    /// Whether a step arms a timer that is told, and the start does not say how long any takes.
+    pub(super) fn is_untimed(&self, after: &After, run: &ExpectedRun<T>) -> bool {
+        let arms = |effect: &Effect<T::Spec>| matches!(effect, Effect::Arm(_));
+        let is_told = after.armed.as_ref().is_some_and(|armed| !armed.is_empty());
+        let is_unknown = V::REASONS && self.start.durations.is_empty();
+        is_unknown && is_told && run.effects.iter().any(arms)
     }
 
     /// When the timers are due that are armed after a step, as far as the log says.
@@ -115,74 +139,8 @@ impl<T: Sides, V: Vocabulary<T>> Judge<'_, T, V> {
         due
     }
 
-    /// A timer that the step arms anew is due later than it was. One that it leaves alone is not
-    /// due as late as if it had been armed now.
-    pub(super) fn deadlines(
-        &self,
-        after: &After,
-        run: &ExpectedRun<T>,
-        found: &mut Vec<Difference>,
-    ) {
-        if !V::REASONS || !self.deadlines.has_passed() {
-            return;
-        }
-        let (due, told, does) = (self.deadlines.due, self.due(after), does(run));
-        for (at, row) in T::Spec::TIMERS.iter().enumerate() {
-            let (Some(old), Some(new)) = (due[at], told[at]) else { continue };
-            let is_kept = does[at] == Does::Arms && new == old;
-            let is_anew = does[at] == Does::Nothing && new != old && self.counts_from_now(at, new);
-            if !is_kept && !is_anew {
-                continue;
-            }
-            let name = plain(&row.timer);
-            let (anew, stays) = (format!("{name} is armed now"), format!("{name} stays armed"));
-            found.push(if is_kept {
-                Difference::missing(self.id, "timer", anew).but(stays)
-            } else {
-                Difference::unexpected(self.id, "timer", anew).but(stays)
-            });
-        }
-    }
-
-    /// Whether this deadline is that of a timer which is armed now, and takes as long as it took
-    /// last.
-    fn counts_from_now(&self, timer: usize, due: u64) -> bool {
-        let Deadlines { now, took, .. } = self.deadlines;
-        let left = now.and_then(|now| due.checked_sub(now));
-        left.is_some() && left == took[timer]
-    }
-
-    /// Takes note of how long the timers take that a step arms.
-    pub(super) fn note_times(&mut self, after: &After, run: &ExpectedRun<T>) {
-        let told = self.due(after);
-        let Deadlines { now, took, .. } = &mut self.deadlines;
-        for (at, does) in does(run).into_iter().enumerate() {
-            if does == Does::Arms {
-                took[at] = told[at].zip(*now).and_then(|(due, now)| due.checked_sub(now));
-            }
-        }
-    }
-
     /// Takes note of the deadlines after a step, judged or not.
     pub(super) fn note_deadlines(&mut self, after: &After) {
         self.deadlines.due = self.due(after);
     }
-}
-
-/// What a step does to each of the specification's timers.
-fn does<T: Sides>(run: &ExpectedRun<T>) -> [Does; MAX_TIMERS] {
-    let mut does = [Does::Nothing; MAX_TIMERS];
-    for effect in &run.effects {
-        let (timer, what) = match *effect {
-            Effect::Arm(timer) => (timer, Does::Arms),
-            Effect::Cancel(timer) => (timer, Does::Other),
-            Effect::ArmSince { timer, since } => {
-                does[Timers::place::<T::Spec>(since)] = Does::Other;
-                (timer, Does::Other)
-            }
-            Effect::Persist(_) | Effect::Send { .. } => continue,
-        };
-        does[Timers::place::<T::Spec>(timer)] = what;
-    }
-    does
 }
