@@ -12,16 +12,12 @@ const CORE: &str = "bellwether-core humantime libm proc-macro2 quote serde serde
                     syn thiserror thiserror-impl unicode-ident";
 
 /// Features of the library, and packages that only some of them bring. The first is none.
-const BRINGS: [(&str, &[&str]); 9] = [
+const BRINGS: [(&str, &[&str]); 5] = [
     ("", &[]),
     ("config-file", &["strsim", "toml"]),
-    ("etcd", &["hyper"]),
     ("http", &["axum", "hyper"]),
-    ("kubernetes", &["hyper", "rustls", "tokio-rustls"]),
+    ("stores", &["hyper", "redis", "rusqlite", "rustls", "tokio-postgres", "tokio-rustls"]),
     ("tls", &["rustls", "tokio-rustls"]),
-    ("sqlite", &["rusqlite"]),
-    ("postgres", &["rustls", "tokio-postgres", "tokio-rustls"]),
-    ("redis", &["redis", "rustls", "tokio-rustls"]),
 ];
 
 /// The packages that a build of these has, each with its features.

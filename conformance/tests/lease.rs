@@ -5,7 +5,7 @@ use bellwether_conformance::Error;
 use bellwether_conformance::lockstep::{Summary, lockstep};
 use bellwether_conformance::mapping::{Mapping, lease, mappings};
 use bellwether_model::check::Limits;
-use bellwether_model::protocol::lease::{Acquire, Compares, Count, Fence, Lease, Reads};
+use bellwether_model::protocol::lease::{Acquire, Compares, Count, Fence, Lease, Mistake, Reads};
 use bellwether_model::protocol::lease::{StoreFault, Term};
 use bellwether_model::protocol::{Protocol as _, variant_name};
 use bellwether_model::world::World;
@@ -100,6 +100,18 @@ fn single_rules_of_the_store() {
     for rules in rules {
         println!("{}", variant_name(&rules));
         conforms(&lease::mapping(rules), CRASH);
+    }
+}
+
+/// The machine of a client was copied, or an operator has changed the record.
+#[test]
+fn a_store_to_which_people_make_mistakes() {
+    conforms(&store("copied-machine"), CRASH);
+    let watched = lease::variant("changed-by-hand").expect("there is such a variant");
+    for mistake in [Mistake::Lost, Mistake::SetBack, Mistake::SetForward] {
+        for rules in [watched, Lease::RECOMMENDED] {
+            conforms(&lease::mapping(Lease { mistake, ..rules }), CRASH);
+        }
     }
 }
 
@@ -200,8 +212,8 @@ fn the_report_says_what_is_compared_with_nothing() {
 #[test]
 fn a_refusal_names_the_rule() {
     let why = "does not implement 'etcd', but: recommended, fenced, unfenced, clustering, lock, \
-               postgres-row, redis-setnx, redlock; 'etcd' has count=from-receipt, and the program \
-               count=before-sending";
+               postgres-row, redis-setnx, redlock, copied-machine, changed-by-hand; 'etcd' has \
+               count=from-receipt, and the program count=before-sending";
     says("lockstep lease --nodes 2 --variant etcd", 2, &[why]);
     // Real processes have a store of the program, which these rules are not of.
     let line = "suite lease --nodes 2 --variant postgres-row --through processes";

@@ -15,7 +15,7 @@ const TEST: &str = "it is a test, which runs beside this one";
 /// Each block: its page, how its first line begins, and what is done with it.
 const BLOCKS: &[(&str, &str, How)] = &[
     ("README.md", "cargo build --release -p bellwether", Prints("Their page: http://")),
-    ("README.md", "export BELLWETHER_CONFIG", Runs),
+    ("README.md", "for name in a b", Runs),
     (
         "docs/adding-a-protocol.md",
         "cargo run --release -p own-protocol",
@@ -135,9 +135,9 @@ const BLOCKS: &[(&str, &str, How)] = &[
     ("docs/soak.md", "BELLWETHER_ROUNDS=50", Not(LONG)),
     ("docs/stores.md", "redis-cli ACL SETUSER", Not("it needs Redis")),
     ("docs/stores.md", "etcdctl role add", Not("it needs etcd")),
-    ("docs/stores.md", "printf 'mod(", Not("it needs etcd")),
+    ("docs/stores.md", "printf 'val(", Not("it needs etcd")),
     ("docs/stores-tests.md", "cargo test -p bellwether --test main stores", Not(TEST)),
-    ("docs/stores-tests.md", "cargo test -p bellwether --lib kubernetes", Not(TEST)),
+    ("docs/stores-tests.md", "cargo test -p bellwether-stores kubernetes", Not(TEST)),
     ("docs/stores-tests.md", "BELLWETHER_CASES=10000", Not(LONG)),
     (
         "docs/stores-tests.md",
@@ -159,7 +159,7 @@ const BLOCKS: &[(&str, &str, How)] = &[
     (
         "docs/tutorial.md",
         "kill -9 %3",
-        Not("it goes on with the block above; the README's does the same"),
+        Not("it goes on with the block above; tests/processes kills nodes as well"),
     ),
     ("docs/tutorial.md", "cargo run --release -p bellwether-conformance -- lockstep", Runs),
 ];

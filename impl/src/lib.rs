@@ -43,20 +43,21 @@
 //! A node can take part in many elections at once, each with a leader of its own and spread over
 //! the nodes: see [`Groups`].
 //!
-//! The crate has one module for each concern, and arrows point one way. The first four are a
+//! The crate has one module for each concern, and arrows point one way. The first five are a
 //! package of their own, `bellwether-core`, which does no I/O:
 //!
 //! - [`protocol`]: pure state machines, which a formal model can be compared with;
 //! - [`detector`]: whether a process has crashed, judged by its heartbeats;
 //! - [`member`]: what surrounds such a core and decides what its program is told;
+//! - [`store`]: the contract of a store of [`protocol::lease`] that is no node;
 //! - [`trace`]: the lines that a node writes about its steps, if it is [asked](Config::with_trace);
+//! - [`stores`]: databases and services that keep that contract, a package of their own,
+//!   `bellwether-stores`; the adapters are there with the feature `stores`;
 //! - [`driver`]: tokio around a member, and the [`Election`] you join;
 //! - [`storage`]: what a core must not forget, on disk;
 //! - `transport`: frames over TCP, handshakes, reconnection;
 //! - [`fence`]: a resource that refuses a leader of an old epoch;
-//! - [`service`]: what answers a node in place of another node, and is none;
-//! - [`lease_store`]: databases and services that grant the lease of [`protocol::lease`], each with
-//!   a feature of its own;
+//! - `store_client`: the task that asks a store in the name of a node;
 //! - [`config`]: files, environment and flags, parsed into types that cannot be wrong; files with
 //!   the feature `config-file`, and certificates with the feature `tls`;
 //! - `report`: how a node is, as data;
@@ -64,25 +65,23 @@
 //! - `http`, with the feature of that name: the same for load balancers, Prometheus and people;
 //! - [`log`]: a log that is never in the way.
 
-mod causes;
 mod clock;
 pub mod config;
 pub mod driver;
 pub mod fence;
 #[cfg(feature = "http")]
 pub mod http;
-pub mod lease_store;
 pub mod log;
-mod private_file;
 mod report;
-pub mod service;
 pub mod status;
 pub mod storage;
+mod store_client;
 mod transport;
 
 pub use bellwether_core::for_each_core;
 #[doc(inline)]
-pub use bellwether_core::{detector, member, protocol, trace};
+pub use bellwether_core::{detector, member, protocol, store, trace};
+pub use bellwether_stores as stores;
 pub use config::Config;
 pub use driver::{
     Approach, Election, Groups, Guard, Handle, JoinError, LeadError, Leadership, MembersError,

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::{Address, CertificateUse, Expiry};
 use crate::protocol::{ClusterId, Epoch, NodeId, Role};
+use crate::store::Holder;
 
 /// The longest description of the problem of a node as a whole, in bytes.
 #[cfg(test)]
@@ -55,9 +56,9 @@ pub struct StatusReport {
     /// The milliseconds since its role, its leader or the epoch became another one.
     pub in_role_ms: u64,
     /// The problem of the node as a whole: it leads, and no other member listens to it; its storage
-    /// does not answer; the store of its lease cannot be asked, or answers too late; it has had no
-    /// leader for longer than three elections take, and why; its leader does not let it vote; or it
-    /// is not fit to lead, or the cluster is in maintenance.
+    /// does not answer; the store of its lease cannot be asked, answers too late, or has a record
+    /// that cannot be right; it has had no leader for longer than three elections take, and why;
+    /// its leader does not let it vote; or it is not fit to lead, or the cluster is in maintenance.
     pub problem: Option<String>,
     /// The other members.
     pub members: Vec<MemberReport>,
@@ -74,6 +75,34 @@ pub struct StatusReport {
     pub priority: u8,
     /// Whether the cluster is in maintenance, as far as the node knows: no node runs for election.
     pub maintenance: bool,
+    /// The name of the holder of the lease, as the store says that is no member.
+    pub holder: Option<String>,
+}
+
+/// The store of the lease that is no member, as a node sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct StoreView {
+    /// Whether the store answers.
+    pub up: bool,
+    /// The holder of the lease, as far as it is known.
+    pub holder: Option<Holder>,
+    /// The reason why the store does not answer, or what is wrong with its answers.
+    pub problem: Option<String>,
+    /// The number of times that the store had lost its record: it had a lower token than the node
+    /// had seen.
+    pub regressions: u64,
+    /// The address of the store, without a password.
+    pub address: String,
+    /// The name of the lease.
+    pub name: String,
+}
+
+impl StoreView {
+    /// The store at this address, which was not asked yet for the lease with this name.
+    pub(crate) fn new(address: String, name: String) -> Self {
+        Self { up: false, holder: None, problem: None, regressions: 0, address, name }
+    }
 }
 
 /// The status of another member, as a node sees it.
@@ -183,6 +212,8 @@ pub struct Counters {
     pub dropped_log_lines: u64,
     /// The number of times that the node renewed its own lease with less than a third of it left.
     pub late_renewals: u64,
+    /// The number of times that the store of the lease had lost its record, if it is no member.
+    pub store_regressions: u64,
 }
 
 /// A certificate that a node uses, and when it expires.

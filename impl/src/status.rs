@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
+pub use bellwether_stores::causes::causes;
 use thiserror::Error;
 use tokio::time::timeout;
 
-pub use crate::causes::causes;
 use crate::config::{Address, Credentials};
 pub use crate::report::{
     CertificateReport, Counters, GroupReport, GroupsReport, Link, LinkMeasurements, Measurements,
-    MemberReport, StatusReport, StorageMeasurements,
+    MemberReport, StatusReport, StorageMeasurements, StoreView,
 };
 use crate::transport::connect::{Resolver, ask};
 use crate::transport::frame::{Opening, Refusal, Reply};

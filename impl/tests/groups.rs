@@ -235,7 +235,7 @@ async fn nodes_with_other_groups_do_not_talk_and_say_why() {
         assert!(said.contains("other groups"), "{said}");
         assert!(said.contains("list the same [groups] on every node"), "{said}");
     }
-    let address = two.address();
+    let address = two.address().expect("it listens");
     two.leave().await.expect("nothing failed");
     let listener = listen_again(address).await;
     let two = Election::join_with(config(2, &members), listener, Memory::default());

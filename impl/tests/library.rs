@@ -62,7 +62,7 @@ async fn acknowledged(leader: &Election) {
 async fn a_node_that_left_leads_no_longer_and_another_takes_over() {
     let mut nodes = cluster(3).await;
     let leader = take_leader(&mut nodes).await;
-    let (leadership, address) = (leader.leadership(), leader.address());
+    let (leadership, address) = (leader.leadership(), leader.address().expect("it listens"));
     let first = leadership.now();
     assert!(first.is_self());
     assert!(!nodes[0].leadership().now().is_self());
@@ -355,7 +355,7 @@ fn every_piece_of_code_on_the_page_stands_in_the_example() {
     let example: String = trimmed(include_str!("../../examples/embedding/src/bin/library.rs"));
     let page = include_str!("../../docs/library.md");
     let blocks = blocks(page, "rust");
-    assert_eq!(blocks.len(), 6);
+    assert_eq!(blocks.len(), 7);
     for block in blocks.iter().map(|block| trimmed(block.text)) {
         assert!(example.contains(&block), "not in the example:\n{block}");
     }

@@ -103,8 +103,8 @@ fn what_is_not_shown_of_a_lease_never_changes() {
             }
         }
     }
-    let all =
-        "replica, stored holder, stored token, stored version, stored written, unfit, version";
+    let all = "replica, start, stored holder, stored seen, stored start, stored token, \
+               stored version, stored written, unfit, version";
     assert!(left_out.iter().map(String::as_str).eq(all.split(", ")), "{left_out:?}");
 }
 

@@ -230,6 +230,8 @@ fn nothing_is_proved_of_other_protocols_or_of_changing_lists() {
         ("lease reads=replica", "reads=primary"),
         ("lease compares=nothing", "compares=both"),
         ("lease consul", "lock_delay=false"),
+        ("lease copied-machine", "copied=false"),
+        ("lease changed-by-hand", "mistake=none"),
     ] {
         assert!(wrong(words).contains(instead), "{words}: {}", wrong(words));
     }

@@ -126,9 +126,10 @@ struct Worlds {
 }
 
 /// What has the tests of production source, each with the folder in which these are.
-pub(crate) const TESTS: [(Program, &str); 3] = [
+pub(crate) const TESTS: [(Program, &str); 4] = [
     (Program::Tests("bellwether-core"), "impl/core/src"),
     (Program::Tests("bellwether"), "impl/src"),
+    (Program::Tests("bellwether-stores"), "impl/stores/src"),
     (Program::Servers, "impl/tests"),
 ];
 

@@ -224,7 +224,9 @@ fn period(_: NodeId, _: &Members, timer: spec::Timer) -> Option<Duration> {
         spec::Timer::Request
         | spec::Timer::Observed
         | spec::Timer::LockDelay
-        | spec::Timer::Replicate => return None,
+        | spec::Timer::Replicate
+        | spec::Timer::Mistake
+        | spec::Timer::Watch => return None,
     })
 }
 
@@ -374,8 +376,13 @@ fn is_a_node(rules: &spec::Lease) -> bool {
 }
 
 /// The timers of a store that no node plays.
-const UNMET: &[(&str, &str)] =
-    &[("timer grant", UNPLAYED), ("timer lock-delay", UNPLAYED), ("timer replicate", UNPLAYED)];
+const UNMET: &[(&str, &str)] = &[
+    ("timer grant", UNPLAYED),
+    ("timer lock-delay", UNPLAYED),
+    ("timer replicate", UNPLAYED),
+    ("timer mistake", UNPLAYED),
+    ("timer watch", UNPLAYED),
+];
 
 // Tokens and the numbers of requests, which grow for as long as nodes run.
 

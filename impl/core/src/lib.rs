@@ -8,6 +8,8 @@
 //! - [`protocol`]: the elections, and the shell that every one of them has;
 //! - [`detector`]: whether a process has crashed, judged by its heartbeats;
 //! - [`member`]: what surrounds a node of a protocol and decides what its program is told;
+//! - [`store`]: the contract of a store that grants the lease in a node's place, and the session of
+//!   its client;
 //! - [`trace`]: what a node writes about its own steps.
 //!
 //! Three programs surround these state machines. The library and daemon `bellwether` gives them
@@ -18,6 +20,7 @@
 pub mod detector;
 pub mod member;
 pub mod protocol;
+pub mod store;
 #[cfg(test)]
 mod stories;
 pub mod trace;

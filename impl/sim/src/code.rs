@@ -61,6 +61,12 @@ pub enum CodeError {
         kinds = Kind::OPERATORS.map(Kind::name).join(", ")
     )]
     Operators,
+    /// Its faults are for another protocol.
+    #[error(
+        "{kinds} are simulated with the protocol lease: use that, or other faults",
+        kinds = Kind::STORES.map(Kind::name).join(", ")
+    )]
+    Stores,
     /// Its seed.
     #[error("`{0}` is no seed: use up to 16 hexadecimal digits")]
     Seed(String),
@@ -151,22 +157,27 @@ impl Code {
     ///
     /// # Errors
     ///
-    /// [`CodeError::Operators`] if not.
+    /// [`CodeError::Operators`] or [`CodeError::Stores`] if not.
     pub fn suits(&self) -> Result<(), CodeError> {
-        let operated = || subject::with(&self.protocol, IsOperated) == Some(true);
-        let suits = self.nodes <= MOST_OPERATED && operated();
-        if suits || !self.faults.have_operators() { Ok(()) } else { Err(CodeError::Operators) }
+        let (is_operated, has_store) = subject::with(&self.protocol, Has).unwrap_or_default();
+        if self.faults.have_any(&Kind::OPERATORS) && !(is_operated && self.nodes <= MOST_OPERATED) {
+            return Err(CodeError::Operators);
+        }
+        if self.faults.have_any(&Kind::STORES) && !has_store {
+            return Err(CodeError::Stores);
+        }
+        Ok(())
     }
 }
 
-/// Whether operators have something to do with a protocol.
-struct IsOperated;
+/// Whether operators have something to do with a protocol, and whether it has a store.
+struct Has;
 
-impl Visitor for IsOperated {
-    type Output = bool;
+impl Visitor for Has {
+    type Output = (bool, bool);
 
-    fn visit<S: Subject>(self) -> bool {
-        S::OPERATED
+    fn visit<S: Subject>(self) -> (bool, bool) {
+        (S::OPERATED, !S::STORES.is_empty())
     }
 }
 
@@ -198,6 +209,7 @@ mod tests {
             "bully:1000:none:ffffffffffffffff",
             "quorum!forgets:3:crashes+syncs:00000001",
             "quorum:4:all+transfers+members:00000001",
+            "lease-redis:5:all+outages+twins:00000001",
         ];
         for text in codes {
             let code: Code = text.parse().expect("a code");
@@ -216,6 +228,8 @@ mod tests {
         assert!(matches!(error("quorum:5:floods:1"), CodeError::Faults(_)));
         assert!(matches!(error("bully:5:all+members:1"), CodeError::Operators));
         assert!(matches!(error("quorum:500:transfers:1"), CodeError::Operators));
+        assert!(matches!(error("quorum:5:twins:1"), CodeError::Stores));
+        assert!(matches!(error("lease:5:members:1"), CodeError::Operators));
         assert!(matches!(error("quorum:5:all:xyz"), CodeError::Seed(_)));
         assert!(matches!(error("quorum:5:all:1:2,b"), CodeError::Kept(_)));
     }

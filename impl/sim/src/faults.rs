@@ -11,10 +11,12 @@ use crate::random::Random;
 
 mod kind;
 mod operators;
+mod stores;
 
 pub use kind::{Faults, Kind};
 pub use operators::{Condition, Part};
 pub(crate) use operators::{DURATIONS, FARTHEST, VOTERS};
+pub use stores::Mishap;
 
 /// Which node a fault strikes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,6 +81,10 @@ pub enum Blow {
     Change(usize, Part),
     /// An operator gives all nodes the durations with this number.
     Reload(usize),
+    /// Something happens to the store of the lease.
+    Store(Mishap),
+    /// The machine at this place becomes a copy of that of a node, with its id and its disk.
+    Twin(Target, usize),
     /// The link between two nodes is slow.
     Far {
         /// One of them.
@@ -168,6 +174,8 @@ impl fmt::Display for Fault {
                 write!(f, "in the list of members n{} becomes or ends to be: {part:?}", node + 1)
             }
             Blow::Reload(step) => write!(f, "all nodes get the durations {step}"),
+            Blow::Store(mishap) => write!(f, "to the store happens: {mishap:?}"),
+            Blow::Twin(target, to) => write!(f, "n{} becomes a copy of {target}", to + 1),
             Blow::Far { one, other, there, back } => {
                 let (one, other) = (one + 1, other + 1);
                 write!(f, "from n{one} to n{other} takes {there:.1?} longer, and {back:.1?} back")
@@ -244,10 +252,14 @@ fn span(stage: Stage, random: &mut Random) -> (Moment, Moment) {
 }
 
 fn random_fault(kinds: &[Kind], stage: Stage, random: &mut Random) -> Fault {
-    let (from, until) = span(stage, random);
+    let (from, mut until) = span(stage, random);
     let target = target(stage, random);
     let weather = |lost, doubled, slow| Blow::Weather { lost, doubled, slow };
     let kind = kinds[random.place(kinds.len())];
+    // A copy lasts for so long that its node can notice the other.
+    if kind == Kind::Twins {
+        until = (until + LONGEST).min(stage.until);
+    }
     let blow = match kind {
         Kind::Losses => weather(random.between(10, 600), 0, Duration::ZERO),
         Kind::Duplicates => weather(0, random.between(50, 500), random.skewed(LONGEST / 2)),
@@ -270,6 +282,12 @@ fn random_fault(kinds: &[Kind], stage: Stage, random: &mut Random) -> Fault {
         Kind::Transfers | Kind::Members | Kind::Distances | Kind::Reloads => {
             operators::operated(kind, stage, random)
         }
+        Kind::Outages
+        | Kind::Mistakes
+        | Kind::Restores
+        | Kind::Twins
+        | Kind::Rewinds
+        | Kind::Expiries => stores::of_store(kind, target, stage, random),
     };
     Fault { from, until, blow }
 }

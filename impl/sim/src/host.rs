@@ -7,6 +7,7 @@ use bellwether_core::member::{Action, Event, Member, Setup};
 use bellwether_core::protocol::quorum::Lists;
 use bellwether_core::protocol::{Core, NodeId, Role, Time};
 
+use crate::client::Client;
 use crate::clock::{Clock, Moment};
 use crate::faults::{Hit, Point};
 use crate::program::Program;
@@ -106,6 +107,8 @@ pub(crate) struct Host<S: Subject> {
     pub(crate) life: u64,
     pub(crate) clock: Clock,
     pub(crate) disk: Disk<DurableOf<S>>,
+    /// The client of the store that grants the lease, if there is one.
+    pub(crate) client: Option<Client>,
     /// Its disk has answered, and it has not noticed yet.
     pub(crate) answered: bool,
     pub(crate) program: Program,
@@ -157,6 +160,7 @@ impl<S: Subject> Host<S> {
             life: 0,
             clock,
             disk: Disk { synced: None, older: None, writing: None, request: 0, since: None },
+            client: None,
             answered: false,
             program: Program::default(),
             stopped: 0,

@@ -6,6 +6,7 @@
 
 pub mod batch;
 pub mod cli;
+mod client;
 pub mod clock;
 pub mod code;
 pub mod failover;
@@ -16,6 +17,7 @@ pub mod network;
 mod program;
 pub mod random;
 pub mod run;
+pub mod store;
 pub mod subject;
 pub mod world;
 pub mod wrong;

@@ -48,8 +48,32 @@ impl Visitor for Runs<'_> {
         if faults.are_only(Kind::Transfers) {
             promised.extend(OF_TRANSFERS);
         }
+        if !S::STORES.is_empty() {
+            promised.extend(of_stores(faults));
+        }
         World::<S>::new(setting, invariant::named(&promised)).run()
     }
+}
+
+/// What is promised besides, if a store grants the lease.
+///
+/// A store that has lost writes, or ends a lease early, grants it to two nodes, and so it may to one
+/// that starts after an older dump was restored. Where people change the record, tokens may come
+/// again for those who have not seen them.
+fn of_stores(faults: &Faults) -> Vec<&'static str> {
+    let mut promised = Vec::new();
+    let is_only = |kind| faults.are_only(kind);
+    let starts_anew = faults.have(Kind::Restores) && !is_only(Kind::Restores);
+    if !starts_anew && !faults.have_any(&[Kind::Rewinds, Kind::Expiries]) {
+        promised.push("at-most-one-leader");
+        if !faults.have_any(&[Kind::Mistakes, Kind::Restores]) {
+            promised.extend(["one-leader-per-epoch", "epochs-in-order", "fence-in-order"]);
+        }
+    }
+    if [Kind::Mistakes, Kind::Restores, Kind::Twins].into_iter().any(is_only) {
+        promised.push("problems-are-told");
+    }
+    promised
 }
 
 /// Whether the first leader is to stay.
@@ -98,6 +122,9 @@ fn setting<S: Subject>(code: &Code, trace: bool) -> Setting {
     if code.wrong == Some(Wrong::TooFar) {
         planned.iter_mut().for_each(farther);
     }
+    if !S::STORES.is_empty() {
+        planned.iter_mut().for_each(|fault| to_the_store(fault, code.nodes));
+    }
     let prepares = !is_peace(&code.faults) && code.seed % 2 == 1;
     let kept = |number: &usize| code.kept.as_ref().is_none_or(|kept| kept.contains(number));
     Setting {
@@ -126,6 +153,17 @@ fn setting<S: Subject>(code: &Code, trace: bool) -> Setting {
 fn voters(code: &Code) -> usize {
     let most = VOTERS.min(code.nodes) as u64;
     Random::of(&[code.seed, 0x0007_07e2]).between(1, most) as usize
+}
+
+/// A link that is cut is one of a node and the store, which is at the place after all nodes.
+fn to_the_store(fault: &mut Fault, store: usize) {
+    if let Blow::Cut(from, to) = &mut fault.blow {
+        if *from < *to {
+            *to = store;
+        } else {
+            *from = store;
+        }
+    }
 }
 
 fn farther(fault: &mut Fault) {

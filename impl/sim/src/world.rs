@@ -9,15 +9,18 @@ use bellwether_core::member::{Command, Event, Member, Setup, StorageAnswer};
 use bellwether_core::protocol::{Core as _, Members, Node, NodeId, Role, Time};
 use bellwether_core::trace::Received;
 
+use crate::client::{Client, Mail};
 use crate::clock::{Clock, Moment};
 use crate::faults::Fault;
 use crate::host::{EventOf, Host, MessageOf};
 use crate::invariant::{Face, Fact, Invariant, Terms};
 use crate::network::{Delays, Network};
 use crate::random::{Random, mix};
+use crate::store::{Ask, Store};
 use crate::subject::Subject;
 use crate::wrong::Wrong;
 
+mod clients;
 mod effects;
 mod observe;
 mod operator;
@@ -108,6 +111,19 @@ enum Happening<M> {
         node: usize,
         ticket: u64,
     },
+    /// A question of a node arrives at the store.
+    Asks {
+        node: usize,
+        life: u64,
+        number: u64,
+        ask: Ask,
+    },
+    /// What the store has sent arrives at a node.
+    Mails {
+        node: usize,
+        life: u64,
+        mail: Mail,
+    },
     /// The invariants look.
     Look,
 }
@@ -160,6 +176,8 @@ pub struct World<S: Subject> {
     faces: Vec<Face>,
     agreed: Option<(Moment, NodeId)>,
     network: Network,
+    /// The store that grants the lease, if one does.
+    store: Option<Store>,
     /// Which node each fault that lasts has struck.
     struck: Vec<Option<(usize, u64)>>,
     invariants: Vec<(&'static str, Box<dyn Invariant>)>,
@@ -191,7 +209,7 @@ impl<S: Subject> World<S> {
             let role = Role::NotStarted;
             let (leader, term, work, durable) = (None, None, None, None);
             let (lists, elected_by) = (None, None);
-            let (up, prepared, waits) = (false, true, false);
+            let (up, prepared, waits, problem) = (false, true, false, false);
             let (birth, wiped) = (None, 0);
             Face {
                 id,
@@ -207,15 +225,20 @@ impl<S: Subject> World<S> {
                 birth,
                 waits,
                 wiped,
+                problem,
             }
         };
+        let turn = setting.seed.checked_rem(S::STORES.len() as u64);
+        let store = turn.map(|turn| Store::new(S::STORES[turn as usize], setting.seed));
+        let places = setting.nodes + usize::from(store.is_some());
         let mut world = Self {
             now: Moment(0),
             queue: BinaryHeap::new(),
             number: 0,
             faces: all.iter().map(face).collect(),
             agreed: None,
-            network: Network::new(setting.nodes, setting.delays, setting.terms.calm),
+            network: Network::new(places, setting.delays, setting.terms.calm),
+            store,
             struck: vec![None; setting.plan.len()],
             invariants,
             counts: Counts::default(),
@@ -235,6 +258,9 @@ impl<S: Subject> World<S> {
 
     /// Nodes start, faults are due, and the invariants look when all must agree.
     fn begin(&mut self) {
+        if let Some(store) = self.store.as_ref().filter(|_| self.setting.trace) {
+            self.trace.push(format!("{}  the store is {}", self.now, store.semantics.name));
+        }
         let mut random = Random::of(&[self.setting.seed, 0x0057_a275]);
         for node in 0..self.hosts.len() {
             let at = Moment(0) + random.duration(Duration::ZERO, self.setting.starts);
@@ -333,6 +359,8 @@ impl<S: Subject> World<S> {
             }
             Happening::Operates { node, task } => self.operate(node, task),
             Happening::Answers { node, ticket } => self.answer_late(node, ticket),
+            Happening::Asks { node, life, number, ask } => self.asked(node, life, number, &ask),
+            Happening::Mails { node, life, mail } => self.mailed(node, life, mail),
             Happening::Look => self.look(Fact::Passed),
         }
     }
@@ -382,6 +410,8 @@ impl<S: Subject> World<S> {
         host.runs_with = host.given;
         host.setup = Some(setup);
         host.member = Some(Member::new(made, &setup, host.clock.read(self.now)));
+        let semantics = self.store.as_ref().map(|store| store.semantics);
+        host.client = semantics.map(|it| Client::new(host.id, self.first.clone(), seed, it));
         self.counts.starts += 1;
         self.handle(node, Event::Start);
         self.pump(node);
@@ -398,6 +428,9 @@ impl<S: Subject> World<S> {
                 continue;
             }
             let now = self.time_of(node);
+            if self.serve(node, now) {
+                continue;
+            }
             let host = &mut self.hosts[node];
             let Some(member) = &mut host.member else { break };
             if host.answered {
@@ -409,7 +442,8 @@ impl<S: Subject> World<S> {
                 self.handle(node, Event::Wake);
             } else {
                 let longest = member.wait(now);
-                host.wake = Some(now + longest);
+                let due = host.client.as_ref().and_then(Client::due);
+                host.wake = Some(due.map_or(now + longest, |due| due.min(now + longest)));
                 host.looked = false;
                 if longest > Duration::ZERO {
                     self.waits(node);

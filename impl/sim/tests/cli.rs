@@ -34,6 +34,14 @@ fn runs_that_break_nothing_succeed() {
 }
 
 #[test]
+fn a_store_is_part_of_the_name_of_the_protocol() {
+    let done = sim("run --protocol lease --store etcd --runs 2 --faults losses").assert();
+    done.success().stdout(contains("lease-etcd: 5 nodes, faults: losses"));
+    let trace = sim("replay lease:3:none:00000002 --trace").assert();
+    trace.success().stdout(contains("the store is redis"));
+}
+
+#[test]
 fn a_run_that_fails_is_told_with_the_command_that_repeats_it() {
     let output = sim("run --runs 500 --faults pauses --wrong clock-stops --trace").assert().code(1);
     let output = String::from_utf8(output.get_output().stdout.clone()).expect("text");
@@ -87,6 +95,8 @@ fn wrong_arguments_are_refused_with_what_is_right() {
         ("run --runs all", "a whole number of runs, at least 1"),
         ("run --faults floods", "losses+crashes"),
         ("run --protocol bully --faults members", "the protocol quorum"),
+        ("run --protocol bully --faults twins", "the protocol lease"),
+        ("run --protocol lease --store paper", "`lease-paper` is not simulated"),
         ("run --seed xyz", "hexadecimal"),
         ("run --wrong tired", "use one of forgets"),
         ("replay quorum:5:all", "PROTOCOL:NODES:FAULTS:SEED"),

@@ -70,7 +70,7 @@ impl Visitor for Explain<'_> {
             }
             checked => checked.map(|()| None)?,
         };
-        let open = config.service_warning().into_iter().chain(config.security_warning());
+        let open = config.store_warning().into_iter().chain(config.security_warning());
         let open = open.chain(config.http_warning());
         let open = open.chain(line::warnings()).chain(health::warning(config.health()));
         let all =
@@ -98,12 +98,12 @@ impl Visitor for Explain<'_> {
         for demand in demands {
             let _ = writeln!(text, "# {demand}");
         }
-        let services = config.service_names();
-        if !services.is_empty() {
-            let _ = writeln!(text, "\n# The service that the node asks, which was not asked now:");
+        let stores = config.store_names();
+        if !stores.is_empty() {
+            let _ = writeln!(text, "\n# The store that the node asks, which was not asked now:");
         }
-        for service in services {
-            let _ = writeln!(text, "# {service}");
+        for store in stores {
+            let _ = writeln!(text, "# {store}");
         }
         text += &certificates(config.expiries(), unusable.as_deref())?;
         Ok(text)

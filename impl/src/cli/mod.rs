@@ -195,7 +195,7 @@ fn told(error: &anyhow::Error) -> String {
             format!("{error} (`log.trace` in the file, --trace, BELLWETHER_TRACE)")
         }
         (_, Some(config::Error::NoStore { .. })) => {
-            format!("{error}, or start that node with --store")
+            format!("{error}, or pass --store")
         }
         _ => error.to_string(),
     }

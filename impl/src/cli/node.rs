@@ -19,7 +19,7 @@ pub(crate) fn check<C: Runnable>(config: &Config<C>) -> Result<(), config::Error
     is_complete(config)?;
     config.credentials()?;
     Keys::read(config)?;
-    config.check_service_files()?;
+    config.check_store_files()?;
     config.check_trace()
 }
 

@@ -1,10 +1,12 @@
 //! The flags and variables that count more than the configuration file.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use bellwether::NodeId;
 use bellwether::config::{
-    self, Address, HttpSettings, Levels, LogFormat, NetworkSettings, Overrides, SecuritySettings,
+    self, Address, ClusterId, HttpSettings, Levels, LogFormat, NetworkSettings, Origin, Overrides,
+    SecuritySettings, Unlisted,
 };
 use clap::Args;
 
@@ -45,11 +47,12 @@ pub(crate) struct OverrideArgs {
     #[arg(value_delimiter = ',')]
     set: Vec<(String, String)>,
 
-    /// This node is the store of the lease; only for the protocol lease
-    #[arg(long, env = "BELLWETHER_STORE")]
+    /// The store of the lease, for the protocol lease: an address, as in sqlite:FILE, or the id of
+    /// a member
+    #[arg(long, value_name = "STORE", env = "BELLWETHER_STORE")]
     #[arg(help_heading = "Node")]
     #[arg(hide_short_help = true)]
-    store: bool,
+    store: Option<String>,
 
     /// Where to keep what must survive a crash; {node} and {protocol} are replaced
     #[arg(long, value_name = "DIR", env = "BELLWETHER_DATA_DIR")]
@@ -191,16 +194,117 @@ impl From<&SecurityArgs> for SecuritySettings {
     }
 }
 
+/// A configuration, as a file, or as the name of a lease.
+#[derive(Debug, Args)]
+pub(crate) struct OriginArgs {
+    /// The configuration file
+    #[arg(long, value_name = "FILE", env = "BELLWETHER_CONFIG")]
+    #[arg(required_unless_present = "name")]
+    config: Option<PathBuf>,
+
+    /// The name of the lease in --store, without a file; processes share it that need not know each
+    /// other
+    #[arg(long, value_name = "NAME", requires = "store", conflicts_with_all = MEMBERS)]
+    #[arg(help_heading = "Without a file")]
+    name: Option<ClusterId>,
+
+    /// The name of this process for people, if not HOST:PID
+    #[arg(long, value_name = "TEXT", env = "BELLWETHER_LABEL", requires = "name")]
+    #[arg(help_heading = "Without a file", hide_short_help = true)]
+    label: Option<String>,
+
+    /// How long the store keeps a lease that is not renewed, if not 15s; other durations follow
+    #[arg(long, value_name = "TIME", requires = "name", value_parser = config::duration)]
+    #[arg(help_heading = "Without a file", hide_short_help = true)]
+    keep: Option<Duration>,
+
+    /// The password for the store
+    #[arg(long, value_name = "FILE")]
+    #[arg(help_heading = "Without a file", hide_short_help = true)]
+    store_password_file: Option<String>,
+
+    /// The authorities that have signed the certificate of the store
+    #[arg(long, value_name = "FILE")]
+    #[arg(help_heading = "Without a file", hide_short_help = true)]
+    store_ca_file: Option<String>,
+
+    /// The certificate to show to the store
+    #[arg(long, value_name = "FILE")]
+    #[arg(help_heading = "Without a file", hide_short_help = true)]
+    store_certificate_file: Option<String>,
+
+    /// The private key of that certificate
+    #[arg(long, value_name = "FILE")]
+    #[arg(help_heading = "Without a file", hide_short_help = true)]
+    store_key_file: Option<String>,
+
+    /// The token to show to the store
+    #[arg(long, value_name = "FILE")]
+    #[arg(help_heading = "Without a file", hide_short_help = true)]
+    store_token_file: Option<String>,
+
+    #[command(flatten)]
+    overrides: OverrideArgs,
+}
+
+/// The arguments that only a process has which a file lists.
+const MEMBERS: [&str; 14] = [
+    "config",
+    "protocol",
+    "node",
+    "listen",
+    "observers",
+    "witnesses",
+    "data_dir",
+    "security",
+    "allow_plain",
+    "secret_file",
+    "second_secret_file",
+    "ca_file",
+    "certificate_file",
+    "key_file",
+];
+
+impl OriginArgs {
+    /// Returns the place that the configuration is from.
+    pub(crate) fn origin(&self) -> Origin {
+        match (&self.config, &self.name) {
+            (_, Some(name)) => Origin::Unlisted(Unlisted {
+                name: name.clone(),
+                label: self.label.clone(),
+                keep: self.keep,
+            }),
+            (config, None) => Origin::File(config.clone().unwrap_or_default()),
+        }
+    }
+
+    /// Returns what counts more.
+    pub(crate) fn overrides(&self) -> Overrides {
+        let mut overrides = Overrides::from(&self.overrides);
+        let files = [
+            ("store_password_file", &self.store_password_file),
+            ("store_ca_file", &self.store_ca_file),
+            ("store_certificate_file", &self.store_certificate_file),
+            ("store_key_file", &self.store_key_file),
+            ("store_token_file", &self.store_token_file),
+        ];
+        for (key, file) in files {
+            overrides.settings.extend(file.clone().map(|file| (key.to_owned(), file)));
+        }
+        overrides
+    }
+}
+
 impl From<&OverrideArgs> for Overrides {
     fn from(args: &OverrideArgs) -> Self {
+        let store = args.store.clone().map(|store| ("store".to_owned(), store));
         Self {
             protocol: args.protocol.clone(),
             node: args.node,
             listen: args.listen.clone(),
             observers: args.observers.clone(),
             witnesses: args.witnesses.clone(),
-            settings: args.set.clone(),
-            store: args.store,
+            settings: args.set.iter().cloned().chain(store).collect(),
             directory: args.data_dir.clone(),
             security: SecuritySettings::from(&args.security),
             http: HttpSettings {

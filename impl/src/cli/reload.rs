@@ -6,12 +6,11 @@
 //! waits for, neither the node nor the end of the program.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
 
 use bellwether::Config;
-use bellwether::config::{self, Credentials, Hooks, Log, Overrides, Runnable, Visitor};
+use bellwether::config::{self, Credentials, Hooks, Log, Origin, Overrides, Runnable, Visitor};
 use bellwether::http::Options;
 use humantime::format_duration;
 use tokio::sync::oneshot;
@@ -42,7 +41,7 @@ const RELOADABLE: [&str; 11] = [
 /// Where a running node has its configuration from, and what it is.
 pub(crate) struct Reload {
     node: u16,
-    path: PathBuf,
+    origin: Origin,
     overrides: Overrides,
     current: Keys,
     under_way: Option<UnderWay>,
@@ -63,13 +62,13 @@ type Keys = BTreeMap<String, String>;
 impl Reload {
     /// What the node runs with now.
     pub(crate) fn new<C: Runnable>(
-        path: PathBuf,
+        origin: Origin,
         overrides: Overrides,
         config: &Config<C>,
         log: &Log,
     ) -> Self {
         let (node, current) = (config.node().get(), keys(&config.to_toml(log)));
-        Self { node, path, overrides, current, under_way: None, again: false }
+        Self { node, origin, overrides, current, under_way: None, again: false }
     }
 
     /// Begins to read the configuration again; if it is being read, once more after that.
@@ -80,9 +79,9 @@ impl Reload {
         }
         service::reloading();
         let (to, answer) = oneshot::channel();
-        let (path, overrides) = (self.path.clone(), self.overrides.clone());
+        let (origin, overrides) = (self.origin.clone(), self.overrides.clone());
         let reads = move || {
-            let read = config::load(&path, overrides, Reading).flatten();
+            let read = origin.load(overrides, Reading).flatten();
             // The program may be about to end.
             let _ = to.send(read.map_err(|error| error.to_string()));
         };
@@ -102,12 +101,11 @@ impl Reload {
             Some(read) => read,
             None => {
                 if !*told {
-                    let (node, path, time) = (self.node, &self.path, format_duration(SLOW));
+                    let (node, origin, time) = (self.node, &self.origin, format_duration(SLOW));
                     tracing::warn!(
                         node,
-                        "the configuration in {}, or a file that it names, cannot be read: no \
-                         answer within {time}; the node goes on with what it has",
-                        path.display()
+                        "the configuration in {origin}, or a file that it names, cannot be read: \
+                         no answer within {time}; the node goes on with what it has"
                     );
                     *told = true;
                 }

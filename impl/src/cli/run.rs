@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::anyhow;
 use bellwether::Config;
-use bellwether::config::{self, Log, Overrides, Runnable, Visitor};
+use bellwether::config::{self, Log, Origin, Overrides, Runnable, Visitor};
 use futures::FutureExt as _;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -79,7 +79,7 @@ impl Visitor for Run<'_> {
         node::check(&config).map_err(Failure::configuration)?;
         config.open_trace().map_err(Failure::configuration)?;
         let started = log::start(&log, config.node())?;
-        let reload = Reload::new(path.clone(), overrides.into(), &config, &log);
+        let reload = Reload::new(Origin::File(path.clone()), overrides.into(), &config, &log);
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
         let runtime =
             runtime.map_err(|error| Failure::runtime(anyhow!("cannot start: {error}")))?;

@@ -239,19 +239,27 @@ fn describe_groups(report: &GroupsReport) -> String {
     text
 }
 
-/// The report for people.
-fn describe(report: &StatusReport) -> String {
-    let leader = match report.leader {
-        Some(leader) if leader == report.node => "this node".to_owned(),
-        Some(leader) => format!("node {leader}"),
-        None => "none is known".to_owned(),
+/// The leader, as the node knows it.
+fn describe_leader(report: &StatusReport) -> String {
+    let leader = match (report.leader, &report.holder) {
+        (Some(leader), _) if leader == report.node => "this node".to_owned(),
+        // Where no list has the processes, their ids mean nothing to people.
+        (Some(_), Some(holder)) if report.members.is_empty() => holder.clone(),
+        (Some(leader), _) => format!("node {leader}"),
+        (None, _) => "none is known".to_owned(),
     };
     let time = |milliseconds| format_duration(Duration::from_millis(milliseconds));
-    let leader = match (report.epoch, report.lease_ms) {
+    match (report.epoch, report.lease_ms) {
         (Some(epoch), Some(left)) => format!("{leader}, epoch {epoch}, lease for {}", time(left)),
         (Some(epoch), None) => format!("{leader}, epoch {epoch}"),
         (None, _) => leader,
-    };
+    }
+}
+
+/// The report for people.
+fn describe(report: &StatusReport) -> String {
+    let leader = describe_leader(report);
+    let time = |milliseconds| format_duration(Duration::from_millis(milliseconds));
     let StatusReport { cluster, protocol, node, role, seq, .. } = report;
     let is_witness = |node| report.witnesses.contains(node);
     let is_awaited = |node| report.awaited.contains(node);
@@ -275,6 +283,9 @@ fn describe(report: &StatusReport) -> String {
         time(report.uptime_ms),
         report.priority,
     );
+    if let Some(holder) = &report.holder {
+        let _ = writeln!(text, "holder    {holder}, says the store");
+    }
     if let Some(problem) = &report.problem {
         let _ = writeln!(text, "problem   {problem}");
     }
@@ -306,6 +317,10 @@ fn describe(report: &StatusReport) -> String {
     );
     if counters.rivals > 0 {
         let _ = writeln!(text, "rivals    {} led at the same time", counters.rivals);
+    }
+    if counters.store_regressions > 0 {
+        let lost = counters.store_regressions;
+        let _ = writeln!(text, "store     lost its record of the lease {lost} times");
     }
     text
 }

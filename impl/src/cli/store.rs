@@ -1,32 +1,31 @@
 //! `bellwether store`: makes what a store of the lease needs, and shows what it has written down.
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::anyhow;
-use bellwether::config::{LeaseStores, Overrides, Source};
-use bellwether::lease_store::{LeaseStore, Record, Settings, StoreError, StoreResult};
-use futures::future::BoxFuture;
+use bellwether::config::{LeaseStores, Origin, Source};
+use bellwether::store::{Asking, Holder, LeaseStore, Record, Settings, StoreError, StoreResult};
 use humantime::format_duration;
 use serde_json::Value;
 use tokio::runtime::Builder;
 use tokio::time::timeout;
 
-use super::overrides::OverrideArgs;
+use super::overrides::OriginArgs;
 use super::{Failure, json, print};
 
 /// Make or show the store of the lease, where it is no node
 ///
 /// With the protocol lease, the store can be a database or a service that runs already. A table or
-/// a key in it has the name of the node that holds the lease, with its token. It is made once, by
-/// one who may: nodes need no permission to make tables. No node has to run for this.
+/// a key in it has the holder of the lease, which is one start of one node, and the token. It is
+/// made once, by one who may: nodes need no permission to make tables. No node has to run for this.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   bellwether store init --config orders.toml
   bellwether store init --config orders.toml --print > for-the-dba.sql
-  bellwether store show --config orders.toml --json")]
+  bellwether store show --config orders.toml --json
+  bellwether store show --store sqlite:orders.db --name orders")]
 pub(crate) struct Args {
     #[command(subcommand)]
     what: What,
@@ -43,7 +42,7 @@ enum What {
         #[arg(long)]
         print: bool,
     },
-    /// Show which node has the lease, with which token and for how long
+    /// Show who has the lease, with which token and for how long
     Show {
         #[command(flatten)]
         store: Stored,
@@ -53,16 +52,12 @@ enum What {
 /// The store of a configuration.
 #[derive(Debug, clap::Args)]
 struct Stored {
-    /// The configuration file
-    #[arg(long, value_name = "FILE", env = "BELLWETHER_CONFIG")]
-    config: PathBuf,
+    #[command(flatten)]
+    origin: OriginArgs,
 
     /// Print JSON and nothing else
     #[arg(long)]
     json: bool,
-
-    #[command(flatten)]
-    overrides: OverrideArgs,
 }
 
 /// How long the store may take for each thing. A node waits for less.
@@ -78,8 +73,14 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
 
 impl Stored {
     fn read(&self) -> Result<LeaseStores, Failure> {
-        let source = Source::read(&self.config, Overrides::from(&self.overrides));
-        source.and_then(|source| source.lease_store()).map_err(Failure::configuration)
+        let overrides = self.origin.overrides();
+        let stores = match self.origin.origin() {
+            Origin::File(path) => {
+                Source::read(&path, overrides).and_then(|source| source.lease_store())
+            }
+            Origin::Unlisted(unlisted) => unlisted.lease_store(overrides),
+        };
+        stores.map_err(Failure::configuration)
     }
 
     /// Prints an object, or the text that says the same.
@@ -126,7 +127,7 @@ fn show(store: &Stored) -> Result<ExitCode, Failure> {
         text += &line(&lease.name, &record);
         leases.push(serde_json::json!({
             "name": lease.name,
-            "holder": record.holder,
+            "holder": record.holder.as_ref().map(Holder::name),
             "token": record.token,
             "left_ms": record.left.map(|left| u64::try_from(left.as_millis()).unwrap_or(u64::MAX)),
         }));
@@ -137,13 +138,13 @@ fn show(store: &Stored) -> Result<ExitCode, Failure> {
 /// A record as a line, for people.
 fn line(name: &str, record: &Record) -> String {
     let token = record.token;
-    let Some(holder) = record.holder else {
+    let Some(holder) = &record.holder else {
         return format!("lease {name}: free; the newest token is {token}\n");
     };
     let milliseconds = |left: Duration| u64::try_from(left.as_millis()).unwrap_or(u64::MAX);
     let left = record.left.map(milliseconds).map(Duration::from_millis);
     let left = left.map(|left| format!(", {} left", format_duration(left))).unwrap_or_default();
-    format!("lease {name}: node {holder}, token {token}{left}\n")
+    format!("lease {name}: held by {}, token {token}{left}\n", holder.name())
 }
 
 async fn make(stores: &LeaseStores, lease: &Settings) -> StoreResult<()> {
@@ -162,10 +163,11 @@ async fn open(stores: &LeaseStores, lease: &Settings) -> StoreResult<Box<dyn Lea
     within(stores.connect.connect(&lease)).await
 }
 
-async fn within<T>(what: BoxFuture<'_, StoreResult<T>>) -> StoreResult<T> {
-    timeout(LIMIT, what).await.unwrap_or_else(|_| {
+async fn within<T>(asking: Asking<'_, T>) -> StoreResult<T> {
+    timeout(LIMIT, asking).await.unwrap_or_else(|_| {
         let limit = format_duration(LIMIT);
-        Err(StoreError::Away(format!("no answer within {limit}: it is stopped, cut off or slow")))
+        let problem = format!("no answer within {limit}: it is stopped, cut off or slow");
+        Err(StoreError::Unreachable(problem))
     })
 }
 
@@ -184,8 +186,8 @@ fn block_on<T>(
         let (address, name) = (&stores.address, &lease.name);
         let told = anyhow!("the store {address} of the lease {name}: {error}");
         match error {
-            StoreError::Away(_) => Failure::unreachable(told),
-            StoreError::Unfit { .. } => Failure::runtime(told),
+            StoreError::Unreachable(_) => Failure::unreachable(told),
+            StoreError::Misconfigured { .. } => Failure::runtime(told),
         }
     })
 }
@@ -194,9 +196,8 @@ fn block_on<T>(
 mod tests {
     use std::sync::Arc;
 
-    use bellwether::NodeId;
-    use bellwether::lease_store::Connect;
     use bellwether::protocol::lease::Token;
+    use bellwether::store::Connect;
 
     use super::*;
 
@@ -205,12 +206,9 @@ mod tests {
     struct Away;
 
     impl Connect for Away {
-        fn connect<'a>(
-            &'a self,
-            settings: &'a Settings,
-        ) -> BoxFuture<'a, StoreResult<Box<dyn LeaseStore>>> {
+        fn connect<'a>(&'a self, settings: &'a Settings) -> Asking<'a, Box<dyn LeaseStore>> {
             let limit = format_duration(settings.limit).to_string();
-            Box::pin(async move { Err(StoreError::Away(limit)) })
+            Box::pin(async move { Err(StoreError::Unreachable(limit)) })
         }
 
         fn setup(&self, _: &Settings) -> String {
@@ -229,7 +227,7 @@ mod tests {
         let stores = LeaseStores { address, connect: Arc::new(Away), leases: Vec::new() };
         let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
         let error = runtime.block_on(open(&stores, &lease)).err().expect("it is away");
-        assert_eq!(error, StoreError::Away("10s".to_owned()));
+        assert_eq!(error, StoreError::Unreachable("10s".to_owned()));
     }
 
     #[test]
@@ -237,9 +235,9 @@ mod tests {
         let free = Record { token: Token::new(7), ..Record::default() };
         assert_eq!(line("orders", &free), "lease orders: free; the newest token is 7\n");
         let left = Some(Duration::from_micros(12_500_900));
-        let held = Record { holder: NodeId::new(2), left, ..free };
-        assert_eq!(line("orders", &held), "lease orders: node 2, token 7, 12s 500ms left\n");
+        let held = Record { holder: Holder::new("2", 9).ok(), left, ..free };
+        assert_eq!(line("orders", &held), "lease orders: held by 2, token 7, 12s 500ms left\n");
         let unknown = Record { left: None, ..held };
-        assert_eq!(line("orders", &unknown), "lease orders: node 2, token 7\n");
+        assert_eq!(line("orders", &unknown), "lease orders: held by 2, token 7\n");
     }
 }

@@ -7,6 +7,7 @@ use thiserror::Error;
 use super::Address;
 use crate::detector::SettingsError;
 use crate::protocol::{MemberError, Members, NodeId};
+use crate::store::HolderError;
 
 /// The problem with a configuration, with the remedy.
 #[derive(Debug, Error)]
@@ -131,6 +132,9 @@ pub enum Error {
         /// The problem with its value, with the remedy.
         problem: String,
     },
+    /// The label can be the name of no holder.
+    #[error(transparent)]
+    Label(#[from] HolderError),
     /// The text is not an address.
     #[error("`{text}` is not an address: use HOST:PORT, as in 10.0.0.1:7000 or [::1]:7000")]
     Address {

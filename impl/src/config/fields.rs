@@ -4,11 +4,11 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use bellwether_stores::address::StoreAddress;
 use humantime::format_duration;
 use serde::{Deserialize, Deserializer};
 
 use crate::detector::{Detection, Settings};
-use crate::lease_store::StoreAddress;
 use crate::protocol::quorum::Preemption;
 
 /// The keys of a section, in the order in which they are written, each with its value.

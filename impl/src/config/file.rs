@@ -7,11 +7,13 @@ mod values;
 mod write;
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::io::Read;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use bellwether_stores::address::without_password;
 use serde::Deserialize;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -25,10 +27,10 @@ use self::write::{SECTIONS, TOP, listed};
 use super::groups::GroupNames;
 use super::sections::Preference;
 use super::{
-    Address, ClusterId, Config, Credentials, Detection, Error, Health, Hooks, Http,
+    Address, ClusterId, Config, Credentials, Detection, Error, Health, Hooks, Http, LeaseSection,
     NetworkSettings, Parts, Runnable,
 };
-use crate::lease_store::without_password;
+use crate::protocol::lease::{Durations, Lease};
 use crate::protocol::{Core, MemberError, Members, NAMES, NodeId, Recommended};
 
 /// The largest file that is read, in bytes. 255 members fit into a tenth of it.
@@ -55,8 +57,6 @@ pub struct Overrides {
     pub witnesses: Option<Vec<NodeId>>,
     /// The keys of the protocol's section and their values.
     pub settings: Vec<(String, String)>,
-    /// Whether this node is the store of the cluster's lease.
-    pub store: bool,
     /// The directory in which to keep durable state.
     pub directory: Option<String>,
     /// The settings of the security, by which the nodes know each other.
@@ -71,6 +71,72 @@ pub struct Overrides {
     pub log_format: Option<LogFormat>,
     /// The file to which the node writes its steps.
     pub trace: Option<String>,
+}
+
+/// The place that a configuration is from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// A file.
+    File(PathBuf),
+    /// The command line alone.
+    Unlisted(Unlisted),
+}
+
+impl Origin {
+    /// Reads the configuration, and has it visited.
+    ///
+    /// # Errors
+    ///
+    /// The first thing that is wrong, with the place and the remedy.
+    pub fn load<V: Visitor>(&self, overrides: Overrides, visitor: V) -> Result<V::Output, Error> {
+        match self {
+            Self::File(path) => load(path, overrides, visitor),
+            Self::Unlisted(unlisted) => {
+                let (config, log) = unlisted.config(overrides)?;
+                Ok(visitor.visit(config, log))
+            }
+        }
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(path) => path.display().fmt(f),
+            Self::Unlisted(_) => f.write_str("the flags"),
+        }
+    }
+}
+
+/// A process that shares a lease with processes of which no file has a list. The store is among the
+/// [settings](Overrides::settings).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unlisted {
+    /// The name of the lease.
+    pub name: ClusterId,
+    /// The name of the process; `HOST:PID` if there is none.
+    pub label: Option<String>,
+    /// The time for which the store keeps a lease, if not the default.
+    pub keep: Option<Duration>,
+}
+
+impl Unlisted {
+    /// Returns the configuration of the process.
+    ///
+    /// # Errors
+    ///
+    /// The first thing that is wrong, with the remedy.
+    pub fn config(&self, mut overrides: Overrides) -> Result<(Config<Lease>, Log), Error> {
+        paths::of_overrides(&mut overrides);
+        let Overrides { http, network, log_levels, log_format, trace, settings, .. } = overrides;
+        let durations = self.keep.map_or(Durations::DEFAULT, Durations::kept_for);
+        let mut section = LeaseSection { durations, ..LeaseSection::default() };
+        set_all::<Lease>(&mut section, &settings)?;
+        let parts = Parts::unlisted(self.name.clone(), self.label.clone(), section)?;
+        let http = http.resolve(parts.node);
+        let config = Config::assemble(Parts { http, network, trace, ..parts })?;
+        Ok((config, FileLog::default().resolve(log_levels, log_format)))
+    }
 }
 
 /// A configuration file and what counts more than it, before the protocol is known.
@@ -301,7 +367,7 @@ impl Source {
         let node = self.node(&file)?;
         let Overrides { listen, observers, witnesses, .. } = &self.overrides;
         let Overrides { directory, log_levels, log_format, .. } = &self.overrides;
-        let section = self.section::<C>(protocols.remove(C::NAME), Some(node))?;
+        let section = self.section::<C>(protocols.remove(C::NAME))?;
         let directory = directory.clone().or(file.storage.directory);
         let trace = self.overrides.trace.clone().or_else(|| file.log.trace.clone());
         let listed = |nodes: &[NodeNumber]| nodes.iter().map(|node| node.0).collect();
@@ -320,6 +386,7 @@ impl Source {
             groups: file.groups,
             preference: preference(file.priority, file.preempt_delay),
             trace,
+            label: None,
             security: self.overrides.security.clone().or(file.security).resolve(node)?,
             http: self.overrides.http.clone().or(file.http).resolve(node),
             network: self.overrides.network.or(file.network),
@@ -328,25 +395,14 @@ impl Source {
         Ok((config, file.log.resolve(log_levels.clone(), *log_format)))
     }
 
-    /// The section of the protocol `C`, and what counts more than it, for this node if it is known.
-    fn section<C: Runnable>(
-        &self,
-        table: Option<DeTable<'_>>,
-        node: Option<NodeId>,
-    ) -> Result<C::Section, Error> {
-        let Overrides { settings, store, .. } = &self.overrides;
+    /// The section of the protocol `C`, and what counts more than it.
+    fn section<C: Runnable>(&self, table: Option<DeTable<'_>>) -> Result<C::Section, Error> {
         let mut section = C::Section::default();
         if let Some(table) = table {
             values::read(table, C::NAME, C::fields(&mut section))
                 .map_err(|mistake| self.wrong(mistake))?;
         }
-        let own = node.filter(|_| *store).map(|node| ("store".to_owned(), node.to_string()));
-        for (key, value) in settings.iter().chain(&own) {
-            values::set(C::fields(&mut section), C::NAME, key, value).map_err(|problem| {
-                let value = without_password(value);
-                Error::Setting { problem: format!("{key}={value}: {problem}") }
-            })?;
-        }
+        set_all::<C>(&mut section, &self.overrides.settings)?;
         Ok(section)
     }
 
@@ -403,6 +459,20 @@ impl Source {
     fn wrong(&self, mistake: Mistake) -> Error {
         Error::Parse { path: self.path.clone(), problem: mistake.tell(&self.text) }
     }
+}
+
+/// Sets keys of the section of the protocol `C`.
+fn set_all<C: Runnable>(
+    section: &mut C::Section,
+    settings: &[(String, String)],
+) -> Result<(), Error> {
+    for (key, value) in settings {
+        values::set(C::fields(section), C::NAME, key, value).map_err(|problem| {
+            let value = without_password(value);
+            Error::Setting { problem: format!("{key}={value}: {problem}") }
+        })?;
+    }
+    Ok(())
 }
 
 /// A visitor of a configuration whose protocol is known only while the program runs.

@@ -1,18 +1,20 @@
 //! The section `[lease]`: which store grants the lease, and for how long.
 
+use std::convert::identity;
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bellwether_stores::address::{Files, StoreAddress};
+use bellwether_stores::private_file::{self, Unusable};
 use zeroize::Zeroizing;
 
-use super::Error;
 use super::fields::{Field, Fields};
-use super::protocols::{Runnable, explained};
-use crate::lease_store::{Connect, Files, STORE, Settings, StoreAddress, StoreService};
-use crate::private_file::{self, Unusable};
+use super::protocols::{Runnable, StoreAccess, explained};
+use super::{Config, Error, Parts};
 use crate::protocol::lease::{self, Lease};
-use crate::protocol::{LeaseTerms, Members, NodeId};
-use crate::service::Service;
+use crate::protocol::{ClusterId, Core as _, LeaseTerms, Members, NodeId};
+use crate::store::{Connect, STORE, Settings};
 
 /// The longest time that a question to a store may take, however long the lease lasts.
 const LONGEST_QUESTION: Duration = Duration::from_secs(5);
@@ -35,6 +37,100 @@ impl Default for LeaseSection {
     fn default() -> Self {
         Self { store: None, files: Files::default(), durations: lease::Durations::DEFAULT }
     }
+}
+
+/// The id for its core of a process that knows no other.
+const ONLY: NodeId = match NodeId::new(1) {
+    Some(id) => id,
+    None => unreachable!(),
+};
+
+/// The longest part of a host's name in a label, in bytes.
+const LONGEST_HOST: usize = 64;
+
+impl Config<Lease> {
+    /// Returns the configuration of a process that shares the lease `name` with processes that it
+    /// need not know: whichever has the lease leads. There are no members, ids or directories, and
+    /// the process listens nowhere. The [`Election`](crate::Election) makes what the store needs.
+    ///
+    /// The store is an address as in a file, or a [`StoreAddress`]. The feature `stores` has the
+    /// adapters for addresses.
+    ///
+    /// ```no_run
+    /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+    /// use bellwether::{Config, Election};
+    /// let config = Config::lease("orders", "sqlite:orders.db")?;
+    /// let election = Election::join(config).await?;
+    /// let work = |_| async { println!("the work of the one process that has the lease") };
+    /// election.run_while_leader(work).await?;
+    /// election.leave().await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The first thing that is wrong, with the remedy.
+    pub fn lease<S>(name: &str, store: S) -> Result<Self, Error>
+    where
+        S: TryInto<StoreAddress, Error: fmt::Display>,
+    {
+        let wrong = |error: S::Error| Error::Store { key: "store", problem: error.to_string() };
+        let store = Some(store.try_into().map_err(wrong)?);
+        let section = LeaseSection { store, ..LeaseSection::default() };
+        Self::assemble(Parts::unlisted(name.parse()?, None, section)?)
+    }
+
+    /// Returns this configuration with the name by which people know the process: the store and
+    /// the log have this name. Without a label the name is `HOST:PID`. Two processes with one label
+    /// are two all the same. The name of a member stays its id.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Label`] when no holder can have this name.
+    pub fn with_label(mut self, label: impl Into<String>) -> Result<Self, Error> {
+        self.label = self.label.map(|_| label.into());
+        self.holder(0)?;
+        Ok(self)
+    }
+
+    /// Returns this configuration with a store that keeps a lease for this time, and with the other
+    /// durations [in proportion](lease::Durations::kept_for).
+    ///
+    /// # Errors
+    ///
+    /// An [`enum@Error`] when the time is too short or too long.
+    pub fn with_keep(self, keep: Duration) -> Result<Self, Error> {
+        let durations = lease::Durations::kept_for(keep);
+        let section = LeaseSection { durations, ..self.section.clone() };
+        self.with_section(section)
+    }
+}
+
+impl Parts<Lease> {
+    /// The process with this label in a lease whose processes no list has.
+    pub(super) fn unlisted(
+        name: ClusterId,
+        label: Option<String>,
+        section: LeaseSection,
+    ) -> Result<Self, Error> {
+        if section.is_node() {
+            let problem = "without a list of members, no member can be the store: name a database \
+                           or a service, as in \"sqlite:FILE\"";
+            return Err(Error::Store { key: "store", problem: problem.to_owned() });
+        }
+        let label = Some(label.unwrap_or_else(own_label));
+        Ok(Self { label, ..Self::new(name, ONLY, section) })
+    }
+}
+
+/// Returns `HOST:PID`, in the characters that the name of a holder may have.
+fn own_label() -> String {
+    let system = rustix::system::uname();
+    let host = system.nodename().to_string_lossy();
+    let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' };
+    let host: String = host.chars().map(plain).take(LONGEST_HOST).collect();
+    format!("{host}:{}", std::process::id())
 }
 
 /// A way to a store, and what is to be told there.
@@ -115,6 +211,9 @@ fn readable(key: &'static str, read: Result<Zeroizing<Vec<u8>>, Unusable>) -> Re
 impl Runnable for Lease {
     type Section = LeaseSection;
 
+    /// A store that is no node needs one client.
+    const ALONE: bool = true;
+
     const TWO_LEADERS: Option<&'static str> = Some(
         "a holder that is paused, or whose clock is slower than \
         `hold` and `keep` allow for, believes that it leads after its lease was granted to \
@@ -122,7 +221,7 @@ impl Runnable for Lease {
         epochs anew",
     );
 
-    /// What a store that is no node may lose is its own [warning](Service::warning).
+    /// The [warning](Connect::warning) of a store that is no node says what the store may lose.
     fn two_leaders(section: &LeaseSection) -> Option<&'static str> {
         if section.is_node() {
             return Self::TWO_LEADERS;
@@ -133,17 +232,23 @@ impl Runnable for Lease {
         )
     }
 
-    fn service(
+    fn store(
         section: &LeaseSection,
         node: NodeId,
+        members: &Members,
         election: &str,
-    ) -> Result<Option<Arc<dyn Service<lease::Message>>>, Error> {
-        let Some((connect, settings)) = section.connector(node, election)? else {
-            return Ok(None);
-        };
-        let address = section.store.as_ref().map(ToString::to_string).unwrap_or_default();
-        let renew = section.durations.renew;
-        Ok(Some(Arc::new(StoreService::new(node, address, connect, settings, renew))))
+    ) -> Result<Option<StoreAccess<lease::Message>>, Error> {
+        let access = section.connector(node, election)?.map(|(connect, settings)| StoreAccess {
+            node,
+            members: Some(members.clone()),
+            address: section.store.as_ref().map(ToString::to_string).unwrap_or_default(),
+            connect,
+            settings,
+            renew: section.durations.renew,
+            question: identity,
+            answer: identity,
+        });
+        Ok(access)
     }
 
     fn check_files(section: &LeaseSection, node: NodeId) -> Result<(), Error> {
@@ -177,6 +282,9 @@ impl Runnable for Lease {
                 Err(Error::Store { key: "store", problem })
             }
             Some(StoreAddress::At(_) | StoreAddress::Own(_)) => Ok(client(STORE)),
+            Some(StoreAddress::Node(_)) if members.count() < 2 => {
+                Err(Error::Alone { protocol: Self::NAME })
+            }
             Some(StoreAddress::Node(store)) if store == id && members.contains(id) => {
                 let clients = Members::new(members.iter().filter(|&member| member != store))?;
                 Ok(lease::Config::Store(lease::StoreConfig { id, clients, durations }))
@@ -216,28 +324,24 @@ fn durations(config: &lease::Config) -> &lease::Durations {
 
 #[cfg(test)]
 mod tests {
-    use futures::FutureExt as _;
-    use futures::future::{BoxFuture, ready};
+    use std::future::ready;
 
     use super::*;
-    use crate::lease_store::{LeaseStore, StoreError, StoreResult};
+    use crate::store::{Asking, LeaseStore, StoreError, StoreResult};
 
     /// The store of a program that lacks something.
     #[derive(Debug)]
     struct Lacking(Option<&'static str>);
 
     impl Connect for Lacking {
-        fn connect<'a>(
-            &'a self,
-            _: &'a Settings,
-        ) -> BoxFuture<'a, StoreResult<Box<dyn LeaseStore>>> {
-            ready(Err(StoreError::Away("no store".to_owned()))).boxed()
+        fn connect<'a>(&'a self, _: &'a Settings) -> Asking<'a, Box<dyn LeaseStore>> {
+            Box::pin(ready(Err(StoreError::Unreachable("no store".to_owned()))))
         }
 
         fn check(&self) -> StoreResult<()> {
             let Some(problem) = self.0 else { return Ok(()) };
             let (problem, remedy) = (problem.to_owned(), "make it".to_owned());
-            Err(StoreError::Unfit { problem, remedy })
+            Err(StoreError::Misconfigured { problem, remedy })
         }
 
         fn setup(&self, _: &Settings) -> String {

@@ -21,7 +21,6 @@ mod trace;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -32,8 +31,8 @@ pub use self::error::Error;
 pub use self::fields::{Field, Fields};
 #[cfg(feature = "config-file")]
 pub use self::file::{
-    HttpSettings, LeaseStores, Levels, Log, LogFormat, Overrides, SecuritySettings, Source,
-    Visitor, keys, load, reference,
+    HttpSettings, LeaseStores, Levels, Log, LogFormat, Origin, Overrides, SecuritySettings, Source,
+    Unlisted, Visitor, keys, load, reference,
 };
 pub use self::groups::GroupName;
 use self::groups::GroupNames;
@@ -41,7 +40,7 @@ pub use self::http::{Http, SHORTEST_TOKEN, Token};
 pub use self::lease::LeaseSection;
 use self::list::written;
 pub use self::list::{MemberChange, MemberList};
-pub use self::protocols::{Runnable, StollerSection, warning};
+pub use self::protocols::{Runnable, StollerSection, StoreAccess, warning};
 use self::protocols::{core, with_roles};
 use self::sections::Preference;
 pub use self::sections::{Health, Hooks, NetworkSettings};
@@ -55,15 +54,16 @@ pub(crate) use self::security::{Current, Kind, Mode, Secret};
 pub use crate::detector::{Detection, Settings as DetectorSettings};
 pub use crate::protocol::ClusterId;
 use crate::protocol::{MemberError, Members, NodeId, Recommended};
-use crate::service::Service;
 use crate::storage::Owner;
+use crate::store::Holder;
 
 /// The configuration of a node: everything it must know before it can take part in elections by the
 /// protocol `C`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config<C: Runnable = Recommended> {
     cluster: ClusterId,
-    listen: Address,
+    /// None if the node listens nowhere.
+    listen: Option<Address>,
     addresses: BTreeMap<NodeId, Address>,
     members: Members,
     node: NodeId,
@@ -80,6 +80,8 @@ pub struct Config<C: Runnable = Recommended> {
     preference: Preference,
     trace: Option<PathBuf>,
     new_cluster: bool,
+    /// The name of a process that is in no list of members.
+    label: Option<String>,
 }
 
 /// What a configuration is made of.
@@ -101,6 +103,33 @@ struct Parts<C: Runnable> {
     groups: GroupNames,
     preference: Preference,
     trace: Option<String>,
+    label: Option<String>,
+}
+
+impl<C: Runnable> Parts<C> {
+    /// Those of a node of which no more is said.
+    fn new(cluster: ClusterId, node: NodeId, section: C::Section) -> Self {
+        Self {
+            cluster,
+            node,
+            members: Vec::new(),
+            observers: Vec::new(),
+            witnesses: Vec::new(),
+            listen: None,
+            section,
+            directory: None,
+            detection: Detection::default(),
+            security: Security::default(),
+            http: Http::default(),
+            network: NetworkSettings::default(),
+            hooks: Hooks::default(),
+            health: Health::default(),
+            groups: GroupNames::default(),
+            preference: Preference::default(),
+            trace: None,
+            label: None,
+        }
+    }
 }
 
 impl Config {
@@ -156,25 +185,8 @@ impl<C: Runnable> Config<C> {
         let parse = |(number, address): (u16, A)| Ok((id(number)?, address.as_ref().parse()?));
         let members: Result<Vec<(NodeId, Address)>, Error> =
             members.into_iter().map(parse).collect();
-        Self::assemble(Parts {
-            cluster: cluster.parse()?,
-            node: id(node)?,
-            members: members?,
-            observers: Vec::new(),
-            witnesses: Vec::new(),
-            listen: None,
-            section,
-            directory: None,
-            detection: Detection::default(),
-            security: Security::default(),
-            http: Http::default(),
-            network: NetworkSettings::default(),
-            hooks: Hooks::default(),
-            health: Health::default(),
-            groups: GroupNames::default(),
-            preference: Preference::default(),
-            trace: None,
-        })
+        let parts = Parts::<C>::new(cluster.parse()?, id(node)?, section);
+        Self::assemble(Parts { members: members?, ..parts })
     }
 
     /// Returns this configuration with another section of the protocol, which is its timing above
@@ -289,8 +301,10 @@ impl<C: Runnable> Config<C> {
         let Parts { cluster, node, members, listen, section, directory, .. } = parts;
         let Parts { observers, witnesses, .. } = parts;
         let Parts { detection, security, http, network, hooks, health, .. } = parts;
-        let Parts { groups, preference, trace, .. } = parts;
-        let ids = Members::new(members.iter().map(|&(id, _)| id))?;
+        let Parts { groups, preference, trace, label, .. } = parts;
+        // A process with a label has itself for its only member, without an address.
+        let unlisted = label.as_ref().map(|_| node);
+        let ids = Members::new(members.iter().map(|&(id, _)| id).chain(unlisted))?;
         let addresses: BTreeMap<_, _> = members.into_iter().collect();
         let ids = ids.with_addresses(written(&addresses));
         let ids = with_roles::<C>(ids, observers, witnesses)?;
@@ -300,9 +314,8 @@ impl<C: Runnable> Config<C> {
                 return Err(Error::SharedAddress { first, second, address: address.clone() });
             }
         }
-        let own = addresses.get(&node).cloned();
-        let own = own.ok_or_else(|| MemberError::NotAMember { node, members: ids.clone() })?;
-        let listen = listen.unwrap_or(own);
+        ids.require(node)?;
+        let listen = listen.or_else(|| addresses.get(&node).cloned());
         let core = core::<C>(node, &ids, &section)?;
         detection.check()?;
         network.check()?;
@@ -334,8 +347,10 @@ impl<C: Runnable> Config<C> {
             preference,
             trace,
             new_cluster: false,
+            label,
         };
-        config.services()?;
+        config.holder(0)?;
+        config.stores()?;
         Ok(config)
     }
 
@@ -373,10 +388,25 @@ impl<C: Runnable> Config<C> {
     }
 
     /// Returns the address on which the node listens: its own, unless the configuration says
-    /// otherwise.
+    /// otherwise; `None` if the node has a [label](Config::label) and listens nowhere.
     #[must_use]
-    pub fn listen(&self) -> &Address {
-        &self.listen
+    pub fn listen(&self) -> Option<&Address> {
+        self.listen.as_ref()
+    }
+
+    /// Returns the name of a process that is in no [list of members](Config::lease); `None` if the
+    /// node is a member.
+    #[must_use]
+    pub fn label(&self) -> Option<&str> {
+        self.label.as_deref()
+    }
+
+    /// The node as a store writes it down, in this start of its process.
+    pub(crate) fn holder(&self, start: u64) -> Result<Holder, Error> {
+        match &self.label {
+            Some(label) => Ok(Holder::new(label.clone(), start)?),
+            None => Ok(Holder::member(self.node, start)),
+        }
     }
 
     /// Returns the section of the protocol.
@@ -404,7 +434,9 @@ impl<C: Runnable> Config<C> {
         &self.hooks
     }
 
-    /// Returns the directory in which the node keeps its durable state; `None` if it has none.
+    /// Returns the directory in which the node keeps its durable state; `None` if it has none, or
+    /// keeps it in memory, as a process with a [label](Config::label) does: each start of such a
+    /// process is another holder.
     ///
     /// # Errors
     ///
@@ -412,7 +444,9 @@ impl<C: Runnable> Config<C> {
     pub fn directory(&self) -> Result<Option<&Path>, Error> {
         match &self.directory {
             Some(directory) if C::durable(&self.core) => Ok(Some(directory)),
-            None if C::durable(&self.core) => Err(Error::NoDirectory { protocol: C::NAME }),
+            None if C::durable(&self.core) && self.label.is_none() => {
+                Err(Error::NoDirectory { protocol: C::NAME })
+            }
             _ => Ok(None),
         }
     }
@@ -490,43 +524,49 @@ impl<C: Runnable> Config<C> {
     }
 }
 
-/// The services that answer a node in place of another node: one for each election, or none.
+/// The stores that answer in place of a node: one for each election, or none.
 impl<C: Runnable> Config<C> {
-    /// The services of the elections, in their order.
+    /// The stores of the elections, in their order.
     ///
     /// # Errors
     ///
     /// What is wrong with what the section says of them.
-    pub(crate) fn services(&self) -> Result<Vec<Arc<dyn Service<C::Message>>>, Error> {
+    pub(crate) fn stores(&self) -> Result<Vec<StoreAccess<C::Message>>, Error> {
         let elections = self.groups.elections(&self.cluster).into_iter();
-        elections
-            .filter_map(|name| C::service(&self.section, self.node, &name).transpose())
-            .collect()
+        let mut stores: Vec<_> = elections
+            .filter_map(|name| C::store(&self.section, self.node, &self.members, &name).transpose())
+            .collect::<Result<_, _>>()?;
+        if self.label.is_some() {
+            stores.iter_mut().for_each(|store| store.members = None);
+        }
+        Ok(stores)
     }
 
-    /// Checks whether the files can be read with which the node proves itself to the service that
-    /// it asks. While the node runs, they are read for each connection.
+    /// Checks whether the files can be read with which the node proves itself to the store. While
+    /// the node runs, they are read for each connection.
     ///
     /// # Errors
     ///
     /// [`Error::Store`] with the first that cannot be used.
-    pub fn check_service_files(&self) -> Result<(), Error> {
+    pub fn check_store_files(&self) -> Result<(), Error> {
         C::check_files(&self.section, self.node)
     }
 
-    /// Returns what the node asks in place of another node, in words; none if it asks none.
+    /// Returns the names of the stores that the node asks in place of a node; none if it asks none.
     #[must_use]
-    pub fn service_names(&self) -> Vec<String> {
+    pub fn store_names(&self) -> Vec<String> {
         // They were made when the configuration was, or taking part says what is wrong.
-        let services = self.services().unwrap_or_default();
-        services.iter().map(|service| service.name()).collect()
+        self.stores().unwrap_or_default().iter().map(StoreAccess::title).collect()
     }
 
-    /// Returns what the operator must know of the service that the node asks, as a sentence for the
-    /// log at the start; the same for all of its elections.
+    /// Returns the warning about the store that the node asks, as a sentence for the log at the
+    /// start; the same for all of its elections.
     #[must_use]
-    pub fn service_warning(&self) -> Option<String> {
-        self.services().unwrap_or_default().first()?.warning()
+    pub fn store_warning(&self) -> Option<String> {
+        let stores = self.stores().unwrap_or_default();
+        let store = stores.first()?;
+        let (title, warning) = (store.title(), store.connect.warning()?);
+        Some(format!("TWO NODES CAN LEAD AT THE SAME TIME with {title}: {warning}"))
     }
 }
 

@@ -11,12 +11,13 @@ use crate::protocol::bully::{self, Bully};
 use crate::protocol::chang_roberts::ChangRoberts;
 use crate::protocol::garcia_molina::{self, GarciaMolina};
 use crate::protocol::invitation::{self, Invitation};
+use crate::protocol::lease;
 use crate::protocol::list_ring::ListRing;
 use crate::protocol::quorum::{self, Quorum};
 use crate::protocol::ring;
 use crate::protocol::stoller::{self, Stoller};
 use crate::protocol::{Core, LeaseTerms, Members, NodeId, Nothing, Relation};
-use crate::service::Service;
+use crate::store::{Connect, Settings};
 
 /// A protocol that the [driver](crate::driver) can run: what a configuration says of it, and what
 /// it needs besides links and a clock.
@@ -44,22 +45,23 @@ pub trait Runnable: Core {
         Self::TWO_LEADERS
     }
 
-    /// Returns the service that answers this node in place of another, in the election with this
-    /// name, if the section names one.
+    /// Returns the access of this node to the store that answers in place of a node, in the
+    /// election with this name; `None` if the section names none.
     ///
     /// # Errors
     ///
-    /// An [`enum@Error`] when what it says of the service makes no sense.
-    fn service(
+    /// An [`enum@Error`] when the section contradicts itself about the store.
+    fn store(
         section: &Self::Section,
         node: NodeId,
+        members: &Members,
         election: &str,
-    ) -> Result<Option<Arc<dyn Service<Self::Message>>>, Error> {
-        let _ = (section, node, election);
+    ) -> Result<Option<StoreAccess<Self::Message>>, Error> {
+        let _ = (section, node, members, election);
         Ok(None)
     }
 
-    /// Checks whether this node can read the files with which it proves itself to the service.
+    /// Checks whether this node can read the files with which it proves itself to the store.
     ///
     /// # Errors
     ///
@@ -117,6 +119,35 @@ pub trait Runnable: Core {
     fn durable(config: &Self::Config) -> bool {
         let _ = config;
         TypeId::of::<Self::Durable>() != TypeId::of::<Nothing>()
+    }
+}
+
+/// The access of a node to a store that is no member, and the lease that the node asks for there.
+#[derive(Debug)]
+pub struct StoreAccess<M> {
+    /// The node that asks.
+    pub node: NodeId,
+    /// The members, whose ids are the names of holders; `None` if holders have other names.
+    pub members: Option<Members>,
+    /// The address of the store, as it is shown.
+    pub address: String,
+    /// The way to the store.
+    pub connect: Arc<dyn Connect>,
+    /// The name and the durations of the lease.
+    pub settings: Settings,
+    /// The time from one renewal to the next.
+    pub renew: Duration,
+    /// The function from a message of the core to one for the store.
+    pub question: fn(M) -> lease::Message,
+    /// The function from an answer of the store to a message for the core.
+    pub answer: fn(lease::Message) -> M,
+}
+
+impl<M> StoreAccess<M> {
+    /// Returns the name of the store and of the lease, for the log and the status.
+    #[must_use]
+    pub fn title(&self) -> String {
+        format!("the store {} of the lease {}", self.address, self.settings.name)
     }
 }
 

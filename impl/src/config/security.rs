@@ -9,13 +9,13 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use bellwether_stores::private_file::{self, Unusable};
 use tokio::sync::watch;
 use zeroize::Zeroizing;
 
 use self::expiry::{CertificateUse, Expiry};
 use self::tls::Tls;
 use super::{Address, ClusterId, Config, Error, Runnable};
-use crate::private_file::{self, Unusable};
 use crate::protocol::NodeId;
 
 /// The smallest length of a secret, in bytes.
@@ -355,7 +355,7 @@ impl<C: Runnable> Config<C> {
 
     /// The addresses of all members, and the one at which the node listens.
     fn all_addresses(&self) -> impl Iterator<Item = &Address> {
-        self.addresses.values().chain([&self.listen])
+        self.addresses.values().chain(&self.listen)
     }
 }
 

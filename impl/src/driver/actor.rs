@@ -24,6 +24,7 @@ use crate::member::{self, Action, End, Event, LogLine, Member, ProgramView};
 use crate::protocol::quorum::{Lists, WaitsToVote};
 use crate::protocol::{Core, Epoch, Members, NodeId, Reason, Request, Time};
 use crate::storage::StorageError;
+use crate::store::Holder;
 use crate::trace::{Deed, Received};
 use crate::transport::frame::Frame;
 use crate::transport::{Arrival, Links};
@@ -347,8 +348,12 @@ impl<C: Core, K: Clock> Actor<C, K> {
         let (leader, epoch) = (view.leader().map(NodeId::get), view.epoch().map(Epoch::number));
         let lost = before.filter(|_| view.leader() != before);
         let links = lost.map(|lost| self.links.explain_loss(lost));
+        // The name of a member is its id.
+        let holder = self.links.store_view().filter(|_| leader.is_some()).and_then(|it| it.holder);
+        let holder = holder.as_ref().map(Holder::name);
+        let holder = holder.filter(|name| name.parse::<NodeId>().is_err());
         tracing::info!(
-            node, incarnation, seq, %was, %role, leader, epoch, reason = reason.name(),
+            node, incarnation, seq, %was, %role, leader, holder, epoch, reason = reason.name(),
             links = links.as_deref(), "role changed: {reason}"
         );
     }

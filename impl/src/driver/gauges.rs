@@ -5,16 +5,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::report::{LinkMeasurements, Measurements, StorageMeasurements};
-use crate::transport::Links;
+use tokio::sync::watch;
 
-/// The links to the other members, and whether the store that the node asks answers.
-type Network = (Vec<LinkMeasurements>, Option<bool>);
+use crate::report::{LinkMeasurements, Measurements, StorageMeasurements, StoreView};
+use crate::transport::Links;
 
 /// Where a handle reads what is measured. A clone is the same.
 #[derive(Clone)]
 pub(super) struct Gauges {
-    network: Arc<dyn Fn() -> Network + Send + Sync>,
+    links: Arc<dyn Fn() -> Vec<LinkMeasurements> + Send + Sync>,
+    /// The store that is no member, if the node asks one.
+    store: Option<watch::Receiver<StoreView>>,
     syncs: Arc<SyncTimes>,
     frozen_until: Arc<Mutex<Option<Instant>>>,
     /// Whether the node does not run because of maintenance.
@@ -25,7 +26,8 @@ impl Gauges {
     /// Of a node with these links, and a storage whose times are these.
     pub(super) fn new<M: Send + Sync + 'static>(links: Links<M>, syncs: Arc<SyncTimes>) -> Self {
         Self {
-            network: Arc::new(move || (links.measurements(), links.service_answers())),
+            store: links.store_views(),
+            links: Arc::new(move || links.measurements()),
             syncs,
             frozen_until: Arc::default(),
             maintained: Arc::default(),
@@ -49,9 +51,15 @@ impl Gauges {
         until.map_or(Duration::ZERO, |until| until.saturating_duration_since(Instant::now()))
     }
 
+    /// How the store is that the node asks, if it asks one that is no member.
+    pub(super) fn store(&self) -> Option<StoreView> {
+        self.store.as_ref().map(|store| store.borrow().clone())
+    }
+
     /// What is measured at this moment.
     pub(super) fn read(&self) -> Measurements {
-        let ((links, store_connected), storage) = ((self.network)(), self.syncs.read());
+        let store_connected = self.store.as_ref().map(|store| store.borrow().up);
+        let (links, storage) = ((self.links)(), self.syncs.read());
         Measurements { links, storage, frozen: self.frozen(), store_connected }
     }
 }

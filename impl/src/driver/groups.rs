@@ -62,7 +62,8 @@ impl Groups {
     /// [`Groups::join_on`] says.
     pub async fn join<C: Runnable>(config: Config<C>) -> Result<Self, JoinError> {
         let listener = listen(&config).await?;
-        Self::join_on(config, listener)
+        let store = open(&config)?;
+        Ok(Self::start(config, listener, store, false)?.0)
     }
 
     /// Does the same as [`Groups::join`], with a program that prepares itself before it learns that
@@ -96,7 +97,7 @@ impl Groups {
         listener: TcpListener,
     ) -> Result<Self, JoinError> {
         let store = open(&config)?;
-        Ok(Self::start(config, listener, store, false)?.0)
+        Ok(Self::start(config, Some(listener), store, false)?.0)
     }
 
     /// Does the same as [`Groups::join_on`], with durable state in a storage of the caller's: one
@@ -113,12 +114,12 @@ impl Groups {
         storage: impl Storage<BTreeMap<String, C::Durable>>,
     ) -> Result<Self, JoinError> {
         let store = Named::new(Box::new(storage), config.groups().to_vec());
-        Ok(Self::start(config, listener, Some(Box::new(store)), false)?.0)
+        Ok(Self::start(config, Some(listener), Some(Box::new(store)), false)?.0)
     }
 
     fn start<C: Runnable>(
         config: Config<C>,
-        listener: TcpListener,
+        listener: Option<TcpListener>,
         store: DurableState<C>,
         prepares: bool,
     ) -> Result<(Self, BTreeMap<String, Preparation>), JoinError> {
@@ -153,9 +154,9 @@ impl Groups {
         self.handles.iter().map(|(name, handle)| (name.as_str(), handle))
     }
 
-    /// Returns the address on which the node listens.
+    /// Returns the address on which the node listens; `None` if it listens nowhere.
     #[must_use]
-    pub fn address(&self) -> SocketAddr {
+    pub fn address(&self) -> Option<SocketAddr> {
         self.part.address()
     }
 

@@ -21,7 +21,7 @@ use super::lists::OwnLists;
 use super::standing::OwnStanding;
 use super::work::Work;
 use crate::member::{LONGEST_SLEEP, RequestError};
-use crate::status::{Measurements, StatusReport};
+use crate::status::{Measurements, StatusReport, StoreView};
 
 /// A handle to an [`Election`](super::Election), through which a program uses a node that takes
 /// part. A clone is one more; the node goes on for as long as the election, not for as long as its
@@ -140,6 +140,13 @@ impl Handle {
     #[must_use]
     pub fn measurements(&self) -> Measurements {
         self.gauges.read()
+    }
+
+    /// Returns the store of the lease, as this node sees it; `None` if the store is a member, or
+    /// the protocol has none.
+    #[must_use]
+    pub fn store(&self) -> Option<StoreView> {
+        self.gauges.store()
     }
 
     /// Begins work under the leadership that this node has now; the node waits for the work to end

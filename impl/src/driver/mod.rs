@@ -51,7 +51,7 @@ pub use self::work::{PANIC_PAUSE, Work};
 use crate::config::{self, Address, Config, Credentials, Runnable};
 pub use crate::member::RequestError;
 use crate::protocol::{Core, NodeId};
-use crate::storage::{Directory, Storage, StorageError};
+use crate::storage::{Directory, Memory, Storage, StorageError};
 
 /// How long a node that leaves waits for a storage that does not answer. A machine that runs tests
 /// may have much else to do.
@@ -121,7 +121,8 @@ impl Election {
     /// [`Election::join_on`] says.
     pub async fn join<C: Runnable>(config: Config<C>) -> Result<Self, JoinError> {
         let listener = listen(&config).await?;
-        Self::join_on(config, listener)
+        let store = open(&config)?;
+        Ok(Self::start(config, listener, store, false)?.0)
     }
 
     /// Does the same as [`Election::join`], with a program that prepares itself before it learns
@@ -178,7 +179,7 @@ impl Election {
         listener: TcpListener,
     ) -> Result<Self, JoinError> {
         let store = open(&config)?;
-        Ok(Self::start(config, listener, store, false)?.0)
+        Ok(Self::start(config, Some(listener), store, false)?.0)
     }
 
     /// Does the same as [`Election::join_on`], with durable state in a storage of the caller's.
@@ -194,12 +195,12 @@ impl Election {
         storage: impl Storage<C::Durable>,
     ) -> Result<Self, JoinError> {
         let store = One(Box::new(storage));
-        Ok(Self::start(config, listener, Some(Box::new(store)), false)?.0)
+        Ok(Self::start(config, Some(listener), Some(Box::new(store)), false)?.0)
     }
 
     fn start<C: Runnable>(
         config: Config<C>,
-        listener: TcpListener,
+        listener: Option<TcpListener>,
         store: DurableState<C>,
         prepares: bool,
     ) -> Result<(Self, Option<Preparation>), JoinError> {
@@ -219,9 +220,9 @@ impl Election {
         self.handle.clone()
     }
 
-    /// Returns the address on which the node listens.
+    /// Returns the address on which the node listens; `None` if it listens nowhere.
     #[must_use]
-    pub fn address(&self) -> SocketAddr {
+    pub fn address(&self) -> Option<SocketAddr> {
         self.part.address()
     }
 
@@ -269,16 +270,20 @@ impl Deref for Election {
 /// What keeps durable state, if the protocol has some.
 type DurableState<C> = Option<Box<dyn Store<<C as Core>::Durable>>>;
 
-async fn listen<C: Runnable>(config: &Config<C>) -> Result<TcpListener, JoinError> {
-    let address = config.listen();
+async fn listen<C: Runnable>(config: &Config<C>) -> Result<Option<TcpListener>, JoinError> {
+    let Some(address) = config.listen() else { return Ok(None) };
     let listener = TcpListener::bind(address.as_str()).await;
-    listener.map_err(|cause| JoinError::Listen { address: address.clone(), cause })
+    listener.map(Some).map_err(|cause| JoinError::Listen { address: address.clone(), cause })
 }
 
-/// The configured directory.
+/// The configured directory; the memory for a process with a label, which is another holder after
+/// a restart.
 fn open<C: Runnable>(config: &Config<C>) -> Result<DurableState<C>, JoinError> {
-    let Some(path) = config.directory()? else { return Ok(None) };
-    let storage: Box<dyn Storage<C::Durable>> = Box::new(Directory::open(path, config.owner())?);
+    let storage: Box<dyn Storage<C::Durable>> = match config.directory()? {
+        Some(path) => Box::new(Directory::open(path, config.owner())?),
+        None if config.label().is_some() => Box::new(Memory::<C::Durable>::default()),
+        None => return Ok(None),
+    };
     Ok(Some(Box::new(One(storage))))
 }
 

@@ -56,7 +56,8 @@ impl<M: Send + Sync + 'static> Reporter<M> {
         let isolation = || self.links.isolation(now.role == Role::Leader);
         let observes = list.observes(hello.node);
         let problem = self.lists.problem(hello.node).or_else(isolation).or_else(stalled);
-        let problem = problem.or_else(|| self.links.service_problem());
+        let store = self.links.store_view();
+        let problem = problem.or_else(|| store.as_ref()?.problem.clone());
         let waits = self.lists.waits();
         // One that has lost its state is a voter by its list.
         let own_wait = waits.is_some().then_some(hello.node);
@@ -91,6 +92,7 @@ impl<M: Send + Sync + 'static> Reporter<M> {
                 rivals: now.rivals,
                 dropped_log_lines: log::dropped(),
                 late_renewals: self.leases.late_renewals(),
+                store_regressions: store.as_ref().map_or(0, |store| store.regressions),
             },
             certificates: CertificateReport::all(
                 self.credentials.now().expiries(),
@@ -100,6 +102,7 @@ impl<M: Send + Sync + 'static> Reporter<M> {
             awaited: awaited.into_iter().collect(),
             priority: own.priority,
             maintenance: own.maintenance.on,
+            holder: store.and_then(|store| Some(store.holder?.name().to_owned())),
         }
     }
 }

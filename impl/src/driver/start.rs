@@ -31,13 +31,17 @@ use super::standing::{Keeper, OwnStanding};
 use super::trace::Trace;
 use super::{CLOSED_WITHIN, DurableState, JoinError, Stopped, known};
 use crate::clock::{Clock as _, SystemClock};
-use crate::config::{self, Config, Credentials, Current, Runnable};
+use crate::config::{self, Config, Credentials, Current, Runnable, StoreAccess};
 use crate::member::{Member, Setup};
 use crate::protocol::quorum::Lists;
 use crate::protocol::{Core, Node};
+use crate::report::StoreView;
 use crate::storage::StorageError;
+use crate::store::STORE;
+use crate::store_client::StoreClient;
 use crate::transport::frame::Hello;
-use crate::transport::{self, Arrival, Limits, Links, Report, Reports, Terms};
+use crate::transport::incoming::Inboxes;
+use crate::transport::{self, Arrival, Limits, Links, Mailbox, Report, Reports, Terms};
 
 /// What the program gets of each group.
 pub(super) type Started = Vec<(Handle, Option<Preparation>)>;
@@ -45,7 +49,7 @@ pub(super) type Started = Vec<(Handle, Option<Preparation>)>;
 /// Takes part in each election of the configuration.
 pub(super) fn start<C: Runnable>(
     config: Config<C>,
-    listener: TcpListener,
+    listener: Option<TcpListener>,
     mut store: DurableState<C>,
     prepares: bool,
 ) -> Result<(Started, Part), JoinError> {
@@ -56,13 +60,16 @@ pub(super) fn start<C: Runnable>(
     let states = known::by_file(&config, known::of_new_cluster(&config, states)?);
     let (config, known) = known::with_lists(config, &states)?;
     let config = &config;
-    let address = listener.local_addr().map_err(JoinError::Listener)?;
+    let address = listener.as_ref().map(TcpListener::local_addr).transpose();
+    let address = address.map_err(JoinError::Listener)?;
     let credentials = Current::new(config.credentials()?);
     let nodes = nodes(config, &states)?;
     let setup = setup(config, store.is_some(), prepares)?;
     let hello = hello(config, incarnation());
     let (mut trace, written) = Trace::of(config, &nodes, &hello, SystemClock.now())?.unzip();
-    let links = links(config, &known, setup.lifetime)?;
+    let stores = stores(config, setup.lifetime)?;
+    let mailboxes = stores.iter().map(|(_, mailbox)| Arc::clone(mailbox)).collect();
+    let links = links(config, &known, setup.lifetime).with_stores(mailboxes);
     let common = Common {
         config,
         standing: OwnStanding::open(config, &links, known.mark)?,
@@ -78,8 +85,16 @@ pub(super) fn start<C: Runnable>(
     let groups: Vec<_> = nodes.into_iter().enumerate().map(group).collect();
     let limits = Limits::new(config.network_timeout());
     let terms = Terms { credentials: credentials.clone(), lifetime: setup.lifetime, limits };
-    let (mut connections, arrivals) =
-        transport::start(hello, terms, &common.links, listener, reports(config, &groups));
+    let (inboxes, arrivals) = Inboxes::new(groups.len());
+    // One start of the process: a copy of the machine has another.
+    let own = config.holder(rand::random())?;
+    let clients = stores.into_iter().zip(inboxes.each()).map(|((store, mailbox), inbox)| {
+        StoreClient::new(store, own.clone(), mailbox, inbox.clone()).run().boxed()
+    });
+    let clients: Vec<_> = clients.collect();
+    let reports = reports(config, &groups);
+    let mut connections = transport::start(hello, terms, &common.links, listener, reports, inboxes);
+    clients.into_iter().for_each(|client| drop(connections.spawn(client)));
     connections.spawn(watch(config, &groups, &credentials));
     let handles: Vec<_> = groups.iter().map(|group| group.handle.clone()).collect();
     connections.spawn(Keeper::new(config, handles).run().boxed());
@@ -111,6 +126,21 @@ pub(super) fn start<C: Runnable>(
     };
     let tasks = tasks.boxed();
     Ok((started, Part::new(address, credentials, tasks, stop)))
+}
+
+/// A store of the lease of one group, and what is on its way there.
+type StoreOf<M> = (StoreAccess<M>, Arc<Mailbox<M>>);
+
+fn stores<C: Runnable>(
+    config: &Config<C>,
+    lifetime: Duration,
+) -> Result<Vec<StoreOf<C::Message>>, JoinError> {
+    let mailbox = |store: StoreAccess<C::Message>| {
+        let view = StoreView::new(store.address.clone(), store.settings.name.clone());
+        let mailbox = Arc::new(Mailbox::new(STORE, view, lifetime, Arc::new(SystemClock)));
+        (store, mailbox)
+    };
+    Ok(config.stores()?.into_iter().map(mailbox).collect())
 }
 
 /// What the groups of a node share.
@@ -235,19 +265,14 @@ fn nodes<C: Runnable>(
     states.iter().enumerate().map(node).collect()
 }
 
-/// The links to the other members, and to the services that answer in place of one.
-fn links<C: Runnable>(
-    config: &Config<C>,
-    known: &Lists,
-    lifetime: Duration,
-) -> Result<Links<C::Message>, JoinError> {
+/// The links to the other members.
+fn links<C: Runnable>(config: &Config<C>, known: &Lists, lifetime: Duration) -> Links<C::Message> {
     let others = config.addresses().filter(|&(id, _)| id != config.node());
     let links = Links::of_groups(config.elections(), others, lifetime, SystemClock);
     if known.each().any(|list| list.contains(config.node())) {
         links.set_members(actor::peers(known, config.node()));
     }
-    let links = links.with_services(config.services()?, lifetime, SystemClock);
-    Ok(if config.suspects_refused() { links } else { links.without_presence() })
+    if config.suspects_refused() { links } else { links.without_presence() }
 }
 
 /// What says how the node is, for those that ask at the port of the nodes.
@@ -293,17 +318,25 @@ fn hello<C: Runnable>(config: &Config<C>, incarnation: u64) -> Hello {
 }
 
 /// Says in the log that the node takes part, and what its configuration risks.
-fn log_start<C: Runnable>(config: &Config<C>, incarnation: u64, address: SocketAddr) {
+fn log_start<C: Runnable>(config: &Config<C>, incarnation: u64, address: Option<SocketAddr>) {
+    let address = address.map(tracing::field::display);
     let (node, protocol) = (config.node().get(), C::NAME);
     let config_epoch = config.config_epoch();
     let groups = Some(config.groups().len()).filter(|&groups| groups > 0);
     let directory = config.directory().ok().flatten().map(|path| path.display().to_string());
     tracing::info!(
-        node, protocol, incarnation, config_epoch, groups, directory, %address,
+        node,
+        label = config.label(),
+        protocol,
+        incarnation,
+        config_epoch,
+        groups,
+        directory,
+        address,
         "taking part in elections"
     );
     let warnings = config::warning::<C>(config.section()).into_iter();
-    let warnings = warnings.chain(config.service_warning()).chain(config.security_warning());
+    let warnings = warnings.chain(config.store_warning()).chain(config.security_warning());
     for warning in warnings {
         tracing::warn!(node, protocol, "{warning}");
     }
@@ -316,7 +349,7 @@ fn setup<C: Runnable>(
     stores: bool,
     prepares: bool,
 ) -> Result<Setup, JoinError> {
-    let mut setup = Setup::of::<C>(config.core(), config.addresses().count());
+    let mut setup = Setup::of::<C>(config.core(), config.members().count());
     (setup.stores, setup.prepares) = (stores, prepares);
     // What many leaders say goes out together.
     setup.aligned = config.elections() > 1;
@@ -343,17 +376,17 @@ type Loop = BoxFuture<'static, Result<(), StorageError>>;
 /// A node that takes part.
 #[derive(Debug)]
 pub(super) struct Part {
-    address: SocketAddr,
+    address: Option<SocketAddr>,
     credentials: Current,
     task: Option<JoinHandle<Result<(), StorageError>>>,
     stop: DropGuard,
 }
 
 impl Part {
-    /// A node listens there, and these are its tasks. They end once `stop` is cancelled, as it is
-    /// when this is dropped.
+    /// A node listens there, if anywhere, and these are its tasks. They end once `stop` is
+    /// cancelled, as it is when this is dropped.
     fn new(
-        address: SocketAddr,
+        address: Option<SocketAddr>,
         credentials: Current,
         tasks: impl Future<Output = Result<(), StorageError>> + Send + 'static,
         stop: CancellationToken,
@@ -362,7 +395,7 @@ impl Part {
         Self { address, credentials, task, stop }
     }
 
-    pub(super) fn address(&self) -> SocketAddr {
+    pub(super) fn address(&self) -> Option<SocketAddr> {
         self.address
     }
 

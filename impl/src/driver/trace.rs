@@ -23,6 +23,7 @@ use crate::clock::Clock;
 use crate::config::{self, Config, Runnable};
 use crate::member::{Event, ProgramView, StorageAnswer};
 use crate::protocol::{Core, Epoch, Node, Time};
+use crate::store::STORE;
 use crate::trace::{self, Deed, Entry, FORMAT, Line, Start, Step};
 use crate::transport::frame::Hello;
 
@@ -161,8 +162,8 @@ pub(super) fn told(view: &ProgramView) -> Deed {
 /// The first line.
 fn start<C: Runnable>(config: &Config<C>, nodes: &[Node<C>], hello: &Hello) -> Start {
     let settings = hello.digests.settings.iter().map(|byte| format!("{byte:02x}"));
-    // If they cannot be asked, taking part says what is wrong.
-    let services = config.services().unwrap_or_default();
+    // If the configuration of the store is wrong, taking part says so.
+    let stores = config.stores().unwrap_or_default();
     Start {
         format: FORMAT,
         protocol: C::NAME.to_owned(),
@@ -170,8 +171,8 @@ fn start<C: Runnable>(config: &Config<C>, nodes: &[Node<C>], hello: &Hello) -> S
         cluster: Some(hello.cluster.to_string()),
         node: hello.node,
         incarnation: hello.incarnation,
-        members: config.addresses().map(|(id, _)| id).collect(),
-        services: services.iter().map(|service| service.id()).collect(),
+        members: config.members().iter().collect(),
+        services: stores.iter().map(|_| STORE).collect(),
         config_epoch: Some(config.config_epoch()),
         settings: Some(settings.collect()),
         durations: nodes.first().map(trace::durations).unwrap_or_default(),

@@ -41,6 +41,7 @@ pub(super) async fn leader(State(shared): State<Shared>) -> Response {
         "node": status.node,
         "leads": leads,
         "leader": status.leader,
+        "holder": status.holder,
         "address": address.map(|member| &member.address),
         "epoch": status.epoch,
         "lease_ms": status.lease_ms,

@@ -133,6 +133,11 @@ const METRICS: &[Metric] = {
             Count(|status| status.counters.late_renewals),
         ),
         Metric(
+            "bellwether_store_regressions",
+            "How often the store of the lease, which is no member, had lost its record",
+            Count(|status| status.counters.store_regressions),
+        ),
+        Metric(
             "bellwether_uptime_seconds",
             "How long the node has taken part",
             Value(|seen| Some(seen.status.uptime_ms as f64 / 1_000.0)),
@@ -408,6 +413,7 @@ impl CollectedGroups {
             all.counters.ignored_messages += one.counters.ignored_messages;
             all.counters.rivals += one.counters.rivals;
             all.counters.late_renewals += one.counters.late_renewals;
+            all.counters.store_regressions += one.counters.store_regressions;
         }
         Some(seen)
     }

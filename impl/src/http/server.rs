@@ -8,6 +8,7 @@ use axum::http::header;
 use axum::middleware::{Next, from_fn};
 use axum::response::Response;
 use axum::{Extension, Router};
+use bellwether_stores::causes::causes;
 use futures::StreamExt as _;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -19,7 +20,6 @@ use tokio::time::timeout;
 
 use super::Options;
 use super::control::Certified;
-use crate::causes::causes;
 use crate::config::{self, Certificates};
 use crate::transport::pending::{PendingConnections, PendingSlot};
 

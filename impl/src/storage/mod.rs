@@ -8,7 +8,8 @@
 //! value that may be lost.
 //!
 //! - [`Directory`] keeps the value in two files, and is what the daemon uses;
-//! - [`Memory`] keeps it as long as the program runs, for tests.
+//! - [`Memory`] keeps it as long as the program runs: for tests, and for a process whose next start is
+//!   another one to all others.
 
 mod directory;
 mod error;
@@ -51,8 +52,8 @@ pub trait Storage<D>: Send + 'static {
     }
 }
 
-/// A storage that keeps the state in memory, for tests. A clone is the same storage, so that a test
-/// can look at what a node has saved, and start it again on it.
+/// A storage that keeps the state in memory. A clone is the same storage, so that a test can look at
+/// what a node has saved, and start it again on it.
 #[derive(Clone, Debug)]
 pub struct Memory<D>(Arc<Mutex<Option<D>>>);
 

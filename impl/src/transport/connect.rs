@@ -192,7 +192,7 @@ impl Inner {
 /// is down for a day is not called nine times a second. A member that starts calls by itself, and
 /// is called back at once.
 #[derive(Debug)]
-pub(super) struct Backoff {
+pub(crate) struct Backoff {
     cap: Duration,
     next: Duration,
     attempts: u32,
@@ -203,24 +203,24 @@ impl Backoff {
     /// The first wait.
     const FIRST: Duration = Duration::from_millis(50);
     /// No wait is longer. It is how much longer two nodes that were cut off may stay so.
-    pub(super) const LONGEST: Duration = Duration::from_secs(1);
+    pub(crate) const LONGEST: Duration = Duration::from_secs(1);
     /// How many waits have the short cap.
     const EAGER: u32 = 16;
 
     /// With a short cap of half of a message's lifetime (within `FIRST..=LONGEST`): a message that
     /// is queued while the peer cannot be reached sees at least one attempt before it is too old.
-    pub(super) fn new(lifetime: Duration, seed: u64) -> Self {
+    pub(crate) fn new(lifetime: Duration, seed: u64) -> Self {
         let cap = (lifetime / 2).clamp(Self::FIRST, Self::LONGEST);
         Self { cap, next: Self::FIRST, attempts: 0, random: StdRng::seed_from_u64(seed) }
     }
 
     /// The peer answered: begin from the first wait again.
-    pub(super) fn reset(&mut self) {
+    pub(crate) fn reset(&mut self) {
         (self.next, self.attempts) = (Self::FIRST, 0);
     }
 
     /// How long to wait this time.
-    pub(super) fn next(&mut self) -> Duration {
+    pub(crate) fn next(&mut self) -> Duration {
         let wait = self.next;
         self.attempts = self.attempts.saturating_add(1);
         let cap = if self.attempts < Self::EAGER { self.cap } else { Self::LONGEST };

@@ -115,8 +115,7 @@ pub(crate) enum Reply {
 /// Every later frame of the side that calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Frame<M> {
-    /// A message of the protocol without a number, as a service has that answers in place of a
-    /// node.
+    /// A message of the protocol without a number, as a store has that answers in place of a node.
     Message(M),
     /// "I am up." For the failure detector; no core sees it.
     Heartbeat,
@@ -331,6 +330,7 @@ mod tests {
         CertificateReport, Counters, GroupReport, LONGEST_FILE, LONGEST_PROBLEM, Link,
         MOST_CERTIFICATES, MemberReport,
     };
+    use crate::store;
 
     /// The highest.
     fn id() -> NodeId {
@@ -410,6 +410,7 @@ mod tests {
             awaited: vec![id(); Members::MAX - 1],
             priority: u8::MAX,
             maintenance: true,
+            holder: Some("h".repeat(store::LONGEST_NAME)),
         }
     }
 

@@ -11,13 +11,13 @@ use std::io::{self, ErrorKind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use bellwether_stores::causes::causes;
 use humantime::format_duration;
 use tokio::time::Instant;
 
 use super::limiter::Source;
 use super::peer::Peer;
 use super::{Context, Links};
-use crate::causes::causes;
 use crate::protocol::NodeId;
 use crate::report::LinkMeasurements;
 
@@ -265,9 +265,9 @@ impl<M> Peer<M> {
 
 impl<M> Links<M> {
     /// What the links say about the loss of this leader: that to it; if it is this node, those that
-    /// are down. Where a service says which node leads, it is what is wrong with that, if anything.
+    /// are down. Where a store says which node leads, it is the problem of the store, if any.
     pub(crate) fn explain_loss(&self, leader: NodeId) -> String {
-        if let Some(problem) = self.service_problem() {
+        if let Some(problem) = self.store_view().and_then(|store| store.problem) {
             return problem;
         }
         let tell = |peer: &Arc<Peer<M>>| format!("link to {}: {}", peer.id, peer.health.describe());

@@ -383,7 +383,7 @@ async fn answer<M>(context: &Context<M>, channel: &mut Channel, reply: &Reply) -
 }
 
 /// The inboxes of all groups, by their numbers.
-pub(super) struct Inboxes<M>(Arc<[Sender<Arrival<M>>]>);
+pub(crate) struct Inboxes<M>(Arc<[Sender<Arrival<M>>]>);
 
 impl<M> Clone for Inboxes<M> {
     fn clone(&self) -> Self {
@@ -393,13 +393,13 @@ impl<M> Clone for Inboxes<M> {
 
 impl<M> Inboxes<M> {
     /// Those of so many groups, and where what arrives can be read.
-    pub(super) fn new(groups: usize) -> (Self, Vec<Receiver<Arrival<M>>>) {
+    pub(crate) fn new(groups: usize) -> (Self, Vec<Receiver<Arrival<M>>>) {
         let (inboxes, arrivals): (Vec<_>, _) = (0..groups).map(|_| mpsc::channel(INBOX)).unzip();
         (Self(inboxes.into()), arrivals)
     }
 
     /// Those of all groups, by their numbers.
-    pub(super) fn each(&self) -> impl Iterator<Item = &Sender<Arrival<M>>> {
+    pub(crate) fn each(&self) -> impl Iterator<Item = &Sender<Arrival<M>>> {
         self.0.iter()
     }
 

@@ -19,11 +19,10 @@ pub(crate) mod connect;
 pub(crate) mod frame;
 pub(crate) mod handshake;
 mod health;
-mod incoming;
+pub(crate) mod incoming;
 mod limiter;
 mod outbox;
 mod outgoing;
-mod outside;
 mod peer;
 pub(crate) mod pending;
 mod seal;
@@ -33,30 +32,29 @@ use std::any::Any;
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use futures::FutureExt as _;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::net::TcpListener;
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::{Notify, watch};
 use tokio::task::{JoinError, JoinSet};
 
 use self::frame::{Frame, Hello, Refusal, Reply};
 use self::incoming::Inboxes;
 use self::limiter::{LogLimiter, Source};
-use self::outside::Outside;
+use self::outbox::Outbox;
 use self::peer::{Peer, Peers};
 use self::standing::ClusterFacts;
 use crate::clock::Clock;
 use crate::config::{Address, Current, GroupName, Mode};
-use crate::protocol::NodeId;
 use crate::protocol::quorum::Mark;
+use crate::protocol::{NodeId, Time};
 use crate::report::{
-    GroupReport, GroupsReport, Link, LinkMeasurements, MemberReport, StatusReport,
+    GroupReport, GroupsReport, Link, LinkMeasurements, MemberReport, StatusReport, StoreView,
 };
-use crate::service::Service;
 use crate::trace::Sent;
 
 /// How often a leader looks whether it is alone.
@@ -140,11 +138,6 @@ impl Reports {
         leads: impl Fn() -> bool + Send + Sync + 'static,
     ) -> Self {
         Self { groups, leads: Box::new(leads) }
-    }
-
-    /// How many groups there are.
-    fn count(&self) -> usize {
-        self.groups.len()
     }
 
     /// Whether there are several groups.
@@ -283,8 +276,8 @@ pub(crate) struct Links<M> {
     bad_frames: Arc<AtomicU64>,
     /// Told when a peer is gone, one for each group; none if that means nothing.
     gone: Option<Arc<[Notify]>>,
-    /// The services that answer in place of a node: one for each group, or none.
-    services: Arc<[Arc<Outside<M>>]>,
+    /// The mailboxes of the stores that answer in place of a node: one for each group, or none.
+    stores: Arc<[Arc<Mailbox<M>>]>,
     /// The number of the group.
     group: u16,
     /// What the nodes say of themselves.
@@ -318,7 +311,7 @@ impl<M> Links<M> {
             refused: Arc::default(),
             bad_frames: Arc::default(),
             gone: Some(gone),
-            services: [].into(),
+            stores: [].into(),
             group: 0,
             standings: ClusterFacts::default(),
         }
@@ -342,39 +335,32 @@ impl<M> Links<M> {
 
     /// The same connections, for the group with this number.
     pub(crate) fn for_group(&self, group: u16) -> Self {
-        let Self { peers, refused, bad_frames, gone, services, .. } = self;
-        let (peers, gone, services) = (Arc::clone(peers), gone.clone(), Arc::clone(services));
+        let Self { peers, refused, bad_frames, gone, stores, .. } = self;
+        let (peers, gone, stores) = (Arc::clone(peers), gone.clone(), Arc::clone(stores));
         let (refused, bad_frames) = (Arc::clone(refused), Arc::clone(bad_frames));
         let standings = self.standings.clone();
-        Self { peers, refused, bad_frames, gone, services, group, standings }
+        Self { peers, refused, bad_frames, gone, stores, group, standings }
     }
 
-    /// The same, for a node whose groups each ask one of these services, if there are any. A
-    /// message is worth sending for as long as `lifetime`.
-    pub(crate) fn with_services(
-        self,
-        services: Vec<Arc<dyn Service<M>>>,
-        lifetime: Duration,
-        clock: impl Clock,
-    ) -> Self {
-        let clock: Arc<dyn Clock> = Arc::new(clock);
-        let outside = |service| Arc::new(Outside::new(service, lifetime, Arc::clone(&clock)));
-        Self { services: services.into_iter().map(outside).collect(), ..self }
+    /// The same, for a node whose groups each ask a store through one of these mailboxes, if there
+    /// are any.
+    pub(crate) fn with_stores(self, stores: Vec<Arc<Mailbox<M>>>) -> Self {
+        Self { stores: stores.into(), ..self }
     }
 
-    /// The service that the group asks, if it asks one.
-    fn service(&self) -> Option<&Arc<Outside<M>>> {
-        self.services.get(usize::from(self.group))
+    fn store(&self) -> Option<&Arc<Mailbox<M>>> {
+        self.stores.get(usize::from(self.group))
     }
 
-    /// Whether the service that the group asks answers; `None` if the group asks none.
-    pub(crate) fn service_answers(&self) -> Option<bool> {
-        self.service().map(|service| service.is_up())
+    /// Returns the store that the group asks, as it is now and whenever that changes; `None` if the
+    /// group asks none.
+    pub(crate) fn store_views(&self) -> Option<watch::Receiver<StoreView>> {
+        self.store().map(|store| store.view.subscribe())
     }
 
-    /// What is wrong with the service that the group asks, if anything is.
-    pub(crate) fn service_problem(&self) -> Option<String> {
-        self.service()?.problem()
+    /// Returns that store as it is now.
+    pub(crate) fn store_view(&self) -> Option<StoreView> {
+        self.store().map(|store| store.view.borrow().clone())
     }
 
     /// The same, for a node that takes no peer for gone.
@@ -398,18 +384,18 @@ impl<M> Links<M> {
 
     /// Sends a message as soon as there is a connection, unless it is too old by then.
     pub(crate) fn send(&self, Sent { to, id, message }: Sent<M>) {
-        if let Some(service) = self.service().filter(|service| service.id() == to) {
-            service.push(message);
+        if let Some(store) = self.store().filter(|store| store.id == to) {
+            store.push(message);
         } else if let Some(peer) = self.peers.now().get(&to) {
             peer.outbox.push(Frame::numbered(self.group, id, message));
         }
     }
 
-    /// Returns when all that was sent to connected peers is with the network, and the service has
-    /// got what it was sent; or after `limit`.
+    /// Returns when all that was sent to connected peers is with the network, and the store has got
+    /// what it was sent; or after `limit`.
     pub(crate) async fn flush(&self, limit: Duration) {
         let done = |peer: &Arc<Peer<M>>| peer.link().0 != Link::Connected || peer.outbox.is_done();
-        let served = || self.service().is_none_or(|service| service.is_flushed());
+        let served = || self.store().is_none_or(|store| store.is_flushed());
         let all = async {
             while !(served() && self.peers.now().values().all(done)) {
                 tokio::time::sleep(FLUSH_AGAIN).await;
@@ -464,11 +450,11 @@ impl<M> Links<M> {
     }
 
     /// What is wrong with a node that leads, and that no other member listens to, or speaks to. One
-    /// that a service lets lead needs no other.
+    /// that a store lets lead needs no other.
     pub(crate) fn isolation(&self, leads: bool) -> Option<String> {
         let alone = |peer: &Arc<Peer<M>>| peer.link().0 != Link::Connected && !peer.is_heard();
         let peers = self.peers.now();
-        let has_others = !peers.is_empty() && self.services.is_empty();
+        let has_others = !peers.is_empty() && self.stores.is_empty();
         if !leads || !has_others || !peers.values().all(alone) {
             return None;
         }
@@ -495,6 +481,49 @@ impl<M> Links<M> {
     }
 }
 
+/// The messages of one group for the store that answers in place of a node, and how the store is.
+pub(crate) struct Mailbox<M> {
+    /// The id under which the core knows the store.
+    pub(crate) id: NodeId,
+    /// The messages, each with the moment at which it was sent.
+    outbox: Outbox<(Time, M)>,
+    /// How long a message is worth an answer.
+    pub(crate) lifetime: Duration,
+    pub(crate) clock: Arc<dyn Clock>,
+    /// Whether there is a connection to the store.
+    pub(crate) is_connected: AtomicBool,
+    pub(crate) view: watch::Sender<StoreView>,
+}
+
+impl<M> Mailbox<M> {
+    /// A mailbox for messages that are worth an answer for as long as `lifetime`.
+    pub(crate) fn new(
+        id: NodeId,
+        view: StoreView,
+        lifetime: Duration,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        let outbox = Outbox::of_groups(1, lifetime, Arc::clone(&clock));
+        let (is_connected, view) = (AtomicBool::new(false), watch::Sender::new(view));
+        Self { id, outbox, lifetime, clock, is_connected, view }
+    }
+
+    /// Has the store asked as soon as there is a connection, unless the message is too old by then.
+    pub(crate) fn push(&self, message: M) {
+        self.outbox.push((self.clock.now(), message));
+    }
+
+    /// The next message, with the moment at which it was sent. The one before is dealt with.
+    pub(crate) async fn next(&self) -> (Time, M) {
+        self.outbox.next().await
+    }
+
+    /// Whether the store has got all that it can get now.
+    pub(crate) fn is_flushed(&self) -> bool {
+        !self.is_connected.load(Ordering::Acquire) || self.outbox.is_done()
+    }
+}
+
 /// What a peer sent.
 #[derive(Clone, Debug)]
 pub(crate) struct Arrival<M> {
@@ -506,19 +535,19 @@ pub(crate) struct Arrival<M> {
     pub(crate) frame: Frame<M>,
 }
 
-/// Starts to listen and to call the peers. Frames arrive at the receiver of their group, of which
-/// there is one for each report; everything ends when the set of tasks is dropped.
+/// Starts to listen, if the node does, and to call the peers. Frames arrive in the inbox of their
+/// group; everything ends when the set of tasks is dropped.
 pub(crate) fn start<M>(
     hello: Hello,
     terms: Terms,
     links: &Links<M>,
-    listener: TcpListener,
+    listener: Option<TcpListener>,
     reports: Reports,
-) -> (JoinSet<()>, Vec<mpsc::Receiver<Arrival<M>>>)
+    inboxes: Inboxes<M>,
+) -> JoinSet<()>
 where
     M: Serialize + DeserializeOwned + Clone + Send + Sync + 'static,
 {
-    let (inboxes, arrivals) = Inboxes::new(reports.count());
     let context = Arc::new(Context {
         hello,
         terms,
@@ -530,15 +559,12 @@ where
         reports,
     });
     let mut tasks = JoinSet::new();
-    let node = context.hello.node;
-    for (outside, inbox) in links.services.iter().zip(inboxes.each()) {
-        let (outside, seed) = (Arc::clone(outside), context.hello.incarnation);
-        tasks.spawn(outside::maintain(node, seed, outside, inbox.clone()).boxed());
+    if let Some(listener) = listener {
+        tasks.spawn(incoming::listen(Arc::clone(&context), listener, inboxes).boxed());
     }
-    tasks.spawn(incoming::listen(Arc::clone(&context), listener, inboxes).boxed());
     tasks.spawn(outgoing::maintain_all(Arc::clone(&context)).boxed());
     tasks.spawn(isolation(context, links.clone()).boxed());
-    (tasks, arrivals)
+    tasks
 }
 
 /// Says so when this node leads alone, and when that is over.

@@ -9,6 +9,7 @@ mod secret;
 use bytes::Bytes;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::channel::Channel;
@@ -81,6 +82,7 @@ pub(super) fn nothing_special() -> StatusReport {
         awaited: Vec::new(),
         priority: 100,
         maintenance: false,
+        holder: None,
     }
 }
 
@@ -119,8 +121,8 @@ fn with_credentials(credentials: Credentials) -> Context<Message> {
 fn links_of(context: &Context<Message>) -> Links<Message> {
     let (refused, bad_frames) = (Arc::clone(&context.refused), Arc::clone(&context.bad_frames));
     let (peers, standings) = (Arc::clone(&context.peers), context.standings.clone());
-    let services = [].into();
-    Links { peers, refused, bad_frames, gone: None, services, group: 0, standings }
+    let stores = [].into();
+    Links { peers, refused, bad_frames, gone: None, stores, group: 0, standings }
 }
 
 async fn bind() -> (TcpListener, SocketAddr) {

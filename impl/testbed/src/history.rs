@@ -81,8 +81,6 @@ pub struct Terms {
     pub early: Moment,
     /// How much later a lease may end.
     pub late: Moment,
-    /// A store that has no holder may say 0 for the newest token. The next is higher nevertheless.
-    pub forgets: bool,
     /// The store ends no lease: each connection observes, by its own clock, that one is over. What
     /// one has seen, another need not see.
     pub observed: bool,
@@ -151,7 +149,7 @@ impl Search {
                 continue;
             }
             let operation = self.operations[position];
-            for step in register.steps(&operation, self.terms) {
+            for step in register.steps(&operation) {
                 let next = step.taken(&register.moments, &operation, self.terms);
                 if next.is_some_and(|next| self.finds(done | bit, next)) {
                     return true;
@@ -224,14 +222,14 @@ impl Register {
     }
 
     /// The ways in which an operation can take effect now.
-    fn steps(&self, operation: &Operation, terms: Terms) -> Vec<Step> {
+    fn steps(&self, operation: &Operation) -> Vec<Step> {
         let said = operation.answer.map(|(_, said)| said);
         let client = operation.client;
         match operation.call {
             Call::Acquire => self.acquire(client, said),
             Call::Renew(token) => self.renew(client, token, said),
             Call::Release(token) => self.release(client, token, said),
-            Call::Read => self.read(said, terms),
+            Call::Read => self.read(said),
         }
     }
 
@@ -304,13 +302,12 @@ impl Register {
         steps
     }
 
-    fn read(&self, said: Option<Said>, terms: Terms) -> Vec<Step> {
+    fn read(&self, said: Option<Said>) -> Vec<Step> {
         let Some(Said::Record { holder, token }) = said else { return Vec::new() };
-        let forgotten = terms.forgets && (holder, token) == (None, 0);
-        if !forgotten && !self.can_be(token) {
+        if !self.can_be(token) {
             return Vec::new();
         }
-        let known = if forgotten { *self } else { self.with(token) };
+        let known = self.with(token);
         match (self.holder, holder) {
             (None, None) => vec![Step { when: When::Any, writes: false, after: known }],
             (Some(_), None) => vec![known.ended()],
@@ -394,14 +391,8 @@ impl Moments {
 mod tests {
     use super::{Call, Moment, Operation, Said, Terms, judge};
 
-    const TERMS: Terms = Terms {
-        keep: 1_000,
-        early: 10,
-        late: 100,
-        forgets: false,
-        observed: false,
-        commits: false,
-    };
+    const TERMS: Terms =
+        Terms { keep: 1_000, early: 10, late: 100, observed: false, commits: false };
 
     const FREE: Said = Said::Refused(None);
 
@@ -534,12 +525,8 @@ mod tests {
         wrong(&[acquired(1, 0, 2), acquired(2, 1_200, 1)]);
         wrong(&[acquired(1, 0, 1), released(1, 20, 1), read(2, 40, None, 0)]);
         wrong(&[acquired(1, 0, 1), asked(1, Call::Renew(1), 20, 30, Said::Granted(2))]);
-        let forgotten = [acquired(1, 0, 5), released(1, 20, 5), read(2, 40, None, 0)];
-        let terms = Terms { forgets: true, ..TERMS };
-        wrong(&forgotten);
-        assert_eq!(judge(&forgotten, terms), Ok(()));
-        assert!(judge(&[&forgotten[..], &[acquired(2, 60, 5)]].concat(), terms).is_err());
-        assert!(judge(&[acquired(1, 0, 5), read(2, 40, Some(1), 0)], terms).is_err());
+        wrong(&[acquired(1, 0, 5), released(1, 20, 5), read(2, 40, None, 0)]);
+        wrong(&[acquired(1, 0, 5), read(2, 40, Some(1), 0)]);
     }
 
     #[test]

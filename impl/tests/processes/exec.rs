@@ -6,6 +6,7 @@
 mod handover;
 mod killed;
 mod lease;
+mod unlisted;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -123,7 +123,7 @@ fn the_lease() {
 #[test]
 fn the_lease_with_a_store_that_a_flag_names() {
     let cluster = Cluster::running(3, "lease", "");
-    let _store = cluster.run("store", 3, &["--store"]);
+    let _store = cluster.run("store", 3, &["--store", "3"]);
     let client = |node| cluster.run("client", node, &["--set", "store=3"]);
     let _clients = [client(1), client(2)];
     cluster.wait_for(3, "has granted the lease", |status| status["leader"].is_u64());

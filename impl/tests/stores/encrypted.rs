@@ -9,7 +9,9 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use bellwether::lease_store::{Files, LeaseStore, StoreError, StoreResult, connector};
+use bellwether::store::{LeaseStore, StoreError, StoreResult};
+use bellwether::stores::address::Files;
+use bellwether::stores::connect::connector;
 use bellwether_testbed::ports::free_port;
 use bellwether_testbed::process::Process;
 use bellwether_testbed::servers::Store;
@@ -182,13 +184,19 @@ fn redis_by_tls_is_refused_with_the_cause() {
         ("localhost", &anonymous, "; if the server asks for a certificate, name"),
     ] {
         let error = refused(host, files);
-        assert!(matches!(&error, StoreError::Away(why) if why.contains(part)), "{part}: {error}");
+        assert!(
+            matches!(&error, StoreError::Unreachable(why) if why.contains(part)),
+            "{part}: {error}"
+        );
     }
 
     let wrong = Files { password: Some(other.private("password", "wrong")), ..good.clone() };
     for files in [wrong, Files { password: None, ..good }] {
         let error = refused("localhost", &files);
         let remedy = "correct the user, or the file with the password";
-        assert!(matches!(&error, StoreError::Unfit { remedy: it, .. } if it == remedy), "{error}");
+        assert!(
+            matches!(&error, StoreError::Misconfigured { remedy: it, .. } if it == remedy),
+            "{error}"
+        );
     }
 }

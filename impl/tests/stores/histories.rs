@@ -7,11 +7,12 @@ use std::ops::AddAssign;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use bellwether::NodeId;
-use bellwether::lease_store::{
-    Answer, Connect, Files, LeaseStore, Settings, StoreError, StoreResult, connector,
-};
 use bellwether::protocol::lease::Token;
+use bellwether::store::{
+    Answer, Claim, Connect, Holder, LeaseStore, Record, Settings, StoreError, StoreResult,
+};
+use bellwether::stores::address::Files;
+use bellwether::stores::connect::connector;
 use bellwether_testbed::history::{Call, Moment, Operation, Said, Terms, judge};
 use bellwether_testbed::http_server::{Asked, serve_at};
 use bellwether_testbed::lease_api::LeaseApi;
@@ -54,8 +55,6 @@ struct Plan {
     cases: u64,
     /// How many of them take place at the same time.
     at_once: usize,
-    /// Whether the store may say 0 for the newest token while no client has the lease.
-    forgets: bool,
     /// Whether the store reads its clock some time before what it writes can be seen.
     commits: bool,
     /// Each connection observes that a lease is over: a lease at which none looks has no end.
@@ -65,7 +64,7 @@ struct Plan {
 impl Plan {
     const fn new(keep: u64, late: u64, cases: u64, at_once: usize) -> Self {
         let (keep, late) = (Duration::from_millis(keep), Duration::from_millis(late));
-        Self { keep, late, cases, at_once, forgets: false, commits: false, observed: false }
+        Self { keep, late, cases, at_once, commits: false, observed: false }
     }
 
     /// Each history has a lease of its own, or a server.
@@ -76,9 +75,9 @@ impl Plan {
 
     /// A clock that says milliseconds may be wrong by two, and one is read before it is written.
     fn terms(self) -> Terms {
-        let Self { keep, late, forgets, commits, observed, .. } = self;
+        let Self { keep, late, commits, observed, .. } = self;
         let late = if observed { micros(EVER) } else { micros(late) };
-        Terms { keep: micros(keep), early: 5_000, late, forgets, observed, commits }
+        Terms { keep: micros(keep), early: 5_000, late, observed, commits }
     }
 }
 
@@ -97,11 +96,10 @@ fn redis_is_a_register() {
     at_a_server(Store::Redis, Plan::new(60, 5, 100, 8));
 }
 
-/// Its leases last whole seconds, and it looks for those that are over twice a second. A key that
-/// is gone has no revision.
+/// Its leases last whole seconds, and it looks for those that are over twice a second.
 #[test]
 fn etcd_is_a_register() {
-    at_a_server(Store::Etcd, Plan { forgets: true, ..Plan::new(1_000, 2_500, 32, 32) });
+    at_a_server(Store::Etcd, Plan::new(1_000, 2_500, 32, 32));
 }
 
 /// The server is that of these tests, and no Kubernetes. One that compares no versions is found.
@@ -370,12 +368,9 @@ impl Client {
                 self.learn(said);
                 Some((until, said))
             }
-            Ok(Err(error @ StoreError::Unfit { .. })) => panic!("{call:?}: {error}"),
-            Ok(Ok(_) | Err(StoreError::Away(_))) | Err(_) => None,
+            Ok(Err(error @ StoreError::Misconfigured { .. })) => panic!("{call:?}: {error}"),
+            Ok(Ok(_) | Err(StoreError::Unreachable(_))) | Err(_) => None,
         };
-        // A client that could not write, as others did, hears of no moment what there was.
-        let is_none = self.plan.observed && call == Call::Acquire;
-        let answer = answer.filter(|(_, said)| !is_none || *said != Said::Refused(None));
         self.history.push(Operation { client: self.id, call, from, answer });
     }
 
@@ -418,29 +413,38 @@ impl Client {
     }
 }
 
-/// Asks a store. What is left of a lease is no more than `longest`.
+/// Asks a store. At most `longest` is left of a lease. The clients are two starts of one node.
 async fn ask(
     store: &mut dyn LeaseStore,
     client: u16,
     call: Call,
     longest: Duration,
 ) -> StoreResult<Said> {
-    let client = NodeId::new(client).expect("not zero");
+    let own = Holder::new("node", u64::from(client)).expect("a good name");
+    let holder = |record: &Record| {
+        let start = record.holder.as_ref().map(Holder::start);
+        start.map(|start| u16::try_from(start).expect("a client"))
+    };
     let said = |answer| match answer {
         Answer::Granted(token) => Said::Granted(token.get()),
-        Answer::Refused(holder) => Said::Refused(holder.map(NodeId::get)),
+        Answer::Refused(record) => Said::Refused(holder(&record)),
     };
     Ok(match call {
-        Call::Acquire => said(store.acquire(client).await?),
-        Call::Renew(token) => said(store.renew(client, Token::new(token)).await?),
+        Call::Acquire => {
+            let seen = Token::default();
+            let claim = Claim { holder: &own, seen, watched: false, overdue: None };
+            said(store.acquire(claim).await?)
+        }
+        Call::Renew(token) => said(store.renew(&own, Token::new(token)).await?),
         Call::Release(token) => {
-            store.release(client, Token::new(token)).await?;
+            store.release(&own, Token::new(token)).await?;
             Said::Released
         }
         Call::Read => {
             let record = store.read().await?;
             assert!(record.left.is_none_or(|left| left <= longest), "{record:?}");
-            Said::Record { holder: record.holder.map(NodeId::get), token: record.token.get() }
+            assert_eq!(record.doubt, None, "{record:?}");
+            Said::Record { holder: holder(&record), token: record.token.get() }
         }
     })
 }

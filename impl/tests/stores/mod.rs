@@ -12,7 +12,10 @@ mod refused;
 use std::io::Write as _;
 use std::time::Duration;
 
-use bellwether::lease_store::{Answer, Files, LeaseStore, Settings, connector};
+use bellwether::protocol::lease::Token;
+use bellwether::store::{Answer, Claim, Holder, LeaseStore, Record, Settings, StoreResult};
+use bellwether::stores::address::Files;
+use bellwether::stores::connect::connector;
 use bellwether_testbed::servers::{Server, Store};
 use tokio::runtime::Runtime;
 use tokio::time::timeout;
@@ -55,6 +58,32 @@ fn settings(name: &str) -> Settings {
     Settings { name: name.to_owned(), keep: Duration::from_secs(60), limit: LIMIT }
 }
 
+/// Returns the first start of the node with this number.
+fn holder(number: u16) -> Holder {
+    Holder::member(id(number), 1)
+}
+
+/// Claims the lease for a client that has not watched the store.
+async fn acquire(store: &mut dyn LeaseStore, holder: &Holder, seen: Token) -> StoreResult<Answer> {
+    store.acquire(Claim { holder, seen, watched: false, overdue: None }).await
+}
+
+/// Claims the lease for a client that has watched the store, and returns the token.
+async fn granted(store: &mut dyn LeaseStore, holder: &Holder, seen: Token) -> Token {
+    match store.acquire(Claim { holder, seen, watched: true, overdue: None }).await {
+        Ok(Answer::Granted(token)) => token,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Claims the lease, and returns the record of the holder that has it.
+async fn refused(store: &mut dyn LeaseStore, holder: &Holder) -> Record {
+    match acquire(store, holder, Token::default()).await {
+        Ok(Answer::Refused(record)) => record,
+        other => panic!("{other:?}"),
+    }
+}
+
 /// A connection to a server, about one lease.
 async fn connected(server: &Server) -> Box<dyn LeaseStore> {
     let connect = connector(&server.address(), &Files::default()).expect("a good address");
@@ -86,24 +115,32 @@ fn lasts(store: Store) {
     let Some((mut server, runtime)) = served(store) else { return };
     let mut before = runtime.block_on(connected(&server));
     runtime.block_on(before.init()).expect("it is made");
-    let granted = runtime.block_on(before.acquire(id(1)));
-    let Ok(Answer::Granted(token)) = granted else { panic!("{granted:?}") };
+    let (first, again) = (holder(1), Holder::member(id(1), 2));
+    let mut token = Token::default();
+    for seen in [1_000, 1_000_000].map(Token::new) {
+        let early = runtime.block_on(acquire(&mut *before, &first, seen));
+        assert!(matches!(early, Ok(Answer::Refused(_))), "{early:?}, of a store that may forget");
+        token = runtime.block_on(granted(&mut *before, &first, seen));
+        assert!(token > seen, "{token}");
+    }
 
     server.kill();
     server.restart().expect("it starts again");
     let mut store = runtime.block_on(connected(&server));
     let record = runtime.block_on(store.read()).expect("an answer");
-    assert_eq!((record.holder, record.token), (Some(id(1)), token), "{record:?}");
-    let refused = runtime.block_on(store.acquire(id(2)));
-    assert_eq!(refused, Ok(Answer::Refused(Some(id(1)))));
+    assert_eq!((&record.holder, record.token), (&Some(first.clone()), token), "{record:?}");
+    for other in [holder(2), again] {
+        let record = runtime.block_on(refused(&mut *store, &other));
+        assert_eq!((&record.holder, record.token), (&Some(first.clone()), token), "{record:?}");
+    }
 
     server.stop().expect("it can be stopped");
-    let away = runtime.block_on(async { timeout(WAIT, store.renew(id(1), token)).await });
+    let away = runtime.block_on(async { timeout(WAIT, store.renew(&first, token)).await });
     assert!(!matches!(away, Ok(Ok(_))), "{away:?}, of a store that is stopped");
     server.cont();
     server.restart().expect("it starts again");
     let mut store = runtime.block_on(connected(&server));
-    assert_eq!(runtime.block_on(store.renew(id(1), token)), Ok(Answer::Granted(token)));
+    assert_eq!(runtime.block_on(store.renew(&first, token)), Ok(Answer::Granted(token)));
 }
 
 #[test]
@@ -138,19 +175,19 @@ async fn hands_over(
     mut waits: Box<dyn LeaseStore>,
 ) -> Box<dyn LeaseStore> {
     assert!(waits.watches(), "nodes that wait need not ask");
-    let granted = asks.acquire(id(1)).await;
-    let Ok(Answer::Granted(token)) = granted else { panic!("{granted:?}") };
-    assert_eq!(asks.renew(id(1), token).await, Ok(Answer::Granted(token)));
+    let (first, second) = (holder(1), holder(2));
+    let token = granted(&mut *asks, &first, Token::default()).await;
+    assert_eq!(asks.renew(&first, token).await, Ok(Answer::Granted(token)));
     let record = waits.read().await.expect("an answer");
-    assert_eq!((record.holder, record.token), (Some(id(1)), token), "{record:?}");
-    assert_eq!(waits.acquire(id(2)).await, Ok(Answer::Refused(Some(id(1)))));
+    assert_eq!((&record.holder, record.token), (&Some(first.clone()), token), "{record:?}");
+    assert_eq!(refused(&mut *waits, &second).await.holder.as_ref(), Some(&first));
     be_silent(&mut *waits).await;
 
-    asks.release(id(1), token).await.expect("an answer");
+    asks.release(&first, token).await.expect("an answer");
     let told = timeout(LIMIT, waits.changed()).await.expect("in time");
     told.expect("the connection lasts");
-    let next = waits.acquire(id(2)).await;
-    assert!(matches!(next, Ok(Answer::Granted(higher)) if higher > token), "{next:?}");
+    let next = granted(&mut *waits, &second, Token::default()).await;
+    assert!(next > token, "{next}");
     be_silent(&mut *waits).await;
     waits
 }

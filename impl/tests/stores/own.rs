@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bellwether::config::LeaseSection;
-use bellwether::lease_store::{STORE, StoreAddress};
 use bellwether::protocol::lease::{Durations, Lease};
 use bellwether::storage::Memory;
+use bellwether::store::STORE;
+use bellwether::stores::address::StoreAddress;
 use bellwether::{Config, Election};
 
 use super::pretended::Pretended;
@@ -82,6 +83,6 @@ fn no_member_may_have_the_id_of_the_store() {
     assert!(error.contains("give that member another"), "{error}");
     let members = [(1, "127.0.0.1:7001"), (2, "127.0.0.1:7002")];
     let config = Config::<Lease>::for_protocol("own", 1, members, section).expect("valid");
-    assert_eq!(config.service_names(), ["the store of the program of the lease own"]);
-    assert!(config.service_warning().is_none() && id(1) == config.node());
+    assert_eq!(config.store_names(), ["the store of the program of the lease own"]);
+    assert!(config.store_warning().is_none() && id(1) == config.node());
 }

@@ -4,12 +4,10 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use bellwether::NodeId;
-use bellwether::lease_store::{
-    Answer, Connect, LeaseStore, Record, Settings, StoreError, StoreResult,
-};
 use bellwether::protocol::lease::Token;
-use futures::future::BoxFuture;
+use bellwether::store::{
+    Answer, Asking, Claim, Connect, Holder, LeaseStore, Record, Settings, StoreError, StoreResult,
+};
 use tokio::sync::watch;
 use tokio::time::sleep;
 
@@ -36,10 +34,12 @@ pub(super) enum Mistake {
     TokenOfBefore,
     /// A lease counts from a moment by the clock of its client. That of client 2 is slow.
     ClockOfClient,
+    /// Two starts of one node are one client.
+    ComparesNames,
 }
 
 impl Mistake {
-    pub(super) const ALL: [Self; 10] = [
+    pub(super) const ALL: [Self; 11] = [
         Self::TwoSteps,
         Self::TokenAgain,
         Self::FreesAnothers,
@@ -50,14 +50,15 @@ impl Mistake {
         Self::NamesAnother,
         Self::TokenOfBefore,
         Self::ClockOfClient,
+        Self::ComparesNames,
     ];
 }
 
 /// What the store has written down.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct State {
-    holder: Option<NodeId>,
-    before: Option<NodeId>,
+    holder: Option<Holder>,
+    before: Option<Holder>,
     pub(super) token: u64,
     written: Option<Instant>,
     /// No client reaches it.
@@ -84,15 +85,12 @@ impl Pretended {
     /// The state, if a client reaches the store.
     fn reached(&self) -> StoreResult<MutexGuard<'_, State>> {
         let state = self.state();
-        if state.away { Err(StoreError::Away("it is away".to_owned())) } else { Ok(state) }
+        if state.away { Err(StoreError::Unreachable("it is away".to_owned())) } else { Ok(state) }
     }
 }
 
 impl Connect for Pretended {
-    fn connect<'a>(
-        &'a self,
-        settings: &'a Settings,
-    ) -> BoxFuture<'a, StoreResult<Box<dyn LeaseStore>>> {
+    fn connect<'a>(&'a self, settings: &'a Settings) -> Asking<'a, Box<dyn LeaseStore>> {
         let (store, news, keep) = (self.clone(), self.news.subscribe(), settings.keep);
         let reached = self.reached().map(drop);
         Box::pin(async move {
@@ -127,49 +125,64 @@ impl Connection {
     }
 
     /// The moment of a write that this client asks for.
-    fn now(&self, client: NodeId) -> Instant {
-        let slow = self.errs(Mistake::ClockOfClient) && client.get() == 2;
+    fn now(&self, client: &Holder) -> Instant {
+        let slow = self.errs(Mistake::ClockOfClient) && client.start().is_multiple_of(2);
         Instant::now() - if slow { self.keep / 2 } else { Duration::ZERO }
     }
 
-    /// Which client has the lease.
-    fn holder(&self, state: &State) -> Option<NodeId> {
+    fn is(&self, holder: &Holder, client: &Holder) -> bool {
+        holder == client || self.errs(Mistake::ComparesNames) && holder.name() == client.name()
+    }
+
+    /// Returns the client that has the lease.
+    fn holder(&self, state: &State) -> Option<Holder> {
         let keep = if self.errs(Mistake::EndsEarly) { self.keep / 2 } else { self.keep };
         let lasts = state.written.is_some_and(|written| written.elapsed() < keep);
-        state.holder.filter(|_| lasts || self.errs(Mistake::NeverEnds))
+        state.holder.clone().filter(|_| lasts || self.errs(Mistake::NeverEnds))
+    }
+
+    fn record(&self, state: &State) -> Record {
+        let holder = self.holder(state);
+        let left = state.written.filter(|_| holder.is_some());
+        let left = left.map(|written| self.keep.saturating_sub(written.elapsed()));
+        Record { holder, token: Token::new(state.token), left, doubt: None }
     }
 
     fn refused(&self, state: &State) -> Answer {
-        let holder = self.holder(state);
-        let wrong = state.before.filter(|_| self.errs(Mistake::NamesAnother));
-        Answer::Refused(wrong.or(holder))
+        let record = self.record(state);
+        let wrong = state.before.clone().filter(|_| self.errs(Mistake::NamesAnother));
+        Answer::Refused(Record { holder: wrong.or(record.holder), ..record })
     }
 
-    fn granted(&self, state: &mut State, client: NodeId) -> Answer {
-        let is_own = self.holder(state) == Some(client);
-        if state.holder != Some(client) {
-            state.before = state.holder;
+    fn granted(&self, state: &mut State, claim: Claim<'_>) -> Answer {
+        let is_own = self.holder(state).as_ref() == Some(claim.holder);
+        if state.holder.as_ref() != Some(claim.holder) {
+            state.before = state.holder.take();
         }
-        state.token += u64::from(!(is_own && self.errs(Mistake::TokenOfBefore)));
-        state.holder = Some(client);
-        state.written = Some(self.now(client));
+        if !(is_own && self.errs(Mistake::TokenOfBefore)) {
+            state.token = state.token.max(claim.seen.get()) + 1;
+        }
+        state.holder = Some(claim.holder.clone());
+        state.written = Some(self.now(claim.holder));
         Answer::Granted(Token::new(state.token))
     }
 }
 
 impl LeaseStore for Connection {
-    fn acquire(&mut self, client: NodeId) -> BoxFuture<'_, StoreResult<Answer>> {
+    fn acquire<'a>(&'a mut self, claim: Claim<'a>) -> Asking<'a, Answer> {
         Box::pin(async move {
             underway().await;
-            let read = self.errs(Mistake::TwoSteps).then(|| *self.store.state());
+            let read = self.errs(Mistake::TwoSteps).then(|| self.store.state().clone());
             if read.is_some() {
                 underway().await;
             }
             let answer = {
                 let mut state = self.store.reached()?;
-                let read = read.unwrap_or(*state);
-                if self.holder(&read).is_none_or(|holder| holder == client) {
-                    self.granted(&mut state, client)
+                let read = read.unwrap_or_else(|| state.clone());
+                let holder = self.holder(&read);
+                let is_free = holder.is_none_or(|holder| self.is(&holder, claim.holder));
+                if is_free && (read.token >= claim.seen.get() || claim.watched) {
+                    self.granted(&mut state, claim)
                 } else {
                     self.refused(&read)
                 }
@@ -179,17 +192,19 @@ impl LeaseStore for Connection {
         })
     }
 
-    fn renew(&mut self, client: NodeId, token: Token) -> BoxFuture<'_, StoreResult<Answer>> {
+    fn renew<'a>(&'a mut self, client: &'a Holder, token: Token) -> Asking<'a, Answer> {
         Box::pin(async move {
             underway().await;
             let answer = {
                 let mut state = self.store.reached()?;
                 let holder = self.holder(&state);
-                let own = holder == Some(client) || self.errs(Mistake::RenewsForAll);
+                let own = holder.as_ref().is_some_and(|holder| {
+                    self.is(holder, client) || self.errs(Mistake::RenewsForAll)
+                });
                 let same = state.token == token.get()
                     || self.errs(Mistake::RenewsAnothers)
                     || self.errs(Mistake::RenewsForAll);
-                if holder.is_some() && own && same {
+                if own && same {
                     state.written = Some(self.now(client));
                     Answer::Granted(token)
                 } else {
@@ -201,12 +216,14 @@ impl LeaseStore for Connection {
         })
     }
 
-    fn release(&mut self, client: NodeId, token: Token) -> BoxFuture<'_, StoreResult<()>> {
+    fn release<'a>(&'a mut self, client: &'a Holder, token: Token) -> Asking<'a, ()> {
         Box::pin(async move {
             underway().await;
             {
                 let mut state = self.store.reached()?;
-                let own = state.holder == Some(client) && state.token == token.get();
+                let holder = state.holder.as_ref();
+                let own = holder.is_some_and(|holder| self.is(holder, client))
+                    && state.token == token.get();
                 if own || self.errs(Mistake::FreesAnothers) {
                     state.holder = None;
                     state.token -= u64::from(own && self.errs(Mistake::TokenAgain));
@@ -218,19 +235,19 @@ impl LeaseStore for Connection {
         })
     }
 
-    fn read(&mut self) -> BoxFuture<'_, StoreResult<Record>> {
+    fn read(&mut self) -> Asking<'_, Record> {
         Box::pin(async move {
             underway().await;
-            let state = *self.store.reached()?;
-            let (holder, token) = (self.holder(&state), Token::new(state.token));
-            let left = state.written.filter(|_| holder.is_some());
-            let left = left.map(|written| self.keep.saturating_sub(written.elapsed()));
+            let record = {
+                let state = self.store.reached()?;
+                self.record(&state)
+            };
             underway().await;
-            Ok(Record { holder, token, left })
+            Ok(record)
         })
     }
 
-    fn init(&mut self) -> BoxFuture<'_, StoreResult<()>> {
+    fn init(&mut self) -> Asking<'_, ()> {
         Box::pin(async { Ok::<(), StoreError>(()) })
     }
 
@@ -238,9 +255,9 @@ impl LeaseStore for Connection {
         true
     }
 
-    fn changed(&mut self) -> BoxFuture<'_, StoreResult<()>> {
+    fn changed(&mut self) -> Asking<'_, ()> {
         Box::pin(async move {
-            let gone = |_| StoreError::Away("it is gone".to_owned());
+            let gone = |_| StoreError::Unreachable("it is gone".to_owned());
             self.news.changed().await.map_err(gone)
         })
     }

@@ -4,15 +4,16 @@ use std::fmt::Debug;
 use std::fs;
 use std::io::Write as _;
 
-use bellwether::lease_store::postgres::TABLE;
-use bellwether::lease_store::{
-    Answer, Files, LeaseStore, Record, StoreError, StoreResult, connector,
-};
+use bellwether::protocol::lease::Token;
+use bellwether::store::{Answer, LeaseStore, Record, StoreError, StoreResult};
+use bellwether::stores::address::Files;
+use bellwether::stores::connect::connector;
+use bellwether::stores::postgres::TABLE;
 use bellwether_testbed::servers::{Server, Store};
 use tempfile::NamedTempFile;
 use tokio_postgres::{Client, NoTls};
 
-use super::{id, served, settings};
+use super::{acquire, granted, holder, served, settings};
 
 /// The password of a user.
 const PASSWORD: &str = "Tr0ub4dor";
@@ -54,7 +55,9 @@ async fn connected(
 
 /// Checks that it is refused, and what is said then: what is wrong, and what helps.
 fn refused<T: Debug>(answer: &StoreResult<T>, wrong: &str, helps: &str) {
-    let Err(StoreError::Unfit { problem, remedy }) = answer else { panic!("{wrong}: {answer:?}") };
+    let Err(StoreError::Misconfigured { problem, remedy }) = answer else {
+        panic!("{wrong}: {answer:?}")
+    };
     assert!(problem.contains(wrong) && remedy.contains(helps), "{problem}; {remedy}");
     assert!(!problem.contains(PASSWORD), "{problem}");
 }
@@ -65,23 +68,24 @@ fn what_a_user_may_not_do_is_for_a_dba() {
     runtime.block_on(async {
         run(&server, "REVOKE CREATE ON SCHEMA public FROM PUBLIC; CREATE ROLE reader LOGIN").await;
         let mut store = connected(&server, "reader", None).await.expect("it lets one in");
-        refused(&store.acquire(id(1)).await, "does not exist", "bellwether store init");
+        let (first, none) = (holder(1), Token::default());
+        let claimed = acquire(&mut *store, &first, none).await;
+        refused(&claimed, "does not exist", "bellwether store init");
         refused(&store.init().await, "permission denied for schema", "DBA");
 
         run(&server, &format!("{TABLE}; GRANT SELECT ON bellwether_lease TO reader")).await;
         assert_eq!(store.read().await, Ok(Record::default()));
         refused(&store.init().await, "may not insert and update", "DBA");
-        refused(&store.acquire(id(1)).await, "permission denied", "DBA");
+        refused(&acquire(&mut *store, &first, none).await, "permission denied", "DBA");
 
         // Not on the table: on those of its columns that a node writes.
-        let grant = "GRANT INSERT (name, holder, token, until), UPDATE (holder, token, until) \
-                     ON bellwether_lease TO reader";
+        let grant = "GRANT INSERT (name, holder, token, lasts_ms, until), \
+                     UPDATE (holder, token, lasts_ms, until) ON bellwether_lease TO reader";
         run(&server, grant).await;
         assert_eq!(store.init().await, Ok(()));
-        let granted = store.acquire(id(1)).await.expect("an answer");
-        let Answer::Granted(token) = granted else { panic!("{granted:?}") };
-        assert_eq!(store.renew(id(1), token).await, Ok(Answer::Granted(token)));
-        assert_eq!(store.release(id(1), token).await, Ok(()));
+        let token = granted(&mut *store, &first, none).await;
+        assert_eq!(store.renew(&first, token).await, Ok(Answer::Granted(token)));
+        assert_eq!(store.release(&first, token).await, Ok(()));
     });
 }
 
@@ -120,11 +124,14 @@ fn a_table_that_is_another_is_to_be_compared() {
     let Some((server, runtime)) = served(Store::Postgres) else { return };
     for (columns, wrong) in [
         (
-            "name text PRIMARY KEY, holder bigint, token integer, until timestamptz",
+            "name text PRIMARY KEY, holder text, token integer, lasts_ms bigint, until timestamptz",
             "column 2 of the answer has another type",
         ),
-        ("name text PRIMARY KEY, holder bigint, token bigint", "\"until\" does not exist"),
-        ("name text, holder bigint, token bigint, until timestamptz", "ON CONFLICT"),
+        (
+            "name text PRIMARY KEY, holder text, token bigint, lasts_ms bigint",
+            "\"until\" does not exist",
+        ),
+        ("name text, holder text, token bigint, lasts_ms bigint, until timestamptz", "ON CONFLICT"),
     ] {
         let create = format!(
             "DROP TABLE IF EXISTS bellwether_lease; CREATE TABLE bellwether_lease ({columns}); \
@@ -135,7 +142,7 @@ fn a_table_that_is_another_is_to_be_compared() {
             let mut store = connected(&server, "postgres", None).await.expect("it lets one in");
             // A table that can be read may be of no use all the same.
             let used = match store.init().await {
-                Ok(()) => store.acquire(id(1)).await.map(drop),
+                Ok(()) => acquire(&mut *store, &holder(1), Token::default()).await.map(drop),
                 error => error,
             };
             refused(&used, wrong, "compare the table with the one that");

@@ -25,9 +25,9 @@ mod rules;
 mod store;
 mod tokens;
 
-pub use rules::{Acquire, Answers, Compares, Count, Expiry, Fence, Lease, Reads, Release};
-pub use rules::{Renewal, StoreFault, Term};
-pub use store::{Accepted, Copied};
+pub use rules::{Acquire, Answers, Claims, Compares, Count, Doubt, Expiry, Fence, Forgetful};
+pub use rules::{Grants, Lease, Mistake, Reads, Release, Renewal, StoreFault, Term};
+pub use store::{Accepted, Copied, Seen};
 pub use tokens::{Number, Token, Version};
 
 /// What a process is doing.
@@ -69,6 +69,9 @@ pub struct Process {
     pub version: Version,
     /// What of the store's record its replica has ([`Reads::Replica`]).
     pub replica: Copied,
+    /// Of the store, how often the holder had started that it granted the lease
+    /// ([`Grants::ToStart`]).
+    pub start: u8,
 }
 
 /// What a process keeps on stable storage.
@@ -86,6 +89,11 @@ pub struct Stable {
     pub version: Version,
     /// The highest token that the resource has accepted a write with, if the store may crash.
     pub written: Token,
+    /// How often the holder had started, as such a store knows it ([`Grants::ToStart`]).
+    pub start: u8,
+    /// The highest of all grants ([`Claims::CarrySeen`]). The client has seen it, and the place of
+    /// that memory is the store, which every claim reaches.
+    pub seen: Seen,
 }
 
 /// What processes send to each other. What is asked carries a number, and so does its answer.
@@ -145,6 +153,11 @@ pub enum Timer {
     Replicate,
     /// A client that was asked to stay away asks for no lease.
     Away,
+    /// An operator changes the record of the store ([`Lease::mistake`]).
+    Mistake,
+    /// The record of the store was changed, and no client claims the lease ([`Forgetful::Waits`],
+    /// [`Doubt::Overdue`]).
+    Watch,
 }
 
 // The store must keep a lease for longer than its holder counts it, so the holder's time comes
@@ -215,6 +228,9 @@ impl Protocol for Lease {
         TimerRow::detector(Timer::Replicate, &T_LAG).armed_if(Self::replicates),
         // No rule asks a client to stay away.
         TimerRow::fixed(Timer::Away, &T_RETRY).armed_if(|_| false),
+        TimerRow::detector(Timer::Mistake, &T_HOLDER)
+            .armed_if(|rules| rules.mistake != Mistake::None),
+        TimerRow::fixed(Timer::Watch, &T_GRANT).armed_if(Self::watches),
     ];
     const PROPERTIES: &'static [Property<Judge<Self>>] = PROPERTIES;
     const RULES: fn() -> Vec<Rule> = Rule::all_of::<Self>;
@@ -280,6 +296,8 @@ impl Protocol for Lease {
             Timer::LockDelay => {}
             Timer::Replicate => self.on_replicated(p),
             Timer::Away => self.ask_if_idle(p),
+            Timer::Mistake => self.on_mistake(p),
+            Timer::Watch => self.on_watched(p),
         }
     }
 
@@ -300,7 +318,7 @@ impl Protocol for Lease {
             Timer::Grant if self.term == Term::Session => connection_is_lost(view, me),
             Timer::Grant => lease_is_over(self, view, me),
             // Its operator waits for no process, and nor does a replica.
-            Timer::Request | Timer::Replicate | Timer::Away => true,
+            Timer::Request | Timer::Replicate | Timer::Away | Timer::Mistake => true,
             // What it has seen is the newest, and will stay so: no answer on its way has another.
             Timer::Observed => view.services().all(|store| {
                 let newest = view.process(store).version == view.process(me).version;
@@ -308,6 +326,12 @@ impl Protocol for Lease {
             }),
             // What was sent under the lease has arrived.
             Timer::LockDelay => !view.in_flight(|_, _, m| matches!(m, Message::Write(_))),
+            // The same, and no client leads or will by a grant from before.
+            Timer::Watch => {
+                let leads = |id| view.up(id) && view.process(id).role != Role::Follower;
+                let lasts = |m| matches!(m, Message::Granted(..) | Message::Write(_));
+                !view.ids().any(leads) && !view.in_flight(|_, _, m| lasts(m))
+            }
         }
     }
 
@@ -344,12 +368,21 @@ fn connection_is_lost(view: &View<'_, Lease>, store: Id) -> bool {
 /// The store's: its holder has stepped down or is gone, or will never be heard of again; it will
 /// not hear of another grant, and has nothing under way to the store or the resource.
 fn lease_is_over(rules: &Lease, view: &View<'_, Lease>, store: Id) -> bool {
+    let start = view.process(store).start;
     let goes_on = |holder: Id| {
         let own = view.rules_of(rules, holder);
-        // It asks again and again for a lease that is free, and its own is not.
-        let in_vain = |m: &Message| {
-            own.acquire == Acquire::SetIfAbsent
-                && matches!(m, Message::Claim(_) | Message::Refused(_, None))
+        // It asks again and again for a lease that is free, and its own is not; or the lease is
+        // that of its former self.
+        let in_vain = |m: &Message| match *m {
+            Message::Claim(_) | Message::Refused(_, None)
+                if own.acquire == Acquire::SetIfAbsent =>
+            {
+                true
+            }
+            Message::Acquire(number) | Message::Claim(number) | Message::Refused(number, _) => {
+                rules.grants == Grants::ToStart && number.incarnation != start
+            }
+            _ => false,
         };
         let sends = view.in_flight(|from, _, m| from == holder && !in_vain(&m));
         let renews = own.renewal == Renewal::Asks && reaches(view, holder);

@@ -5,8 +5,8 @@ use super::relation::Relation;
 use super::structure::Picture;
 use crate::machine::{self, machine};
 use crate::protocol::lease::{
-    Accepted, Acquire, Answers, Compares, Count, Expiry, Fence, Lease, Message, Number, Reads,
-    Renewal, Role, StoreFault, Term, Timer,
+    Accepted, Acquire, Answers, Compares, Count, Expiry, Fence, Lease, Message, Mistake, Number,
+    Reads, Renewal, Role, StoreFault, Term, Timer,
 };
 use crate::protocol::{Id, enough};
 use crate::world::{Delay, Drift, Durations, Faults, Scenario, Start, State, Timed, Timing, World};
@@ -27,6 +27,10 @@ pub(super) fn parts(rules: &Lease) -> Result<Vec<Part>, String> {
         ("that only their holders renew", "compares=both")
     } else if rules.lock_delay {
         ("that are free when they have expired", "lock_delay=false")
+    } else if rules.copied {
+        ("of clients with an id of their own", "copied=false")
+    } else if rules.mistake != Mistake::None {
+        ("of a store whose record no operator changes", "mistake=none")
     } else {
         return Ok(vec![store(rules), clocks(rules)?]);
     };

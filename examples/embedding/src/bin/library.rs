@@ -1,6 +1,7 @@
 //! Every piece of code of `docs/library.md`, in a program: one node of three that does its work
 //! while it leads. Start three in three terminals, each with its number:
-//! `cargo run -p embedding --bin library -- 1`; with `slow` behind it, for a slow network.
+//! `cargo run -p embedding --bin library -- 1`; with `slow` behind it, for a slow network, and with
+//! `lease`, for a database in place of the others.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -90,12 +91,20 @@ async fn join_slowly(node: u16, folder: PathBuf) -> anyhow::Result<Election> {
     Ok(Election::join(config).await?)
 }
 
+/// Without a list of members.
+async fn join_lease() -> anyhow::Result<Election> {
+    let config = Config::lease("orders", "sqlite:orders.db")?;
+    let election = Election::join(config).await?;
+    Ok(election)
+}
+
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
     let node: u16 = std::env::args().nth(1).context("which node: 1, 2 or 3?")?.parse()?;
     let folder = std::env::temp_dir().join(format!("bellwether-library-{node}"));
     let election = match std::env::args().nth(2).as_deref() {
         Some("slow") => join_slowly(node, folder).await?,
+        Some("lease") => join_lease().await?,
         _ => join(node, folder).await?,
     };
     tokio::select! {

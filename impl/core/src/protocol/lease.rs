@@ -219,6 +219,14 @@ impl Durations {
         retry: Duration::from_secs(2),
     };
 
+    /// Returns the durations in the proportions of [`Durations::DEFAULT`], with a store that keeps
+    /// a lease for this time.
+    #[must_use]
+    pub fn kept_for(keep: Duration) -> Self {
+        let often = keep / 15 * 2;
+        Self { hold: keep / 3 * 2, keep, renew: often, retry: often }
+    }
+
     /// Checks each value, and those that must fit together.
     ///
     /// # Errors

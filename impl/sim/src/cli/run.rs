@@ -17,15 +17,20 @@ use crate::wrong::Wrong;
 /// Make many runs, one seed after the other, until one breaks an invariant
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Which protocol: quorum, bully, garcia-molina
+    /// Which protocol: quorum, bully, garcia-molina, lease
     #[arg(long, default_value = "quorum", value_parser = code::protocol)]
     protocol: String,
+    /// Which store grants the lease, with the protocol lease: sqlite, postgres, redis, etcd or
+    /// kubernetes; each in turn unless given
+    #[arg(long)]
+    store: Option<String>,
     /// How many nodes
     #[arg(long, default_value = "5", value_parser = code::nodes)]
     nodes: usize,
     /// Which faults: none, flap, or kinds joined by +. The kinds are losses, duplicates, delays,
     /// cuts, partitions, pauses, clocks, stalls, crashes, syncs, requests, leaves (all); and with
-    /// quorum transfers, members, distances, reloads, wipe (operators)
+    /// quorum transfers, members, distances, reloads, wipe (operators); and with lease outages,
+    /// mistakes, restores, twins, rewinds, expiries
     #[arg(long, default_value = "all", value_parser = code::faults)]
     faults: Faults,
     /// The first seed, in hexadecimal digits
@@ -61,7 +66,9 @@ fn runs(text: &str) -> Result<u64, &'static str> {
 
 pub(super) fn run(args: &Args, stop: &Stop) -> anyhow::Result<Exit> {
     let Args { protocol, nodes, faults, seed, wrong, .. } = args;
-    let (protocol, faults) = (protocol.clone(), faults.clone());
+    let named = |store: &String| code::protocol(&format!("{protocol}-{store}"));
+    let protocol = args.store.as_ref().map_or_else(|| Ok(protocol.clone()), named)?;
+    let faults = faults.clone();
     let first = Code { protocol, wrong: *wrong, nodes: *nodes, faults, seed: *seed, kept: None };
     first.suits()?;
     let one = NonZeroUsize::MIN;

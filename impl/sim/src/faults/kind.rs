@@ -44,6 +44,19 @@ pub enum Kind {
     Reloads,
     /// A process crashes, and all that is on its disk is lost, if the others can go on without it.
     Wipe,
+    /// The store of the lease cannot be asked for a while.
+    Outages,
+    /// Someone deletes the record of the lease, changes its holder or its deadline, or sets the
+    /// clock of the store back.
+    Mistakes,
+    /// Someone restores a dump of the store with an older token.
+    Restores,
+    /// A machine becomes a copy of another one, so that two processes have one id.
+    Twins,
+    /// The store starts again without the last writes that it has acknowledged.
+    Rewinds,
+    /// The lease ends in the store before its time.
+    Expiries,
 }
 
 impl Kind {
@@ -68,9 +81,13 @@ impl Kind {
     pub const OPERATORS: [Self; 5] =
         [Self::Transfers, Self::Members, Self::Distances, Self::Reloads, Self::Wipe];
 
+    /// What happens to a store that grants the lease, and to the machines of its clients.
+    pub const STORES: [Self; 6] =
+        [Self::Outages, Self::Mistakes, Self::Restores, Self::Twins, Self::Rewinds, Self::Expiries];
+
     /// All of them.
     pub fn every() -> impl Iterator<Item = Self> {
-        Self::ALL.into_iter().chain(Self::OPERATORS)
+        Self::ALL.into_iter().chain(Self::OPERATORS).chain(Self::STORES)
     }
 
     /// Its name.
@@ -94,6 +111,12 @@ impl Kind {
             Self::Distances => "distances",
             Self::Reloads => "reloads",
             Self::Wipe => "wipe",
+            Self::Outages => "outages",
+            Self::Mistakes => "mistakes",
+            Self::Restores => "restores",
+            Self::Twins => "twins",
+            Self::Rewinds => "rewinds",
+            Self::Expiries => "expiries",
         }
     }
 }
@@ -115,7 +138,7 @@ impl Faults {
     }
 
     /// The faults with this name: `none`, `flap`, or kinds joined by `+`, of which `all` is every
-    /// one that strikes nodes of any protocol, and `operators` every other.
+    /// one that strikes nodes of any protocol, and `operators` every one of operators.
     #[must_use]
     pub fn named(text: &str) -> Option<Self> {
         match text {
@@ -148,10 +171,10 @@ impl Faults {
         matches!(self, Self::Of(kinds) if kinds.as_slice() == [kind])
     }
 
-    /// Whether any is of those that not every protocol has.
+    /// Whether any of these kinds is among them.
     #[must_use]
-    pub fn have_operators(&self) -> bool {
-        Kind::OPERATORS.into_iter().any(|kind| self.have(kind))
+    pub fn have_any(&self, kinds: &[Kind]) -> bool {
+        kinds.iter().any(|&kind| self.have(kind))
     }
 }
 

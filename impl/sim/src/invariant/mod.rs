@@ -39,6 +39,8 @@ pub struct Face {
     pub waits: bool,
     /// How often it has lost its disk.
     pub wiped: u64,
+    /// Whether its program is told of a problem with the store.
+    pub problem: bool,
 }
 
 /// A node believes that it leads.
@@ -147,6 +149,24 @@ pub enum Fact {
         /// What it answers.
         answer: Answer,
     },
+    /// The client of a store has heard of a token.
+    Told {
+        /// The place of the node.
+        node: usize,
+        /// Which of its lives this is.
+        life: u64,
+        /// The token.
+        token: u64,
+        /// Whether the store has granted it to this client, which has asked for the lease.
+        is_grant: bool,
+    },
+    /// The fence of the store lets a write with this token pass.
+    Written(u64),
+    /// Something happens to the store, or there are two processes with one id.
+    Mishap {
+        /// By when a node must tell of it.
+        by: Moment,
+    },
     /// Time has passed.
     Passed,
 }
@@ -239,6 +259,17 @@ pub const ALL: &[(&str, &str, Make)] = &[
         "transfers-work",
         "a node that can take over does, and from one that cannot the leader leads on",
         || Box::new(rules::TransfersWork),
+    ),
+    ("tokens-grow", "a grant has a higher token than each that its process has seen", || {
+        Box::<rules::TokensGrow>::default()
+    }),
+    ("fence-in-order", "the tokens of the writes that the fence lets pass never go back", || {
+        Box::<rules::FenceInOrder>::default()
+    }),
+    (
+        "problems-are-told",
+        "a node tells of each problem with the store in time, where nothing else happens",
+        || Box::<rules::ProblemsAreTold>::default(),
     ),
     ("first-leader-stays", "a leader that a majority hears is not deposed", || {
         Box::<rules::FirstLeaderStays>::default()

@@ -12,19 +12,21 @@ use crate::subject::Says;
 
 /// `one-leader-per-epoch`: no two nodes ever lead in one epoch, not even one after the other.
 ///
-/// Which node has led each epoch.
+/// The place of the node that has led each epoch.
 #[derive(Debug, Default)]
-pub(super) struct OneLeaderPerEpoch(BTreeMap<u64, NodeId>);
+pub(super) struct OneLeaderPerEpoch(BTreeMap<u64, usize>);
 
 impl Invariant for OneLeaderPerEpoch {
     fn look(&mut self, view: View<'_>, fact: Fact) -> Result<(), String> {
         let Fact::Changed(place) = fact else { return Ok(()) };
         let face = &view.nodes[place];
         let Some(epoch) = face.term.and_then(|term| term.epoch) else { return Ok(()) };
-        match *self.0.entry(epoch).or_insert(face.id) {
-            first if first == face.id => Ok(()),
-            first => Err(format!("n{} leads epoch {epoch}, which n{first} has led", face.id)),
+        let first = *self.0.entry(epoch).or_insert(place);
+        if first == place {
+            return Ok(());
         }
+        let first = view.nodes[first].id;
+        Err(format!("n{} leads epoch {epoch}, which n{first} has led", face.id))
     }
 }
 
@@ -40,8 +42,8 @@ impl Invariant for AtMostOneLeader {
         if face.leads(view.at).is_none() {
             return Ok(());
         }
-        let mut others = view.nodes.iter().filter(|other| other.id != face.id);
-        match others.find_map(|other| Some((other.id, other.leads(view.at)?))) {
+        let mut others = view.nodes.iter().enumerate().filter(|&(other, _)| other != place);
+        match others.find_map(|(_, other)| Some((other.id, other.leads(view.at)?))) {
             Some((other, term)) if term.until != Moment(u64::MAX) => Err(format!(
                 "n{} leads while n{other} has a lease for another {:.3?}",
                 face.id,
@@ -320,6 +322,65 @@ impl Invariant for TransfersWork {
                 let (can, node) = (if able { "can" } else { "cannot" }, view.nodes[node].id);
                 Err(format!("n{to} {can} take over from n{node}, and the answer is {answer:?}"))
             }
+        }
+    }
+}
+
+/// `tokens-grow`: a grant has a higher token than each that its process has seen.
+///
+/// The highest token that each life of each node has seen.
+#[derive(Debug, Default)]
+pub(super) struct TokensGrow(BTreeMap<(usize, u64), u64>);
+
+impl Invariant for TokensGrow {
+    fn look(&mut self, view: View<'_>, fact: Fact) -> Result<(), String> {
+        let Fact::Told { node, life, token, is_grant } = fact else { return Ok(()) };
+        let seen = self.0.entry((node, life)).or_default();
+        let before = *seen;
+        *seen = before.max(token);
+        if !is_grant || token > before {
+            return Ok(());
+        }
+        let id = view.nodes[node].id;
+        Err(format!("n{id} is granted token {token}, and has seen token {before}"))
+    }
+}
+
+/// `fence-in-order`: the tokens of the writes that the fence of the store lets pass never go back.
+///
+/// The token of the last.
+#[derive(Debug, Default)]
+pub(super) struct FenceInOrder(u64);
+
+impl Invariant for FenceInOrder {
+    fn look(&mut self, _: View<'_>, fact: Fact) -> Result<(), String> {
+        let Fact::Written(token) = fact else { return Ok(()) };
+        let before = std::mem::replace(&mut self.0, token);
+        if token >= before {
+            return Ok(());
+        }
+        Err(format!("a write with token {token} passes the fence after one with token {before}"))
+    }
+}
+
+/// `problems-are-told`: where nothing else happens, a node tells in time that the store has lost its
+/// record or that its record was changed, or that another process has the id of the node.
+///
+/// By when a node must tell of the latest, if none has yet.
+#[derive(Debug, Default)]
+pub(super) struct ProblemsAreTold(Option<Moment>);
+
+impl Invariant for ProblemsAreTold {
+    fn look(&mut self, view: View<'_>, fact: Fact) -> Result<(), String> {
+        if let Fact::Mishap { by } = fact {
+            self.0 = Some(by);
+        }
+        if view.nodes.iter().any(|face| face.problem) {
+            self.0 = None;
+        }
+        match self.0 {
+            Some(by) if by < view.at => Err("no node has told of the mishap in time".to_owned()),
+            _ => Ok(()),
         }
     }
 }

@@ -34,6 +34,7 @@ fn nodes() -> Vec<Face> {
         birth: Some(Birth::FOUNDER),
         waits: false,
         wiped: 0,
+        problem: false,
     };
     [1, 2, 3].map(face).to_vec()
 }
@@ -324,4 +325,37 @@ fn all_must_agree_in_time() {
     forgot[2].up = false;
     assert_eq!(later(&forgot), Ok(()), "it cannot be let in");
     assert!(says("stabilises", &[(1_500, &two, Fact::Passed)]).is_err(), "not the highest");
+}
+
+#[test]
+fn a_grant_is_above_each_token_that_its_process_has_seen() {
+    let nodes = nodes();
+    let told = |life, token, is_grant| {
+        (5, nodes.as_slice(), Fact::Told { node: 0, life, token, is_grant })
+    };
+    let name = "tokens-grow";
+    assert_eq!(says(name, &[told(0, 7, false), told(0, 8, true), told(0, 3, false)]), Ok(()));
+    assert!(says(name, &[told(0, 7, false), told(0, 7, true)]).is_err());
+    assert_eq!(says(name, &[told(0, 7, false), told(1, 1, true)]), Ok(()), "it has seen nothing");
+}
+
+#[test]
+fn a_fence_lets_no_older_write_pass() {
+    let nodes = nodes();
+    let written = |token| (5, nodes.as_slice(), Fact::Written(token));
+    assert_eq!(says("fence-in-order", &[written(3), written(3), written(4)]), Ok(()));
+    assert!(says("fence-in-order", &[written(4), written(3)]).is_err());
+}
+
+#[test]
+fn a_mishap_is_told_in_time() {
+    let (quiet, mut tells) = (nodes(), nodes());
+    tells[1].problem = true;
+    let name = "problems-are-told";
+    let mishap = (5, quiet.as_slice(), Fact::Mishap { by: Moment(9) });
+    let late = (10, quiet.as_slice(), Fact::Passed);
+    let in_time = (9, quiet.as_slice(), Fact::Passed);
+    assert_eq!(says(name, &[mishap, in_time]), Ok(()), "there is time left");
+    assert!(says(name, &[mishap, late]).is_err());
+    assert_eq!(says(name, &[mishap, (8, tells.as_slice(), Fact::Passed), late]), Ok(()));
 }

@@ -1,16 +1,20 @@
 //! What is simulated: the real core of a protocol, how its nodes are configured, and what its
-//! states and messages mean to an observer that sees all nodes. The quorum bully has a file of its
-//! own.
+//! states and messages mean to an observer that sees all nodes. The quorum bully and the lease have
+//! files of their own.
 
 use std::time::Duration;
 
+use bellwether_core::protocol::lease::Message;
 use bellwether_core::protocol::quorum::Lists;
 use bellwether_core::protocol::{Birth, Core, Members, NodeId, bully, garcia_molina};
 
+use crate::store::Semantics;
 use crate::wrong::Wrong;
 
+mod lease;
 mod quorum;
 
+pub use lease::{Lease, LeaseEtcd, LeaseKubernetes, LeasePostgres, LeaseRedis, LeaseSqlite};
 pub use quorum::{Quorum, QuorumDwell, QuorumPreemptive};
 
 /// What every member promises, whatever its protocol.
@@ -31,6 +35,8 @@ pub trait Subject: Send + Sync + 'static {
     /// Whether [operators](crate::faults::Kind::OPERATORS) have something to do: a leader can be
     /// asked to let another node lead, or for other members, and durations can be changed.
     const OPERATED: bool = false;
+    /// The stores of which one grants the lease, chosen by the seed; none if nodes elect the leader.
+    const STORES: &'static [Semantics] = &[];
     /// The core.
     type Core: Core;
 
@@ -63,6 +69,16 @@ pub trait Subject: Send + Sync + 'static {
 
     /// The lists of members in a message, if there are any.
     fn lists_in(_: &<Self::Core as Core>::Message) -> Option<&Lists> {
+        None
+    }
+
+    /// The message as one of the protocol `lease`, for its store.
+    fn question(_: &<Self::Core as Core>::Message) -> Option<Message> {
+        None
+    }
+
+    /// The message that a client gets from the store.
+    fn answer(_: Message) -> Option<<Self::Core as Core>::Message> {
         None
     }
 
@@ -188,4 +204,16 @@ macro_rules! registry {
     };
 }
 
-registry!(Quorum, QuorumPreemptive, QuorumDwell, Bully, GarciaMolina);
+registry!(
+    Quorum,
+    QuorumPreemptive,
+    QuorumDwell,
+    Bully,
+    GarciaMolina,
+    Lease,
+    LeaseSqlite,
+    LeasePostgres,
+    LeaseRedis,
+    LeaseEtcd,
+    LeaseKubernetes,
+);

@@ -5,8 +5,10 @@ use std::time::Duration;
 
 use bellwether_core::member::{Action, Command, Event, PreparationRequest, ProgramView};
 use bellwether_core::protocol::{Core, Epoch, NodeId};
+use bellwether_core::store::STORE;
 use bellwether_core::trace::Sent;
 
+use crate::clock::Moment;
 use crate::faults::Point;
 use crate::host::{EventOf, MessageOf, Step};
 use crate::invariant::Fact;
@@ -197,22 +199,12 @@ impl<S: Subject> World<S> {
 
     /// A message leaves a node.
     fn send(&mut self, node: usize, to: NodeId, message: &MessageOf<S>) {
-        let host = &mut self.hosts[node];
-        host.sent += 1;
-        let (from, at, with) = (host.id, usize::from(to.get()) - 1, host.runs_with);
-        let mut random = Random::of(&[self.setting.seed, node as u64, host.sent]);
-        self.counts.sent += 1;
-        let arrivals = self.network.arrivals(self.now, node, at, &mut random);
-        self.counts.lost += u64::from(arrivals[0].is_none());
-        if self.setting.trace {
-            let lost = if arrivals == [None, None] { ", which is lost" } else { "" };
-            self.note(node, format_args!("sends {message:?} to n{to}{lost}"));
+        if to == STORE {
+            self.send_to_store(node, message);
+        } else {
+            self.send_to_node(node, to, message);
         }
         let says = S::says(message);
-        for arrival in arrivals.into_iter().flatten() {
-            let message = message.clone();
-            self.push(arrival, Happening::Arrives { from, to: at, with, message });
-        }
         let led = matches!(says, Says::Leads(epoch) if self.hosts[node].led.led(epoch));
         self.look(Fact::Sent { from: node, to, says, led });
         let Some(step) = &mut self.hosts[node].step else { return };
@@ -220,5 +212,31 @@ impl<S: Subject> World<S> {
         if step.sent == 1 {
             self.spring(node, Point::Sending);
         }
+    }
+
+    fn send_to_node(&mut self, node: usize, to: NodeId, message: &MessageOf<S>) {
+        let host = &self.hosts[node];
+        let (from, at, with) = (host.id, usize::from(to.get()) - 1, host.runs_with);
+        let arrivals = self.depart(node, at);
+        if self.setting.trace {
+            let lost = if arrivals == [None, None] { ", which is lost" } else { "" };
+            self.note(node, format_args!("sends {message:?} to n{to}{lost}"));
+        }
+        for arrival in arrivals.into_iter().flatten() {
+            let message = message.clone();
+            self.push(arrival, Happening::Arrives { from, to: at, with, message });
+        }
+    }
+
+    /// Something leaves a node for the place `to` in the network. Returns when it arrives there,
+    /// and its copy.
+    pub(super) fn depart(&mut self, node: usize, to: usize) -> [Option<Moment>; 2] {
+        let host = &mut self.hosts[node];
+        host.sent += 1;
+        let mut random = Random::of(&[self.setting.seed, node as u64, host.sent]);
+        self.counts.sent += 1;
+        let arrivals = self.network.arrivals(self.now, node, to, &mut random);
+        self.counts.lost += u64::from(arrivals[0].is_none());
+        arrivals
     }
 }

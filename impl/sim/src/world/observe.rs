@@ -114,6 +114,10 @@ impl<S: Subject> World<S> {
             birth: host.disk.synced.as_ref().and_then(S::birth),
             waits: core.is_some_and(|core| core.waits_to_vote(host.id).is_some()),
             wiped: host.wiped,
+            problem: host.client.as_ref().is_some_and(|client| {
+                let now = host.clock.read(self.now);
+                client.has_problem(now)
+            }),
         };
         let before = &self.faces[node];
         if *before == face {
@@ -149,11 +153,12 @@ impl<S: Subject> World<S> {
         self.look(Fact::Waits { node, paused, stalled });
     }
 
-    /// The leader on which all members by its lists agree that are up.
+    /// The leader on which all members by its lists agree that are up. A copy of the leader follows
+    /// no node.
     fn on_one_leader(&self) -> Option<NodeId> {
         let follows = |leader: &Face| {
             let mut up = self.faces.iter().filter(|face| face.up && leader.has_member(face.id));
-            up.all(|face| face.leader == Some(leader.id))
+            up.all(|face| face.id == leader.id || face.leader == Some(leader.id))
         };
         let mut leaders = self.faces.iter().filter(|face| face.up && face.role == Role::Leader);
         leaders.find(|&leader| follows(leader)).map(|leader| leader.id)

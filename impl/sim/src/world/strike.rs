@@ -66,6 +66,8 @@ impl<S: Subject> World<S> {
             Blow::Transfer(to, condition) => self.ask_to_transfer(place, to, condition, until),
             Blow::Change(node, part) => self.change(node, part, true),
             Blow::Reload(durations) => self.reload(durations, until),
+            Blow::Store(mishap) => self.befall(place, mishap),
+            Blow::Twin(target, to) => self.copy(place, self.find(target), to, until),
             Blow::Far { one, other, there, back } => {
                 self.network.lengthen(one, other, there);
                 self.network.lengthen(other, one, back);
@@ -108,6 +110,8 @@ impl<S: Subject> World<S> {
             (Blow::Transfer(_, condition), Some((node, life))) => {
                 self.end_transfer(condition, node, life);
             }
+            (Blow::Store(_), Some(_)) => self.end_outage(),
+            (Blow::Twin(..), Some((node, _))) => self.end_copy(node),
             // At a rate that is right the clocks would agree again; they keep what they have until
             // another fault changes it, unless all faults are over.
             (Blow::Rate(..), Some((node, _))) if self.now >= self.setting.terms.calm => {
@@ -137,7 +141,9 @@ impl<S: Subject> World<S> {
         match &fault.blow {
             Blow::Cut(from, to) => links.push((*from, *to)),
             Blow::Divide { side, one_way } => {
-                let others = (0..self.hosts.len()).filter(|node| !side.contains(node));
+                // The store is on the other side.
+                let places = self.hosts.len() + usize::from(self.store.is_some());
+                let others = (0..places).filter(|node| !side.contains(node));
                 for other in others {
                     links.extend(side.iter().map(|&node| (node, other)));
                     if !one_way {

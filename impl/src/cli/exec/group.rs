@@ -67,11 +67,13 @@ pub(super) async fn of_node<C: Runnable>(config: &Config<C>) -> anyhow::Result<O
     Ok(Some(group))
 }
 
-/// What no other node on this machine calls its cgroup: it keeps its state elsewhere.
+/// What no other node on this machine calls its cgroup: it keeps its state elsewhere, or has
+/// another label.
 fn name<C: Runnable>(config: &Config<C>) -> String {
     let directory = config.directory().ok().flatten().unwrap_or(Path::new(""));
     let directory = std::path::absolute(directory).unwrap_or_else(|_| directory.to_owned());
-    let state = crc32fast::hash(directory.as_os_str().as_encoded_bytes());
+    let state = directory.as_os_str().as_encoded_bytes();
+    let state = crc32fast::hash(config.label().map_or(state, str::as_bytes));
     format!("bellwether@{}@{}@{state:08x}", config.cluster(), config.node())
 }
 

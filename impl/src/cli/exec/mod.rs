@@ -17,13 +17,12 @@ pub(super) mod keeper;
 mod running;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
-use bellwether::config::{self, Log, Overrides, Runnable, Visitor};
+use bellwether::config::{self, Log, Runnable, Visitor};
 use bellwether::http::Options;
 use bellwether::{Config, Election, Work};
 use clap::ValueEnum;
@@ -36,7 +35,7 @@ use self::group::Group;
 use self::running::{Ended, Running};
 use super::health::Checker;
 use super::node::{self, Http};
-use super::overrides::OverrideArgs;
+use super::overrides::OriginArgs;
 use super::reload::{self, Reload};
 use super::run::founding;
 use super::script::Scripts;
@@ -62,9 +61,13 @@ const BACKOFF: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(30)]
 /// hands over says so to the others once the command has ended, so no other node leads before.
 /// BELLWETHER_EPOCH, BELLWETHER_LEADER and BELLWETHER_LEASE_UNTIL (nanoseconds of CLOCK_BOOTTIME;
 /// renewed while it runs) are in its environment.
+///
+/// Processes that share a database, and need not know each other, need no file: --store and --name
+/// say which lease decides who leads.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
+  bellwether exec --store sqlite:orders.db --name orders -- ./work
   bellwether exec --config orders.toml --node 3 -- ./work --queue orders
   bellwether exec --config orders.toml --node 3 --restart always -- ./work
   bellwether exec --config orders.toml --node 3 --set lease=4s,promise=5s --grace 2s -- ./work
@@ -77,15 +80,11 @@ Exit status: that of the command, or 128 and the number of the signal that ended
 while it waited; 75 the leadership was lost, with --once; 125 the node cannot go on; 126 the command
 cannot be started; 127 it is not found; 2 the command line or the configuration is wrong.")]
 pub(crate) struct Args {
-    /// The configuration file
-    #[arg(long, value_name = "FILE", env = "BELLWETHER_CONFIG")]
-    config: PathBuf,
-
     #[command(flatten)]
-    overrides: OverrideArgs,
+    origin: OriginArgs,
 
     /// Start a new cluster without the voters that are away; refused if this node has a state
-    #[arg(long)]
+    #[arg(long, conflicts_with = "name")]
     #[arg(help_heading = "Node")]
     #[arg(hide_short_help = true)]
     new_cluster: bool,
@@ -173,8 +172,8 @@ impl Kept {
 }
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
-    let overrides = Overrides::from(&args.overrides);
-    config::load(&args.config, overrides, Exec(args)).map_err(Failure::configuration)?
+    let (origin, overrides) = (args.origin.origin(), args.origin.overrides());
+    origin.load(overrides, Exec(args)).map_err(Failure::configuration)?
 }
 
 struct Exec<'a>(&'a Args);
@@ -196,7 +195,8 @@ impl Visitor for Exec<'_> {
         args.command.first().map_or(Ok(()), |program| command::check(program))?;
         let cannot = |error| Failure { status: CANNOT, error };
         let started = log::start(&log, config.node())?;
-        let reload = Reload::new(args.config.clone(), (&args.overrides).into(), &config, &log);
+        let (origin, overrides) = (args.origin.origin(), args.origin.overrides());
+        let reload = Reload::new(origin, overrides, &config, &log);
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
         let runtime = runtime.map_err(|error| cannot(anyhow!("cannot start: {error}")))?;
         let part = take_part(args, config, &started, reload);
@@ -252,6 +252,7 @@ async fn take_part<C: Runnable>(
         Signals::new(&args.no_forward).map_err(|e| anyhow!("cannot listen for signals: {e}"))?;
     descendants::adopt().map_err(|e| anyhow!("cannot take over orphans: {e}"))?;
     let group = group::of_node(&config).await?;
+    let name = config.label().map_or_else(|| config.node().to_string(), str::to_owned);
     let http = Http::listen(&config).await?;
     let checker = Checker::new(&config);
     let (mut election, hooks) = hooks::join(config).await?;
@@ -270,7 +271,7 @@ async fn take_part<C: Runnable>(
     };
     let (scripts, group) = (&hooks.scripts, group.as_ref());
     let code = tokio::select! {
-        code = commands(args, &election, scripts, group, &mut signals, &asked) => code?,
+        code = commands(args, &election, &name, scripts, group, &mut signals, &asked) => code?,
         () = reloads(&mut again, &asked, &running, &options) => unreachable!("it goes on"),
         () = told => unreachable!("it goes on"),
     };
@@ -307,6 +308,7 @@ async fn reloads(
 async fn commands(
     args: &Args,
     election: &Election,
+    name: &str,
     scripts: &Scripts,
     group: Option<&Group>,
     signals: &mut Signals,
@@ -325,7 +327,7 @@ async fn commands(
         let began = Instant::now();
         // What came before the command was there is not for it.
         signals.forget();
-        let running = Running::start(args, node, work.guard(), scripts.clone(), group)?;
+        let running = Running::start(args, node, name, work.guard(), scripts.clone(), group)?;
         let ended = running.watch(&work, signals, reload).await?;
         // Every process of it is reaped. From here on another node may lead.
         drop(work);

@@ -77,10 +77,11 @@ pub(super) struct Running {
 }
 
 impl Running {
-    /// Starts the command.
+    /// Starts the command of the leader with this name.
     pub(super) fn start(
         args: &Args,
         node: NodeId,
+        name: &str,
         guard: &Guard,
         scripts: Scripts,
         group: Option<&Group>,
@@ -106,7 +107,7 @@ impl Running {
         command.arg("--").args(&args.command);
         command
             .env("BELLWETHER_EPOCH", guard.epoch().number().to_string())
-            .env("BELLWETHER_LEADER", node.to_string())
+            .env("BELLWETHER_LEADER", name)
             .env("BELLWETHER_LEASE_UNTIL", until.to_string());
         for name in service::VARIABLES {
             command.env_remove(name);

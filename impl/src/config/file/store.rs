@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
+use bellwether_stores::address::without_password;
+
 use super::values::Mistake;
-use super::{Sections, Source};
-use crate::config::{Error, LeaseSection};
-use crate::lease_store::{Connect, STORE, Settings, without_password};
+use super::{Overrides, Sections, Source, Unlisted};
+use crate::config::{Error, LeaseSection, StoreAccess};
 use crate::protocol::Core;
 use crate::protocol::lease::Lease;
+use crate::store::{Connect, STORE, Settings};
 
 /// A store that is no node, and the leases that the nodes of a configuration ask it for.
 #[derive(Clone, Debug)]
@@ -18,6 +20,21 @@ pub struct LeaseStores {
     pub connect: Arc<dyn Connect>,
     /// What it is told: once for each election.
     pub leases: Vec<Settings>,
+}
+
+impl Unlisted {
+    /// Returns the store of the lease, without the process.
+    ///
+    /// # Errors
+    ///
+    /// As [`Unlisted::config`].
+    pub fn lease_store(&self, overrides: Overrides) -> Result<LeaseStores, Error> {
+        let (config, _) = self.config(overrides)?;
+        let store = config.stores()?.into_iter().next();
+        let StoreAccess { address, connect, settings, .. } =
+            store.ok_or_else(|| Error::NoStore { members: config.members().clone() })?;
+        Ok(LeaseStores { address, connect, leases: vec![settings] })
+    }
 }
 
 impl Source {
@@ -43,7 +60,7 @@ impl Source {
         }
         let Sections { file, mut protocols, .. } = self.sections()?;
         let node = self.overrides.node.or(file.node.as_ref().map(|node| node.0));
-        let section: LeaseSection = self.section::<Lease>(protocols.remove(Lease::NAME), node)?;
+        let section: LeaseSection = self.section::<Lease>(protocols.remove(Lease::NAME))?;
         if node.is_none() && section.files.differ() {
             return Err(Error::NoNode);
         }
@@ -86,9 +103,12 @@ impl Source {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use bellwether_stores::address::StoreAddress;
+
     use super::*;
-    use crate::config::{Config, Log, Overrides};
-    use crate::lease_store::StoreAddress;
+    use crate::config::{Config, Log};
     use crate::protocol::{NodeId, lease};
 
     const TOP: &str = "cluster = \"orders\"\nprotocol = \"lease\"\nnode = 1\n[members]\n\
@@ -158,7 +178,7 @@ mod tests {
         }
     }
 
-    #[cfg(feature = "sqlite")]
+    #[cfg(feature = "stores")]
     #[test]
     fn with_a_store_that_is_no_node_all_members_are_clients() {
         let config = configured("store = \"sqlite:/orders.db\"\n");
@@ -166,9 +186,46 @@ mod tests {
         assert_eq!(client.store, STORE);
         let text = config.to_toml(&Log::default());
         assert!(text.contains("\nstore = \"sqlite:/orders.db\"\n"), "{text}");
-        let names = config.service_names();
+        let names = config.store_names();
         assert_eq!(names, ["the store sqlite:/orders.db of the lease orders".to_owned()]);
         assert!(config.directory().is_err(), "a client must remember how often it started");
+    }
+
+    #[cfg(feature = "stores")]
+    #[test]
+    fn a_process_that_no_file_lists_has_a_label_and_needs_no_directory() {
+        let unlisted = |label: Option<&str>| Unlisted {
+            name: "orders".parse().expect("a name"),
+            label: label.map(str::to_owned),
+            keep: Some(Duration::from_secs(3)),
+        };
+        let set = |settings: &[(&str, &str)]| {
+            let owned = |&(key, value): &(&str, &str)| (key.to_owned(), value.to_owned());
+            Overrides { settings: settings.iter().map(owned).collect(), ..Overrides::default() }
+        };
+        let store = ("store", "sqlite:/orders.db");
+        let (config, _) = unlisted(None).config(set(&[store])).expect("valid");
+        let lease::Durations { hold, keep, renew, retry } = config.section().durations;
+        let all = [hold, keep, renew, retry].map(|time| time.as_millis());
+        assert_eq!(all, [2_000, 3_000, 400, 400]);
+        assert_eq!((config.directory().expect("in memory"), config.listen()), (None, None));
+        let label = config.label().expect("a label");
+        assert!(label.ends_with(&format!(":{}", std::process::id())), "{label}");
+        let (config, _) =
+            unlisted(Some("a")).config(set(&[store, ("renew", "1s")])).expect("valid");
+        assert_eq!(config.holder(7).expect("a holder").to_string(), "a#0000000000000007");
+        assert_eq!(config.section().durations.renew, Duration::from_secs(1));
+        let stores = unlisted(None).lease_store(set(&[store])).expect("valid");
+        assert_eq!((stores.address.as_str(), stores.leases.len()), (store.1, 1));
+        let refused = |label, settings: &[(&str, &str)]| {
+            unlisted(label).config(set(settings)).expect_err("refused").to_string()
+        };
+        assert!(refused(Some("a b"), &[store]).contains("`a b` cannot name a holder"));
+        let none: &[(&str, &str)] = &[];
+        for settings in [none, &[("store", "3")]] {
+            let said = refused(None, settings);
+            assert!(said.contains("without a list of members"), "{said}");
+        }
     }
 
     /// Where a file is may be another on each node, but not which store it is.
@@ -180,7 +237,7 @@ mod tests {
         assert_ne!(digest("store = 2\n"), digest("store = 1\n"));
     }
 
-    #[cfg(feature = "sqlite")]
+    #[cfg(feature = "stores")]
     #[test]
     fn the_store_can_be_asked_without_a_node() {
         let without = TOP.replace("node = 1\n", "");
@@ -188,7 +245,7 @@ mod tests {
         let store = source(&format!("{without}{lease}"), &[]).lease_store().expect("valid");
         assert_eq!((store.address.as_str(), store.leases.len()), ("sqlite:/orders.db", 1));
         let lease::Durations { hold, .. } = lease::Durations::DEFAULT;
-        let keep = std::time::Duration::from_secs(20);
+        let keep = Duration::from_secs(20);
         let settings = Settings { name: "orders".to_owned(), keep, limit: hold / 4 };
         assert_eq!(store.leases, [settings]);
         let own = source(&format!("{without}{lease}store_key_file = \"{{node}}\"\n"), &[]);

@@ -1,8 +1,9 @@
 //! What the file may say, what counts more than it, and what is said about mistakes.
 
+use bellwether_stores::address::StoreAddress;
+
 use super::*;
 use crate::config::{DetectorSettings, LeaseSection, StollerSection};
-use crate::lease_store::StoreAddress;
 use crate::protocol::bully::{Bully, Timing};
 use crate::protocol::lease::Lease;
 use crate::protocol::quorum::Quorum;
@@ -93,7 +94,7 @@ fn what_is_too_large_or_no_text_is_refused() {
 #[test]
 fn what_is_not_said_has_a_default() {
     let (config, log) = read_as::<Bully>(GOOD, Overrides::default()).expect("good");
-    assert_eq!(config.listen().as_str(), "127.0.0.1:7002");
+    assert_eq!(config.listen().map(Address::as_str), Some("127.0.0.1:7002"));
     assert_eq!(config.section(), &Timing::DEFAULT);
     assert_eq!(log, Log { levels: Levels::default(), format: LogFormat::Text });
     let ids: Vec<u16> = config.addresses().map(|(id, _)| id.get()).collect();
@@ -210,8 +211,7 @@ fn the_store_of_the_lease_is_told_by_key_or_flag() {
     let (config, _) = read_as::<Lease>(&text, with_settings(&[("store", "10")])).expect("good");
     assert_eq!(config.section().store, NodeId::new(10).map(StoreAddress::Node));
     assert!(config.directory().is_err(), "a client must remember how often it started");
-    let store = Overrides { store: true, ..Overrides::default() };
-    let (config, _) = read_as::<Lease>(&text, store).expect("good");
+    let (config, _) = read_as::<Lease>(&text, with_settings(&[("store", "2")])).expect("good");
     let own = NodeId::new(2).map(StoreAddress::Node);
     assert_eq!(config.section(), &LeaseSection { store: own, ..LeaseSection::default() });
     assert_eq!(config.directory().expect("it keeps nothing"), None);

@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use bellwether_stores::address::StoreAddress;
 use serde::Deserialize;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue, ValueDeserializer};
@@ -13,7 +14,6 @@ use super::write::listed;
 use crate::config::duration;
 use crate::config::fields::{self, Field, Fields, KINDS, detector_fields, kind_fields, kind_of};
 use crate::detector::{Detection, Settings, adaptive, fixed, phi};
-use crate::lease_store::StoreAddress;
 use crate::protocol::quorum::Preemption;
 
 impl Field<'_> {

@@ -91,7 +91,9 @@ impl<C: Runnable> Config<C> {
     /// feature `config-file`.
     #[must_use]
     pub fn to_toml(&self, log: &Log) -> String {
-        let Self { cluster, listen, node, .. } = self;
+        let Self { cluster, node, .. } = self;
+        let listen = self.listen().map(|listen| format!("listen = \"{listen}\"\n"));
+        let listen = listen.unwrap_or_default();
         let protocol = C::NAME;
         let (observers, witnesses) = (joined(self.observers()), joined(self.witnesses()));
         let members: String =
@@ -107,7 +109,7 @@ impl<C: Runnable> Config<C> {
         let trace = trace.unwrap_or_default();
         format!(
             "cluster = \"{cluster}\"\nprotocol = \"{protocol}\"\nnode = {node}\n\
-             listen = \"{listen}\"\npriority = {priority}\npreempt_delay = {preempt_delay}\n\
+             {listen}priority = {priority}\npreempt_delay = {preempt_delay}\n\
              observers = [{observers}]\nwitnesses = [{witnesses}]\n\n\
              [members]\n{members}{own}\
              {storage}{security}{http}{network}{detector}{hooks}{health}{groups}\n\

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use bellwether_stores::private_file;
 use rustls::client::{Resumption, verify_server_cert_signed_by_trust_anchor, verify_server_name};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
@@ -20,7 +21,6 @@ use tokio_rustls::{TlsAcceptor, TlsConnector, client, server};
 use super::expiry::{CertificateUse, Expiry};
 use super::{read_private, unusable};
 use crate::config::{ClusterId, Error};
-use crate::private_file;
 use crate::protocol::NodeId;
 
 /// What is spoken inside, as far as TLS is concerned.

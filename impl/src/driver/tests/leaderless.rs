@@ -44,11 +44,11 @@ fn config(cluster: &str, node: u16, addresses: &[String]) -> config::Config<Quor
 /// The nodes with these clusters, which prepare themselves or not.
 fn join(ports: Ports, nodes: &[&str], prepares: bool) -> Vec<(Election, Option<Preparation>)> {
     let addresses: Vec<_> = ports.iter().map(|(_, address)| address.clone()).collect();
-    let join = |((node, &cluster), (listener, _))| {
+    let join = |((node, &cluster), (listener, _)): ((u16, &&str), (TcpListener, String))| {
         let config = config(cluster, node, &addresses);
         let storage: Box<dyn Storage<Durable>> = Box::new(Memory::default());
         let store: Box<dyn Store<Durable>> = Box::new(One(storage));
-        Election::start(config, listener, Some(store), prepares).expect("it listens")
+        Election::start(config, Some(listener), Some(store), prepares).expect("it listens")
     };
     (1..).zip(nodes).zip(ports).map(join).collect()
 }

@@ -28,7 +28,8 @@ async fn joined(
     let election = Election::join_with(config, listener, Records::default());
     let election = election.expect("it listens");
 
-    let stream = tokio::net::TcpStream::connect(election.address()).await.expect("it listens");
+    let address = election.address().expect("it listens");
+    let stream = tokio::net::TcpStream::connect(address).await.expect("it listens");
     let credentials = config::Credentials::none();
     let mut two = handshake::call(&credentials, None, stream).await.expect("a greeting");
     let cluster = "orders".parse().expect("a name");

@@ -9,8 +9,9 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use bellwether::config;
-use bellwether::lease_store::{Files, connector};
 use bellwether::protocol::lease::Durations;
+use bellwether::stores::address::Files;
+use bellwether::stores::connect::connector;
 use bellwether_testbed::probe::Probe;
 use bellwether_testbed::relay::{Gate, Relay};
 use bellwether_testbed::servers::{Server, Store, ask};

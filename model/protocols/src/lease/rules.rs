@@ -36,6 +36,24 @@ pub struct Lease {
     pub fence: Fence,
     /// What may happen to the store.
     pub store: StoreFault,
+    /// Whether the lowest client has the id of the highest: the machine of one was copied.
+    #[serde(default)]
+    pub copied: bool,
+    /// To whom the store grants the lease.
+    #[serde(default)]
+    pub grants: Grants,
+    /// What an operator does to the record of the store, once and at any moment.
+    #[serde(default)]
+    pub mistake: Mistake,
+    /// Above which token a client claims the lease.
+    #[serde(default)]
+    pub claims: Claims,
+    /// What clients do about a store that has lost its record, or the newest token.
+    #[serde(default)]
+    pub forgetful: Forgetful,
+    /// What clients do about a record of a lease without end.
+    #[serde(default)]
+    pub doubt: Doubt,
 }
 
 /// From when on a client counts its lease.
@@ -168,7 +186,76 @@ pub enum StoreFault {
     FailsOverAndLosesTheLast,
 }
 
+/// To whom the store grants the lease.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
+#[serde(rename_all = "kebab-case")]
+pub enum Grants {
+    /// To each process that has the id of the holder.
+    #[default]
+    ToId,
+    /// To one start of one process.
+    ToStart,
+}
+
+/// What an operator does to the record of the store, once and at any moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mistake {
+    /// Nothing.
+    #[default]
+    None,
+    /// The operator deletes the record: the lease is free, and tokens begin anew.
+    Lost,
+    /// The operator restores an old token: tokens begin anew, and the holder stays.
+    SetBack,
+    /// The operator writes a holder that is no client, and whose lease has no end.
+    SetForward,
+}
+
+/// Above which token a client claims the lease.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
+#[serde(rename_all = "kebab-case")]
+pub enum Claims {
+    /// The token of the record.
+    #[default]
+    Plain,
+    /// The token of the record, and the highest of all grants if the client has seen that one since
+    /// it started.
+    CarrySeen,
+}
+
+/// What clients do about a store that has lost its record, or the newest token.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
+#[serde(rename_all = "kebab-case")]
+pub enum Forgetful {
+    /// The clients claim the lease, which the store grants at once.
+    #[default]
+    GrantsAtOnce,
+    /// The clients wait for as long as a grant lasts.
+    Waits,
+}
+
+/// What clients do about a record of a lease without end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, RuleDocs)]
+#[serde(rename_all = "kebab-case")]
+pub enum Doubt {
+    /// The clients believe the record.
+    #[default]
+    Believed,
+    /// The clients wait for as long as a grant lasts, and take the lease.
+    Overdue,
+}
+
 impl Lease {
+    /// Whether clients wait, after the mistake, for as long as a grant lasts.
+    pub(super) fn watches(&self) -> bool {
+        match self.mistake {
+            Mistake::None => false,
+            Mistake::Lost | Mistake::SetBack => self.forgetful == Forgetful::Waits,
+            Mistake::SetForward => self.doubt == Doubt::Overdue,
+        }
+    }
+
     /// Whether the store has a replica that matters, which has what is written some time later.
     pub(super) fn replicates(&self) -> bool {
         self.reads == Reads::Replica || self.store == StoreFault::FailsOverAndLosesTheLast
@@ -189,12 +276,16 @@ impl Lease {
     pub(super) fn unused(&self) -> Unused {
         let (observed, keeps) = (self.term == Term::Observed, self.store_keeps());
         let replica = self.reads == Reads::Replica;
-        let process = [("unfit", false), ("version", observed), ("replica", replica)];
+        let starts = self.grants == Grants::ToStart;
+        let process =
+            [("unfit", false), ("version", observed), ("replica", replica), ("start", starts)];
         let stable = [
             ("holder", keeps),
             ("token", keeps),
             ("version", keeps && observed),
             ("written", self.store != StoreFault::Lives),
+            ("start", keeps && starts),
+            ("seen", self.claims == Claims::CarrySeen),
         ];
         let names = |all: &[(&'static str, bool)]| {
             all.iter().filter(|(_, used)| !used).map(|(name, _)| *name).collect()
@@ -321,6 +412,23 @@ pub(super) const VARIANTS: &[Variant<Lease>] = &[
         source: "Apache Curator, LeaderLatch: a session of ZooKeeper, and SUSPENDED is a loss",
         rules: Lease { count: Count::FromReceipt, fence: Fence::None, ..Lease::RECOMMENDED },
     },
+    Variant {
+        name: "copied-machine",
+        source: "the stores of the daemon: each start of a process has a number of its own",
+        rules: Lease { copied: true, grants: Grants::ToStart, ..Lease::RECOMMENDED },
+    },
+    Variant {
+        name: "changed-by-hand",
+        source: "the stores of the daemon: a record that no client can have written is watched for \
+                 as long as a lease lasts",
+        rules: Lease {
+            mistake: Mistake::Lost,
+            claims: Claims::CarrySeen,
+            forgetful: Forgetful::Waits,
+            doubt: Doubt::Overdue,
+            ..Lease::RECOMMENDED
+        },
+    },
 ];
 
 impl Lease {
@@ -339,5 +447,11 @@ impl Lease {
         asked: false,
         fence: Fence::NewestGrant,
         store: StoreFault::Lives,
+        copied: false,
+        grants: Grants::ToId,
+        mistake: Mistake::None,
+        claims: Claims::Plain,
+        forgetful: Forgetful::GrantsAtOnce,
+        doubt: Doubt::Believed,
     };
 }

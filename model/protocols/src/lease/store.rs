@@ -1,7 +1,7 @@
 //! What the store does, and the resource beside it.
 
-use super::{Compares, Fence, Lease, Message, Number, Process, Reads, Role, Stable, StoreFault};
-use super::{Term, Timer, Token, Version};
+use super::{Claims, Compares, Fence, Grants, Lease, Message, Mistake, Number, Process, Reads};
+use super::{Role, Stable, StoreFault, Term, Timer, Token, Version};
 use bellwether_engine::protocol::{Id, Ids, Local};
 use serde::Serialize;
 
@@ -29,6 +29,17 @@ pub struct Copied {
     pub version: Version,
 }
 
+/// The highest of all grants, and the client that has seen it ([`Claims::CarrySeen`]).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+pub struct Seen {
+    /// The token of the grant.
+    pub token: Token,
+    /// The client that was granted the lease.
+    pub by: Option<Id>,
+    /// How often that client had started.
+    pub start: u8,
+}
+
 impl Copied {
     fn of(store: &Process) -> Copied {
         let Process { holder, token, version, .. } = *store;
@@ -40,20 +51,23 @@ impl Lease {
     /// It has just granted the lease to the highest.
     pub(super) fn settled_store(&self, p: &mut Local<'_, Self>, highest: Id) {
         *p.state = Process { role: Role::Store, ..Process::default() };
-        self.grant(p, highest);
+        self.grant(p, highest, Number { incarnation: 1, request: 1 });
+        if self.mistake != Mistake::None {
+            p.arm(Timer::Mistake);
+        }
     }
 
     /// It starts: with nothing, or after a crash. A lease that it knows it had granted is kept for
     /// all of its time again: how much of that has passed is forgotten.
     pub(super) fn recover_store(&self, p: &mut Local<'_, Self>) {
-        let Stable { holder, token, version, written, .. } = p.stable();
+        let Stable { holder, token, version, written, start, .. } = p.stable();
         let granted = holder.into_iter().collect();
         let known = Process { holder, token, granted, version, written, ..Process::default() };
-        *p.state = Process { role: Role::Store, ..known };
+        *p.state = Process { role: Role::Store, start, ..known };
         if self.reads == Reads::Replica {
             p.state.replica = Copied::of(p.state);
         }
-        if holder.is_some() {
+        if holder.is_some_and(|holder| holder != p.id()) {
             self.start_term(p);
         }
     }
@@ -75,24 +89,40 @@ impl Lease {
     }
 
     /// "Give me the lease": it is granted if it is free, or the asker's already. For some time
-    /// after it has expired it is not, and no process has it.
+    /// after it has expired it is not, and no process has it. After the record was changed, clients
+    /// may watch it for some time, and claim nothing.
     fn on_acquire(&self, p: &mut Local<'_, Self>, from: Id, number: Number) {
-        if p.timers().contains::<Lease>(Timer::LockDelay) {
+        let waits = |timer| p.timers().contains::<Lease>(timer);
+        if waits(Timer::LockDelay) || waits(Timer::Watch) {
             return p.send(from, Message::Refused(number, None));
         }
-        if p.state.holder.is_none_or(|holder| holder == from) {
-            self.grant(p, from);
+        if p.state.holder.is_none() || self.is_own(p, from, number) {
+            self.grant(p, from, number);
             p.send(from, Message::Granted(number, p.state.token));
         } else {
-            let record = Copied::of(p.state);
-            p.send(from, self.taken(number, record));
+            let answer = self.taken(p, from, number, Copied::of(p.state));
+            p.send(from, answer);
         }
+    }
+
+    /// Whether the lease is the asker's already, as far as the store can tell.
+    fn is_own(&self, p: &Local<'_, Self>, from: Id, number: Number) -> bool {
+        match self.grants {
+            Grants::ToStart => p.state.holder == Some(from) && p.state.start == number.incarnation,
+            Grants::ToId => p.state.holder.is_some_and(|holder| self.have_one_id(p, holder, from)),
+        }
+    }
+
+    /// Whether two clients have one id for the store.
+    fn have_one_id(&self, p: &Local<'_, Self>, one: Id, other: Id) -> bool {
+        let known = |id: Id| if self.copied && id == Id::at(0) { p.highest() } else { id };
+        known(one) == known(other)
     }
 
     /// "Give me the lease, if there is none": the asker's own counts as one. The answer does not
     /// tell it so.
     fn on_claim(&self, p: &mut Local<'_, Self>, from: Id, number: Number) {
-        if p.state.holder == Some(from) {
+        if self.is_own(p, from, number) {
             p.send(from, Message::Refused(number, None));
         } else {
             self.on_acquire(p, from, number);
@@ -121,13 +151,14 @@ impl Lease {
             }
             p.send(from, Message::Granted(number, token));
         } else {
-            p.send(from, Message::Refused(number, p.state.holder));
+            let holder = self.named(p, p.state.holder, from);
+            p.send(from, Message::Refused(number, holder));
         }
     }
 
     /// "It is mine": the client that writes last has it.
     fn on_set(&self, p: &mut Local<'_, Self>, from: Id, number: Number) {
-        self.grant(p, from);
+        self.grant(p, from, number);
         p.send(from, Message::Granted(number, p.state.token));
     }
 
@@ -162,7 +193,32 @@ impl Lease {
     fn on_expiry(&self, p: &mut Local<'_, Self>) {
         p.state.holder = None;
         p.state.granted = Ids::NONE;
+        p.state.start = 0;
         self.keep(p);
+    }
+
+    /// An operator changes the record. The store itself stands for a holder that is no client.
+    pub(super) fn on_mistake(&self, p: &mut Local<'_, Self>) {
+        if self.mistake != Mistake::SetBack {
+            p.cancel(Timer::Grant);
+            self.on_expiry(p);
+        }
+        match self.mistake {
+            Mistake::SetForward => p.state.holder = Some(p.id()),
+            Mistake::None | Mistake::Lost | Mistake::SetBack => p.state.token = Token::default(),
+        }
+        self.keep(p);
+        if self.watches() {
+            p.arm(Timer::Watch);
+        }
+    }
+
+    /// The record was watched for as long as a grant lasts: no client has a lease from before, and
+    /// a holder that is no client has none either.
+    pub(super) fn on_watched(&self, p: &mut Local<'_, Self>) {
+        if p.state.holder == Some(p.id()) {
+            self.on_expiry(p);
+        }
     }
 
     /// A write to the resource, which the fence lets pass or not.
@@ -188,13 +244,26 @@ impl Lease {
         }
     }
 
-    /// A new grant has a token that is higher than all before.
-    fn grant(&self, p: &mut Local<'_, Self>, to: Id) {
+    /// A new grant has a token that is higher than all before that the record or the claim has.
+    fn grant(&self, p: &mut Local<'_, Self>, to: Id, number: Number) {
         p.because("granted");
+        let start = number.incarnation;
+        let Stable { seen, .. } = p.stable();
+        if (seen.by, seen.start) == (Some(to), start) {
+            p.state.token = p.state.token.max(seen.token);
+        }
         p.state.token = p.state.token.next();
-        let others = if p.state.holder == Some(to) { Ids::NONE } else { p.state.granted };
+        let own = self.is_own(p, to, number);
+        let others = if own { Ids::NONE } else { p.state.granted };
         p.state.granted = others.with(to);
         p.state.holder = Some(to);
+        if self.grants == Grants::ToStart {
+            p.state.start = start;
+        }
+        let token = p.state.token;
+        if self.claims == Claims::CarrySeen && token > seen.token {
+            p.persist(Stable { seen: Seen { token, by: Some(to), start }, ..p.stable() });
+        }
         self.keep(p);
         self.start_term(p);
     }
@@ -237,22 +306,30 @@ impl Lease {
             Reads::Replica => p.state.replica,
         };
         let free = known.holder.is_none_or(|holder| holder == from);
-        p.send(from, if free { Message::Free(number) } else { self.taken(number, known) });
+        let taken = self.taken(p, from, number, known);
+        p.send(from, if free { Message::Free(number) } else { taken });
     }
 
     /// "You do not have it; this one does". A client that is to watch the record hears its version.
-    fn taken(&self, number: Number, record: Copied) -> Message {
-        match record.holder {
+    fn taken(&self, p: &Local<'_, Self>, from: Id, number: Number, record: Copied) -> Message {
+        match self.named(p, record.holder, from) {
             Some(holder) if self.term == Term::Observed => {
                 Message::Record(number, holder, record.version)
             }
             holder => Message::Refused(number, holder),
         }
     }
+
+    /// The holder as the asker knows it: another process with the id of the asker has the asker's
+    /// own, and a holder that is no client has none.
+    fn named(&self, p: &Local<'_, Self>, holder: Option<Id>, from: Id) -> Option<Id> {
+        let holder = holder.filter(|&holder| holder != p.id())?;
+        Some(if self.have_one_id(p, holder, from) { from } else { holder })
+    }
 }
 
 /// What is granted, and to which client, is on stable storage.
 fn persist(p: &mut Local<'_, Lease>) {
-    let Process { holder, token, version, .. } = *p.state;
-    p.persist(Stable { holder, token, version, ..p.stable() });
+    let Process { holder, token, version, start, .. } = *p.state;
+    p.persist(Stable { holder, token, version, start, ..p.stable() });
 }

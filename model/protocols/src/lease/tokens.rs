@@ -6,7 +6,7 @@
 //! client's requests is the latest. Each is therefore called by its place among those of its kind
 //! that a process still has.
 
-use super::{Lease, Message, StoreFault, Term};
+use super::{Lease, Message, Mistake, StoreFault, Term};
 use bellwether_engine::protocol::{Envelope, Everything, Id, WithinBounds};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -87,17 +87,16 @@ pub(super) const WITHIN: WithinBounds<Lease> = WithinBounds {
 };
 
 /// Gives tokens, versions and numbers names that do not depend on history. A store that forgets its
-/// tokens grants them again from 1 on, or from the last that its replica has, whatever is higher:
-/// then they have to keep their names, and so have the versions of its record.
+/// tokens, or loses them by a mistake, grants them again from 1 on, or from the last that its
+/// replica has, whatever is higher: then they have to keep their names, and so have the versions of
+/// its record.
 pub(super) fn canonicalize(rules: &Lease, mut all: Everything<'_, Lease>) {
-    match rules.store {
-        StoreFault::Lives | StoreFault::CrashesAndKeeps => {
-            rename_tokens(&mut all);
-            if rules.term == Term::Observed {
-                rename_versions(&mut all);
-            }
+    let keeps = matches!(rules.store, StoreFault::Lives | StoreFault::CrashesAndKeeps);
+    if keeps && matches!(rules.mistake, Mistake::None | Mistake::SetForward) {
+        rename_tokens(&mut all);
+        if rules.term == Term::Observed {
+            rename_versions(&mut all);
         }
-        StoreFault::CrashesAndForgets | StoreFault::FailsOverAndLosesTheLast => {}
     }
     for client in 0..all.processes.len() {
         rename_numbers(&mut all, Id::at(client));
@@ -121,6 +120,7 @@ fn each_token(all: &mut Everything<'_, Lease>, mut call: impl FnMut(&mut Token))
     for stable in &mut *all.stable {
         call(&mut stable.token);
         call(&mut stable.written);
+        call(&mut stable.seen.token);
     }
     for envelope in &mut *all.messages {
         match &mut envelope.message {
@@ -164,7 +164,11 @@ fn rename_numbers(all: &mut Everything<'_, Lease>, client: Id) {
     each_number(all, client, |number| {
         used.insert(*number);
     });
-    let starts: BTreeSet<u8> = [0].into_iter().chain(used.iter().map(|n| n.incarnation)).collect();
+    let mut starts: BTreeSet<u8> = used.iter().map(|n| n.incarnation).collect();
+    starts.insert(0);
+    each_start(all, client, |start| {
+        starts.insert(*start);
+    });
     let renamed = |number: Number| {
         let same = used.iter().filter(|n| n.incarnation == number.incarnation);
         let requests = [0].into_iter().chain(same.map(|n| n.request)).collect();
@@ -174,9 +178,25 @@ fn rename_numbers(all: &mut Everything<'_, Lease>, client: Id) {
         }
     };
     each_number(all, client, |number| *number = renamed(*number));
+    each_start(all, client, |start| *start = place(&starts, *start));
     let latest = renamed(latest);
     all.stable[at].incarnation = latest.incarnation;
     all.processes[at].requests = latest.request;
+}
+
+/// How often this client had started when the store granted it the lease.
+fn each_start(all: &mut Everything<'_, Lease>, client: Id, mut call: impl FnMut(&mut u8)) {
+    for process in all.processes.iter_mut().filter(|process| process.holder == Some(client)) {
+        call(&mut process.start);
+    }
+    for stable in &mut *all.stable {
+        if stable.holder == Some(client) {
+            call(&mut stable.start);
+        }
+        if stable.seen.by == Some(client) {
+            call(&mut stable.seen.start);
+        }
+    }
 }
 
 /// The numbers of this client's requests in flight, and of the answers to them.

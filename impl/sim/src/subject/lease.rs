@@ -1,0 +1,86 @@
+//! The clients of a lease, with each store, and with one after the other.
+
+use std::time::Duration;
+
+use bellwether_core::protocol::lease::{ClientConfig, Config, Lease as Core, Message};
+use bellwether_core::protocol::{Members, NodeId};
+use bellwether_core::store::STORE;
+
+use super::{OF_THE_MEMBER, Says, Subject};
+use crate::client::LONGEST_BACKOFF;
+use crate::store::{
+    DRIFT_PPM, DURATIONS, ETCD, KUBERNETES, LIMIT, POSTGRES, REDIS, SQLITE, Semantics,
+};
+use crate::wrong::Wrong;
+
+/// What is promised with every store, whatever happens to it.
+const ALWAYS: &[&str] = &["tokens-grow", "lease-before-word", "settles"];
+
+macro_rules! subjects {
+    ($(
+        $(#[$about:meta])*
+        $subject:ident, $name:literal, $stores:expr;
+    )+) => {$(
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug)]
+        pub struct $subject;
+
+        impl Subject for $subject {
+            const NAME: &'static str = $name;
+            const PERSISTS: bool = true;
+            const LEASES: bool = true;
+            const PROMISES: &'static [&'static [&'static str]] = &[OF_THE_MEMBER, ALWAYS];
+            const PROMISES_IN_PEACE: &'static [&'static str] = &[];
+            const STORES: &'static [Semantics] = $stores;
+            type Core = Core;
+
+            fn config(_: &Members, id: NodeId, _: usize, _: Option<Wrong>) -> Config {
+                Config::Client(ClientConfig { id, store: STORE, durations: DURATIONS })
+            }
+
+            fn question(message: &Message) -> Option<Message> {
+                Some(*message)
+            }
+
+            fn answer(message: Message) -> Option<Message> {
+                Some(message)
+            }
+
+            fn says(message: &Message) -> Says {
+                match message {
+                    Message::Write(token) => Says::Leads(token.get()),
+                    _ => Says::Other,
+                }
+            }
+
+            fn drift_ppm() -> i64 {
+                DRIFT_PPM
+            }
+
+            fn bound(_: usize, delay: Duration, _: usize) -> Duration {
+                bound(delay)
+            }
+        }
+    )+};
+}
+
+subjects! {
+    /// Each store in turn, by the seed.
+    Lease, "lease", &[SQLITE, POSTGRES, REDIS, ETCD, KUBERNETES];
+    /// A file of SQLite.
+    LeaseSqlite, "lease-sqlite", &[SQLITE];
+    /// PostgreSQL.
+    LeasePostgres, "lease-postgres", &[POSTGRES];
+    /// Redis.
+    LeaseRedis, "lease-redis", &[REDIS];
+    /// Etcd.
+    LeaseEtcd, "lease-etcd", &[ETCD];
+    /// Kubernetes.
+    LeaseKubernetes, "lease-kubernetes", &[KUBERNETES];
+}
+
+/// A record that nobody renews is noticed within the time of a lease, and is then watched for as
+/// long. The first attempt may be in vain.
+fn bound(delay: Duration) -> Duration {
+    (DURATIONS.keep * 2 + LONGEST_BACKOFF + LIMIT + DURATIONS.retry + delay * 4) * 2
+}

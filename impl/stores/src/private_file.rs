@@ -1,0 +1,108 @@
+//! Files with something that no other user may know: keys, secrets, passwords.
+
+use std::fs::{File, Metadata};
+use std::io::{self, Read as _};
+use std::path::Path;
+
+use thiserror::Error;
+use zeroize::Zeroizing;
+
+/// The largest file with a secret, a key or certificates, in bytes.
+const LARGEST: u64 = 64 * 1024;
+
+/// The reason why such a file is of no use.
+#[derive(Debug, Error)]
+pub enum Unusable {
+    /// The system does not let this process read it.
+    #[error("cannot read {path}: {error}")]
+    Unreadable {
+        /// Its path.
+        path: String,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// Other users can read it.
+    #[error(
+        "{path} can be read by others (mode {mode:04o}): `chmod 600 {path}`, and think of another \
+         secret"
+    )]
+    Open {
+        /// Its path.
+        path: String,
+        /// Its permissions.
+        mode: u32,
+    },
+}
+
+/// Reads a file that no other user can read. The bytes are overwritten when they are dropped.
+///
+/// # Errors
+///
+/// [`Unusable`] if the file cannot be read, or others can read it.
+pub fn read(path: &Path) -> Result<Zeroizing<Vec<u8>>, Unusable> {
+    let (file, about) = open(path)?;
+    if let Some(mode) = open_to_others(&about) {
+        return Err(Unusable::Open { path: path.display().to_string(), mode });
+    }
+    // Room for all: a vector that grows leaves copies behind.
+    let room = usize::try_from(about.len().min(LARGEST)).unwrap_or_default() + 1;
+    let mut bytes = Zeroizing::new(Vec::with_capacity(room));
+    file.take(LARGEST).read_to_end(&mut bytes).map_err(|error| unreadable(path, error))?;
+    Ok(bytes)
+}
+
+/// Reads a file that others may know as well.
+///
+/// # Errors
+///
+/// [`Unusable::Unreadable`] if the file cannot be read.
+pub fn read_public(path: &Path) -> Result<Zeroizing<Vec<u8>>, Unusable> {
+    let (file, _) = open(path)?;
+    let mut bytes = Zeroizing::new(Vec::with_capacity(16 * 1024));
+    file.take(LARGEST).read_to_end(&mut bytes).map_err(|error| unreadable(path, error))?;
+    Ok(bytes)
+}
+
+fn open(path: &Path) -> Result<(File, Metadata), Unusable> {
+    let open = File::open(path).and_then(|file| Ok((file.metadata()?, file)));
+    open.map(|(about, file)| (file, about)).map_err(|error| unreadable(path, error))
+}
+
+fn unreadable(path: &Path, error: io::Error) -> Unusable {
+    Unusable::Unreadable { path: path.display().to_string(), error }
+}
+
+#[cfg(unix)]
+fn open_to_others(about: &Metadata) -> Option<u32> {
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+    let mode = about.permissions().mode() & 0o7777;
+    let process = rustix::process::geteuid().as_raw();
+    (about.is_file() && mode & !permitted(about.uid(), process) & 0o077 != 0).then_some(mode)
+}
+
+/// What others than the owner may be permitted of a private file. To a process of another user,
+/// root can give a file only through its group, as Kubernetes does, or through a list of users, for
+/// which the permissions of the group stand, as systemd does for credentials. So the group may read
+/// then. A process keeps its own files to itself.
+#[cfg(unix)]
+fn permitted(owner: u32, process: u32) -> u32 {
+    if owner == 0 && process != 0 { 0o040 } else { 0 }
+}
+
+#[cfg(not(unix))]
+fn open_to_others(_: &Metadata) -> Option<u32> {
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn root_may_give_a_file_to_the_group_of_another_user() {
+        assert_eq!(permitted(0, 1000), 0o040);
+        for (owner, process) in [(0, 0), (1000, 1000), (1001, 1000), (1000, 0)] {
+            assert_eq!(permitted(owner, process), 0);
+        }
+    }
+}
