@@ -20,7 +20,7 @@ use tokio::runtime::{Builder, Runtime};
 const LIMIT: Duration = Duration::from_secs(10);
 
 /// The version of the wire format.
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 
 static NODE: LazyLock<Node> = LazyLock::new(Node::new);
 

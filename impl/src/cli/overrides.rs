@@ -218,6 +218,11 @@ pub(crate) struct OriginArgs {
     #[arg(help_heading = "Without a file", hide_short_help = true)]
     keep: Option<Duration>,
 
+    /// A program that must succeed for this process to be fit to lead, as `health.check` in a file
+    #[arg(long, value_name = "PROGRAM", requires = "name")]
+    #[arg(help_heading = "Without a file", hide_short_help = true)]
+    health_check: Option<String>,
+
     /// The password for the store
     #[arg(long, value_name = "FILE")]
     #[arg(help_heading = "Without a file", hide_short_help = true)]
@@ -273,6 +278,7 @@ impl OriginArgs {
                 name: name.clone(),
                 label: self.label.clone(),
                 keep: self.keep,
+                check: self.health_check.clone(),
             }),
             (config, None) => Origin::File(config.clone().unwrap_or_default()),
         }

@@ -118,6 +118,8 @@ pub struct Unlisted {
     pub label: Option<String>,
     /// The time for which the store keeps a lease, if not the default.
     pub keep: Option<Duration>,
+    /// The program that checks whether the process is fit to lead, if any.
+    pub check: Option<String>,
 }
 
 impl Unlisted {
@@ -134,7 +136,9 @@ impl Unlisted {
         set_all::<Lease>(&mut section, &settings)?;
         let parts = Parts::unlisted(self.name.clone(), self.label.clone(), section)?;
         let http = http.resolve(parts.node);
-        let config = Config::assemble(Parts { http, network, trace, ..parts })?;
+        let check = self.check.iter().map(|name| paths::program(paths::HERE, name)).collect();
+        let health = Health { check, ..Health::default() };
+        let config = Config::assemble(Parts { http, network, health, trace, ..parts })?;
         Ok((config, FileLog::default().resolve(log_levels, log_format)))
     }
 }

@@ -247,7 +247,7 @@ impl Health {
         } else if !check.is_empty() && !C::REQUESTS {
             format!(
                 "check cannot keep a node of protocol {} from leading: remove it, or run the \
-                 protocol quorum",
+                 protocol quorum or lease",
                 C::NAME
             )
         } else {

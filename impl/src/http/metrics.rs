@@ -43,6 +43,8 @@ enum Kind {
     LinkValue(fn(&LinkMeasurements) -> Option<f64>),
     /// 1 for the role that the node has, 0 for the others.
     Role,
+    /// 1 for the holder of the lease, by its name.
+    Holder,
     /// 1, with what does not change as labels.
     Info,
 }
@@ -68,7 +70,7 @@ struct Metric(&'static str, &'static str, Kind);
 
 /// All metrics of the status. The name of a counter ends with `_total` when it is written.
 const METRICS: &[Metric] = {
-    use Kind::{Certificates, Count, CountEach, Info, Role, Value, ValueEach};
+    use Kind::{Certificates, Count, CountEach, Holder, Info, Role, Value, ValueEach};
     &[
         Metric("bellwether", "The node, its cluster, its protocol and the version", Info),
         Metric(
@@ -131,6 +133,11 @@ const METRICS: &[Metric] = {
             "bellwether_late_renewals",
             "Renewals of the node's own lease with less than a third of it left",
             Count(|status| status.counters.late_renewals),
+        ),
+        Metric(
+            "bellwether_store_holder",
+            "1 for the holder of the lease, as the store says that is no member",
+            Holder,
         ),
         Metric(
             "bellwether_store_regressions",
@@ -371,6 +378,10 @@ fn encode(
             let labels = [("role", role.to_string())];
             ConstGauge::new(flag(status.role == *role)).encode(metric.encode_family(&labels)?)
         }),
+        Kind::Holder => status.holder.iter().try_for_each(|name| {
+            let labels = [("name", name.clone())];
+            ConstGauge::new(1.0).encode(metric.encode_family(&labels)?)
+        }),
         Kind::Info => metric.encode_info(&[
             ("cluster", status.cluster.to_string()),
             ("node", status.node.to_string()),
@@ -381,13 +392,14 @@ fn encode(
 }
 
 /// What means something in one group only.
-const OF_ONE: [&str; 6] = [
+const OF_ONE: [&str; 7] = [
     "bellwether_leads",
     "bellwether_role",
     "bellwether_leader",
     "bellwether_epoch",
     "bellwether_lease_seconds",
     "bellwether_lease_margin_seconds",
+    "bellwether_store_holder",
 ];
 
 /// Collects from all groups of a node: the metrics of the node, with sums over its groups, and

@@ -38,7 +38,7 @@ pub(crate) const MAX_OPENING: usize = 512;
 
 /// The version of everything in this file. A change of what a frame looks like makes another one,
 /// and a node talks only with nodes that speak the same.
-pub(crate) const VERSION: u16 = 1;
+pub(crate) const VERSION: u16 = 2;
 
 const MAGIC: [u8; 4] = *b"BLWR";
 
@@ -529,7 +529,7 @@ mod tests {
         for mode in [Mode::Plain, Mode::Secret, Mode::Tls] {
             let greeting = Greeting::new(mode);
             let bytes = greeting.encode();
-            assert_eq!(bytes[..6], *b"BLWR\0\x01");
+            assert_eq!(bytes[..6], *b"BLWR\0\x02");
             assert_eq!(Greeting::decode(&bytes), Ok(greeting));
             let longer = [&bytes[..], &[0]].concat();
             for wrong in [&longer[..], &bytes[..bytes.len() - 1], &bytes[..6]] {
@@ -540,7 +540,7 @@ mod tests {
 
     #[test]
     fn the_refusal_of_another_version_names_both_and_the_remedy() {
-        let told = "it speaks version 7 of the wire format, and this node version 1: run the same \
+        let told = "it speaks version 7 of the wire format, and this node version 2: run the same \
                     release on every node";
         assert_eq!(FrameError::Version { theirs: 7 }.to_string(), told);
     }

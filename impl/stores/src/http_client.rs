@@ -128,7 +128,8 @@ impl Client {
         let Some(connector) = connector else { return Self::over(server, stream).await };
         let host = ServerName::try_from(server.host().to_owned()).map_err(|error| away(&error))?;
         let stream = connector.connect(host, stream).await;
-        let stream = stream.map_err(|error| away(&format!("TLS: {}", tls::told(&error))))?;
+        let stream =
+            stream.map_err(|error| away(&format!("TLS: {}", one_line(&tls::told(&error)))))?;
         Self::over(server, stream).await
     }
 

@@ -45,6 +45,7 @@ use tokio_rustls::TlsConnector;
 
 use crate::address::Files;
 use crate::causes::causes;
+use crate::http_client::one_line;
 use crate::news::{Hearer, Teller, news};
 use crate::secret;
 use crate::tls;
@@ -296,7 +297,7 @@ fn started(
 
 fn text(error: &Error) -> String {
     let text = error.as_db_error().map(|error| error.message().replace('\n', "; "));
-    format!("PostgreSQL: {}", text.unwrap_or_else(|| causes(error)))
+    format!("PostgreSQL: {}", one_line(&text.unwrap_or_else(|| causes(error))))
 }
 
 fn explain(error: &Error) -> StoreError {

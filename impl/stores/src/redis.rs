@@ -41,6 +41,7 @@ use tokio_rustls::TlsConnector;
 use crate::address::Files;
 use crate::causes::causes;
 use crate::grant::{self, Grant};
+use crate::http_client::one_line;
 use crate::network::reach;
 use crate::news::{Hearer, Teller, news};
 use crate::secret;
@@ -248,7 +249,7 @@ fn tell(teller: &Teller, push: &PushKind) {
 }
 
 fn explain(error: &RedisError) -> StoreError {
-    let problem = format!("Redis: {}", causes(error));
+    let problem = format!("Redis: {}", one_line(&causes(error)));
     match remedy(error) {
         Some(remedy) => StoreError::Misconfigured { problem, remedy: remedy.to_owned() },
         None => StoreError::Unreachable(problem),
@@ -434,7 +435,8 @@ impl Way {
                 let stream = reach((host.as_str(), *port), limit).await.map_err(unreachable)?;
                 let stream = connector.connect(name.clone(), stream).await;
                 let stream = stream.map_err(|error| {
-                    StoreError::Unreachable(format!("Redis: TLS: {}", tls::told(&error)))
+                    let said = one_line(&tls::told(&error));
+                    StoreError::Unreachable(format!("Redis: TLS: {said}"))
                 })?;
                 // Only now a server of TLS 1.3 refuses a client, and it may hang up before its
                 // reason is read.

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 use crate::http_server::{Asked, Said, serve_at};
+use crate::mistakes::{Mistake, STRANGER};
 use crate::servers::ask;
 
 /// Where it has the Lease, `orders`.
@@ -101,6 +102,24 @@ impl LeaseApi {
             object["spec"][field] = value.clone();
         }
         self.change("MODIFIED", object);
+    }
+
+    /// A person makes a mistake. An object that is deleted is made anew at once.
+    fn suffer(&mut self, mistake: Mistake) {
+        let mut object = self.object.clone().expect("a Lease");
+        let grants = object["spec"]["leaseTransitions"].as_u64().unwrap_or_default();
+        match mistake {
+            Mistake::Deleted | Mistake::Flushed => {
+                self.change("DELETED", object.clone());
+                object["spec"] = json!({ "leaseTransitions": 0 });
+                self.change("ADDED", object);
+            }
+            Mistake::Older => self.edit(
+                &json!({ "holderIdentity": "", "leaseTransitions": grants.saturating_sub(1) }),
+            ),
+            Mistake::Far => self.edit(&json!({ "leaseDurationSeconds": 1_000_000 })),
+            Mistake::Stranger => self.edit(&json!({ "holderIdentity": STRANGER })),
+        }
     }
 
     /// Writes down what it has, before anyone is told.
@@ -234,6 +253,9 @@ fn answer(api: &mut LeaseApi, asked: &Asked) -> Said {
     let path = asked.path.as_str();
     let text = if let Some(trouble) = Trouble::ALL.iter().find(|one| one.path() == path) {
         trouble.happen(api);
+        "ok".to_owned()
+    } else if let Some(&mistake) = Mistake::ALL.iter().find(|one| one.path() == path) {
+        api.suffer(mistake);
         "ok".to_owned()
     } else if path == "/readyz" {
         "ok".to_owned()

@@ -8,6 +8,8 @@ pub mod history;
 pub mod http_server;
 #[cfg(feature = "stores")]
 pub mod lease_api;
+#[cfg(feature = "stores")]
+pub mod mistakes;
 pub mod ports;
 #[cfg(feature = "stores")]
 pub mod probe;

@@ -2,7 +2,8 @@
 //!
 //! One clock times all questions and answers. A node that says yes had a valid lease at some moment
 //! between the two; and a lease of one epoch, once lost, is not regained. So from the first answer
-//! to the last question of an epoch its lease was valid, and no two such intervals may overlap.
+//! to the last question of an epoch its lease was valid. No two such intervals may overlap, and
+//! none may come after one of a higher epoch.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -39,22 +40,27 @@ impl Said {
         valid.from = valid.from.min(answered);
     }
 
-    /// Two leases that were valid at the same time.
-    fn overlaps(&self) -> Vec<String> {
-        let mut overlaps = Vec::new();
+    /// Two leases that were valid at the same time, or not in the order of their epochs.
+    fn wrong(&self) -> Vec<String> {
+        let mut wrong = Vec::new();
         let all: Vec<_> = self.leases.iter().collect();
         for (position, &(&(epoch, node), one)) in all.iter().enumerate() {
             for &(&(later, other), two) in &all[position + 1..] {
                 let both = one.until.min(two.until).checked_duration_since(one.from.max(two.from));
                 if let Some(time) = both.filter(|time| !time.is_zero()) {
-                    overlaps.push(format!(
+                    wrong.push(format!(
                         "two valid leases for {time:.1?}: node {node} in epoch {epoch}, and node \
                          {other} in epoch {later}"
+                    ));
+                } else if epoch < later && two.from < one.until {
+                    wrong.push(format!(
+                        "node {node} has a lease of epoch {epoch} after node {other} had one of \
+                         epoch {later}"
                     ));
                 }
             }
         }
-        overlaps
+        wrong
     }
 }
 
@@ -88,10 +94,11 @@ impl Probe {
         first.is_some_and(among) && nodes.iter().all(|node| leader(node) == first)
     }
 
-    /// Returns how many times a node has said how it is, and two leases that were valid at the same time.
+    /// Returns how many times a node has said how it is; and leases that were valid at the same
+    /// time, or not in the order of their epochs.
     pub fn judge(&self) -> (u64, Vec<String>) {
         let said = self.said();
-        (said.answers, said.overlaps())
+        (said.answers, said.wrong())
     }
 
     /// Returns the node that has had a valid lease of this epoch, as far as it was asked.
@@ -156,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn two_leases_at_a_time_are_noticed() {
+    fn two_leases_at_a_time_and_an_epoch_that_goes_back_are_noticed() {
         let start = Instant::now();
         let at = |milliseconds| start + Duration::from_millis(milliseconds);
         let mut said = Said::default();
@@ -165,11 +172,16 @@ mod tests {
         }
         said.lasts(2, 2, at(201), at(205));
         said.lasts(2, 2, at(300), at(310));
-        assert_eq!(said.overlaps(), [""; 0]);
+        assert_eq!(said.wrong(), [""; 0]);
         // A question that was answered late proves nothing about the time between.
         said.lasts(3, 3, at(150), at(900));
-        assert_eq!(said.overlaps(), [""; 0]);
+        assert_eq!(said.wrong(), [""; 0]);
         said.lasts(1, 1, at(250), at(260));
-        assert_eq!(said.overlaps().len(), 1, "{:?}", said.overlaps());
+        assert_eq!(said.wrong().len(), 1, "{:?}", said.wrong());
+        said.lasts(1, 4, at(400), at(410));
+        said.lasts(1, 6, at(500), at(510));
+        assert_eq!(said.wrong().len(), 1, "the epochs grow");
+        said.lasts(2, 5, at(600), at(610));
+        assert_eq!(said.wrong().len(), 2, "{:?}", said.wrong());
     }
 }

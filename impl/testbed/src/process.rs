@@ -214,6 +214,19 @@ impl Drop for Processes {
     }
 }
 
+/// Copies the files in a folder to another folder, which has no others then.
+pub fn copy_files(from: &Path, to: &Path) -> io::Result<()> {
+    if to.exists() {
+        fs::remove_dir_all(to)?;
+    }
+    fs::create_dir(to)?;
+    for file in fs::read_dir(from)? {
+        let file = file?;
+        fs::copy(file.path(), to.join(file.file_name()))?;
+    }
+    Ok(())
+}
+
 /// Sends a signal to the process of this number.
 pub fn send(process: u32, signal: Signal) -> anyhow::Result<()> {
     let id = i32::try_from(process).ok().and_then(Pid::from_raw);

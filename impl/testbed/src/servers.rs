@@ -147,6 +147,11 @@ impl Server {
         }
     }
 
+    /// Returns which store this is.
+    pub fn store(&self) -> Store {
+        self.store
+    }
+
     /// Returns its port.
     pub fn port(&self) -> u16 {
         self.ports[0]

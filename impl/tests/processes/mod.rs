@@ -13,6 +13,7 @@ mod http;
 mod lines;
 mod logging;
 mod members;
+mod mistakes;
 mod monitoring;
 mod packaging;
 mod protocols;

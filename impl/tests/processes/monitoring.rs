@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::common::{Served, get, wait_until};
+use super::common::{Cluster, Served, get, wait_until};
 
 const ALERTS: &str = include_str!("../../../monitoring/alerts.yml");
 const DASHBOARD: &str = include_str!("../../../monitoring/dashboard.json");
@@ -95,7 +95,7 @@ fn the_dashboard_is_json_whose_panels_ask_for_something() {
 }
 
 #[test]
-fn every_metric_that_is_asked_for_is_one_that_a_leader_has() {
+fn every_metric_that_is_asked_for_is_one_that_a_leader_or_a_client_of_a_store_has() {
     let dashboard: Value = serde_json::from_str(DASHBOARD).expect("JSON");
     let mut expressions = Vec::new();
     for key in ["expr", "query", "definition"] {
@@ -106,10 +106,14 @@ fn every_metric_that_is_asked_for_is_one_that_a_leader_has() {
     assert!(asked.len() > 15, "{asked:?}");
 
     let served = Served::led(3);
-    let url = served.url(served.leader().0, "/metrics");
+    let section = "[lease]\nstore = \"sqlite:orders.db\"\n";
+    let mut asks_a_store = Served::of(Cluster::running(1, "lease", section));
+    asks_a_store.start(1);
+    let leader = served.url(served.leader().0, "/metrics");
+    let urls = [leader, asks_a_store.url(1, "/metrics")];
     let missing = || {
-        let text = get(&url).map_or(String::new(), |(_, text)| text);
-        &asked - &answered(&text)
+        let texts: String = urls.iter().filter_map(|url| Some(get(url)?.1)).collect();
+        &asked - &answered(&texts)
     };
     // A moment after the start, no ping has been answered.
     let all = || missing().is_empty();

@@ -49,7 +49,7 @@ impl Forger {
         let stream = TcpStream::connect(("127.0.0.1", port))?;
         stream.set_read_timeout(Some(LIMIT))?;
         let mut forger = Self(stream);
-        let mut greeting = b"BLWR\0\x01".to_vec();
+        let mut greeting = b"BLWR\0\x02".to_vec();
         greeting.push(mode);
         greeting.extend([7; 32]);
         forger.send(&greeting)?;
@@ -171,7 +171,7 @@ fn a_stranger_learns_nothing_of_nodes_with_a_secret() {
     tells_no_stranger(&cluster, &[], 3, &["its security is `secret`", "`plain`"]);
     // The greeting says what every node of this release says, a number, and nothing else.
     let (mut forger, greeting) = Forger::greet(cluster.ports[&2], 1).expect("it answers");
-    assert_eq!(greeting[..7], *b"BLWR\0\x01\x01");
+    assert_eq!(greeting[..7], *b"BLWR\0\x02\x01");
     assert_eq!(greeting.len(), 7 + 32);
     assert_eq!(forger.read().expect("a proof").len(), 32 + 16, "a key of this connection alone");
     forger.send(&[0; 32 + 16]).expect("sent");

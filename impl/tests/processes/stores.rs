@@ -7,7 +7,8 @@ use std::os::unix::fs::PermissionsExt as _;
 use bellwether_docs_runner::object_of;
 use serde_json::Value;
 
-use super::common::{Cluster, bellwether};
+use super::common::{Cluster, Served, bellwether, get, told, wait_for, wait_until};
+use super::hooks::{FILE, OFTEN};
 
 const DURATIONS: &str = "hold = \"1s\"\nkeep = \"1500ms\"\nrenew = \"200ms\"\nretry = \"200ms\"\n";
 
@@ -79,4 +80,30 @@ fn a_file_for_the_store_that_is_gone_is_told_by_a_node_that_runs() {
     says(&cluster, "PostgreSQL: ");
     fs::remove_file(&file).expect("it is there");
     says(&cluster, "/password-1: ");
+}
+
+#[test]
+fn a_holder_whose_check_fails_gives_the_lease_back_and_another_leads() {
+    let times = "hold = \"4s\"\nkeep = \"5s\"\nrenew = \"500ms\"\nretry = \"500ms\"\n";
+    let section = format!("[lease]\nstore = \"sqlite:orders.db\"\n{times}");
+    let cluster = Cluster::running(2, "lease", &section);
+    cluster.check(FILE, OFTEN);
+    (1..=2).for_each(|node| cluster.set_fit(node, true));
+    let mut init = bellwether();
+    let (status, said) = told(init.args(["store", "init", "--config"]).arg(cluster.config()));
+    assert_eq!(status, Some(0), "{said}");
+    let mut served = Served::of(cluster);
+    served.start_all(1..=2);
+    let leader = || (1..=2).find(|&node| served.leads(node));
+    let first = wait_for("a node leads", leader, || served.cluster.logs());
+    served.cluster.set_fit(first, false);
+    let second = 3 - first;
+    wait_until("the other leads", || served.leads(second), || served.cluster.logs());
+    served.says(first, "not fit to lead: the check failed");
+    let log = served.cluster.log_of(&first.to_string());
+    assert!(log.contains("reason=\"unfit\"") && !log.contains("the lease has expired"), "{log}");
+
+    let metrics = || get(&served.url(first, "/metrics")).unwrap_or_default().1;
+    let line = format!("bellwether_store_holder{{name=\"{second}\"}} 1");
+    wait_until(&line, || metrics().contains(&line), metrics);
 }

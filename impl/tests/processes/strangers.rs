@@ -122,7 +122,7 @@ fn garbage_on_the_port_ends_that_connection_and_nothing_else() {
         b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n",
         &[0xff; 1000],
         b"\0\0\0\x03abc",
-        b"\0\0\0\x08BLWR\0\x01\xff\xff",
+        b"\0\0\0\x08BLWR\0\x02\xff\xff",
         b"\0\0\0\x08BLWR\0\x63\0\x63",
     ];
     for bytes in garbage {

@@ -218,7 +218,7 @@ impl Args {
         let shortest = shortest.ok_or_else(|| {
             anyhow!(
                 "`exec` ends a command before the lease of its leader does, and with the protocol \
-                 {protocol} a leader has none; run the protocol quorum"
+                 {protocol} a leader has none; run the protocol quorum or lease"
             )
         })?;
         let least = self.least();

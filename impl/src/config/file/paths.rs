@@ -13,7 +13,7 @@ use super::Overrides;
 const PROGRAMS: [&str; 3] = ["before_leading", "on_change", "check"];
 
 /// The empty path: what begins there, begins in the working directory.
-const HERE: &str = "";
+pub(super) const HERE: &str = "";
 
 /// Returns the folder of a file.
 pub(super) fn folder(file: &Path) -> io::Result<String> {
@@ -80,7 +80,7 @@ fn setting(folder: &str, key: &str, value: &str) -> String {
 }
 
 /// The name of a program: without a slash, it is looked for in `PATH`.
-fn program(folder: &str, name: &str) -> String {
+pub(super) fn program(folder: &str, name: &str) -> String {
     if name.contains('/') { absolute(folder, name) } else { name.to_owned() }
 }
 

@@ -198,6 +198,7 @@ mod tests {
             name: "orders".parse().expect("a name"),
             label: label.map(str::to_owned),
             keep: Some(Duration::from_secs(3)),
+            check: Some("check".to_owned()),
         };
         let set = |settings: &[(&str, &str)]| {
             let owned = |&(key, value): &(&str, &str)| (key.to_owned(), value.to_owned());
@@ -209,6 +210,7 @@ mod tests {
         let all = [hold, keep, renew, retry].map(|time| time.as_millis());
         assert_eq!(all, [2_000, 3_000, 400, 400]);
         assert_eq!((config.directory().expect("in memory"), config.listen()), (None, None));
+        assert_eq!(config.health().check, ["check"]);
         let label = config.label().expect("a label");
         assert!(label.ends_with(&format!(":{}", std::process::id())), "{label}");
         let (config, _) =

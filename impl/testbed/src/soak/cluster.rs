@@ -11,7 +11,9 @@ use bellwether::config::{Field, Runnable};
 use bellwether::protocol::Core;
 use bellwether::protocol::quorum::{Quorum, Timing};
 use bellwether_testbed::probe::{agent, get};
-use bellwether_testbed::process::{self, Process, Processes, Signal, below, children, quiet, send};
+use bellwether_testbed::process::{
+    self, Process, Processes, Signal, below, children, copy_files, quiet, send,
+};
 use bellwether_testbed::wait;
 use clap::ValueEnum;
 use serde_json::Value;
@@ -19,6 +21,9 @@ use serde_json::Value;
 use super::members::Members;
 use super::network::Network;
 use super::resource::Resource;
+
+/// The name of the cluster, and of its lease.
+pub(crate) const CLUSTER: &str = "bench";
 
 /// How the nodes know each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -221,7 +226,7 @@ impl Cluster {
                 format!("mode = \"secret\"\nsecret_file = \"{path}\""),
             ),
             Security::Tls => {
-                let init = ["init", &path, "--cluster", "bench", "--nodes", &ids.join(",")];
+                let init = ["init", &path, "--cluster", CLUSTER, "--nodes", &ids.join(",")];
                 let section = format!(
                     "mode = \"tls\"\nca_file = \"{path}/ca.pem\"\n\
                      certificate_file = \"{path}/node-{{node}}.pem\"\n\
@@ -248,7 +253,7 @@ impl Cluster {
         let (network_timeout, section) = (setup.network_timeout.as_millis(), (setup.section)(node));
         // The token is sent within this machine only, also where that is not the loopback address.
         format!(
-            "cluster = \"bench\"\nprotocol = \"{protocol}\"\nnode = {node}\n{members}\
+            "cluster = \"{CLUSTER}\"\nprotocol = \"{protocol}\"\nnode = {node}\n{members}\
              {security}[storage]\ndirectory = \"{}\"\n[http]\nlisten = \"{}\"\n\
              token_file = \"{}\"\nallow_plain = true\n\
              [network]\ntimeout = \"{network_timeout}ms\"\n[log]\nformat = \"json\"\n{section}",
@@ -283,6 +288,18 @@ impl Cluster {
         let process = Process::spawn(&mut command).context("the daemon does not start")?;
         self.processes.insert(node, process);
         Ok(())
+    }
+
+    /// Starts a copy of the machine of a node, at the addresses and in the place of another, which
+    /// is no member: a second process with one id, which has the files of the first.
+    pub(crate) fn start_copy(&mut self, node: u16, place: u16) -> anyhow::Result<()> {
+        let listen = self.network.address(place);
+        let named = format!("node = {node}\nlisten = \"{listen}\"\n");
+        let text = self.configuration(place, &self.members);
+        let text = text.replacen(&format!("node = {place}\n"), &named, 1);
+        fs::write(self.config(place), text)?;
+        copy_files(&self.data(node), &self.data(place))?;
+        self.start(place)
     }
 
     /// The nodes that were started and not killed.
@@ -384,6 +401,14 @@ impl Cluster {
         let mut answer = request.send_empty().with_context(|| format!("node {node}: {what}"))?;
         let text = answer.body_mut().read_to_string()?;
         Ok((answer.status().as_u16(), serde_json::from_str(&text)?))
+    }
+
+    /// Returns the problem of a node as a whole, as its status has it; empty if there is none.
+    pub(crate) fn problem(&self, node: u16) -> String {
+        let answer = get(&format!("http://{}/cluster", self.http[&node]), Duration::from_secs(1));
+        let status = answer.and_then(|(_, text)| serde_json::from_str::<Value>(&text).ok());
+        let problem = status.and_then(|status| Some(status["problem"].as_str()?.to_owned()));
+        problem.unwrap_or_default()
     }
 
     /// How often a node has read its configuration again, and used it.

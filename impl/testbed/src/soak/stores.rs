@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use anyhow::Context as _;
 use bellwether::config;
 use bellwether::protocol::lease::Durations;
 use bellwether::stores::address::Files;
@@ -37,14 +38,21 @@ const DEFAULT: [&str; 6] = ["sqlite", "postgres", "redis", "etcd", "kubernetes",
 /// How many nodes share the store.
 const NODES: u16 = 3;
 
+/// The place of a copy of a node.
+const COPY: u16 = NODES + 1;
+
+/// The longest time for which other work on the machine may delay what a node tells.
+const SLACK: Duration = Duration::from_millis(500);
+
 /// Strike nodes and the store that they share, and check that they never have two leaders
 ///
 /// Three processes of the daemon have their lease in a server that is started for them: SQLite,
 /// PostgreSQL, Redis, etcd; for Kubernetes, a stand-in that is no API server. While one leads, a
 /// command of its own hammers a resource behind a fence; every node is asked a hundred times a
-/// second whether its lease lasts. Nodes are killed, stopped, cut from the store; the store is
-/// killed, restarted, stopped; its answers are withheld. Ends with status 1 if anything was
-/// violated, or no store could be tried, and with 3 if it was ended before all faults were struck.
+/// second whether its lease lasts. Nodes are killed, stopped, copied, cut from the store; the store
+/// is killed, restarted, stopped; its answers are withheld; its record is deleted, given away,
+/// replaced by an older one. Ends with status 1 if anything was violated, or no store could be
+/// tried, and with 3 if it was ended before all faults were struck.
 /// With `lost`, a Redis fails over to a replica that lacks the last grant: two leaders are
 /// expected, and not to find them is what ends with status 1. With `rates`, nothing is struck but
 /// the leader: what do the nodes ask of the store, and how soon does another lead?
@@ -283,6 +291,10 @@ impl Soak {
     /// Strikes, and heals. Returns the longest time without a write.
     fn fault(&mut self, store: Store) -> anyhow::Result<(Kind, Duration)> {
         let kind = self.faults.draw();
+        if let Kind::Mistaken(_) = kind {
+            // Each node has read the record by then, and so knows the newest token.
+            wait::sleep(self.times.keep + self.times.retry)?;
+        }
         let (token, leader) = self.stand.leader();
         let others: Vec<u16> = (1..=NODES).filter(|&node| node != leader).collect();
         let follower = *others.choose(&mut self.faults.random).unwrap_or(&leader);
@@ -291,6 +303,11 @@ impl Soak {
         self.stand.resource.excuse((kind == Kind::PauseLeader).then_some(leader));
         let at = Instant::now();
         kind.strike(&mut self.stand, leader, follower)?;
+        self.hear_of(kind, store, leader)?;
+        if let Kind::Mistaken(_) = kind {
+            let what = format!("{}: a write with a newer token", kind.name());
+            wait::until(&what, LIMIT, || self.stand.resource.epoch() > token)?;
+        }
         let mut back = None;
         if kind.deposes() {
             let what = format!("{}: another leader writes", kind.name());
@@ -318,6 +335,20 @@ impl Soak {
         cost.back.extend(back);
         cost.gaps.push(gap);
         Ok((kind, gap))
+    }
+
+    /// Waits until the nodes that notice a mistake have told of it in their status.
+    fn hear_of(&self, kind: Kind, store: Store, leader: u16) -> anyhow::Result<()> {
+        let Some(part) = kind.problem(leader) else { return Ok(()) };
+        let cluster = &self.stand.cluster;
+        let (mut silent, is_late) = kind.witnesses(store, leader, cluster.up());
+        let late = if is_late { self.times.keep } else { Duration::ZERO };
+        let told = wait::until(kind.name(), late + self.times.renew * 3 + SLACK, || {
+            silent.retain(|&node| !cluster.problem(node).contains(&part));
+            silent.is_empty()
+        });
+        told.with_context(|| format!("the `problem` of nodes {silent:?} is not `{part}`"))?;
+        Ok(())
     }
 }
 
@@ -348,8 +379,9 @@ fn durations(pace: f64) -> Durations {
 }
 
 impl Stand {
-    /// So many nodes, which write to a resource while they lead. A file needs no relay. Nodes that
-    /// find the store at several addresses say so in their logs, and talk nevertheless.
+    /// So many nodes, which write to a resource while they lead, and a place for a copy of one. A
+    /// file needs no relay. Nodes that find the store at several addresses say so in their logs,
+    /// and talk nevertheless.
     fn start(store: Store, nodes: u16, times: Durations, relayed: bool) -> anyhow::Result<Self> {
         let server = Server::start(store)?;
         let runtime =
@@ -364,11 +396,11 @@ impl Stand {
             None => server.address(),
         };
         let addresses: BTreeMap<u16, String> =
-            (1..=nodes).map(|node| (node, address(node))).collect();
+            (1..=nodes + 1).map(|node| (node, address(node))).collect();
         let resource = Resource::serve()?;
         let setup = Setup {
             program: daemon()?,
-            nodes,
+            nodes: nodes + 1,
             members: Members::of(1..=nodes),
             section: Box::new(move |node| section(&addresses[&node], &times)),
             protocol: "lease".to_owned(),
@@ -376,7 +408,7 @@ impl Stand {
             resource: Some(resource.clone()),
             network_timeout: Duration::from_secs(1),
         };
-        let mut cluster = Cluster::new(setup, Box::new(Loopback::new(nodes)))?;
+        let mut cluster = Cluster::new(setup, Box::new(Loopback::new(nodes + 1)))?;
         cluster.init_store(1)?;
         (1..=nodes).try_for_each(|node| cluster.start(node))?;
         Ok(Self { cluster, relays, server, resource, runtime })

@@ -1,11 +1,14 @@
-//! The faults of nodes, of their store, and of what is between them.
+//! The faults of nodes, of their store, and of what is between them; and mistakes of people.
 
 use bellwether_testbed::lease_api::Trouble;
+use bellwether_testbed::mistakes::Mistake;
 use bellwether_testbed::process::Signal;
 use bellwether_testbed::relay::Gate;
 use bellwether_testbed::servers::Store;
 
-use super::Stand;
+use super::{COPY, Stand};
+use crate::cluster::CLUSTER;
+use crate::etcd;
 use crate::soak::LIMIT;
 
 /// What can happen.
@@ -28,10 +31,12 @@ pub(super) enum Kind {
     ConflictsAndKill,
     CutWatches,
     Forgotten,
+    CopyLeader,
+    Mistaken(Mistake),
 }
 
 impl Kind {
-    const ALL: [Self; 17] = [
+    const ALL: [Self; 23] = [
         Self::KillLeader,
         Self::KillFollower,
         Self::PauseLeader,
@@ -49,6 +54,12 @@ impl Kind {
         Self::ConflictsAndKill,
         Self::CutWatches,
         Self::Forgotten,
+        Self::CopyLeader,
+        Self::Mistaken(Mistake::Deleted),
+        Self::Mistaken(Mistake::Flushed),
+        Self::Mistaken(Mistake::Older),
+        Self::Mistaken(Mistake::Far),
+        Self::Mistaken(Mistake::Stranger),
     ];
 
     /// What can happen with this store. A file is never away, only taken by another.
@@ -57,6 +68,8 @@ impl Kind {
         let can = |kind: &Self| match store {
             Store::Sqlite => kind.needs_no_server(),
             Store::Kubernetes => true,
+            // A person changes its keys by `etcdctl`.
+            Store::Etcd if matches!(kind, Self::Mistaken(_)) => etcd::is_there(),
             _ => kind.trouble().is_none(),
         };
         all.filter(can).collect()
@@ -81,6 +94,8 @@ impl Kind {
                 | Self::PauseDaemon
                 | Self::HandOver
                 | Self::StopStore
+                | Self::CopyLeader
+                | Self::Mistaken(_)
         )
     }
 
@@ -106,6 +121,12 @@ impl Kind {
             }
             Self::CutWatches => "all watches cut",
             Self::Forgotten => "all watches end, and what came before is forgotten",
+            Self::CopyLeader => "a copy of the leader starts",
+            Self::Mistaken(Mistake::Deleted) => "the record is deleted",
+            Self::Mistaken(Mistake::Flushed) => "all that the store has is deleted",
+            Self::Mistaken(Mistake::Older) => "an older record is restored",
+            Self::Mistaken(Mistake::Far) => "SIGKILL of the leader, its deadline set far ahead",
+            Self::Mistaken(Mistake::Stranger) => "the holder is set to somebody unknown",
         }
     }
 
@@ -120,7 +141,34 @@ impl Kind {
                 | Self::HandOver
                 | Self::CutLeader
                 | Self::ConflictsAndKill
+                | Self::Mistaken(Mistake::Far)
         )
+    }
+
+    /// Returns a part of the `problem` that nodes must tell; `None` if there is none.
+    pub(super) fn problem(self, leader: u16) -> Option<String> {
+        Some(match self {
+            Self::CopyLeader => format!("another process with the name {leader} holds the lease"),
+            Self::Mistaken(Mistake::Deleted | Mistake::Flushed | Mistake::Older) => {
+                "the store has lost its record of the lease".to_owned()
+            }
+            Self::Mistaken(Mistake::Far) => format!("{leader} holds the lease for longer than"),
+            Self::Mistaken(Mistake::Stranger) => "9 holds the lease".to_owned(),
+            _ => return None,
+        })
+    }
+
+    /// Returns the nodes that must tell of it, and whether they notice it only when the lease that
+    /// they know of would be over. PostgreSQL and Redis tell their clients of no change that a
+    /// person makes, and only the holder of the lease asks.
+    pub(super) fn witnesses(self, store: Store, leader: u16, up: Vec<u16>) -> (Vec<u16>, bool) {
+        let is_told = !matches!(store, Store::Postgres | Store::Redis);
+        match self {
+            Self::CopyLeader => (vec![COPY], true),
+            Self::Mistaken(Mistake::Far) => (up, !is_told),
+            _ if is_told => (up, false),
+            _ => (vec![leader], false),
+        }
     }
 
     pub(super) fn strike(
@@ -148,6 +196,16 @@ impl Kind {
             Self::KillStore => stand.server.kill(),
             Self::RestartStore => stand.server.restart()?,
             Self::StopStore => stand.server.stop()?,
+            Self::CopyLeader => {
+                stand.cluster.start_copy(leader, COPY)?;
+                stand.cluster.wait_until_it_answers(COPY, LIMIT)?;
+            }
+            Self::Mistaken(mistake) => {
+                if mistake == Mistake::Far {
+                    stand.cluster.kill(leader)?;
+                }
+                mistake.make(&stand.server, CLUSTER)?;
+            }
         }
         Ok(())
     }
@@ -159,6 +217,7 @@ impl Kind {
         match self {
             Self::KillStore => stand.server.restart()?,
             Self::StopStore => stand.server.cont(),
+            Self::CopyLeader => stand.cluster.kill_all(COPY)?,
             _ => {}
         }
         for node in all {
