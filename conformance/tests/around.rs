@@ -28,7 +28,7 @@ fn conforms(member: &dyn Comparison) {
         let outcome = member.lockstep(scenario, 1, &limits, &mut |_, _| {});
         let outcome = outcome.unwrap_or_else(|error| panic!("{name}: {error}"));
         if let Some(divergence) = &outcome.divergence {
-            panic!("{name}:\n{}", divergence.report(false));
+            panic!("{name}:\n{}", divergence.report());
         }
         assert_eq!(outcome.large_group.wrong, None, "{name}");
         assert!(outcome.summary.transitions > 0 && outcome.summary.probes > 0, "{name}");

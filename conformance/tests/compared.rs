@@ -35,7 +35,7 @@ pub(crate) fn walk<T: Sides>(mapping: &Mapping<T>, scenario: Scenario, limits: &
     let walked = lockstep(&world, mapping, 1, limits, &mut |_| {}).expect("comparable");
     let Outcome { mut summary, divergence, .. } = walked;
     if let Some(divergence) = divergence {
-        panic!("{}", divergence.report(false));
+        panic!("{}", divergence.report());
     }
     summary
         .recount(&world, 1, &Limits::NONE, &mut |_| {})

@@ -20,7 +20,6 @@ const WRONG: &str = "BELLWETHER_TEST_IS_WRONG";
 const LINES: &[(&str, i32)] = &[
     ("lockstep --recoveries 1 --out found.ndjson", 1),
     ("lockstep --recoveries 1 --json", 1),
-    ("lockstep --recoveries 1 --ascii", 1),
     ("lockstep --recoveries 1 --out /dev/full", 1),
     ("lockstep --recoveries 1 --out /dev/full --json", 1),
     ("suite --recoveries 1 --out executions --limit 2", 1),

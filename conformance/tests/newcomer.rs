@@ -123,7 +123,6 @@ const BLOCKS: &[(&str, &str, How)] = &[
         "cargo run --release -p bellwether-conformance -- lockstep quorum",
         RunsLong(0, FEW),
     ),
-    ("docs/reductions.md", "BELLWETHER_CASES=2000", Not(LONG)),
     ("docs/simulation.md", "cargo run --release -p bellwether-sim -- replay", Runs),
     ("docs/simulation.md", "cargo run --release -p bellwether-sim -- run --json", RunsLong(0, "")),
     ("docs/simulation.md", "cargo run --release -p bellwether-sim -- run --nodes", RunsLong(0, "")),

@@ -244,7 +244,7 @@ fn lists_of_members_change() {
     for around in &surroundings(&quorum, true)[others..] {
         let walked = around.walk(1, &Limits::NONE).expect("comparable").expect("possible");
         if let Some(divergence) = walked.divergence {
-            panic!("{}", divergence.report(false));
+            panic!("{}", divergence.report());
         }
         let cut_short = walked.summary.cut_short;
         assert_eq!(cut_short, None, "the number of states is no limit that was asked for");

@@ -53,7 +53,7 @@ fn follows<T: Sides>(
             |action: &Action| world.within_bounds(&world.apply(pair.state(), action).state);
         enabled.retain(within);
         let Some(action) = (!enabled.is_empty()).then(|| choice.get(&enabled)) else { break };
-        pair.step(action).map_err(|divergence| TestCaseError::fail(divergence.report(true)))?;
+        pair.step(action).map_err(|divergence| TestCaseError::fail(divergence.report()))?;
     }
     let mut file = Vec::new();
     Trace::record(&world, pair.actions(), None).write(&mut file).expect("written");

@@ -120,7 +120,7 @@ fn follows_lassos<T: Sides>(mapping: &Mapping<T>, flags: &str, names: &[&str]) -
         let name = decision.property.name;
         let replayed = replay(mapping, &trace).unwrap_or_else(|error| panic!("{name}: {error}"));
         if let Some(divergence) = replayed.divergence {
-            panic!("{name}: {}", divergence.report(false));
+            panic!("{name}: {}", divergence.report());
         }
         let stem = found.steps.len();
         assert_eq!((replayed.steps, replayed.rounds), (stem + ROUNDS * cycle, ROUNDS), "{name}");

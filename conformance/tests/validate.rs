@@ -107,7 +107,7 @@ fn is_refused<T: Sides>(mapping: &Mapping<T>, logs: &[String]) -> bool {
 fn accepted<T: Sides>(mapping: &Mapping<T>, logs: &[String], options: Options) -> Outcome {
     let outcome = judge(mapping, logs, options);
     if let Some(rejection) = &outcome.rejection {
-        panic!("{}", rejection.report(false));
+        panic!("{}", rejection.report());
     }
     assert_eq!(outcome.malformed, []);
     outcome
@@ -303,7 +303,7 @@ fn a_node_that_forgets_its_vote_is_rejected_and_the_field_is_named() {
         let rejection = outcome.rejection.expect("rejected");
         let what: Vec<_> = rejection.differences.iter().map(|d| d.what.as_str()).collect();
         assert!(what.contains(&"epoch") && what.contains(&"granted_to"), "{what:?}");
-        assert!(rejection.report(true).lines().count() <= MOST_LINES);
+        assert!(rejection.report().lines().count() <= MOST_LINES);
         found += 1;
     }
     assert!(found > 10, "only {found} runs with a node that starts again after it has voted");
@@ -355,7 +355,7 @@ fn the_log_of_one_node_is_judged_and_what_others_say_is_believed() {
             believed += received;
             let Some(again) = with_a_message_again(log) else { continue };
             let rejection = judge(&quorum(), &[again], WHOLE).rejection.expect("rejected");
-            assert!(rejection.full_report(true).contains("arrived before"), "{seed}");
+            assert!(rejection.full_report().contains("arrived before"), "{seed}");
             refused += 1;
         }
     }

@@ -20,7 +20,7 @@ fn walk(mapping: &dyn Comparison, scenario: Scenario, limits: &Limits) -> Outcom
     let name = mapping.description().protocol;
     let outcome = outcome.unwrap_or_else(|error| panic!("{name}, {scenario}: {error}"));
     if let Some(divergence) = &outcome.divergence {
-        panic!("{name}, {scenario}:\n{}", divergence.report(false));
+        panic!("{name}, {scenario}:\n{}", divergence.report());
     }
     outcome
 }

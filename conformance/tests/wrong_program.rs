@@ -58,10 +58,9 @@ fn a_difference_is_told_drawn_and_saved_and_the_replay_shows_it_again() {
     assert!(found.to_string().contains("1 gets OK from 2"), "{found}");
     assert_eq!(found.trace.steps.len(), found.step);
     assert_eq!(found.step, 4, "crash, time-out, ELECTION, OK is the shortest way:\n{found}");
-    let report = found.report(true);
+    let report = found.report();
     assert!(report.contains("As the model tells it:\nAt the beginning"), "{report}");
-    assert!(report.lines().any(|line| line.contains("OK") && line.contains('<')), "{report}");
-    assert!(report.is_ascii() && !found.report(false).is_ascii(), "{report}");
+    assert!(report.lines().any(|line| line.contains("OK") && line.contains('◄')), "{report}");
 
     let json = serde_json::to_value(&found).expect("JSON");
     assert_eq!(json["kind"], "different");
@@ -89,7 +88,7 @@ fn a_difference_before_the_beginning_names_the_input() {
     assert_eq!(found.step, 0, "{found}");
     assert!(found.happened.contains("gets ACK(coordinator 3)"), "{found}");
     assert!(found.to_string().contains("nothing in the model, (COORDINATOR(3), 2)"), "{found}");
-    let report = found.report(true);
+    let report = found.report();
     assert!(!report.contains(['{', '[']), "raw data:\n{report}");
     assert!(report.contains("\n 1. 1 starts.\n 2. 1 gets COORDINATOR(3) from 2."), "{report}");
 }
@@ -114,7 +113,7 @@ fn of_nodes_that_remember_what_no_process_does_two_executions_are_told() {
     assert!(found.to_string().contains("'wake_ups: "), "{found}");
     let other = found.other.as_ref().expect("two executions lead to one process");
     assert_ne!(other.steps, found.trace.steps);
-    let report = found.report(true);
+    let report = found.report();
     assert_eq!(report.matches("At the beginning").count(), 2, "both are told:\n{report}");
     let json = serde_json::to_value(&found).expect("JSON");
     assert_eq!(json["other_steps"].as_array().map(Vec::len), Some(other.steps.len()));
@@ -338,7 +337,7 @@ fn the_report_says_what_the_model_does_and_what_it_reads() {
     let reduced = reduce(&ignores_ok(), found.clone());
     assert_eq!(reduced.step, 4, "{reduced}");
     assert_eq!(reduced.trace.header.world.nodes, 2, "{reduced}");
-    let report = reduced.report(true);
+    let report = reduced.report();
     for says in ["The process before: ", "What the model does:\n", "What the model reads:\n"] {
         assert!(report.contains(says), "{says:?} is not in:\n{report}");
     }
@@ -358,7 +357,7 @@ fn a_report_has_sixty_lines_unless_all_is_asked_for() {
     let mut longest = 0;
     for seed in 1..=40 {
         let Some(found) = at_random(&ignores_ok(), &large, seed) else { continue };
-        let (report, full) = (found.report(true), found.full_report(true));
+        let (report, full) = (found.report(), found.full_report());
         assert!(report.lines().count() <= MOST_LINES, "{report}");
         assert_eq!(report.lines().next(), found.to_string().lines().next());
         assert!(report == full || report.contains("--verbose prints the rest"), "{report}");

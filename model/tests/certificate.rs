@@ -14,10 +14,10 @@ use tempfile::TempDir;
 
 /// Runs that save executions, of each kind that there is.
 const RUNS: &[&str] = &[
-    // Safety, also with messages left out, by random walks, and a question of one's own.
+    // Safety, also by random walks, and a question of one's own.
     "check bully --recoveries 1 --property at-most-one-leader --all 2",
     "check bully --variant baseline --network set --crashes 2 --recoveries 1 \
-     --property at-most-one-leader --reduce dead-messages",
+     --property at-most-one-leader",
     "check bully --recoveries 1 --engine simulation --property at-most-one-leader \
      --max-states 20000",
     "check bully --recoveries 1 --never leads(2)&&leads(3)",

@@ -2,8 +2,8 @@
 
 use bellwether_model::check::bounds::{Until, bounds};
 use bellwether_model::check::{
-    Cancel, Engine, Event, Limits, Options, Phase, Progress, Reason, Reduction, Report, Unfinished,
-    Verdict, check,
+    Cancel, Engine, Event, Limits, Options, Phase, Progress, Reason, Report, Unfinished, Verdict,
+    check,
 };
 use bellwether_model::property;
 use bellwether_model::protocol::bully::Bully;
@@ -55,9 +55,8 @@ const FIRST: Options = options(true);
 
 const fn options(first: bool) -> Options {
     let (engine, limits) = (Engine::Exact, Limits::NONE);
-    let (disk, reduction) = (None, Reduction::None);
-    let (all, seed, depth) = (None, 1, 1_000);
-    Options { engine, threads: 2, limits, first, seed, depth, disk, reduction, all }
+    let (disk, all, seed, depth) = (None, None, 1, 1_000);
+    Options { engine, threads: 2, limits, first, seed, depth, disk, all }
 }
 
 #[test]

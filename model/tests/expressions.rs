@@ -3,8 +3,8 @@
 
 mod random;
 
-use crate::asked::{ask, report, report_by, world};
-use bellwether_model::check::{Limits, Options, Reason, Reduction, Verdict};
+use crate::asked::{ask, report_by, world};
+use bellwether_model::check::{Limits, Options, Verdict};
 use bellwether_model::expression::Expression;
 use bellwether_model::property::never;
 use bellwether_model::protocol::REGISTRY;
@@ -87,16 +87,4 @@ fn what_asks_for_names_is_asked_of_concrete_states() {
     let term = Expression::read("exists p: p.term >= 2", &world).expect("it is one");
     let values = term.values(&world, &found.actions());
     assert_eq!(values.iter().position(|value| *value == json!(true)), Some(found.steps.len()));
-}
-
-/// Without dead messages a suspicion may be none, for what the time-out waits for is not in flight.
-#[test]
-fn what_asks_how_often_faults_struck_is_asked_of_all_messages() {
-    let names = [never("leads(1) && suspicions == 1"), never("leads(1) && leads(2)")];
-    let line = format!("bully --suspicions 1 -p '{}' -p '{}'", names[0], names[1]);
-    let options = Options { reduction: Reduction::DeadMessages, ..Options::default() };
-    let reduced = report_by(&line, &options);
-    let [counts, leads] = &reduced.decisions[..] else { panic!("two were asked") };
-    assert_eq!((counts.verdict, counts.reason), (Verdict::Unknown, Some(Reason::AsksForMessages)));
-    assert_eq!(leads.verdict, report(&line).decisions[1].verdict);
 }

@@ -1,11 +1,8 @@
-//! What is printed fits the terminal, gives a pipe one line for each row, and is ASCII if that is
-//! asked.
+//! What is printed fits the terminal, and gives a pipe one line for each row.
 
-use crate::prove::has_a_solver;
 use assert_cmd::Command;
 use bellwether_docs_runner::object_of;
 use std::collections::HashSet;
-use std::fs;
 use std::path::Path;
 
 /// What `line` prints on a terminal that is so wide, or into a pipe.
@@ -98,103 +95,4 @@ fn drawings_fit_a_terminal() {
     let lines = text.lines().filter(|line| !is_copied(line));
     let wide: Vec<_> = lines.filter(|line| line.chars().count() > 80).collect();
     assert!(wide.is_empty(), "{wide:?}");
-}
-
-const TIMED: &str =
-    "--variant baseline --timing timed --delay 1 --t-elec 3 --t-coord 5 --t-detect 2";
-
-/// Commands with the flag, and every kind of what they print.
-fn with_ascii(dir: &Path) -> Vec<String> {
-    let case =
-        "[[case]]\nprotocol = \"bully\"\nname = \"□\"\nexpect = { decided = \"violated\" }\n";
-    fs::write(dir.join("bellwether.toml"), case).expect("writable");
-    let lines = [
-        "check bully --recoveries 1 --out out",
-        "check bully --recoveries 1 --json",
-        "check bully --recoveries 1 --first",
-        "check bully --cuts 1 -p stabilises",
-        "check bully --rule t_coord=false --crashes 2",
-        "check bully --max-states 50",
-        "check raft-election --variant paper --nodes 4 --without 1-4 --without 2-4 -p votes-stand",
-        "bounds bully --variant baseline --show messages --until settles",
-        "bounds bully --recoveries 1 --json",
-        "tune bully --variant baseline --delay 1..2 --processing 0..1 --show",
-        "tune bully --variant baseline --delay 1 --json",
-        "suite",
-        "suite --json",
-        "survey bully quorum --max-states 300",
-        "survey bully --max-states 300 --json",
-        "survey bully --max-states 300 --markdown",
-        "survey --show bully crash-recovery",
-        "list",
-        "list quorum",
-        "list lease --json",
-        "claims --max-states 1",
-        "claims --max-states 1 --markdown",
-        "claims --max-states 1 --json",
-        "claims 59 --show",
-        "history --max-states 1",
-        "history --max-states 1 --markdown",
-        "history expiry-ignored --show",
-        "gallery --max-states 1",
-        "gallery --max-states 1 --markdown",
-        "gallery looked-then-took",
-        "trace out/bully-at-most-one-leader.ndjson",
-        "trace out/bully-at-most-one-leader.ndjson --format story",
-        "trace out/bully-at-most-one-leader.ndjson --format diagram --output drawn.txt",
-        "trace out/bully-at-most-one-leader.ndjson --format link",
-        "trace out/bully-at-most-one-leader.ndjson --format mermaid",
-        "trace out/bully-at-most-one-leader.ndjson --format plantuml",
-        "trace out/bully-at-most-one-leader.ndjson --format itf",
-    ];
-    let timed = [
-        format!("check bully {TIMED} --crashes 0 --pauses 1 --drift 1/5 --within 3"),
-        format!("check bully {TIMED} --within 3 --slow 1>2=3 --json"),
-    ];
-    // All formulas there are.
-    let each = protocols(dir)
-        .into_iter()
-        .map(|name| format!("check {name} --recoveries 1 --losses 1 --max-states 2000"));
-    let proof = has_a_solver().then(|| "prove raft-election --max-states 20".to_owned());
-    lines.into_iter().map(str::to_owned).chain(timed).chain(each).chain(proof).collect()
-}
-
-/// The name of the schema of what a line prints.
-fn schema_of(line: &str) -> String {
-    let command = line.split(' ').next().unwrap_or_default();
-    let of_one = if line.starts_with("list lease") { "-protocol" } else { "" };
-    format!("bellwether-model-{command}{of_one}")
-}
-
-#[test]
-fn ascii_is_ascii_throughout() {
-    let dir = tempfile::tempdir().expect("a folder");
-    let lines = with_ascii(dir.path());
-    for line in &lines {
-        let text = printed(dir.path(), &format!("{line} --ascii"), None);
-        let other = text.lines().find(|line| !line.is_ascii());
-        assert_eq!(other, None, "{line}");
-        if line.contains(" --json") {
-            object_of(&schema_of(line), &text);
-        }
-        // What people have written may ask.
-        let asks = ["--json", "claims", "history"].iter().any(|it| line.contains(it));
-        let drawn = text.contains('?') && !asks;
-        assert!(!drawn, "{line} has something without a sign in ASCII: {text}");
-    }
-    assert!(fs::read_to_string(dir.path().join("drawn.txt")).expect("it is drawn").is_ascii());
-    // Every command that has the flag is among them.
-    let help = printed(dir.path(), "--help", None);
-    let commands = help.lines().skip_while(|line| *line != "Commands:").skip(1);
-    let commands = commands.take_while(|line| !line.is_empty());
-    let mut tried = 0;
-    for command in commands.filter_map(|line| line.split_whitespace().next()) {
-        if printed(dir.path(), &format!("help {command}"), None).contains("--ascii") {
-            tried += 1;
-            let without_solver = command == "prove" && !has_a_solver();
-            let asked = lines.iter().any(|line| line.starts_with(command));
-            assert!(asked || without_solver, "{command}");
-        }
-    }
-    assert_eq!(tried, 11);
 }

@@ -264,7 +264,7 @@ fn a_long_execution_is_folded() {
 }
 
 #[test]
-fn a_diagram_can_do_without_unicode_and_with_colour() {
+fn a_diagram_can_have_colour() {
     let faults = Faults { crashes: 1, ..Faults::NONE };
     let world = world(Bully::BASELINE, 2, faults);
     let lines = "2 crashes
@@ -272,11 +272,6 @@ fn a_diagram_can_do_without_unicode_and_with_colour() {
                  2 gets ELECTION from 1
                  1's election timer expires";
     let trace = record(&world, lines, Some(shows("succession", None)));
-    let options = diagram::Options { ascii: true, ..Default::default() };
-    let ascii = diagram::draw(&trace, options);
-    assert!(ascii.is_ascii(), "{ascii}");
-    is_kept("ascii", &ascii);
-
     let plain = diagram::draw(&trace, diagram::Options::default());
     assert!(!plain.contains('\u{1b}'));
     let options = diagram::Options { colour: true, ..Default::default() };
@@ -381,10 +376,10 @@ prop_compose! {
 
 /// Everything that can be drawn of a trace.
 fn draw_all(trace: &Trace) -> String {
-    let ascii = diagram::Options { ascii: true, colour: true, width: Some(10), bare: false };
-    let _ = (story::tell(trace), diagram::draw(trace, ascii));
+    let narrow = diagram::Options { colour: true, width: Some(10), bare: false };
+    let _ = (story::tell(trace), diagram::draw(trace, narrow));
     let _ = diagram::draw(trace, diagram::Options::default());
-    let _ = (sequence::mermaid(trace), sequence::plantuml(trace), shiviz::log(trace));
+    let _ = (sequence::mermaid(trace), shiviz::log(trace));
     svg::draw(trace)
 }
 

@@ -5,7 +5,7 @@ use bellwether_model::check::{Decision, Options, Verdict, check};
 use bellwether_model::property::{self, Condition, Liveness, Property, Temporal};
 use bellwether_model::protocol::REGISTRY;
 use bellwether_model::world::swarm::Kind;
-use bellwether_model::world::{Action, Budget, Faults, Reads, Scenario, State, World};
+use bellwether_model::world::{Action, Budget, Faults, Scenario, State, World};
 use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 use std::sync::Arc;
 
@@ -144,7 +144,7 @@ fn the_faults_of_cycles_are_the_smallest_that_suffice() {
                 let judge = move |world: &World, state: &State| {
                     goal.holds(world, state) || !struck(state).is_subset(&among)
                 };
-                let excused = Condition::Made(Arc::new(judge), Reads::default());
+                let excused = Condition::Made { judge: Arc::new(judge), asks_for_names: false };
                 let temporal = Temporal::Liveness(Liveness::EventuallyAlways(excused));
                 let excused = Property { temporal, premise: None, ..property.clone() };
                 let verdict = decide(&world, &[excused], None).remove(0).verdict;

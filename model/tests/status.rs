@@ -28,8 +28,6 @@ const LINES: &[(&str, i32)] = &[
     ("check bully -p agreement --json", 0),
     ("check bully --recoveries 1", 1),
     ("check bully --recoveries 1 --json", 1),
-    ("check bully --recoveries 1 --json --ascii", 1),
-    ("check bully --recoveries 1 --ascii", 1),
     ("check bully --recoveries 1 --first", 1),
     ("check bully --recoveries 1 --out saved", 1),
     ("check bully --recoveries 1 --engine bfs", 1),

@@ -17,8 +17,8 @@ impl Divergence {
     /// Returns the report: what differs, what the model does and on what it depends, the story of
     /// how it came to that, and the diagram of the last steps. It has at most [`MOST_LINES`] lines.
     #[must_use]
-    pub fn report(&self, ascii: bool) -> String {
-        let whole = self.full_report(ascii);
+    pub fn report(&self) -> String {
+        let whole = self.full_report();
         if whole.lines().count() <= MOST_LINES {
             return whole;
         }
@@ -33,7 +33,7 @@ impl Divergence {
         if self.is_drawn() {
             let mut steps = self.trace.clone();
             while !steps.steps.is_empty() {
-                let drawn = drawing(&steps, ascii);
+                let drawn = drawing(&steps);
                 if drawn.lines().count() <= room(&out) {
                     out += &drawn;
                     break;
@@ -49,13 +49,13 @@ impl Divergence {
 
     /// Returns the report with all that there is to tell, in as many lines as that takes.
     #[must_use]
-    pub fn full_report(&self, ascii: bool) -> String {
+    pub fn full_report(&self) -> String {
         let mut out = self.words(usize::MAX) + &self.stories().concat();
         if self.is_drawn() {
-            out += &drawing(&self.trace, ascii);
+            out += &drawing(&self.trace);
         }
         if let Some(other) = &self.other {
-            out += &drawing(other, ascii);
+            out += &drawing(other);
         }
         out
     }
@@ -127,8 +127,8 @@ fn items(out: &mut String, list: &[String], most: usize) {
     }
 }
 
-fn drawing(steps: &Trace, ascii: bool) -> String {
-    let options = diagram::Options { ascii, bare: true, ..diagram::Options::default() };
+fn drawing(steps: &Trace) -> String {
+    let options = diagram::Options { bare: true, ..diagram::Options::default() };
     let title = match steps.steps.len() {
         1 => "The last step".to_owned(),
         count => format!("The last {count} steps"),

@@ -69,7 +69,7 @@ fn a_wrong_line_is_found_whatever_the_ids_and_the_report_names_them() {
     let mut logs = bullies(&[3, 8, 60_000], 1);
     logs[2] = logs[2].replacen("\"role\":\"leader\"", "\"role\":\"follower\"", 1);
     let rejection = judge(&mapping::bully::mapping(), &logs, WHOLE).rejection.expect("rejected");
-    let report = rejection.full_report(true);
+    let report = rejection.full_report();
     assert!(report.contains("node 3 stands for 60000"), "{report}");
 }
 

@@ -279,7 +279,7 @@ fn what_no_store_can_have_answered_is_rejected_with_its_line() {
         let rejection = judge(&lease(), &logs, WHOLE).rejection;
         let rejection = rejection.unwrap_or_else(|| panic!("{happens}: accepted"));
         let place = rejection.line.as_ref().map(|at| (at.log.as_str(), at.line));
-        assert_eq!(place, Some(("log 2", line)), "{happens}: {}", rejection.report(false));
+        assert_eq!(place, Some(("log 2", line)), "{happens}: {}", rejection.report());
         let found: Vec<_> = rejection.differences.iter().map(|found| &found.what).collect();
         assert!(found.iter().any(|found| *found == what), "{happens}: {found:?}");
     }

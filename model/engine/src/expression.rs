@@ -12,7 +12,7 @@ pub use read::ExpressionError;
 
 use crate::protocol::{Belief, Id};
 use crate::trace::DOWN;
-use crate::world::{Action, Budget, Condition, Reads, State, World};
+use crate::world::{Action, Budget, Condition, State, World};
 use meaning::{Ask, Kinds, Resolver, TRUTH, Term, words};
 use read::{Node, Quantifier, Sign, read};
 use serde_json::Value as Json;
@@ -29,7 +29,7 @@ pub struct Expression(Arc<Meant>);
 struct Meant {
     text: String,
     term: Term,
-    reads: Reads,
+    asks_for_names: bool,
 }
 
 impl Expression {
@@ -67,9 +67,8 @@ impl Expression {
         let mut resolver = Resolver::new(&text, world, &known);
         let typed = resolver.resolve(&node)?;
         fits(&text, &node, typed.kinds)?;
-        let reads = resolver.reads();
-        let term = typed.term;
-        Ok(Expression(Arc::new(Meant { text, term, reads })))
+        let (term, asks_for_names) = (typed.term, resolver.asks_for_names());
+        Ok(Expression(Arc::new(Meant { text, term, asks_for_names })))
     }
 
     /// Returns the text of the expression, on one line.
@@ -110,9 +109,9 @@ impl Expression {
     /// Returns the condition that the expression is true, or that it is false.
     #[must_use]
     pub fn condition(&self, wanted: bool) -> Condition {
-        let (of, reads) = (self.clone(), self.0.reads);
+        let (of, asks_for_names) = (self.clone(), self.0.asks_for_names);
         let judge = move |world: &World, state: &State| of.holds(world, state) == wanted;
-        Condition::Made(Arc::new(judge), reads)
+        Condition::Made { judge: Arc::new(judge), asks_for_names }
     }
 }
 

@@ -100,11 +100,6 @@ pub enum Reason {
     TooMany,
     /// Liveness needs the transitions, and a dataflow does not keep them.
     NotInDataflow,
-    /// Liveness is not decided where messages are left out of states.
-    NotReduced,
-    /// What is asked may depend on messages that are left out of states: what one protocol alone is
-    /// asked, and how often faults have struck.
-    AsksForMessages,
     /// Random walks prove nothing.
     Sampled,
     /// No state satisfies the premise of the implication.
@@ -136,8 +131,6 @@ impl fmt::Display for Reason {
             Reason::Bounds => "executions that exceed the bounds were not followed",
             Reason::TooMany => "liveness is decided of up to 4 billion states",
             Reason::NotInDataflow => "liveness is not decided by the engine dataflow",
-            Reason::NotReduced => "liveness is not decided where messages are left out",
-            Reason::AsksForMessages => "it may depend on messages that are left out",
             Reason::Sampled => "random walks prove nothing",
             Reason::Vacuous => "no state satisfies its premise, so it says nothing",
         })

@@ -75,11 +75,6 @@ pub(super) struct ClaimsArgs {
     #[arg(hide_short_help = true)]
     markdown: Option<String>,
 
-    /// Draw with ASCII characters only
-    #[arg(long, help_heading = "Output")]
-    #[arg(hide_short_help = true)]
-    ascii: bool,
-
     #[command(flatten)]
     progress: ProgressArgs,
 }
@@ -103,7 +98,7 @@ pub(super) const ENOUGH_STATES: u64 = 8_000_000;
 
 pub(super) fn run(args: &ClaimsArgs) -> anyhow::Result<Exit> {
     if args.programs {
-        return Ok(Exit::with(HOLDS).told(print::programs(&mut text::stdout(args.ascii))));
+        return Ok(Exit::with(HOLDS).told(print::programs(&mut anstream::stdout())));
     }
     let ledger = args.ledger.as_deref().map_or_else(Ledger::load, Ledger::load_from)?;
     let chosen = chosen(&ledger, args)?;
@@ -121,7 +116,7 @@ pub(super) fn run(args: &ClaimsArgs) -> anyhow::Result<Exit> {
     let mut printed: io::Result<()> = Ok(());
     let mut decided = |one: &Judged<'_>| {
         if streams && printed.is_ok() && is_wanted(args, one) {
-            printed = bar.suspend(|| print::one(&mut text::stdout(args.ascii), args, one));
+            printed = bar.suspend(|| print::one(&mut anstream::stdout(), args, one));
         }
     };
     let step = |number: u16| bar.step(&format!("claim {number}"));
@@ -171,16 +166,16 @@ fn is_wanted(args: &ClaimsArgs, judged: &Judged<'_>) -> bool {
 /// Prints what could not be printed claim by claim.
 fn print_rest(args: &ClaimsArgs, mut judged: Vec<Judged<'_>>) -> anyhow::Result<()> {
     if !args.json && args.markdown.is_none() {
-        print::ending(&mut text::stdout(args.ascii), args, &judged)?;
+        print::ending(&mut anstream::stdout(), args, &judged)?;
         return Ok(());
     }
     judged.retain(|one| is_wanted(args, one));
     let page = match args.markdown.as_deref() {
-        None => return text::print_json(&object(&judged), args.ascii),
+        None => return text::print_json(&object(&judged)),
         Some(markdown::OVERVIEW) => overview::of(&judged),
         Some(_) => markdown::of(&judged),
     };
-    write!(text::stdout(args.ascii), "{page}")?;
+    write!(anstream::stdout(), "{page}")?;
     Ok(())
 }
 

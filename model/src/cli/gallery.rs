@@ -47,11 +47,6 @@ pub(super) struct GalleryArgs {
     #[arg(hide_short_help = true)]
     markdown: bool,
 
-    /// Draw with ASCII characters only
-    #[arg(long, help_heading = "Output")]
-    #[arg(hide_short_help = true)]
-    ascii: bool,
-
     #[command(flatten)]
     progress: ProgressArgs,
 }
@@ -194,14 +189,14 @@ const BOLD: Style = Style::new().bold();
 const WRONG: Style = AnsiColor::Red.on_default().bold();
 
 fn print(args: &GalleryArgs, found: &[Found<'_>]) -> anyhow::Result<()> {
-    let mut out = text::stdout(args.ascii);
+    let mut out = anstream::stdout();
     if args.markdown {
         write!(out, "{}", markdown(found))?;
         return Ok(());
     }
     let width = text::width();
     if args.names.is_empty() {
-        writeln!(out, "{}\n", table(found).print(args.ascii))?;
+        writeln!(out, "{}\n", table(found))?;
     } else {
         for one in found {
             let Execution { name, title, about, command, .. } = one.execution;
@@ -211,7 +206,7 @@ fn print(args: &GalleryArgs, found: &[Found<'_>]) -> anyhow::Result<()> {
             writeln!(out, "    {} {command}", called(NAME, ""))?;
             writeln!(out, "  {} {}", one.property, one.ran.finding)?;
             if let Some(trace) = &one.ran.trace {
-                shown::tell(&mut out, trace, args.ascii)?;
+                shown::tell(&mut out, trace)?;
             }
             writeln!(out)?;
         }

@@ -45,11 +45,6 @@ pub(super) struct HistoryArgs {
     #[arg(hide_short_help = true)]
     markdown: bool,
 
-    /// Draw with ASCII characters only
-    #[arg(long, help_heading = "Output")]
-    #[arg(hide_short_help = true)]
-    ascii: bool,
-
     #[command(flatten)]
     progress: ProgressArgs,
 }
@@ -78,9 +73,9 @@ pub(super) fn run(args: &HistoryArgs) -> anyhow::Result<Exit> {
 
 fn print(args: &HistoryArgs, history: &History, rerun: &[Rerun<'_>]) -> anyhow::Result<()> {
     if args.json {
-        return text::print_json(&object(rerun), args.ascii);
+        return text::print_json(&object(rerun));
     }
-    let mut out = text::stdout(args.ascii);
+    let mut out = anstream::stdout();
     if args.markdown {
         write!(out, "{}", markdown(rerun, &history.unsaid))?;
     } else {
@@ -111,7 +106,7 @@ fn print_all(out: &mut impl Write, args: &HistoryArgs, rerun: &[Rerun<'_>]) -> i
             print_bug(out, args, one)?;
         }
     } else {
-        writeln!(out, "{}\n", table(rerun).print(args.ascii))?;
+        writeln!(out, "{}\n", table(rerun))?;
     }
     let s = if rerun.len() == 1 { "" } else { "s" };
     writeln!(out, "{} bug{s}, each with its rules and without.", rerun.len())?;
@@ -167,7 +162,7 @@ fn print_bug(out: &mut impl Write, args: &HistoryArgs, one: &Rerun<'_>) -> io::R
         writeln!(out, "    {}", command.replacen(NAME, &called(NAME, ""), 1))?;
     }
     if let Some(trace) = one.broken.trace.as_ref().filter(|_| args.show) {
-        shown::tell(out, trace, args.ascii)?;
+        shown::tell(out, trace)?;
     }
     writeln!(out)
 }

@@ -47,11 +47,6 @@ pub(super) struct ProveArgs {
     #[arg(long, help_heading = "Output")]
     json: bool,
 
-    /// Draw with ASCII characters only
-    #[arg(long, help_heading = "Output")]
-    #[arg(hide_short_help = true)]
-    ascii: bool,
-
     #[command(flatten)]
     progress: ProgressArgs,
 }
@@ -114,10 +109,10 @@ fn report(
     all: &[Done],
 ) -> anyhow::Result<()> {
     if args.json {
-        return text::print_json(&object(rules, solver, all), args.ascii);
+        return text::print_json(&object(rules, solver, all));
     }
     let head = format!("{}, {}", rules.protocol().name(), rules.variant_name());
-    print(&mut text::stdout(args.ascii), &head, solver, all, args.ascii)
+    print(&mut anstream::stdout(), &head, solver, all)
 }
 
 fn words(relation: &Relation, goal: Goal) -> String {
@@ -153,21 +148,15 @@ fn status(all: &[Done]) -> u8 {
     }
 }
 
-fn print(
-    out: &mut impl Write,
-    head: &str,
-    solver: &Solver,
-    all: &[Done],
-    ascii: bool,
-) -> anyhow::Result<()> {
+fn print(out: &mut impl Write, head: &str, solver: &Solver, all: &[Done]) -> anyhow::Result<()> {
     writeln!(out, "{head}\nsolver: {}", solver.name())?;
     for done in all {
-        print_part(out, done, ascii)?;
+        print_part(out, done)?;
     }
     Ok(())
 }
 
-fn print_part(out: &mut impl Write, done: &Done, ascii: bool) -> anyhow::Result<()> {
+fn print_part(out: &mut impl Write, done: &Done) -> anyhow::Result<()> {
     let relation = &done.part.relation;
     writeln!(out, "\n{}: {}", done.part.name, done.part.about)?;
     match &done.tie {
@@ -180,9 +169,9 @@ fn print_part(out: &mut impl Write, done: &Done, ascii: bool) -> anyhow::Result<
                  relation{cut}"
             )?;
         }
-        Err(untied) => print_untied(out, relation, untied, ascii)?,
+        Err(untied) => print_untied(out, relation, untied)?,
     }
-    writeln!(out, "\n{}", obligations(done).print(ascii))?;
+    writeln!(out, "\n{}", obligations(done))?;
     let mut lines = vec!["The invariant:".to_owned()];
     for (at, part) in relation.invariant.iter().enumerate() {
         lines.push(format!("{:2}. {}: {}", at + 1, part.name, part.words));
@@ -191,10 +180,10 @@ fn print_part(out: &mut impl Write, done: &Done, ascii: bool) -> anyhow::Result<
     lines.extend(done.part.assumes.iter().map(|assumed| format!("  - {assumed}")));
     lines.extend(relation.axioms.iter().map(|axiom| format!("  - {}", axiom.words)));
     writeln!(out, "{}\n", text::wrap(&lines.join("\n"), text::width()))?;
-    writeln!(out, "{}", properties(done).print(ascii))?;
+    writeln!(out, "{}", properties(done))?;
     for one in first_failures(done) {
         if let Outcome::Fails(Some(shown)) = &one.outcome {
-            print_failure(out, relation, one, shown, ascii)?;
+            print_failure(out, relation, one, shown)?;
         }
     }
     Ok(())
@@ -280,7 +269,6 @@ fn print_failure(
     relation: &Relation,
     one: &Obligation,
     shown: &Shown,
-    ascii: bool,
 ) -> anyhow::Result<()> {
     let (part, breaks) = match one.goal {
         Goal::Begins(part) => (part, "does not hold at the beginning".to_owned()),
@@ -294,7 +282,7 @@ fn print_failure(
     let after = shown.step.as_ref().map(|(_, _, after)| after);
     let head = step_words(relation, shown).map_or_else(String::new, |step| format!("after {step}"));
     let rows = pair(relation, &shown.before, after);
-    writeln!(out, "{}", states_table(&head, rows).print(ascii))?;
+    writeln!(out, "{}", states_table(&head, rows))?;
     Ok(())
 }
 
@@ -309,12 +297,7 @@ fn states_table(head: &str, rows: Vec<(String, String, Option<String>)>) -> Tabl
     table
 }
 
-fn print_untied(
-    out: &mut impl Write,
-    relation: &Relation,
-    untied: &Untied,
-    ascii: bool,
-) -> anyhow::Result<()> {
+fn print_untied(out: &mut impl Write, relation: &Relation, untied: &Untied) -> anyhow::Result<()> {
     let Untied { scenario, happens, before, after } = untied;
     let (what, head) = match after {
         Some(_) => {
@@ -323,7 +306,7 @@ fn print_untied(
         None => (happens.as_str(), String::new()),
     };
     writeln!(out, "model: {what}\n{scenario}")?;
-    writeln!(out, "{}", states_table(&head, pair(relation, before, after.as_ref())).print(ascii))?;
+    writeln!(out, "{}", states_table(&head, pair(relation, before, after.as_ref())))?;
     Ok(())
 }
 

@@ -71,11 +71,6 @@ pub(super) struct SurveyArgs {
     #[arg(hide_short_help = true)]
     svg: Option<PathBuf>,
 
-    /// Draw with ASCII characters only
-    #[arg(long, help_heading = "Output")]
-    #[arg(hide_short_help = true)]
-    ascii: bool,
-
     #[command(flatten)]
     progress: ProgressArgs,
 }
@@ -173,15 +168,15 @@ fn print(
     worlds: &[Surrounding],
     rows: &[Row],
 ) -> anyhow::Result<()> {
-    let mut out = text::stdout(args.ascii);
+    let mut out = anstream::stdout();
     if args.json {
         let worlds: Vec<_> = worlds.iter().map(described).collect();
         let object = json!({ "nodes": args.nodes, "worlds": worlds, "protocols": rows });
-        text::print_json(&object, args.ascii)
+        text::print_json(&object)
     } else if args.markdown {
         Ok(write!(out, "{}", matrix::markdown(worlds, rows))?)
     } else {
-        print_table(tool, &mut out, worlds, rows, args.ascii)
+        print_table(tool, &mut out, worlds, rows)
     }
 }
 
@@ -190,7 +185,6 @@ fn print_table(
     out: &mut impl Write,
     worlds: &[Surrounding],
     rows: &[Row],
-    ascii: bool,
 ) -> anyhow::Result<()> {
     let names = worlds.iter().map(|world| format!("{} ({})", world.name, world.budget()));
     let last = ["messages", "every n"].map(str::to_owned);
@@ -210,7 +204,7 @@ fn print_table(
         let last = [Cell::new(row.messages.words()), proved];
         table.row(std::iter::once(name).chain(cells).chain(last));
     }
-    writeln!(out, "{}\n", table.print(ascii))?;
+    writeln!(out, "{table}\n")?;
     let mut explained: Vec<_> =
         worlds.iter().map(|world| format!("{}: {}", world.name, world.meaning)).collect();
     explained.push(
@@ -255,7 +249,7 @@ fn show(tool: Tool, args: &SurveyArgs, name: &str, world: &str) -> anyhow::Resul
     bar.finish();
     let asked = searched.iter().filter(|(rung, _)| !rung.is_further);
     let exit = Exit::with(status(Verdict::all(asked.map(|(_, report)| report.verdict()))));
-    let mut out = text::stdout(args.ascii);
+    let mut out = anstream::stdout();
     let named = ProtocolArgs { protocol: name.to_owned(), variant: None, rules: Vec::new() };
     let mut tell = || {
         writeln!(out, "{} ({}): {}", found.name, found.budget(), found.meaning)?;
@@ -269,7 +263,7 @@ fn show(tool: Tool, args: &SurveyArgs, name: &str, world: &str) -> anyhow::Resul
                 write!(out, " --property {}", decision.property.name)?;
             }
             writeln!(out, "\n")?;
-            print_report(tool, report, &named, &Vec::new(), args.ascii)?;
+            print_report(tool, report, &named, &Vec::new())?;
         }
         Ok::<(), anyhow::Error>(())
     };
@@ -298,10 +292,10 @@ fn print_answers(
     answers: &[Answer<'_>],
 ) -> anyhow::Result<()> {
     if args.json {
-        return text::print_json(&object(product, answers), args.ascii);
+        return text::print_json(&object(product, answers));
     }
     let page = page(product, answers, &tool.called(), text::width());
-    text::stdout(args.ascii).write_all(page.as_bytes())?;
+    anstream::stdout().write_all(page.as_bytes())?;
     Ok(())
 }
 

@@ -152,7 +152,6 @@ pub(super) fn short(reason: Reason) -> &'static str {
         Reason::Disk => "disk trouble",
         Reason::TooMany => "too many states",
         Reason::NotInDataflow => "not in a dataflow",
-        Reason::NotReduced | Reason::AsksForMessages => "not reduced",
         Reason::Interrupted => "interrupted",
         Reason::FirstViolation => "stopped at a violation",
         Reason::Bounds => "beyond bounds",

@@ -1,17 +1,15 @@
-//! One world, searched in two ways: by each engine, in files, without dead messages, with more room
-//! on the links, and at random. What is found is the same, or as much of it as the other way finds.
+//! One world, searched in two ways: by each engine, in files, with more room on the links, and at
+//! random. What is found is the same, or as much of it as the other way finds.
 
 use super::explore;
 use super::scenario::{Case, cases, delays, every_protocol, verdicts};
-use crate::asked::{after, go, question};
+use crate::asked::{after, question};
 use crate::disk::{found, in_pieces};
-use bellwether_model::check::{
-    CheckError, Decision, Engine, Limits, Options, Reason, Reduction, Report, Verdict, check,
-};
+use bellwether_model::check::{Decision, Engine, Limits, Options, Report, Verdict, check};
 use bellwether_model::property::{self, Kind, Property, Temporal};
+use bellwether_model::protocol::Protocol;
 use bellwether_model::protocol::bully::Bully;
-use bellwether_model::protocol::{Id, Protocol, REGISTRY};
-use bellwether_model::world::{Budget, Faults, Scenario, World};
+use bellwether_model::world::{Scenario, World};
 use proptest::prelude::*;
 use serde_json::Value;
 use std::cell::Cell;
@@ -292,74 +290,4 @@ fn what_walks_find_is_there_in_timed_worlds() {
         let Some(case) = case.timed(delays(*delay, 1), |_| 4) else { return Ok(false) };
         walks_find(&(case, *seed))
     });
-}
-
-/// How many states there are, and the verdict and the execution for each property.
-type Found = (u64, Vec<(&'static str, Verdict, Value)>);
-
-/// What is found; `None` if there are too many states, or the reduction has nothing to say.
-fn reduced(case: &Case, asked: &[Property], reduction: Reduction) -> Option<Found> {
-    let world = case.world().ok()?;
-    let limits = Limits { states: Some(20_000), ..Limits::NONE };
-    let options = Options { limits, reduction, ..Options::default() };
-    let report = match check(&world, asked, &options, &mut |_| {}) {
-        Ok(report) => report,
-        Err(CheckError::NotReduced(_) | CheckError::NothingReduced) => return None,
-        Err(error) => panic!("{error}"),
-    };
-    let all = serde_json::to_value(&report).expect("JSON");
-    let shown = all["properties"].as_array().expect("a list");
-    let decisions = report.decisions.iter().zip(shown).filter(|(decision, _)| {
-        !matches!(decision.reason, Some(Reason::NotReduced | Reason::AsksForMessages))
-    });
-    let decisions = decisions.map(|(decision, shown)| {
-        (decision.property.name, decision.verdict, shown["counterexample"].clone())
-    });
-    (report.cut_short.is_none()).then(|| (report.counts.distinct, decisions.collect()))
-}
-
-#[test]
-fn without_dead_messages_the_same_is_found() {
-    let fewer = Cell::new(0_u32);
-    let mut protocols = every_protocol();
-    // The numbers of the others grow without end; they are refused.
-    protocols.retain(|name| !REGISTRY.find(name).expect("it exists").canonicalizes());
-    explore(100, cases(&protocols), |case| {
-        let Scenario { faults, .. } = case.scenario;
-        let faults = Faults { losses: Budget::NONE, duplicates: 0, ..faults };
-        let case = case.with(Scenario { faults, capacity: None, ..case.scenario });
-        let Ok(world) = case.world() else { return Ok(false) };
-        let mut asked = property::select(&world, &[]).expect("the usual ones");
-        asked.retain(|property| property.kind() != Kind::Liveness);
-        let Some((left, ours)) = reduced(&case, &asked, Reduction::DeadMessages) else {
-            return Ok(false);
-        };
-        let Some((all, mut theirs)) = reduced(&case, &asked, Reduction::None) else {
-            return Ok(false);
-        };
-        theirs.retain(|(name, ..)| ours.iter().any(|(ours, ..)| ours == name));
-        fewer.set(fewer.get() + u32::from(left < all));
-        match left <= all && ours == theirs {
-            true => Ok(true),
-            false => Err(format!("{left} states: {ours:?}\n{all} states: {theirs:?}")),
-        }
-    });
-    println!("{} worlds have fewer states", fewer.get());
-    assert!(fewer.get() > 0, "nothing is left out anywhere");
-}
-
-/// Why heartbeats are not left out that tell their receiver what it knows.
-#[test]
-fn a_heartbeat_that_told_nothing_new_is_heeded_when_it_is_late() {
-    let world = question("bully --timing asynchronous --capacity none").0;
-    let world = world.without_dead_messages().expect("a world that can be reduced");
-    let [follower, leader] = [Id::at(0), Id::at(2)];
-    let sent = go(&world, &world.initial(), &["3's heartbeat timer expires"]);
-    let arrives = ["1 gets COORDINATOR from 3"];
-    // It tells nothing new.
-    assert_eq!(go(&world, &sent, &arrives).process(follower), sent.process(follower));
-    let suspects = go(&world, &sent, &["3 crashes", "1's watch timer expires"]);
-    assert_eq!(suspects.process_of::<Bully>(follower).leader, None);
-    let late = go(&world, &suspects, &arrives);
-    assert!(late.process_of::<Bully>(follower).leader == Some(leader) && !late.up(leader));
 }

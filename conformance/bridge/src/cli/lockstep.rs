@@ -44,11 +44,6 @@ pub(super) struct LockstepArgs {
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     out: Option<PathBuf>,
 
-    /// Draw with ASCII characters only
-    #[arg(long, help_heading = "Output")]
-    #[arg(hide_short_help = true)]
-    ascii: bool,
-
     /// Print all of a difference, and not only 60 lines
     #[arg(long, help_heading = "Output")]
     #[arg(hide_short_help = true)]
@@ -136,7 +131,7 @@ impl LockstepArgs {
         };
         let description = mapping.description();
         let told = match self.json {
-            true => text::print_json(&self.json(&description, &scenario, &outcome), self.ascii),
+            true => text::print_json(&self.json(&description, &scenario, &outcome)),
             false => self.print(&description, &scenario, &outcome, saved.is_ok()),
         };
         Ok(exit.saved(saved).told(told))
@@ -184,7 +179,7 @@ impl LockstepArgs {
         is_saved: bool,
     ) -> anyhow::Result<()> {
         let Outcome { summary, divergence, large_group } = outcome;
-        let mut out = text::stdout(self.ascii);
+        let mut out = anstream::stdout();
         let compared = match self.through {
             Through::Core => "program",
             Through::Member => "member",
@@ -202,7 +197,7 @@ impl LockstepArgs {
         }
         if let Some(divergence) = divergence {
             writeln!(out, "\n{ERROR}The program diverges.{ERROR:#}\n")?;
-            write!(out, "{}", told(divergence, self.ascii, self.verbose))?;
+            write!(out, "{}", told(divergence, self.verbose))?;
             if let Some(file) = self.out.as_ref().filter(|_| is_saved) {
                 writeln!(out, "Saved: {}", file.display())?;
             }

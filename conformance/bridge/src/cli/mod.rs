@@ -203,7 +203,7 @@ fn complete(name: &str, args: &CompletionsArgs) -> anyhow::Result<Exit> {
 fn print_list(mappings: Mappings, args: &ListArgs) -> anyhow::Result<()> {
     let all: Vec<_> = mappings.0.iter().map(|mapping| mapping.description()).collect();
     if args.json {
-        return text::print_json(&json!({ "protocols": all }), false);
+        return text::print_json(&json!({ "protocols": all }));
     }
     let mut out = std::io::stdout();
     for one in &all {
@@ -269,8 +269,8 @@ pub fn replay(mapping: &dyn Comparison, flags: &ArgMatches) -> anyhow::Result<Ex
 }
 
 /// What people read of a difference: all of it, or what fits.
-fn told(divergence: &Divergence, ascii: bool, all: bool) -> String {
-    if all { divergence.full_report(ascii) } else { divergence.report(ascii) }
+fn told(divergence: &Divergence, all: bool) -> String {
+    if all { divergence.full_report() } else { divergence.report() }
 }
 
 /// Whether a trace can be saved there, found out before the work rather than after it.

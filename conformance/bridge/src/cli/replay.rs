@@ -23,11 +23,6 @@ pub(super) struct ReplayArgs {
     #[arg(long)]
     json: bool,
 
-    /// Draw with ASCII characters only
-    #[arg(long)]
-    #[arg(hide_short_help = true)]
-    ascii: bool,
-
     /// Print all of a difference, and not only 60 lines
     #[arg(long)]
     #[arg(hide_short_help = true)]
@@ -61,7 +56,7 @@ impl ReplayArgs {
         let conforms = replayed.divergence.is_none();
         let exit = Exit::with(if conforms { CONFORMS } else { DIVERGES });
         let told = match self.json {
-            true => text::print_json(&json(trace, &replayed), self.ascii),
+            true => text::print_json(&json(trace, &replayed)),
             false => self.print(trace, &replayed),
         };
         Ok(exit.told(told))
@@ -83,7 +78,7 @@ fn json(trace: &Trace, replayed: &Replayed) -> serde_json::Value {
 
 impl ReplayArgs {
     fn print(&self, trace: &Trace, replayed: &Replayed) -> anyhow::Result<()> {
-        let mut out = text::stdout(self.ascii);
+        let mut out = anstream::stdout();
         let header = &trace.header;
         writeln!(out, "{}, {}: model and program", header.protocol, header.variant)?;
         writeln!(out, "{}\n", header.world)?;
@@ -94,7 +89,7 @@ impl ReplayArgs {
         writeln!(out, "steps compared: {}{rounds}", replayed.steps)?;
         if let Some(divergence) = &replayed.divergence {
             writeln!(out, "\n{ERROR}The program diverges.{ERROR:#}\n")?;
-            write!(out, "{}", told(divergence, self.ascii, self.verbose))?;
+            write!(out, "{}", told(divergence, self.verbose))?;
         } else {
             writeln!(out, "{GOOD}The program conforms to the trace.{GOOD:#}")?;
         }

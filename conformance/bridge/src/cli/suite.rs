@@ -79,11 +79,6 @@ pub(super) struct SuiteArgs {
     #[arg(hide_short_help = true)]
     markdown: Option<PathBuf>,
 
-    /// Draw with ASCII characters only
-    #[arg(long, help_heading = "Output")]
-    #[arg(hide_short_help = true)]
-    ascii: bool,
-
     /// Print all of a difference, and not only 60 lines
     #[arg(long, help_heading = "Output")]
     #[arg(hide_short_help = true)]
@@ -212,7 +207,7 @@ impl SuiteArgs {
         let exit = Exit::with(outcome.status());
         let saved = self.out.as_deref().map_or(Ok(()), |out| self.save(&suite, &outcome, out));
         let told = match self.json {
-            true => text::print_json(&outcome.json(), self.ascii),
+            true => text::print_json(&outcome.json()),
             false => outcome.print(self, saved.is_ok()),
         };
         Ok(exit.saved(saved).told(told))
@@ -270,12 +265,12 @@ impl Outcome<'_> {
     }
 
     fn print(&self, args: &SuiteArgs, is_saved: bool) -> anyhow::Result<()> {
-        let mut out = text::stdout(args.ascii);
+        let mut out = anstream::stdout();
         writeln!(out, "{}, {}: a suite for model and program", self.of.protocol, self.of.variant)?;
         writeln!(out, "{}\n", self.scenario)?;
         figures(&mut out, self.summary)?;
         if !self.summary.met.is_empty() {
-            writeln!(out, "\n{}", table(&self.summary.met).print(args.ascii))?;
+            writeln!(out, "\n{}", table(&self.summary.met))?;
         }
         let saved = args.out.as_ref().filter(|_| is_saved);
         if let (Some(out_dir), executions @ 1..) = (saved, self.summary.executions) {
@@ -307,7 +302,7 @@ impl Outcome<'_> {
         if let (Some(divergence), Some(at)) = (&ran.divergence, ran.diverged) {
             let at = HumanCount(at as u64);
             writeln!(out, "\n{ERROR}The program diverges in execution {at} of {all}.{ERROR:#}\n")?;
-            write!(out, "{}", told(divergence, args.ascii, args.verbose))?;
+            write!(out, "{}", told(divergence, args.verbose))?;
             if let Some(folder) = saved {
                 writeln!(out, "Saved: {}", folder.join(DIVERGENCE).display())?;
             }

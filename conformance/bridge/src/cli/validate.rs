@@ -54,11 +54,6 @@ pub(super) struct ValidateArgs {
     #[arg(long, help_heading = "Output")]
     json: bool,
 
-    /// Draw with ASCII characters only
-    #[arg(long, help_heading = "Output")]
-    #[arg(hide_short_help = true)]
-    ascii: bool,
-
     /// Save the smallest logs in this folder that are rejected at the same line, for the same
     /// reason
     #[arg(long, value_name = "DIR", help_heading = "Output")]
@@ -133,18 +128,15 @@ impl ValidateArgs {
         let description = mapping.description();
         let (protocol, variant) = (description.protocol, description.variant);
         let told = match self.json {
-            true => text::print_json(
-                &json!({
-                    "protocol": protocol,
-                    "variant": variant,
-                    "verdict": verdict,
-                    "judged": outcome.summary,
-                    "malformed": outcome.malformed,
-                    "rejection": outcome.rejection,
-                    "reduced": reduced,
-                }),
-                self.ascii,
-            ),
+            true => text::print_json(&json!({
+                "protocol": protocol,
+                "variant": variant,
+                "verdict": verdict,
+                "judged": outcome.summary,
+                "malformed": outcome.malformed,
+                "rejection": outcome.rejection,
+                "reduced": reduced,
+            })),
             false => self.print(&format!("{protocol}, {variant}"), &outcome, reduced.as_ref()),
         };
         Ok(exit.saved(saved).told(told))
@@ -173,7 +165,7 @@ impl ValidateArgs {
 
     fn print(&self, of: &str, outcome: &Outcome, reduced: Option<&Reduced>) -> anyhow::Result<()> {
         let Outcome { summary, rejection, malformed, .. } = outcome;
-        let mut out = text::stdout(self.ascii);
+        let mut out = anstream::stdout();
         writeln!(out, "{of}: logs and model\n")?;
         figures(&mut out, summary)?;
         for malformed in malformed {
@@ -181,7 +173,7 @@ impl ValidateArgs {
         }
         if let Some(rejection) = rejection {
             writeln!(out, "\n{ERROR}The logs are rejected.{ERROR:#}\n")?;
-            write!(out, "{}", told(rejection, self.ascii, self.verbose))?;
+            write!(out, "{}", told(rejection, self.verbose))?;
             if let (Some(Reduced { logs, lines }), Some(folder)) = (reduced, &self.reduce) {
                 let s = if *logs == 1 { "" } else { "s" };
                 let lines = HumanCount(*lines as u64);
@@ -306,11 +298,10 @@ impl Teller<'_> {
         if self.told.is_err() {
             return;
         }
-        let ascii = self.args.ascii;
         self.told = if self.args.json {
-            text::print_json(&object(), ascii)
+            text::print_json(&object())
         } else {
-            let mut out = text::stdout(ascii);
+            let mut out = anstream::stdout();
             out.write_all(words.as_bytes()).and_then(|()| out.flush()).map_err(Into::into)
         };
     }
@@ -345,7 +336,7 @@ impl Teller<'_> {
 
 impl Watch for Teller<'_> {
     fn differs(&mut self, divergence: &Divergence) -> bool {
-        let report = told(divergence, self.args.ascii, self.args.verbose);
+        let report = told(divergence, self.args.verbose);
         let words = format!("\n{ERROR}The logs are rejected.{ERROR:#}\n\n{report}");
         self.tell(&words, || {
             let report: Vec<_> = report.lines().collect();

@@ -5,13 +5,13 @@ use super::liveness::{self, Lasso};
 use super::rows::Rows;
 use super::{
     Counterexample, Counts, Decision, Disk, Engine, Event, Growth, Limits, Options, Phase,
-    Progress, Reason, Reduction, Report, Simulation, Unfinished, Verdict, Watch, peak_rss_bytes,
-    reference, several, simulation,
+    Progress, Reason, Report, Simulation, Unfinished, Verdict, Watch, peak_rss_bytes, reference,
+    several, simulation,
 };
 use crate::property::{self, Kind, Liveness, Property, Temporal};
 use crate::space::{ActionId, Answers};
 use crate::world::packed::Packed;
-use crate::world::{Condition, NotReduced, World, WorldError};
+use crate::world::{Condition, World, WorldError};
 use serde_json::Value;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -118,7 +118,6 @@ fn decide_by(
     Ok(Report {
         world: Arc::new(world.clone()),
         engine: options.engine,
-        reduction: options.reduction,
         threads: options.threads,
         processes: by.map_or(1, Distributed::processes),
         counts,
@@ -151,8 +150,8 @@ fn can_be_decided(
     if options.engine != Engine::Simulation {
         world.is_searchable()?;
     }
-    let in_memory = options.disk.is_none() && options.reduction == Reduction::None;
-    if options.all.is_some() && !(options.engine == Engine::Exact && in_memory) {
+    let is_exact_in_memory = options.engine == Engine::Exact && options.disk.is_none();
+    if options.all.is_some() && !is_exact_in_memory {
         return Err(CheckError::OnlyExactFindsSeveral);
     }
     let mut questions = Vec::new();
@@ -177,9 +176,6 @@ fn found(
     on_event: &mut (dyn FnMut(Event) + Send),
 ) -> Result<Findings, CheckError> {
     Ok(match options.engine {
-        _ if options.reduction == Reduction::DeadMessages => {
-            without_dead_messages(world, properties, options, on_event)?
-        }
         Engine::Exact | Engine::Dataflow => exact(world, properties, options, by, on_event)?,
         Engine::Simulation => simulation::search(world, properties, options, on_event)?,
         engine => {
@@ -610,110 +606,6 @@ fn violation<R: Rows<Action = ActionId>>(
     liveness::violation(graph, &formula.map(holds), watch)
 }
 
-/// Decides what can be decided without dead messages.
-///
-/// Each of the states without them can be reached in the whole world too, and each state of that
-/// comes to be one of these, when the dead messages in it arrive. So one world has a state that
-/// violates what is asked of the processes if the other has. The executions that are shown are
-/// those of the whole world, found as without the reduction.
-fn without_dead_messages(
-    world: &World,
-    properties: &[Property],
-    options: &Options,
-    on_event: &mut (dyn FnMut(Event) + Send),
-) -> Result<Findings, CheckError> {
-    if options.engine != Engine::Exact || options.disk.is_some() {
-        return Err(CheckError::OnlyExactReduces);
-    }
-    let left = world.without_dead_messages()?;
-    let mut questions = Vec::new();
-    let asked: Vec<_> = properties.iter().map(|p| PropertyQuery::new(p, &mut questions)).collect();
-    let decides = |asked: &&PropertyQuery<'_>| undecided(asked.property).is_none();
-    let violations: Vec<_> =
-        asked.iter().filter(decides).filter_map(PropertyQuery::violation).collect();
-    if asked.iter().all(|asked| !decides(&asked)) {
-        return Err(CheckError::NothingReduced);
-    }
-    // How many steps a violation takes is told when its execution is known.
-    let mut progress = |event| match event {
-        Event::Violated { .. } => {}
-        event @ (Event::Progress(_) | Event::Grows { .. }) => on_event(event),
-    };
-    let identity = || Value::Null;
-    let packed = Box::new(Packed::new(&left, questions));
-    let (found, space) =
-        search(packed, false, &violations, options, None, identity, &mut progress)?;
-    let mut decisions = Vec::new();
-    for asked in &asked {
-        let property = asked.property;
-        decisions.push(match (undecided(property), asked.goal()) {
-            (Some(reason), _) => unknown(property, reason),
-            (None, None) => unknown(property, Reason::NotReduced),
-            (None, Some(goal)) => {
-                let reached = found.reaches(goal);
-                let shown = (reached && property.kind() == Kind::Safety)
-                    .then(|| execution(world, property, options, on_event))
-                    .transpose()?;
-                let missing = Missing::of(&found, asked, found.cut_short());
-                verdict(property, reached, shown.flatten(), missing)
-            }
-        });
-    }
-    Ok(Findings {
-        counts: found.counts(),
-        cut_short: found.cut_short(),
-        unfinished: found.unfinished(),
-        trouble: None,
-        simulation: None,
-        resumed_after: None,
-        growth: growth(&found, &space),
-        bounds_met: space.bounds_met(),
-        decisions,
-    })
-}
-
-/// Why this cannot be decided without dead messages, if it cannot.
-fn undecided(property: &Property) -> Option<Reason> {
-    let mut common = true;
-    let _ = property.clone().map(|asked| common &= asked.is_common());
-    match property.kind() {
-        Kind::Liveness => Some(Reason::NotReduced),
-        _ => (!common).then_some(Reason::AsksForMessages),
-    }
-}
-
-fn unknown(property: &Property, reason: Reason) -> Decision {
-    Decision {
-        property: property.clone(),
-        verdict: Verdict::Unknown,
-        reason: Some(reason),
-        counterexample: None,
-        several: None,
-    }
-}
-
-/// The first shortest execution of the whole world that violates the property, if the limits allow
-/// to find it.
-fn execution(
-    world: &World,
-    property: &Property,
-    options: &Options,
-    on_event: &mut (dyn FnMut(Event) + Send),
-) -> Result<Option<Counterexample>, CheckError> {
-    let options = Options { reduction: Reduction::None, first: true, ..options.clone() };
-    let mut on_event = |event| {
-        on_event(match event {
-            Event::Progress(progress) if progress.phase == Phase::States => {
-                let phase = Phase::Again("with all messages, for the execution");
-                Event::Progress(Progress { phase, ..progress })
-            }
-            event => event,
-        });
-    };
-    let found = exact(world, std::slice::from_ref(property), &options, None, &mut on_event)?;
-    Ok(found.decisions.into_iter().find_map(|decision| decision.counterexample))
-}
-
 /// The reason why a check gives no report.
 #[derive(Debug, thiserror::Error)]
 pub enum CheckError {
@@ -746,23 +638,9 @@ pub enum CheckError {
          it, or ask for other properties too"
     )]
     OnlyLiveness,
-    /// Some messages are to be left out, and the engine cannot do without them.
-    #[error("only --engine exact leaves messages out, and not with --disk; leave --reduce out")]
-    OnlyExactReduces,
-    /// The reduction is not possible in this world; it says why.
-    #[error("--reduce: {0}")]
-    NotReduced(NotReduced),
-    /// The properties cannot be decided with the reduction: all states would be searched and
-    /// nothing decided.
-    #[error(
-        "without dead messages neither liveness is decided nor what only this protocol is asked, \
-         and nothing else is asked; leave --reduce out, or ask for other properties too"
-    )]
-    NothingReduced,
     /// Several counterexamples are asked for, and the engine looks for one.
     #[error(
-        "only --engine exact looks for several counterexamples, in memory and with all messages; \
-         leave --all out"
+        "only --engine exact looks for several counterexamples, and in memory; leave --all out"
     )]
     OnlyExactFindsSeveral,
     /// So much is asked that the answers have no place beside each state.
@@ -804,13 +682,6 @@ pub enum CheckError {
         /// The counts of the other engine.
         reference: Counts,
     },
-}
-
-/// What is said already is no further cause.
-impl From<NotReduced> for CheckError {
-    fn from(why: NotReduced) -> Self {
-        CheckError::NotReduced(why)
-    }
 }
 
 impl CheckError {

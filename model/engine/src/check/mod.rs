@@ -87,23 +87,9 @@ pub struct Options {
     /// engine dataflow save a search. The exact engine then decides liveness on transitions that it
     /// computes anew.
     pub disk: Option<Disk>,
-    /// The reduction: what the exact engine leaves out of states. Only what is asked of every
-    /// protocol, and no liveness, is decided then.
-    pub reduction: Reduction,
     /// How many [different counterexamples](Several) to each property are looked for at most, by
     /// the exact engine in memory; if not said, any shortest one is enough.
     pub all: Option<usize>,
-}
-
-/// The reduction: what is left out of states.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Reduction {
-    /// Nothing is left out.
-    #[default]
-    None,
-    /// Messages are left out that change nothing in their receiver any more, whatever happens.
-    DeadMessages,
 }
 
 /// The largest number of steps that a random walk takes if none is given.
@@ -119,7 +105,6 @@ impl Default for Options {
             seed: 1,
             depth: DEPTH,
             disk: None,
-            reduction: Reduction::None,
             all: None,
         }
     }

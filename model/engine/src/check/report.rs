@@ -1,6 +1,6 @@
 //! What a check found.
 
-use super::{Counts, Engine, Growth, Reason, Reduction, Simulation, Unfinished};
+use super::{Counts, Engine, Growth, Reason, Simulation, Unfinished};
 use crate::expression::Expression;
 use crate::property::{self, Kind, Property};
 use crate::trace::{Shows, Step, Trace};
@@ -16,8 +16,6 @@ pub struct Report {
     pub world: Arc<World>,
     /// The engine that searched.
     pub engine: Engine,
-    /// The reduction: what was left out of states; counts are of what was left then.
-    pub reduction: Reduction,
     /// The number of threads in each process.
     pub threads: usize,
     /// The number of processes that searched.
@@ -235,9 +233,6 @@ impl Serialize for Report {
         let mut map = serializer.serialize_map(None)?;
         world_entries(&mut map, &self.world)?;
         map.serialize_entry("engine", &self.engine)?;
-        if self.reduction != Reduction::None {
-            map.serialize_entry("reduction", &self.reduction)?;
-        }
         map.serialize_entry("threads", &self.threads)?;
         if self.engine == Engine::Dataflow {
             map.serialize_entry("processes", &self.processes)?;

@@ -8,7 +8,7 @@ use crate::machine::Timer;
 use crate::trace::DOWN;
 use crate::words::instead_of;
 use crate::world::swarm::Random;
-use crate::world::{Faults, Reads, Scenario, State, World};
+use crate::world::{Faults, Scenario, State, World};
 use serde_json::Value;
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -117,19 +117,19 @@ pub(super) struct Resolver<'w> {
     world: &'w World,
     known: &'w OnceCell<Known>,
     scope: Vec<String>,
-    reads: Reads,
+    asks_for_names: bool,
 }
 
 type Resolved<'w> = Result<Typed<'w>, ExpressionError>;
 
 impl<'w> Resolver<'w> {
     pub(super) fn new(text: &'w str, world: &'w World, known: &'w OnceCell<Known>) -> Self {
-        Resolver { text, world, known, scope: Vec::new(), reads: Reads::default() }
+        Resolver { text, world, known, scope: Vec::new(), asks_for_names: false }
     }
 
-    /// What of a state is read by all that was resolved.
-    pub(super) fn reads(&self) -> Reads {
-        self.reads
+    /// Whether something that was resolved asks for the fields of a process.
+    pub(super) fn asks_for_names(&self) -> bool {
+        self.asks_for_names
     }
 
     /// What processes know and store, learned when that is first asked.
@@ -141,11 +141,7 @@ impl<'w> Resolver<'w> {
         match &node.what {
             What::Number(number) => Ok(Typed::plain(Term::Number(*number), NUMBER)),
             What::Quoted(word) => Ok(Typed::plain(Term::Word(word.replace(' ', "-")), WORD)),
-            What::Name(name) => {
-                let typed = self.name(name).ok_or_else(|| self.unknown(&node.at, name))?;
-                self.reads.flight |= matches!(typed.term, Term::Struck(_));
-                Ok(typed)
-            }
+            What::Name(name) => self.name(name).ok_or_else(|| self.unknown(&node.at, name)),
             What::Call(name, of) => self.call(node, name, of),
             What::Field(of, name) => self.field(node, of, name),
             What::Index(of, at) => {
@@ -323,7 +319,7 @@ impl<'w> Resolver<'w> {
             return Ok(Typed { term, kinds: shape.kinds | NOTHING, shape: Some(shape) });
         }
         let of_process = self.process(of)?;
-        self.reads.names = true;
+        self.asks_for_names = true;
         let Known { own, stable, .. } = self.known();
         if name == "stable" {
             let term = Term::Ask(Ask::Stable, vec![of_process]);

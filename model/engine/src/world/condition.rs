@@ -12,22 +12,18 @@ pub enum Condition {
     World(fn(&World, &State) -> bool),
     /// A condition that is asked of one protocol alone.
     Own(Arc<AnyJudge>),
-    /// A condition that was made while the program runs, and what of a state it reads.
-    Made(Arc<AnyJudge>, Reads),
+    /// A condition that was made while the program runs.
+    Made {
+        /// The function that judges a state.
+        judge: Arc<AnyJudge>,
+        /// Whether the condition asks for what a [symmetry](super::Symmetry) changes: what
+        /// processes call things, such as the number of an election.
+        asks_for_names: bool,
+    },
 }
 
 /// What judges states of which more is known than their types say.
 type AnyJudge = dyn Fn(&World, &State) -> bool + Send + Sync;
-
-/// What of a state a condition reads, as far as not every search has it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Reads {
-    /// Whether the condition asks what is in flight, or how often faults have struck.
-    pub flight: bool,
-    /// Whether the condition asks for what a [symmetry](super::Symmetry) changes: what processes
-    /// call things, such as the number of an election.
-    pub names: bool,
-}
 
 impl Condition {
     /// Returns the condition on the states of this protocol. It panics in a world of another.
@@ -50,21 +46,10 @@ impl Condition {
         }
     }
 
-    /// Whether this can be asked of every protocol, and does not ask which messages are in flight,
-    /// but at most whether there are any.
-    #[must_use]
-    pub(crate) fn is_common(&self) -> bool {
-        match self {
-            Condition::World(_) => true,
-            Condition::Own(_) => false,
-            Condition::Made(_, reads) => !reads.flight,
-        }
-    }
-
     /// Whether this can be asked only where everything is called what the processes call it.
     #[must_use]
     pub(crate) fn asks_for_names(&self) -> bool {
-        matches!(self, Condition::Made(_, reads) if reads.names)
+        matches!(self, Condition::Made { asks_for_names: true, .. })
     }
 
     /// The condition that faults of this kind have struck. The kinds are numbered as
@@ -72,7 +57,7 @@ impl Condition {
     #[must_use]
     pub(crate) fn struck(kind: usize) -> Condition {
         let judge = move |_: &World, state: &State| state.spent().named()[kind].1 != Budget::NONE;
-        Condition::Made(Arc::new(judge), Reads { flight: true, names: false })
+        Condition::Made { judge: Arc::new(judge), asks_for_names: false }
     }
 
     /// Returns whether the condition holds in `state`.
@@ -81,7 +66,7 @@ impl Condition {
     pub fn holds(&self, world: &World, state: &State) -> bool {
         match self {
             Condition::World(condition) => condition(world, state),
-            Condition::Own(judge) | Condition::Made(judge, _) => judge(world, state),
+            Condition::Own(judge) | Condition::Made { judge, .. } => judge(world, state),
         }
     }
 }

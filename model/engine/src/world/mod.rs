@@ -11,7 +11,6 @@ mod action;
 mod boundary;
 mod clock;
 mod condition;
-mod dead;
 mod error;
 mod links;
 mod network;
@@ -28,8 +27,7 @@ pub use crate::protocol::Envelope;
 pub use action::{Action, Ways};
 pub use boundary::{Boundary, Exceeded};
 pub use clock::TooEarly;
-pub use condition::{Condition, Reads};
-pub use dead::NotReduced;
+pub use condition::Condition;
 pub use error::WorldError;
 pub use links::{AbsentLinks, SlowLinks};
 pub use scenario::{
@@ -42,7 +40,6 @@ pub use timed::{Delay, Drift, Durations, MAX_TICKS, Timed};
 use crate::machine::{DynProtocol, TimerRules, machine};
 use crate::protocol::{Belief, Group, Id, Ids, MAX_NODES, MAX_SEARCHED, Protocol};
 use clock::Clock;
-use dead::Dead;
 use state::Places;
 use std::fmt;
 use std::sync::Arc;
@@ -61,8 +58,6 @@ pub struct World {
     ranking: Arc<[Id]>,
     /// The processes that lead at the beginning.
     leads_initially: Ids,
-    /// The messages that are taken out of every state, if any are.
-    dead: Option<Arc<Dead>>,
 }
 
 impl World {
@@ -121,8 +116,7 @@ impl World {
         let mut ranking: Vec<Id> = Id::all(nodes).collect();
         ranking.sort_by_key(|&id| machine.rank(id));
         let (ranking, leads_initially) = (ranking.into(), Ids::NONE);
-        let mut world =
-            World { machine, scenario, clock, unreachable, ranking, leads_initially, dead: None };
+        let mut world = World { machine, scenario, clock, unreachable, ranking, leads_initially };
         let initial = world.initial();
         let leads = |id: &Id| initial.belief(*id) == Some(Belief::Leads);
         world.leads_initially = initial.members().filter(leads).collect();

@@ -26,7 +26,6 @@ impl World {
             self.boot(&mut state, id);
         }
         self.canonicalize(&mut state);
-        self.remove_dead(&mut state);
         state
     }
 
@@ -67,13 +66,6 @@ impl World {
     /// Returns the outcome when `action`, which must be enabled, happens in `state`.
     #[must_use]
     pub fn apply(&self, state: &State, action: &Action) -> Outcome {
-        let mut outcome = self.apply_whole(state, action);
-        self.remove_dead(&mut outcome.state);
-        outcome
-    }
-
-    /// The same, with the dead messages of a world that leaves them out.
-    pub(super) fn apply_whole(&self, state: &State, action: &Action) -> Outcome {
         let mut state = state.clone();
         let (mut effects, mut said) = (Effects::new(), Said::default());
         let mut actor = None;

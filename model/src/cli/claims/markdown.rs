@@ -6,7 +6,7 @@ use crate::check::Limits;
 use crate::claims::{
     Ask, Check, Claim, Judged, Larger, LeftOut, Outcome, PRINTED, Printed, Runner, Source, Stance,
 };
-use crate::cli::{Exit, HOLDS, UNKNOWN, VIOLATED, stopped, text};
+use crate::cli::{Exit, HOLDS, UNKNOWN, VIOLATED, stopped};
 use anyhow::anyhow;
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -187,7 +187,7 @@ pub(super) fn larger(
 ) -> anyhow::Result<Exit> {
     let states = args.limits.limits().states.unwrap_or(LARGER_STATES);
     let runner = Runner { limits: Limits { states: Some(states), ..runner.limits }, ..*runner };
-    let mut out = text::stdout(args.ascii);
+    let mut out = anstream::stdout();
     let command = format!("bellwether-model claims --markdown larger --max-states {states}");
     let head = format!("`{command} > docs/claims/larger.md` prints this page.");
     let table = "| claim | check | n | found | |\n|---|---|---|---|---|";

@@ -183,7 +183,7 @@ fn check(
         return Ok(());
     }
     if let Some(trace) = outcome.example().and_then(|ran| ran.trace.as_ref()) {
-        shown::tell(out, trace, args.ascii)?;
+        shown::tell(out, trace)?;
     }
     for line in outcome.ran.iter().flat_map(|ran| &ran.story) {
         writeln!(out, "{}", text::wrap(&format!("      {line}"), text::width()))?;

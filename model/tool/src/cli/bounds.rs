@@ -48,11 +48,6 @@ pub(super) struct BoundsArgs {
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     out: Option<PathBuf>,
 
-    /// Draw with ASCII characters only
-    #[arg(long, help_heading = "Output")]
-    #[arg(hide_short_help = true)]
-    ascii: bool,
-
     #[command(flatten)]
     progress: ProgressArgs,
 }
@@ -85,7 +80,7 @@ pub(super) fn run(tool: Tool, args: &BoundsArgs) -> anyhow::Result<Exit> {
     let exit = Exit::with(if found.incomplete.is_some() { UNKNOWN } else { HOLDS });
     let saved = args.save(tool, &found);
     let told = match args.json {
-        true => text::print_json(&found, args.ascii),
+        true => text::print_json(&found),
         false => args.print(&found, &shown, saved.is_ok()),
     };
     Ok(exit.saved(saved).told(told))
@@ -132,7 +127,7 @@ impl BoundsArgs {
     }
 
     fn print(&self, found: &Bounds, shown: &[&Line], is_saved: bool) -> anyhow::Result<()> {
-        let mut out = text::stdout(self.ascii);
+        let mut out = anstream::stdout();
         let width = text::width();
         writeln!(out, "{}, {}", name(found), found.world.machine().variant_name())?;
         writeln!(out, "{}", text::wrap(&found.world.scenario().to_string(), width))?;
@@ -140,14 +135,14 @@ impl BoundsArgs {
         let counted = format!("counted: {}", counted(found));
         writeln!(out, "{}\n", text::wrap(&counted, width))?;
         if !found.lines.is_empty() {
-            writeln!(out, "{}", table(found).print(self.ascii))?;
+            writeln!(out, "{}", table(found))?;
         }
         for caveat in found.caveats() {
             writeln!(out, "{}", text::wrap(&caveat.to_string(), width))?;
         }
         for line in shown {
             let trace = line.trace(&found.world);
-            shown::tell(&mut out, &trace, self.ascii)?;
+            shown::tell(&mut out, &trace)?;
         }
         if let Some(reason) = found.incomplete {
             let claim = match (found.lines.is_empty(), was_cut_short(found)) {

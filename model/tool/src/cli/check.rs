@@ -4,8 +4,8 @@ use super::table::{Cell, Table};
 use super::{Exit, ProtocolArgs, QuestionArgs, Tool, UsageError, shown, text};
 use anstyle::{AnsiColor, Style};
 use bellwether_engine::check::{
-    self, CheckError, Counterexample, Decision, Distinct, Engine, Options, Reason, Reduction,
-    Report, Several, Simulation, Unfinished, Verdict,
+    self, CheckError, Counterexample, Decision, Distinct, Engine, Options, Reason, Report, Several,
+    Simulation, Unfinished, Verdict,
 };
 use bellwether_engine::property::{Kind, Property};
 use bellwether_engine::trace::Trace;
@@ -32,15 +32,9 @@ pub(super) struct CheckArgs {
     /// Show up to this many different counterexamples to each property, shortest first: they need
     /// other kinds of faults, or end with another kind of step. Cycles differ in their faults only
     #[arg(long, value_name = "N", help_heading = "Output", value_parser = all,
-          conflicts_with_all = ["first", "disk", "reduce"], allow_negative_numbers = true)]
+          conflicts_with_all = ["first", "disk"], allow_negative_numbers = true)]
     #[arg(hide_short_help = true)]
     all: Option<usize>,
-
-    /// Leave out of every state what changes nothing any more. Counts are then of fewer states, and
-    /// only what is asked of every protocol is decided, but for liveness
-    #[arg(long, value_enum, value_name = "WHAT", help_heading = "Search", display_order = 1)]
-    #[arg(hide_short_help = true)]
-    reduce: Option<ReduceArg>,
 
     /// The seed of the random walks of --engine simulation [default: 1]
     #[arg(long, value_name = "SEED", help_heading = "Search", value_parser = seed)]
@@ -80,13 +74,6 @@ enum EngineArg {
     /// Random walks, each with budgets and weights of its own: they find violations and prove
     /// nothing
     Simulation,
-}
-
-/// The values of `--reduce`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum ReduceArg {
-    /// Messages that no process heeds any more, whatever happens
-    DeadMessages,
 }
 
 /// What `check` says of the flags that every search has, if it has several engines.
@@ -184,10 +171,6 @@ impl CheckArgs {
             },
             seed: self.seed.unwrap_or(1),
             depth: self.depth.unwrap_or(check::DEPTH),
-            reduction: match self.reduce {
-                None => Reduction::None,
-                Some(ReduceArg::DeadMessages) => Reduction::DeadMessages,
-            },
             all: self.all,
             ..usual
         }
@@ -200,9 +183,8 @@ pub fn print(
     report: &Report,
     protocol: &ProtocolArgs,
     saved: &Saved,
-    ascii: bool,
 ) -> anyhow::Result<()> {
-    let mut out = text::stdout(ascii);
+    let mut out = anstream::stdout();
     let rules = report.world.machine();
     writeln!(out, "{}, {}", rules.protocol().name(), rules.variant_name())?;
     let width = text::width();
@@ -214,12 +196,12 @@ pub fn print(
         writeln!(out, "{}", text::wrap(&why, width))?;
     }
     writeln!(out)?;
-    writeln!(out, "{}", table(report).print(ascii))?;
+    writeln!(out, "{}", table(report))?;
     for caveat in report.caveats() {
         writeln!(out, "{}", text::wrap(&caveat.to_string(), width))?;
     }
     if let Some(simulation) = &report.simulation {
-        met(&mut out, simulation, ascii)?;
+        met(&mut out, simulation)?;
     }
     let mut told: Vec<Execution<'_>> = Vec::new();
     for (at, execution) in executions(report).enumerate() {
@@ -232,10 +214,10 @@ pub fn print(
         if let Some(known) = same {
             writeln!(out, "The execution is that of {}.", known.property().name)?;
         } else {
-            shown::tell(&mut out, &execution.trace, ascii)?;
+            shown::tell(&mut out, &execution.trace)?;
             let actions = execution.found.actions();
             if let Some(values) = shown::values(&report.world, &actions, &report.shown) {
-                writeln!(out, "{}", values.print(ascii))?;
+                writeln!(out, "{values}")?;
             }
         }
         if let Some(file) = saved.get(at) {
@@ -331,9 +313,6 @@ fn searched(report: &Report) -> String {
     }
     let counts = report.counts;
     let how = match report.engine {
-        Engine::Exact if report.reduction == Reduction::DeadMessages => {
-            "exact (whole states, without dead messages)".to_owned()
-        }
         Engine::Exact => "exact (whole states)".to_owned(),
         Engine::Dataflow => format!("dataflow (whole states), {}", workers(report)),
         engine if report.threads == 1 => format!("stateright's {engine}"),
@@ -433,7 +412,7 @@ fn not_found(simulation: &Simulation) -> String {
 
 /// How often each kind of action happened to a process in each role, and the rules that no step
 /// depended on.
-fn met(out: &mut impl Write, simulation: &Simulation, ascii: bool) -> io::Result<()> {
+fn met(out: &mut impl Write, simulation: &Simulation) -> io::Result<()> {
     let taken = &simulation.actions;
     let kinds = taken.kinds();
     let header = std::iter::once("steps of a process").chain(kinds.iter().map(|k| k.name()));
@@ -446,7 +425,7 @@ fn met(out: &mut impl Write, simulation: &Simulation, ascii: bool) -> io::Result
         let name = Cell::new(role.unwrap_or("(no process)"));
         table.row(std::iter::once(name).chain(kinds.iter().map(count)));
     }
-    writeln!(out, "\n{}", table.print(ascii))?;
+    writeln!(out, "\n{table}")?;
     let unmet = simulation.rules_not_met();
     let (rules, looked) = (simulation.rules.len(), HumanCount(simulation.looked));
     let decided = rules - unmet.len();

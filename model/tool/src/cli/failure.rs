@@ -204,7 +204,7 @@ pub(super) fn as_json() -> bool {
 /// Tells what is wrong, from the whole to its causes, and returns the exit status.
 pub(super) fn told(parts: &[String]) -> ExitCode {
     let object = || object(parts, &typed());
-    let is_told = as_json() && text::print_json(&object(), asks("--ascii")).is_ok();
+    let is_told = as_json() && text::print_json(&object()).is_ok();
     if !is_told {
         complain(&parts.join(": "));
     }

@@ -20,11 +20,6 @@ pub(super) struct ListArgs {
     /// Print one JSON object and nothing else
     #[arg(long)]
     json: bool,
-
-    /// Print ASCII characters only
-    #[arg(long)]
-    #[arg(hide_short_help = true)]
-    ascii: bool,
 }
 
 const EXAMPLES: &str = "\
@@ -50,7 +45,7 @@ fn all(tool: Tool, args: &ListArgs) -> anyhow::Result<()> {
     let summaries = tool.registry.iter().map(summary);
     if args.json {
         let protocols: Vec<_> = summaries.collect();
-        return text::print_json(&json!({ "protocols": protocols }), args.ascii);
+        return text::print_json(&json!({ "protocols": protocols }));
     }
     let mut table = Table::new(["protocol", "variants", "what it is"]);
     for summary in summaries {
@@ -60,8 +55,7 @@ fn all(tool: Tool, args: &ListArgs) -> anyhow::Result<()> {
         }));
     }
     let more = format!("'{} list PROTOCOL' shows a protocol's variants and rules.", tool.called());
-    let (table, more) = (table.print(args.ascii), text::wrap(&more, text::width()));
-    writeln!(text::stdout(args.ascii), "{table}\n\n{more}")?;
+    writeln!(anstream::stdout(), "{table}\n\n{}", text::wrap(&more, text::width()))?;
     Ok(())
 }
 
@@ -76,7 +70,7 @@ fn one(protocol: &dyn AnyProtocol, args: &ListArgs) -> anyhow::Result<()> {
         .iter()
         .map(|d| json!({ "name": d.name, "meaning": d.meaning }))
         .collect();
-    let mut out = text::stdout(args.ascii);
+    let mut out = anstream::stdout();
     if args.json {
         let variant =
             |v: &VariantRow| json!({ "name": v.name, "source": v.source, "rules": v.rules });
@@ -84,7 +78,7 @@ fn one(protocol: &dyn AnyProtocol, args: &ListArgs) -> anyhow::Result<()> {
         let rules: Vec<_> = protocol.rule_rows().iter().map(Rule::view).collect();
         let whole = json!({ "name": name, "summary": summary, "variants": variants,
                             "rules": rules, "properties": properties, "durations": durations });
-        return text::print_json(&whole, args.ascii);
+        return text::print_json(&whole);
     }
     let head = text::wrap(&format!("{name}: {summary}"), text::width());
     writeln!(out, "{head}\n\nVariants, and the text that gives the rules:")?;
@@ -92,7 +86,7 @@ fn one(protocol: &dyn AnyProtocol, args: &ListArgs) -> anyhow::Result<()> {
     for variant in &variants {
         sources.row([variant.name, variant.source]);
     }
-    let [sources, rules] = [sources, rules(&variants)].map(|table| table.print(args.ascii));
+    let rules = rules(&variants);
     writeln!(out, "{sources}\n\nRules (replace one with --rule RULE=VALUE):\n{rules}\n")?;
     write!(out, "{}", text::wrap(&help::rules(protocol), text::width()))?;
     let mut asked = Table::new(["property", "kind", "formula", "in words"]);
@@ -101,7 +95,7 @@ fn one(protocol: &dyn AnyProtocol, args: &ListArgs) -> anyhow::Result<()> {
     }
     let choose = "Properties (choose with --property NAME; those that count ticks need --timing \
                   timed):";
-    writeln!(out, "\n{}\n{}", text::wrap(choose, text::width()), asked.print(args.ascii))?;
+    writeln!(out, "\n{}\n{asked}", text::wrap(choose, text::width()))?;
     if !protocol.not_promised().is_empty() {
         let line = format!("Not promised in any world: {}", protocol.not_promised().join(", "));
         writeln!(out, "\n{}", text::wrap(&line, text::width()))?;
@@ -111,11 +105,7 @@ fn one(protocol: &dyn AnyProtocol, args: &ListArgs) -> anyhow::Result<()> {
         for duration in &durations {
             table.row(["name", "meaning"].map(|key| plain_text(&duration[key])));
         }
-        writeln!(
-            out,
-            "\nDurations in timed worlds (--NAME TICKS, or 2=TICKS):\n{}",
-            table.print(args.ascii)
-        )?;
+        writeln!(out, "\nDurations in timed worlds (--NAME TICKS, or 2=TICKS):\n{table}")?;
     }
     Ok(())
 }

@@ -41,7 +41,6 @@ pub use world_args::{
     searchable_world, without_clock, world,
 };
 
-use crate::report::ascii;
 use bellwether_engine::check::Verdict;
 use bellwether_engine::machine::Registry;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -304,8 +303,7 @@ pub fn ends(done: anyhow::Result<Exit>) -> ExitCode {
     }
 }
 
-/// Prints what is wrong, as JSON or in ASCII if the command line asks for that, and returns the
-/// exit status.
+/// Prints what is wrong, as JSON if the command line asks for that, and returns the exit status.
 #[must_use]
 pub fn fail(message: &str) -> ExitCode {
     failure::told(&[message.to_owned()])
@@ -313,8 +311,6 @@ pub fn fail(message: &str) -> ExitCode {
 
 /// Prints what is wrong, if that can be: no status depends on who reads it.
 fn complain(message: &str) {
-    let as_ascii = bellwether_cli::asks("--ascii");
-    let message = if as_ascii { ascii::text(message) } else { message.to_owned() };
     let _ = writeln!(anstream::stderr(), "{ERROR}error:{ERROR:#} {message}");
 }
 

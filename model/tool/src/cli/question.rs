@@ -6,9 +6,7 @@ use super::{
     Exit, LimitArgs, ProgressArgs, ProtocolArgs, Tool, UsageError, WorldArgs, searchable_world,
     seconds, shown, status, text, world,
 };
-use bellwether_engine::check::{
-    CheckError, Disk, Engine, Event, Options, Reason, Reduction, Report,
-};
+use bellwether_engine::check::{CheckError, Disk, Engine, Event, Options, Reason, Report};
 use bellwether_engine::expression::Expression;
 use bellwether_engine::property::{self, Property};
 use bellwether_engine::world::World;
@@ -80,11 +78,6 @@ pub struct QuestionArgs {
     #[arg(long, value_name = "EXPR", help_heading = "Output")]
     #[arg(hide_short_help = true)]
     show: Vec<String>,
-
-    /// Draw with ASCII characters only
-    #[arg(long, help_heading = "Output")]
-    #[arg(hide_short_help = true)]
-    ascii: bool,
 
     #[command(flatten)]
     progress: ProgressArgs,
@@ -170,9 +163,9 @@ impl QuestionArgs {
 
     fn print(&self, tool: Tool, report: &Report, files: &Saved) -> anyhow::Result<()> {
         if self.json {
-            return text::print_json(report, self.ascii);
+            return text::print_json(report);
         }
-        print(tool, report, &self.protocol, files, self.ascii)?;
+        print(tool, report, &self.protocol, files)?;
         self.print_how_it_goes_on(report)
     }
 
@@ -194,20 +187,18 @@ impl QuestionArgs {
 
     /// Says how the search can go on, if it can.
     fn print_how_it_goes_on(&self, report: &Report) -> anyhow::Result<()> {
-        let Report { cut_short, engine, reduction, .. } = *report;
+        let Report { cut_short, engine, .. } = *report;
         let is_early = cut_short.is_some_and(|reason| reason != Reason::FirstViolation);
         let told = match &self.disk {
             Some(folder) if is_early && report.trouble.is_none() => {
                 format!("It is saved in {}; --resume goes on with it.", folder.display())
             }
-            None if cut_short == Some(Reason::Memory)
-                && (engine, reduction) == (Engine::Exact, Reduction::None) =>
-            {
+            None if cut_short == Some(Reason::Memory) && engine == Engine::Exact => {
                 "With --disk DIR it takes less memory, and goes on in files.".to_owned()
             }
             _ => return Ok(()),
         };
-        writeln!(text::stdout(self.ascii), "{}", text::wrap(&told, text::width()))?;
+        writeln!(anstream::stdout(), "{}", text::wrap(&told, text::width()))?;
         Ok(())
     }
 

@@ -90,10 +90,10 @@ pub fn asked(world: &World, more: &[String]) -> Result<Vec<Property>, PropertyEr
 }
 
 /// Writes the story and the diagram.
-pub fn tell(out: &mut impl Write, trace: &Trace, ascii: bool) -> io::Result<()> {
+pub fn tell(out: &mut impl Write, trace: &Trace) -> io::Result<()> {
     let width = text::width();
     let story = text::wrap(&story::tell(trace), width);
-    let options = diagram::Options { ascii, colour: true, width, bare: true };
+    let options = diagram::Options { colour: true, width, bare: true };
     write!(out, "\n{story}\n{}\n", diagram::draw(trace, options))
 }
 

@@ -1,7 +1,6 @@
 //! Tables: on a terminal as wide as that, without a broken word; into a pipe one line for each row.
 
 use super::text;
-use crate::report::ascii;
 use anstyle::{AnsiColor, Style};
 use std::fmt;
 
@@ -63,29 +62,14 @@ impl Table {
         self.rows.push(cells.into_iter().map(Into::into).collect());
     }
 
-    /// Returns the table as it is printed on standard output.
-    #[must_use]
-    pub fn print(&self, ascii: bool) -> String {
-        self.draw(text::width(), ascii)
-    }
-
     /// Returns the table in lines that are no wider than `width`, if a width is given and words
     /// allow it. Where not even the longest words of all columns fit beside each other, each row is
     /// a paragraph.
-    #[must_use]
-    pub fn draw(&self, width: Option<usize>, ascii: bool) -> String {
-        let table = if ascii { self.clone().in_ascii() } else { self.clone() };
-        match table.widths(width) {
-            Some(widths) => table.framed(&widths, ascii),
-            None => table.paragraphs(width.unwrap_or(usize::MAX)),
+    fn draw(&self, width: Option<usize>) -> String {
+        match self.widths(width) {
+            Some(widths) => self.framed(&widths),
+            None => self.paragraphs(width.unwrap_or(usize::MAX)),
         }
-    }
-
-    fn in_ascii(mut self) -> Table {
-        for cell in self.rows.iter_mut().flatten().chain(&mut self.header) {
-            cell.text = ascii::text(&cell.text);
-        }
-        self
     }
 
     fn all_rows(&self) -> impl Iterator<Item = &Vec<Cell>> {
@@ -110,27 +94,22 @@ impl Table {
         (0..=most).rev().map(with).find(|widths| widths.iter().sum::<usize>() <= room)
     }
 
-    fn framed(&self, widths: &[usize], ascii: bool) -> String {
-        let [corners, double, side, plain] = if ascii {
-            [["+", "+", "+", "+"], ["+", "=", "+", ""], ["|", "", "", ""], ["-", "", "", ""]]
-        } else {
-            [["┌", "┐", "└", "┘"], ["╞", "═", "╡", ""], ["│", "", "", ""], ["─", "", "", ""]]
-        };
+    fn framed(&self, widths: &[usize]) -> String {
         let inside = widths.iter().sum::<usize>() + AROUND * widths.len() - FRAME;
         let line =
             |left: &str, fill: &str, right: &str| format!("{left}{}{right}\n", fill.repeat(inside));
-        let mut out = line(corners[0], plain[0], corners[1]);
-        out += &self.lines(&self.header, widths, side[0]);
-        out += &line(double[0], double[1], double[2]);
+        let mut out = line("┌", "─", "┐");
+        out += &self.lines(&self.header, widths);
+        out += &line("╞", "═", "╡");
         for row in &self.rows {
-            out += &self.lines(row, widths, side[0]);
+            out += &self.lines(row, widths);
         }
-        out += line(corners[2], plain[0], corners[3]).trim_end();
+        out += line("└", "─", "┘").trim_end();
         out
     }
 
     /// A row, in as many lines as its longest cell needs.
-    fn lines(&self, row: &[Cell], widths: &[usize], side: &str) -> String {
+    fn lines(&self, row: &[Cell], widths: &[usize]) -> String {
         let cell = |(cell, &width): (&Cell, &usize)| -> Vec<String> {
             let text = text::wrap(&cell.text, Some(width));
             text.lines().map(|line| self.padded(line, width, cell.style)).collect()
@@ -142,7 +121,7 @@ impl Table {
             let empty = |&width: &usize| " ".repeat(width);
             let parts = cells.iter().zip(widths);
             let parts = parts.map(|(lines, width)| lines.get(at).cloned().unwrap_or(empty(width)));
-            out += &format!("{side} {} {side}\n", parts.collect::<Vec<_>>().join("   "));
+            out += &format!("│ {} │\n", parts.collect::<Vec<_>>().join("   "));
         }
         out
     }
@@ -177,7 +156,7 @@ impl Table {
 /// As on standard output.
 impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.print(false))
+        f.write_str(&self.draw(text::width()))
     }
 }
 
@@ -209,8 +188,8 @@ mod tests {
 │ at-most-one-leader   □ ¬∃ i ≠ j: leads(i) ∧ leads(j) │
 │ decided              □ (quiescent ⇒ all)             │
 └──────────────────────────────────────────────────────┘";
-        assert_eq!(table().draw(None, false), drawn);
-        assert_eq!(table().draw(Some(56), false), drawn);
+        assert_eq!(table().draw(None), drawn);
+        assert_eq!(table().draw(Some(56)), drawn);
     }
 
     #[test]
@@ -225,7 +204,7 @@ mod tests {
 │ decided              □ (quiescent ⇒ │
 │                      all)           │
 └─────────────────────────────────────┘";
-        assert_eq!(table().draw(Some(39), false), drawn);
+        assert_eq!(table().draw(Some(39)), drawn);
     }
 
     #[test]
@@ -238,21 +217,13 @@ at-most-one-leader
 decided
   formula: □ (quiescent
   ⇒ all)";
-        assert_eq!(table().draw(Some(24), false), drawn);
-    }
-
-    #[test]
-    fn ascii_is_ascii_and_as_wide_as_its_frame() {
-        let drawn = table().draw(None, true);
-        assert!(drawn.is_ascii(), "{drawn}");
-        let widths: Vec<_> = drawn.lines().map(str::len).collect();
-        assert!(widths.windows(2).all(|two| two[0] == two[1]), "{drawn}");
+        assert_eq!(table().draw(Some(24)), drawn);
     }
 
     #[test]
     fn numbers_stand_at_the_right() {
         let mut table = Table::new(["Tm", "states"]).at_the_right();
         table.row(["1", "20"]);
-        assert!(table.draw(None, false).contains("│  1       20 │"), "{}", table.draw(None, false));
+        assert!(table.draw(None).contains("│  1       20 │"), "{}", table.draw(None));
     }
 }

@@ -1,6 +1,5 @@
-//! What is printed: as wide as the terminal, and in ASCII if that is asked.
+//! What is printed: as wide as the terminal.
 
-use crate::report::ascii::{self, Ascii};
 use bellwether_cli::json;
 use serde::Serialize;
 use std::io::{self, Write};
@@ -15,21 +14,12 @@ pub fn width() -> Option<usize> {
     said.or_else(terminal).filter(|&columns| columns > 0).map(usize::from)
 }
 
-/// Returns standard output, in ASCII if that is asked.
-#[must_use]
-pub fn stdout(ascii: bool) -> Box<dyn Write> {
-    let out = anstream::stdout();
-    if ascii { Box::new(Ascii(out)) } else { Box::new(out) }
-}
-
 /// Prints one JSON object on one line, with its [version](json::VERSION).
 ///
 /// # Errors
 /// If it cannot be printed, or is not an object.
-pub fn print_json(object: &impl Serialize, ascii: bool) -> anyhow::Result<()> {
-    let line = json::line(object)?;
-    let line = if ascii { ascii::json(&line) } else { line };
-    io::stdout().write_all(line.as_bytes())?;
+pub fn print_json(object: &impl Serialize) -> anyhow::Result<()> {
+    io::stdout().write_all(json::line(object)?.as_bytes())?;
     Ok(())
 }
 

@@ -2,7 +2,6 @@
 
 use super::{Exit, HOLDS, Tool, UsageError, shown, text};
 use crate::explore::itf;
-use crate::report::ascii;
 use crate::report::{diagram, sequence, shiviz, story, svg};
 use anyhow::{Context, anyhow};
 use bellwether_engine::check::CertificateError;
@@ -27,11 +26,6 @@ pub(super) struct TraceArgs {
     /// Write to this file instead
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-
-    /// Draw with ASCII characters only
-    #[arg(long)]
-    #[arg(hide_short_help = true)]
-    ascii: bool,
 
     /// Show what this expression is worth after each step, such as 'leads(1) && leads(2)'; may be
     /// given again
@@ -61,8 +55,6 @@ enum Format {
     Link,
     /// A sequence diagram in the language of Mermaid
     Mermaid,
-    /// A sequence diagram in the language of PlantUML
-    Plantuml,
     /// A log for ShiViz, with vector clocks
     Shiviz,
     /// Every state with all variables, as JSON in Apalache's Informal Trace Format
@@ -79,10 +71,6 @@ Examples:
   bellwether-model trace out/bully-at-most-one-leader.ndjson --format mermaid";
 
 pub(super) fn run(tool: Tool, args: &TraceArgs) -> anyhow::Result<Exit> {
-    if args.ascii && matches!(args.format, Format::Svg | Format::Html) {
-        let why = "pictures and pages are drawn by a browser; leave it out";
-        return Err(UsageError::no_effect("--ascii", why).into());
-    }
     let needed = matches!(args.format, Format::Html | Format::Link | Format::Itf);
     if args.unchecked && needed {
         let why = "pages, links and itf show states, which only today's model knows; leave it out";
@@ -110,12 +98,8 @@ pub(super) fn run(tool: Tool, args: &TraceArgs) -> anyhow::Result<Exit> {
     let trace = if args.unchecked { trace } else { shown::retold(tool, &trace)? };
     let walk = || walk.as_ref().expect("it was taken");
     let width = args.output.is_none().then(text::width).flatten();
-    let options = diagram::Options {
-        ascii: args.ascii,
-        colour: args.output.is_none(),
-        width,
-        ..diagram::Options::default()
-    };
+    let options =
+        diagram::Options { colour: args.output.is_none(), width, ..diagram::Options::default() };
     let values = args.values(tool, &trace)?;
     let story = || text::wrap(&story::tell(&trace), width) + &values;
     let text = match args.format {
@@ -126,14 +110,8 @@ pub(super) fn run(tool: Tool, args: &TraceArgs) -> anyhow::Result<Exit> {
         Format::Html => walk().html(),
         Format::Link => shown::link(&walk().places, shown::ADDRESS),
         Format::Mermaid => sequence::mermaid(&trace),
-        Format::Plantuml => sequence::plantuml(&trace),
         Format::Shiviz => shiviz::log(&trace),
         Format::Itf => states(tool, &trace)?,
-    };
-    let text = match (args.ascii, args.format) {
-        (false, _) => text,
-        (true, Format::Itf) => ascii::json(&text),
-        (true, _) => ascii::text(&text),
     };
     let text = text.trim_end();
     let exit = Exit::with(HOLDS);
@@ -185,7 +163,7 @@ impl TraceArgs {
         let world = trace.world_of(tool.registry.find(&trace.header.protocol)?)?;
         let shown = shown::expressions(&self.show, &world)?;
         let values = shown::values(&world, &trace.actions(&world)?, &shown);
-        Ok(values.map(|table| format!("\n{}\n", table.print(self.ascii))).unwrap_or_default())
+        Ok(values.map(|table| format!("\n{table}\n")).unwrap_or_default())
     }
 }
 

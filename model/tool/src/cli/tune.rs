@@ -65,11 +65,6 @@ pub(super) struct TuneArgs {
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     out: Option<PathBuf>,
 
-    /// Draw with ASCII characters only
-    #[arg(long, help_heading = "Output")]
-    #[arg(hide_short_help = true)]
-    ascii: bool,
-
     #[command(flatten)]
     progress: ProgressArgs,
 }
@@ -180,7 +175,7 @@ pub(super) fn run(tool: Tool, args: &TuneArgs) -> anyhow::Result<Exit> {
     let exit = Exit::with(answer.status());
     let (files, saved) = answer.save();
     let told = match args.json {
-        true => text::print_json(&answer.json(), args.ascii),
+        true => text::print_json(&answer.json()),
         false => answer.print(&files),
     };
     Ok(exit.saved(saved).told(told))
@@ -404,12 +399,12 @@ impl Answer<'_> {
     }
 
     fn print(&self, saved: &[Saved]) -> anyhow::Result<()> {
-        let mut out = text::stdout(self.args.ascii);
+        let mut out = anstream::stdout();
         let width = text::width();
         let question = &self.question;
         writeln!(out, "{}, {}", self.name(), question.rules.variant_name())?;
         writeln!(out, "{}", text::wrap(&self.assumptions(), width))?;
-        let table = self.table().print(self.args.ascii);
+        let table = self.table();
         writeln!(out, "{}\n\n{table}", text::wrap(&self.asked(), width))?;
         for row in self.rows.iter().filter(|row| !row.bounds_met().is_empty()) {
             let Row { delay, processing, .. } = row;
@@ -434,7 +429,7 @@ impl Answer<'_> {
                 continue;
             }
             writeln!(out, "\n{}", text::wrap(&self.too_short(at, found, below), width))?;
-            shown::tell(&mut out, &trace(below, counterexample), self.args.ascii)?;
+            shown::tell(&mut out, &trace(below, counterexample))?;
             let file = saved.iter().find(|saved| (saved.row, saved.name) == (at, found.name));
             if let Some(Saved { file, .. }) = file {
                 shown::saved(&mut out, file)?;

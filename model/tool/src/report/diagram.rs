@@ -3,7 +3,6 @@
 //! Arrows in text cannot slant, so a message is drawn in the row in which it arrives, with the
 //! number that it was given where it was sent.
 
-use super::ascii;
 use super::layout::{self, Arrow, Change, End, Ending, Layout, Origin, Part, Row};
 use super::words::{self, Tone};
 use anstyle::{AnsiColor, Color, Effects, Style};
@@ -16,8 +15,6 @@ use std::collections::BTreeMap;
 /// The options of a diagram: how it is drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Whether only ASCII characters are used.
-    pub ascii: bool,
     /// Whether there are colours, as ANSI escape sequences.
     pub colour: bool,
     /// The width to aim at, in characters; 110 if none is given.
@@ -62,7 +59,7 @@ pub fn draw(trace: &Trace, options: Options) -> String {
         drawing.body();
         drawing.end();
     }
-    drawing.canvas.render(options.ascii, options.colour)
+    drawing.canvas.render(options.colour)
 }
 
 struct Drawing<'a> {
@@ -612,7 +609,7 @@ impl Canvas {
         }
     }
 
-    fn render(&self, ascii: bool, colour: bool) -> String {
+    fn render(&self, colour: bool) -> String {
         let mut out = String::new();
         for line in &self.lines {
             let end = line.iter().rposition(|(c, _)| *c != ' ').map_or(0, |at| at + 1);
@@ -621,14 +618,7 @@ impl Canvas {
                 if colour {
                     out.push_str(&style.render().to_string());
                 }
-                for (c, _) in run {
-                    match c {
-                        // It stands between the signs that are explained.
-                        '·' if ascii => out.push(';'),
-                        c if ascii => ascii::put(*c, &mut out),
-                        c => out.push(*c),
-                    }
-                }
+                out.extend(run.iter().map(|(c, _)| c));
                 if colour {
                     out.push_str(&style.render_reset().to_string());
                 }

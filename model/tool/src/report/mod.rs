@@ -1,5 +1,5 @@
 //! Counterexamples for people: a numbered [story], a [sequence diagram in text](diagram), and
-//! [one in SVG](svg); and for programs that draw: [sequence diagrams](sequence) of two languages,
+//! [one in SVG](svg); and for programs that draw: a [sequence diagram for Mermaid](sequence),
 //! and a [log for ShiViz](shiviz).
 //!
 //! Everything here is drawn from a [`Trace`] alone, so a new protocol needs nothing here. A saved
@@ -11,7 +11,6 @@
 //! [`Trace`]: bellwether_engine::trace::Trace
 //! [`Trace::actions`]: bellwether_engine::trace::Trace::actions
 
-pub mod ascii;
 pub mod diagram;
 mod layout;
 pub mod sequence;

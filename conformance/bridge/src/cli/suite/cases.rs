@@ -23,7 +23,7 @@ const EXPECTED: &str = "conforms";
 const NOT_TAKEN: [&str; 2] = ["variant", "symmetry"];
 
 /// The names of the fields of the flags that say something of a file.
-const OF_A_FILE: [&str; 6] = ["protocol", "json", "junit", "markdown", "ascii", "quiet"];
+const OF_A_FILE: [&str; 5] = ["protocol", "json", "junit", "markdown", "quiet"];
 
 /// Those that say something only of executions of a protocol, through which a program is driven.
 const OF_EXECUTIONS: [&str; 7] =
@@ -52,7 +52,6 @@ pub(super) fn run(
     let reports = Reports {
         file,
         json: args.json,
-        ascii: args.ascii,
         junit: args.junit.as_deref(),
         markdown: args.markdown.as_deref(),
         progress: args.progress,

@@ -130,7 +130,7 @@ pub(super) fn run(
     let shown = Shown { scenario, done, judged, kinds, missing };
     let status = shown.status(suite.summary().cut_short.is_some());
     let printed = match args.json {
-        true => text::print_json(&shown.json(mapping, status), args.ascii),
+        true => text::print_json(&shown.json(mapping, status)),
         false => shown.print(mapping, args),
     };
     Ok(Exit::with(status).told(printed))
@@ -203,7 +203,7 @@ impl Shown {
     fn print(&self, mapping: &dyn Comparison, args: &SuiteArgs) -> anyhow::Result<()> {
         let Self { scenario, done, judged, kinds, missing } = self;
         let of = mapping.description();
-        let mut out = text::stdout(args.ascii);
+        let mut out = anstream::stdout();
         writeln!(out, "{}, {}: a suite for model and processes", of.protocol, of.variant)?;
         writeln!(out, "{scenario}\n")?;
         let [starts, kills, delivered, lost, steps] =
@@ -214,7 +214,7 @@ impl Shown {
         writeln!(out, "steps judged: {steps}")?;
         writeln!(out, "kinds shown:  {} of {kinds}", kinds - missing.len())?;
         if !judged.summary.met.is_empty() {
-            writeln!(out, "\n{}", table(&judged.summary.met).print(args.ascii))?;
+            writeln!(out, "\n{}", table(&judged.summary.met))?;
         }
         for Missing { kind: Met { action, of, role, acts, .. }, reason } in missing {
             let of = of.as_ref().map_or_else(String::new, |of| format!(" {of}"));
@@ -227,7 +227,7 @@ impl Shown {
         }
         if let Some(rejection) = &judged.rejection {
             writeln!(out, "\n{ERROR}The logs are rejected.{ERROR:#}\n")?;
-            write!(out, "{}", told(rejection, args.ascii, args.verbose))?;
+            write!(out, "{}", told(rejection, args.verbose))?;
         } else if missing.iter().any(Missing::can_be_shown) {
             writeln!(out, "\n{BOLD}No difference, and not each kind was shown:{BOLD:#} no claim.")?;
         } else if judged.malformed.is_empty() {

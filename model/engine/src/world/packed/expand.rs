@@ -16,18 +16,12 @@
 //! so on; numbers do not grow for ever, so one of the ways is taken. So every state is found in its
 //! level, and every count is as it would be: what is left out is counted.
 //!
-//! Where dead messages are left out, which messages of a link are dead depends on nothing but that
-//! link, its receiver and the faults that may yet strike. So *b* must be no fault. Then it changes
-//! no link to *p* but the one from *q*, and *a* changes none to *q*. So each finds its message,
-//! before the other as after it, and in the end the same messages are left out.
-//!
 //! Of the ways to a state, the one is remembered whose last process has the largest number. Nothing
 //! is left out where links have room for a few messages only: there, other parts matter.
 
 use super::tables::{self, BEYOND, Globals, Process, UNKNOWN};
 use super::{Field, Packed, Unpacked};
 use crate::space::{Last, NO_LAST, OUTSIDE_WORD, Unlearned};
-use crate::world::dead::POSSIBLE_FAULTS;
 use crate::world::next::Next;
 use crate::world::{Action, Boundary, State};
 
@@ -67,10 +61,6 @@ pub(super) struct Expansion<'a, const W: usize> {
     pub(super) fair: bool,
     /// Whether links may be cut.
     cut: bool,
-    /// Whether dead messages are left out.
-    buries: bool,
-    /// The links, one bit each, on which messages may have died by the last successor.
-    touched: u64,
 }
 
 impl<'a, const W: usize> Expansion<'a, W> {
@@ -89,7 +79,6 @@ impl<'a, const W: usize> Expansion<'a, W> {
             (faults.cuts, faults.one_way_cuts) != (0, 0) || !world.scenario.missing.is_empty();
         let (mut from, width) = ([0; W], words.len());
         from[..width].copy_from_slice(words);
-        let (up, buries) = (state.up.few_bits(), world.leaves_out_dead());
         let leaves_out = last != NO_LAST && world.scenario.capacity.is_none();
         let last = if leaves_out { last - 1 } else { 0 };
         Expansion {
@@ -98,15 +87,13 @@ impl<'a, const W: usize> Expansion<'a, W> {
             width,
             parts,
             state,
-            up,
+            up: state.up.few_bits(),
             next,
             lasts,
             last: (usize::from(last / 2), last % 2 == 1),
             left_out: 0,
             fair: false,
             cut,
-            buries,
-            touched: 0,
         }
     }
 
@@ -130,8 +117,8 @@ impl<'a, const W: usize> Expansion<'a, W> {
         let (own, links) = self.parts.split_at(nodes);
         let fields = &packed.layout.fields()[nodes..];
         let (actor, silent) = self.last;
-        let links = links.iter().zip(fields).zip(&packed.links).enumerate();
-        for (at, ((&held, &field), (from, to, link))) in links {
+        let links = links.iter().zip(fields).zip(&packed.links);
+        for ((&held, &field), (from, to, link)) in links {
             if held == 0 {
                 continue;
             }
@@ -149,11 +136,10 @@ impl<'a, const W: usize> Expansion<'a, W> {
                 }
                 let mut after = self.from;
                 field.put(&mut after, delivered.without);
-                self.touched = 1 << at;
                 if up {
                     self.step(to, receiver, step, &mut after)?;
                 }
-                self.end(after, last(to, receivers == 0))?;
+                self.write(&after, last(to, receivers == 0));
             }
         }
         Ok(())
@@ -178,15 +164,13 @@ impl<'a, const W: usize> Expansion<'a, W> {
     #[inline]
     fn one(&mut self, action: Action) -> Result<(), Unlearned> {
         let mut after = self.from;
-        // A fault may be the last, and then messages die everywhere.
-        let fault = matches!(action, Action::Crash(_) | Action::Recover(_));
-        self.touched = if fault { (1 << self.packed.links.len()) - 1 } else { 0 };
         let last = self.happens(action, &mut after)?;
-        self.end(after, if self.buries { NO_LAST } else { last })
+        self.write(&after, last);
+        Ok(())
     }
 
     #[inline]
-    fn happens(&mut self, action: Action, after: &mut [u64; W]) -> Result<Last, Unlearned> {
+    fn happens(&self, action: Action, after: &mut [u64; W]) -> Result<Last, Unlearned> {
         let packed = self.packed;
         match action {
             Action::Expire { id, timer, early } => {
@@ -235,16 +219,6 @@ impl<'a, const W: usize> Expansion<'a, W> {
         }
     }
 
-    /// The successor is what it is, but for dead messages.
-    #[inline(always)]
-    fn end(&mut self, mut after: [u64; W], last: Last) -> Result<(), Unlearned> {
-        if self.buries && after[0] != OUTSIDE_WORD {
-            self.remove_dead(&mut after)?;
-        }
-        self.write(&after, last);
-        Ok(())
-    }
-
     /// One more successor.
     #[inline]
     fn write(&mut self, after: &[u64; W], last: Last) {
@@ -277,7 +251,7 @@ impl<'a, const W: usize> Expansion<'a, W> {
     /// The process with this index takes a step.
     #[inline(always)]
     fn step(
-        &mut self,
+        &self,
         at: usize,
         process: &Process,
         step: u32,
@@ -294,16 +268,12 @@ impl<'a, const W: usize> Expansion<'a, W> {
             if self.cut && !self.state.connected(*from, *to) {
                 continue;
             }
-            self.touched |= 1 << sent.link;
             let field = packed.layout.field(packed.processes.len() + usize::from(sent.link));
             let held = link.push.get(field.part(after), sent.message);
             if held >= BEYOND {
                 return self.cannot(held, Boundary::Capacity, after);
             }
             field.put(after, held);
-        }
-        if self.buries && own != self.parts[at] {
-            self.touched |= packed.links_to(at);
         }
         Ok(())
     }
@@ -315,34 +285,6 @@ impl<'a, const W: usize> Expansion<'a, W> {
             return Err(Unlearned);
         }
         self.leave(bound, after);
-        Ok(())
-    }
-
-    /// Takes dead messages out of the successor.
-    fn remove_dead(&self, after: &mut [u64; W]) -> Result<(), Unlearned> {
-        let packed = self.packed;
-        let (nodes, mut touched) = (packed.processes.len(), self.touched);
-        let global = packed.layout.field(packed.global_part()).part(after);
-        // A part that has outgrown its bits reads as another one, and nothing of this is kept then.
-        let possible_faults =
-            packed.globals.known.get_index(global as usize).map(|g| packed.possible_faults(g));
-        let possible_faults = possible_faults.ok_or(Unlearned)?;
-        while touched != 0 {
-            let at = touched.trailing_zeros() as usize;
-            touched &= touched - 1;
-            let field = packed.layout.field(nodes + at);
-            let held = field.part(after);
-            if held == 0 {
-                continue;
-            }
-            let (_, to, link) = &packed.links[at];
-            let receiver = packed.layout.field(to.index()).part(after);
-            match link.alive.get(held, receiver * POSSIBLE_FAULTS as u32 + possible_faults) {
-                UNKNOWN => return Err(Unlearned),
-                alive if alive != held => field.put(after, alive),
-                _ => {}
-            }
-        }
         Ok(())
     }
 

@@ -8,7 +8,6 @@ use super::{Factors, Layout, Observed, Packed};
 use crate::machine::Effect;
 use crate::protocol::{Envelope, Id};
 use crate::space::{OUTSIDE_WORD, Space, Unlearned};
-use crate::world::dead::POSSIBLE_FAULTS;
 use crate::world::network::{self, InFlight, deliverable};
 use crate::world::{Action, Condition, Exceeded, Outcome, State, World};
 use smallvec::SmallVec;
@@ -57,9 +56,6 @@ impl Packed {
             let outcome = self.world.apply(&state, action);
             if !self.asks() {
                 self.record_outcome(&state, action, &outcome);
-                if self.world.leaves_out_dead() {
-                    self.record_dead(&self.world.apply_whole(&state, action).state, &outcome.state);
-                }
             }
             if self.world.within_bounds(&outcome.state) {
                 self.parts(&outcome.state);
@@ -137,26 +133,6 @@ impl Packed {
             }
             // A world without a clock has none of these.
             Action::Pause(_) | Action::Resume(_) | Action::Jump(..) | Action::Tick => {}
-        }
-    }
-
-    /// Writes down what links hold without their dead messages.
-    fn record_dead(&mut self, whole: &State, alive: &State) {
-        for link in 0..self.links.len() {
-            let (from, to, _) = self.links[link];
-            let before = held(&whole.flight, &[], from, to);
-            if before.is_empty() {
-                continue;
-            }
-            let before = self.content(link, &before);
-            let after = self.content(link, &held(&alive.flight, &[], from, to));
-            let own = self.own(alive, to);
-            let possible_faults = self.possible_faults(&Global::of(alive));
-            self.links[link].2.alive.set(
-                before,
-                own * POSSIBLE_FAULTS as u32 + possible_faults,
-                after,
-            );
         }
     }
 

@@ -20,7 +20,6 @@ mod learn;
 mod tables;
 
 use super::clock::Clock;
-use super::dead::possible_faults;
 use super::{Action, Budget, Condition, Exceeded, State, World};
 use crate::machine::Message;
 use crate::protocol::{Id, Ids};
@@ -32,7 +31,7 @@ use growth::Observed;
 pub use growth::{Growing, Growth};
 use layout::{Factors, Field, Layout};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use tables::{Global, Globals, Link, Numbered, Process, number};
+use tables::{Globals, Link, Numbered, Process, number};
 
 /// A space of a world, with everything that is known of the parts of its states.
 pub struct Packed {
@@ -364,18 +363,7 @@ impl Packed {
         from * (self.processes.len() - 1) + to - usize::from(to > from)
     }
 
-    /// The links to a process, one bit each.
-    fn links_to(&self, process: usize) -> u64 {
-        let senders = (0..self.processes.len()).filter(|&from| from != process);
-        senders.fold(0, |links, from| links | 1 << self.link(from, process))
-    }
-
     fn global_part(&self) -> usize {
         self.processes.len() + self.links.len()
-    }
-
-    /// Which faults may yet strike.
-    fn possible_faults(&self, global: &Global) -> u32 {
-        possible_faults(global.spent, self.world.scenario.faults) as u32
     }
 }

@@ -196,9 +196,6 @@ pub(super) struct Link {
     pub(super) next: Vec<SmallVec<[Next; 2]>>,
     /// What it holds after another message, by the number of that; [`BEYOND`] if too much.
     pub(super) push: Table,
-    /// What it holds without its dead messages, by the number of what the receiver has and the
-    /// [perils](crate::world::dead); for worlds that leave them out.
-    pub(super) alive: Table,
 }
 
 /// What belongs to no process and no link: the faults so far, how long ago the last of them is, and

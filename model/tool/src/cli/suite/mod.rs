@@ -41,10 +41,6 @@ pub(super) struct SuiteArgs {
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     markdown: Option<PathBuf>,
 
-    /// Print ASCII characters only
-    #[arg(long, help_heading = "Output")]
-    ascii: bool,
-
     #[command(flatten)]
     progress: ProgressArgs,
 }
@@ -70,8 +66,6 @@ pub struct Reports<'a> {
     pub file: &'a Path,
     /// Whether one JSON object is printed, and nothing else.
     pub json: bool,
-    /// Whether only ASCII characters are printed.
-    pub ascii: bool,
     /// The path of the file for the XML of JUnit, if that is asked for.
     pub junit: Option<&'a Path>,
     /// The path of the file for the table in Markdown, if that is asked for.
@@ -95,7 +89,6 @@ pub(super) fn run(tool: Tool, args: &SuiteArgs) -> anyhow::Result<Exit> {
     let reports = Reports {
         file: &args.file,
         json: args.json,
-        ascii: args.ascii,
         junit: args.junit.as_deref(),
         markdown: args.markdown.as_deref(),
         progress: args.progress,
@@ -114,7 +107,7 @@ impl Reports<'_> {
         for case in cases {
             let one = decide(case, run, &bar);
             if !self.json && printed.is_ok() {
-                printed = bar.suspend(|| tell(self.ascii, &one));
+                printed = bar.suspend(|| tell(&one));
             }
             if one.ran.is_some() {
                 bar.step(&case.name);
@@ -127,8 +120,8 @@ impl Reports<'_> {
         let exit = save(exit, self.junit, "junit", || tables::junit(&file, &done));
         let exit = save(exit, self.markdown, "markdown", || tables::markdown(&file, &done));
         match self.json {
-            true => exit.told(text::print_json(&tables::json(&file, &done), self.ascii)),
-            false => exit.told(summary(self.ascii, &done)),
+            true => exit.told(text::print_json(&tables::json(&file, &done))),
+            false => exit.told(summary(&done)),
         }
     }
 }
@@ -191,8 +184,8 @@ fn save(exit: Exit, file: Option<&Path>, flag: &str, content: impl FnOnce() -> S
 }
 
 /// Prints what came of a case: in a line, and one more with the command that shows a difference.
-fn tell(in_ascii: bool, one: &Done<'_>) -> io::Result<()> {
-    let mut out = text::stdout(in_ascii);
+fn tell(one: &Done<'_>) -> io::Result<()> {
+    let mut out = anstream::stdout();
     let (style, words) = (colour(one.end()), one.end().words());
     let problems = one.problems();
     let told = match &one.ran {
@@ -222,6 +215,6 @@ fn colour(end: End) -> Style {
 }
 
 /// Prints how many cases end how.
-fn summary(in_ascii: bool, done: &[Done<'_>]) -> io::Result<()> {
-    writeln!(text::stdout(in_ascii), "{}", tables::counted(done))
+fn summary(done: &[Done<'_>]) -> io::Result<()> {
+    writeln!(anstream::stdout(), "{}", tables::counted(done))
 }
