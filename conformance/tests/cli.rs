@@ -93,23 +93,6 @@ fn lockstep_and_list_print_one_json_object() {
 }
 
 #[test]
-fn a_shell_completes_protocols_and_variants() {
-    let program = Path::new(env!("CARGO_BIN_EXE_bellwether-conformance"));
-    let complete = |words: &[&str]| bellwether_docs_runner::completed(program, words);
-    let Some(bully) = complete(&["lockstep", "bul"]) else { return };
-    assert_eq!(bully, ["bully"]);
-    let listed = bellwether().args(["list", "--json"]).output().expect("ran");
-    let listed: serde_json::Value = serde_json::from_slice(&listed.stdout).expect("JSON");
-    let of_quorum = listed["protocols"].as_array().expect("a list").iter();
-    let of_quorum = of_quorum.filter(|one| one["protocol"] == "quorum");
-    let mut variants: Vec<_> =
-        of_quorum.map(|one| one["variant"].as_str().expect("a name").to_owned()).collect();
-    variants.sort_unstable();
-    assert!(variants.len() > 1, "{variants:?}");
-    assert_eq!(complete(&["suite", "quorum", "--variant", ""]), Some(variants));
-}
-
-#[test]
 fn a_suite_is_found_saved_and_run() {
     let dir = tempfile::tempdir().expect("a folder");
     let world = "suite bully --recoveries 1";

@@ -2,9 +2,9 @@
 //!
 //! A `console` block shows commands of one program and what they print: [`Console`]. An `sh` block
 //! is copied into a shell: [`Checkout`]. [`script`] runs commands whose output stands in a file,
-//! [`other_statuses`] those whose output is lost, [`completed`] says what a shell completes,
-//! [`not_one_screen`] says which help is too long, [`is_shown`] compares a part of a page with what
-//! a test has made, and [`object_of`] what is printed as JSON with its schema.
+//! [`other_statuses`] those whose output is lost, [`not_one_screen`] says which help is too long,
+//! [`is_shown`] compares a part of a page with what a test has made, and [`object_of`] what is
+//! printed as JSON with its schema.
 //!
 //! It is not `trycmd`: that runs no `sh` blocks, wants all output and each exit status in the page,
 //! and stops no services.
@@ -18,7 +18,7 @@ pub mod script;
 mod shell;
 
 pub use console::{Console, words};
-pub use help::{commands, completed, not_in_the_manual, not_one_screen};
+pub use help::{commands, not_in_the_manual, not_one_screen};
 pub use outputs::{other_statuses, without_verdict};
 pub use pages::{Block, blocks, is_shown, pages, root};
 pub use schema::object_of;

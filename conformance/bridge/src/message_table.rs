@@ -19,13 +19,13 @@ macro_rules! message_table {
         $(_ { $($missing:tt)* })?
     ) => {
         $visibility fn $to_program(message: $spec) -> Option<$program> {
-            type Spec = $spec;
-            type Program = $program;
+            type OfSpec = $spec;
+            type OfProgram = $program;
             Some(match message {
                 $(
-                    Spec::$s $(($($s_tuple)*))? $({$($s_fields)*})? => {
+                    OfSpec::$s $(($($s_tuple)*))? $({$($s_fields)*})? => {
                         $(let $field = $theirs;)*
-                        Program::$p $(($($p_tuple)*))? $({$($p_fields)*})?
+                        OfProgram::$p $(($($p_tuple)*))? $({$($p_fields)*})?
                     }
                 )*
                 $($($missing)* => return None,)?
@@ -33,13 +33,13 @@ macro_rules! message_table {
         }
 
         $visibility fn $to_model(message: $program) -> $spec {
-            type Spec = $spec;
-            type Program = $program;
+            type OfSpec = $spec;
+            type OfProgram = $program;
             match message {
                 $(
-                    Program::$p $(($($p_tuple)*))? $({$($p_fields)*})? => {
+                    OfProgram::$p $(($($p_tuple)*))? $({$($p_fields)*})? => {
                         $(let $field = $ours;)*
-                        Spec::$s $(($($s_tuple)*))? $({$($s_fields)*})?
+                        OfSpec::$s $(($($s_tuple)*))? $({$($s_fields)*})?
                     }
                 )*
             }

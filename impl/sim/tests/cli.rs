@@ -1,8 +1,5 @@
 //! The command line, from the outside.
 
-use std::fs;
-use std::os::unix::fs::symlink;
-use std::path::Path;
 use std::process;
 
 use assert_cmd::Command;
@@ -146,25 +143,4 @@ fn no_reader_and_no_room_makes_another_status() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     // What a failover costs is measured, and nothing is claimed.
     assert_eq!(without_verdict(&mut program(), &lines), ["failover", "man", "help"]);
-}
-
-#[test]
-fn a_picture_that_cannot_be_written_is_told_and_hides_nothing() {
-    let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("failover");
-    let picture = dir.join("failover.svg");
-    let _ = fs::remove_file(&picture);
-    fs::create_dir_all(&dir).and_then(|()| symlink("/dev/full", &picture)).expect("a link");
-    let mut command = program();
-    command.args(["failover", "--protocol", "bully", "--nodes", "3", "--out"]).arg(&dir);
-    let output = command.output().expect("it runs");
-    let told = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(2), "{told}");
-    let says = ["failover.svg; give --out another folder", "No space left on device"];
-    assert!(says.iter().all(|says| told.contains(says)), "{told}");
-    assert!(
-        String::from_utf8_lossy(&output.stdout).contains("| `bully` |"),
-        "the table is printed"
-    );
-    fs::remove_file(&picture).expect("it is a link");
-    assert_eq!(command.output().expect("it runs").status.code(), Some(0));
 }

@@ -121,9 +121,6 @@ impl Failure {
 }
 
 pub(crate) fn main() -> ExitCode {
-    if let Some(status) = installed::answer() {
-        return status;
-    }
     let line = match line::read() {
         Ok(line) => line,
         Err(status) => return status,

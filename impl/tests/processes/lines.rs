@@ -7,11 +7,9 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use bellwether_docs_runner::script::run_scripts;
-use bellwether_docs_runner::{
-    completed, not_in_the_manual, not_one_screen, other_statuses, without_verdict,
-};
+use bellwether_docs_runner::{not_in_the_manual, not_one_screen, other_statuses, without_verdict};
 
-use super::common::{Cluster, PROGRAM, Served, bellwether, free_port, keys};
+use super::common::{Cluster, Served, bellwether, free_port, keys};
 
 /// `UPDATE=1 cargo test -p bellwether scripts` writes anew what is printed.
 #[test]
@@ -30,21 +28,6 @@ fn the_short_help_of_every_command_is_one_screen_and_the_manual_has_a_page_for_i
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     let missing = not_in_the_manual(bellwether);
     assert!(missing.is_empty(), "{}", missing.join("\n"));
-}
-
-#[test]
-fn completions_are_printed() {
-    let complete = |words: &[&str]| completed(PROGRAM.as_ref(), words);
-    let Some(commands) = complete(&["check"]) else { return };
-    assert_eq!(commands, ["check-config"]);
-    for (words, offered) in [
-        (&["run", "--protocol", "gar"][..], "garcia-molina"),
-        (&["run", "--set", "lea"], "lease="),
-        (&["check-config", "--protocol", "bully", "--set", "heart"], "heartbeat="),
-        (&["keys", "cl"], "client"),
-    ] {
-        assert_eq!(complete(words), Some(vec![offered.to_owned()]), "{words:?}");
-    }
 }
 
 /// The exit status when a success cannot be printed.

@@ -15,13 +15,12 @@ use bellwether_engine::machine::Registry;
 use bellwether_engine::trace::Trace;
 use bellwether_engine::words::instead_of;
 use bellwether_tool::cli::{
-    About, Exit, ManArgs, Names, answer, called, ends, parse, script, tell_when_stopped, text,
-    with_durations, without_clock,
+    About, Exit, ManArgs, called, ends, parse, tell_when_stopped, text, with_durations,
+    without_clock,
 };
 use clap::{ArgMatches, Args, Command as Clap, CommandFactory, FromArgMatches, Parser, Subcommand};
-use clap_complete::Shell;
+use clap_complete::{Shell, generate};
 use serde_json::json;
-use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::Path;
@@ -158,9 +157,6 @@ pub fn main(
     further: Further,
     registry: Registry,
 ) -> ExitCode {
-    if let Some(status) = answer_of(mappings, || command(name, registry)) {
-        return status;
-    }
     let tells = |_: &str, protocol: &str| about(mappings, protocol);
     let matches = match parse(&command(name, registry), &called_again(name), &tells) {
         Ok(matches) => matches,
@@ -177,27 +173,15 @@ pub fn main(
         }
         Command::Validate(args) => validate::run(mappings, &args),
         Command::List(args) => Ok(Exit::with(CONFORMS).told(print_list(mappings, &args))),
-        Command::Completions(args) => complete(name, &args),
+        Command::Completions(args) => Ok(complete(name, registry, &args)),
         Command::Man(args) => args.run(command(name, registry)),
     })
 }
 
-/// Answers a shell that asks; nothing if none does.
-fn answer_of(mappings: Mappings, command: impl Fn() -> Clap) -> Option<ExitCode> {
-    let described = || mappings.0.iter().map(|mapping| mapping.description());
-    let names = |protocol: Option<&str>| {
-        let of_it = described().filter(|one| protocol.is_none_or(|name| name == one.protocol));
-        let variant = |one: Description| (one.variant, one.protocol.to_owned());
-        Names::variants(of_it.map(variant).collect())
-    };
-    // A protocol has a mapping for each variant.
-    let protocols: BTreeMap<_, _> =
-        described().map(|one| (one.protocol.to_owned(), one.summary.to_owned())).collect();
-    answer(command, &protocols.into_iter().collect::<Vec<_>>(), names)
-}
-
-fn complete(name: &str, args: &CompletionsArgs) -> anyhow::Result<Exit> {
-    Ok(Exit::with(CONFORMS).told(std::io::stdout().write_all(&script(args.shell, name)?)))
+fn complete(name: &'static str, registry: Registry, args: &CompletionsArgs) -> Exit {
+    let mut script = Vec::new();
+    generate(args.shell, &mut command(name, registry), name, &mut script);
+    Exit::with(CONFORMS).told(std::io::stdout().write_all(&script))
 }
 
 fn print_list(mappings: Mappings, args: &ListArgs) -> anyhow::Result<()> {

@@ -1,15 +1,11 @@
 //! `failover`: what it costs that a leader crashes.
 
-use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
-
-use anyhow::Context as _;
 use bellwether_cli::json;
 
 use super::HOLDS;
 use super::exit::{Exit, Stop};
 use crate::code;
-use crate::failover::{ALL, Cost, SIZES, draw, measure, table};
+use crate::failover::{ALL, Cost, SIZES, measure, table};
 
 /// Measure what a failover costs, in time and messages, against the number of nodes
 #[derive(Debug, clap::Args)]
@@ -20,9 +16,6 @@ pub(super) struct Args {
     /// Only so many nodes; 3 to 255 unless given, and 1000 for quorum
     #[arg(long, value_parser = code::nodes)]
     nodes: Option<usize>,
-    /// Also draw the costs, as an SVG file in this folder
-    #[arg(long, value_name = "DIR")]
-    out: Option<PathBuf>,
     /// Print one JSON object instead of a table
     #[arg(long)]
     json: bool,
@@ -34,21 +27,7 @@ pub(super) fn run(args: &Args, stop: &Stop) -> anyhow::Result<Exit> {
         true => json::line(&serde_json::json!({ "costs": costs }))?,
         false => table(&costs),
     };
-    let exit = Exit::with(HOLDS, stop).tell(&text);
-    let Some(folder) = &args.out else { return Ok(exit) };
-    Ok(exit.saved(save(folder, &costs)))
-}
-
-/// Draws the costs into a folder.
-fn save(folder: &Path, costs: &[Cost]) -> anyhow::Result<()> {
-    let cannot = |file: &Path| {
-        format!("cannot write {}; give --out another folder, with room", file.display())
-    };
-    std::fs::create_dir_all(folder).with_context(|| cannot(folder))?;
-    let file = folder.join("failover.svg");
-    std::fs::write(&file, draw(costs)?).with_context(|| cannot(&file))?;
-    let _ = writeln!(io::stderr(), "drew {}", file.display());
-    Ok(())
+    Ok(Exit::with(HOLDS, stop).tell(&text))
 }
 
 fn costs(args: &Args) -> Vec<Cost> {

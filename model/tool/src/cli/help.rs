@@ -113,7 +113,7 @@ fn of_protocol(
 }
 
 /// The protocol that is named among the words behind a command.
-pub(super) fn protocol(command: Command, rest: &[&str]) -> Option<String> {
+fn protocol(command: Command, rest: &[&str]) -> Option<String> {
     let read = command.no_binary_name(true).ignore_errors(true).try_get_matches_from(rest).ok()?;
     read.try_get_one::<String>("protocol").ok().flatten().cloned()
 }

@@ -33,7 +33,7 @@ pub use limit_args::{LimitArgs, seconds, states};
 pub use progress::{Bar, ProgressArgs};
 pub use question::QuestionArgs;
 #[cfg(feature = "shell")]
-pub use shell::{ManArgs, Names, answer, script};
+pub use shell::ManArgs;
 pub use timed_args::{DelayArg, DurationArgs, TickRange, TimedArgs, with_durations};
 pub use trace::unreadable;
 pub use world_args::{
@@ -267,10 +267,6 @@ const WRITTEN_FOR: (&str, &str) = ("bellwether-model", "bully");
 /// ```
 #[must_use]
 pub fn main(tool: Tool) -> ExitCode {
-    #[cfg(feature = "shell")]
-    if let Some(status) = shell::answer_of(tool) {
-        return status;
-    }
     let tells = |command: &str, protocol: &str| help::about(tool, command, protocol);
     let matches = match parse(&command(tool), &tool.called(), &tells) {
         Ok(matches) => matches,
@@ -327,7 +323,7 @@ fn run(tool: Tool, matches: &ArgMatches) -> anyhow::Result<Exit> {
         Command::List(args) => list::run(tool, &args),
         Command::Trace(args) => trace::run(tool, &args),
         #[cfg(feature = "shell")]
-        Command::Completions(args) => shell::completions(tool, &args),
+        Command::Completions(args) => Ok(shell::completions(tool, &args)),
         #[cfg(feature = "shell")]
         Command::Man(args) => args.run(command(tool)),
     }
