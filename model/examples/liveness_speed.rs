@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use bellwether_model::check::Watch;
 use bellwether_model::check::liveness::violation;
-use bellwether_model::check::rows::{Fairness, Row, Rows};
+use bellwether_model::check::rows::{Fairness, Rows};
 use bellwether_model::property::Liveness;
 
 const EACH: usize = 9;
@@ -34,7 +34,7 @@ impl Rows for Large {
         &[0]
     }
 
-    fn successors<'a>(&'a self, number: u32, _: &'a mut Row) -> &'a [u32] {
+    fn successors(&self, number: u32) -> &[u32] {
         self.row(number)
     }
 

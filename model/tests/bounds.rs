@@ -1,7 +1,7 @@
 //! Bounds: on random graphs against brute force, and what elections of the bully cost at most.
 
 use bellwether_model::check::bounds::{Bound, Bounds, ComponentOrder, Until, bounds};
-use bellwether_model::check::rows::{Fairness, Row, Rows};
+use bellwether_model::check::rows::{Fairness, Rows};
 use bellwether_model::check::{Limits, Watch};
 use bellwether_model::protocol::Protocol;
 use bellwether_model::protocol::bully::Bully;
@@ -69,7 +69,7 @@ impl Rows for Drawn {
         &[0]
     }
 
-    fn successors<'a>(&'a self, number: u32, _: &'a mut Row) -> &'a [u32] {
+    fn successors(&self, number: u32) -> &[u32] {
         &self.successors[number as usize]
     }
 

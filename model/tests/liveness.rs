@@ -5,7 +5,7 @@
 use Liveness::{AlwaysEventually, Eventually, EventuallyAlways, LeadsTo};
 use What::{Fault, Strong, Weak};
 use bellwether_model::check::liveness::{self, Lasso};
-use bellwether_model::check::rows::{Fairness, OUTSIDE, Row, Rows};
+use bellwether_model::check::rows::{Fairness, OUTSIDE, Rows};
 use bellwether_model::check::{Cancel, Event, Limits, Phase, Progress, Reason, Watch};
 use bellwether_model::property::Liveness;
 use proptest::prelude::*;
@@ -99,7 +99,7 @@ impl Rows for Drawn {
         &self.initial
     }
 
-    fn successors<'a>(&'a self, number: u32, _: &'a mut Row) -> &'a [u32] {
+    fn successors(&self, number: u32) -> &[u32] {
         self.row(number)
     }
 

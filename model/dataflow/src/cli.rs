@@ -42,9 +42,6 @@ fn command() -> Command {
             "Save the search in this folder, now and then and if it ends early; each process has a \
              folder of its own in this one",
         ),
-        "save_every" => {
-            arg.help("How often the search is saved in the folder of --disk [default: 600]")
-        }
         "threads" => arg.help(
             "With how many workers in each process; what is found is the same with any number \
              [default: one for each processor]",

@@ -9,7 +9,7 @@ use super::parcel::{Carrier, Note, Parcel};
 use super::part::{self, Part, WorkerIndex};
 use super::whole::{Next, Reached, Whole};
 use bellwether_engine::check::exact::SearchSummary;
-use bellwether_engine::check::exact::parts::{Learner, SELDOM, SavedShare, SavedTables, Saves};
+use bellwether_engine::check::exact::parts::{Learner, SavedShare, SavedTables, Saves};
 use bellwether_engine::check::{Disk, DiskError, Event, Limits, Reason};
 use bellwether_engine::space::Space;
 use bellwether_engine::world::packed::Packed;
@@ -158,8 +158,7 @@ pub(super) struct Saving {
 impl Saving {
     pub(super) fn new(saves: Saves, disk: &Disk, workers: usize) -> Self {
         let parts = Mutex::new((0..workers).map(|_| None).collect());
-        let every = disk.every.unwrap_or(SELDOM);
-        Saving { saves, every, parts, trouble: Mutex::default() }
+        Saving { saves, every: disk.every, parts, trouble: Mutex::default() }
     }
 
     /// A worker of this process has written down its part; what all have, if it is the last.

@@ -224,7 +224,7 @@ fn begin(
                 let place =
                     WorkerIndex { worker: first + worker, workers: plan.workers * processes };
                 let (saves, _) = saves.as_ref().expect("it was read there");
-                part::restore(space, place, saves, part)
+                part::restore(space, place, saves, &part)
             };
             let parts = parts.into_par_iter().enumerate().map(restore);
             let parts: Vec<Box<dyn Part>> = parts.collect::<Result<_, _>>()?;

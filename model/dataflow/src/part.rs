@@ -87,7 +87,7 @@ pub(super) fn restore(
     space: &dyn Space,
     place: WorkerIndex,
     saves: &Saves,
-    saved: SavedTables,
+    saved: &SavedTables,
 ) -> Result<Box<dyn Part>, DiskError> {
     with_words!(space.words(), restore_with(space, place, saves, saved))
 }
@@ -96,7 +96,7 @@ fn restore_with<const W: usize>(
     space: &dyn Space,
     place: WorkerIndex,
     saves: &Saves,
-    saved: SavedTables,
+    saved: &SavedTables,
 ) -> Result<Box<dyn Part>, DiskError> {
     let (tables, again) = Tables::restore(space, saves, saved)?;
     let mut own = WorkerStates::<W>::new(space, place, tables);

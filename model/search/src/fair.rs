@@ -13,7 +13,7 @@
 //! a fair execution can stay.
 
 use crate::limits::{Reason, Watch};
-use crate::rows::{Fairness, OUTSIDE, Row, Rows};
+use crate::rows::{Fairness, OUTSIDE, Rows};
 use crate::scc::{self, Groups, NEW};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -175,13 +175,12 @@ impl<R: Rows> Search<'_, R> {
             let here = self.rows.actions(member);
             always.retain(|action| here.contains(action));
         }
-        let mut row = Row::default();
         for &member in members {
             if always.is_empty() {
                 return Ok(false);
             }
             watch.step()?;
-            self.for_each(number, member, &mut row, |action, taken| {
+            self.for_each(number, member, |action, taken| {
                 if taken {
                     always.retain(|known| known != action);
                 }
@@ -201,10 +200,9 @@ impl<R: Rows> Search<'_, R> {
         always: &mut Vec<R::Action>,
         watch: &mut Watch<'_>,
     ) -> Result<(), Reason> {
-        let mut row = Row::default();
         for &member in members {
             watch.step()?;
-            for (at, &to) in self.rows.successors(member, &mut row).iter().enumerate() {
+            for (at, &to) in self.rows.successors(member).iter().enumerate() {
                 if always.is_empty() {
                     return Ok(());
                 }
@@ -229,10 +227,9 @@ impl<R: Rows> Search<'_, R> {
         watch: &mut Watch<'_>,
     ) -> Result<FxHashSet<R::Action>, Reason> {
         let mut ever_taken: FxHashMap<R::Action, bool> = FxHashMap::default();
-        let mut row = Row::default();
         for &member in members {
             watch.step()?;
-            self.for_each(number, member, &mut row, |action, taken| {
+            self.for_each(number, member, |action, taken| {
                 if let Some(known) = ever_taken.get_mut(action) {
                     *known |= taken;
                 } else if self.rows.fairness(action) == Fairness::Strong {
@@ -245,14 +242,8 @@ impl<R: Rows> Search<'_, R> {
     }
 
     /// Tells each enabled action of a state, and whether it stays inside the component.
-    fn for_each(
-        &self,
-        number: u32,
-        state: u32,
-        row: &mut Row,
-        mut tell: impl FnMut(&R::Action, bool),
-    ) {
-        let targets = self.rows.successors(state, row);
+    fn for_each(&self, number: u32, state: u32, mut tell: impl FnMut(&R::Action, bool)) {
+        let targets = self.rows.successors(state);
         for (action, &to) in self.rows.actions(state).iter().zip(targets) {
             tell(action, self.stays(number, to));
         }

@@ -5,7 +5,7 @@
 
 use crate::fair::FairComponents;
 use crate::limits::{Reason, Watch};
-use crate::rows::{Fairness, OUTSIDE, Row, Rows};
+use crate::rows::{Fairness, OUTSIDE, Rows};
 use rustc_hash::FxHashSet;
 use std::collections::VecDeque;
 
@@ -91,10 +91,9 @@ where
             }
         }
         let rows = self.rows;
-        let mut row = Row::default();
         while let Some(place) = self.queue.pop_front() {
             watch.step()?;
-            for &to in rows.successors(self.number(place), &mut row) {
+            for &to in rows.successors(self.number(place)) {
                 if let Some(end) = self.reach(Some(place), to) {
                     return Ok(Some(self.way(end)));
                 }
@@ -180,7 +179,6 @@ impl<R: Rows> Round<'_, R> {
         owed.strong.extend(strong);
         let mut tour: Vec<Move> = Vec::new();
         let mut at = self.start;
-        let mut row = Row::default();
         loop {
             // The component is fair, so everything that is owed can be met somewhere in it.
             let next = match owed.is_nothing() {
@@ -190,7 +188,7 @@ impl<R: Rows> Round<'_, R> {
             let Some(next) = next else { break };
             for (from, taken) in next {
                 owed.pass(self.rows, from, taken);
-                at = self.rows.successors(from, &mut row)[taken];
+                at = self.rows.successors(from)[taken];
                 tour.push((from, taken));
             }
             // On the way home, something new may have become owed.
@@ -234,10 +232,9 @@ impl<R: Rows> Round<'_, R> {
         // For each state, 1 + that from which it was reached. Pages that are not used cost nothing.
         let mut came = vec![0; self.rows.len() as usize];
         let mut queue = VecDeque::from([start]);
-        let mut row = Row::default();
         while let Some(from) = queue.pop_front() {
             watch.step()?;
-            for (at, &to) in self.rows.successors(from, &mut row).iter().enumerate() {
+            for (at, &to) in self.rows.successors(from).iter().enumerate() {
                 if to == OUTSIDE || self.fair.of(to) != self.fair.of(start) {
                     continue;
                 }
@@ -268,8 +265,7 @@ impl<R: Rows> Round<'_, R> {
 
 /// The position of the first action of `from` that leads to `to`, as it does.
 fn position<R: Rows>(rows: &R, from: u32, to: u32) -> usize {
-    let mut row = Row::default();
-    let position = rows.successors(from, &mut row).iter().position(|&next| next == to);
+    let position = rows.successors(from).iter().position(|&next| next == to);
     position.expect("an action that was taken is among those that can be")
 }
 

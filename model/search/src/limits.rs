@@ -96,7 +96,7 @@ pub enum Reason {
     FirstViolation,
     /// Executions that exceed a bound of the search were not followed.
     Bounds,
-    /// Liveness needs a number for each state, and numbers have 32 bits.
+    /// A cover needs a number for each transition, and numbers have 32 bits.
     TooMany,
     /// Liveness needs the transitions, and a dataflow does not keep them.
     NotInDataflow,
@@ -129,7 +129,7 @@ impl fmt::Display for Reason {
             Reason::Interrupted => "it was interrupted",
             Reason::FirstViolation => "it was to stop at the first violation",
             Reason::Bounds => "executions that exceed the bounds were not followed",
-            Reason::TooMany => "liveness is decided of up to 4 billion states",
+            Reason::TooMany => "a graph of more than 4 billion transitions is not covered",
             Reason::NotInDataflow => "liveness is not decided by the engine dataflow",
             Reason::Sampled => "random walks prove nothing",
             Reason::Vacuous => "no state satisfies its premise, so it says nothing",

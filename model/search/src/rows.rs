@@ -1,8 +1,6 @@
 //! What liveness and bounds are decided on: a graph of numbered states.
 
-use crate::limits::Reason;
 pub use crate::space::Fairness;
-use crate::space::Scratch;
 use std::fmt::Debug;
 use std::hash::Hash;
 use std::ops::Range;
@@ -10,19 +8,7 @@ use std::ops::Range;
 /// The target of a transition that leaves the boundary of the search.
 pub const OUTSIDE: u32 = u32::MAX;
 
-/// The place of a row of successors, if it is computed each time it is asked for. Of a graph whose
-/// rows are kept it stays as it is.
-#[derive(Default)]
-pub struct Row {
-    /// The successors.
-    pub targets: Vec<u32>,
-    /// The state in words, and what follows from it.
-    pub(crate) from: Vec<u64>,
-    pub(crate) next: Vec<u64>,
-    pub(crate) scratch: Option<Scratch>,
-}
-
-/// A finite transition system whose rows are kept, or computed.
+/// A finite transition system whose rows are kept.
 ///
 /// States are numbers below [`len`](Rows::len), in no particular order. Nothing that is decided on
 /// such a graph may depend on how its states are numbered, only on the order of the actions.
@@ -43,25 +29,8 @@ pub trait Rows: Sync {
     fn initial(&self) -> &[u32];
 
     /// Returns the state that each enabled action leads to, in the order of
-    /// [`actions`](Rows::actions); [`OUTSIDE`] where one leaves the boundary of the search. They
-    /// stand in the row that is handed in, if they are computed.
-    fn successors<'a>(&'a self, number: u32, row: &'a mut Row) -> &'a [u32];
-
-    /// Tells the [successors](Rows::successors) of each of these states, in this order.
-    ///
-    /// # Errors
-    /// The first that `tell` says.
-    fn rows_of(
-        &self,
-        numbers: impl Iterator<Item = u32>,
-        mut tell: impl FnMut(u32, &[u32]) -> Result<(), Reason>,
-    ) -> Result<(), Reason> {
-        let mut row = Row::default();
-        for number in numbers {
-            tell(number, self.successors(number, &mut row))?;
-        }
-        Ok(())
-    }
+    /// [`actions`](Rows::actions); [`OUTSIDE`] where one leaves the boundary of the search.
+    fn successors(&self, number: u32) -> &[u32];
 
     /// Returns the enabled actions of a state. They are worked out again at each call, so call it
     /// rarely.
@@ -85,8 +54,8 @@ pub trait Rows: Sync {
     /// Returns whether nothing fair is enabled in a state, so that staying in it for ever is fair.
     fn stutters(&self, number: u32) -> bool;
 
-    /// Returns all states, so ordered that most transitions lead to what comes earlier; none, if it
-    /// takes too long to look at rows again and again. Nothing but speed depends on it.
+    /// Returns all states, so ordered that most transitions lead to what comes earlier. Nothing but
+    /// speed depends on it.
     fn backwards(&self) -> Vec<Range<u32>> {
         std::iter::once(0..self.len()).collect()
     }

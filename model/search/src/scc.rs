@@ -3,7 +3,7 @@
 //! recursion is unrolled: state graphs are deeper than any stack.
 
 use crate::limits::{Reason, Watch};
-use crate::rows::{Row, Rows};
+use crate::rows::Rows;
 
 /// Groups of states, one behind the other.
 #[derive(Default)]
@@ -76,7 +76,6 @@ fn set_sinks_aside<R: Rows>(
 ) -> Result<(), Reason> {
     let mut left: Vec<u32> = rows.backwards().into_iter().flatten().collect();
     left.retain(|&number| !acyclic.contains(number));
-    let mut row = Row::default();
     loop {
         let before = left.len();
         let mut go_on = Ok(());
@@ -87,7 +86,7 @@ fn set_sinks_aside<R: Rows>(
             }
             // What leaves the boundary of the search leads nowhere.
             let ends = |&to: &u32| to >= rows.len() || acyclic.contains(to);
-            let sink = rows.successors(number, &mut row).iter().all(ends);
+            let sink = rows.successors(number).iter().all(ends);
             if sink {
                 acyclic.insert(number);
             }
@@ -112,23 +111,22 @@ fn set_sources_aside<R: Rows>(
     let mut before = vec![0_u32; rows.len() as usize];
     let left = |number: &u32, acyclic: &States| *number < rows.len() && !acyclic.contains(*number);
     let all = (0..rows.len()).filter(|number| left(number, acyclic));
-    rows.rows_of(all, |_, row| {
+    for number in all {
         watch.step()?;
-        for &to in row {
+        for &to in rows.successors(number) {
             if to < rows.len() {
                 before[to as usize] += 1;
             }
         }
-        Ok(())
-    })?;
+    }
     let sources = (0..rows.len()).filter(|&number| before[number as usize] == 0);
     let mut sources: Vec<u32> = sources.filter(|number| left(number, acyclic)).collect();
     while !sources.is_empty() {
         let mut next = Vec::new();
-        rows.rows_of(sources.into_iter(), |number, row| {
+        for number in sources {
             watch.step()?;
             acyclic.insert(number);
-            for &to in row {
+            for &to in rows.successors(number) {
                 if to < rows.len() {
                     before[to as usize] -= 1;
                     if before[to as usize] == 0 && !acyclic.contains(to) {
@@ -136,8 +134,7 @@ fn set_sources_aside<R: Rows>(
                     }
                 }
             }
-            Ok(())
-        })?;
+        }
         sources = next;
     }
     Ok(())
@@ -196,7 +193,6 @@ pub fn search<R: Rows>(
     let mut path: Vec<Frame> = Vec::new();
     let mut open: Vec<u32> = Vec::new();
     let mut clock = NEW + 1;
-    let mut row = Row::default();
     for root in roots {
         if marks[root as usize] != NEW {
             continue;
@@ -204,7 +200,7 @@ pub fn search<R: Rows>(
         let mut frame = enter(root, &mut clock, marks);
         loop {
             watch.step()?;
-            if let Some(child) = advance(rows, &mut frame, &inside, marks, &mut row) {
+            if let Some(child) = advance(rows, &mut frame, &inside, marks) {
                 path.push(frame);
                 frame = enter(child, &mut clock, marks);
             } else {
@@ -227,17 +223,15 @@ fn enter(state: u32, clock: &mut u32, marks: &mut [u32]) -> Frame {
 }
 
 /// Goes through the transitions of a state up to one that leads to a new state, which is returned.
-/// When it has been visited, the same transition is looked at again: so a row that is computed is
-/// so once for the state, and once for each state that is entered from it.
+/// When it has been visited, the same transition is looked at again.
 fn advance<R: Rows>(
     rows: &R,
     frame: &mut Frame,
     inside: impl Fn(u32) -> bool,
     marks: &mut [u32],
-    row: &mut Row,
 ) -> Option<u32> {
     let mut lowest = marks[frame.state as usize];
-    let row = rows.successors(frame.state, row);
+    let row = rows.successors(frame.state);
     while let Some(&to) = row.get(frame.next as usize) {
         // What leaves the boundary of the search has a number beyond all marks.
         match marks.get(to as usize) {

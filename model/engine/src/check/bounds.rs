@@ -14,7 +14,7 @@ pub use world::{Bounds, Line, Until, bounds};
 pub(super) use world::{THE_MOST, UNBOUNDED};
 
 use super::liveness::Lasso;
-use super::rows::{OUTSIDE, Row, Rows};
+use super::rows::{OUTSIDE, Rows};
 use super::{Reason, Watch};
 use bellwether_search::scc::{self, Groups, NEW};
 use std::collections::VecDeque;
@@ -110,12 +110,11 @@ impl<'r, R: Rows> ComponentOrder<'r, R> {
         watch: &mut Watch<'_>,
     ) -> Result<Option<Vec<u64>>, Reason> {
         let mut ahead = vec![0_u64; self.rows.len() as usize];
-        let mut row = Row::default();
         for members in self.components.iter() {
             let mut most = 0;
             for &from in members {
                 watch.step()?;
-                for (at, &to) in self.rows.successors(from, &mut row).iter().enumerate() {
+                for (at, &to) in self.rows.successors(from).iter().enumerate() {
                     if to == OUTSIDE {
                     } else if self.home[to as usize] != self.home[from as usize] {
                         most = most.max(ahead[to as usize] + u64::from(gain(from, at)));
@@ -142,14 +141,13 @@ impl<'r, R: Rows> ComponentOrder<'r, R> {
             to != OUTSIDE && self.home[to as usize] == self.home[from as usize]
         };
         let gains = |from: u32| {
-            let mut row = Row::default();
-            let targets = self.rows.successors(from, &mut row).iter().copied().enumerate();
+            let targets = self.rows.successors(from).iter().copied().enumerate();
             targets.filter(|&(_, to)| inside(from, to)).find(|&(at, _)| gain(from, at) > 0)
         };
         let ends = |number| gains(number).is_some();
         let stem = self.shortest(|_| true, |_, _, to| to != OUTSIDE, ends, watch)?;
         let stem = stem.unwrap_or_default();
-        let target = |&(from, at): &Move| self.rows.successors(from, &mut Row::default())[at];
+        let target = |&(from, at): &Move| self.rows.successors(from)[at];
         let end = stem.last().map(target);
         let start = end.or(self.rows.initial().first().copied()).unwrap_or(0);
         let mut cycle = Vec::new();
@@ -192,10 +190,9 @@ impl<'r, R: Rows> ComponentOrder<'r, R> {
             came[start as usize] = start + 1;
             queue.push_back(start);
         }
-        let mut row = Row::default();
         while let Some(from) = queue.pop_front() {
             watch.step()?;
-            for (at, &to) in self.rows.successors(from, &mut row).iter().enumerate() {
+            for (at, &to) in self.rows.successors(from).iter().enumerate() {
                 if !keeps(from, at, to) || came[to as usize] != 0 {
                     continue;
                 }
@@ -213,13 +210,12 @@ impl<'r, R: Rows> ComponentOrder<'r, R> {
     fn way(&self, came: &[u32], keeps: impl Fn(u32, usize, u32) -> bool, end: u32) -> Vec<Move> {
         let mut way = Vec::new();
         let mut to = end;
-        let mut row = Row::default();
         loop {
             let from = came[to as usize] - 1;
             if from == to {
                 break;
             }
-            let mut targets = self.rows.successors(from, &mut row).iter().enumerate();
+            let mut targets = self.rows.successors(from).iter().enumerate();
             let taken = targets.find(|&(at, &next)| next == to && keeps(from, at, to));
             way.extend(taken.map(|(at, _)| (from, at)));
             to = from;

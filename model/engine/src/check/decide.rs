@@ -1,8 +1,7 @@
 //! From a world and its properties to verdicts.
 
-use super::exact::{Computed, DiskError, Exact, Goal, Graph, Saved, SearchError, SearchOptions};
+use super::exact::{DiskError, Exact, Goal, Graph, Saved, SearchError, SearchOptions};
 use super::liveness::{self, Lasso};
-use super::rows::Rows;
 use super::{
     Counterexample, Counts, Decision, Disk, Engine, Event, Growth, Limits, Options, Phase,
     Progress, Reason, Report, Simulation, Unfinished, Verdict, Watch, peak_rss_bytes, reference,
@@ -254,7 +253,8 @@ fn exact(
     let of_each_state = questions.len();
     let identity = || identity(world, properties, of_each_state);
     let packed = Box::new(Packed::new(world, questions));
-    let (exact, mut space) = search(packed, edges, &violations, options, by, identity, on_event)?;
+    let (mut exact, mut space) =
+        search(packed, edges, &violations, options, by, identity, on_event)?;
     let (counts, unfinished, growth) = (exact.counts(), exact.unfinished(), growth(&exact, &space));
     let mut at = exact.progress(Phase::Counterexamples, started.elapsed());
     on_event(Event::Progress(at));
@@ -267,21 +267,15 @@ fn exact(
         }
     }
     let mut cut_short = exact.cut_short();
-    let (mut trouble, resumed_after) = (exact.trouble().map(str::to_owned), exact.resumed_after());
-    let without_graph = without_graph.or_else(|| exact.too_many());
-    let query = GraphQuery { asked: &asked, struck, first };
-    if edges && without_graph.is_none() {
-        let no_room = || (!limits.leaves_room_for(exact.graph_bytes())).then_some(Reason::Memory);
-        let (why, saved) = (cut_short.or_else(no_room), exact.saved());
-        let stopped = on_graph(exact, why, &space, query, &mut decided, &mut watch);
-        cut_short = stopped.0;
-        trouble = trouble.or(stopped.1);
-        if matches!(cut_short, None | Some(Reason::FirstViolation)) {
-            saved.into_iter().for_each(Saved::clear);
-        }
-    } else {
-        let (why, saved) = (cut_short.or(without_graph), exact.saved());
-        on_graph(exact, why, &space, query, &mut decided, &mut watch);
+    let (trouble, resumed_after) = (exact.trouble().map(str::to_owned), exact.resumed_after());
+    let (query, saved) = (GraphQuery { asked: &asked, struck, first }, exact.take_saved());
+    let lacks_room = || edges && !limits.leaves_room_for(exact.graph_bytes());
+    let why = cut_short.or(without_graph).or_else(|| lacks_room().then_some(Reason::Memory));
+    let stopped = on_graph(exact, why, &space, query, &mut decided, &mut watch);
+    if edges {
+        cut_short = stopped;
+    }
+    if matches!(cut_short, None | Some(Reason::FirstViolation)) {
         saved.into_iter().for_each(Saved::clear);
     }
     let (bounds_met, decisions) = (space.bounds_met(), decided.into_iter().flatten().collect());
@@ -456,9 +450,6 @@ fn verdict(
     Decision { property: property.clone(), verdict, reason, counterexample, several: None }
 }
 
-/// Why nothing more is decided, and what is wrong with the disk, if that is why.
-type Stopped = (Option<Reason>, Option<String>);
-
 /// The questions to a graph.
 #[derive(Clone, Copy)]
 struct GraphQuery<'a> {
@@ -478,34 +469,33 @@ struct GraphQuery<'a> {
 /// anything said of those that do not leave.
 fn on_graph(
     exact: Exact,
-    stopped: Option<Reason>,
+    mut stopped: Option<Reason>,
     space: &Packed,
     GraphQuery { asked, struck, first }: GraphQuery<'_>,
     decided: &mut [Option<Decision>],
     watch: &mut Watch<'_>,
-) -> Stopped {
+) -> Option<Reason> {
     let missing: Vec<_> = asked.iter().map(|asked| Missing::of(&exact, asked, None)).collect();
     let struck = struck.filter(|_| exact.leaves_boundary());
     let mut lasts = None;
-    let mut stopped = (stopped, None);
     let mut known = KnownGraph::Search(exact);
     for (at, asked) in asked.iter().enumerate() {
         let Temporal::Liveness(formula) = asked.temporal else { continue };
         if first && decided.iter().any(is_violated) {
-            stopped.0 = stopped.0.or(Some(Reason::FirstViolation));
+            stopped = stopped.or(Some(Reason::FirstViolation));
         }
         let mut found = None;
-        if stopped.0.is_none() {
+        if stopped.is_none() {
             let lasso = known.violation(asked.property.name, formula, space, watch);
-            found = lasso.unwrap_or_else(|(reason, trouble)| {
-                stopped = (Some(reason), trouble);
+            found = lasso.unwrap_or_else(|reason| {
+                stopped = Some(reason);
                 None
             });
         }
-        if let (None, None, Some(struck), None) = (&found, stopped.0, struck, lasts) {
+        if let (None, None, Some(struck), None) = (&found, stopped, struck, lasts) {
             match known.some_lasts(struck, space, watch) {
                 Ok(found) => lasts = Some(found),
-                Err(why) => stopped = why,
+                Err(reason) => stopped = Some(reason),
             }
         }
         let found = found.map(|Lasso { stem, cycle }| Counterexample {
@@ -513,7 +503,7 @@ fn on_graph(
             cycle: Some(space.named(&cycle)),
         });
         let lasts = lasts.unwrap_or(false);
-        let missing = Missing { cut_short: stopped.0, lasts, ..missing[at] };
+        let missing = Missing { cut_short: stopped, lasts, ..missing[at] };
         decided[at] = Some(verdict(asked.property, found.is_some(), found, missing));
     }
     stopped
@@ -525,8 +515,6 @@ enum KnownGraph<'s> {
     Search(Exact),
     /// Its transitions are kept.
     Kept(Graph<'s>),
-    /// Its transitions are computed.
-    Computed(Computed<'s>),
     /// It cannot be had.
     Nothing,
 }
@@ -539,16 +527,11 @@ impl<'s> KnownGraph<'s> {
         formula: Liveness<u32>,
         space: &'s Packed,
         watch: &mut Watch<'_>,
-    ) -> Result<Option<Lasso<ActionId>>, (Reason, Option<String>)> {
-        let ended = |reason| (reason, None);
-        watch.begin(Phase::Liveness(name)).map_err(ended)?;
-        self.prepare(space, watch)?;
-        let lasso = match self {
-            KnownGraph::Kept(graph) => violation(graph, |at| graph.answers(at), formula, watch),
-            KnownGraph::Computed(graph) => violation(graph, |at| graph.answers(at), formula, watch),
-            KnownGraph::Search(_) | KnownGraph::Nothing => Ok(None),
-        };
-        let lasso = lasso.map_err(ended)?;
+    ) -> Result<Option<Lasso<ActionId>>, Reason> {
+        watch.begin(Phase::Liveness(name))?;
+        let Some(graph) = self.graph(space) else { return Ok(None) };
+        let holds = |question: u32| move |number: u32| graph.answers(number) & (1 << question) != 0;
+        let lasso = liveness::violation(graph, &formula.map(holds), watch)?;
         if let Some(lasso) = &lasso {
             watch.violated(name, Some(lasso.stem.len()));
         }
@@ -562,48 +545,24 @@ impl<'s> KnownGraph<'s> {
         question: u32,
         space: &'s Packed,
         watch: &mut Watch<'_>,
-    ) -> Result<bool, Stopped> {
-        self.prepare(space, watch).map_err(|(reason, trouble)| (Some(reason), trouble))?;
-        let bit = 1 << question;
-        let lasts = match self {
-            KnownGraph::Kept(graph) => {
-                liveness::some_lasts(graph, |at| graph.answers(at) & bit != 0, watch)
-            }
-            KnownGraph::Computed(graph) => {
-                liveness::some_lasts(graph, |at| graph.answers(at) & bit != 0, watch)
-            }
-            KnownGraph::Search(_) | KnownGraph::Nothing => Ok(false),
-        };
-        lasts.map_err(|reason| (Some(reason), None))
+    ) -> Result<bool, Reason> {
+        let Some(graph) = self.graph(space) else { return Ok(false) };
+        liveness::some_lasts(graph, |at| graph.answers(at) & (1 << question) != 0, watch)
     }
 
-    /// Gets the graph, the first time.
-    fn prepare(
-        &mut self,
-        space: &'s Packed,
-        watch: &mut Watch<'_>,
-    ) -> Result<(), (Reason, Option<String>)> {
+    /// The graph, if it can be had.
+    fn graph(&mut self, space: &'s Packed) -> Option<&Graph<'s>> {
         *self = match std::mem::replace(self, KnownGraph::Nothing) {
-            KnownGraph::Search(exact) if exact.saved().is_some() => {
-                exact.computed(space, watch)?.map_or(KnownGraph::Nothing, KnownGraph::Computed)
-            }
             KnownGraph::Search(exact) => {
                 exact.graph(space).map_or(KnownGraph::Nothing, KnownGraph::Kept)
             }
             known => known,
         };
-        Ok(())
+        match self {
+            KnownGraph::Kept(graph) => Some(graph),
+            KnownGraph::Search(_) | KnownGraph::Nothing => None,
+        }
     }
-}
-
-fn violation<R: Rows<Action = ActionId>>(
-    graph: &R,
-    answers: impl Fn(u32) -> Answers + Copy,
-    formula: Liveness<u32>,
-    watch: &mut Watch<'_>,
-) -> Result<Option<Lasso<ActionId>>, Reason> {
-    let holds = |question: u32| move |number: u32| answers(number) & (1 << question) != 0;
-    liveness::violation(graph, &formula.map(holds), watch)
 }
 
 /// The reason why a check gives no report.

@@ -13,7 +13,7 @@
 use super::decide::{MOST_QUESTIONS, PropertyQuery, search};
 use super::exact::Graph;
 use super::liveness::{self, Lasso};
-use super::rows::{OUTSIDE, Row, Rows};
+use super::rows::{OUTSIDE, Rows};
 use super::{
     CheckError, Counterexample, Decision, Distinct, Event, Limits, Options, Phase, Progress,
     Reason, Several, Verdict, Watch,
@@ -176,11 +176,10 @@ impl Differences<'_> {
         let mut queue = VecDeque::from([first]);
         let mut known = HashSet::new();
         let mut firsts: Vec<(Struck, String, Move)> = Vec::new();
-        let mut row = Row::default();
         while let Some(from) = queue.pop_front() {
             watch.step()?;
             let mut actions = None;
-            for (at, &to) in graph.successors(from, &mut row).iter().enumerate() {
+            for (at, &to) in graph.successors(from).iter().enumerate() {
                 if to == OUTSIDE {
                 } else if violates(to) {
                     let actions = actions.get_or_insert_with(|| graph.actions(from));
@@ -263,10 +262,9 @@ impl Differences<'_> {
     fn way(&self, came: &[u32], last: Move) -> Vec<Action> {
         let mut way = vec![last];
         let mut to = last.0;
-        let mut row = Row::default();
         while came[to as usize] != to + 1 {
             let from = came[to as usize] - 1;
-            let mut targets = self.graph.successors(from, &mut row).iter();
+            let mut targets = self.graph.successors(from).iter();
             way.extend(targets.position(|&next| next == to).map(|at| (from, at)));
             to = from;
         }

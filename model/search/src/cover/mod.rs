@@ -18,7 +18,7 @@ mod flow;
 mod tests;
 
 use crate::limits::{Reason, Watch};
-use crate::rows::{OUTSIDE, Row, Rows};
+use crate::rows::{OUTSIDE, Rows};
 use flow::Flow;
 use std::ops::Range;
 
@@ -153,11 +153,10 @@ impl Arcs {
         if let Some(&initial) = rows.initial().first() {
             arcs.meet(initial, NONE, 0, &mut numbers);
         }
-        let mut row = Row::default();
         let mut at = 0;
         while let Some(&state) = arcs.rows.get(at) {
             let depth = arcs.depths[at] + 1;
-            for &to in rows.successors(state, &mut row) {
+            for &to in rows.successors(state) {
                 watch.step()?;
                 let arc = arcs.targets.len() as u32;
                 if arc == NONE {

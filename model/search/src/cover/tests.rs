@@ -2,7 +2,7 @@
 
 use super::{Cover, cover};
 use crate::limits::Watch;
-use crate::rows::{Fairness, OUTSIDE, Row, Rows};
+use crate::rows::{Fairness, OUTSIDE, Rows};
 use proptest::prelude::*;
 use std::collections::{BTreeSet, VecDeque};
 
@@ -21,7 +21,7 @@ impl Rows for Drawn {
         &[0]
     }
 
-    fn successors<'a>(&'a self, number: u32, _: &'a mut Row) -> &'a [u32] {
+    fn successors(&self, number: u32) -> &[u32] {
         &self.0[number as usize]
     }
 

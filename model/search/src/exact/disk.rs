@@ -1,5 +1,4 @@
-//! A search in files: where a search that has no more memory puts its tables, and from where one
-//! that was interrupted goes on.
+//! The folder of a search: where it is saved, and from where one that was interrupted goes on.
 //!
 //! What says how far the search is, `search.json`, is written last, under another name, and then
 //! takes its place at once. It names every other file, with its length and checksum, and no such
@@ -13,7 +12,6 @@ pub use saves::Saves;
 
 pub(super) use lessons::{Lessons, Logged};
 
-use super::pager::Files;
 use super::search::Level;
 use crate::space::Space;
 use lessons::Lesson;
@@ -22,34 +20,33 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::fs::{self, File};
-use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// The file that says how far a search is.
 const SEARCH: &str = "search.json";
 
-/// The place where a search may put what has no place in memory, and from where it goes on.
+/// The time after which a search is saved once more, unless another is said.
+const USUAL: Duration = Duration::from_secs(600);
+
+/// The place where a search is saved, and from where it goes on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Disk {
     /// The folder, which is made if there is none.
     pub folder: PathBuf,
     /// Whether the search that was saved there goes on.
     pub resume: bool,
-    /// The number of groups that the states are in from the beginning, a power of two up to 128, of
-    /// which one is in memory: 1 until memory is full. A distributed search has all in memory.
-    pub groups: usize,
-    /// The time after which a search is saved once more, if that is said.
-    pub every: Option<Duration>,
+    /// The time after which a search is saved once more.
+    pub every: Duration,
 }
 
 impl Disk {
-    /// Returns the place of a new search, which uses the folder when memory is full.
+    /// Returns the place of a new search, which is saved every ten minutes.
     #[must_use]
     pub fn begin(folder: impl Into<PathBuf>) -> Self {
-        Disk { folder: folder.into(), resume: false, groups: 1, every: None }
+        Disk { folder: folder.into(), resume: false, every: USUAL }
     }
 
     /// Returns the place of the search that was saved in the folder.
@@ -104,7 +101,7 @@ pub enum DiskError {
 }
 
 /// A file that was written to its end.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Stored {
     pub(super) name: String,
     bytes: u64,
@@ -118,46 +115,31 @@ pub(super) struct Folder {
     path: PathBuf,
     /// The number of the next file.
     next: AtomicUsize,
-    /// The files that would be there after the machine had lost its power.
-    synced: Mutex<HashSet<String>>,
 }
 
-/// What is written or read, and the checksum of it.
-#[derive(Debug)]
+/// What is written, and the checksum of it.
 struct Checked<T> {
-    file: T,
+    to: T,
     bytes: u64,
     crc: crc32fast::Hasher,
 }
 
 impl<T> Checked<T> {
-    fn new(file: T) -> Self {
-        Checked { file, bytes: 0, crc: crc32fast::Hasher::new() }
-    }
-
-    fn count(&mut self, bytes: &[u8]) {
-        self.bytes += bytes.len() as u64;
-        self.crc.update(bytes);
+    fn new(to: T) -> Self {
+        Checked { to, bytes: 0, crc: crc32fast::Hasher::new() }
     }
 }
 
 impl<T: Write> Write for Checked<T> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let written = self.file.write(bytes)?;
-        self.count(&bytes[..written]);
+        let written = self.to.write(bytes)?;
+        self.bytes += written as u64;
+        self.crc.update(&bytes[..written]);
         Ok(written)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.file.flush()
-    }
-}
-
-impl<T: Read> Read for Checked<T> {
-    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        let read = self.file.read(bytes)?;
-        self.count(&bytes[..read]);
-        Ok(read)
+        self.to.flush()
     }
 }
 
@@ -171,7 +153,7 @@ impl Folder {
 
     /// The folder, if there is one.
     fn of(path: PathBuf) -> Self {
-        Folder { path, next: AtomicUsize::new(0), synced: Mutex::default() }
+        Folder { path, next: AtomicUsize::new(0) }
     }
 
     fn at(&self, name: &str) -> PathBuf {
@@ -183,53 +165,53 @@ impl Folder {
         move |why| DiskError::Io { doing, path: path.clone(), why }
     }
 
-    fn create(&self, kind: &str) -> Result<(String, Checked<BufWriter<File>>), DiskError> {
+    fn create(&self, kind: &str) -> Result<(String, File), DiskError> {
         loop {
             let number = self.next.fetch_add(1, Ordering::Relaxed);
             let name = format!("{kind}-{number}");
             match File::create_new(self.at(&name)) {
-                Ok(file) => return Ok((name, Checked::new(BufWriter::new(file)))),
+                Ok(file) => return Ok((name, file)),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(self.wrong("write", &name)(error)),
             }
         }
     }
 
-    fn finish(&self, name: &str, mut file: Checked<BufWriter<File>>) -> Result<Stored, DiskError> {
-        let wrong = self.wrong("write", name);
-        file.flush().map_err(wrong)?;
-        Ok(Stored { name: name.to_owned(), bytes: file.bytes, crc: file.crc.finalize() })
-    }
-
-    /// Writes a file.
+    /// Writes a file, and waits until it is on the disk, whatever becomes of the machine.
     pub(super) fn store(
         &self,
         kind: &str,
         write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> Result<Stored, DiskError> {
-        let (name, mut file) = self.create(kind)?;
-        write(&mut file).map_err(self.wrong("write", &name))?;
-        self.finish(&name, file)
+        let (name, file) = self.create(kind)?;
+        let mut out = BufWriter::new(Checked::new(file));
+        let written = write(&mut out).and_then(|()| {
+            let checked = out.into_inner().map_err(io::IntoInnerError::into_error)?;
+            checked.to.sync_data()?;
+            Ok(checked)
+        });
+        let Checked { bytes, crc, .. } = written.map_err(self.wrong("write", &name))?;
+        Ok(Stored { name, bytes, crc: crc.finalize() })
     }
 
-    /// Reads a file to its end.
+    /// Reads a file, which must be as it was written.
     pub(super) fn load<T>(
         &self,
         stored: &Stored,
         read: impl FnOnce(&mut dyn Read) -> io::Result<T>,
     ) -> Result<T, DiskError> {
         let torn = |what| DiskError::Torn { path: self.at(&stored.name), what };
-        let file = File::open(self.at(&stored.name)).map_err(self.wrong("read", &stored.name))?;
-        let length = file.metadata().map_err(self.wrong("read", &stored.name))?.len();
-        if length != stored.bytes {
+        let wrong = self.wrong("read", &stored.name);
+        let mut file = File::open(self.at(&stored.name)).map_err(&wrong)?;
+        let mut there = Checked::new(io::sink());
+        io::copy(&mut file, &mut there).and_then(|_| file.rewind()).map_err(&wrong)?;
+        if there.bytes != stored.bytes {
             return Err(torn("it has another length"));
         }
-        let mut file = Checked::new(BufReader::new(file));
-        let value = read(&mut file).map_err(self.wrong("read", &stored.name))?;
-        if file.bytes != stored.bytes || file.crc.finalize() != stored.crc {
+        if there.crc.finalize() != stored.crc {
             return Err(torn("its checksum is another"));
         }
-        Ok(value)
+        read(&mut BufReader::new(file)).map_err(wrong)
     }
 }
 
@@ -240,13 +222,13 @@ pub(super) struct Progress {
     pub(super) levels: Vec<Level>,
     pub(super) generated: u64,
     pub(super) leaves_boundary: bool,
-    pub(super) groups: usize,
-    pub(super) shards: Vec<Files>,
+    /// The states, with their transitions if those are kept.
+    pub(super) states: Vec<Stored>,
 }
 
 impl Names for Progress {
     fn names(&self) -> Vec<&str> {
-        self.shards.iter().flat_map(Files::names).collect()
+        self.states.iter().map(|stored| stored.name.as_str()).collect()
     }
 }
 
@@ -287,20 +269,6 @@ impl Folder {
         Ok(())
     }
 
-    /// Waits until these files are on the disk, whatever becomes of the machine.
-    fn sync(&self, names: &HashSet<String>) -> Result<(), DiskError> {
-        let mut synced = self.synced.lock().unwrap_or_else(PoisonError::into_inner);
-        synced.retain(|name| names.contains(name));
-        for name in names {
-            if !synced.contains(name) {
-                let file = File::open(self.at(name));
-                file.and_then(|file| file.sync_data()).map_err(self.wrong("write", name))?;
-                synced.insert(name.clone());
-            }
-        }
-        Ok(())
-    }
-
     /// Removes everything that a search has written, because it is over.
     pub(super) fn clear(&self) {
         // Without it, the others are of no search.
@@ -325,10 +293,10 @@ impl Folder {
 
 /// What the names of the files begin with that a search writes besides the one that says how far it
 /// is.
-const KINDS: [&str; 5] = ["table", "found", "learned", "save", "search.json.new"];
+const KINDS: [&str; 4] = ["states", "learned", "save", "search.json.new"];
 
 /// What another version cannot read has another number.
-const FORMAT: u32 = 5;
+const FORMAT: u32 = 6;
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Where the file has the checksum of everything else in it.
@@ -405,7 +373,6 @@ impl Folder {
     ) -> Result<HashSet<String>, DiskError> {
         let learned = self.store("learned", |out| space.write(out))?;
         let names = names(&learned, &progress);
-        self.sync(&names)?;
         let manifest = Manifest {
             format: FORMAT,
             version: VERSION.to_owned(),
@@ -478,89 +445,33 @@ fn first(ours: &Value, theirs: &Value) -> Option<(String, [String; 2])> {
     Some((name.clone(), both.map(told)))
 }
 
-/// States that are written down one after the other.
-#[derive(Debug, Default)]
-pub(super) struct Spill {
-    open: Option<(String, Checked<BufWriter<File>>)>,
-    done: Spilled,
+/// Writes words one after the other.
+pub(super) fn write_words(
+    out: &mut dyn Write,
+    words: impl IntoIterator<Item = u64>,
+) -> io::Result<()> {
+    words.into_iter().try_for_each(|word| out.write_all(&word.to_le_bytes()))
 }
 
-/// States in files.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(super) struct Spilled {
-    /// How many, repeats included.
-    states: u64,
-    pub(super) files: Vec<Stored>,
+/// Writes how many numbers there are, and the numbers.
+pub(super) fn write_numbers(out: &mut dyn Write, numbers: &[u32]) -> io::Result<()> {
+    write_words(out, [numbers.len() as u64])?;
+    numbers.iter().try_for_each(|number| out.write_all(&number.to_le_bytes()))
 }
 
-impl From<Spilled> for Spill {
-    fn from(done: Spilled) -> Self {
-        Spill { open: None, done }
-    }
+/// Reads numbers of which it was written how many there are.
+pub(super) fn read_numbers(file: &mut dyn Read) -> io::Result<Vec<u32>> {
+    let [count] = read_words::<1>(file)?;
+    (0..count).map(|_| read_number(file)).collect()
 }
 
-impl Spill {
-    /// How many there are, repeats included.
-    pub(super) fn states(&self) -> u64 {
-        self.done.states
-    }
-
-    /// Adds so many states, of which these are the words.
-    pub(super) fn write<'a>(
-        &mut self,
-        folder: &Folder,
-        states: usize,
-        words: impl Iterator<Item = &'a u64>,
-    ) -> Result<(), DiskError> {
-        if self.open.is_none() {
-            self.open = Some(folder.create("found")?);
-        }
-        if let Some((name, file)) = &mut self.open {
-            for word in words {
-                file.write_all(&word.to_le_bytes()).map_err(folder.wrong("write", name))?;
-            }
-        }
-        self.done.states += states as u64;
-        Ok(())
-    }
-
-    /// Writes everything to its end.
-    pub(super) fn finish(&mut self, folder: &Folder) -> Result<Spilled, DiskError> {
-        if let Some((name, file)) = self.open.take() {
-            self.done.files.push(folder.finish(&name, file)?);
-        }
-        Ok(self.done.clone())
-    }
-
-    /// Reads everything, some states of so many words at a time.
-    pub(super) fn read<const W: usize>(
-        mut self,
-        folder: &Folder,
-        mut each: impl FnMut(&[[u64; W]]),
-    ) -> Result<(), DiskError> {
-        self.finish(folder)?;
-        for stored in &self.done.files {
-            let states = stored.bytes as usize / (W * size_of::<u64>());
-            folder.load(stored, |file| {
-                let mut some = Vec::with_capacity(AT_ONCE);
-                for state in 0..states {
-                    some.push(read_words::<W>(file)?);
-                    if some.len() == AT_ONCE || state + 1 == states {
-                        each(&some);
-                        some.clear();
-                    }
-                }
-                Ok(())
-            })?;
-        }
-        Ok(())
-    }
+pub(super) fn read_number(file: &mut dyn Read) -> io::Result<u32> {
+    let mut bytes = [0; size_of::<u32>()];
+    file.read_exact(&mut bytes)?;
+    Ok(u32::from_le_bytes(bytes))
 }
 
-/// How many states are read at once.
-const AT_ONCE: usize = 1 << 12;
-
-fn read_words<const W: usize>(file: &mut dyn Read) -> io::Result<[u64; W]> {
+pub(super) fn read_words<const W: usize>(file: &mut dyn Read) -> io::Result<[u64; W]> {
     let mut words = [0; W];
     for word in &mut words {
         let mut bytes = [0; size_of::<u64>()];

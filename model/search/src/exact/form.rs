@@ -1,7 +1,6 @@
 //! What a state looks like in a [table](super::table), and where in it it belongs.
 
 use super::search::LOG_SHARDS;
-use serde::{Deserialize, Serialize};
 
 /// The cells of a bucket, if each state takes one.
 pub(super) const LINE: usize = 16;
@@ -88,13 +87,13 @@ impl<const W: usize> Form<W> {
 }
 
 /// How many buckets there are, and what a state looks like in one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Size {
     /// The bits of the head that tell states of one shard apart.
     pub(super) bits: u32,
     /// From 8 to 15: there are `factor << log` buckets.
-    factor: u32,
-    log: u32,
+    pub(super) factor: u32,
+    pub(super) log: u32,
     /// The cells of a state, and of a bucket.
     pub(super) cells: usize,
     pub(super) bucket: usize,
@@ -106,7 +105,7 @@ impl Size {
         Size::new(form, LEAST_FACTOR, 0)
     }
 
-    fn new<const W: usize>(form: Form<W>, factor: u32, log: u32) -> Self {
+    pub(super) fn new<const W: usize>(form: Form<W>, factor: u32, log: u32) -> Self {
         let bits = form.head_bits();
         let left = bits - log - LEAST_FACTOR_BITS;
         let cells = 1 + usize::from(left > AWAY_SHIFT) + form.tail_cells();

@@ -1,9 +1,11 @@
 //! The transitions of all states, in compressed rows.
 
 use super::ListSearch;
+use super::disk::{read_numbers, write_numbers};
 use super::search::SHARDS;
-use crate::rows::{OUTSIDE, Row, Rows};
+use crate::rows::{OUTSIDE, Rows};
 use crate::space::{ActionId, Answers, Fairness, STUTTERS, Space};
+use std::io::{self, Read, Write};
 use std::ops::Range;
 
 /// Where the states of one shard lead, while the search goes on.
@@ -46,6 +48,16 @@ impl ShardRows {
     /// How many rows there are.
     pub(super) fn len(&self) -> usize {
         self.ends.len()
+    }
+
+    pub(super) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        let all = [&self.ends, &self.targets, &self.answers];
+        all.into_iter().try_for_each(|numbers| write_numbers(out, numbers))
+    }
+
+    pub(super) fn read(file: &mut dyn Read) -> io::Result<Self> {
+        let (ends, targets) = (read_numbers(file)?, read_numbers(file)?);
+        Ok(ShardRows { ends, targets, answers: read_numbers(file)? })
     }
 }
 
@@ -119,7 +131,7 @@ impl Rows for Graph<'_> {
     }
 
     #[inline]
-    fn successors<'a>(&'a self, number: u32, _: &'a mut Row) -> &'a [u32] {
+    fn successors(&self, number: u32) -> &[u32] {
         let at = number as usize;
         &self.targets[self.offsets[at] as usize..self.offsets[at + 1] as usize]
     }

@@ -1,9 +1,11 @@
 //! A set of states in the order in which they came: each has a number, which the transitions
 //! between states need.
 
+use super::disk::{read_numbers, read_words, write_numbers, write_words};
 use super::form::digest;
 use super::search::{LOG_SHARDS, Shard};
 use crate::space::{Last, NO_LAST, Space};
+use std::io::{self, Read, Write};
 use std::ops::Range;
 
 /// How many states are looked up together.
@@ -61,9 +63,13 @@ impl<const W: usize> List<W> {
         (self.states, self.ends)
     }
 
-    /// Whether a table of this size would be too full with so many states more.
-    fn is_full_with(&self, more: usize, size: usize) -> bool {
-        (self.states.len() + more) * 4 >= size * 3
+    /// How many places the table has when so many states more have come.
+    fn size_with(&self, more: usize) -> usize {
+        let mut size = self.table.len().max(16);
+        while (self.states.len() + more) * 4 >= size * 3 {
+            size *= 2;
+        }
+        size
     }
 
     /// The first place that a state with this hash may have: one with its tag, or an empty one.
@@ -122,9 +128,8 @@ impl<const W: usize> List<W> {
         }
     }
 
-    fn grow(&mut self) {
+    fn grow(&mut self, size: usize) {
         assert!(self.states.len() < MOST, "more than 4 billion states");
-        let size = (2 * self.table.len()).max(16);
         self.table = Vec::new();
         self.table = vec![EMPTY; size];
         for (number, state) in (1u32..).zip(&self.states) {
@@ -168,8 +173,9 @@ impl<const W: usize> Shard<W> for List<W> {
         mut numbers: Option<&mut Vec<u32>>,
     ) {
         for states in states.chunks(TOGETHER) {
-            while self.is_full_with(states.len(), self.table.len()) {
-                self.grow();
+            let size = self.size_with(states.len());
+            if size > self.table.len() {
+                self.grow(size);
             }
             let mask = self.table.len() - 1;
             let mut hashes = [0; TOGETHER];
@@ -196,11 +202,7 @@ impl<const W: usize> Shard<W> for List<W> {
     }
 
     fn growth(&self, more: usize) -> u64 {
-        let mut size = self.table.len().max(16);
-        while self.is_full_with(more, size) {
-            size *= 2;
-        }
-        ((size - self.table.len()) * size_of::<u32>()) as u64
+        ((self.size_with(more) - self.table.len()) * size_of::<u32>()) as u64
     }
 
     fn begin_level(&mut self) -> u64 {
@@ -226,6 +228,21 @@ impl<const W: usize> Shard<W> for List<W> {
 
     fn end_round(&mut self) {
         self.done = self.round.end;
+    }
+
+    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        write_words(out, [u64::from(self.done), self.states.len() as u64])?;
+        write_words(out, self.states.as_flattened().iter().copied())?;
+        write_numbers(out, &self.ends)
+    }
+
+    fn read((): &(), _: usize, file: &mut dyn Read) -> io::Result<Self> {
+        let [done, count] = read_words::<2>(file)?;
+        let states = (0..count).map(|_| read_words::<W>(file)).collect::<io::Result<Vec<_>>>()?;
+        let (ends, done) = (read_numbers(file)?, done as u32);
+        let mut list = List { states, ends, done, ..List::default() };
+        list.grow(list.size_with(0));
+        Ok(list)
     }
 }
 

@@ -26,34 +26,31 @@ fn padded(words: usize) -> usize {
     with_words!(words, same())
 }
 
-mod computed;
 mod disk;
 mod form;
 mod graph;
 mod list;
-mod pager;
 pub mod parallel;
 pub mod parts;
 mod paths;
 mod recode;
+mod run;
 mod search;
 mod table;
-mod tables;
 
-pub use computed::{Computed, Saved};
 pub use disk::{Disk, DiskError};
 pub use graph::Graph;
 pub use paths::Goal;
+pub use run::Saved;
 
-use crate::limits::{Limits, Reason, Watch};
+use crate::limits::{Limits, Reason};
 use crate::progress::{Counts, Event, Phase, Progress, Unfinished};
-use crate::rows::OUTSIDE;
-use crate::space::{ActionId, Answers, Space};
-use computed::TableSearch;
+use crate::space::{ActionId, Space};
+use disk::Logged;
 use graph::ShardRows;
 use list::List;
 use paths::level_of;
-use recode::OutgrownLists;
+use run::Saving;
 use search::{Level, Search, SearchContext, Shard};
 use serde_json::Value;
 use std::ops::Range;
@@ -66,8 +63,8 @@ pub struct Exact {
     threads: rayon::ThreadPool,
     /// The states with their numbers, if transitions were kept.
     listed: Option<Box<dyn ListSearch>>,
-    /// The tables in which they are, if transitions are to be computed.
-    tabled: Option<Box<dyn TableSearch>>,
+    /// The files of the search, if it has ended and they are needed still.
+    saved: Option<Saved>,
 }
 
 /// A search in which states have numbers, whatever the number of their words.
@@ -85,8 +82,7 @@ trait ListSearch: Send + Sync {
 pub struct SearchOptions<'a> {
     /// The limits at which the search gives up.
     pub limits: Limits,
-    /// Whether the [graph](Exact::graph) is asked for. Without a disk, transitions are kept for it;
-    /// with one, they are [computed](Exact::computed) anew.
+    /// Whether the [graph](Exact::graph) is asked for: transitions are kept for it.
     pub edges: bool,
     /// The number of threads that search.
     pub threads: usize,
@@ -95,8 +91,8 @@ pub struct SearchOptions<'a> {
     pub violations: &'a [(&'static str, Goal)],
     /// Whether the search stops at the end of that level.
     pub first: bool,
-    /// The disk to go on with if there is no more memory, and what is searched, so that it is not
-    /// taken for another search.
+    /// The disk on which the search is saved, and what is searched, so that it is not taken for
+    /// another search.
     pub disk: Option<(&'a Disk, Value)>,
     /// The function that is told of violations, and now and then how far the search is.
     pub on_event: &'a mut (dyn FnMut(Event) + Send),
@@ -114,40 +110,29 @@ impl Exact {
     pub fn search(space: &mut dyn Space, options: SearchOptions<'_>) -> Result<Self, SearchError> {
         let SearchOptions { limits, edges, threads, violations, first, disk, on_event } = options;
         let pool = parallel::pool(threads)?;
-        let (started, violations) = (Instant::now(), violations.to_vec());
         let mut context = SearchContext {
             limits,
-            room: limits,
             levels: None,
-            started,
-            violations,
+            started: Instant::now(),
+            violations: violations.to_vec(),
             first,
             told: false,
             observed: None,
+            saving: None,
+            trouble: None,
             on_event,
         };
-        let (mut listed, mut tabled) = (None, None);
-        let summary = pool.install(|| match disk {
-            Some((disk, of)) => {
-                let (summary, tables) =
-                    tables::search_on_disk(space, disk, &of, edges, &mut context)?;
-                tabled = tables;
-                Ok(summary)
-            }
-            None if edges => {
-                let (summary, lists) = search_lists(space, true, &mut context);
-                listed = Some(lists);
-                Ok(summary)
-            }
-            None => Ok(tables::search(space, &mut context)),
-        });
-        summary.map(|summary| Exact { summary, limits, threads: pool, listed, tabled })
+        let found = pool.install(|| run::search(space, edges, disk, &mut context));
+        let (summary, listed) = found?;
+        let saving = context.saving.filter(|_| edges && summary.cut_short.is_none());
+        let saved = saving.map(Saving::into_saved);
+        Ok(Exact { summary, limits, threads: pool, listed, saved })
     }
 
     /// Returns a distributed search that has come to its end, of which no
     /// transitions are kept. The threads look for counterexamples.
     pub fn ended(summary: SearchSummary, limits: Limits, threads: rayon::ThreadPool) -> Self {
-        Exact { summary, limits, threads, listed: None, tabled: None }
+        Exact { summary, limits, threads, listed: None, saved: None }
     }
 
     /// Returns the size of the search.
@@ -212,7 +197,6 @@ impl Exact {
         }
         let mut context = SearchContext {
             limits: Limits::NONE,
-            room: Limits::NONE,
             levels: Some(levels),
             started: Instant::now(),
             violations: Vec::new(),
@@ -220,20 +204,22 @@ impl Exact {
             told: false,
             // These levels have been shown.
             observed: Some(usize::MAX),
+            saving: None,
+            trouble: None,
             on_event: &mut |_| {},
         };
         self.threads.install(|| {
-            let (_, listed) = search_lists(space, false, &mut context);
-            follow_all(&*listed, space, goals)
+            let mut space = Logged::without_log(space);
+            match run::search_lists(&mut space, false, None, &mut context) {
+                Ok((_, listed)) => follow_all(&*listed, &space, goals),
+                Err(_) => vec![None; goals.len()],
+            }
         })
     }
 
-    /// Returns how much memory the [graph](Exact::graph), or the [computed](Exact::computed) one,
-    /// takes besides what the search has taken, with what is needed to look for components in it.
+    /// Returns how much memory the [graph](Exact::graph) takes besides what the search has taken,
+    /// with what is needed to look for components in it.
     pub fn graph_bytes(&self) -> u64 {
-        if let Some(tabled) = &self.tabled {
-            return tabled.bytes_away() + computed::bytes(self.places(), self.any());
-        }
         let Counts { distinct, generated, .. } = self.counts();
         // An offset, answers, and a number and a place for the search; a target for each edge.
         distinct * (8 + 4 + 8) + generated * 4
@@ -244,43 +230,10 @@ impl Exact {
         Some(Graph::new(self.listed?, space))
     }
 
-    /// How many places the tables have, if transitions are to be computed.
-    fn places(&self) -> u64 {
-        self.tabled.as_ref().map_or(0, |tabled| tabled.places().iter().sum())
-    }
-
-    /// The answers that some state has.
-    fn any(&self) -> Answers {
-        self.summary.levels.iter().fold(0, |any, level| any | level.any)
-    }
-
-    /// Returns why the transitions of the search cannot be computed, if they were to be.
-    pub fn too_many(&self) -> Option<Reason> {
-        (self.places() >= u64::from(OUTSIDE)).then_some(Reason::TooMany)
-    }
-
-    /// Returns the states, whose transitions are computed, if a disk was given and the graph was
-    /// asked for. `space` is what was searched. All tables come into memory.
-    ///
-    /// # Errors
-    /// The reason, if `watch` ends it or a file cannot be read, and what is wrong with it.
-    pub fn computed<'s>(
-        self,
-        space: &'s dyn Space,
-        watch: &mut Watch<'_>,
-    ) -> Result<Option<Computed<'s>>, (Reason, Option<String>)> {
-        let any = self.any();
-        let Some(mut tabled) = self.tabled else { return Ok(None) };
-        let come = self.threads.install(|| tabled.load());
-        come.map_err(|error| (Reason::Disk, Some(error.to_string())))?;
-        let graph = Computed::new(tabled, self.threads, any, space, watch);
-        graph.map(Some).map_err(|reason| (reason, None))
-    }
-
-    /// Returns the folder of the search's files, which are there until it is
-    /// [cleared](Saved::clear).
-    pub fn saved(&self) -> Option<Saved> {
-        self.tabled.as_ref().and_then(|tabled| tabled.saved())
+    /// Takes the files of the search, which are there until they are [cleared](Saved::clear), if the
+    /// graph was asked for and all states are found.
+    pub fn take_saved(&mut self) -> Option<Saved> {
+        self.saved.take()
     }
 }
 
@@ -318,19 +271,6 @@ pub struct SearchSummary {
 }
 
 impl SearchSummary {
-    /// The same, ended because the disk refuses.
-    fn broken(self, error: &DiskError) -> Self {
-        let counted: u64 = self.levels.iter().map(|level| level.states).sum();
-        let (levels, waiting) =
-            (self.levels.len().saturating_sub(1), self.counts.distinct - counted);
-        SearchSummary {
-            cut_short: Some(Reason::Disk),
-            unfinished: Some(Unfinished { levels, waiting }),
-            trouble: Some(error.to_string()),
-            ..self
-        }
-    }
-
     fn of<const W: usize, S: Shard<W>>(search: &Search<W, S>) -> Self {
         let depth = search.levels.len();
         let (levels, waiting) = (depth.saturating_sub(1), search.waiting);
@@ -343,40 +283,6 @@ impl SearchSummary {
             trouble: None,
             resumed_after: None,
         }
-    }
-}
-
-/// Searches for states that get numbers.
-fn search_lists(
-    space: &mut dyn Space,
-    edges: bool,
-    context: &mut SearchContext<'_>,
-) -> (SearchSummary, Box<dyn ListSearch>) {
-    let mut former = None;
-    loop {
-        let found = with_words!(space.words(), run_lists(space, edges, former, context));
-        match found {
-            Ok(found) => return found,
-            Err(outgrown) => former = Some(outgrown),
-        }
-        space.lay_out(u32::MAX);
-    }
-}
-
-/// Searches on with states of `W` words, or from the beginning, until states outgrow their words.
-fn run_lists<const W: usize>(
-    space: &mut dyn Space,
-    edges: bool,
-    former: Option<Box<OutgrownLists>>,
-    context: &mut SearchContext<'_>,
-) -> Result<(SearchSummary, Box<dyn ListSearch>), Box<OutgrownLists>> {
-    let search = match former {
-        None => Search::<W, List<W>>::begin(space, edges),
-        Some(outgrown) => outgrown.recode(space),
-    };
-    match search.run(space, context) {
-        Ok(search) => Ok((SearchSummary::of(&search), Box::new(search))),
-        Err((search, _)) => Err(Box::new(OutgrownLists::from(search))),
     }
 }
 

@@ -7,13 +7,12 @@
 //! package `bellwether-dataflow` has such a search.
 
 pub use super::disk::{Saves, difference};
-pub use super::pager::SELDOM;
 pub use super::search::Level;
 
-use super::disk::{DiskError, Lessons, Logged, Names, Spill, Spilled};
-use super::pager::{Files, Paged};
+use super::disk::{DiskError, Lessons, Logged, Names, Stored, read_words, write_words};
 use super::recode::OutgrownTables;
 use super::search::{FoundStates, SHARDS, Search, Shard};
+use super::table::{self, Table};
 use crate::space::{Last, Space};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -34,7 +33,7 @@ impl<S: Space> Learner<S> {
             false => Logged::without_log(&mut *space),
         };
         let least = logged.least_bits();
-        logged.lay_out(Paged::<1>::room_for(0, least));
+        logged.lay_out(table::room(0, least));
         let lessons = logged.into_lessons();
         Learner { space, lessons }
     }
@@ -84,7 +83,7 @@ impl<S: Space> Learner<S> {
     pub fn lay_out(&mut self, least: u64) {
         let mut space = Logged::after(self.lessons.take(), &mut *self.space);
         let bits = space.least_bits();
-        space.lay_out(Paged::<1>::room_for(least as usize, bits));
+        space.lay_out(table::room(least, bits));
         self.lessons = space.into_lessons();
     }
 
@@ -122,25 +121,21 @@ pub struct SavedShare<R> {
 
 impl<R> Names for SavedShare<R> {
     fn names(&self) -> Vec<&str> {
-        let again = self.parts.iter().flat_map(|part| &part.again.files);
-        let shards = self.parts.iter().flat_map(|part| &part.shards);
-        let names = again.map(|stored| stored.name.as_str());
-        names.chain(shards.flat_map(Files::names)).collect()
+        self.parts.iter().map(|part| part.states.name.as_str()).collect()
     }
 }
 
-/// The tables of one worker in files.
+/// The tables of one worker in a file.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct SavedTables {
-    shards: Vec<Files>,
-    /// States that are expanded once more.
-    again: Spilled,
+    /// The states of each table, and those that are expanded once more.
+    states: Stored,
 }
 
 /// The states that one worker owns, each of `W` words: [`with_words`](crate::with_words!) says how
 /// many these are.
 pub struct Tables<const W: usize> {
-    search: Search<W, Paged<W>>,
+    search: Search<W, Table<W>>,
     /// What was found and is not in its table, by the table it belongs to, and how many that are.
     found: Vec<FoundStates<[u64; W]>>,
     finds: usize,
@@ -148,7 +143,7 @@ pub struct Tables<const W: usize> {
 
 /// The states of a worker that are expanded next, and meanwhile all its tables.
 pub struct Round<const W: usize> {
-    tables: Vec<Paged<W>>,
+    tables: Vec<Table<W>>,
     chosen: usize,
 }
 
@@ -156,7 +151,7 @@ pub struct Round<const W: usize> {
 pub struct Outgrown(OutgrownTables);
 
 impl<const W: usize> Tables<W> {
-    fn of(search: Search<W, Paged<W>>) -> Self {
+    fn of(search: Search<W, Table<W>>) -> Self {
         Tables { search, found: vec![FoundStates::nothing(); SHARDS], finds: 0 }
     }
 
@@ -172,17 +167,16 @@ impl<const W: usize> Tables<W> {
     pub fn restore(
         space: &dyn Space,
         saves: &Saves,
-        saved: SavedTables,
+        saved: &SavedTables,
     ) -> Result<(Self, Vec<[u64; W]>), DiskError> {
-        let mut search = Search::<W, Paged<W>>::empty(space);
-        let (form, files) = (search.form, saved.shards.into_iter().enumerate());
-        let load = |(at, files)| {
-            let mut shard = Paged::saved(form, at, None, files);
-            shard.load(&saves.folder).map(|()| shard)
-        };
-        search.shards = files.map(load).collect::<Result<_, _>>()?;
-        let mut again: Vec<[u64; W]> = Vec::new();
-        Spill::from(saved.again).read::<W>(&saves.folder, |states| again.extend(states))?;
+        let mut search = Search::<W, Table<W>>::empty(space);
+        let again: Vec<_> = saves.folder.load(&saved.states, |file| {
+            for (at, table) in search.shards.iter_mut().enumerate() {
+                *table = Table::read(&search.form, at, file)?;
+            }
+            let [count] = read_words::<1>(file)?;
+            (0..count).map(|_| read_words::<W>(file)).collect()
+        })?;
         Ok((Tables::of(search), again))
     }
 
@@ -190,22 +184,20 @@ impl<const W: usize> Tables<W> {
     ///
     /// # Errors
     /// If a file cannot be written.
-    pub fn save(&mut self, saves: &Saves, again: &[[u64; W]]) -> Result<SavedTables, DiskError> {
-        let folder = &saves.folder;
-        let shards = self.search.shards.iter_mut().map(|shard| shard.save(folder));
-        let shards = shards.collect::<Result<_, _>>()?;
-        let mut spill = Spill::default();
-        if !again.is_empty() {
-            spill.write(folder, again.len(), again.as_flattened().iter())?;
-        }
-        Ok(SavedTables { shards, again: spill.finish(folder)? })
+    pub fn save(&self, saves: &Saves, again: &[[u64; W]]) -> Result<SavedTables, DiskError> {
+        let states = saves.folder.store("states", |out| {
+            self.search.shards.iter().try_for_each(|table| table.write(out))?;
+            write_words(out, [again.len() as u64])?;
+            write_words(out, again.as_flattened().iter().copied())
+        })?;
+        Ok(SavedTables { states })
     }
 
     /// Adds a state that was found, with how it was reached. It waits until all that was found
     /// [settles](Tables::settle).
     #[inline]
     pub fn find(&mut self, state: &[u64; W], last: Last) {
-        let (mixed, shard) = Paged::<W>::mix(&self.search.form, state);
+        let (mixed, shard) = Table::<W>::mix(&self.search.form, state);
         self.found[shard].push(mixed, last);
         self.finds += 1;
     }
@@ -236,19 +228,19 @@ impl<const W: usize> Tables<W> {
     /// [ended](Tables::end_round).
     pub fn begin_round(&mut self) -> Round<W> {
         let mut tables = std::mem::take(&mut self.search.shards);
-        let chosen: usize = tables.iter_mut().map(Paged::begin_round).sum();
+        let chosen: usize = tables.iter_mut().map(Table::begin_round).sum();
         Round { tables, chosen }
     }
 
     /// Takes the tables back: the states that were chosen have been expanded.
     pub fn end_round(&mut self, round: Round<W>) {
         self.search.shards = round.tables;
-        self.search.shards.iter_mut().for_each(Paged::end_round);
+        self.search.shards.iter_mut().for_each(Table::end_round);
     }
 
     /// Returns the number of states of the level that have not been expanded.
     pub fn left(&self) -> u64 {
-        self.search.shards.iter().map(Paged::left).sum()
+        self.search.shards.iter().map(Table::left).sum()
     }
 
     /// Returns the number of states that were taken in.
@@ -258,13 +250,13 @@ impl<const W: usize> Tables<W> {
 
     /// Returns the number of states in the table that has the fewest.
     pub fn least(&self) -> u64 {
-        self.search.shards.iter().map(Paged::held).min().unwrap_or(0)
+        self.search.shards.iter().map(Table::held).min().unwrap_or(0)
     }
 
     /// Decides whether states should look different in words from now on, so that they take less
     /// memory.
     pub fn too_wide(&self, space: &dyn Space) -> bool {
-        Paged::too_wide(&self.search.shards, space)
+        Table::too_wide(&self.search.shards, space)
     }
 
     /// Returns the same states, which look as they did before the space was laid out anew.
@@ -290,10 +282,7 @@ impl<const W: usize> Round<W> {
 
 impl Outgrown {
     /// Returns the tables of the same states as they look now.
-    ///
-    /// # Panics
-    /// If a table lies in a file that cannot be read; those of a worker lie in none.
     pub fn recode<const W: usize>(self, space: &dyn Space) -> Tables<W> {
-        Tables::of(self.0.recode::<W>(space).expect("the tables of a worker lie in memory"))
+        Tables::of(self.0.recode::<W>(space))
     }
 }

@@ -4,15 +4,13 @@
 //! found is lost: the states are taken one after the other, written as they look now, and put where
 //! they belong now. If they have numbers, only those change, and with them the rows of transitions.
 
-use super::disk::DiskError;
 use super::graph::ShardRows;
 use super::list::List;
-use super::pager::{Paged, Pager, States};
 use super::parallel;
 use super::search::{Level, SHARDS, SHARDS_PER_WORKER, Search, Shard};
+use super::table::Table;
 use crate::space::Space;
 use std::ops::Range;
-use std::sync::Arc;
 
 /// How many states of one shard are recoded together at most.
 const TOGETHER: u32 = 1 << 14;
@@ -67,81 +65,57 @@ pub(super) struct OutgrownTables {
     common: Common,
     tables: Vec<Box<dyn Former>>,
     turn: usize,
-    pager: Option<Arc<Pager>>,
 }
 
 /// A table, whatever the words of its states.
 trait Former: Send + Sync {
-    fn into_states(self: Box<Self>) -> Result<States, DiskError>;
+    fn into_states(self: Box<Self>) -> (Vec<u64>, Vec<u32>);
 }
 
-impl<const W: usize> Former for Paged<W> {
-    fn into_states(self: Box<Self>) -> Result<States, DiskError> {
-        Paged::into_states(*self)
+impl<const W: usize> Former for Table<W> {
+    fn into_states(self: Box<Self>) -> (Vec<u64>, Vec<u32>) {
+        Table::into_states(*self)
     }
 }
 
-impl<const W: usize> From<Search<W, Paged<W>>> for OutgrownTables {
-    fn from(mut search: Search<W, Paged<W>>) -> Self {
-        let (turn, pager) = (search.shards[0].turn(), search.shards[0].pager().cloned());
+impl<const W: usize> From<Search<W, Table<W>>> for OutgrownTables {
+    fn from(mut search: Search<W, Table<W>>) -> Self {
+        let turn = search.shards[0].turn();
         let common = Common::of(&mut search);
         let boxed = |table| Box::new(table) as Box<dyn Former>;
         let tables = search.shards.into_iter().map(boxed).collect();
-        OutgrownTables { common, tables, turn, pager }
+        OutgrownTables { common, tables, turn }
     }
-}
-
-/// What a state of a former table is now.
-enum Moved {
-    /// It was taken in, and has this stage.
-    Held(u32),
-    /// It waits to be taken in, in the level of this turn.
-    Waits(usize),
 }
 
 impl OutgrownTables {
     /// The same search, of states as they look now.
-    ///
-    /// # Errors
-    /// If a table that lies in a file cannot be read.
-    pub(super) fn recode<const W: usize>(
-        self,
-        space: &dyn Space,
-    ) -> Result<Search<W, Paged<W>>, DiskError> {
-        let OutgrownTables { common, tables, turn, pager } = self;
-        let (width, form) = (common.width, Paged::<W>::form(space));
-        let shard = |shard| Paged::new(&form, shard).at_turn(turn).with(pager.as_ref());
-        let mut shards: Vec<_> = (0..SHARDS).map(shard).collect();
+    pub(super) fn recode<const W: usize>(self, space: &dyn Space) -> Search<W, Table<W>> {
+        let OutgrownTables { common, tables, turn } = self;
+        let (width, form) = (common.width, Table::<W>::form(space));
+        let mut shards: Vec<_> =
+            (0..SHARDS).map(|shard| Table::new(&form, shard).at_turn(turn)).collect();
         let mut left = tables.into_iter();
         while left.len() > 0 {
             // A table is gone before the next few are looked at.
             let some: Vec<_> = left.by_ref().take(TABLES).collect();
             let sorted = parallel::map(some, |table| {
-                let States { states, stages, waiting } = table.into_states()?;
-                let mut by_shard: Vec<Vec<([u64; W], Moved)>> =
+                let (states, stages) = table.into_states();
+                let mut by_shard: Vec<Vec<([u64; W], u32)>> =
                     (0..SHARDS).map(|_| Vec::new()).collect();
-                let held = states.chunks(width).zip(stages.into_iter().map(Moved::Held));
-                let waiting = waiting.iter().enumerate().flat_map(|(turn, states)| {
-                    states.chunks(width).map(move |state| (state, Moved::Waits(turn)))
-                });
-                for (state, moved) in held.chain(waiting) {
-                    let (mixed, shard) = Paged::mix(&form, &recoded(space, state));
-                    by_shard[shard].push((mixed, moved));
+                for (state, stage) in states.chunks(width).zip(stages) {
+                    let (mixed, shard) = Table::mix(&form, &recoded(space, state));
+                    by_shard[shard].push((mixed, stage));
                 }
-                Ok(by_shard)
+                by_shard
             });
-            let sorted = sorted.into_iter().collect::<Result<Vec<_>, DiskError>>()?;
             parallel::each(shards.iter_mut().enumerate(), |(at, shard)| {
-                for (mixed, moved) in sorted.iter().flat_map(|by_shard| &by_shard[at]) {
-                    match *moved {
-                        Moved::Held(stage) => shard.take_over(mixed, stage),
-                        Moved::Waits(turn) => shard.spill(std::slice::from_ref(mixed), turn),
-                    }
+                for (mixed, stage) in sorted.iter().flat_map(|by_shard| &by_shard[at]) {
+                    shard.take_over(mixed, *stage);
                 }
             });
         }
-        shards.iter_mut().for_each(Paged::take_in);
-        Ok(common.go_on(space, shards, None))
+        common.go_on(space, shards, None)
     }
 }
 

@@ -9,13 +9,16 @@
 //! Which number a state gets depends on how the space packs it, so nothing that is reported does
 //! depend on numbers: counts, levels, and paths chosen by the order of actions.
 
+use super::disk::Logged;
 use super::graph::ShardRows;
 use super::parallel;
 use super::paths::Goal;
+use super::run::Saving;
 use crate::limits::{Limits, Reason};
 use crate::progress::{Event, Phase, Progress};
 use crate::space::{Answers, Last, OUTSIDE_WORD, Scratch, Space};
 use serde::{Deserialize, Serialize};
+use std::io::{self, Read, Write};
 use std::time::Instant;
 
 /// How many parts all states are spread over; each is small enough for a processor's own cache for
@@ -90,35 +93,11 @@ pub(super) trait Shard<const W: usize>: Sized + Send + Sync {
     /// They have been expanded.
     fn end_round(&mut self);
 
-    /// Brings shards into memory of which states of the level are left, or may be, if no others
-    /// are; false if there are none.
-    fn load_next_group(_: &mut [Self]) -> bool {
-        false
-    }
+    /// Writes it down as it is, but for the states that were chosen: they are chosen once more.
+    fn write(&self, out: &mut dyn Write) -> io::Result<()>;
 
-    /// Takes shards out of memory, and the states that were chosen are not expanded after all;
-    /// false if none can be taken out.
-    fn evict_group(_: &mut [Self]) -> bool {
-        false
-    }
-
-    /// Whether a shard cannot be had, so that the search cannot go on.
-    fn is_broken(_: &[Self]) -> bool {
-        false
-    }
-
-    /// Whether the search should be saved at the end of this level.
-    fn save_is_due(_: &[Self]) -> bool {
-        false
-    }
-}
-
-/// Why a search does not go on by itself.
-pub(super) enum Pause {
-    /// States must look different in words from now on.
-    Recode,
-    /// It should be saved.
-    Save,
+    /// The shard with this number as it was written.
+    fn read(form: &Self::Form, shard: usize, file: &mut dyn Read) -> io::Result<Self>;
 }
 
 /// The facts about all states of one breadth-first level.
@@ -193,8 +172,6 @@ struct Worker<const W: usize> {
 /// What is shared by all threads during a search.
 pub(super) struct SearchContext<'a> {
     pub(super) limits: Limits,
-    /// Within which memory states are taken in; no more than the limits allow.
-    pub(super) room: Limits,
     /// How many levels are found at most.
     pub(super) levels: Option<usize>,
     pub(super) started: Instant,
@@ -205,6 +182,10 @@ pub(super) struct SearchContext<'a> {
     pub(super) told: bool,
     /// The last level of which the space was shown states.
     pub(super) observed: Option<usize>,
+    /// Where it is saved, if it is.
+    pub(super) saving: Option<Saving>,
+    /// What is wrong with the disk, if the search has ended for that.
+    pub(super) trouble: Option<String>,
     pub(super) on_event: &'a mut (dyn FnMut(Event) + Send),
 }
 
@@ -239,34 +220,27 @@ impl<const W: usize, S: Shard<W>> Search<W, S> {
         search
     }
 
-    /// Searches on, until everything is found, so many levels are, or a limit is reached.
+    /// Searches on, until everything is found, so many levels are, or a limit is reached. Now and
+    /// then the search is saved, if it is to be.
     ///
     /// # Errors
-    /// The search so far, if something must be done before it goes on: states are
-    /// [recoded](super::recode), or it is saved.
+    /// The search so far, if states must be [recoded](super::recode) before it goes on.
     pub(super) fn run(
         mut self,
-        space: &mut dyn Space,
+        space: &mut Logged<'_>,
         context: &mut SearchContext<'_>,
-    ) -> Result<Self, (Self, Pause)> {
+    ) -> Result<Self, Self> {
         let mut workers: Vec<Worker<W>> = (0..WORKERS).map(|_| Worker::new(space)).collect();
         let mut found = vec![vec![Vec::new(); WORKERS]; SHARDS];
         loop {
-            while self.begin_round() || S::load_next_group(&mut self.shards) {
-                if S::is_broken(&self.shards) {
-                    self.stop(Reason::Disk, context);
-                    return Ok(self);
-                }
+            while self.begin_round() {
                 if self.enough(space, context) {
                     return Ok(self);
                 }
                 if !self.expand(space, &mut workers) {
-                    return Err((self, Pause::Recode));
+                    return Err(self);
                 }
-                if !context.room.leaves_room_for(self.growth(&workers)) {
-                    if S::evict_group(&mut self.shards) {
-                        continue;
-                    }
+                if !context.limits.leaves_room_for(self.growth(&workers)) {
                     self.stop(Reason::Memory, context);
                     return Ok(self);
                 }
@@ -278,19 +252,10 @@ impl<const W: usize, S: Shard<W>> Search<W, S> {
                 self.keep(&mut workers, &found);
             }
             self.end_level(context);
-            if self.levels.last().is_some_and(|level| level.states == 0) {
-                // All that was found for it had been found before.
-                self.levels.pop();
-                return Ok(self);
-            }
             if context.levels.is_some_and(|most| self.levels.len() >= most) {
                 return Ok(self);
             }
-            let goes_on = self.begin_level();
-            if S::is_broken(&self.shards) {
-                self.stop(Reason::Disk, context);
-            }
-            if !goes_on || self.cut_short.is_some() {
+            if !self.begin_level() {
                 return Ok(self);
             }
             if context.first && context.told {
@@ -298,16 +263,20 @@ impl<const W: usize, S: Shard<W>> Search<W, S> {
                 return Ok(self);
             }
             if S::too_wide(&self.shards, space) {
-                return Err((self, Pause::Recode));
+                return Err(self);
             }
-            if S::save_is_due(&self.shards) {
-                return Err((self, Pause::Save));
+            if let Some(saving) = &mut context.saving
+                && saving.is_due()
+                && let Err(error) = saving.save(space, &self)
+            {
+                context.trouble = Some(error.to_string());
+                self.stop(Reason::Disk, context);
+                return Ok(self);
             }
         }
     }
 
-    /// Everything that was found and not expanded is the next level; whether there is anything, or
-    /// may be.
+    /// Everything that was found and not expanded is the next level; whether there is anything.
     fn begin_level(&mut self) -> bool {
         let found = self.shards.iter_mut().map(S::begin_level).sum::<u64>() > 0;
         if found {

@@ -17,10 +17,11 @@ mod cells;
 #[cfg(test)]
 mod tests;
 
+use super::disk::{read_number, read_words, write_words};
 use super::form::{self, AWAY, AWAY_SHIFT, FARTHEST, Form, LINE, Size};
-use crate::space::{Last, NO_LAST};
+use super::search::Shard;
+use crate::space::{Last, NO_LAST, Space};
 use cells::{Cells, find_in_line};
-use serde::{Deserialize, Serialize};
 use std::io::{self, Read, Write};
 
 /// How many states are looked up together.
@@ -50,9 +51,6 @@ const MANY: usize = 1 << 9;
 const EXPANDED: u32 = 1;
 /// In turns: the state is of the level that is being expanded, or of the next one.
 const TURNS: [u32; 2] = [2, 3];
-
-/// How many stages there are, from 1.
-pub(super) const STAGES: usize = 3;
 
 /// The states of a shard, each with what has become of it.
 #[derive(Debug)]
@@ -195,13 +193,6 @@ impl<const W: usize> Table<W> {
             }
         }
         false
-    }
-
-    /// Whether these cells are of this state, whose first one looks like this but for its mark.
-    #[inline]
-    fn is(&self, cells: &[u32], first: u32, probe: &Probe<W>) -> bool {
-        let two = self.size.cells > 1 + self.form.tail_cells();
-        cells[0] != 0 && same(self.form, cells, first, two, probe)
     }
 
     /// Lets a state of one of the full buckets of another stand in a later one of its own, and
@@ -357,8 +348,35 @@ impl<const W: usize> Table<W> {
         }
     }
 
-    /// The shard with this number, in which nothing is.
-    pub(super) fn new(form: &Form<W>, shard: usize) -> Self {
+    /// The turn of the level that is being expanded.
+    pub(super) fn turn(&self) -> usize {
+        self.turn
+    }
+
+    /// Nothing is in it yet, and its level has this turn.
+    pub(super) fn at_turn(self, turn: usize) -> Self {
+        Table { turn, ..self }
+    }
+}
+
+/// How many bits all words of a state may have so that it takes the fewest cells in tables that
+/// hold so many states each, `least` being how many they must have.
+pub(super) fn room(held: u64, least: u32) -> u32 {
+    let first = form::one_cell_bits(held as usize);
+    if least <= first { first } else { 63 + least.saturating_sub(63).next_multiple_of(u32::BITS) }
+}
+
+impl<const W: usize> Shard<W> for Table<W> {
+    /// Fewer than of a list: they are a part of the memory that a table saves.
+    const ROUND: usize = 128;
+
+    type Form = Form<W>;
+
+    fn form(space: &dyn Space) -> Form<W> {
+        Form::new(&space.bits())
+    }
+
+    fn new(form: &Form<W>, shard: usize) -> Self {
         let size = Size::least(*form);
         Table {
             form: *form,
@@ -374,25 +392,27 @@ impl<const W: usize> Table<W> {
         }
     }
 
-    pub(super) fn held(&self) -> usize {
-        self.held
+    fn too_wide(tables: &[Self], space: &dyn Space) -> bool {
+        let held = tables.iter().map(|table| table.held).min().unwrap_or(0);
+        let large = tables.iter().all(|table| table.size.cells > 1 && table.held >= MANY);
+        large && space.least_bits() <= form::one_cell_bits(held)
     }
 
-    /// Adds mixed states, unless they are there, to the level that has this turn, each with how
-    /// it was reached, if that is known.
-    pub(super) fn insert_of(&mut self, mixed: &[[u64; W]], lasts: Option<&[Last]>, turn: usize) {
-        let (held, fresh) = (self.held, self.fresh);
-        self.insert_at(mixed, lasts, TURNS[turn]);
-        if turn == self.turn {
-            self.fresh = fresh;
-            self.left += (self.held - held) as u64;
-            // They may stand in what has been looked through.
-            self.done = 0;
-        }
+    #[inline]
+    fn mix(form: &Form<W>, state: &[u64; W]) -> ([u64; W], usize) {
+        let mixed = form.mix(state);
+        (mixed, (mixed[0] >> form.head_bits()) as usize)
     }
 
-    /// How many bytes more it takes when so many states come that are not there yet.
-    pub(super) fn growth(&self, more: usize) -> u64 {
+    fn held(&self) -> u64 {
+        self.held as u64
+    }
+
+    fn insert_all(&mut self, mixed: &[[u64; W]], lasts: Option<&[Last]>, _: Option<&mut Vec<u32>>) {
+        self.insert_at(mixed, lasts, TURNS[1 - self.turn]);
+    }
+
+    fn growth(&self, more: usize) -> u64 {
         let mut size = self.size;
         while self.held + more > size.most() {
             size = size.larger(self.form);
@@ -400,25 +420,22 @@ impl<const W: usize> Table<W> {
         self.cells.growth(size.all_buckets(), size.bucket)
     }
 
-    /// Everything that was added and not expanded is the level now; how many that are.
-    pub(super) fn begin_level(&mut self) -> u64 {
+    fn begin_level(&mut self) -> u64 {
         self.turn = 1 - self.turn;
         self.left = std::mem::take(&mut self.fresh);
         self.done = 0;
         self.left
     }
 
-    /// How many states of the level have not been expanded.
-    pub(super) fn left(&self) -> u64 {
+    fn left(&self) -> u64 {
         self.left
     }
 
-    /// Chooses the next states of the level, so many or a few more; how many.
-    pub(super) fn begin_round(&mut self, most: usize) -> usize {
+    fn begin_round(&mut self) -> usize {
         let mut round = std::mem::take(&mut self.round);
         round.clear();
         let stage = TURNS[self.turn];
-        while (round.len() as u64) < self.left && round.len() < most {
+        while (round.len() as u64) < self.left && round.len() < Self::ROUND {
             let bucket = self.cells.bucket(self.done);
             // Most buckets have none.
             if bucket.iter().fold(false, |any, cell| any | (cell >> STAGE_SHIFT == stage)) {
@@ -432,8 +449,7 @@ impl<const W: usize> Table<W> {
         self.round.len()
     }
 
-    /// The states that were chosen, and how each was reached.
-    pub(super) fn round(&self, mut each: impl FnMut(&[u64; W], Last)) {
+    fn round(&self, mut each: impl FnMut(&[u64; W], Last)) {
         for &(at, place) in &self.round {
             let bucket = self.cells.bucket(at as usize);
             let cells = &bucket[place as usize..place as usize + self.size.cells];
@@ -442,48 +458,33 @@ impl<const W: usize> Table<W> {
         }
     }
 
-    /// They have been expanded; how many there were.
-    pub(super) fn end_round(&mut self) -> usize {
+    fn end_round(&mut self) {
         for &(at, place) in &self.round {
             let cell = &mut self.cells.bucket_mut(at as usize)[place as usize];
             *cell = *cell << MARK_BITS >> MARK_BITS | EXPANDED << STAGE_SHIFT;
         }
         self.left -= self.round.len() as u64;
-        self.round.len()
     }
 
-    /// They have not been expanded after all, and are chosen once more.
-    pub(super) fn leave_round(&mut self) {
-        self.round.clear();
-        self.done = 0;
+    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        let Size { factor, log, .. } = self.size;
+        let (held, turn) = (self.held as u64, self.turn as u64);
+        write_words(out, [u64::from(factor), u64::from(log), held, turn, self.left, self.fresh])?;
+        let mut cells = (0..self.size.all_buckets()).flat_map(|at| self.cells.bucket(at));
+        cells.try_for_each(|cell| out.write_all(&cell.to_le_bytes()))
     }
 
-    /// The turn of the level that is being expanded.
-    pub(super) fn turn(&self) -> usize {
-        self.turn
-    }
-
-    /// Whether states of tables such as these may take one cell, if they have so many bits.
-    pub(super) fn too_wide(mut tables: impl Iterator<Item = Summary> + Clone, least: u32) -> bool {
-        let held = tables.clone().map(|table| table.held).min().unwrap_or(0);
-        let large = tables.all(|table| table.size.cells > 1 && table.held >= MANY);
-        large && least <= form::one_cell_bits(held)
-    }
-
-    /// Nothing is in it yet, and its level has this turn.
-    pub(super) fn at_turn(self, turn: usize) -> Self {
-        Table { turn, ..self }
-    }
-
-    /// How many bits all words of a state may have so that it takes the fewest cells in tables that
-    /// hold so many states each, `least` being how many they must have.
-    pub(super) fn room(held: usize, least: u32) -> u32 {
-        let first = form::one_cell_bits(held);
-        if least <= first {
-            first
-        } else {
-            63 + least.saturating_sub(63).next_multiple_of(u32::BITS)
+    fn read(form: &Form<W>, shard: usize, file: &mut dyn Read) -> io::Result<Self> {
+        let [factor, log, held, turn, left, fresh] = read_words::<6>(file)?;
+        let size = Size::new(*form, factor as u32, log as u32);
+        let mut cells = Cells::new(size.all_buckets(), size.bucket);
+        for at in 0..size.all_buckets() {
+            for cell in cells.bucket_mut(at) {
+                *cell = read_number(file)?;
+            }
         }
+        let (held, turn) = (held as usize, turn as usize);
+        Ok(Table { size, cells, held, turn, left, fresh, ..Table::new(form, shard) })
     }
 }
 
@@ -589,119 +590,5 @@ impl<const W: usize> Table<W> {
                 homeless.push((mixed, mark));
             }
         }
-    }
-}
-
-// The places of a table that does not change any more: each is the number of the state in it.
-
-impl<const W: usize> Table<W> {
-    /// The state at a place as it looks to the space, if there is one.
-    pub(super) fn state(&self, place: usize) -> Option<[u64; W]> {
-        let (at, place) = (place / self.size.places(), place % self.size.places());
-        let here = place * self.size.cells..(place + 1) * self.size.cells;
-        let cells = &self.cells.bucket(at)[here];
-        (cells[0] != 0).then(|| self.form.unmix(&self.mixed(self.size, at, cells)))
-    }
-
-    /// Asks the processor to bring near where this mixed state is, which it does meanwhile.
-    pub(super) fn fetch(&self, mixed: &[u64; W]) {
-        self.cells.fetch(self.probe(mixed).bucket);
-    }
-
-    /// The place of a mixed state, if it is there.
-    pub(super) fn find(&self, mixed: &[u64; W]) -> Option<usize> {
-        let probe = self.probe(mixed);
-        let (cells, places) = (self.size.cells, self.size.places());
-        for (away, there) in AWAY.iter().enumerate() {
-            let first = probe.first | (away as u32) << AWAY_SHIFT;
-            let at = probe.bucket + usize::from(*there);
-            let bucket = self.cells.bucket(at);
-            let found = if cells == 1 {
-                bucket.first_chunk().and_then(|line| find(line, first))
-            } else {
-                bucket.chunks_exact(cells).position(|cells| self.is(cells, first, &probe))
-            };
-            if let Some(place) = found {
-                return Some(at * places + place);
-            }
-            // The places are taken from the first on, and of the buckets the nearest is.
-            if bucket[(places - 1) * cells] == 0 {
-                return None;
-            }
-        }
-        None
-    }
-}
-
-/// How many cells are read or written together at most.
-const CELLS_TOGETHER: usize = 4;
-
-/// A table without its cells.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(super) struct Summary {
-    pub(super) size: Size,
-    pub(super) held: usize,
-    pub(super) turn: usize,
-    pub(super) left: u64,
-    pub(super) fresh: u64,
-}
-
-impl Summary {
-    /// One more state at this stage.
-    pub(super) fn count(&mut self, stage: u32) {
-        self.held += 1;
-        self.left += u64::from(stage == TURNS[self.turn]);
-        self.fresh += u64::from(stage == TURNS[1 - self.turn]);
-    }
-
-    /// See [`Table::begin_level`].
-    pub(super) fn begin_level(&mut self) -> u64 {
-        self.turn = 1 - self.turn;
-        self.left = std::mem::take(&mut self.fresh);
-        self.left
-    }
-}
-
-impl<const W: usize> Table<W> {
-    /// What there is to say of it but its cells.
-    pub(super) fn summary(&self) -> Summary {
-        let Table { size, held, turn, left, fresh, .. } = *self;
-        Summary { size, held, turn, left, fresh }
-    }
-
-    /// Writes the cells.
-    pub(super) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
-        let mut bytes = [0; CELLS_TOGETHER * size_of::<u32>()];
-        let buckets = (0..self.size.all_buckets()).map(|at| self.cells.bucket(at));
-        for some in buckets.flat_map(|bucket| bucket.chunks(CELLS_TOGETHER)) {
-            for (to, cell) in bytes.as_chunks_mut().0.iter_mut().zip(some) {
-                *to = cell.to_le_bytes();
-            }
-            out.write_all(&bytes[..size_of_val(some)])?;
-        }
-        Ok(())
-    }
-
-    /// The table of which these are the cells.
-    pub(super) fn read(
-        form: Form<W>,
-        shard: usize,
-        summary: Summary,
-        file: &mut dyn Read,
-    ) -> io::Result<Self> {
-        let Summary { size, held, turn, left, fresh } = summary;
-        let mut cells = Cells::new(size.all_buckets(), size.bucket);
-        let mut bytes = [0; CELLS_TOGETHER * size_of::<u32>()];
-        for at in 0..size.all_buckets() {
-            for some in cells.bucket_mut(at).chunks_mut(CELLS_TOGETHER) {
-                let bytes = &mut bytes[..size_of_val(some)];
-                file.read_exact(bytes)?;
-                for (cell, from) in some.iter_mut().zip(bytes.as_chunks().0) {
-                    *cell = u32::from_le_bytes(*from);
-                }
-            }
-        }
-        let (shard, round) = (shard as u64, Vec::new());
-        Ok(Table { form, shard, size, cells, held, turn, left, fresh, done: 0, round })
     }
 }

@@ -6,7 +6,7 @@ use super::{
     Exit, LimitArgs, ProgressArgs, ProtocolArgs, Tool, UsageError, WorldArgs, searchable_world,
     seconds, shown, status, text, world,
 };
-use bellwether_engine::check::{CheckError, Disk, Engine, Event, Options, Reason, Report};
+use bellwether_engine::check::{CheckError, Disk, Event, Options, Reason, Report};
 use bellwether_engine::expression::Expression;
 use bellwether_engine::property::{self, Property};
 use bellwether_engine::world::World;
@@ -44,14 +44,12 @@ pub struct QuestionArgs {
     #[arg(long, help_heading = "Search")]
     first: bool,
 
-    /// Search on in files in this folder when the memory is used up, and save the search there, now
-    /// and then and if it ends early. Liveness is then decided in less memory, and takes longer
+    /// Save the search in this folder, now and then and if it ends early
     #[arg(long, value_name = "DIR", help_heading = "Search")]
     #[arg(hide_short_help = true)]
     disk: Option<PathBuf>,
 
-    /// How often the search is saved in the folder of --disk [default: 600, and 60 once the memory
-    /// is used up]
+    /// How often the search is saved in the folder of --disk [default: 600]
     #[arg(long, value_name = "SECONDS", requires = "disk", help_heading = "Search",
           value_parser = seconds, allow_negative_numbers = true)]
     #[arg(hide_short_help = true)]
@@ -117,10 +115,9 @@ impl QuestionArgs {
     /// threads as there are processors if they say no number.
     #[must_use]
     pub fn options(&self) -> Options {
-        let saves = |folder: &PathBuf| Disk {
-            resume: self.resume,
-            every: self.save_every,
-            ..Disk::begin(folder)
+        let saves = |folder: &PathBuf| {
+            let usual = Disk::begin(folder);
+            Disk { resume: self.resume, every: self.save_every.unwrap_or(usual.every), ..usual }
         };
         Options {
             threads: self.limits.threads(),
@@ -187,17 +184,12 @@ impl QuestionArgs {
 
     /// Says how the search can go on, if it can.
     fn print_how_it_goes_on(&self, report: &Report) -> anyhow::Result<()> {
-        let Report { cut_short, engine, .. } = *report;
-        let is_early = cut_short.is_some_and(|reason| reason != Reason::FirstViolation);
-        let told = match &self.disk {
-            Some(folder) if is_early && report.trouble.is_none() => {
-                format!("It is saved in {}; --resume goes on with it.", folder.display())
-            }
-            None if cut_short == Some(Reason::Memory) && engine == Engine::Exact => {
-                "With --disk DIR it takes less memory, and goes on in files.".to_owned()
-            }
-            _ => return Ok(()),
-        };
+        let is_early = report.cut_short.is_some_and(|reason| reason != Reason::FirstViolation);
+        let Some(folder) = &self.disk else { return Ok(()) };
+        if !is_early || report.trouble.is_some() {
+            return Ok(());
+        }
+        let told = format!("It is saved in {}; --resume goes on with it.", folder.display());
         writeln!(anstream::stdout(), "{}", text::wrap(&told, text::width()))?;
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! What a space has learned in a search, so that another one comes to know the same.
 
-use super::read_words;
+use super::{read_words, write_words};
 use crate::space::{ActionId, Answers, Fairness, Last, Scratch, Space, Unlearned};
 use std::io::{self, Read, Write};
 
@@ -59,9 +59,7 @@ impl<'a> Logged<'a> {
                 Lesson::Learn(words) => (words.len() as u64, &words[..]),
                 Lesson::LayOut(bits) => (0, &[u64::from(*bits)][..]),
             };
-            for word in std::iter::once(&kind).chain(words) {
-                out.write_all(&word.to_le_bytes())?;
-            }
+            write_words(out, std::iter::once(&kind).chain(words).copied())?;
         }
         Ok(())
     }
