@@ -46,8 +46,8 @@ type Answer = Result<Option<NodeId>, RequestError>;
 struct Question {
     command: Command,
     refusal: Option<RequestError>,
-    /// The epoch of the leader.
-    epoch: Option<Epoch>,
+    /// The node has stopped leading since then.
+    ended: bool,
     /// The node that was to lead next.
     next: Option<NodeId>,
     /// The program was asked to prepare itself by the number in the command.
@@ -232,6 +232,9 @@ impl<C: Core> Shelled<C> {
                 | Action::End(_) => {}
             }
         }
+        if self.member.node().status().role != Role::Leader {
+            self.questions.iter_mut().for_each(|question| question.ended = true);
+        }
     }
 
     /// Notes an action that was to wait for the state that is being saved.
@@ -369,9 +372,8 @@ impl<C: Core> Shelled<C> {
             }
             _ => false,
         };
-        let (refusal, node) = (self.refusal(command), self.member.node());
-        let (epoch, next) = (node.epoch(), node.successor());
-        self.questions.push(Question { command, refusal, epoch, next, is_asked });
+        let (refusal, next) = (self.refusal(command), self.member.node().successor());
+        self.questions.push(Question { command, refusal, ended: false, next, is_asked });
         TICKET
     }
 
@@ -409,10 +411,7 @@ impl<C: Core> Shelled<C> {
         let Status { id, role, .. } = node.status();
         let leads = role == Role::Leader;
         match command {
-            Command::HandOver(None) | Command::StepDown(_) => {
-                // A node may come to lead again in the same step.
-                (!leads || node.epoch() != question.epoch).then_some(Ok(next))
-            }
+            Command::HandOver(None) | Command::StepDown(_) => question.ended.then_some(Ok(next)),
             Command::HandOver(Some(to)) if leads => {
                 let leader = Some(id);
                 (!node.awaits_successor(to)).then_some(Err(RequestError::NotTaken { to, leader }))

@@ -57,7 +57,7 @@ fn test() {
     let wrong: Vec<String> = wrong.collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 
-    let (lost, _) = LINES[3];
+    let (lost, _) = LINES[2];
     let output = run().args(lost.split(' ')).output().expect("it runs");
     let [said, told] =
         [output.stdout, output.stderr].map(|text| String::from_utf8(text).expect("UTF-8"));

@@ -91,7 +91,6 @@ const BLOCKS: &[(&str, &str, How)] = &[
     ),
     ("docs/performance.md", "cargo run --release -p bellwether-model --example", Not(LONG)),
     ("docs/performance.md", "target/release/bellwether-model check bully --variant", Not(LONG)),
-    ("docs/performance.md", "world='bully --variant baseline", Runs),
     ("docs/performance.md", "mkdir -p out", Not("it needs TLC and SPIN, and takes many minutes")),
     (
         "docs/performance.md",

@@ -101,7 +101,15 @@ impl<M> StoreClient<M> {
     async fn connect(&mut self) -> StoreResult<()> {
         let mut store = self.open().await?;
         self.session.connected(self.now(), store.watches());
-        self.look(&mut *store).await?;
+        match self.look(&mut *store).await {
+            // A process that no list has makes what the store lacks.
+            Err(StoreError::Misconfigured { .. }) if self.access.members.is_none() => {
+                store = self.open().await?;
+                within(self.access.settings.limit, store.init()).await?;
+                self.look(&mut *store).await?;
+            }
+            looked => looked?,
+        }
         while !self.inbox.is_closed() {
             if let Some((sent, message)) = self.asked
                 && self.now().since(sent) <= self.mailbox.lifetime
@@ -129,21 +137,9 @@ impl<M> StoreClient<M> {
         Ok(())
     }
 
-    /// Connects. A process that no list has makes what the store lacks.
     async fn open(&self) -> StoreResult<Box<dyn LeaseStore>> {
-        let StoreAccess { connect, settings, members, .. } = &self.access;
-        let limit = settings.limit;
-        let mut store = within(limit, connect.connect(settings)).await?;
-        if members.is_some() {
-            return Ok(store);
-        }
-        match within(limit, store.read()).await {
-            Err(StoreError::Misconfigured { .. }) => {}
-            read => return read.map(|_| store),
-        }
-        let mut store = within(limit, connect.connect(settings)).await?;
-        within(limit, store.init()).await?;
-        Ok(store)
+        let StoreAccess { connect, settings, .. } = &self.access;
+        within(settings.limit, connect.connect(settings)).await
     }
 
     /// Reads the record, and tells the core if the lease can be claimed.

@@ -157,10 +157,8 @@ pub(crate) fn state<P: Specification>(
     expected: &Expected<P>,
     found: &mut Vec<Difference>,
 ) {
-    if view.up != expected.up {
-        let words = |up: bool| if up { "up" } else { "down" };
-        found.push(Difference::different(id, "node", words(expected.up), words(view.up)));
-    }
+    let words = |&up: &bool| String::from(if up { "up" } else { "down" });
+    same(id, "node", [expected.up, view.up], words, found);
     if view.process != expected.process {
         fields(id, &expected.process, &view.process, found);
     }
@@ -182,14 +180,21 @@ pub(crate) fn belief<T: Sides>(
         return;
     }
     let Some((role, leader)) = (mapping.believes)(id, &expected.process) else { return };
-    if view.role != role {
-        let (model, program) = (role.to_string(), view.role.to_string());
-        found.push(Difference::different(id, "role", model, program));
-    }
-    let leader = leader.map(node_id);
-    if view.leader != leader {
-        let words = |leader: Option<NodeId>| leader.map_or("none".into(), |id| id.to_string());
-        found.push(Difference::different(id, "leader", words(leader), words(view.leader)));
+    same(id, "role", [role, view.role], ToString::to_string, found);
+    let words = |leader: &Option<NodeId>| leader.map_or("none".to_owned(), |id| id.to_string());
+    same(id, "leader", [leader.map(node_id), view.leader], words, found);
+}
+
+/// Adds a difference in `words`, unless the values of model and program are the same.
+pub(crate) fn same<V: PartialEq>(
+    id: Id,
+    what: &str,
+    [model, program]: [V; 2],
+    words: impl Fn(&V) -> String,
+    found: &mut Vec<Difference>,
+) {
+    if model != program {
+        found.push(Difference::different(id, what, words(&model), words(&program)));
     }
 }
 
@@ -200,13 +205,11 @@ pub(crate) fn armed<P: Specification>(
     program: Timers,
     found: &mut Vec<Difference>,
 ) {
-    if model != program {
-        let words = |timers: Timers| {
-            let names: Vec<_> = timers.iter::<P>().map(|timer| plain(&timer)).collect();
-            if names.is_empty() { "none".to_owned() } else { names.join(", ") }
-        };
-        found.push(Difference::different(id, "timers", words(model), words(program)));
-    }
+    let words = |timers: &Timers| {
+        let names: Vec<_> = timers.iter::<P>().map(|timer| plain(&timer)).collect();
+        if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+    };
+    same(id, "timers", [model, program], words, found);
 }
 
 type Json = serde_json::Result<serde_json::Value>;

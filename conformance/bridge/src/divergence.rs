@@ -2,8 +2,9 @@
 
 use crate::mapping::SpecEvent;
 use bellwether_engine::protocol::{Id, Protocol as Specification};
-use bellwether_engine::trace::{Header, Step, Trace};
+use bellwether_engine::trace::Trace;
 use bellwether_engine::world::{Action, World};
+use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use std::fmt;
 
@@ -66,9 +67,7 @@ impl Difference {
         let (model, program) = (Some(model.into()), Some(program.into()));
         Difference { kind: Kind::Different, node, what: what.into(), model, program }
     }
-}
 
-impl Difference {
     /// What a node remembers beyond the process that it stands for, where another remembers
     /// something else.
     pub(crate) fn hidden(node: Id, words: String) -> Self {
@@ -260,53 +259,39 @@ impl fmt::Display for Divergence {
     }
 }
 
-/// A divergence as JSON. In a log there is no world, and the steps are the last ones.
-#[derive(Serialize)]
-struct Json<'a> {
-    kind: Kind,
-    #[serde(flatten, skip_serializing_if = "Option::is_none")]
-    line: Option<&'a LogLine>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    step: Option<usize>,
-    happened: &'a str,
-    probe: bool,
-    differences: &'a [Difference],
-    before: &'a str,
-    expected: &'a [String],
-    guards: &'a [Guard],
-    depends: &'a [String],
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reduced_from: Option<Size>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    header: Option<&'a Header>,
-    steps: &'a [Step],
-    #[serde(skip_serializing_if = "Option::is_none")]
-    settling: Option<&'a [String]>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    other_steps: Option<&'a [Step]>,
-}
-
+/// In a log there is no world, and the steps are the last ones.
 impl Serialize for Divergence {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let in_world = self.line.is_none();
-        let json = Json {
-            kind: self.kind,
-            line: self.line.as_ref(),
-            step: in_world.then_some(self.step),
-            happened: &self.happened,
-            probe: self.probe,
-            differences: &self.differences,
-            before: &self.before,
-            expected: &self.expected,
-            guards: &self.guards,
-            depends: &self.depends,
-            reduced_from: self.reduced_from,
-            header: in_world.then_some(&self.trace.header),
-            steps: &self.trace.steps,
-            settling: (!self.settling.is_empty()).then_some(&self.settling[..]),
-            other_steps: self.other.as_ref().map(|other| &other.steps[..]),
-        };
-        json.serialize(serializer)
+        let mut json = serializer.serialize_map(None)?;
+        json.serialize_entry("kind", &self.kind)?;
+        match &self.line {
+            Some(LogLine { log, line }) => {
+                json.serialize_entry("log", log)?;
+                json.serialize_entry("line", line)?;
+            }
+            None => json.serialize_entry("step", &self.step)?,
+        }
+        json.serialize_entry("happened", &self.happened)?;
+        json.serialize_entry("probe", &self.probe)?;
+        json.serialize_entry("differences", &self.differences)?;
+        json.serialize_entry("before", &self.before)?;
+        json.serialize_entry("expected", &self.expected)?;
+        json.serialize_entry("guards", &self.guards)?;
+        json.serialize_entry("depends", &self.depends)?;
+        if let Some(size) = &self.reduced_from {
+            json.serialize_entry("reduced_from", size)?;
+        }
+        if self.line.is_none() {
+            json.serialize_entry("header", &self.trace.header)?;
+        }
+        json.serialize_entry("steps", &self.trace.steps)?;
+        if !self.settling.is_empty() {
+            json.serialize_entry("settling", &self.settling)?;
+        }
+        if let Some(other) = &self.other {
+            json.serialize_entry("other_steps", &other.steps)?;
+        }
+        json.end()
     }
 }
 

@@ -28,6 +28,7 @@ use bellwether_engine::check::{Event, Limits, Phase, Progress, Reason};
 use bellwether_engine::protocol::MAX_SEARCHED;
 use bellwether_engine::trace::Trace;
 use bellwether_engine::world::packed::Packed;
+use bellwether_engine::world::swarm::Kind;
 use bellwether_engine::world::{Action, Outcome as Step, State, World};
 use indexmap::{IndexMap, IndexSet};
 use rustc_hash::FxBuildHasher;
@@ -253,7 +254,7 @@ impl From<Vec<Difference>> for NodeDivergence {
 /// How many transitions were taken.
 #[derive(Default)]
 struct Counts {
-    kinds: [u64; KINDS.len()],
+    kinds: BTreeMap<Kind, u64>,
     /// The transitions of services, which were compared with nothing.
     unplayed: u64,
     /// The transitions that leave the bounds.
@@ -264,8 +265,8 @@ struct Counts {
 
 impl Counts {
     fn add(&mut self, more: &Counts) {
-        for (all, more) in self.kinds.iter_mut().zip(more.kinds) {
-            *all += more;
+        for (&kind, count) in &more.kinds {
+            *self.kinds.entry(kind).or_default() += count;
         }
         self.unplayed += more.unplayed;
         self.outside += more.outside;
@@ -273,35 +274,11 @@ impl Counts {
     }
 }
 
-const KINDS: [&str; 12] = [
-    "deliver",
-    "expire",
-    "lose",
-    "duplicate",
-    "crash",
-    "recover",
-    "cut",
-    "heal",
-    "tick",
-    "pause",
-    "resume",
-    "jump",
-];
-
-fn kind(action: &Action) -> usize {
-    match action {
-        Action::Deliver(_) => 0,
-        Action::Expire { .. } => 1,
-        Action::Lose(_) => 2,
-        Action::Duplicate(_) => 3,
-        Action::Crash(_) => 4,
-        Action::Recover(_) => 5,
-        Action::Cut(..) => 6,
-        Action::Heal(..) => 7,
-        Action::Tick => 8,
-        Action::Pause(_) => 9,
-        Action::Resume(_) => 10,
-        Action::Jump(..) => 11,
+/// Returns the kind of an action, which is the same for a timer that expires too early.
+fn kind(action: &Action) -> Kind {
+    match Kind::of(action) {
+        Kind::Suspect => Kind::Expire,
+        kind => kind,
     }
 }
 
@@ -486,7 +463,7 @@ impl<T: Sides> Worker<T> {
             let fresh = self
                 .take(found, &mut nodes, action, &outcome)
                 .map_err(|parting| (place, parting))?;
-            self.counts.kinds[kind(action)] += 1;
+            *self.counts.kinds.entry(kind(action)).or_default() += 1;
             let state = found.world.within_bounds(&outcome.state).then_some(outcome.state);
             match state {
                 Some(_) => self.counts.covered += u64::from(is_first),
@@ -585,7 +562,7 @@ impl<'a, T: Sides> Walk<'a, T> {
                 let progress = Progress {
                     phase: Phase::States,
                     distinct: self.found.pairs.len() as u64,
-                    generated: self.workers.iter().flat_map(|worker| worker.counts.kinds).sum(),
+                    generated: self.workers.iter().flat_map(|one| one.counts.kinds.values()).sum(),
                     levels: Some(self.summary.depth.saturating_sub(1)),
                     frontier: Some((self.found.pairs.len() - at) as u64),
                     elapsed: started.elapsed(),
@@ -681,9 +658,9 @@ impl<'a, T: Sides> Walk<'a, T> {
             pairs: self.found.pairs.len() as u64,
             states: self.found.states.len() as u64,
             nodes: self.found.nodes.len() as u64,
-            transitions: kinds.iter().sum(),
+            transitions: kinds.values().sum(),
             outside,
-            kinds: counted(kinds),
+            kinds: kinds.into_iter().map(|(kind, count)| (kind.name(), count)).collect(),
             unplayed: why.map(|why| Unplayed { why, transitions: unplayed }),
             coverage: tally.coverage(mapping, size),
             covered,
@@ -696,11 +673,6 @@ impl<'a, T: Sides> Walk<'a, T> {
 fn share(of: &Range<usize>, worker: usize) -> Range<usize> {
     let from = |worker: usize| of.start + of.len() * worker / WORKERS;
     from(worker)..from(worker + 1)
-}
-
-/// The kinds that there are of these numbers.
-fn counted(kinds: [u64; KINDS.len()]) -> BTreeMap<&'static str, u64> {
-    KINDS.into_iter().zip(kinds).filter(|&(_, count)| count > 0).collect()
 }
 
 /// The number of something of which there are [not too many](Found::has_room).

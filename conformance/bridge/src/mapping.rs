@@ -5,6 +5,8 @@
 //! surrounds a program replaces a function of its mapping, and [may
 //! capture](crate::surroundings) the one that stood there.
 
+#![allow(clippy::type_complexity, reason = "each field says its arguments, and what it returns")]
+
 use crate::program::{Limits, Program, Refusal};
 use bellwether_core::protocol::{Input, Members, NodeId, Output, Request, Role, Time};
 use bellwether_core::trace::Start;
@@ -58,7 +60,6 @@ pub type Built<T> = Result<<T as Sides>::Program, Refusal>;
 /// makes the comparison fail, or, if it hides what differs, makes it worthless: keep it short
 /// enough to be checked by eye.
 #[derive(Clone)]
-#[allow(clippy::type_complexity, reason = "each field says its arguments, and what it returns")]
 pub struct Mapping<T: Sides> {
     /// The rules of the specification that the program implements.
     pub rules: T::Spec,
@@ -110,13 +111,16 @@ pub struct Mapping<T: Sides> {
 
 /// The parts that most mappings do without. By default, each says nothing.
 #[derive(Clone)]
-#[allow(clippy::type_complexity, reason = "each field says its arguments, and what it returns")]
 pub struct More<T: Sides> {
     /// The durations by which what surrounds a node acts, and the order of its deadlines.
     pub durations: Durations<T::Spec>,
     /// The numbers that grow for as long as nodes run. To be given where messages or durable data
     /// have such numbers.
-    pub counters: Counters<T>,
+    pub counters: Counters<T::Spec, ProgramMessage<T>, Durable<T>>,
+    /// The function that returns this process of a node that has run for long, with its
+    /// [numbers](Counters::from) lowered. To be given where a process has them: what it stands for
+    /// was too large to be read.
+    pub rebase: Arc<dyn Fn(&T::Program, Process<T>) -> Process<T> + Send + Sync>,
     /// The function that returns what is asked of a node when the specification's timer expires,
     /// where that stands for a person or a program that asks for something: [`Input::Request`].
     /// The program has no such timer. Whether something may be asked is the world's affair, and
@@ -127,9 +131,9 @@ pub struct More<T: Sides> {
     /// The other durations with which a node may start again.
     pub restarts: Restarts<T>,
     /// The needs of logs of nodes that ran.
-    pub logs: Logs<T>,
+    pub logs: Logs<T::Spec, ProgramMessage<T>, Durable<T>>,
     /// The needs of probes, and what they need not meet.
-    pub probes: Probes<T>,
+    pub probes: Probes<T::Spec, ProgramMessage<T>>,
     /// The other rules by which the same program can be compared.
     pub variants: Variants<T>,
 }
@@ -139,6 +143,7 @@ impl<T: Sides> Default for More<T> {
         More {
             durations: Durations::default(),
             counters: Counters::default(),
+            rebase: Arc::new(|_, process| process),
             asks: Arc::new(|_| None),
             events: Events::default(),
             restarts: Restarts::default(),
@@ -151,7 +156,6 @@ impl<T: Sides> Default for More<T> {
 
 /// The durations by which what surrounds a node acts, and the order of its deadlines.
 #[derive(Clone)]
-#[allow(clippy::type_complexity, reason = "each field says its arguments, and what it returns")]
 pub struct Durations<P: Specification> {
     /// The function that returns the durations by which what surrounds a node must act, from the
     /// [configuration](Mapping::program) of this node; `None` if the mapping does not say.
@@ -214,7 +218,6 @@ impl<T: Sides> Default for Events<T> {
 
 /// The other durations with which a node may [start again](crate::surroundings).
 #[derive(Clone)]
-#[allow(clippy::type_complexity, reason = "each field says its arguments, and what it returns")]
 pub struct Restarts<T: Sides> {
     /// The number of other sets of durations. A mapping that has any has no
     /// [events](Events::at) from outside.
@@ -253,13 +256,11 @@ pub struct Restart<T: Sides> {
 
 /// The needs of probes, and what they need not meet.
 #[derive(Clone)]
-#[allow(clippy::type_complexity, reason = "each field says its arguments, and what it returns")]
-pub struct Probes<T: Sides> {
+pub struct Probes<P: Specification, M> {
     /// The function that returns messages that can arrive and that no correct node sends: they name
     /// nodes that are no members, or numbers that no small world has. To be given where messages
     /// have such fields.
-    pub invalid_messages:
-        Arc<dyn Fn(&Members) -> Vec<(ProgramMessage<T>, OnInvalid<T::Spec>)> + Send + Sync>,
+    pub invalid_messages: Arc<dyn Fn(&Members) -> Vec<(M, OnInvalid<P>)> + Send + Sync>,
     /// The fields of what the program [remembers](Program::remembers) in which two nodes may differ
     /// that read as one process, each with the reason why nothing depends on it.
     pub ignored_fields: Vec<(&'static str, &'static str)>,
@@ -269,7 +270,7 @@ pub struct Probes<T: Sides> {
     pub uncovered: Vec<(&'static str, &'static str)>,
 }
 
-impl<T: Sides> Default for Probes<T> {
+impl<P: Specification, M> Default for Probes<P, M> {
     fn default() -> Self {
         Probes {
             invalid_messages: Arc::new(|_| Vec::new()),
@@ -281,7 +282,6 @@ impl<T: Sides> Default for Probes<T> {
 
 /// The other rules by which the same program can be compared.
 #[derive(Clone)]
-#[allow(clippy::type_complexity, reason = "each field says its arguments, and what it returns")]
 pub struct Variants<T: Sides> {
     /// The [further](crate::surroundings) worlds in which the program is walked.
     pub further: Vec<Further<T>>,
@@ -303,38 +303,37 @@ impl<T: Sides> Default for Variants<T> {
 
 /// The needs of logs of nodes that ran.
 #[derive(Clone)]
-#[allow(clippy::type_complexity, reason = "each field says its arguments, and what it returns")]
-pub struct Logs<T: Sides> {
+pub struct Logs<P: Specification, M, D> {
     /// The rules by which the [logs](crate::validate) of nodes that ran are judged. To be given
     /// where the specification keeps what matters to such nodes only in a world in which something
     /// is asked. Without them, these are the mapping's own.
-    pub rules: Option<T::Spec>,
+    pub rules: Option<P>,
     /// The places of ids of nodes in messages and durable data, so that the logs of nodes with any
     /// ids can be judged; `None` if that is not given.
-    pub ids: Option<IdsIn<T>>,
+    pub ids: Option<IdsIn<M, D>>,
     /// The most members, services among them, of which logs can be judged. A judge searches no
     /// world, so it is [`MAX_NODES`] where a process of the specification has room for what it
     /// keeps in a group as large as that.
     pub members: usize,
     /// The function that says whether a node that begins with this, in the list of members with
     /// this number, if that is known, does what it does in a group whose members never change.
-    pub is_settled: fn(Option<&Durable<T>>, Option<u64>) -> bool,
+    pub is_settled: fn(Option<&D>, Option<u64>) -> bool,
     /// The function that returns the process that a node is after it has led, if these say all of
     /// it: the process that it was, and what it shows, its leader, its stable storage and its
     /// timers. `None` if they do not.
     pub after_leading: Arc<
-        dyn Fn(&Process<T>, Option<Id>, &Stable<T>, Timers) -> Option<Process<T>> + Send + Sync,
+        dyn Fn(&P::Process, Option<Id>, &P::Stable, Timers) -> Option<P::Process> + Send + Sync,
     >,
     /// The function that says in words how durable data contradicts what was durable on the node
     /// before it, or the node's start, whatever the node was doing; `None` if it does not. Given
     /// are the start of the node, and, for the data with which it boots, the start before that.
-    pub contradicts: fn(&[&Start], Option<&Durable<T>>, &Durable<T>) -> Option<String>,
+    pub contradicts: fn(&[&Start], Option<&D>, &D) -> Option<String>,
     /// The function that says what a message between a node and a service says of requests and
     /// grants; `None` if it says nothing of them. To be given where a service may be no node.
-    pub exchange: fn(ProgramMessage<T>) -> Option<Exchange>,
+    pub exchange: fn(M) -> Option<Exchange>,
 }
 
-impl<T: Sides> Default for Logs<T> {
+impl<P: Specification, M, D> Default for Logs<P, M, D> {
     fn default() -> Self {
         Logs {
             rules: None,
@@ -520,13 +519,9 @@ pub struct Further<T: Sides> {
 /// A function that gives each number another name: it gets the kind of the number, counted from 0.
 pub type Rename<'a> = &'a mut dyn FnMut(usize, u64) -> u64;
 
-/// A function that renames the numbers of a message, which the node itself sends or not.
-type InMessage<T> = fn(ProgramMessage<T>, bool, Rename<'_>) -> ProgramMessage<T>;
-
 /// The numbers of a protocol that grow for as long as nodes run: where they stand.
 #[derive(Clone)]
-#[allow(clippy::type_complexity, reason = "each field says its arguments, and what it returns")]
-pub struct Counters<T: Sides> {
+pub struct Counters<P: Specification, M, D> {
     /// The number of kinds that can have smaller names. Further kinds keep theirs.
     pub kinds: usize,
     /// The kind of the epochs that a node [tells](Mapping::facts), if it tells any.
@@ -537,12 +532,12 @@ pub struct Counters<T: Sides> {
     pub most: u64,
     /// The function that renames the numbers of a message; whether the node itself sends it is
     /// said, as a number may be of another kind then: one that is only repeated is none of its own.
-    pub in_message: InMessage<T>,
+    pub in_message: fn(M, bool, Rename<'_>) -> M,
     /// The function that renames the numbers of durable data.
-    pub in_durable: fn(&Durable<T>, Rename<'_>) -> Durable<T>,
+    pub in_durable: fn(&D, Rename<'_>) -> D,
     /// The function that lowers the numbers of one kind in a process, and returns the highest that
     /// is left: 0 if the process has none, or knows none yet.
-    pub lower: fn(usize, u64, &mut Process<T>, &mut Stable<T>) -> u64,
+    pub lower: fn(usize, u64, &mut P::Process, &mut P::Stable) -> u64,
     /// By how much larger the numbers of each kind are in a [long
     /// run](crate::surroundings::long_run), in the order of their kinds; empty if no number can
     /// begin so. To be given together with [`Counters::began`], where durable data has such
@@ -551,13 +546,10 @@ pub struct Counters<T: Sides> {
     /// The function that returns what a node has kept of a long run that stands for a process which
     /// has never run: its numbers are those `from` which it counts. `None` if that
     /// is nothing.
-    pub began: fn(NodeId, &Members) -> Option<Durable<T>>,
-    /// The function that returns this process of a node that has run for long, with such numbers
-    /// lowered. To be given where a process has them: what it stands for was too large to be read.
-    pub rebase: Arc<dyn Fn(&T::Program, Process<T>) -> Process<T> + Send + Sync>,
+    pub began: fn(NodeId, &Members) -> Option<D>,
 }
 
-impl<T: Sides> Default for Counters<T> {
+impl<P: Specification, M, D: Clone> Default for Counters<P, M, D> {
     fn default() -> Self {
         Counters {
             kinds: 0,
@@ -569,7 +561,6 @@ impl<T: Sides> Default for Counters<T> {
             lower: |_, _, _, _| 0,
             from: &[],
             began: |_, _| None,
-            rebase: Arc::new(|_, process| process),
         }
     }
 }
@@ -593,15 +584,15 @@ pub type NameNode<'a> = &'a dyn Fn(NodeId) -> NodeId;
 /// The places of ids of nodes in what a program sends and keeps, as far as a process of the
 /// specification reads them.
 #[derive(Clone)]
-pub struct IdsIn<T: Sides> {
+pub struct IdsIn<M, D> {
     /// The function that gives the nodes in a message other ids.
-    pub message: fn(ProgramMessage<T>, NameNode<'_>) -> ProgramMessage<T>,
+    pub message: fn(M, NameNode<'_>) -> M,
     /// The function that gives the nodes in durable data other ids.
-    pub durable: fn(&Durable<T>, NameNode<'_>) -> Durable<T>,
+    pub durable: fn(&D, NameNode<'_>) -> D,
 }
 
 /// The places of a protocol that has none.
-impl<T: Sides> Default for IdsIn<T> {
+impl<M, D: Clone> Default for IdsIn<M, D> {
     fn default() -> Self {
         IdsIn { message: |message, _| message, durable: |durable, _| durable.clone() }
     }

@@ -34,8 +34,8 @@
 use crate::divergence::Difference;
 use crate::error::Error;
 use crate::mapping::{
-    self, Durable, EnvironmentEvent, Mapping, Process, ProgramInput, ProgramOutput, Restart, Sides,
-    SpecEvent, SpecMessage, SpecTimer, Stable, node_id, node_request,
+    self, Durable, EnvironmentEvent, Mapping, More, Process, ProgramInput, ProgramOutput, Restart,
+    Sides, SpecEvent, SpecTimer, Stable, node_id, node_request,
 };
 use crate::program::{BrokenPromise, Limits, Program as _, Remembered as _};
 use bellwether_core::protocol::{Input, Members, NodeId, Output, Role, Status, Time};
@@ -250,11 +250,6 @@ fn periods<T: Sides>(
 }
 
 impl<T: Sides> Node<T> {
-    /// Every message that the specification knows and that gets as far as this node's core.
-    pub(crate) fn deliverable_messages(&self, group: &Group<'_, T>) -> Vec<SpecMessage<T>> {
-        (group.mapping.messages)(group.size)
-    }
-
     /// The node, as the outside sees it.
     pub(crate) fn program(&self) -> &T::Program {
         &self.core
@@ -381,23 +376,21 @@ impl<T: Sides> Node<T> {
                 })?;
                 (self.next_moment(), Input::Receive { from: node_id(from), message: translated })
             }
-            SpecEvent::Expire(timer) => match (group.mapping.more.events.detects)(timer) {
-                Some(node) if self.view.timers.contains::<T::Spec>(timer) => {
+            SpecEvent::Expire(timer) => {
+                let More { asks, events, .. } = &group.mapping.more;
+                let is_armed = self.view.timers.contains::<T::Spec>(timer);
+                if let Some(node) = (events.detects)(timer).filter(|_| is_armed) {
                     (self.next_moment(), Input::Suspect(node))
+                } else if let Some(request) = asks(timer) {
+                    (self.next_moment(), Input::Request(request))
+                } else if let Some(EnvironmentEvent { takes, act }) = (events.at)(timer) {
+                    let now = self.next_moment() + takes;
+                    next.run(group, now, outputs, |core| act(core, now))?;
+                    return Ok(next);
+                } else {
+                    (next.expire_timer(group, timer)?, Input::Wake)
                 }
-                _ => {
-                    match ((group.mapping.more.asks)(timer), (group.mapping.more.events.at)(timer))
-                    {
-                        (Some(request), _) => (self.next_moment(), Input::Request(request)),
-                        (None, Some(EnvironmentEvent { takes, act })) => {
-                            let now = self.next_moment() + takes;
-                            next.run(group, now, outputs, |core| act(core, now))?;
-                            return Ok(next);
-                        }
-                        (None, None) => (next.expire_timer(group, timer)?, Input::Wake),
-                    }
-                }
-            },
+            }
             SpecEvent::Asked(request) => {
                 (self.next_moment(), Input::Request(node_request(request)))
             }

@@ -32,7 +32,7 @@ use crate::mapping::{
     OnInvalid, ProgramInput, ProgramOutput, Sides, SpecEvent, SpecMessage, SpecTimer, node_id,
 };
 use crate::node::{Group, Node};
-use crate::step::{ExpectedRun, step};
+use crate::step::{ExpectedRun, lone_step};
 use bellwether_core::protocol::{Input, NodeId, Reason, Time};
 use bellwether_engine::protocol::{Id, Protocol as Specification};
 use bellwether_engine::trace::{label, plain};
@@ -90,7 +90,7 @@ impl<T: Sides> Probe<'_, '_, T> {
             self.quiet("a wake-up an hour later", self.node.now + LATE, Input::Wake, &[])?;
         }
         self.messages()?;
-        for message in self.node.deliverable_messages(self.group) {
+        for message in (self.group.mapping.messages)(self.group.size) {
             self.impostors(message)?;
         }
         self.invalid_messages()?;
@@ -106,15 +106,9 @@ impl<T: Sides> Probe<'_, '_, T> {
 
     /// A node that is down starts, and is asked the same.
     fn boots(&mut self) -> ProbeResult {
-        let id = self.node.id;
-        let expected = self.after([SpecEvent::Boot]);
-        let expected = expected.expected();
-        let answer = step(self.group, self.node, SpecEvent::Boot, &expected, &mut self.outputs);
-        self.count += 1;
         self.tally.count(&SpecEvent::Boot, true);
-        let words = format!("{id} boots");
-        let booted =
-            answer.map_err(|differences| WrongAnswer { words: words.clone(), differences })?;
+        let words = format!("{} boots", self.node.id);
+        let booted = self.takes(words.clone(), self.node, SpecEvent::Boot)?;
         self.then(&booted, &words)
     }
 
@@ -131,7 +125,7 @@ impl<T: Sides> Probe<'_, '_, T> {
     }
 
     fn messages(&mut self) -> ProbeResult {
-        for message in self.node.deliverable_messages(self.group) {
+        for message in (self.group.mapping.messages)(self.group.size) {
             for from in self.senders() {
                 self.message(from, message)?;
             }
@@ -151,9 +145,7 @@ impl<T: Sides> Probe<'_, '_, T> {
             return Ok(()); // the program has no such message: its type rules it out
         }
         let words = || format!("{} gets {} from {from}", self.node.id, label(&message));
-        let follows = self.after([happening]);
-        let expected = follows.expected();
-        let answer = step(self.group, self.node, happening, &expected, &mut self.outputs);
+        let answer = lone_step(self.group, self.node, happening, &mut self.outputs);
         self.counts(&happening);
         let after = answer.map_err(|differences| WrongAnswer { words: words(), differences })?;
         let void = self.node.deadlines.iter().zip(&after.deadlines);
@@ -211,9 +203,7 @@ impl<T: Sides> Probe<'_, '_, T> {
             if round > 0 {
                 words += ", and again";
             }
-            let mut follows = ExpectedRun::nothing(group.mapping, &node.view);
-            follows.happens(group, node.id, happening);
-            let answer = step(group, &node, happening, &follows.expected(), &mut self.outputs);
+            let answer = lone_step(group, &node, happening, &mut self.outputs);
             self.counts(&happening);
             node =
                 answer.map_err(|differences| WrongAnswer { words: words.clone(), differences })?;
@@ -235,7 +225,7 @@ impl<T: Sides> Probe<'_, '_, T> {
         follows: &ExpectedRun<T>,
     ) -> ProbeResult {
         let id = self.node.id;
-        for message in self.node.deliverable_messages(self.group) {
+        for message in (self.group.mapping.messages)(self.group.size) {
             let Some(late) = (self.group.mapping.to_program)(message) else { continue };
             for from in self.senders() {
                 let happening = SpecEvent::Receive { from, message };
@@ -267,18 +257,16 @@ impl<T: Sides> Probe<'_, '_, T> {
         let passed = || due.iter().map(|&(_, timer)| timer);
         let first = checked.iter().copied().filter(|&timer| passed().any(|own| own == timer));
         let in_turn = first.chain(passed().filter(|timer| !checked.contains(timer)));
-        let mut follows = ExpectedRun::nothing(self.group.mapping, &self.node.view);
+        let mut follows = ExpectedRun::by(self.group.mapping.rules, &self.node.view);
         follows.expire_all(self.group, self.node.id, in_turn);
         let names: Vec<_> = due.iter().map(|(_, timer)| plain(timer)).collect();
         (names.join(", "), follows)
     }
 
-    /// What the specification says that follows from these.
-    fn after<const N: usize>(&self, happenings: [SpecEvent<T::Spec>; N]) -> ExpectedRun<T> {
-        let mut follows = ExpectedRun::nothing(self.group.mapping, &self.node.view);
-        for happening in happenings {
-            follows.happens(self.group, self.node.id, happening);
-        }
+    /// What the specification says that follows from this.
+    fn after(&self, happening: SpecEvent<T::Spec>) -> ExpectedRun<T> {
+        let mut follows = ExpectedRun::by(self.group.mapping.rules, &self.node.view);
+        follows.happens(self.group, self.node.id, happening);
         follows
     }
 
@@ -301,7 +289,7 @@ impl<T: Sides> Probe<'_, '_, T> {
             };
             let words = format!("a report that {suspect} has failed");
             let happening = SpecEvent::Expire(timer);
-            self.answers(words, happening, now, input, &self.after([happening]))?;
+            self.answers(words, happening, now, input, &self.after(happening))?;
         }
         Ok(())
     }
@@ -326,7 +314,7 @@ impl<T: Sides> Probe<'_, '_, T> {
                 };
                 let happening = SpecEvent::Receive { from, message: like };
                 let words = format!("{} gets {what}", self.node.id);
-                self.answers(words, happening, now, input, &self.after([happening]))?;
+                self.answers(words, happening, now, input, &self.after(happening))?;
             }
         }
         Ok(())

@@ -108,8 +108,7 @@ pub trait Program: Clone + Send + Sync + 'static {
     /// Returns the timer that a [trace](bellwether_core::trace) calls by this name; `None` if there
     /// is none.
     #[must_use]
-    fn timer_named(name: &str) -> Option<Self::Timer> {
-        let _ = name;
+    fn timer_named(_name: &str) -> Option<Self::Timer> {
         None
     }
 
@@ -137,20 +136,17 @@ pub trait Program: Clone + Send + Sync + 'static {
 
     /// Returns whether the node waits for that one to lead instead: see
     /// [`Node::awaits_successor`].
-    fn awaits_successor(&self, to: NodeId) -> bool {
-        let _ = to;
+    fn awaits_successor(&self, _to: NodeId) -> bool {
         false
     }
 
     /// Returns whether that node may be named to lead: see [`Core::may_lead`].
-    fn may_lead(&self, node: NodeId) -> bool {
-        let _ = node;
+    fn may_lead(&self, _node: NodeId) -> bool {
         true
     }
 
     /// Returns whether that node votes and never leads: see [`Core::is_witness`].
-    fn is_witness(&self, node: NodeId) -> bool {
-        let _ = node;
+    fn is_witness(&self, _node: NodeId) -> bool {
         false
     }
 

@@ -314,41 +314,34 @@ fn without_node(world: &World, gone: Id) -> Option<Scenario> {
     may.then(|| Scenario { nodes: scenario.nodes - 1, ..scenario })
 }
 
+/// A budget of a world, as a fault spends it: what sets it, and whether an action spends it.
+type Spending = (fn(&mut Faults, u8), fn(&Action) -> bool);
+
+const BUDGETS: [Spending; 7] = [
+    (|faults, spent| faults.crashes = spent, |action| matches!(action, Action::Crash(_))),
+    (|faults, spent| faults.recoveries = spent, |action| matches!(action, Action::Recover(_))),
+    (|faults, spent| faults.losses = spent.into(), |action| matches!(action, Action::Lose(_))),
+    (|faults, spent| faults.duplicates = spent, |action| matches!(action, Action::Duplicate(_))),
+    (|faults, spent| faults.cuts = spent, |action| matches!(action, Action::Cut(_, _, Ways::Both))),
+    (
+        |faults, spent| faults.one_way_cuts = spent,
+        |action| matches!(action, Action::Cut(_, _, Ways::One)),
+    ),
+    (
+        |faults, spent| faults.suspicions = spent,
+        |action| matches!(action, Action::Expire { early: true, .. }),
+    ),
+];
+
 /// The same surroundings with one budget lowered to what these actions spend, for each budget that
 /// is larger.
 fn lower_budgets(world: &World, actions: &[Action]) -> Vec<Scenario> {
-    const EACH: [fn(&mut Faults, &Faults); 7] = [
-        |faults, spent| faults.crashes = spent.crashes,
-        |faults, spent| faults.recoveries = spent.recoveries,
-        |faults, spent| faults.losses = spent.losses,
-        |faults, spent| faults.duplicates = spent.duplicates,
-        |faults, spent| faults.cuts = spent.cuts,
-        |faults, spent| faults.one_way_cuts = spent.one_way_cuts,
-        |faults, spent| faults.suspicions = spent.suspicions,
-    ];
-    let (scenario, spent) = (world.scenario(), spent(actions));
-    let lower = |lower: &fn(&mut Faults, &Faults)| {
+    let scenario = world.scenario();
+    let lower = |(set, spends): &Spending| {
+        let spent = actions.iter().filter(|action| spends(action)).count();
         let mut faults = scenario.faults;
-        lower(&mut faults, &spent);
+        set(&mut faults, u8::try_from(spent).unwrap_or(u8::MAX));
         Scenario { faults, ..scenario }
     };
-    EACH.iter().map(lower).filter(|lower| lower.faults != scenario.faults).collect()
-}
-
-/// What these actions spend.
-fn spent(actions: &[Action]) -> Faults {
-    let count = |is: fn(&Action) -> bool| {
-        let count = actions.iter().filter(|action| is(action)).count();
-        u8::try_from(count).unwrap_or(u8::MAX)
-    };
-    Faults {
-        crashes: count(|action| matches!(action, Action::Crash(_))),
-        recoveries: count(|action| matches!(action, Action::Recover(_))),
-        losses: count(|action| matches!(action, Action::Lose(_))).into(),
-        duplicates: count(|action| matches!(action, Action::Duplicate(_))),
-        cuts: count(|action| matches!(action, Action::Cut(_, _, Ways::Both))),
-        one_way_cuts: count(|action| matches!(action, Action::Cut(_, _, Ways::One))),
-        suspicions: count(|action| matches!(action, Action::Expire { early: true, .. })),
-        ..Faults::NONE
-    }
+    BUDGETS.iter().map(lower).filter(|lower| lower.faults != scenario.faults).collect()
 }

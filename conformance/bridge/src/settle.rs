@@ -8,7 +8,7 @@ use crate::divergence::{Difference, Unsettled};
 use crate::error::Error;
 use crate::mapping::{Bound, ProgramInput, Sides, SpecEvent, node_id, process_id};
 use crate::node::{Group, Node};
-use crate::step::{ExpectedRun, bystander, step};
+use crate::step::{ExpectedRun, bystander, lone_step};
 use bellwether_core::protocol::{Input, Time};
 use bellwether_engine::protocol::Id;
 use bellwether_engine::trace::{label, plain};
@@ -74,9 +74,7 @@ type Settled<T> = Result<Node<T>, Vec<Difference>>;
 /// A node that starts for the first time, as the specification says for it alone.
 fn booted<T: Sides>(group: &Group<'_, T>, fresh: &Node<T>, lines: &mut Vec<String>) -> Settled<T> {
     lines.push(format!("{} starts", fresh.id));
-    let mut follows = ExpectedRun::nothing(group.mapping, &fresh.view);
-    follows.happens(group, fresh.id, SpecEvent::Boot);
-    step(group, fresh, SpecEvent::Boot, &follows.expected(), &mut Vec::new())
+    lone_step(group, fresh, SpecEvent::Boot, &mut Vec::new())
 }
 
 /// A node in a group that has long agreed.
@@ -95,7 +93,7 @@ fn converged<T: Sides>(
             Input::Wake => due.unwrap_or(at),
             _ => at.max(later),
         };
-        let mut follows = ExpectedRun::nothing(group.mapping, &node.view);
+        let mut follows = ExpectedRun::by(group.mapping.rules, &node.view);
         lines.push(script(group, &node, now, input.clone(), &mut follows));
         outputs.clear();
         let before = node.clone();
@@ -107,10 +105,7 @@ fn converged<T: Sides>(
     }
     for &timer in (group.mapping.more.events.settling_timers)(node_id(node.id), &group.members) {
         lines.push(format!("{}'s {} timer expires", node.id, plain(&timer)));
-        let happening = SpecEvent::Expire(timer);
-        let mut follows = ExpectedRun::nothing(group.mapping, &node.view);
-        follows.happens(group, node.id, happening);
-        node = step(group, &node, happening, &follows.expected(), &mut outputs)?;
+        node = lone_step(group, &node, SpecEvent::Expire(timer), &mut outputs)?;
     }
     Ok(node)
 }

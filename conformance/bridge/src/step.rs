@@ -10,6 +10,7 @@ use bellwether_engine::protocol::{Effect, Effects, Id, Local, Protocol as Specif
 use bellwether_engine::world::{Outcome, State};
 
 /// What follows from one thing after the other.
+#[derive(Clone)]
 pub(crate) struct ExpectedRun<T: Sides> {
     /// What the process is then.
     pub(crate) view: NodeView<T::Spec>,
@@ -21,20 +22,8 @@ pub(crate) struct ExpectedRun<T: Sides> {
     rules: T::Spec,
 }
 
-impl<T: Sides> Clone for ExpectedRun<T> {
-    fn clone(&self) -> Self {
-        let (effects, told) = (self.effects.clone(), self.told.clone());
-        ExpectedRun { view: self.view, effects, told, rules: self.rules }
-    }
-}
-
 impl<T: Sides> ExpectedRun<T> {
-    /// Nothing has happened yet to a process that is this.
-    pub(crate) fn nothing(mapping: &Mapping<T>, view: &NodeView<T::Spec>) -> Self {
-        Self::by(mapping.rules, view)
-    }
-
-    /// The same, by other rules.
+    /// Nothing has happened yet to a process that is this, and follows these rules.
     pub(crate) fn by(rules: T::Spec, view: &NodeView<T::Spec>) -> Self {
         let (effects, told) = (Effects::<T::Spec>::new(), Vec::new());
         ExpectedRun { view: *view, effects, told, rules }
@@ -143,6 +132,18 @@ pub(crate) fn step<T: Sides>(
     let before = if happening == SpecEvent::Crash { &after } else { before };
     let found = compare(group, before, outputs, &after, expected);
     if found.is_empty() { Ok(after) } else { Err(found) }
+}
+
+/// One node takes a step as the specification says for its process alone, without a world.
+pub(crate) fn lone_step<T: Sides>(
+    group: &Group<'_, T>,
+    before: &Node<T>,
+    happening: SpecEvent<T::Spec>,
+    outputs: &mut Vec<ProgramOutput<T>>,
+) -> Result<Node<T>, Vec<Difference>> {
+    let mut follows = ExpectedRun::by(group.mapping.rules, &before.view);
+    follows.happens(group, before.id, happening);
+    step(group, before, happening, &follows.expected(), outputs)
 }
 
 /// Whether a node is what its process is; for all, also those that took no step.

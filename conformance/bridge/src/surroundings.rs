@@ -24,8 +24,8 @@
 use crate::error::Error;
 use crate::lockstep::{Outcome, walk};
 use crate::mapping::{
-    Built, Counters, Durable, Durations, Events, ExpectedFacts, IdsIn, Logs, Mapping, More,
-    OnInvalid, Probes, Process, ProgramMessage, Restarts, Sides, SpecTimer, Variants,
+    Built, Counters, Durable, Events, ExpectedFacts, Mapping, More, OnInvalid, Process,
+    ProgramMessage, Restarts, Sides, SpecTimer, Variants,
 };
 use crate::program::{Program, Refusal};
 use crate::reduce::reduce;
@@ -72,20 +72,15 @@ pub fn surroundings<T: Sides>(mapping: &Mapping<T>, further: bool) -> Vec<Surrou
     let again = ", where a node starts again with other durations";
     let count = mapping.more.restarts.count;
     let again = (0..count).map(|with| small(restarting(mapping, with), again, false));
+    let other = |mapping: &Mapping<T>, scenario, happens| {
+        let (mapping, pairs) = (mapping.clone(), Some(PAIRS));
+        Surroundings { mapping, scenario, happens, is_same: false, pairs }
+    };
     let worlds = mapping.more.variants.further.iter().filter(|_| further);
-    let worlds = worlds.map(|world| Surroundings {
-        mapping: world.mapping.clone(),
-        scenario: world.scenario,
-        happens: format!(", where {}", world.happens),
-        is_same: false,
-        pairs: Some(PAIRS),
-    });
-    let even = EVEN.into_iter().filter(|_| further).map(|nodes| Surroundings {
-        mapping: mapping.clone(),
-        scenario: Scenario { nodes, ..WORLD },
-        happens: format!(", in a group of {nodes}"),
-        is_same: false,
-        pairs: Some(PAIRS),
+    let worlds = worlds
+        .map(|world| other(&world.mapping, world.scenario, format!(", where {}", world.happens)));
+    let even = EVEN.into_iter().filter(|_| further).map(|nodes| {
+        other(mapping, Scenario { nodes, ..WORLD }, format!(", in a group of {nodes}"))
     });
     long.into_iter().chain(again).chain(worlds).chain(even).collect()
 }
@@ -116,43 +111,35 @@ impl<T: Sides> Surroundings<T> {
 /// number.
 #[must_use]
 pub fn restarting<T: Sides>(mapping: &Mapping<T>, with: usize) -> Mapping<T> {
-    let More { durations, restarts, .. } = mapping.more.clone();
-    let more = More {
-        durations: Durations { limits: Arc::new(|_, _| None), ..durations },
-        restarts: Restarts { now: Some(with), ..restarts },
-        ..mapping.more.clone()
-    };
-    Mapping { more, ..mapping.clone() }
+    let mut mapping = mapping.clone();
+    mapping.more.durations.limits = Arc::new(|_, _| None);
+    mapping.more.restarts.now = Some(with);
+    mapping
 }
 
 /// Returns the mapping of a program that has run for so long that its numbers are large; `None` if
 /// no number can begin so (`from` of [`Counters`]).
 #[must_use]
 pub fn long_run<T: Sides>(mapping: &Mapping<T>) -> Option<Mapping<T>> {
-    let Counters { epochs, largest_epoch, in_message, in_durable, from, began, rebase, .. } =
+    let Counters { epochs, largest_epoch, in_message, in_durable, from, began, .. } =
         mapping.more.counters.clone();
+    let rebase = Arc::clone(&mapping.more.rebase);
     if from.is_empty() {
         return None;
     }
     let lower = move |kind: usize, number: u64| number.saturating_sub(by(from, kind));
     let raise = move |kind: usize, number: u64| number.saturating_add(by(from, kind));
     let epochs_by = epochs.map_or(0, |kind| by(from, kind));
-    let Mapping { program, settle, to_program, to_model, process, stable, facts, more, .. } =
+    let Mapping { program, settle, to_program, to_model, process, stable, facts, mut more, .. } =
         mapping.clone();
     let invalid = more.probes.invalid_messages.clone();
     let raised = move |message| in_message(message, false, &mut { raise });
     let read: Arc<dyn Fn(_, bool) -> _ + Send + Sync> =
         Arc::new(move |message, sent| to_model(in_message(message, sent, &mut { lower }), sent));
     let like = Arc::clone(&read);
-    let mut more = More {
-        counters: Counters {
-            // They are larger already.
-            from: &[],
-            largest_epoch: largest_epoch.saturating_add(epochs_by),
-            ..more.counters.clone()
-        },
-        ..more
-    };
+    // They are larger already.
+    more.counters.from = &[];
+    more.counters.largest_epoch = largest_epoch.saturating_add(epochs_by);
     // A message that is like one of the model's is like the one as which it reads here.
     more.probes.invalid_messages = Arc::new(move |members: &Members| {
         let mut all = invalid(members);
@@ -212,43 +199,19 @@ where
     P: Program<Durable = Durable<T>, Message = ProgramMessage<T>>,
 {
     let Mapping { rules, program, process, more, .. } = mapping.clone();
-    let More { durations, counters, asks, events, logs, probes, variants, .. } = more;
-    let rebase = counters.rebase;
-    let ids = logs.ids.map(|ids| IdsIn { message: ids.message, durable: ids.durable });
+    let More { durations, counters, rebase, asks, events, logs, probes, variants, .. } = more;
     let more = More {
         durations,
-        counters: Counters {
-            kinds: counters.kinds,
-            epochs: counters.epochs,
-            largest_epoch: counters.largest_epoch,
-            most: counters.most,
-            in_message: counters.in_message,
-            in_durable: counters.in_durable,
-            lower: counters.lower,
-            from: counters.from,
-            began: counters.began,
-            rebase: Arc::new(move |node: &P, process| rebase(inside(node), process)),
-        },
+        counters,
+        rebase: Arc::new(move |node: &P, process| rebase(inside(node), process)),
         asks,
         events: Events {
             detects: events.detects,
             settling_timers: events.settling_timers,
             ..Events::default()
         },
-        logs: Logs {
-            rules: logs.rules,
-            ids,
-            members: logs.members,
-            is_settled: logs.is_settled,
-            after_leading: logs.after_leading,
-            contradicts: logs.contradicts,
-            exchange: logs.exchange,
-        },
-        probes: Probes {
-            invalid_messages: probes.invalid_messages,
-            ignored_fields: probes.ignored_fields,
-            uncovered: probes.uncovered,
-        },
+        logs,
+        probes,
         variants: Variants {
             nearest: variants.nearest,
             unplayed: variants.unplayed,

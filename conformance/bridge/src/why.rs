@@ -50,7 +50,7 @@ fn last_step<T: Sides>(mapping: &Mapping<T>, divergence: &mut Divergence) -> Opt
         divergence.expected = vec!["is down then".to_owned()];
         return Some(());
     }
-    let mut run = ExpectedRun::nothing(mapping, &node.view);
+    let mut run = ExpectedRun::by(mapping.rules, &node.view);
     run.happens(group, id, happening);
     divergence.expected = does(&run);
     let mut outputs = Vec::new();
@@ -88,14 +88,10 @@ fn same_change<T: Sides>(
     let names = |one: &Process<T>, other: &Process<T>| {
         let mut found = Vec::<Difference>::new();
         fields(id, one, other, &mut found);
-        whats(found)
+        found.into_iter().map(|found| found.what).collect::<BTreeSet<_>>()
     };
     let changed = &names(from, to) | &names(&before.process, &after.process);
     after.up && names(to, &after.process).is_disjoint(&changed)
-}
-
-fn whats(found: Vec<Difference>) -> BTreeSet<String> {
-    found.into_iter().map(|found| found.what).collect()
 }
 
 /// The messages on which the last step depends, the last one first: what its node has received, and

@@ -1,11 +1,11 @@
 //! The bully: the recommended rules against the production core.
 
 use super::{Bound, Durations, ExpectedFacts, IdsIn, Logs, Mapping, More, ProcessView, Waits};
-use super::{bounds_of, longer_than, process_id};
+use super::{bounds_of, longer_than, node, process_id, unkept};
 use bellwether_bridge::message_table;
-use bellwether_bridge::program::{Limits, Refusal};
+use bellwether_bridge::program::Limits;
 use bellwether_core::protocol::bully as program;
-use bellwether_core::protocol::{Input, Members, Node, NodeId, Nothing, Role, Status};
+use bellwether_core::protocol::{Input, Members, Node, NodeId, Role, Status};
 use bellwether_model::protocol::{Id, Ids, MAX_NODES, bully as spec};
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,19 +28,23 @@ pub type Bully = (spec::Bully, Node<program::Bully>);
 pub fn mapping() -> Mapping<Bully> {
     Mapping {
         rules: spec::Bully::RECOMMENDED,
-        program: Arc::new(program),
+        program: Arc::new(node::<program::Bully>(config)),
         settle: Arc::new(settle),
         to_program: Arc::new(to_program),
         to_model: Arc::new(|message, _| to_model(message)),
         timer: Arc::new(timer),
         period: Arc::new(period),
-        process: Arc::new(process),
-        stable: Arc::new(stable),
+        process: Arc::new(|node: &Node<program::Bully>| abstraction(node.status())),
+        stable: Arc::new(unkept),
         believes,
         facts: Arc::new(facts),
         messages: Arc::new(|_| messages()),
         more: More {
-            durations: Durations { limits: Arc::new(limits), bounds, ..Durations::default() },
+            durations: Durations {
+                limits: Arc::new(|id, members: &Members| Some(durations(id, members))),
+                bounds,
+                ..Durations::default()
+            },
             logs: Logs { ids: Some(IdsIn::default()), members: MAX_NODES, ..Logs::default() },
             ..More::default()
         },
@@ -90,14 +94,6 @@ pub fn durations(id: NodeId, members: &Members) -> Limits {
     Limits { lifetime: election, silence, election: all, slack: Duration::ZERO }
 }
 
-fn program(
-    id: NodeId,
-    members: &Members,
-    _: Option<&Nothing>,
-) -> Result<Node<program::Bully>, Refusal> {
-    Ok(Node::new(config(id, members), None, 0)?)
-}
-
 /// It starts, and hears that the highest leads.
 pub(super) fn settle(id: NodeId, members: &Members) -> Vec<(Duration, Input<program::Message>)> {
     let highest = members.iter().max().filter(|&highest| highest != id);
@@ -136,10 +132,6 @@ pub(super) fn period(id: NodeId, members: &Members, timer: spec::Timer) -> Optio
     })
 }
 
-fn process(program: &Node<program::Bully>) -> spec::Process {
-    abstraction(program.status())
-}
-
 pub(super) fn believes(_: Id, process: &spec::Process) -> Option<(Role, Option<Id>)> {
     let role = match process.role {
         spec::Role::Follower => Role::Follower,
@@ -158,10 +150,6 @@ fn facts(of: &ProcessView<'_, spec::Bully>) -> Option<ExpectedFacts<spec::Bully>
     Some(ExpectedFacts { waits_for, ..ExpectedFacts::among_equals(of.nodes) })
 }
 
-fn limits(id: NodeId, members: &Members) -> Option<Limits> {
-    Some(durations(id, members))
-}
-
 /// A process that had an OK waits for a whole election of another, and one claim may be lost.
 fn bounds(id: NodeId, members: &Members) -> Vec<Bound> {
     let config = config(id, members);
@@ -175,10 +163,6 @@ fn bounds(id: NodeId, members: &Members) -> Vec<Bound> {
             ("t-elec > 0", |of| &mut of.timing.election, longer_than(Duration::ZERO)),
         ],
     )
-}
-
-fn stable(durable: &Nothing) {
-    match *durable {}
 }
 
 pub(super) fn messages() -> Vec<spec::Message> {

@@ -3,16 +3,16 @@
 use super::bully;
 use super::{
     Bound, Durations, ExpectedFacts, Mapping, More, ProcessView, Waits, bounds_of, longer_than,
-    process_id,
+    node, process_id,
 };
 use bellwether_bridge::message_table;
-use bellwether_bridge::program::{Limits, Refusal};
+use bellwether_bridge::program::Limits;
 use bellwether_core::protocol::commit::{self as program, Outcome, Three, Two};
-use bellwether_core::protocol::{Input, Members, Node, NodeId, Role};
+use bellwether_core::protocol::{Input, Members, Node, NodeId};
+use bellwether_model::protocol::Protocol as Specification;
 use bellwether_model::protocol::commit::{self as spec, Steps};
 use bellwether_model::protocol::three_phase_commit::ThreePhaseCommit;
 use bellwether_model::protocol::two_phase_commit::TwoPhaseCommit;
-use bellwether_model::protocol::{Id, Protocol as Specification};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -64,15 +64,15 @@ pub type Commit<K> = (<K as Pair>::Spec, Node<program::Commit<K>>);
 pub fn mapping<K: Pair>() -> Mapping<Commit<K>> {
     Mapping {
         rules: <K as Pair>::RULES,
-        program: Arc::new(program::<K>),
+        program: Arc::new(node::<program::Commit<K>>(config::<K>)),
         settle: Arc::new(settle),
         to_program: Arc::new(to_program),
         to_model: Arc::new(|message, _| to_model(message)),
         timer: Arc::new(timer),
         period: Arc::new(period::<K>),
-        process: Arc::new(process::<K>),
-        stable: Arc::new(stable),
-        believes,
+        process: Arc::new(abstraction::<K>),
+        stable: Arc::new(|&durable: &program::Record| record(durable)),
+        believes: |id, process| bully::believes(id, &process.election),
         facts: Arc::new(facts::<K>),
         messages: Arc::new(|_| messages()),
         more: More {
@@ -138,14 +138,6 @@ fn record_of(record: spec::Record) -> Option<program::Record> {
     })
 }
 
-fn program<K: Pair>(
-    id: NodeId,
-    members: &Members,
-    durable: Option<&program::Record>,
-) -> Result<Node<program::Commit<K>>, Refusal> {
-    Ok(Node::new(config::<K>(id, members), durable.copied(), 0)?)
-}
-
 /// As the bully: it starts, and hears that the highest leads.
 fn settle(id: NodeId, members: &Members) -> Vec<(Duration, Input<program::Message>)> {
     let inputs = bully::settle(id, members).into_iter();
@@ -196,14 +188,6 @@ fn period<K: Pair>(id: NodeId, members: &Members, timer: spec::Timer) -> Option<
     }
 }
 
-fn process<K: Pair>(program: &Node<program::Commit<K>>) -> spec::Process {
-    abstraction(program)
-}
-
-fn believes(id: Id, process: &spec::Process) -> Option<(Role, Option<Id>)> {
-    bully::believes(id, &process.election)
-}
-
 /// It waits as the bully in it does.
 fn facts<K: Pair>(of: &ProcessView<'_, K::Spec>) -> Option<ExpectedFacts<K::Spec>> {
     let waits = bully::waits_for(of.id, of.nodes, &of.process.election);
@@ -235,10 +219,6 @@ fn bounds<K: Pair>(id: NodeId, members: &Members) -> Vec<Bound> {
             ("t-coord > t-elec", |of| &mut of.election.timing.coordinator, longer_than(election)),
         ],
     )
-}
-
-fn stable(durable: &program::Record) -> spec::Record {
-    record(*durable)
 }
 
 fn messages() -> Vec<spec::Message> {

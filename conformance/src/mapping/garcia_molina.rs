@@ -1,13 +1,14 @@
 //! The bully algorithm of 1982: the repaired rules against the core.
 
-use super::{Bound, Counters, Durations, ExpectedFacts, Mapping, More, OnInvalid, Probes};
-use super::{ProcessView, bounds_of, longer_than, node_id, process_id, shorter_than, strangers};
+use super::{Bound, Counters, Durations, Mapping, More, OnInvalid, Probes, bounds_of};
+use super::{
+    facts_among_equals, known, longer_than, node_id, process_id, shorter_than, small, strangers,
+};
 use bellwether_bridge::message_table;
 use bellwether_bridge::program::{Limits, Refusal};
 use bellwether_core::protocol::garcia_molina as program;
 use bellwether_core::protocol::{Input, Members, Node, NodeId, Role};
-use bellwether_model::protocol::garcia_molina as spec;
-use bellwether_model::protocol::{Id, MAX_SEARCHED};
+use bellwether_model::protocol::{Id, garcia_molina as spec};
 use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::time::Duration;
@@ -43,10 +44,10 @@ pub fn mapping() -> Mapping<GarciaMolina> {
         to_model: Arc::new(|message, _| to_model(message)),
         timer: Arc::new(timer),
         period: Arc::new(period),
-        process: Arc::new(process),
+        process: Arc::new(abstraction),
         stable: Arc::new(stable),
         believes,
-        facts: Arc::new(facts),
+        facts: Arc::new(facts_among_equals::<spec::GarciaMolina>),
         messages: Arc::new(|_| messages()),
         more: More {
             durations: Durations { limits: Arc::new(limits), bounds, ..Durations::default() },
@@ -161,10 +162,6 @@ fn period(id: NodeId, members: &Members, timer: spec::Timer) -> Option<Duration>
     })
 }
 
-fn process(program: &Node<program::GarciaMolina>) -> spec::Process {
-    abstraction(program)
-}
-
 fn believes(id: Id, process: &spec::Process) -> Option<(Role, Option<Id>)> {
     Some(match (process.status, process.coordinator, process.step) {
         (spec::Status::Normal, spec::Coordinator::Myself, _) => (Role::Leader, Some(id)),
@@ -175,10 +172,6 @@ fn believes(id: Id, process: &spec::Process) -> Option<(Role, Option<Id>)> {
         (_, _, spec::Step::Idle | spec::Step::Probing(_)) => (Role::Waiting, None),
         _ => (Role::Candidate, None),
     })
-}
-
-fn facts(of: &ProcessView<'_, spec::GarciaMolina>) -> Option<ExpectedFacts<spec::GarciaMolina>> {
-    Some(ExpectedFacts::among_equals(of.nodes))
 }
 
 /// Its last check may be as old as the time between two, when a coordinator falls silent.
@@ -232,19 +225,12 @@ fn invalid_messages(members: &Members) -> Vec<(program::Message, OnInvalid<spec:
     tasks.collect()
 }
 
-/// A number of the program's; the model has none as large as what does not fit.
-fn small(number: u64) -> u8 {
-    u8::try_from(number).unwrap_or(u8::MAX)
-}
-
 fn program_task(task: spec::Task) -> program::Task {
     program::Task { coordinator: node_id(task.by), number: task.number.into() }
 }
 
 fn spec_task(task: program::Task) -> spec::Task {
-    // Only members hand out tasks; a node that no world has reads as the last that is compared.
-    let by = process_id(task.coordinator).unwrap_or(Id::at(MAX_SEARCHED - 1));
-    spec::Task { by, number: small(task.number) }
+    spec::Task { by: known(task.coordinator), number: small(task.number) }
 }
 
 fn step(activity: program::Activity) -> spec::Step {

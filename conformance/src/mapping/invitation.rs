@@ -1,9 +1,9 @@
 //! The invitation algorithm: the paper's rules against the program's core.
 
-use super::{Bound, Counters, Durations, ExpectedFacts, Mapping, More, OnInvalid, Probes};
-use super::{ProcessView, bounds_of, longer_than, node_id, process_id, strangers};
+use super::{Bound, Counters, Durations, Mapping, More, OnInvalid, Probes, bounds_of};
+use super::{facts_among_equals, known, longer_than, node, node_id, process_id, small, strangers};
 use bellwether_bridge::message_table;
-use bellwether_bridge::program::{Limits, Refusal};
+use bellwether_bridge::program::Limits;
 use bellwether_core::protocol::invitation as program;
 use bellwether_core::protocol::{Input, Members, Node, NodeId, Role};
 use bellwether_model::protocol::{Id, Ids, MAX_SEARCHED, invitation as spec};
@@ -31,22 +31,22 @@ pub type Invitation = (spec::Invitation, Node<program::Invitation>);
 pub fn mapping() -> Mapping<Invitation> {
     Mapping {
         rules: spec::Invitation::PAPER,
-        program: Arc::new(program),
+        program: Arc::new(node::<program::Invitation>(config)),
         settle: Arc::new(settle),
         to_program: Arc::new(to_program),
         to_model: Arc::new(|message, _| to_model(message)),
         timer: Arc::new(timer),
         period: Arc::new(period),
-        process: Arc::new(process),
+        process: Arc::new(abstraction),
         stable: Arc::new(stable),
         believes,
-        facts: Arc::new(facts),
+        facts: Arc::new(facts_among_equals::<spec::Invitation>),
         messages: Arc::new(|_| messages()),
         more: More {
             durations: Durations { limits: Arc::new(limits), bounds, ..Durations::default() },
+            rebase: Arc::new(rebase),
             counters: Counters {
-                began,
-                rebase: Arc::new(rebase),
+                began: |_, _| Some(program::Durable { groups: GROUPS }),
                 in_message: |message, _, rename| {
                     use program::Message as P;
                     let mut all = |group: program::GroupNumber| program::GroupNumber {
@@ -123,14 +123,6 @@ pub fn abstraction(node: &Node<program::Invitation>) -> spec::Process {
     }
 }
 
-fn program(
-    id: NodeId,
-    members: &Members,
-    durable: Option<&program::Durable>,
-) -> Result<Node<program::Invitation>, Refusal> {
-    Ok(Node::new(config(id, members), durable.copied(), 0)?)
-}
-
 message_table! {
     fn to_program(spec::Message) -> program::Message; fn to_model;
     AreYouCoordinator = AreYouCoordinator;
@@ -167,10 +159,6 @@ fn period(id: NodeId, members: &Members, timer: spec::Timer) -> Option<Duration>
     })
 }
 
-fn process(node: &Node<program::Invitation>) -> spec::Process {
-    abstraction(node)
-}
-
 fn believes(id: Id, process: &spec::Process) -> Option<(Role, Option<Id>)> {
     use spec::Coordinator::{Itself, Other};
     use spec::State::{Down, Election, Normal, Reorganization};
@@ -181,10 +169,6 @@ fn believes(id: Id, process: &spec::Process) -> Option<(Role, Option<Id>)> {
         (Reorganization, Some(Other(_))) => (Role::Waiting, None),
         (Down, _) | (Normal | Reorganization, None) => return None,
     })
-}
-
-fn facts(of: &ProcessView<'_, spec::Invitation>) -> Option<ExpectedFacts<spec::Invitation>> {
-    Some(ExpectedFacts::among_equals(of.nodes))
 }
 
 /// A member that has heard nothing for so long asks its coordinator.
@@ -213,12 +197,7 @@ fn bounds(id: NodeId, members: &Members) -> Vec<Bound> {
 /// What no rule reads, whether a number was used twice, is not in the program; with a durable
 /// counter it never is.
 fn stable(durable: &program::Durable) -> spec::Stable {
-    spec::Stable { counter: number(durable.groups), reused: false }
-}
-
-/// It has formed many groups.
-fn began(_: NodeId, _: &Members) -> Option<program::Durable> {
-    Some(program::Durable { groups: GROUPS })
+    spec::Stable { counter: small(durable.groups), reused: false }
 }
 
 fn rebase(node: &Node<program::Invitation>, process: spec::Process) -> spec::Process {
@@ -304,13 +283,8 @@ fn roster(set: Ids) -> program::Roster {
     program::Roster::of(&all(), set.iter().map(node_id))
 }
 
-fn number(count: u64) -> u8 {
-    u8::try_from(count).unwrap_or(u8::MAX)
-}
-
 fn to_group(group: program::GroupNumber) -> spec::Group {
-    let coordinator = process_id(group.coordinator).unwrap_or(Id::at(MAX_SEARCHED - 1));
-    spec::Group { coordinator, number: number(group.count) }
+    spec::Group { coordinator: known(group.coordinator), number: small(group.count) }
 }
 
 fn from_group(group: spec::Group) -> program::GroupNumber {

@@ -4,9 +4,10 @@
 use super::{
     AWAY, Bound, Counters, Durations, Exchange, ExpectedFacts, IdsIn, Logs, Mapping, More,
     OnInvalid, Probes, ProcessView, Rename, RequestNumber, Specification, TICK, Variants,
-    bounds_of, longer_than, node_id, process_id, shorter_than,
+    bounds_of, longer_than, node, node_id, process_id, shorter_than,
 };
-use bellwether_bridge::program::{Limits, Refusal};
+use bellwether_bridge::message_table;
+use bellwether_bridge::program::Limits;
 use bellwether_core::protocol::lease as program;
 use bellwether_core::protocol::{Input, Members, Node, NodeId, Request, Role};
 use bellwether_core::trace::Start;
@@ -53,7 +54,7 @@ pub fn mapping(rules: spec::Lease) -> Mapping<Lease> {
     let more = More { durations, counters, asks, logs, probes, variants, ..More::default() };
     Mapping {
         rules,
-        program: Arc::new(program),
+        program: Arc::new(node::<program::Lease>(config)),
         settle: Arc::new(settle),
         to_program: Arc::new(move |message| to_program(&rules, message)),
         to_model: Arc::new(move |message, _| to_model(&rules, message)),
@@ -126,14 +127,6 @@ pub fn abstraction(node: &Node<program::Lease>) -> spec::Process {
     }
 }
 
-fn program(
-    id: NodeId,
-    members: &Members,
-    durable: Option<&program::Durable>,
-) -> Result<Node<program::Lease>, Refusal> {
-    Ok(Node::new(config(id, members), durable.copied(), 0)?)
-}
-
 /// The highest client asks first, and is granted the lease; each other one asks, and is
 /// refused.
 fn settle(id: NodeId, members: &Members) -> Vec<(Duration, Input<program::Message>)> {
@@ -151,55 +144,54 @@ fn settle(id: NodeId, members: &Members) -> Vec<(Duration, Input<program::Messag
     inputs.map(|input| (Duration::ZERO, input)).to_vec()
 }
 
-fn to_program(rules: &spec::Lease, message: spec::Message) -> Option<program::Message> {
-    let request = |number: spec::Number| program::Request {
-        started: number.incarnation.into(),
-        number: number.request.into(),
-    };
-    let token = |token: spec::Token| program::Token::new(token.0.into());
-    Some(match message {
-        spec::Message::Acquire(number) | spec::Message::Claim(number)
-            if message == acquire(rules, number) =>
-        {
-            program::Message::Acquire(request(number))
-        }
-        spec::Message::Renew(number, of) => program::Message::Renew(request(number), token(of)),
-        spec::Message::Granted(number, of) => program::Message::Granted(request(number), token(of)),
-        spec::Message::Refused(number, holder) => {
-            program::Message::Refused(request(number), holder.map(node_id))
-        }
-        spec::Message::Write(of) => program::Message::Write(token(of)),
-        spec::Message::Release(of) => program::Message::Release(token(of)),
-        spec::Message::Available => program::Message::Available,
-        // Other variants' ways to acquire.
-        spec::Message::Acquire(_)
-        | spec::Message::Read(_)
+message_table! {
+    fn acquirer_to_program(spec::Message) -> program::Message; fn acquirer_to_model;
+    Acquire(of) = Acquire(of), of: request(of) => number(of);
+    Renew(of, with) = Renew(of, with),
+        of: request(of) => number(of), with: program_token(with) => token(with);
+    Granted(of, with) = Granted(of, with),
+        of: request(of) => number(of), with: program_token(with) => token(with);
+    Refused(of, holder) = Refused(of, holder),
+        of: request(of) => number(of), holder: holder.map(node_id) => holder.and_then(process_id);
+    Write(with) = Write(with), with: program_token(with) => token(with);
+    Release(with) = Release(with), with: program_token(with) => token(with);
+    Available = Available;
+    // Other variants' ways to acquire.
+    _ { spec::Message::Read(_)
         | spec::Message::Free(_)
         | spec::Message::Set(_)
         | spec::Message::Claim(_)
         | spec::Message::Take(..)
-        | spec::Message::Record(..) => return None,
-    })
+        | spec::Message::Record(..) }
+}
+
+fn to_program(rules: &spec::Lease, message: spec::Message) -> Option<program::Message> {
+    match message {
+        spec::Message::Acquire(of) | spec::Message::Claim(of) => {
+            let is_known = message == acquire(rules, of);
+            is_known.then(|| program::Message::Acquire(request(of)))
+        }
+        other => acquirer_to_program(other),
+    }
 }
 
 fn to_model(rules: &spec::Lease, message: program::Message) -> spec::Message {
-    let number = |request: program::Request| spec::Number {
-        incarnation: small(request.started),
-        request: small(request.number),
-    };
-    match message {
-        program::Message::Acquire(request) => acquire(rules, number(request)),
-        program::Message::Renew(request, of) => spec::Message::Renew(number(request), token(of)),
-        program::Message::Granted(request, of) => {
-            spec::Message::Granted(number(request), token(of))
-        }
-        program::Message::Refused(request, holder) => {
-            spec::Message::Refused(number(request), holder.and_then(process_id))
-        }
-        program::Message::Write(of) => spec::Message::Write(token(of)),
-        program::Message::Release(of) => spec::Message::Release(token(of)),
-        program::Message::Available => spec::Message::Available,
+    match acquirer_to_model(message) {
+        spec::Message::Acquire(number) => acquire(rules, number),
+        other => other,
     }
+}
+
+fn request(of: spec::Number) -> program::Request {
+    program::Request { started: of.incarnation.into(), number: of.request.into() }
+}
+
+fn number(of: program::Request) -> spec::Number {
+    spec::Number { incarnation: small(of.started), request: small(of.number) }
+}
+
+fn program_token(of: spec::Token) -> program::Token {
+    program::Token::new(of.0.into())
 }
 
 fn timer(timer: program::Timer) -> spec::Timer {
@@ -401,7 +393,7 @@ const STARTS: u32 = u32::MAX - 100;
 /// grants when it restarts, and a client counts its requests since its start.
 const FROM: &[u64] = &[0, STARTS as u64, 0, STARTS as u64, 0];
 
-fn counters() -> Counters<Lease> {
+fn counters() -> Counters<spec::Lease, program::Message, program::Durable> {
     Counters {
         kinds: 5,
         epochs: Some(TOKEN),
@@ -418,7 +410,7 @@ fn counters() -> Counters<Lease> {
     }
 }
 
-fn logs() -> Logs<Lease> {
+fn logs() -> Logs<spec::Lease, program::Message, program::Durable> {
     Logs {
         ids: Some(IdsIn {
             message: |message, name| match message {

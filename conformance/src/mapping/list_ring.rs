@@ -1,19 +1,14 @@
 //! The ring with lists: the recommended rules against the production core.
 
-use super::ring as common;
-use super::ring::{config, known, lap_to_model, lap_to_program, timer_to_model};
-use super::{
-    Durations, ExpectedFacts, Mapping, More, OnInvalid, Probes, ProcessView, node_id, strangers,
-};
+use super::ring::{Messages, Script, lap_to_model, lap_to_program};
+use super::{Mapping, known, node_id, ring as common, strangers};
 use bellwether_bridge::message_table;
-use bellwether_bridge::program::{Limits, Refusal};
 use bellwether_core::protocol::list_ring as program;
 use bellwether_core::protocol::ring;
-use bellwether_core::protocol::{Input, Members, Node, NodeId, Nothing, Role};
+use bellwether_core::protocol::{Input, Members, Node, NodeId};
 use bellwether_model::protocol::Id;
 use bellwether_model::protocol::list_ring as spec;
-use bellwether_model::protocol::ring::{Lap, Process, Timer};
-use std::sync::Arc;
+use bellwether_model::protocol::ring::Lap;
 use std::time::Duration;
 
 /// The specification and the program.
@@ -23,41 +18,22 @@ pub type ListRing = (spec::ListRing, Node<program::ListRing>);
 /// [`super::ring`].
 #[must_use]
 pub fn mapping() -> Mapping<ListRing> {
-    Mapping {
-        rules: spec::ListRing::RECOMMENDED,
-        program: Arc::new(program),
-        settle: Arc::new(settle),
-        to_program: Arc::new(to_program),
-        to_model: Arc::new(|message, _| to_model(message)),
-        timer: Arc::new(timer),
-        period: Arc::new(period),
-        process: Arc::new(process),
-        stable: Arc::new(stable),
-        believes,
-        facts: Arc::new(facts),
-        messages: Arc::new(messages_among),
-        more: More {
-            durations: Durations {
-                limits: Arc::new(limits),
-                bounds: common::bounds::<program::ListRing>,
-                ..Durations::default()
-            },
-            probes: Probes { invalid_messages: Arc::new(invalid_messages), ..Probes::default() },
-            ..More::default()
+    common::mapping(
+        spec::ListRing::RECOMMENDED,
+        Messages {
+            settle,
+            to_program,
+            to_model,
+            unacknowledged: program::ListRing::unacknowledged,
+            all: messages_among,
+            strange,
+            ids: None,
         },
-    }
-}
-
-fn program(
-    id: NodeId,
-    members: &Members,
-    _: Option<&Nothing>,
-) -> Result<Node<program::ListRing>, Refusal> {
-    Ok(Node::new(config(id, members), None, 0)?)
+    )
 }
 
 /// It starts and hears from another that the highest leads, and what it hands on arrives.
-fn settle(id: NodeId, members: &Members) -> Vec<(Duration, Input<program::Message>)> {
+fn settle(id: NodeId, members: &Members) -> Script<program::Message> {
     use program::{List, Message};
     let Some(leader) = members.iter().max() else { return Vec::new() };
     let Some(other) = members.iter().find(|&other| other != id) else { return Vec::new() };
@@ -78,38 +54,6 @@ message_table! {
     Ack(lap) = Ack(lap), lap: lap_to_program(lap) => lap_to_model(lap);
 }
 
-fn timer(timer: ring::Timer) -> Timer {
-    timer_to_model(timer)
-}
-
-fn period(id: NodeId, members: &Members, timer: Timer) -> Option<Duration> {
-    Some(common::period(id, members, timer))
-}
-
-fn process(node: &Node<program::ListRing>) -> Process<spec::Message> {
-    common::process(
-        node.status(),
-        node.core().map_or(&[][..], program::ListRing::unacknowledged),
-        to_model,
-    )
-}
-
-fn believes(_: Id, process: &Process<spec::Message>) -> Option<(Role, Option<Id>)> {
-    Some(common::believes(process))
-}
-
-fn facts(of: &ProcessView<'_, spec::ListRing>) -> Option<ExpectedFacts<spec::ListRing>> {
-    Some(ExpectedFacts::among_equals(of.nodes))
-}
-
-fn limits(id: NodeId, members: &Members) -> Option<Limits> {
-    Some(common::limits(id, members))
-}
-
-fn stable(durable: &Nothing) {
-    match *durable {}
-}
-
 /// Lists of up to three ids: longer ones differ from those in nothing that a rule asks for.
 fn messages_among(nodes: usize) -> Vec<spec::Message> {
     use spec::Message::{Ack, Coordinator, Election};
@@ -127,7 +71,7 @@ fn messages_among(nodes: usize) -> Vec<spec::Message> {
     elections.chain(coordinators).chain(laps.map(Ack)).collect()
 }
 
-fn invalid_messages(members: &Members) -> Vec<(program::Message, OnInvalid<spec::ListRing>)> {
+fn strange(members: &Members) -> Vec<program::Message> {
     use program::Message::{Ack, Coordinator, Election};
     let mut all = Vec::new();
     for stranger in strangers(members) {
@@ -142,7 +86,7 @@ fn invalid_messages(members: &Members) -> Vec<(program::Message, OnInvalid<spec:
             all.push(Coordinator { leader: stranger, passed });
         }
     }
-    all.into_iter().map(|message| (message, OnInvalid::Ignored("unknown_id"))).collect()
+    all
 }
 
 fn list(passed: program::List) -> spec::List {

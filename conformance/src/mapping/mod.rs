@@ -21,8 +21,8 @@ pub use bellwether_bridge::mapping::*;
 use crate::shelled::{self, TICK};
 use bellwether_bridge::program::Refusal;
 use bellwether_core::protocol::commit::{Three, Two};
-use bellwether_core::protocol::{Core, Members, Node, NodeId};
-use bellwether_model::protocol::Protocol as Specification;
+use bellwether_core::protocol::{Core, Members, Node, NodeId, Nothing};
+use bellwether_model::protocol::{Id, MAX_SEARCHED, Protocol as Specification};
 use std::sync::LazyLock;
 use std::time::Duration;
 
@@ -30,6 +30,38 @@ use std::time::Duration;
 pub(super) fn strangers(members: &Members) -> impl Iterator<Item = NodeId> {
     let next = members.iter().max().and_then(|highest| NodeId::new(highest.get() + 1));
     next.into_iter().chain(NodeId::new(u16::MAX))
+}
+
+/// The result of a configuration: a node that has not booted, if the program accepts it.
+type Configured<C> = Result<Node<C>, Refusal>;
+
+/// Returns what makes nodes of these configurations, with what they kept through their last crash.
+fn node<C: Core>(
+    config: fn(NodeId, &Members) -> C::Config,
+) -> impl Fn(NodeId, &Members, Option<&C::Durable>) -> Configured<C> + Send + Sync + 'static {
+    move |id, members, durable| Ok(Node::new(config(id, members), durable.cloned(), 0)?)
+}
+
+/// The stable storage of a process whose node keeps nothing.
+fn unkept(durable: &Nothing) {
+    match *durable {}
+}
+
+/// What a process tells that knows no epoch and waits for no node.
+fn facts_among_equals<S: Specification>(of: &ProcessView<'_, S>) -> Option<ExpectedFacts<S>> {
+    Some(ExpectedFacts::among_equals(of.nodes))
+}
+
+/// The process with this id. Messages name members only, and each member is a process; a message
+/// that named a node with a larger id than any has would be told as naming the largest that can be
+/// compared.
+fn known(id: NodeId) -> Id {
+    process_id(id).unwrap_or(Id::at(MAX_SEARCHED - 1))
+}
+
+/// A number of a program; the specification has none as large as what does not fit.
+fn small(number: u64) -> u8 {
+    u8::try_from(number).unwrap_or(u8::MAX)
 }
 
 /// The shortest duration that is longer than another, and the longest that is not.
@@ -63,8 +95,17 @@ fn bounds_of<C: Core, const N: usize>(
 }
 
 /// The variants of the lease by whose rules the specification plays the store.
-const STORES: [&str; 7] =
-    ["fenced", "unfenced", "clustering", "lock", "postgres-row", "redis-setnx", "redlock"];
+const STORES: [&str; 9] = [
+    "fenced",
+    "unfenced",
+    "clustering",
+    "lock",
+    "postgres-row",
+    "redis-setnx",
+    "redlock",
+    "copied-machine",
+    "changed-by-hand",
+];
 
 type Boxed = Box<dyn Comparison>;
 

@@ -665,7 +665,7 @@ const REPEATED: usize = 2;
 /// In a long run, epochs are near the last that there can be. Rounds begin anew with each epoch.
 const FROM: &[u64] = &[u64::MAX - 1_000];
 
-fn counters() -> Counters<Quorum> {
+fn counters() -> Counters<spec::Quorum, program::Message, program::Durable> {
     Counters {
         kinds: 3,
         epochs: Some(EPOCH),
@@ -678,7 +678,7 @@ fn counters() -> Counters<Quorum> {
     }
 }
 
-fn logs() -> Logs<Quorum> {
+fn logs() -> Logs<spec::Quorum, program::Message, program::Durable> {
     Logs {
         is_settled,
         ids: Some(IdsIn {

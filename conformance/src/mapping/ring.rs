@@ -11,21 +11,87 @@
 //!
 //! A node remembers nothing besides these.
 
-use super::{Bound, bounds_of, longer_than, node_id, process_id};
+use super::{
+    Bound, Durations, IdsIn, Logs, Mapping, More, OnInvalid, Probes, bounds_of, facts_among_equals,
+    known, longer_than, node, node_id, process_id, unkept,
+};
 use bellwether_bridge::program::Limits;
 use bellwether_core::protocol::ring::{self, Config, Timing};
-use bellwether_core::protocol::{Core, Members, NodeId, Role, Status};
+use bellwether_core::protocol::{Core, Input, Members, Node, NodeId, Nothing, Role};
 use bellwether_model::protocol::ring as spec;
 use bellwether_model::protocol::ring::{Lap, Process, Rounds, Timer};
-use bellwether_model::protocol::{Id, MAX_SEARCHED};
+use bellwether_model::protocol::{Id, Protocol as Specification};
+use std::sync::Arc;
 use std::time::Duration;
 
-/// The process that a node stands for that tells this of itself, and keeps that.
-pub(super) fn process<P: Copy, M: Rounds>(
-    status: Status,
-    kept: &[(NodeId, P)],
-    to_model: impl Fn(P) -> M,
+/// The inputs that lead a node into a group, each with its moment.
+pub(super) type Script<M> = Vec<(Duration, Input<M>)>;
+
+/// Messages that are not acknowledged, each with the member that should.
+type Kept<M> = [(NodeId, M)];
+
+/// The messages of one protocol on a ring.
+pub(super) struct Messages<S: Specification, C: Core> {
+    pub(super) settle: fn(NodeId, &Members) -> Script<C::Message>,
+    pub(super) to_program: fn(S::Message) -> Option<C::Message>,
+    pub(super) to_model: fn(C::Message) -> S::Message,
+    pub(super) unacknowledged: fn(&C) -> &Kept<C::Message>,
+    pub(super) all: fn(usize) -> Vec<S::Message>,
+    /// The messages about nodes that are no members.
+    pub(super) strange: fn(&Members) -> Vec<C::Message>,
+    pub(super) ids: Option<IdsIn<C::Message, C::Durable>>,
+}
+
+/// The mapping of a protocol on a ring by these rules.
+pub(super) fn mapping<S, C, M>(rules: S, messages: Messages<S, C>) -> Mapping<(S, Node<C>)>
+where
+    M: Rounds + Send + Sync + 'static,
+    S: Specification<Process = Process<M>, Stable = (), Message = M, Timer = Timer>,
+    C: Core<Config = Config, Durable = Nothing, Timer = ring::Timer>,
+    C::Message: Copy,
+{
+    let Messages { settle, to_program, to_model, unacknowledged, all, strange, ids } = messages;
+    let unknown = OnInvalid::Ignored("unknown_id");
+    Mapping {
+        rules,
+        program: Arc::new(node::<C>(config)),
+        settle: Arc::new(settle),
+        to_program: Arc::new(to_program),
+        to_model: Arc::new(move |message, _| to_model(message)),
+        timer: Arc::new(timer),
+        period: Arc::new(|id, members: &Members, timer| Some(period(id, members, timer))),
+        process: Arc::new(move |node: &Node<C>| process(node, unacknowledged, to_model)),
+        stable: Arc::new(unkept),
+        believes: |_, process| Some(believes(process)),
+        facts: Arc::new(facts_among_equals::<S>),
+        messages: Arc::new(all),
+        more: More {
+            durations: Durations {
+                limits: Arc::new(|id, members: &Members| Some(limits(id, members))),
+                bounds: bounds::<C>,
+                ..Durations::default()
+            },
+            probes: Probes {
+                invalid_messages: Arc::new(move |members: &Members| {
+                    let all = strange(members).into_iter();
+                    all.map(|message| (message, unknown)).collect::<Vec<_>>()
+                }),
+                ..Probes::default()
+            },
+            logs: Logs { ids, ..Logs::default() },
+            ..More::default()
+        },
+    }
+}
+
+/// The process that a node stands for.
+fn process<C: Core<Message: Copy>, M: Rounds>(
+    node: &Node<C>,
+    unacknowledged: fn(&C) -> &Kept<C::Message>,
+    to_model: fn(C::Message) -> M,
 ) -> Process<M> {
+    let Some(core) = node.core() else { return Process::default() };
+    let status = node.status();
     let role = match status.role {
         Role::NotStarted => return Process::default(),
         Role::Follower => spec::Role::Follower,
@@ -33,12 +99,13 @@ pub(super) fn process<P: Copy, M: Rounds>(
         Role::Waiting => spec::Role::Waiting,
         Role::Leader => spec::Role::Leader,
     };
-    let outbox = kept.iter().map(|&(to, message)| (to_model(message), known(to))).collect();
+    let outbox =
+        unacknowledged(core).iter().map(|&(to, message)| (to_model(message), known(to))).collect();
     Process { role, leader: status.leader.and_then(process_id), outbox }
 }
 
 /// What a node tells that stands for this process.
-pub(super) fn believes<M: Rounds>(process: &Process<M>) -> (Role, Option<Id>) {
+fn believes<M: Rounds>(process: &Process<M>) -> (Role, Option<Id>) {
     let role = match process.role {
         spec::Role::Follower => Role::Follower,
         spec::Role::Candidate => Role::Candidate,
@@ -56,7 +123,7 @@ pub fn config(id: NodeId, members: &Members) -> Config {
 }
 
 /// How long a timer takes by that.
-pub(super) fn period(id: NodeId, members: &Members, timer: Timer) -> Duration {
+fn period(id: NodeId, members: &Members, timer: Timer) -> Duration {
     let timing = config(id, members).timing;
     match timer {
         Timer::Hop => timing.hop,
@@ -68,14 +135,14 @@ pub(super) fn period(id: NodeId, members: &Members, timer: Timer) -> Duration {
 
 /// What is not acknowledged in time was handed to another member. A claim may be as old as a
 /// heartbeat when a leader falls silent.
-pub(super) fn limits(id: NodeId, members: &Members) -> Limits {
+fn limits(id: NodeId, members: &Members) -> Limits {
     let Timing { hop, lap, watch, heartbeat } = config(id, members).timing;
     let silence = watch.saturating_sub(heartbeat);
     Limits { lifetime: hop, silence, election: watch + lap, slack: Duration::ZERO }
 }
 
 /// All but a hop takes longer than it takes to skip all members, and one claim may be lost.
-pub(super) fn bounds<C: Core<Config = Config>>(id: NodeId, members: &Members) -> Vec<Bound> {
+fn bounds<C: Core<Config = Config>>(id: NodeId, members: &Members) -> Vec<Bound> {
     let config = config(id, members);
     let Timing { hop, heartbeat, .. } = config.timing;
     let round: Duration = members.iter().map(|_| hop).sum();
@@ -104,18 +171,11 @@ pub(super) fn lap_to_model(lap: ring::Lap) -> Lap {
     }
 }
 
-pub(super) fn timer_to_model(timer: ring::Timer) -> Timer {
+fn timer(timer: ring::Timer) -> Timer {
     match timer {
         ring::Timer::Hop => Timer::Hop,
         ring::Timer::Lap => Timer::Lap,
         ring::Timer::Watch => Timer::Watch,
         ring::Timer::Heartbeat => Timer::Heartbeat,
     }
-}
-
-/// The process with this id. Messages name members only, and each member is a process; a message
-/// that named a node with a larger id than any has would be told as naming the largest that can be
-/// compared.
-pub(super) fn known(id: NodeId) -> Id {
-    process_id(id).unwrap_or(Id::at(MAX_SEARCHED - 1))
 }

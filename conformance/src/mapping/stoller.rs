@@ -1,16 +1,15 @@
 //! Stoller's election: the recommended rules against the production core.
 
 use super::{
-    Bound, Counters, Durations, Events, ExpectedFacts, IdsIn, Logs, Mapping, More, OnInvalid,
-    Probes, ProcessView,
+    Bound, Counters, Durations, Events, IdsIn, Logs, Mapping, More, OnInvalid, Probes, bounds_of,
 };
-use super::{bounds_of, longer_than, node_id, process_id, strangers};
+use super::{facts_among_equals, known, longer_than, node, node_id, process_id, small, strangers};
 use bellwether_bridge::message_table;
-use bellwether_bridge::program::{Limits, Refusal};
+use bellwether_bridge::program::Limits;
 use bellwether_core::protocol::stoller as program;
 use bellwether_core::protocol::{Input, Members, Node, NodeId, Role};
 use bellwether_model::protocol::stoller as spec;
-use bellwether_model::protocol::{Id, Ids, MAX_SEARCHED};
+use bellwether_model::protocol::{Id, Ids};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -38,36 +37,29 @@ pub type Stoller = (spec::Stoller, Node<program::Stoller>);
 pub fn mapping() -> Mapping<Stoller> {
     Mapping {
         rules: spec::Stoller::RECOMMENDED,
-        program: Arc::new(program),
+        program: Arc::new(node::<program::Stoller>(config)),
         settle: Arc::new(settle),
         to_program: Arc::new(to_program),
         to_model: Arc::new(|message, _| to_model(message)),
         timer: Arc::new(timer),
         period: Arc::new(period),
-        process: Arc::new(process),
-        stable: Arc::new(stable),
+        process: Arc::new(abstraction),
+        stable: Arc::new(|&durable: &u64| small(durable)),
         believes,
-        facts: Arc::new(facts),
+        facts: Arc::new(facts_among_equals::<spec::Stoller>),
         messages: Arc::new(|_| messages()),
         more: More {
             events: Events { detects, ..Events::default() },
             durations: Durations { limits: Arc::new(limits), bounds, ..Durations::default() },
+            rebase: Arc::new(rebase),
             counters: Counters {
-                began,
-                rebase: Arc::new(rebase),
+                began: |_, _| Some(STARTS),
                 in_message: |message, _, rename| {
-                    let mut all = |t: program::Elid| program::Elid {
+                    about(message, |t| program::Elid {
                         incarnation: rename(0, t.incarnation),
                         counter: rename(1, t.counter),
                         ..t
-                    };
-                    match message {
-                        program::Message::Halt(t) => program::Message::Halt(all(t)),
-                        program::Message::Ack(t) => program::Message::Ack(all(t)),
-                        program::Message::Ldr(t) => program::Message::Ldr(all(t)),
-                        program::Message::NormQ(t) => program::Message::NormQ(all(t)),
-                        program::Message::NotNorm(t) => program::Message::NotNorm(all(t)),
-                    }
+                    })
                 },
                 in_durable: |&durable, rename| rename(0, durable),
                 from: &[STARTS, 0],
@@ -77,14 +69,7 @@ pub fn mapping() -> Mapping<Stoller> {
             logs: Logs {
                 ids: Some(IdsIn {
                     message: |message, name| {
-                        let all = |t: program::Elid| program::Elid { owner: name(t.owner), ..t };
-                        match message {
-                            program::Message::Halt(t) => program::Message::Halt(all(t)),
-                            program::Message::Ack(t) => program::Message::Ack(all(t)),
-                            program::Message::Ldr(t) => program::Message::Ldr(all(t)),
-                            program::Message::NormQ(t) => program::Message::NormQ(all(t)),
-                            program::Message::NotNorm(t) => program::Message::NotNorm(all(t)),
-                        }
+                        about(message, |t| program::Elid { owner: name(t.owner), ..t })
                     },
                     ..IdsIn::default()
                 }),
@@ -119,8 +104,8 @@ pub fn abstraction(node: &Node<program::Stoller>) -> spec::Process {
         down: ids(&election.down),
         acks: ids(&election.gave_way),
         pendack: election.asked.and_then(process_id),
-        incarnation: number(election.incarnation),
-        nextel: number(election.begun),
+        incarnation: small(election.incarnation),
+        nextel: small(election.begun),
         plays_dead: false,
     }
 }
@@ -130,14 +115,6 @@ pub fn abstraction(node: &Node<program::Stoller>) -> spec::Process {
 pub fn config(id: NodeId, members: &Members) -> program::Config {
     let ask = Duration::from_millis(100);
     program::Config { id, members: members.clone(), ask }
-}
-
-fn program(
-    id: NodeId,
-    members: &Members,
-    durable: Option<&u64>,
-) -> Result<Node<program::Stoller>, Refusal> {
-    Ok(Node::new(config(id, members), durable.copied(), 0)?)
 }
 
 /// It starts. The highest halts all others, who give way; the others are halted and told.
@@ -193,10 +170,6 @@ fn detects(timer: spec::Timer) -> Option<NodeId> {
     }
 }
 
-fn process(program: &Node<program::Stoller>) -> spec::Process {
-    abstraction(program)
-}
-
 fn believes(id: Id, process: &spec::Process) -> Option<(Role, Option<Id>)> {
     Some(match (process.status, process.ldr) {
         (spec::Status::Norm, spec::Ldr::Itself) => (Role::Leader, Some(id)),
@@ -205,10 +178,6 @@ fn believes(id: Id, process: &spec::Process) -> Option<(Role, Option<Id>)> {
         (spec::Status::Elec1 | spec::Status::Elec2, _) => (Role::Candidate, None),
         (spec::Status::Wait, _) => (Role::Waiting, None),
     })
-}
-
-fn facts(of: &ProcessView<'_, spec::Stoller>) -> Option<ExpectedFacts<spec::Stoller>> {
-    Some(ExpectedFacts::among_equals(of.nodes))
 }
 
 /// A candidate and a leader ask again after that time.
@@ -224,21 +193,12 @@ fn bounds(id: NodeId, members: &Members) -> Vec<Bound> {
     )
 }
 
-fn stable(durable: &u64) -> u8 {
-    number(*durable)
-}
-
-/// It has started often.
-fn began(_: NodeId, _: &Members) -> Option<u64> {
-    Some(STARTS)
-}
-
 fn rebase(node: &Node<program::Stoller>, process: spec::Process) -> spec::Process {
     let Some(core) = node.core() else { return process };
     let program::Election { elid: of, incarnation, .. } = core.election();
     let lowered = |number: u64| number.saturating_sub(STARTS);
     let of = program::Elid { incarnation: lowered(of.incarnation), ..of };
-    let incarnation = number(lowered(incarnation));
+    let incarnation = small(lowered(incarnation));
     spec::Process { elid: Some(elid(of)), incarnation, ..process }
 }
 
@@ -268,21 +228,31 @@ fn invalid_messages(members: &Members) -> Vec<(program::Message, OnInvalid<spec:
     strange.chain(late.map(|it| (it, OnInvalid::Like(to_model(it))))).collect()
 }
 
+/// The same message about another election.
+fn about(
+    message: program::Message,
+    other: impl FnOnce(program::Elid) -> program::Elid,
+) -> program::Message {
+    use program::Message::{Ack, Halt, Ldr, NormQ, NotNorm};
+    match message {
+        Halt(t) => Halt(other(t)),
+        Ack(t) => Ack(other(t)),
+        Ldr(t) => Ldr(other(t)),
+        NormQ(t) => NormQ(other(t)),
+        NotNorm(t) => NotNorm(other(t)),
+    }
+}
+
 fn program_elid(t: spec::Elid) -> program::Elid {
     let (incarnation, counter) = (t.incarnation.into(), t.counter.into());
     program::Elid { owner: node_id(t.owner), incarnation, counter }
 }
 
 fn elid(t: program::Elid) -> spec::Elid {
-    // An owner that no world has reads as the last that any can have: a difference all the same.
-    let owner = process_id(t.owner).unwrap_or(Id::at(MAX_SEARCHED - 1));
-    spec::Elid { owner, incarnation: number(t.incarnation), counter: number(t.counter) }
+    let owner = known(t.owner);
+    spec::Elid { owner, incarnation: small(t.incarnation), counter: small(t.counter) }
 }
 
 fn ids(nodes: &BTreeSet<NodeId>) -> Ids {
     nodes.iter().filter_map(|&node| process_id(node)).collect()
-}
-
-fn number(of: u64) -> u8 {
-    u8::try_from(of).unwrap_or(u8::MAX)
 }

@@ -91,12 +91,10 @@ impl Run {
         self.pass(Weather::Calm, calm, goes_on)?;
         let at = self.chance.place(self.cluster.count());
         self.kill(at)?;
-        for _ in 0..2 {
-            let (weather, time) = (self.weather(), self.chance.below(LONGEST));
-            self.pass(weather, time, goes_on)?;
-        }
-        self.start(at)?;
-        for _ in 0..2 {
+        for round in 0..4 {
+            if round == 2 {
+                self.start(at)?;
+            }
             let (weather, time) = (self.weather(), self.chance.below(LONGEST));
             self.pass(weather, time, goes_on)?;
         }
@@ -120,9 +118,9 @@ impl Run {
             }
             let choice = self.chance.place(usize::MAX);
             match weather {
-                Weather::Calm => self.done.delivered += self.network.deliver_all(),
+                Weather::Calm => self.done.delivered += self.network.deliver_all(None),
                 Weather::Still => {}
-                Weather::Apart(at) => self.done.delivered += self.network.deliver_others(at),
+                Weather::Apart(at) => self.done.delivered += self.network.deliver_all(Some(at)),
                 Weather::Slow(often) => match self.chance.below(200) {
                     0 => self.done.lost += u64::from(self.network.lose(choice)),
                     due if due <= often => {

@@ -73,17 +73,10 @@ impl Network {
         Ok(address)
     }
 
-    /// Lets all messages through that wait. Returns how many there were.
-    pub(super) fn deliver_all(&self) -> u64 {
-        let messages = std::mem::take(&mut self.shared.waiting().messages);
-        messages.iter().for_each(Message::deliver);
-        messages.len() as u64
-    }
-
-    /// Lets all messages through that wait, but those from or to the node at this place. Returns
-    /// how many there were.
-    pub(super) fn deliver_others(&self, at: usize) -> u64 {
-        let is_of = |node: u16| usize::from(node) == at + 1;
+    /// Lets all messages through that wait, but those from or to the node at this place, if one is
+    /// given. Returns how many there were.
+    pub(super) fn deliver_all(&self, but: Option<usize>) -> u64 {
+        let is_of = |node: u16| but.is_some_and(|at| usize::from(node) == at + 1);
         let mut waiting = self.shared.waiting();
         let all = std::mem::take(&mut waiting.messages);
         let (kept, due): (Vec<_>, Vec<_>) =

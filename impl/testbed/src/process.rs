@@ -222,7 +222,12 @@ pub fn copy_files(from: &Path, to: &Path) -> io::Result<()> {
     fs::create_dir(to)?;
     for file in fs::read_dir(from)? {
         let file = file?;
-        fs::copy(file.path(), to.join(file.file_name()))?;
+        let (kind, copy) = (file.file_type()?, to.join(file.file_name()));
+        if kind.is_dir() {
+            copy_files(&file.path(), &copy)?;
+        } else if kind.is_file() {
+            fs::copy(file.path(), copy)?;
+        }
     }
     Ok(())
 }

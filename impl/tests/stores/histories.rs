@@ -427,7 +427,10 @@ async fn ask(
     };
     let said = |answer| match answer {
         Answer::Granted(token) => Said::Granted(token.get()),
-        Answer::Refused(record) => Said::Refused(holder(&record)),
+        // What the client has been granted meanwhile says nothing of what refused it.
+        Answer::Refused(record) => {
+            Said::Refused(holder(&record).filter(|&holder| holder != client))
+        }
     };
     Ok(match call {
         Call::Acquire => {

@@ -88,8 +88,10 @@ fn in_pieces(
     let folder = tempfile::tempdir().expect("a folder");
     let (mut states, mut pieces) = (piece, 0);
     loop {
-        let every = loses.then_some(Duration::ZERO);
-        let disk = Disk { resume: pieces > 0, every, ..Disk::begin(folder.path()) };
+        let mut disk = Disk { resume: pieces > 0, ..Disk::begin(folder.path()) };
+        if loses {
+            disk.every = Duration::ZERO;
+        }
         let options = Options {
             engine: Engine::Dataflow,
             threads: workers,

@@ -124,7 +124,7 @@ impl LockstepArgs {
         });
         bar.finish();
         let outcome = walked?;
-        let exit = Exit::with(status(&outcome));
+        let exit = Exit::with(verdict(&outcome).1);
         let saved = match (&outcome.divergence, &self.out) {
             (Some(divergence), Some(out)) => save(&divergence.trace, out),
             _ => Ok(()),
@@ -138,32 +138,25 @@ impl LockstepArgs {
     }
 }
 
-fn status(outcome: &Outcome) -> u8 {
-    match (&outcome.divergence, outcome.summary.cut_short) {
-        _ if outcome.large_group.wrong.is_some() => DIVERGES,
-        (Some(_), _) => DIVERGES,
-        (None, Some(_)) => CUT_SHORT,
-        (None, None) if !outcome.summary.coverage.missing.is_empty() => CUT_SHORT,
-        (None, None) => CONFORMS,
+/// The verdict, and the status that goes with it.
+fn verdict(Outcome { summary, divergence, large_group }: &Outcome) -> (&'static str, u8) {
+    match summary.cut_short {
+        _ if divergence.is_some() || large_group.wrong.is_some() => ("diverges", DIVERGES),
+        Some(_) => ("unknown", CUT_SHORT),
+        None if !summary.coverage.missing.is_empty() => ("incomplete", CUT_SHORT),
+        None => ("conforms", CONFORMS),
     }
 }
 
 impl LockstepArgs {
     fn json(&self, of: &Description, scenario: &Scenario, outcome: &Outcome) -> serde_json::Value {
         let Outcome { summary, divergence, large_group } = outcome;
-        let verdict = match (divergence, summary.cut_short) {
-            _ if large_group.wrong.is_some() => "diverges",
-            (Some(_), _) => "diverges",
-            (None, Some(_)) => "unknown",
-            (None, None) if !summary.coverage.missing.is_empty() => "incomplete",
-            (None, None) => "conforms",
-        };
         json!({
             "protocol": of.protocol,
             "variant": of.variant,
             "world": scenario,
             "through": self.through.name(),
-            "verdict": verdict,
+            "verdict": verdict(outcome).0,
             "compared": summary,
             "rate": summary.rate().round(),
             "divergence": divergence,

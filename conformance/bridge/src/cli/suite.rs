@@ -131,25 +131,19 @@ pub(super) fn run(
     if let Some(file) = args.file() {
         return cases::run(known, file, args, flags);
     }
-    if args.no_run && args.through != Through::Core {
-        let why = "nothing is driven; leave out --no-run, or this";
-        return Err(UsageError::no_effect("--through", why).into());
-    }
-    for (flag, is_given) in
-        [("--program", args.program.is_some()), ("--seconds", args.seconds.is_some())]
-    {
-        if is_given && args.through != Through::Processes {
-            let why = "there are no processes; add --through processes, or leave it out";
-            return Err(UsageError::no_effect(flag, why).into());
-        }
-    }
-    for (flag, is_given) in
-        [("--junit", args.junit.is_some()), ("--markdown", args.markdown.is_some())]
-    {
-        if is_given {
-            let why = "no file of cases is run; name one, or leave it out";
-            return Err(UsageError::no_effect(flag, why).into());
-        }
+    let idle = "nothing is driven; leave out --no-run, or this";
+    let alone = "there are no processes; add --through processes, or leave it out";
+    let no_file = "no file of cases is run; name one, or leave it out";
+    let is_alone = args.through != Through::Processes;
+    let without_effect = [
+        ("--through", args.no_run && args.through != Through::Core, idle),
+        ("--program", is_alone && args.program.is_some(), alone),
+        ("--seconds", is_alone && args.seconds.is_some(), alone),
+        ("--junit", args.junit.is_some(), no_file),
+        ("--markdown", args.markdown.is_some(), no_file),
+    ];
+    if let Some((flag, _, why)) = without_effect.into_iter().find(|&(_, is_given, _)| is_given) {
+        return Err(UsageError::no_effect(flag, why).into());
     }
     let mapping = known.mappings.find(args.protocol.as_deref(), args.variant.as_deref())?;
     match args.through {
@@ -204,7 +198,7 @@ impl SuiteArgs {
         };
         let summary = suite.summary();
         let outcome = Outcome { of: mapping.description(), scenario, summary, ran };
-        let exit = Exit::with(outcome.status());
+        let exit = Exit::with(outcome.verdict().1);
         let saved = self.out.as_deref().map_or(Ok(()), |out| self.save(&suite, &outcome, out));
         let told = match self.json {
             true => text::print_json(&outcome.json()),
@@ -235,28 +229,24 @@ impl SuiteArgs {
 const DIVERGENCE: &str = "divergence.ndjson";
 
 impl Outcome<'_> {
-    fn status(&self) -> u8 {
+    /// The verdict, and the status that goes with it.
+    fn verdict(&self) -> (&'static str, u8) {
         match &self.ran {
-            Some(Ran { divergence: Some(_), .. }) => DIVERGES,
-            _ if self.summary.cut_short.is_some() => CUT_SHORT,
-            Some(Ran { cut_short: Some(_), .. }) => CUT_SHORT,
-            _ => CONFORMS,
+            Some(Ran { divergence: Some(_), .. }) => ("diverges", DIVERGES),
+            _ if self.summary.cut_short.is_some() => ("unknown", CUT_SHORT),
+            Some(Ran { cut_short: Some(_), .. }) => ("unknown", CUT_SHORT),
+            Some(_) => ("conforms", CONFORMS),
+            None => ("not run", CONFORMS),
         }
     }
 
     fn json(&self) -> serde_json::Value {
-        let verdict = match (self.status(), &self.ran) {
-            (DIVERGES, _) => "diverges",
-            (CUT_SHORT, _) => "unknown",
-            (_, None) => "not run",
-            _ => "conforms",
-        };
         json!({
             "protocol": self.of.protocol,
             "variant": self.of.variant,
             "world": self.scenario,
             "through": Through::Core.name(),
-            "verdict": verdict,
+            "verdict": self.verdict().0,
             "suite": self.summary,
             "ratio": self.summary.ratio(),
             "ran": self.ran,

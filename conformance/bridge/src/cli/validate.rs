@@ -235,14 +235,10 @@ fn figures(out: &mut impl Write, summary: &Summary) -> std::io::Result<()> {
         HumanCount(*duplicates),
         HumanCount(*lost)
     )?;
-    if summary.believed > 0 {
-        writeln!(out, "messages believed:  {}", HumanCount(summary.believed))?;
-    }
-    if summary.epochs > 0 {
-        writeln!(out, "epochs:             {}", HumanCount(summary.epochs))?;
-    }
-    if summary.torn > 0 {
-        writeln!(out, "torn lines:         {}", HumanCount(summary.torn))?;
+    let Summary { believed, epochs, torn, .. } = *summary;
+    let counts = [("messages believed:", believed), ("epochs:", epochs), ("torn lines:", torn)];
+    for (of, count) in counts.into_iter().filter(|&(_, count)| count > 0) {
+        writeln!(out, "{of:<19} {}", HumanCount(count))?;
     }
     if !summary.deeds {
         writeln!(out, "not judged: what was saved, sent and told, for no log says it")?;

@@ -1,7 +1,7 @@
 //! What a node tells the outside beside its role and its leader, as applications and what surrounds
 //! the node ask for it.
 
-use super::Expected;
+use super::{Expected, same};
 use crate::divergence::Difference;
 use crate::mapping::{
     ExpectedFacts, Mapping, ProcessView, ProgramTimer, Sides, SpecTimer, Waits, node_id, process_id,
@@ -49,12 +49,9 @@ fn limits(id: Id, model: Limits, program: Option<Limits>, found: &mut Vec<Differ
         "time for which a round may wait for those of others",
     ];
     let (model, program) = (values(model), program.map(values));
+    let words = |of: &Option<Duration>| of.map_or("none".to_owned(), |of| format!("{of:?}"));
     for (at, name) in names.into_iter().enumerate() {
-        let told = program.map(|values| values[at]);
-        if told != Some(model[at]) {
-            let told = told.map_or("none".to_owned(), |told| format!("{told:?}"));
-            found.push(Difference::different(id, name, format!("{:?}", model[at]), told));
-        }
+        same(id, name, [Some(model[at]), program.map(|values| values[at])], words, found);
     }
 }
 
@@ -69,7 +66,8 @@ fn leadership<T: Sides>(
     let number =
         |of: Option<Epoch>| of.map(|epoch| epoch.number().min(mapping.more.counters.largest_epoch));
     let mut epochs = |what: &str, model: Option<u64>, program: Option<u64>| {
-        epochs(node.id, what, [model, program], found);
+        let words = |of: &Option<u64>| of.map_or("none".to_owned(), |of| of.to_string());
+        same(node.id, what, [model, program], words, found);
     };
     epochs("epoch", model.epoch, number(program.epoch));
     epochs("epoch that it prepares for", model.prepares, number(program.prepares));
@@ -87,21 +85,11 @@ fn leadership<T: Sides>(
         }
     }
     let told = program.lease.map(|lease| lease.until);
-    if told != until {
-        let words = |of: Option<Time>| match of {
-            Some(until) => format!("in {:?}", until.since(node.now)),
-            None => "never".to_owned(),
-        };
-        found.push(Difference::different(node.id, "end of the lease", words(until), words(told)));
-    }
-}
-
-/// An epoch that may not be the same in model and program, in this order.
-fn epochs(id: Id, what: &str, [model, program]: [Option<u64>; 2], found: &mut Vec<Difference>) {
-    if model != program {
-        let words = |of: Option<u64>| of.map_or("none".to_owned(), |of| of.to_string());
-        found.push(Difference::different(id, what, words(model), words(program)));
-    }
+    let words = |of: &Option<Time>| match of {
+        Some(until) => format!("in {:?}", until.since(node.now)),
+        None => "never".to_owned(),
+    };
+    same(node.id, "end of the lease", [until, told], words, found);
 }
 
 /// The nodes that it waits for, and the timer that runs for them alone.
@@ -126,17 +114,14 @@ fn waits<T: Sides>(
         nodes.sort_unstable();
         ((mapping.timer)(*timer), nodes)
     });
-    if told != model {
-        let words = |of: &Waiting<T>| match of {
-            Some((timer, nodes)) => {
-                let nodes: Vec<_> = nodes.iter().map(ToString::to_string).collect();
-                format!("{} ({})", nodes.join(", "), plain(timer))
-            }
-            None => "none".to_owned(),
-        };
-        let (model, told) = (words(&model), words(&told));
-        found.push(Difference::different(node.id, "nodes that it waits for", model, told));
-    }
+    let words = |of: &Waiting<T>| match of {
+        Some((timer, nodes)) => {
+            let nodes: Vec<_> = nodes.iter().map(ToString::to_string).collect();
+            format!("{} ({})", nodes.join(", "), plain(timer))
+        }
+        None => "none".to_owned(),
+    };
+    same(node.id, "nodes that it waits for", [model, told], words, found);
 }
 
 /// What it says of others: which may be named to lead, which it has asked to, and which it names.
@@ -150,27 +135,22 @@ fn others<T: Sides>(
     let ids = |says: &dyn Fn(NodeId) -> bool| -> Ids {
         Id::all(size).filter(|&id| says(node_id(id))).collect()
     };
-    let mut same = |what: &str, model: Ids, told: Ids| nodes(node.id, what, [model, told], found);
+    let mut nodes = |what: &str, model: Ids, told: Ids| {
+        same(node.id, what, [model, told], |&ids| listed(ids), found);
+    };
     let core = node.program();
     if let Some(may_lead) = model.may_lead {
-        same("nodes that may lead", may_lead, ids(&|id| core.may_lead(id)));
-        same("witnesses", model.witnesses, ids(&|id| core.is_witness(id)));
+        nodes("nodes that may lead", may_lead, ids(&|id| core.may_lead(id)));
+        nodes("witnesses", model.witnesses, ids(&|id| core.is_witness(id)));
     }
     if let Some(awaited) = model.awaited {
-        same("node that is to lead instead", awaited, ids(&|id| core.awaits_successor(id)));
+        nodes("node that is to lead instead", awaited, ids(&|id| core.awaits_successor(id)));
     }
     let strange = |&to: &NodeId| process_id(to).is_none_or(|id| !model.successors.contains(id));
     if let Some(to) = program.successor.filter(strange) {
         let model = format!("one of {}", listed(model.successors));
         let what = "node that is best to lead next";
         found.push(Difference::different(node.id, what, model, to.to_string()));
-    }
-}
-
-/// Nodes that may not be the same in model and program, in this order.
-fn nodes(id: Id, what: &str, [model, program]: [Ids; 2], found: &mut Vec<Difference>) {
-    if model != program {
-        found.push(Difference::different(id, what, listed(model), listed(program)));
     }
 }
 

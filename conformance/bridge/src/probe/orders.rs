@@ -6,7 +6,7 @@ use crate::compare::{Expected, compare};
 use crate::mapping::{Harmless, Sides, SpecEvent, SpecTimer, node_request};
 use crate::node::Node;
 use crate::program::Program as _;
-use crate::step::{ExpectedRun, step};
+use crate::step::lone_step;
 use bellwether_core::protocol::Input;
 use bellwether_engine::protocol::{Id, Protocol as _, Request};
 use bellwether_engine::trace::{label, plain};
@@ -62,7 +62,7 @@ impl<T: Sides> Probe<'_, '_, T> {
             let words = format!("{asked}, and then: {request:?}");
             self.takes(words, node, SpecEvent::Asked(request))?;
         }
-        for message in node.deliverable_messages(group) {
+        for message in (group.mapping.messages)(group.size) {
             if (group.mapping.to_program)(message).is_none() {
                 continue;
             }
@@ -80,17 +80,14 @@ impl<T: Sides> Probe<'_, '_, T> {
     }
 
     /// Takes this step with the node as the specification does, and returns the node then.
-    fn takes(
+    pub(super) fn takes(
         &mut self,
         words: String,
         node: &Node<T>,
         happening: SpecEvent<T::Spec>,
     ) -> Result<Node<T>, WrongAnswer> {
         self.count += 1;
-        let group = self.group;
-        let mut follows = ExpectedRun::nothing(group.mapping, &node.view);
-        follows.happens(group, node.id, happening);
-        step(group, node, happening, &follows.expected(), &mut self.outputs)
+        lone_step(self.group, node, happening, &mut self.outputs)
             .map_err(|differences| WrongAnswer { words, differences })
     }
 

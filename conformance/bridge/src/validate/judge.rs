@@ -8,7 +8,7 @@ mod timers;
 
 use super::kept::{Begins, Kept};
 use super::numbers::Numbers;
-use super::words::Vocabulary;
+use super::words::{StepOf, Vocabulary};
 use crate::compare::{ExpectedReport, fields};
 use crate::coverage::kind_of;
 use crate::divergence::{Difference, Guard};
@@ -21,7 +21,7 @@ use crate::program::Program as _;
 use crate::step::ExpectedRun;
 use crate::suite::Met;
 use bellwether_core::protocol::{NodeId, Reason, Role};
-use bellwether_core::trace::{After, Deed, Happened, Out, Received, Sent, Start, Step};
+use bellwether_core::trace::{After, Deed, Happened, Out, Received, Sent, Start};
 use bellwether_engine::protocol::{Effect, Id, Protocol as Specification, Timers};
 use bellwether_engine::trace::{DOWN, plain};
 use checks::Armed;
@@ -272,7 +272,7 @@ impl<'a, T: Sides, V: Vocabulary<T>> Judge<'a, T, V> {
 
     /// The node takes a step, at this time of its own clock. `Ok` with a doubt means that it was
     /// not judged.
-    pub(super) fn step(&mut self, step: &Step<V::Durable, V::Message>, at: Option<u64>) -> Judged {
+    pub(super) fn step(&mut self, step: &StepOf<T, V>, at: Option<u64>) -> Judged {
         self.checks(step)?;
         self.passes(at)?;
         if let Happened::Boot(durable) = &step.happened {
@@ -312,7 +312,7 @@ impl<'a, T: Sides, V: Vocabulary<T>> Judge<'a, T, V> {
     }
 
     /// What is to be durable does not contradict what was before, judged or not.
-    fn follows(&self, step: &Step<V::Durable, V::Message>) -> Judged {
+    fn follows(&self, step: &StepOf<T, V>) -> Judged {
         let mut before = self.kept.last();
         for out in &step.out {
             let Out::Persist(durable) = out else { continue };
@@ -346,9 +346,7 @@ impl<'a, T: Sides, V: Vocabulary<T>> Judge<'a, T, V> {
             }
         }
         self.kept = Kept::new(durable.cloned());
-        let numbers =
-            durable.map(|durable| V::numbers(self.group.mapping, durable)).unwrap_or_default();
-        self.numbers.restart(&numbers);
+        self.restart_numbers(durable);
         match self.read(durable) {
             Some(stable) => self.view.stable = stable,
             None => self.doubt = Some(UNREADABLE),
@@ -365,6 +363,12 @@ impl<'a, T: Sides, V: Vocabulary<T>> Judge<'a, T, V> {
             self.doubt = Some(LISTS);
         }
         Ok(())
+    }
+
+    /// The names of numbers begin anew, from those that are durable.
+    fn restart_numbers(&mut self, durable: Option<&V::Durable>) {
+        let numbers = durable.map(|durable| V::numbers(self.group.mapping, durable));
+        self.numbers.restart(&numbers.unwrap_or_default());
     }
 
     /// What is durable as the specification has it.
@@ -395,9 +399,7 @@ impl<'a, T: Sides, V: Vocabulary<T>> Judge<'a, T, V> {
     fn forgot(&mut self, durable: Option<&V::Durable>) -> Box<Differs> {
         let certain = self.kept.certain().cloned();
         let mut found = Vec::new();
-        self.numbers.restart(
-            &certain.as_ref().map(|kept| V::numbers(self.group.mapping, kept)).unwrap_or_default(),
-        );
+        self.restart_numbers(certain.as_ref());
         let (model, program) = (self.read(certain.as_ref()), self.read(durable));
         if let (Some(model), Some(program)) = (&model, &program) {
             fields(self.id, model, program, &mut found);
@@ -415,7 +417,7 @@ impl<'a, T: Sides, V: Vocabulary<T>> Judge<'a, T, V> {
     }
 
     /// Takes note of what the node puts out, judged or not.
-    fn note(&mut self, before: Role, step: &Step<V::Durable, V::Message>) {
+    fn note(&mut self, before: Role, step: &StepOf<T, V>) {
         for out in &step.out {
             match out {
                 Out::Persist(durable) => self.kept.put(durable),
@@ -452,7 +454,7 @@ impl<'a, T: Sides, V: Vocabulary<T>> Judge<'a, T, V> {
     }
 
     /// The process takes the step as well.
-    fn take(&mut self, step: &Step<V::Durable, V::Message>) -> Judged {
+    fn take(&mut self, step: &StepOf<T, V>) -> Judged {
         let Some(armed) = self.armed(&step.after)? else {
             self.doubt = Some(MORE_TIMERS);
             return Ok(());
@@ -573,7 +575,7 @@ impl<'a, T: Sides, V: Vocabulary<T>> Judge<'a, T, V> {
     }
 
     /// Reads what the node puts out as the specification has it.
-    fn translate(&mut self, step: &Step<V::Durable, V::Message>, run: &ExpectedRun<T>) {
+    fn translate(&mut self, step: &StepOf<T, V>, run: &ExpectedRun<T>) {
         let (mapping, numbers) = (self.group.mapping, &mut self.numbers);
         self.sent.clear();
         self.written.clear();
@@ -601,7 +603,7 @@ impl<'a, T: Sides, V: Vocabulary<T>> Judge<'a, T, V> {
         &self,
         found: Vec<Difference>,
         happening: Option<SpecEvent<T::Spec>>,
-        step: &Step<V::Durable, V::Message>,
+        step: &StepOf<T, V>,
         armed: Armed,
         run: &ExpectedRun<T>,
     ) -> Differs {

@@ -1,7 +1,7 @@
 //! The members of a group, whatever their ids, under those that a specification has: 1, 2, 3 and so
 //! on, in the same order. Protocols ask only which id is higher.
 
-use super::words::Vocabulary;
+use super::words::{StepOf, Vocabulary};
 use crate::mapping::{Mapping, Sides, node_id};
 use bellwether_core::protocol::{NodeId, Request};
 use bellwether_core::trace::{After, Happened, Out, Received, Sent, Step};
@@ -12,8 +12,6 @@ use std::borrow::Cow;
 const STRANGE: u16 = 128;
 
 const _: () = assert!(STRANGE as usize >= MAX_NODES);
-
-type StepOf<T, V> = Step<<V as Vocabulary<T>>::Durable, <V as Vocabulary<T>>::Message>;
 
 /// The members, ascending.
 #[derive(Clone, Debug)]

@@ -6,14 +6,14 @@ use super::letters::{Letter, Letters, MISSING, Origin};
 use super::lines::Lines;
 use super::names::Names;
 use super::recent::{Face, Recents, What};
-use super::words::Vocabulary;
+use super::words::{StepOf, Vocabulary};
 use super::{Options, Outcome, Summary, Watch, all_members, starts_again};
 use crate::divergence::{Difference, Divergence, LogLine};
 use crate::error::Malformed;
 use crate::mapping::{Mapping, Sides};
 use crate::node::Group;
 use bellwether_core::protocol::{NodeId, Role};
-use bellwether_core::trace::{Deed, Entry, Happened, Line, Out, Received, Start, Step};
+use bellwether_core::trace::{Deed, Entry, Happened, Line, Out, Received, Start};
 use bellwether_engine::protocol::{Id, Protocol as Specification};
 use bellwether_engine::trace::{Trace, label as label_of};
 use rustc_hash::FxHashMap;
@@ -408,12 +408,7 @@ impl<'a, T: Sides, V: Vocabulary<T>> Run<'a, T, V> {
         Ok(())
     }
 
-    fn step(
-        &mut self,
-        at: usize,
-        step: &Step<V::Durable, V::Message>,
-        time: Option<u64>,
-    ) -> Result<(), Stop> {
+    fn step(&mut self, at: usize, step: &StepOf<T, V>, time: Option<u64>) -> Result<(), Stop> {
         self.arrived = None;
         let letter = self.receive(at, step)?;
         let boots = matches!(step.happened, Happened::Boot(_));
@@ -452,7 +447,7 @@ impl<'a, T: Sides, V: Vocabulary<T>> Run<'a, T, V> {
     fn receive(
         &mut self,
         at: usize,
-        step: &Step<V::Durable, V::Message>,
+        step: &StepOf<T, V>,
     ) -> Result<Option<Letter<V::Message>>, Stop> {
         let Happened::Receive(Received { from, message, .. }) = &step.happened else {
             return Ok(None);
@@ -505,7 +500,7 @@ impl<'a, T: Sides, V: Vocabulary<T>> Run<'a, T, V> {
     fn show(
         &mut self,
         at: usize,
-        step: &Step<V::Durable, V::Message>,
+        step: &StepOf<T, V>,
         from: usize,
         incarnation: u64,
         letter: &Letter<V::Message>,
@@ -534,7 +529,7 @@ impl<'a, T: Sides, V: Vocabulary<T>> Run<'a, T, V> {
 
     /// The messages of a node have growing numbers. This is looked at before the first is sent: of
     /// a line that cannot be what a node has written, no other log may receive anything.
-    fn grow(&self, at: usize, step: &Step<V::Durable, V::Message>) -> Result<(), Stop> {
+    fn grow(&self, at: usize, step: &StepOf<T, V>) -> Result<(), Stop> {
         let Source { at: from, ref lines, .. } = self.sources[at];
         let ids = step.out.iter().filter_map(|out| match out {
             Out::Send(sent) => Some(sent.id),
@@ -550,7 +545,7 @@ impl<'a, T: Sides, V: Vocabulary<T>> Run<'a, T, V> {
     }
 
     /// What the node puts out is on its way; with the number of each message among all.
-    fn send(&mut self, at: usize, step: &Step<V::Durable, V::Message>) -> Vec<u32> {
+    fn send(&mut self, at: usize, step: &StepOf<T, V>) -> Vec<u32> {
         let Source { at: from, ref lines, ref judge, .. } = self.sources[at];
         // The step is over for the node, and what it puts out comes behind all its states.
         let (line, after) = (lines.line(), judge.kept.count());
@@ -568,7 +563,7 @@ impl<'a, T: Sides, V: Vocabulary<T>> Run<'a, T, V> {
     fn lead(
         &mut self,
         at: usize,
-        step: &Step<V::Durable, V::Message>,
+        step: &StepOf<T, V>,
         epoch: u64,
         leader: NodeId,
     ) -> Result<(), Stop> {
@@ -609,12 +604,7 @@ impl<'a, T: Sides, V: Vocabulary<T>> Run<'a, T, V> {
         self.assume(why, 1);
     }
 
-    fn reject_step(
-        &self,
-        at: usize,
-        step: &Step<V::Durable, V::Message>,
-        found: Difference,
-    ) -> Stop {
+    fn reject_step(&self, at: usize, step: &StepOf<T, V>, found: Difference) -> Stop {
         let words = self.happened(at, &step.happened);
         self.stop(at, words, Differs { found: vec![found], ..Differs::default() })
     }
@@ -625,7 +615,7 @@ impl<'a, T: Sides, V: Vocabulary<T>> Run<'a, T, V> {
     }
 
     /// Takes note of what a node asks of such a service in a step.
-    fn ask(&mut self, at: usize, step: &Step<V::Durable, V::Message>) {
+    fn ask(&mut self, at: usize, step: &StepOf<T, V>) {
         for out in &step.out {
             if let Out::Send(sent) = out
                 && self.is_outside(at, sent.to)
@@ -637,12 +627,7 @@ impl<'a, T: Sides, V: Vocabulary<T>> Run<'a, T, V> {
     }
 
     /// Such a service answers: it could have, and no other node was granted the same.
-    fn hear(
-        &mut self,
-        at: usize,
-        step: &Step<V::Durable, V::Message>,
-        message: V::Message,
-    ) -> Result<(), Stop> {
+    fn hear(&mut self, at: usize, step: &StepOf<T, V>, message: V::Message) -> Result<(), Stop> {
         self.believe(ANSWERS);
         let exchange = V::exchange(self.mapping, message);
         let source = &mut self.sources[at];
@@ -661,7 +646,7 @@ impl<'a, T: Sides, V: Vocabulary<T>> Run<'a, T, V> {
     fn remember(
         &mut self,
         at: usize,
-        step: &Step<V::Durable, V::Message>,
+        step: &StepOf<T, V>,
         letter: Option<Letter<V::Message>>,
         serials: Vec<u32>,
     ) {
@@ -737,11 +722,8 @@ impl<'a, T: Sides, V: Vocabulary<T>> Run<'a, T, V> {
     /// No log can be read on. Whether one waits for a message of a start of which no line was
     /// written.
     fn lacks_a_start(&mut self) -> bool {
-        let awaited = self.sources.iter().filter_map(|source| match &source.next.as_ref()?.entry {
-            Entry::Step(step) => self.numbered(&step.happened),
-            _ => None,
-        });
-        let awaited: Vec<_> = awaited.collect();
+        let all = 0..self.sources.len();
+        let awaited: Vec<_> = all.filter_map(|at| self.awaited(at)).collect();
         awaited
             .into_iter()
             .any(|(from, incarnation, _)| self.letters.is_unlogged(from, incarnation))
@@ -752,7 +734,7 @@ impl<'a, T: Sides, V: Vocabulary<T>> Run<'a, T, V> {
         let at = self.sources.iter().position(|source| !source.done)?;
         let waits = self.sources.iter().enumerate().map(|(at, source)| Waits {
             node: source.at,
-            awaited: self.waits_for(at),
+            awaited: self.awaited(at).map(|(from, _, id)| (from, id)),
             lines: &source.lines,
         });
         let words = circle(&waits.collect::<Vec<_>>(), &self.places, at)?;
@@ -764,11 +746,12 @@ impl<'a, T: Sides, V: Vocabulary<T>> Run<'a, T, V> {
         Some(self.reject(at, words, Differs { found: vec![found], ..Differs::default() }))
     }
 
-    /// For which message a log waits: its sender, and its number.
-    fn waits_for(&self, at: usize) -> Option<(usize, u64)> {
-        let Entry::Step(step) = &self.sources[at].next.as_ref()?.entry else { return None };
-        let (from, _, id) = self.numbered(&step.happened)?;
-        Some((from, id))
+    /// For which message a log waits: its sender, its incarnation and its number.
+    fn awaited(&self, at: usize) -> Option<(usize, u64, u64)> {
+        match &self.sources[at].next.as_ref()?.entry {
+            Entry::Step(step) => self.numbered(&step.happened),
+            _ => None,
+        }
     }
 }
 

@@ -6,13 +6,17 @@ use crate::mapping::{
     Stable,
 };
 use crate::program::Program;
-use bellwether_core::trace::Start;
+use bellwether_core::trace::{Start, Step};
 use bellwether_engine::protocol::Protocol as Specification;
 use bellwether_engine::trace::{plain, plain_value};
 use serde::de::DeserializeOwned;
 use std::fmt::Debug;
 
-/// How what stands in a log reads.
+/// A step in the types of a vocabulary.
+pub(super) type StepOf<T, V> = Step<<V as Vocabulary<T>>::Durable, <V as Vocabulary<T>>::Message>;
+
+/// How what stands in a log reads. By default, the log has the specification's ids, its numbers are
+/// small, and its data contradicts nothing.
 pub(super) trait Vocabulary<T: Sides> {
     /// Whether a step has to tell changes and what is ignored, with the program's reasons.
     const REASONS: bool;
@@ -42,38 +46,36 @@ pub(super) trait Vocabulary<T: Sides> {
     ) -> Result<Stable<T>, String>;
 
     /// The numbers in what is durable, by their kinds.
-    fn numbers(mapping: &Mapping<T>, durable: &Self::Durable) -> Vec<(usize, u64)>;
+    fn numbers(_: &Mapping<T>, _: &Self::Durable) -> Vec<(usize, u64)> {
+        Vec::new()
+    }
 
     /// How what becomes durable contradicts what was so before, or the start of the node; after
     /// a boot, also the start before that.
     fn contradicts(
-        mapping: &Mapping<T>,
-        starts: &[&Start],
-        before: Option<&Self::Durable>,
-        now: &Self::Durable,
-    ) -> Option<String>;
+        _: &Mapping<T>,
+        _: &[&Start],
+        _before: Option<&Self::Durable>,
+        _now: &Self::Durable,
+    ) -> Option<String> {
+        None
+    }
 
     /// A message in which nodes have other ids.
-    fn message_among(
-        mapping: &Mapping<T>,
-        message: Self::Message,
-        name: NameNode<'_>,
-    ) -> Self::Message;
+    fn message_among(_: &Mapping<T>, message: Self::Message, _: NameNode<'_>) -> Self::Message {
+        message
+    }
 
     /// What is durable, with other ids.
-    fn durable_among(
-        mapping: &Mapping<T>,
-        durable: &Self::Durable,
-        name: NameNode<'_>,
-    ) -> Self::Durable;
+    fn durable_among(_: &Mapping<T>, durable: &Self::Durable, _: NameNode<'_>) -> Self::Durable {
+        durable.clone()
+    }
 
     /// Whether a node that begins with this, in the list of members with this number, is judged as
     /// one whose members never change.
-    fn is_settled(
-        mapping: &Mapping<T>,
-        durable: Option<&Self::Durable>,
-        config_epoch: Option<u64>,
-    ) -> bool;
+    fn is_settled(_: &Mapping<T>, _: Option<&Self::Durable>, _config_epoch: Option<u64>) -> bool {
+        true
+    }
 }
 
 /// The types of the program.
@@ -155,7 +157,7 @@ impl<T: Sides> Vocabulary<T> for OfProgram {
     }
 }
 
-/// The JSON of the specification, as its traces have it. Its numbers are small.
+/// The JSON of the specification, as its traces have it.
 pub(super) struct OfModel;
 
 impl<T: Sides> Vocabulary<T> for OfModel {
@@ -186,35 +188,5 @@ impl<T: Sides> Vocabulary<T> for OfModel {
         let same =
             |stable: &&Stable<T>| serde_json::to_value(stable).is_ok_and(|value| value == *durable);
         known.iter().find(same).copied().ok_or_else(|| plain_value(durable))
-    }
-
-    fn numbers(_: &Mapping<T>, _: &serde_json::Value) -> Vec<(usize, u64)> {
-        Vec::new()
-    }
-
-    fn contradicts(
-        _: &Mapping<T>,
-        _: &[&Start],
-        _: Option<&serde_json::Value>,
-        _: &serde_json::Value,
-    ) -> Option<String> {
-        None
-    }
-
-    // Its ids are those of the specification.
-    fn message_among(_: &Mapping<T>, message: SpecMessage<T>, _: NameNode<'_>) -> SpecMessage<T> {
-        message
-    }
-
-    fn durable_among(
-        _: &Mapping<T>,
-        durable: &serde_json::Value,
-        _: NameNode<'_>,
-    ) -> serde_json::Value {
-        durable.clone()
-    }
-
-    fn is_settled(_: &Mapping<T>, _: Option<&serde_json::Value>, _: Option<u64>) -> bool {
-        true
     }
 }

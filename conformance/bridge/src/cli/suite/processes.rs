@@ -128,9 +128,9 @@ pub(super) fn run(
     let missing = missing.cloned().map(Missing::new).collect();
     let kinds = wanted.len();
     let shown = Shown { scenario, done, judged, kinds, missing };
-    let status = shown.status(suite.summary().cut_short.is_some());
+    let (verdict, status) = shown.verdict(suite.summary().cut_short.is_some());
     let printed = match args.json {
-        true => text::print_json(&shown.json(mapping, status)),
+        true => text::print_json(&shown.json(mapping, verdict)),
         false => shown.print(mapping, args),
     };
     Ok(Exit::with(status).told(printed))
@@ -164,33 +164,29 @@ fn processes(
 }
 
 impl Shown {
-    /// What a log could show must be shown, if all of it is known.
-    fn status(&self, cut_short: bool) -> u8 {
+    /// The verdict, and the status that goes with it. What a log could show must be shown, if all
+    /// of it is known.
+    fn verdict(&self, cut_short: bool) -> (&'static str, u8) {
         let Outcome { rejection, malformed, .. } = &self.judged;
         if rejection.is_some() {
-            DIVERGES
+            ("diverges", DIVERGES)
         } else if !malformed.is_empty() {
-            USAGE
+            ("malformed", USAGE)
         } else if cut_short || self.missing.iter().any(Missing::can_be_shown) {
-            CUT_SHORT
+            ("unknown", CUT_SHORT)
         } else {
-            CONFORMS
+            ("conforms", CONFORMS)
         }
     }
 
-    fn json(&self, mapping: &dyn Comparison, status: u8) -> serde_json::Value {
+    fn json(&self, mapping: &dyn Comparison, verdict: &str) -> serde_json::Value {
         let of = mapping.description();
         json!({
             "protocol": of.protocol,
             "variant": of.variant,
             "world": self.scenario,
             "through": Through::Processes.name(),
-            "verdict": match status {
-                DIVERGES => "diverges",
-                USAGE => "malformed",
-                CUT_SHORT => "unknown",
-                _ => "conforms",
-            },
+            "verdict": verdict,
             "processes": self.done,
             "kinds": self.kinds,
             "missing": self.missing,

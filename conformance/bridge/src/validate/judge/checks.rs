@@ -1,19 +1,21 @@
 //! What is compared in a step, and what holds of every step whatever the process does.
 
-use super::{Difference, Differs, Judge, Judged, MORE_TIMERS, PANICS, TOO_LARGE, Vocabulary};
+use super::{
+    Difference, Differs, Judge, Judged, MORE_TIMERS, PANICS, StepOf, TOO_LARGE, Vocabulary,
+};
 use crate::compare::{self, Change, Expected, events, ignored, order, persists, sends};
 use crate::mapping::{ProcessView, Sides, SpecEvent, Stable, process_id};
 use crate::node::NodeView;
 use crate::step::ExpectedRun;
 use bellwether_core::protocol::Role;
-use bellwether_core::trace::{After, Out, Step};
+use bellwether_core::trace::{After, Out};
 use bellwether_engine::protocol::{Id, Protocol as Specification, Timers};
 use bellwether_engine::trace::plain;
 
 impl<T: Sides, V: Vocabulary<T>> Judge<'_, T, V> {
     /// What holds of every step: effects have an order, epochs grow, and only a leader has a lease,
     /// which ends when a timer is due.
-    pub(super) fn checks(&self, step: &Step<V::Durable, V::Message>) -> Judged {
+    pub(super) fn checks(&self, step: &StepOf<T, V>) -> Judged {
         let mut found = Vec::new();
         let ranks = step.out.iter().map(|out| match out {
             Out::Persist(_) => 0,
@@ -63,7 +65,7 @@ impl<T: Sides, V: Vocabulary<T>> Judge<'_, T, V> {
     /// to expire next, which tells this from a step that the node has left out.
     pub(super) fn left_in_vain(
         &mut self,
-        step: &Step<V::Durable, V::Message>,
+        step: &StepOf<T, V>,
         happening: Option<SpecEvent<T::Spec>>,
         armed: Armed,
     ) -> Result<Option<Timers>, Box<Differs>> {
@@ -102,7 +104,7 @@ impl<T: Sides, V: Vocabulary<T>> Judge<'_, T, V> {
     /// What differs after a step, of which the translation is at hand.
     pub(super) fn compare(
         &self,
-        step: &Step<V::Durable, V::Message>,
+        step: &StepOf<T, V>,
         happening: Option<SpecEvent<T::Spec>>,
         run: &ExpectedRun<T>,
         armed: Armed,
@@ -148,10 +150,8 @@ impl<T: Sides, V: Vocabulary<T>> Judge<'_, T, V> {
         let Some(facts) = (self.group.mapping.facts)(&of) else { return };
         if let (Some(kind), Some(epoch)) = (self.group.mapping.more.counters.epochs, after.epoch) {
             let program = self.numbers.name(kind, epoch);
-            if facts.epoch != Some(program) {
-                let model = facts.epoch.map_or("none".to_owned(), |epoch| epoch.to_string());
-                found.push(Difference::different(id, "epoch", model, program.to_string()));
-            }
+            let words = |of: &Option<u64>| of.map_or("none".to_owned(), |epoch| epoch.to_string());
+            compare::same(id, "epoch", [facts.epoch, Some(program)], words, found);
         }
         if !V::REASONS {
             return;
@@ -190,7 +190,7 @@ impl<T: Sides, V: Vocabulary<T>> Judge<'_, T, V> {
 
     /// Whether what it shows after a step may say all of its process again: it led before, or it
     /// has just granted a leader its epoch, which it follows.
-    pub(super) fn may_resume(&self, before: Role, step: &Step<V::Durable, V::Message>) -> bool {
+    pub(super) fn may_resume(&self, before: Role, step: &StepOf<T, V>) -> bool {
         let grants = step.out.iter().any(|out| matches!(out, Out::Persist(_)));
         let has_heard = grants && step.after.leader.is_some();
         match self.doubt {
@@ -208,15 +208,9 @@ impl<T: Sides, V: Vocabulary<T>> Judge<'_, T, V> {
         }
         let Ok(Some(Armed::Told(timers))) = self.armed(after) else { return };
         let latest = self.kept.latest().cloned();
-        self.numbers.restart(
-            &latest.as_ref().map(|kept| V::numbers(self.group.mapping, kept)).unwrap_or_default(),
-        );
-        let numbers = &mut self.numbers;
-        let mut rename = |kind, number| numbers.rename(kind, number);
-        let stable = latest.as_ref().map_or(Ok(Stable::<T>::default()), |latest| {
-            V::stable(mapping, latest, &self.stables, &mut rename)
-        });
-        let (Ok(stable), false) = (stable, self.numbers.take_misfit()) else { return };
+        self.restart_numbers(latest.as_ref());
+        let stable = self.read(latest.as_ref());
+        let (Some(stable), false) = (stable, self.numbers.take_misfit()) else { return };
         let leader = after.leader.and_then(process_id);
         let before = &self.view.process;
         let process = (mapping.more.logs.after_leading)(before, leader, &stable, timers);
