@@ -411,7 +411,7 @@ impl<C: Core> Shelled<C> {
         let Status { id, role, .. } = node.status();
         let leads = role == Role::Leader;
         match command {
-            Command::HandOver(None) | Command::StepDown(_) => question.ended.then_some(Ok(next)),
+            Command::HandOver(None) | Command::StepDown(_) => (!leads).then_some(Ok(next)),
             Command::HandOver(Some(to)) if leads => {
                 let leader = Some(id);
                 (!node.awaits_successor(to)).then_some(Err(RequestError::NotTaken { to, leader }))
@@ -432,13 +432,16 @@ impl<C: Core> Shelled<C> {
             return;
         }
         let mut due = Vec::new();
+        let given = std::mem::take(&mut self.answers);
         for question in std::mem::take(&mut self.questions) {
-            match self.answer(&question) {
+            // A node that has stopped leading, and leads again by now, may have answered meanwhile.
+            let early = question.ended.then_some(Ok(question.next));
+            let early = early.filter(|answer| given.contains(answer));
+            match self.answer(&question).or(early) {
                 Some(answer) => due.push(answer),
                 None => self.questions.push(question),
             }
         }
-        let given = std::mem::take(&mut self.answers);
         let times = |all: &[Answer], one: &Answer| all.iter().filter(|other| *other == one).count();
         let is_same = |one: &Answer| times(&due, one) == times(&given, one);
         if due.len() != given.len() || !due.iter().all(is_same) {

@@ -71,6 +71,7 @@ pub mod driver;
 pub mod fence;
 #[cfg(feature = "http")]
 pub mod http;
+mod lock;
 pub mod log;
 mod report;
 pub mod status;

@@ -43,15 +43,10 @@ pub(crate) struct StoreClient<M> {
     is_lost: bool,
     /// The moment since which this connection answers.
     answers: Option<Instant>,
-    outage: Option<Outage>,
+    /// Since when the store does not answer, and the last error.
+    outage: Option<(Instant, String)>,
     outage_line: Condition<String>,
     problem_line: Condition<Discriminant<Problem>>,
-}
-
-/// A time in which the store does not answer.
-struct Outage {
-    since: Instant,
-    error: StoreError,
 }
 
 impl<M> StoreClient<M> {
@@ -90,7 +85,7 @@ impl<M> StoreClient<M> {
                 if lasted.is_some_and(|lasted| lasted >= Backoff::LONGEST) {
                     self.backoff.reset();
                 }
-                self.fail(error);
+                self.fail(&error);
                 sleep(self.backoff.next()).await;
             }
         }
@@ -187,7 +182,7 @@ impl<M> StoreClient<M> {
         self.mailbox.is_connected.store(true, Ordering::Release);
         let (node, title) = (self.access.node.get(), self.access.title());
         if !self.is_lost
-            && let Some(Outage { since, .. }) = self.outage.take()
+            && let Some((since, _)) = self.outage.take()
             && self.outage_line.ends()
         {
             let down_ms = u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -206,7 +201,7 @@ impl<M> StoreClient<M> {
     }
 
     /// The store does not answer, or not what it should.
-    fn fail(&mut self, error: StoreError) {
+    fn fail(&mut self, error: &StoreError) {
         self.is_lost |= self.asked.is_some();
         self.mailbox.is_connected.store(false, Ordering::Release);
         let text = error.to_string();
@@ -216,8 +211,8 @@ impl<M> StoreClient<M> {
         } else {
             tracing::debug!(node, "{title} cannot be asked: {text}");
         }
-        let since = self.outage.take().map_or_else(Instant::now, |outage| outage.since);
-        self.outage = Some(Outage { since, error });
+        let since = self.outage.take().map_or_else(Instant::now, |(since, _)| since);
+        self.outage = Some((since, text));
         self.publish();
     }
 
@@ -228,7 +223,7 @@ impl<M> StoreClient<M> {
     /// Publishes how the store is, if that has changed.
     fn publish(&self) {
         let now = self.now();
-        let error = self.outage.as_ref().map(|outage| outage.error.to_string());
+        let error = self.outage.as_ref().map(|(_, error)| error.clone());
         let problem = error.or_else(|| self.session.problem(now).map(|it| it.to_string()));
         let problem = problem.map(|problem| format!("{}: {problem}", self.access.title()));
         self.mailbox.view.send_if_modified(|view| {

@@ -13,7 +13,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::line::Given;
 use super::overrides::OverrideArgs;
-use super::{Failure, health, line, node, print};
+use super::{Failure, found, health, line, node};
 
 /// The column in which it is said where a value is from.
 const COLUMN: usize = 40;
@@ -51,8 +51,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, given: &[Given]) -> Result<ExitCode, Failure> {
     let overrides = Overrides::from(&args.overrides);
     let text = config::load(&args.config, overrides, Explain(args, given)).and_then(|text| text);
-    print(&text.map_err(Failure::configuration)?)?;
-    Ok(ExitCode::SUCCESS)
+    found(0, &text.map_err(Failure::configuration)?)
 }
 
 /// Writes the configuration as a file, with remarks.
@@ -84,26 +83,18 @@ impl Visitor for Explain<'_> {
             sources.extend(keys.into_iter().map(|key| (key, given.from.clone())));
         }
         let mut text = remarked(&config.to_toml(&log), &sources);
-        let relations = C::explain(config.core());
-        if !relations.is_empty() {
-            let _ = writeln!(text, "\n# What must hold in [{}], and does:", C::NAME);
-        }
-        for relation in relations {
-            let _ = writeln!(text, "# {relation}");
-        }
-        let demands = C::demands(config.core());
-        if !demands.is_empty() {
-            let _ = writeln!(text, "\n# What the network must give:");
-        }
-        for demand in demands {
-            let _ = writeln!(text, "# {demand}");
-        }
-        let stores = config.store_names();
-        if !stores.is_empty() {
-            let _ = writeln!(text, "\n# The store that the node asks, which was not asked now:");
-        }
-        for store in stores {
-            let _ = writeln!(text, "# {store}");
+        let relations = format!("What must hold in [{}], and does:", C::NAME);
+        for (title, lines) in [
+            (relations.as_str(), C::explain(config.core())),
+            ("What the network must give:", C::demands(config.core())),
+            ("The store that the node asks, which was not asked now:", config.store_names()),
+        ] {
+            if !lines.is_empty() {
+                let _ = writeln!(text, "\n# {title}");
+            }
+            for line in lines {
+                let _ = writeln!(text, "# {line}");
+            }
         }
         text += &certificates(config.expiries(), unusable.as_deref())?;
         Ok(text)

@@ -59,9 +59,12 @@ pub(crate) struct Target {
     timeout: Duration,
 }
 
-/// What shows that this program may ask.
+/// Which node is asked for something, and what shows that this program may.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Permission {
+pub(crate) struct Asker {
+    #[command(flatten)]
+    pub(crate) target: Target,
+
     /// The token of the node, if not the one that the configuration names
     #[arg(long, value_name = "FILE", env = "BELLWETHER_TOKEN_FILE")]
     token_file: Option<String>,
@@ -104,20 +107,8 @@ impl Target {
         self.client(None)
     }
 
-    /// A client that may ask for something.
-    pub(crate) fn asker(&self, permission: &Permission) -> Result<Client, Failure> {
-        let client = self.client(Some(permission))?;
-        if client.token.is_none() && !client.certified {
-            let problem = "this needs the token of the node, or a certificate that it accepts: set \
-                           `token_file` under [http] in the file, pass --token-file, set \
-                           BELLWETHER_TOKEN_FILE, or pass --cert and --key";
-            return Err(Failure::configuration(anyhow!(problem)));
-        }
-        Ok(client)
-    }
-
-    fn client(&self, permission: Option<&Permission>) -> Result<Client, Failure> {
-        let token_file = permission.and_then(|permission| permission.token_file.clone());
+    fn client(&self, asker: Option<&Asker>) -> Result<Client, Failure> {
+        let token_file = asker.and_then(|asker| asker.token_file.clone());
         let listen = self.http.as_ref().map(|url| url.address.clone());
         let http = HttpSettings { listen, token_file, ..HttpSettings::default() };
         let settings = match &self.config {
@@ -134,7 +125,7 @@ impl Target {
                      file, pass --http, or set BELLWETHER_HTTP"
             )
         });
-        let token = match permission {
+        let token = match asker {
             Some(_) => settings.token().map_err(Failure::configuration)?,
             None => None,
         };
@@ -165,6 +156,25 @@ impl Target {
         };
         let roots = RootCerts::new_with_certs(&certificates(ca)?);
         Ok(TlsConfig::builder().root_certs(roots).client_cert(own).build())
+    }
+}
+
+impl Asker {
+    /// Asks for something, and returns what the node says.
+    pub(crate) fn post(&self, path: &str) -> Result<Value, Failure> {
+        let client = self.target.client(Some(self))?;
+        if client.token.is_none() && !client.certified {
+            let problem = "this needs the token of the node, or a certificate that it accepts: set \
+                           `token_file` under [http] in the file, pass --token-file, set \
+                           BELLWETHER_TOKEN_FILE, or pass --cert and --key";
+            return Err(Failure::configuration(anyhow!(problem)));
+        }
+        let mut request = client.agent(Some(client.timeout)).post(client.url(path));
+        if let Some(token) = &client.token {
+            let token = String::from_utf8_lossy(token.bytes());
+            request = request.header("authorization", format!("Bearer {token}"));
+        }
+        client.read(request.send_empty())
     }
 }
 
@@ -229,16 +239,6 @@ impl Client {
     pub(crate) fn get(&self, path: &str) -> Result<Value, Failure> {
         let answer = self.agent(Some(self.timeout)).get(self.url(path)).call();
         self.read(answer)
-    }
-
-    /// Asks for something, and returns what the node says.
-    pub(crate) fn post(&self, path: &str) -> Result<Value, Failure> {
-        let mut request = self.agent(Some(self.timeout)).post(self.url(path));
-        if let Some(token) = &self.token {
-            let token = String::from_utf8_lossy(token.bytes());
-            request = request.header("authorization", format!("Bearer {token}"));
-        }
-        self.read(request.send_empty())
     }
 
     fn read(

@@ -8,8 +8,8 @@ use bellwether::NodeId;
 use bellwether::config;
 use serde_json::Value;
 
-use super::client::{Permission, Target};
-use super::{Failure, json, print};
+use super::client::Asker;
+use super::{Failure, found, json};
 
 /// Let another member lead instead of the leader that is asked
 ///
@@ -23,10 +23,7 @@ Examples:
   bellwether transfer --http 10.0.0.3:8080 --token-file token --to 2")]
 pub(crate) struct TransferArgs {
     #[command(flatten)]
-    target: Target,
-
-    #[command(flatten)]
-    permission: Permission,
+    asker: Asker,
 
     /// The member that is to lead
     #[arg(long, value_name = "ID")]
@@ -79,10 +76,7 @@ pub(crate) struct MaintenanceArgs {
     what: Moment,
 
     #[command(flatten)]
-    target: Target,
-
-    #[command(flatten)]
-    permission: Permission,
+    asker: Asker,
 }
 
 /// One end of a maintenance.
@@ -96,10 +90,7 @@ enum Moment {
 #[derive(Debug, clap::Args)]
 struct ForATime {
     #[command(flatten)]
-    target: Target,
-
-    #[command(flatten)]
-    permission: Permission,
+    asker: Asker,
 
     /// For how long it does not run
     #[arg(long = "for", value_name = "TIME", value_parser = config::duration)]
@@ -107,7 +98,7 @@ struct ForATime {
 }
 
 pub(crate) fn transfer(args: &TransferArgs) -> Result<ExitCode, Failure> {
-    ask(&args.target, &args.permission, &format!("/transfer?to={}", args.to))
+    ask(&args.asker, &format!("/transfer?to={}", args.to))
 }
 
 pub(crate) fn step_down(args: &StepDownArgs) -> Result<ExitCode, Failure> {
@@ -119,12 +110,10 @@ pub(crate) fn freeze(args: &FreezeArgs) -> Result<ExitCode, Failure> {
 }
 
 pub(crate) fn maintenance(args: &MaintenanceArgs) -> Result<ExitCode, Failure> {
-    let MaintenanceArgs { what, target, permission } = args;
-    let path = format!("/maintenance?on={}", matches!(what, Moment::Begin));
-    let answer = target.asker(permission)?.post(&path)?;
-    if target.json {
-        print(&json::line(&answer)?)?;
-        return Ok(ExitCode::SUCCESS);
+    let MaintenanceArgs { what, asker } = args;
+    let answer = asker.post(&format!("/maintenance?on={}", matches!(what, Moment::Begin)))?;
+    if asker.target.json {
+        return found(0, &json::line(&answer)?);
     }
     let nodes = |key: &str| {
         let ids = answer[key].as_array().into_iter().flatten();
@@ -139,25 +128,22 @@ pub(crate) fn maintenance(args: &MaintenanceArgs) -> Result<ExitCode, Failure> {
         "" => String::new(),
         missing => format!("not yet at {missing}, which learn of it once they are connected\n"),
     };
-    print(&format!("done: {is} at {known}\n{rest}"))?;
-    Ok(ExitCode::SUCCESS)
+    found(0, &format!("done: {is} at {known}\n{rest}"))
 }
 
 impl ForATime {
     fn ask(&self, path: &str) -> Result<ExitCode, Failure> {
-        let Self { target, permission, time } = self;
-        ask(target, permission, &format!("{path}?for={}ms", time.as_millis()))
+        ask(&self.asker, &format!("{path}?for={}ms", self.time.as_millis()))
     }
 }
 
-fn ask(target: &Target, permission: &Permission, path: &str) -> Result<ExitCode, Failure> {
-    let answer = target.asker(permission)?.post(path)?;
+fn ask(asker: &Asker, path: &str) -> Result<ExitCode, Failure> {
+    let answer = asker.post(path)?;
     let text = match (answer["next"].as_u64(), answer["epoch"].as_u64()) {
-        _ if target.json => json::line(&answer)?,
+        _ if asker.target.json => json::line(&answer)?,
         (Some(next), Some(epoch)) => format!("done: node {next} leads, epoch {epoch}\n"),
         (Some(next), None) => format!("done: node {next} leads\n"),
         (None, _) => "done\n".to_owned(),
     };
-    print(&text)?;
-    Ok(ExitCode::SUCCESS)
+    found(0, &text)
 }

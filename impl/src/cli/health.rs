@@ -176,43 +176,35 @@ async fn set_unfit(elections: &[Handle], problem: &str) -> Result<(), RequestErr
 struct Fitness {
     rise: u32,
     fall: u32,
-    state: State,
-}
-
-/// What is known.
-enum State {
-    /// There is no result yet.
-    Unknown,
-    /// It is fit, after so many failures in a row.
-    Fit(u32),
-    /// It is not fit, after so many successes in a row.
-    Unfit(u32),
+    /// `None` before the first result.
+    fit: Option<bool>,
+    /// The number of results in a row that say otherwise.
+    others: u32,
 }
 
 impl Fitness {
     fn new(health: &Health) -> Self {
-        Self { rise: health.rise, fall: health.fall, state: State::Unknown }
+        Self { rise: health.rise, fall: health.fall, fit: None, others: 0 }
     }
 
     /// Notes a result. Returns whether the node is fit from here on, if that changes or is known
     /// for the first time.
     fn note(&mut self, success: bool) -> Option<bool> {
-        let (state, change) = match (&self.state, success) {
-            (State::Unknown, true) => (State::Fit(0), Some(true)),
-            (State::Unknown, false) => (State::Unfit(0), Some(false)),
-            (State::Fit(_), true) => (State::Fit(0), None),
-            (State::Fit(failures), false) if failures + 1 < self.fall => {
-                (State::Fit(failures + 1), None)
-            }
-            (State::Fit(_), false) => (State::Unfit(0), Some(false)),
-            (State::Unfit(_), false) => (State::Unfit(0), None),
-            (State::Unfit(successes), true) if successes + 1 < self.rise => {
-                (State::Unfit(successes + 1), None)
-            }
-            (State::Unfit(_), true) => (State::Fit(0), Some(true)),
+        if self.fit == Some(success) {
+            self.others = 0;
+            return None;
+        }
+        self.others += 1;
+        let needed = match self.fit {
+            None => 1,
+            Some(true) => self.fall,
+            Some(false) => self.rise,
         };
-        self.state = state;
-        change
+        if self.others < needed {
+            return None;
+        }
+        (self.fit, self.others) = (Some(success), 0);
+        self.fit
     }
 }
 
@@ -240,7 +232,7 @@ mod tests {
 
     /// What follows from these results: `+` is a success, `-` a failure.
     fn changes(rise: u32, fall: u32, results: &str) -> Vec<(usize, bool)> {
-        let mut fitness = Fitness { rise, fall, state: State::Unknown };
+        let mut fitness = Fitness { rise, fall, fit: None, others: 0 };
         let noted = results.chars().map(|result| fitness.note(result == '+'));
         noted.enumerate().filter_map(|(at, change)| Some((at, change?))).collect()
     }

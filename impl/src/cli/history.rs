@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::client::Target;
-use super::{Failure, json, print, put};
+use super::{Failure, found, json, put};
 
 /// Show the last changes that a running node has seen
 ///
@@ -45,8 +45,7 @@ pub(crate) fn history(args: &HistoryArgs) -> Result<ExitCode, Failure> {
     } else {
         changes.as_array().into_iter().flatten().map(line).collect()
     };
-    print(&text)?;
-    Ok(ExitCode::SUCCESS)
+    found(0, &text)
 }
 
 pub(crate) fn events(args: &EventsArgs) -> Result<ExitCode, Failure> {

@@ -9,7 +9,7 @@ use bellwether_cli::pages;
 use clap::{Command, CommandFactory};
 use clap_complete::{Shell, generate};
 
-use super::{Cli, Failure, print};
+use super::{Cli, Failure, found};
 
 /// Print a completion script for a shell
 #[derive(Debug, clap::Args)]
@@ -31,8 +31,7 @@ pub(crate) fn completions(args: &CompletionsArgs) -> Result<ExitCode, Failure> {
     let mut shown = Command::new(name).version(version).subcommands(shown);
     let mut script = Vec::new();
     generate(args.shell, &mut shown, name, &mut script);
-    print(&String::from_utf8_lossy(&script))?;
-    Ok(ExitCode::SUCCESS)
+    found(0, &String::from_utf8_lossy(&script))
 }
 
 /// Print the manual page, or write those of all commands
@@ -49,19 +48,15 @@ pub(crate) struct ManArgs {
 
 pub(crate) fn man(args: &ManArgs) -> Result<ExitCode, Failure> {
     let pages = pages(Cli::command()).map_err(Failure::runtime)?;
-    match &args.out {
-        None => print(pages.first().map(|(_, page)| page.as_str()).unwrap_or_default())?,
-        Some(folder) => {
-            let cannot = |error| {
-                anyhow!(
-                    "cannot write manual pages to {}: {error}; give --out another folder",
-                    folder.display()
-                )
-            };
-            let written = save(folder, &pages);
-            written.map_err(|error| Failure::runtime(cannot(error)))?;
-        }
-    }
+    let Some(folder) = &args.out else {
+        return found(0, pages.first().map(|(_, page)| page.as_str()).unwrap_or_default());
+    };
+    save(folder, &pages).map_err(|error| {
+        let folder = folder.display();
+        Failure::runtime(anyhow!(
+            "cannot write manual pages to {folder}: {error}; give --out another folder"
+        ))
+    })?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -136,11 +136,8 @@ fn in_environment(command: &Command, words: &[OsString], error: &Error) -> Optio
     if ![ErrorKind::InvalidValue, ErrorKind::ValueValidation].contains(&error.kind()) {
         return None;
     }
-    let context = |kind| match error.get(kind) {
-        Some(ContextValue::String(text)) => Some(text.as_str()),
-        _ => None,
-    };
-    let flag = context(ContextKind::InvalidArg)?.split(' ').next()?;
+    let flag = context(error, ContextKind::InvalidArg)?;
+    let flag = flag.split(' ').next()?;
     let typed = |word: &OsString| {
         word.to_str().is_some_and(|word| word == flag || word.starts_with(&format!("{flag}=")))
     };
@@ -153,7 +150,7 @@ fn in_environment(command: &Command, words: &[OsString], error: &Error) -> Optio
     let arg = name.get_arguments().find(|arg| arg.get_long() == long || long.is_none())?;
     let variable = arg.get_env().filter(|name| std::env::var_os(name).is_some())?;
     let variable = variable.to_string_lossy();
-    let value = context(ContextKind::InvalidValue).unwrap_or_default();
+    let value = context(error, ContextKind::InvalidValue).unwrap_or_default();
     if value.is_empty() {
         return Some(is_empty(&variable));
     }

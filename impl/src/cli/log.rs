@@ -3,6 +3,7 @@
 use std::fmt;
 use std::io::{IsTerminal as _, Write as _};
 use std::panic::PanicHookInfo;
+use std::process::ExitCode;
 use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
@@ -23,14 +24,14 @@ use tracing_subscriber::{Layer as _, Registry, reload};
 use super::{Failure, line};
 
 /// How long the end of the program waits for a reader of standard error that does not read.
-pub(crate) const LAST_WORDS: Duration = Duration::from_secs(1);
+const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// The exit status after a panic: Rust's own.
 const PANICKED: i32 = 101;
 
 /// The log of the process.
 pub(crate) struct Started {
-    pub(crate) lines: Lines,
+    lines: Lines,
     levels: reload::Handle<Targets, Registry>,
 }
 
@@ -39,6 +40,20 @@ impl Started {
     pub(crate) fn set(&self, levels: &Levels) {
         // It fails only if there is no subscriber any more.
         let _ = self.levels.reload(levels.filter());
+    }
+
+    /// Runs the part of a node to its end, and then writes the rest of the log.
+    pub(crate) fn conduct(
+        &self,
+        part: impl Future<Output = anyhow::Result<u8>>,
+    ) -> anyhow::Result<ExitCode> {
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+        let runtime = runtime.map_err(|error| anyhow!("cannot start: {error}"))?;
+        let status = runtime.block_on(futures::FutureExt::boxed_local(part));
+        // What still blocks, such as a resolver that does not answer, is not waited for.
+        runtime.shutdown_timeout(LAST_WORDS);
+        self.lines.flush(LAST_WORDS);
+        status.map(ExitCode::from)
     }
 }
 

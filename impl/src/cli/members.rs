@@ -7,8 +7,8 @@ use bellwether::NodeId;
 use bellwether::config::Address;
 use serde_json::Value;
 
-use super::client::{Permission, Target};
-use super::{Failure, json, print};
+use super::client::{Asker, Target};
+use super::{Failure, found, json};
 
 /// Show or change the members of a cluster, one at a time, through its leader
 ///
@@ -58,10 +58,7 @@ struct Added {
     place: Place,
 
     #[command(flatten)]
-    target: Target,
-
-    #[command(flatten)]
-    permission: Permission,
+    asker: Asker,
 }
 
 /// A member.
@@ -72,10 +69,7 @@ struct Named {
     member: NodeId,
 
     #[command(flatten)]
-    target: Target,
-
-    #[command(flatten)]
-    permission: Permission,
+    asker: Asker,
 }
 
 /// A node and its address.
@@ -103,14 +97,14 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
     }
 }
 
-fn add(change: &str, Added { place: Place(node, address), target, permission }: &Added) -> Answer {
+fn add(change: &str, Added { place: Place(node, address), asker }: &Added) -> Answer {
     let path = format!("/members?change={change}&node={node}&address={address}");
-    ask(target, permission, &path, &votes(change, *node))
+    ask(asker, &path, &votes(change, *node))
 }
 
-fn name(change: &str, Named { member, target, permission }: &Named) -> Answer {
+fn name(change: &str, Named { member, asker }: &Named) -> Answer {
     let path = format!("/members?change={change}&node={member}");
-    ask(target, permission, &path, &votes(change, *member))
+    ask(asker, &path, &votes(change, *member))
 }
 
 /// When a new voter votes.
@@ -123,21 +117,19 @@ fn votes(change: &str, node: NodeId) -> String {
 
 type Answer = Result<ExitCode, Failure>;
 
-fn ask(target: &Target, permission: &Permission, path: &str, votes: &str) -> Answer {
-    let answer = target.asker(permission)?.post(path)?;
+fn ask(asker: &Asker, path: &str, votes: &str) -> Answer {
+    let answer = asker.post(path)?;
     let text = match answer["config_epoch"].as_u64() {
-        Some(number) if !target.json => format!("done: list {number} is decided{votes}\n"),
+        Some(number) if !asker.target.json => format!("done: list {number} is decided{votes}\n"),
         _ => json::line(&answer)?,
     };
-    print(&text)?;
-    Ok(ExitCode::SUCCESS)
+    found(0, &text)
 }
 
 fn list(target: &Target) -> Answer {
     let answer = target.reader()?.get("/members")?;
     if target.json {
-        print(&json::line(&answer)?)?;
-        return Ok(ExitCode::SUCCESS);
+        return found(0, &json::line(&answer)?);
     }
     let mut text = lines(&answer["list"]);
     let next = &answer["next"];
@@ -145,8 +137,7 @@ fn list(target: &Target) -> Answer {
         text += "\n# The next list, which is not decided yet\n";
         lines(next).lines().for_each(|line| text += &format!("# {line}\n"));
     }
-    print(&text)?;
-    Ok(ExitCode::SUCCESS)
+    found(0, &text)
 }
 
 /// A list as a file has it.

@@ -198,8 +198,8 @@ fn told(error: &anyhow::Error) -> String {
     }
 }
 
-/// Ends a command that has found something: the exit status is that, also if none reads it. If it
-/// cannot be written, a success is none any more.
+/// Prints what a command has found, and ends it: the exit status is that, also if none reads it. If
+/// the text cannot be written, a success is none any more.
 pub(crate) fn found(status: u8, text: &str) -> Result<ExitCode, Failure> {
     match print(text) {
         Err(failure) if status == 0 => Err(failure),

@@ -23,6 +23,17 @@ pub(crate) fn check<C: Runnable>(config: &Config<C>) -> Result<(), config::Error
     config.check_trace()
 }
 
+/// Returns this configuration, that of a new cluster if `is_new`, if a node can start with it.
+pub(crate) fn startable<C: Runnable>(
+    config: Config<C>,
+    is_new: bool,
+) -> Result<Config<C>, config::Error> {
+    let config = if is_new { config.with_new_cluster()? } else { config };
+    check(&config)?;
+    config.open_trace()?;
+    Ok(config)
+}
+
 /// A node that takes part.
 pub(crate) enum Part {
     One(Box<Election>),

@@ -73,8 +73,29 @@ pub(crate) struct OverrideArgs {
     #[arg(hide_short_help = true)]
     token_file: Option<String>,
 
-    #[command(flatten)]
-    http_security: HttpSecurityArgs,
+    /// The certificate to show by HTTP; {node} is replaced
+    #[arg(long, value_name = "FILE", env = "BELLWETHER_HTTP_CERTIFICATE_FILE")]
+    #[arg(help_heading = "HTTP")]
+    #[arg(hide_short_help = true)]
+    http_certificate_file: Option<String>,
+
+    /// Its private key; {node} is replaced
+    #[arg(long, value_name = "FILE", env = "BELLWETHER_HTTP_KEY_FILE")]
+    #[arg(help_heading = "HTTP")]
+    #[arg(hide_short_help = true)]
+    http_key_file: Option<String>,
+
+    /// The authorities whose certificates let a process ask something of the node by HTTP
+    #[arg(long, value_name = "FILE", env = "BELLWETHER_HTTP_CLIENT_CA_FILE")]
+    #[arg(help_heading = "HTTP")]
+    #[arg(hide_short_help = true)]
+    http_client_ca_file: Option<String>,
+
+    /// Serve HTTP with a token to other machines although it is not encrypted
+    #[arg(long, env = "BELLWETHER_HTTP_ALLOW_PLAIN")]
+    #[arg(help_heading = "HTTP")]
+    #[arg(hide_short_help = true)]
+    http_allow_plain: bool,
 
     /// How long a connection may take until it stands, as in 2s
     #[arg(long, value_name = "TIME", env = "BELLWETHER_NETWORK_TIMEOUT")]
@@ -150,34 +171,6 @@ pub(crate) struct SecurityArgs {
     #[arg(help_heading = "Security")]
     #[arg(hide_short_help = true)]
     key_file: Option<String>,
-}
-
-/// What counts more than `[http]`, as far as encryption is concerned.
-#[derive(Debug, Args)]
-pub(crate) struct HttpSecurityArgs {
-    /// The certificate to show by HTTP; {node} is replaced
-    #[arg(long, value_name = "FILE", env = "BELLWETHER_HTTP_CERTIFICATE_FILE")]
-    #[arg(help_heading = "HTTP")]
-    #[arg(hide_short_help = true)]
-    http_certificate_file: Option<String>,
-
-    /// Its private key; {node} is replaced
-    #[arg(long, value_name = "FILE", env = "BELLWETHER_HTTP_KEY_FILE")]
-    #[arg(help_heading = "HTTP")]
-    #[arg(hide_short_help = true)]
-    http_key_file: Option<String>,
-
-    /// The authorities whose certificates let a process ask something of the node by HTTP
-    #[arg(long, value_name = "FILE", env = "BELLWETHER_HTTP_CLIENT_CA_FILE")]
-    #[arg(help_heading = "HTTP")]
-    #[arg(hide_short_help = true)]
-    http_client_ca_file: Option<String>,
-
-    /// Serve HTTP with a token to other machines although it is not encrypted
-    #[arg(long, env = "BELLWETHER_HTTP_ALLOW_PLAIN")]
-    #[arg(help_heading = "HTTP")]
-    #[arg(hide_short_help = true)]
-    http_allow_plain: bool,
 }
 
 impl From<&SecurityArgs> for SecuritySettings {
@@ -316,10 +309,10 @@ impl From<&OverrideArgs> for Overrides {
             http: HttpSettings {
                 listen: args.http.clone(),
                 token_file: args.token_file.clone(),
-                certificate_file: args.http_security.http_certificate_file.clone(),
-                key_file: args.http_security.http_key_file.clone(),
-                client_ca_file: args.http_security.http_client_ca_file.clone(),
-                allow_plain: args.http_security.http_allow_plain.then_some(true),
+                certificate_file: args.http_certificate_file.clone(),
+                key_file: args.http_key_file.clone(),
+                client_ca_file: args.http_client_ca_file.clone(),
+                allow_plain: args.http_allow_plain.then_some(true),
             },
             network: NetworkSettings {
                 timeout: args.network_timeout,

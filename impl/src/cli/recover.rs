@@ -11,7 +11,7 @@ use bellwether::driver::{Recovery, RecoveryError};
 use bellwether::{Epoch, NodeId};
 
 use super::members::Place;
-use super::{Failure, print};
+use super::{Failure, found, print};
 
 /// The largest epoch that can be named: the elections of ages must have room above it, also in the
 /// signed numbers of a database.
@@ -82,8 +82,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
     }
     let (after, by_file) = (recovery.after.clone(), recovery.by_file);
     recovery.write().map_err(Failure::runtime)?;
-    print(&next(node, &after, by_file))?;
-    Ok(ExitCode::SUCCESS)
+    found(0, &next(node, &after, by_file))
 }
 
 fn members(places: &[Place]) -> anyhow::Result<BTreeMap<NodeId, Address>> {

@@ -7,7 +7,6 @@ use std::process::ExitCode;
 use anyhow::anyhow;
 use bellwether::Config;
 use bellwether::config::{self, Log, Origin, Overrides, Runnable, Visitor};
-use futures::FutureExt as _;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::health::Checker;
@@ -74,30 +73,12 @@ impl Visitor for Run<'_> {
 
     fn visit<C: Runnable>(self, config: Config<C>, log: Log) -> Self::Output {
         let Args { config: path, overrides, new_cluster } = self.0;
-        let config = founding(config, *new_cluster).map_err(Failure::configuration)?;
         // Before anything is logged: what is missing in the configuration is told in one line.
-        node::check(&config).map_err(Failure::configuration)?;
-        config.open_trace().map_err(Failure::configuration)?;
+        let config = node::startable(config, *new_cluster).map_err(Failure::configuration)?;
         let started = log::start(&log, config.node())?;
         let reload = Reload::new(Origin::File(path.clone()), overrides.into(), &config, &log);
-        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-        let runtime =
-            runtime.map_err(|error| Failure::runtime(anyhow!("cannot start: {error}")))?;
-        let part = take_part(config, &started, reload);
-        let result = runtime.block_on(part.boxed_local()).map_err(Failure::runtime);
-        // What still blocks, such as a resolver that does not answer, is not waited for.
-        runtime.shutdown_timeout(log::LAST_WORDS);
-        started.lines.flush(log::LAST_WORDS);
-        result.map(ExitCode::from)
+        started.conduct(take_part(config, &started, reload)).map_err(Failure::runtime)
     }
-}
-
-/// The configuration of a node that starts a new cluster, if it is to.
-pub(super) fn founding<C: Runnable>(
-    config: Config<C>,
-    is_new: bool,
-) -> Result<Config<C>, config::Error> {
-    if is_new { config.with_new_cluster() } else { Ok(config) }
 }
 
 async fn take_part<C: Runnable>(

@@ -91,13 +91,20 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
     let (address, credentials) = target(args)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(Failure::runtime)?;
-    let ask = || runtime.block_on(ask(args, &address, &credentials));
+    // Of the group that is named; or, if none is and the node has some, of all.
+    let ask = async || match &args.group {
+        Some(group) => {
+            let told = query_group(&address, group.as_str(), &credentials, args.timeout).await;
+            told.map(|status| Told::Status(Box::new(status)))
+        }
+        None => query_any(&address, &credentials, args.timeout).await,
+    };
     if args.watch {
-        return watch(args, ask);
+        return watch(args, || runtime.block_on(ask()));
     }
     let answer = match args.wait {
-        Some(time) => runtime.block_on(wait(args, &address, &credentials, time)),
-        None => ask(),
+        Some(time) => runtime.block_on(wait(args, &address, time, ask)),
+        None => runtime.block_on(ask()),
     };
     let report = answer.map_err(Failure::unreachable)?;
     found(u8::from(!succeeds(args, &report)), &text(args, &report)?)
@@ -114,13 +121,13 @@ fn some_time(text: &str) -> Result<Duration, String> {
 async fn wait(
     args: &Args,
     address: &Address,
-    credentials: &Credentials,
     time: Duration,
+    ask: impl AsyncFn() -> Result<Told, QueryError>,
 ) -> Result<Told, QueryError> {
     let mut last = Err(QueryError::Silent { address: address.clone(), limit: time });
     let asks = async {
         loop {
-            last = ask(args, address, credentials).await;
+            last = ask().await;
             if last.as_ref().is_ok_and(|told| succeeds(args, told)) {
                 return;
             }
@@ -148,21 +155,6 @@ fn watch(args: &Args, ask: impl Fn() -> Result<Told, QueryError>) -> Result<Exit
             return Ok(ExitCode::SUCCESS);
         }
         std::thread::sleep(AGAIN);
-    }
-}
-
-/// How the node is, in the group that is named; or, if none is and it has some, in all of them.
-async fn ask(
-    args: &Args,
-    address: &Address,
-    credentials: &Credentials,
-) -> Result<Told, QueryError> {
-    match &args.group {
-        Some(group) => {
-            let status = query_group(address, group.as_str(), credentials, args.timeout).await?;
-            Ok(Told::Status(Box::new(status)))
-        }
-        None => query_any(address, credentials, args.timeout).await,
     }
 }
 

@@ -12,7 +12,7 @@ use tokio::runtime::Builder;
 use tokio::time::timeout;
 
 use super::overrides::OriginArgs;
-use super::{Failure, json, print};
+use super::{Failure, found, json};
 
 /// Make or show the store of the lease, where it is no node
 ///
@@ -85,12 +85,7 @@ impl Stored {
 
     /// Prints an object, or the text that says the same.
     fn tell(&self, object: &Value, text: &str) -> Result<ExitCode, Failure> {
-        if self.json {
-            print(&json::line(object)?)?;
-        } else {
-            print(text)?;
-        }
-        Ok(ExitCode::SUCCESS)
+        if self.json { found(0, &json::line(object)?) } else { found(0, text) }
     }
 }
 
@@ -111,7 +106,8 @@ fn init(store: &Stored) -> Result<ExitCode, Failure> {
     let stores = store.read()?;
     let (address, mut text, mut leases) = (&stores.address, String::new(), Vec::new());
     for lease in &stores.leases {
-        block_on(&stores, lease, make(&stores, lease))?;
+        let made = async { within(open(&stores, lease).await?.init()).await };
+        block_on(&stores, lease, made)?;
         let name = &lease.name;
         text += &format!("the store {address} is ready for the lease {name}\n");
         leases.push(serde_json::json!({ "name": name }));
@@ -123,16 +119,21 @@ fn show(store: &Stored) -> Result<ExitCode, Failure> {
     let stores = store.read()?;
     let (mut text, mut leases) = (String::new(), Vec::new());
     for lease in &stores.leases {
-        let record = block_on(&stores, lease, read(&stores, lease))?;
+        let read = async { within(open(&stores, lease).await?.read()).await };
+        let record = block_on(&stores, lease, read)?;
         text += &line(&lease.name, &record);
         leases.push(serde_json::json!({
             "name": lease.name,
             "holder": record.holder.as_ref().map(Holder::name),
             "token": record.token,
-            "left_ms": record.left.map(|left| u64::try_from(left.as_millis()).unwrap_or(u64::MAX)),
+            "left_ms": record.left.map(milliseconds),
         }));
     }
     store.tell(&serde_json::json!({ "store": stores.address, "leases": leases }), &text)
+}
+
+fn milliseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// A record as a line, for people.
@@ -141,20 +142,9 @@ fn line(name: &str, record: &Record) -> String {
     let Some(holder) = &record.holder else {
         return format!("lease {name}: free; the newest token is {token}\n");
     };
-    let milliseconds = |left: Duration| u64::try_from(left.as_millis()).unwrap_or(u64::MAX);
     let left = record.left.map(milliseconds).map(Duration::from_millis);
     let left = left.map(|left| format!(", {} left", format_duration(left))).unwrap_or_default();
     format!("lease {name}: held by {}, token {token}{left}\n", holder.name())
-}
-
-async fn make(stores: &LeaseStores, lease: &Settings) -> StoreResult<()> {
-    let mut store = open(stores, lease).await?;
-    within(store.init()).await
-}
-
-async fn read(stores: &LeaseStores, lease: &Settings) -> StoreResult<Record> {
-    let mut store = open(stores, lease).await?;
-    within(store.read()).await
 }
 
 async fn open(stores: &LeaseStores, lease: &Settings) -> StoreResult<Box<dyn LeaseStore>> {

@@ -28,7 +28,7 @@ use super::groups::GroupNames;
 use super::sections::Preference;
 use super::{
     Address, ClusterId, Config, Credentials, Detection, Error, Health, Hooks, Http, LeaseSection,
-    NetworkSettings, Parts, Runnable,
+    NetworkSettings, Runnable,
 };
 use crate::protocol::lease::{Durations, Lease};
 use crate::protocol::{Core, MemberError, Members, NAMES, NodeId, Recommended};
@@ -134,12 +134,13 @@ impl Unlisted {
         let durations = self.keep.map_or(Durations::DEFAULT, Durations::kept_for);
         let mut section = LeaseSection { durations, ..LeaseSection::default() };
         set_all::<Lease>(&mut section, &settings)?;
-        let parts = Parts::unlisted(self.name.clone(), self.label.clone(), section)?;
-        let http = http.resolve(parts.node);
+        let mut config = Config::unlisted(self.name.clone(), self.label.clone(), section)?;
         let check = self.check.iter().map(|name| paths::program(paths::HERE, name)).collect();
-        let health = Health { check, ..Health::default() };
-        let config = Config::assemble(Parts { http, network, health, trace, ..parts })?;
-        Ok((config, FileLog::default().resolve(log_levels, log_format)))
+        config.health = Health { check, ..Health::default() };
+        config.http = http.resolve(config.node);
+        config.network = network;
+        config.trace = trace.map(|trace| path_of::<Lease>(config.node, &trace));
+        Ok((config.checked()?, FileLog::default().resolve(log_levels, log_format)))
     }
 }
 
@@ -215,6 +216,11 @@ impl TryFrom<i64> for Priority {
         let wrong = |_| format!("{number} is no priority: use a number from 0 to 255");
         u8::try_from(number).map(Self).map_err(wrong)
     }
+}
+
+/// Returns the path that is meant on this node, with the protocol `C`.
+fn path_of<C: Core>(node: NodeId, text: &str) -> PathBuf {
+    text.replace("{node}", &node.to_string()).replace("{protocol}", C::NAME).into()
 }
 
 /// What a file says, and the default where it says nothing.
@@ -318,14 +324,11 @@ impl Source {
     pub fn address(&self) -> Result<Address, Error> {
         let Sections { file, .. } = self.sections()?;
         let node = self.node(&file)?;
-        let ids = file.members.keys().map(|key| key.0);
-        let (_, address) = file.members.iter().find(|(key, _)| key.0 == node).ok_or_else(|| {
-            let listed = Members::new(ids);
-            listed.map_or_else(Error::from, |members| {
-                MemberError::NotAMember { node, members }.into()
-            })
-        })?;
-        Ok(address.clone())
+        if let Some(address) = file.members.get(&MemberKey(node)) {
+            return Ok(address.clone());
+        }
+        let members = Members::new(file.members.keys().map(|key| key.0))?;
+        Err(MemberError::NotAMember { node, members }.into())
     }
 
     /// Returns the credentials of the node, whatever it runs: they prove to it that a program may
@@ -372,30 +375,34 @@ impl Source {
         let Overrides { listen, observers, witnesses, .. } = &self.overrides;
         let Overrides { directory, log_levels, log_format, .. } = &self.overrides;
         let section = self.section::<C>(protocols.remove(C::NAME))?;
+        let security = self.overrides.security.clone().or(file.security).resolve(node)?;
         let directory = directory.clone().or(file.storage.directory);
         let trace = self.overrides.trace.clone().or_else(|| file.log.trace.clone());
+        let path = |text: String| path_of::<C>(node, &text);
+        let placed = |error| self.at_its_place(error);
         let listed = |nodes: &[NodeNumber]| nodes.iter().map(|node| node.0).collect();
-        let config = Config::assemble(Parts {
-            cluster: file.cluster,
+        let mut config = Config::<C>::assemble(
+            file.cluster,
             node,
-            members: file.members.into_iter().map(|(key, address)| (key.0, address)).collect(),
-            observers: observers.clone().unwrap_or_else(|| listed(&file.observers)),
-            witnesses: witnesses.clone().unwrap_or_else(|| listed(&file.witnesses)),
-            listen: listen.clone().or(file.listen),
             section,
-            directory,
-            detection,
-            hooks: file.hooks,
-            health: file.health,
-            groups: file.groups,
-            preference: preference(file.priority, file.preempt_delay),
-            trace,
-            label: None,
-            security: self.overrides.security.clone().or(file.security).resolve(node)?,
-            http: self.overrides.http.clone().or(file.http).resolve(node),
-            network: self.overrides.network.or(file.network),
-        })
-        .map_err(|error| self.at_its_place(error))?;
+            file.members.into_iter().map(|(key, address)| (key.0, address)).collect(),
+            observers.clone().unwrap_or_else(|| listed(&file.observers)),
+            witnesses.clone().unwrap_or_else(|| listed(&file.witnesses)),
+            None,
+        )
+        .map_err(placed)?;
+        config.listen = listen.clone().or(file.listen).or(config.listen);
+        config.directory = directory.map(path);
+        config.detection = detection;
+        config.security = security;
+        config.http = self.overrides.http.clone().or(file.http).resolve(node);
+        config.network = self.overrides.network.or(file.network);
+        config.hooks = file.hooks;
+        config.health = file.health;
+        config.groups = file.groups;
+        config.preference = preference(file.priority, file.preempt_delay);
+        config.trace = trace.map(path);
+        let config = config.checked().map_err(placed)?;
         Ok((config, file.log.resolve(log_levels.clone(), *log_format)))
     }
 

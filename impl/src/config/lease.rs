@@ -11,7 +11,7 @@ use zeroize::Zeroizing;
 
 use super::fields::{Field, Fields};
 use super::protocols::{Runnable, StoreAccess, explained};
-use super::{Config, Error, Parts};
+use super::{Config, Error};
 use crate::protocol::lease::{self, Lease};
 use crate::protocol::{ClusterId, Core as _, LeaseTerms, Members, NodeId};
 use crate::store::{Connect, STORE, Settings};
@@ -78,7 +78,7 @@ impl Config<Lease> {
         let wrong = |error: S::Error| Error::Store { key: "store", problem: error.to_string() };
         let store = Some(store.try_into().map_err(wrong)?);
         let section = LeaseSection { store, ..LeaseSection::default() };
-        Self::assemble(Parts::unlisted(name.parse()?, None, section)?)
+        Self::unlisted(name.parse()?, None, section)?.checked()
     }
 
     /// Returns this configuration with the name by which people know the process: the store and
@@ -105,10 +105,8 @@ impl Config<Lease> {
         let section = LeaseSection { durations, ..self.section.clone() };
         self.with_section(section)
     }
-}
 
-impl Parts<Lease> {
-    /// The process with this label in a lease whose processes no list has.
+    /// Returns the process with this label in a lease whose processes no list has.
     pub(super) fn unlisted(
         name: ClusterId,
         label: Option<String>,
@@ -120,7 +118,7 @@ impl Parts<Lease> {
             return Err(Error::Store { key: "store", problem: problem.to_owned() });
         }
         let label = Some(label.unwrap_or_else(own_label));
-        Ok(Self { label, ..Self::new(name, ONLY, section) })
+        Self::assemble(name, ONLY, section, Vec::new(), Vec::new(), Vec::new(), label)
     }
 }
 
@@ -167,21 +165,16 @@ impl LeaseSection {
             return Ok(());
         };
         let files = self.files.of(node);
-        let private = [("store_password_file", &files.password), ("store_key_file", &files.key)];
-        let public = [
-            ("store_ca_file", &files.ca),
-            ("store_certificate_file", &files.certificate),
-            ("store_token_file", &files.token),
-        ];
-        for (key, file) in private {
-            if let Some(file) = file {
-                readable(key, private_file::read(file))?;
-            }
-        }
-        for (key, file) in public {
-            if let Some(file) = file {
-                readable(key, private_file::read_public(file))?;
-            }
+        for (key, file, is_private) in [
+            ("store_password_file", &files.password, true),
+            ("store_key_file", &files.key, true),
+            ("store_ca_file", &files.ca, false),
+            ("store_certificate_file", &files.certificate, false),
+            ("store_token_file", &files.token, false),
+        ] {
+            let Some(file) = file else { continue };
+            let read = if is_private { private_file::read } else { private_file::read_public };
+            readable(key, read(file))?;
         }
         let wrong = |problem: String| Error::Store { key: "store", problem };
         match store.connector(&files).map_err(wrong)? {

@@ -84,54 +84,6 @@ pub struct Config<C: Runnable = Recommended> {
     label: Option<String>,
 }
 
-/// What a configuration is made of.
-struct Parts<C: Runnable> {
-    cluster: ClusterId,
-    node: NodeId,
-    members: Vec<(NodeId, Address)>,
-    observers: Vec<NodeId>,
-    witnesses: Vec<NodeId>,
-    listen: Option<Address>,
-    section: C::Section,
-    directory: Option<String>,
-    detection: Detection,
-    security: Security,
-    http: Http,
-    network: NetworkSettings,
-    hooks: Hooks,
-    health: Health,
-    groups: GroupNames,
-    preference: Preference,
-    trace: Option<String>,
-    label: Option<String>,
-}
-
-impl<C: Runnable> Parts<C> {
-    /// Those of a node of which no more is said.
-    fn new(cluster: ClusterId, node: NodeId, section: C::Section) -> Self {
-        Self {
-            cluster,
-            node,
-            members: Vec::new(),
-            observers: Vec::new(),
-            witnesses: Vec::new(),
-            listen: None,
-            section,
-            directory: None,
-            detection: Detection::default(),
-            security: Security::default(),
-            http: Http::default(),
-            network: NetworkSettings::default(),
-            hooks: Hooks::default(),
-            health: Health::default(),
-            groups: GroupNames::default(),
-            preference: Preference::default(),
-            trace: None,
-            label: None,
-        }
-    }
-}
-
 impl Config {
     /// Returns the configuration of node `node` of the cluster `cluster`, with the recommended
     /// protocol and its default timing. It remembers what it has granted, so it needs a
@@ -185,8 +137,8 @@ impl<C: Runnable> Config<C> {
         let parse = |(number, address): (u16, A)| Ok((id(number)?, address.as_ref().parse()?));
         let members: Result<Vec<(NodeId, Address)>, Error> =
             members.into_iter().map(parse).collect();
-        let parts = Parts::<C>::new(cluster.parse()?, id(node)?, section);
-        Self::assemble(Parts { members: members?, ..parts })
+        let (cluster, node, none) = (cluster.parse()?, id(node)?, Vec::new());
+        Self::assemble(cluster, node, section, members?, none.clone(), none, None)?.checked()
     }
 
     /// Returns this configuration with another section of the protocol, which is its timing above
@@ -297,11 +249,16 @@ impl<C: Runnable> Config<C> {
         self
     }
 
-    fn assemble(parts: Parts<C>) -> Result<Self, Error> {
-        let Parts { cluster, node, members, listen, section, directory, .. } = parts;
-        let Parts { observers, witnesses, .. } = parts;
-        let Parts { detection, security, http, network, hooks, health, .. } = parts;
-        let Parts { groups, preference, trace, label, .. } = parts;
+    /// Returns a node of which no more is said, and which is not [checked](Self::checked) yet.
+    fn assemble(
+        cluster: ClusterId,
+        node: NodeId,
+        section: C::Section,
+        members: Vec<(NodeId, Address)>,
+        observers: Vec<NodeId>,
+        witnesses: Vec<NodeId>,
+        label: Option<String>,
+    ) -> Result<Self, Error> {
         // A process with a label has itself for its only member, without an address.
         let unlisted = label.as_ref().map(|_| node);
         let ids = Members::new(members.iter().map(|&(id, _)| id).chain(unlisted))?;
@@ -315,43 +272,41 @@ impl<C: Runnable> Config<C> {
             }
         }
         ids.require(node)?;
-        let listen = listen.or_else(|| addresses.get(&node).cloned());
         let core = core::<C>(node, &ids, &section)?;
-        detection.check()?;
-        network.check()?;
-        hooks.check()?;
-        health.validate::<C>()?;
-        groups.check::<C>()?;
-        preference.validate::<C>(&core, &groups)?;
-        http.check()?;
-        let path = |text: String| {
-            PathBuf::from(text.replace("{node}", &node.to_string()).replace("{protocol}", C::NAME))
-        };
-        let (directory, trace) = (directory.map(path), trace.map(path));
-        let config = Self {
+        Ok(Self {
             cluster,
-            listen,
+            listen: addresses.get(&node).cloned(),
             addresses,
             members: ids,
             node,
             section,
             core,
-            directory,
-            detection,
-            security,
-            http,
-            network,
-            hooks,
-            health,
-            groups,
-            preference,
-            trace,
+            directory: None,
+            detection: Detection::default(),
+            security: Security::default(),
+            http: Http::default(),
+            network: NetworkSettings::default(),
+            hooks: Hooks::default(),
+            health: Health::default(),
+            groups: GroupNames::default(),
+            preference: Preference::default(),
+            trace: None,
             new_cluster: false,
             label,
-        };
-        config.holder(0)?;
-        config.stores()?;
-        Ok(config)
+        })
+    }
+
+    fn checked(self) -> Result<Self, Error> {
+        self.detection.check()?;
+        self.network.check()?;
+        self.hooks.check()?;
+        self.health.validate::<C>()?;
+        self.groups.check::<C>()?;
+        self.preference.validate::<C>(&self.core, &self.groups)?;
+        self.http.check()?;
+        self.holder(0)?;
+        self.stores()?;
+        Ok(self)
     }
 
     /// Returns the id of the cluster to which the node belongs.

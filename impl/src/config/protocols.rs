@@ -192,128 +192,64 @@ pub(super) fn core<C: Runnable>(
     Ok(core)
 }
 
-impl Runnable for Bully {
-    type Section = bully::Timing;
-
-    fn fields(timing: &mut bully::Timing) -> Fields<'_> {
-        vec![
-            ("election", Field::Time(&mut timing.election)),
-            ("coordinator", Field::Time(&mut timing.coordinator)),
-            ("watch", Field::Time(&mut timing.watch)),
-            ("heartbeat", Field::Time(&mut timing.heartbeat)),
-        ]
-    }
-
-    fn core(id: NodeId, members: &Members, &timing: &bully::Timing) -> Result<Self::Config, Error> {
-        Ok(bully::Config { id, members: members.clone(), timing })
-    }
-
-    fn explain(config: &Self::Config) -> Vec<String> {
-        explained(&config.timing.relations())
-    }
-}
-
-impl Runnable for GarciaMolina {
-    type Section = garcia_molina::Timing;
-
-    fn fields(timing: &mut garcia_molina::Timing) -> Fields<'_> {
-        vec![
-            ("call", Field::Time(&mut timing.call)),
-            ("silence", Field::Time(&mut timing.silence)),
-            ("election", Field::Time(&mut timing.election)),
-            ("check", Field::Time(&mut timing.check)),
-        ]
-    }
-
-    fn core(
-        id: NodeId,
-        members: &Members,
-        &timing: &garcia_molina::Timing,
-    ) -> Result<Self::Config, Error> {
-        Ok(garcia_molina::Config { id, members: members.clone(), timing })
-    }
-
-    fn explain(config: &Self::Config) -> Vec<String> {
-        explained(&config.timing.relations())
-    }
-}
-
-impl Runnable for Invitation {
-    type Section = invitation::Timing;
-
-    const TWO_LEADERS: Option<&'static str> = Some(
-        "its groups have a leader each until they have merged: at \
-        the start, after every failure, and on each side of a network that is cut in two",
-    );
-
-    fn fields(timing: &mut invitation::Timing) -> Fields<'_> {
-        vec![
-            ("check", Field::Time(&mut timing.check)),
-            ("answer", Field::Time(&mut timing.answer)),
-            ("accept", Field::Time(&mut timing.accept)),
-            ("delay", Field::Time(&mut timing.delay)),
-            ("silence", Field::Time(&mut timing.silence)),
-        ]
-    }
-
-    fn core(
-        id: NodeId,
-        members: &Members,
-        &timing: &invitation::Timing,
-    ) -> Result<Self::Config, Error> {
-        Ok(invitation::Config { id, members: members.clone(), timing })
-    }
-
-    fn explain(config: &Self::Config) -> Vec<String> {
-        explained(&config.timing.relations())
-    }
-}
-
 pub(super) fn explained(relations: &[Relation]) -> Vec<String> {
     relations.iter().map(Relation::explain).collect()
 }
 
-/// The keys of both rings.
-fn ring_fields(timing: &mut ring::Timing) -> Fields<'_> {
-    vec![
-        ("hop", Field::Time(&mut timing.hop)),
-        ("lap", Field::Time(&mut timing.lap)),
-        ("watch", Field::Time(&mut timing.watch)),
-        ("heartbeat", Field::Time(&mut timing.heartbeat)),
-    ]
+/// Makes a protocol runnable whose section is its timing, with these keys.
+macro_rules! timed {
+    (
+        $protocol:ty, $module:ident, [$($key:ident),+], |$config:ident| $explained:expr
+        $(, $two_leaders:literal)?
+    ) => {
+        impl Runnable for $protocol {
+            type Section = $module::Timing;
+
+            $(const TWO_LEADERS: Option<&'static str> = Some($two_leaders);)?
+
+            fn fields(timing: &mut $module::Timing) -> Fields<'_> {
+                vec![$((stringify!($key), Field::Time(&mut timing.$key))),+]
+            }
+
+            fn core(
+                id: NodeId,
+                members: &Members,
+                &timing: &$module::Timing,
+            ) -> Result<Self::Config, Error> {
+                Ok($module::Config { id, members: members.clone(), timing })
+            }
+
+            fn explain($config: &Self::Config) -> Vec<String> {
+                $explained
+            }
+        }
+    };
 }
 
-impl Runnable for ChangRoberts {
-    type Section = ring::Timing;
+timed!(Bully, bully, [election, coordinator, watch, heartbeat], |config| {
+    explained(&config.timing.relations())
+});
 
-    fn fields(timing: &mut ring::Timing) -> Fields<'_> {
-        ring_fields(timing)
-    }
+timed!(GarciaMolina, garcia_molina, [call, silence, election, check], |config| {
+    explained(&config.timing.relations())
+});
 
-    fn core(id: NodeId, members: &Members, &timing: &ring::Timing) -> Result<Self::Config, Error> {
-        Ok(ring::Config { id, members: members.clone(), timing })
-    }
+timed!(
+    Invitation,
+    invitation,
+    [check, answer, accept, delay, silence],
+    |config| explained(&config.timing.relations()),
+    "its groups have a leader each until they have merged: at the start, after every failure, and \
+     on each side of a network that is cut in two"
+);
 
-    fn explain(config: &Self::Config) -> Vec<String> {
-        config.timing.explain(Self::NAME, config.members.iter().count())
-    }
-}
+timed!(ChangRoberts, ring, [hop, lap, watch, heartbeat], |config| {
+    config.timing.explain(ChangRoberts::NAME, config.members.iter().count())
+});
 
-impl Runnable for ListRing {
-    type Section = ring::Timing;
-
-    fn fields(timing: &mut ring::Timing) -> Fields<'_> {
-        ring_fields(timing)
-    }
-
-    fn core(id: NodeId, members: &Members, &timing: &ring::Timing) -> Result<Self::Config, Error> {
-        Ok(ring::Config { id, members: members.clone(), timing })
-    }
-
-    fn explain(config: &Self::Config) -> Vec<String> {
-        config.timing.explain(Self::NAME, config.members.iter().count())
-    }
-}
+timed!(ListRing, ring, [hop, lap, watch, heartbeat], |config| {
+    config.timing.explain(ListRing::NAME, config.members.iter().count())
+});
 
 /// The section `[stoller]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

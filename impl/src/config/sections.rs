@@ -112,14 +112,16 @@ impl<C: Runnable> Config<C> {
     /// follows from how long a message of the protocol is worth sending.
     #[must_use]
     pub fn network_timeout(&self) -> Duration {
-        self.network.timeout(C::message_lifetime(&self.core))
+        // There and back, within reason.
+        let usual = || (C::message_lifetime(&self.core) * 2).clamp(SHORTEST_USUAL, LONGEST_USUAL);
+        self.network.timeout.unwrap_or_else(usual)
     }
 
     /// Returns whether a timer that only waits for members that have hung up, and whose addresses
     /// refuse connections, expires at once. So a leader that was killed is replaced sooner.
     #[must_use]
     pub fn suspects_refused(&self) -> bool {
-        self.network.suspects_refused()
+        self.network.suspect_refused.unwrap_or(true)
     }
 }
 
@@ -133,16 +135,6 @@ impl NetworkSettings {
             }
             _ => Ok(()),
         }
-    }
-
-    /// How long a connection may take, where a message is worth sending for so long.
-    pub(super) fn timeout(&self, lifetime: Duration) -> Duration {
-        // There and back, within reason.
-        self.timeout.unwrap_or_else(|| (lifetime * 2).clamp(SHORTEST_USUAL, LONGEST_USUAL))
-    }
-
-    pub(super) fn suspects_refused(&self) -> bool {
-        self.suspect_refused.unwrap_or(true)
     }
 }
 

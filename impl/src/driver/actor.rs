@@ -16,13 +16,13 @@ use super::fitness::Fitness;
 use super::gate::PreparationSender;
 use super::guard::LeaseWriter;
 use super::leadership::{Leadership, Publisher};
-use super::lists::{self, VoteChange};
+use super::lists;
 use super::trace::{self, Trace};
 use crate::clock::Clock;
 use crate::config::Address;
-use crate::member::{self, Action, End, Event, LogLine, Member, ProgramView};
+use crate::member::{Action, End, Event, LogLine, Member, ProgramView};
 use crate::protocol::quorum::{Lists, WaitsToVote};
-use crate::protocol::{Core, Epoch, Members, NodeId, Reason, Request, Time};
+use crate::protocol::{Core, Epoch, Members, NodeId, Reason, Time};
 use crate::storage::StorageError;
 use crate::store::Holder;
 use crate::trace::{Deed, Received};
@@ -62,18 +62,6 @@ pub(super) struct Actor<C: Core, K: Clock> {
     pub(super) trace: Option<Trace<C::Durable, C::Message>>,
 }
 
-/// What ends a wait of the loop.
-enum Wakeup<M> {
-    Stopped,
-    WorkPanicked,
-    Command(CommandRequest),
-    Requested(Request),
-    CutOff,
-    StorageAnswered(member::StorageAnswer),
-    Arrived(Arrival<M>),
-    Nothing,
-}
-
 impl<C: Core, K: Clock> Actor<C, K> {
     /// Takes part until it is told to stop, or nothing can arrive any more. A leader that is told
     /// to stop hands over first.
@@ -96,38 +84,28 @@ impl<C: Core, K: Clock> Actor<C, K> {
                 return self.close().await;
             }
             let longest = self.member.wait(self.clock.now());
-            let wakeup = tokio::select! {
+            let event = tokio::select! {
                 biased;
-                () = stop.cancelled(), if !stopped => Wakeup::Stopped,
-                () = self.lease_writer.work_tracker().panicked() => Wakeup::WorkPanicked,
-                Some(request) = commands.recv() => Wakeup::Command(request),
-                Some(request) = self.lists.asked() => Wakeup::Requested(request),
-                // However many arrive, no deadline is missed: the node looks at them first.
-                arrival = arrivals.recv() => match arrival {
-                    Some(arrival) => Wakeup::Arrived(arrival),
-                    None => return Ok(()),
-                },
-                answer = self.disk.answered() => Wakeup::StorageAnswered(answer),
-                () = self.links.peer_gone() => Wakeup::Nothing,
-                () = sleep_until(self.cuts_off.unwrap_or_else(Instant::now)),
-                    if self.cuts_off.is_some() => Wakeup::CutOff,
-                () = tokio::time::sleep(longest) => Wakeup::Nothing,
-            };
-            let event = match wakeup {
-                Wakeup::Stopped => {
+                () = stop.cancelled(), if !stopped => {
                     stopped = true;
                     Event::Stop
                 }
-                Wakeup::WorkPanicked => self.step_down_after_panic(),
-                Wakeup::Command(request) => self.accept_command(request),
-                Wakeup::Requested(request) => Event::Request(request),
-                Wakeup::StorageAnswered(answer) => Event::StorageAnswered(answer),
-                Wakeup::Arrived(arrival) => event_of(arrival),
-                Wakeup::CutOff => {
-                    self.cut_off();
-                    Event::Wake
-                }
-                Wakeup::Nothing => Event::Wake,
+                () = self.lease_writer.work_tracker().panicked() => self.step_down_after_panic(),
+                Some(request) = commands.recv() => self.accept_command(request),
+                Some(request) = self.lists.asked.recv() => Event::Request(request),
+                // However many arrive, no deadline is missed: the node looks at them first.
+                arrival = arrivals.recv() => match arrival {
+                    Some(arrival) => event_of(arrival),
+                    None => return Ok(()),
+                },
+                answer = self.disk.answered() => Event::StorageAnswered(answer),
+                () = self.links.peer_gone() => Event::Wake,
+                () = sleep_until(self.cuts_off.unwrap_or_else(Instant::now)),
+                    if self.cuts_off.is_some() => {
+                        self.cut_off();
+                        Event::Wake
+                    }
+                () = tokio::time::sleep(longest) => Event::Wake,
             };
             self.handle(event).await;
             // A heartbeat that has arrived counts before the silence that it ends.
@@ -191,25 +169,22 @@ impl<C: Core, K: Clock> Actor<C, K> {
         let waits = core.and_then(|core| core.waits_to_vote(id));
         let is_new = matches!(waits, Some(WaitsToVote::ToFound { .. }));
         let change = self.lists.tell_waits(waits);
-        if change.is_some() && !self.lists.is_by_file() {
-            let votes = matches!(change, Some(VoteChange::Ends));
+        if let Some(votes) = change.filter(|_| !self.lists.is_by_file()) {
             self.links.standings.change(|own| own.votes = votes);
         }
         match change {
-            Some(VoteChange::Waits) if is_new => tracing::info!(
+            Some(false) if is_new => tracing::info!(
                 node,
                 "this node starts without a state, and does not vote before each other voter has \
                  met it or a leader lets it in"
             ),
-            Some(VoteChange::Waits) => {
+            Some(false) => {
                 tracing::info!(node, "this node has no vote before a leader lets it in");
             }
-            Some(VoteChange::Ends)
-                if core.and_then(C::lists).is_some_and(|lists| lists.latest().votes(id)) =>
-            {
+            Some(true) if core.and_then(C::lists).is_some_and(|lists| lists.latest().votes(id)) => {
                 tracing::info!(node, "this node votes");
             }
-            Some(VoteChange::Ends) | None => {}
+            Some(true) | None => {}
         }
     }
 

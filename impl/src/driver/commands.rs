@@ -151,12 +151,9 @@ impl Handle {
         command: Command,
     ) -> Result<Option<NodeId>, RequestError> {
         let (reply, answered) = oneshot::channel();
-        let stopped = |_| RequestError::Stopped;
-        self.commands
-            .send(CommandRequest { command, reply })
-            .await
-            .map_err(|_| RequestError::Stopped)?;
-        let answer = answered.await.map_err(stopped)?;
+        let sent = self.commands.send(CommandRequest { command, reply }).await;
+        sent.map_err(|_| RequestError::Stopped)?;
+        let answer = answered.await.map_err(|_| RequestError::Stopped)?;
         self.tell_fitness();
         answer
     }

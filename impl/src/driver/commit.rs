@@ -8,13 +8,14 @@
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::sync::oneshot;
 
 use super::gauges::SyncTimes;
 use crate::config::GroupName;
+use crate::lock::lock;
 use crate::member::StorageAnswer;
 use crate::storage::{Storage, StorageError};
 
@@ -96,6 +97,7 @@ type Answer = oneshot::Receiver<Result<(), StorageError>>;
 const LOOK: Duration = Duration::from_millis(1);
 
 /// What the groups of a node share of its storage. A clone is the same.
+#[derive(Clone)]
 pub(super) struct Commit<D> {
     shared: Arc<Mutex<Shared<D>>>,
     times: Arc<SyncTimes>,
@@ -124,22 +126,11 @@ struct Waiter {
     answer: oneshot::Sender<Result<(), StorageError>>,
 }
 
-impl<D> Clone for Commit<D> {
-    fn clone(&self) -> Self {
-        Self { shared: Arc::clone(&self.shared), times: Arc::clone(&self.times) }
-    }
-}
-
 impl<D: Clone + Send + 'static> Commit<D> {
     /// A storage, and what it has.
     pub(super) fn new(store: Box<dyn Store<D>>, states: States<D>) -> Self {
         let shared = Shared { place: Place::Here(store), states, waiting: Vec::new() };
         Self { shared: Arc::new(Mutex::new(shared)), times: Arc::default() }
-    }
-
-    /// How long writes take.
-    fn times(&self) -> Arc<SyncTimes> {
-        Arc::clone(&self.times)
     }
 
     /// Begins to save the state of the group with this number.
@@ -154,7 +145,7 @@ impl<D: Clone + Send + 'static> Commit<D> {
 
     fn ask(&self, state: Option<(usize, D)>) -> Answer {
         let (answer, answered) = oneshot::channel();
-        let mut shared = self.shared();
+        let mut shared = lock(&self.shared);
         let saves = state.is_some();
         if let Some((group, state)) = state {
             shared.states[group] = Some(state);
@@ -175,7 +166,7 @@ impl<D: Clone + Send + 'static> Commit<D> {
     /// this thread has nothing of it any more when it gives that.
     fn write(self, mut store: Box<dyn Store<D>>) {
         loop {
-            let mut shared = self.shared();
+            let mut shared = lock(&self.shared);
             let waiting = std::mem::take(&mut shared.waiting);
             let saves = waiting.iter().any(|waiter| waiter.saves);
             let states = saves.then(|| shared.states.clone());
@@ -185,7 +176,7 @@ impl<D: Clone + Send + 'static> Commit<D> {
                 None => store.probe(),
             };
             let written = catch_unwind(AssertUnwindSafe(|| self.times.measure(write)));
-            let mut shared = self.shared();
+            let mut shared = lock(&self.shared);
             let Ok(result) = written else {
                 drop(store);
                 shared.place = Place::Lost;
@@ -208,10 +199,6 @@ impl<D: Clone + Send + 'static> Commit<D> {
         while Arc::strong_count(&self.shared) > 1 {
             tokio::time::sleep(LOOK).await;
         }
-    }
-
-    fn shared(&self) -> MutexGuard<'_, Shared<D>> {
-        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -241,15 +228,12 @@ pub(super) struct Disk<D> {
     failure: Option<StorageError>,
     /// Whether the node takes it for stalled; the status tells it.
     stalled: Arc<AtomicBool>,
-    /// How long it takes.
-    times: Arc<SyncTimes>,
 }
 
 impl<D: Clone + Send + 'static> Disk<D> {
     /// The storage for the group with this number, if there is one.
     pub(super) fn of(commit: Option<Commit<D>>, group: usize) -> Self {
-        let times = commit.as_ref().map(Commit::times).unwrap_or_default();
-        Self { commit, group, waited: None, failure: None, stalled: Arc::default(), times }
+        Self { commit, group, waited: None, failure: None, stalled: Arc::default() }
     }
 
     /// The storage of a node without groups.
@@ -261,7 +245,7 @@ impl<D: Clone + Send + 'static> Disk<D> {
 
     /// How long it takes, for others to look at.
     pub(super) fn times(&self) -> Arc<SyncTimes> {
-        Arc::clone(&self.times)
+        self.commit.as_ref().map(|commit| Arc::clone(&commit.times)).unwrap_or_default()
     }
 
     /// Whether it is taken for stalled, for others to look at.

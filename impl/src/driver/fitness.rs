@@ -1,9 +1,10 @@
 //! Whether a node may lead, as far as it was told: for its status. What follows from it is decided
 //! by its [member](crate::member).
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use crate::lock::lock;
 use crate::member::Command;
 use crate::protocol::Time;
 
@@ -46,7 +47,7 @@ impl Fitness {
     /// Notes what a node is asked at `now`, which may serve such requests. The `preparation` is the
     /// number of what its program is asked.
     pub(super) fn note(&self, now: Time, command: Command, serves: bool, preparation: Option<u64>) {
-        let mut state = self.state();
+        let mut state = lock(&self.0);
         match command {
             Command::SetHealthy(true) if serves => state.unhealthy = None,
             Command::SetHealthy(false) if serves => {
@@ -66,13 +67,13 @@ impl Fitness {
     /// Notes that another node leads, or that this one leads or does not: it no longer leads
     /// without its program.
     pub(super) fn note_change(&self) {
-        let mut state = self.state();
+        let mut state = lock(&self.0);
         state.away = state.away.filter(|away| away.until.is_some());
     }
 
     /// Returns why the node may not lead at `now`, if it may not.
     pub(super) fn unfit(&self, now: Time) -> Option<Unfit> {
-        let State { unhealthy, away } = self.state().clone();
+        let State { unhealthy, away } = lock(&self.0).clone();
         let away =
             away.and_then(|Away { until, unprepared }| match until.map(|until| until.since(now)) {
                 Some(left) if left.is_zero() => None,
@@ -86,16 +87,12 @@ impl Fitness {
     pub(super) fn explain(&self, reason: &str) {
         let ends = reason.char_indices().map(|(start, c)| start + c.len_utf8());
         let end = ends.take_while(|&end| end <= LONGEST_REASON).last().unwrap_or(0);
-        self.state().unhealthy = Some(reason[..end].to_owned());
+        lock(&self.0).unhealthy = Some(reason[..end].to_owned());
     }
 
     /// Returns what is wrong with the node, as its program says.
     pub(super) fn problem(&self) -> Option<String> {
-        self.state().unhealthy.as_deref().map(unfit_because)
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0).unhealthy.as_deref().map(unfit_because)
     }
 }
 

@@ -2,11 +2,12 @@
 //! that its storage takes, and for how long it does not run.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 
+use crate::lock::lock;
 use crate::report::{LinkMeasurements, Measurements, StorageMeasurements, StoreView};
 use crate::transport::Links;
 
@@ -36,8 +37,7 @@ impl Gauges {
 
     /// The node does not run before then. Returns what was so before.
     pub(super) fn freeze(&self, until: Option<Instant>) -> Option<Instant> {
-        let mut frozen = self.frozen_until.lock().unwrap_or_else(PoisonError::into_inner);
-        std::mem::replace(&mut *frozen, until)
+        std::mem::replace(&mut *lock(&self.frozen_until), until)
     }
 
     /// The node does not run because of maintenance, or it may. Returns what was so before.
@@ -47,7 +47,7 @@ impl Gauges {
 
     /// For how long the node does not run.
     pub(super) fn frozen(&self) -> Duration {
-        let until = *self.frozen_until.lock().unwrap_or_else(PoisonError::into_inner);
+        let until = *lock(&self.frozen_until);
         until.map_or(Duration::ZERO, |until| until.saturating_duration_since(Instant::now()))
     }
 
@@ -84,11 +84,11 @@ impl SyncTimes {
     /// Lets the storage write, and returns what it says.
     pub(super) fn measure<E>(&self, write: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
         let began = Instant::now();
-        self.times().began = Some(began);
+        lock(&self.0).began = Some(began);
         let result = write();
         let done = Instant::now();
         let took = done - began;
-        let mut times = self.times();
+        let mut times = lock(&self.0);
         (times.began, times.last) = (None, Some(took));
         times.longest = times.longest.max(took);
         if result.is_ok() {
@@ -100,7 +100,7 @@ impl SyncTimes {
 
     /// What was measured; none if nothing was written.
     fn read(&self) -> Option<StorageMeasurements> {
-        let times = self.times();
+        let times = lock(&self.0);
         let under_way = times.began.map(|began| began.elapsed());
         // None is less than any time.
         let last = times.last.max(under_way)?;
@@ -110,10 +110,6 @@ impl SyncTimes {
             longest: times.longest.max(last),
             age: times.done.map(|done| done.elapsed()),
         })
-    }
-
-    fn times(&self) -> MutexGuard<'_, Times> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -172,7 +168,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_node_is_frozen_until_then() {
-        let links = Links::<()>::new(std::iter::empty(), MS, ManualClock::new());
+        let links = Links::<()>::new(1, std::iter::empty(), MS, ManualClock::new());
         let gauges = Gauges::new(links, Arc::default());
         assert_eq!(gauges.read().frozen, Duration::ZERO);
         assert_eq!(gauges.read().store_connected, None, "it asks none");

@@ -157,13 +157,13 @@ impl Groups {
     /// Returns the address on which the node listens; `None` if it listens nowhere.
     #[must_use]
     pub fn address(&self) -> Option<SocketAddr> {
-        self.part.address()
+        self.part.address
     }
 
     /// Replaces the credentials with which the node proves itself: see
     /// [`Election::replace_credentials`](super::Election::replace_credentials).
     pub fn replace_credentials(&self, credentials: Credentials) {
-        self.part.replace_credentials(credentials);
+        self.part.credentials.replace(credentials);
     }
 
     /// Waits until the node has stopped taking part although it was not told to leave. Returns `Ok`

@@ -233,6 +233,7 @@ impl Margin {
 mod tests {
     use super::*;
     use crate::clock::tests::ManualClock;
+    use crate::driver::tests::ms;
 
     fn new(clock: ManualClock) -> (LeaseWriter, LeaseReader) {
         LeaseWriter::new("3".parse().expect("an id"), clock, Duration::from_secs(2))
@@ -280,10 +281,6 @@ mod tests {
         assert!(second.is_valid_now() && !first.is_valid_now());
         drop(lease_writer);
         assert!(!second.is_valid_now(), "the loop has ended");
-    }
-
-    const fn ms(milliseconds: u64) -> Duration {
-        Duration::from_millis(milliseconds)
     }
 
     #[test]

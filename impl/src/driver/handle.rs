@@ -326,7 +326,7 @@ mod tests {
             let (lease_writer, leases) = LeaseWriter::new(id, clock.clone(), length);
             let (commands, _) = commands::channel();
             let report = Arc::new(|| unreachable!("no test asks"));
-            let links = Links::<()>::new(std::iter::empty(), Duration::from_secs(1), clock.clone());
+            let links = Links::<()>::new(1, std::iter::empty(), length, clock.clone());
             let gauges = Gauges::new(links, Arc::default());
             let handle = Handle {
                 leadership,

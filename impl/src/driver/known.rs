@@ -57,7 +57,8 @@ pub(super) fn start<C: Runnable>(
     state: Option<C::Durable>,
 ) -> Result<Node<C>, JoinError> {
     let node = Node::new(config.core_of(number)?, state, rand::random());
-    Ok(node.map_err(|error| config::Error::Contradiction(Box::new(error)))?)
+    let node = node.map_err(|error| config::Error::Contradiction(Box::new(error)))?;
+    Ok(if config.trace().is_some() { node.recording() } else { node })
 }
 
 /// The states with which the nodes start, where the file counts. The members of groups are those of

@@ -8,14 +8,13 @@ use std::time::Duration;
 use humantime::format_duration;
 
 use super::fitness::{Fitness, Unfit, unfit_because};
-use super::leadership::{Leadership, LeadershipWatch};
-use super::lists::OwnLists;
+use super::handle::Handle;
+use super::leadership::Leadership;
 use crate::clock::Clock;
 use crate::config::{Config, Runnable};
 use crate::protocol::quorum::WaitsToVote;
 use crate::protocol::{NodeId, Reason};
 use crate::report::{Link, MemberReport};
-use crate::transport::Report;
 
 /// How many elections a node may be without a leader before that is a problem.
 const ELECTIONS: u32 = 3;
@@ -74,10 +73,7 @@ impl LeaderTimeout {
 /// A group that is watched.
 pub(super) struct Watched {
     pub(super) leader_timeout: LeaderTimeout,
-    pub(super) leadership: LeadershipWatch,
-    /// What says how the node is.
-    pub(super) report: Report,
-    pub(super) lists: OwnLists,
+    pub(super) handle: Handle,
     /// The name of the group, for the log.
     pub(super) span: tracing::Span,
     /// Whether it was said that there is no leader.
@@ -88,13 +84,13 @@ impl Watched {
     /// Looks whether there is something to be said.
     fn look(&mut self, node: u16) {
         let _entered = self.span.enter();
-        let now = self.leadership.now();
+        let now = self.handle.leadership.now();
         if let Some(leader) = now.leader.filter(|_| self.told) {
             self.told = false;
             tracing::info!(node, leader = leader.get(), "there is a leader again");
         } else if !self.told && self.leader_timeout.is_over(&now) {
-            let report = (self.report)();
-            let (members, waits) = (&report.members, self.lists.waits());
+            let report = self.handle.status();
+            let (members, waits) = (&report.members, self.handle.lists.waits());
             let problem = self.leader_timeout.problem(&now, members, report.observes, waits);
             problem.inspect(|problem| tracing::warn!(node, "{problem}"));
             self.told = true;

@@ -7,7 +7,7 @@
 
 use std::cell::Cell;
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime};
 
 use futures::Stream;
@@ -15,6 +15,7 @@ use humantime::format_rfc3339_millis;
 use serde::{Serialize, Serializer};
 use tokio::sync::watch;
 
+use crate::lock::lock;
 use crate::member::{ProgramView, ViewUpdate};
 use crate::protocol::{Epoch, Lease, NodeId, Reason, Role, Time};
 
@@ -221,7 +222,7 @@ pub struct History(Arc<Mutex<VecDeque<Change>>>);
 
 impl History {
     fn push(&self, change: Change) {
-        let mut changes = self.changes();
+        let mut changes = lock(&self.0);
         if changes.len() == CAPACITY {
             changes.pop_front();
         }
@@ -232,14 +233,9 @@ impl History {
     /// is older than the last 256 is not among them.
     #[must_use]
     pub fn since(&self, seq: u64) -> Vec<Change> {
-        let changes = self.changes();
+        let changes = lock(&self.0);
         let first = changes.partition_point(|change| change.seq <= seq);
         changes.range(first..).copied().collect()
-    }
-
-    /// It is locked for as long as 256 changes take to be copied.
-    fn changes(&self) -> MutexGuard<'_, VecDeque<Change>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -247,7 +243,7 @@ impl History {
 /// [member](crate::member) has told last.
 pub(super) struct Publisher {
     latest: watch::Sender<Leadership>,
-    history: History,
+    pub(super) history: History,
     view: Cell<ProgramView>,
 }
 
@@ -285,12 +281,6 @@ impl Publisher {
             is_change
         });
         is_change
-    }
-
-    /// The same history as its readers have.
-    #[cfg(test)]
-    pub(super) fn history(&self) -> History {
-        self.history.clone()
     }
 
     /// Publishes an update of what was told last.

@@ -6,7 +6,6 @@
 //! voters are there.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -122,26 +121,12 @@ pub(super) struct OwnLists {
 pub(super) struct LoopEnd {
     known: watch::Sender<Lists>,
     waits: watch::Sender<Waits>,
-    asked: mpsc::Receiver<Request>,
+    pub(super) asked: mpsc::Receiver<Request>,
     /// Where members are reached by the file, if that alone says it: of a node with groups.
     by_file: Option<Arc<Addresses>>,
 }
 
 type Addresses = BTreeMap<NodeId, String>;
-
-/// The other end of a [`LoopEnd`].
-pub(super) struct Told {
-    known: watch::Receiver<Lists>,
-    waits: watch::Receiver<Waits>,
-    asks: mpsc::Sender<Request>,
-}
-
-/// The node begins to wait for its vote, or does so no longer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum VoteChange {
-    Waits,
-    Ends,
-}
 
 impl LoopEnd {
     /// The node knows these lists from now on.
@@ -153,19 +138,17 @@ impl LoopEnd {
         self.known.send_replace(lists);
     }
 
-    /// This is why the node does not vote from now on, if it is to. Returns what that changes.
-    pub(super) fn tell_waits(&self, waits: Option<WaitsToVote>) -> Option<VoteChange> {
+    /// This is why the node does not vote from now on, if it is to. Returns whether the
+    /// node votes then, if that is another answer than before.
+    pub(super) fn tell_waits(&self, waits: Option<WaitsToVote>) -> Option<bool> {
         let since = match (&*self.waits.borrow(), &waits) {
             (None, None) => return None,
             (Some((told, _)), Some(waits)) if told == waits => return None,
             (Some((_, since)), _) => Some(*since),
             (None, _) => None,
         };
-        let change = match (since, &waits) {
-            (None, _) => Some(VoteChange::Waits),
-            (_, None) => Some(VoteChange::Ends),
-            _ => None,
-        };
+        let votes = waits.is_none();
+        let change = (votes || since.is_none()).then_some(votes);
         let since = since.unwrap_or_else(Instant::now);
         self.waits.send_replace(waits.map(|waits| (waits, since)));
         change
@@ -179,27 +162,22 @@ impl LoopEnd {
     pub(super) fn now(&self) -> Lists {
         self.known.borrow().clone()
     }
-
-    /// Returns what is asked next; `None` if nothing can be any more.
-    pub(super) async fn asked(&mut self) -> Option<Request> {
-        self.asked.recv().await
-    }
 }
 
-/// The two ends for a node that knows these lists when it starts.
-pub(super) fn channel(known: Lists) -> (LoopEnd, Told) {
+/// The two ends for a node that knows these lists when it starts, which cannot change by request.
+pub(super) fn channel(known: Lists) -> (LoopEnd, OwnLists) {
     let (tells, known) = watch::channel(known);
     let (tells_waits, waits) = watch::channel(None);
     // Each member may be told the lists at one moment.
     let (asks, asked) = mpsc::channel(Members::MAX);
     let end = LoopEnd { known: tells, waits: tells_waits, asked, by_file: None };
-    (end, Told { known, waits, asks })
+    (end, OwnLists { known, waits, asks, check: None })
 }
 
 impl OwnLists {
     /// Of a node with this configuration that knows these lists when it starts.
     pub(super) fn new<C: Runnable>(config: &Config<C>, known: Lists) -> (Self, LoopEnd) {
-        let (mut end, Told { known, waits, asks }) = channel(known);
+        let (mut end, mut own) = channel(known);
         let config = config.clone();
         let is_grouped = !config.groups().is_empty();
         end.by_file = is_grouped.then(|| Arc::new(config.members().addresses().clone()));
@@ -213,8 +191,8 @@ impl OwnLists {
             });
             loaded.map_err(|error| error.to_string())
         });
-        let check = changes.then_some(check);
-        (Self { known, waits, asks, check }, end)
+        own.check = changes.then_some(check);
+        (own, end)
     }
 
     /// The lists that the node knows now.
@@ -256,12 +234,6 @@ impl OwnLists {
         let over = async { known.wait_for(|lists| !lets_in(lists)).await.is_ok() };
         let _ = timeout(LET_IN_WITHIN, over).await;
         self.now()
-    }
-}
-
-impl fmt::Debug for OwnLists {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OwnLists").field("known", &*self.known.borrow()).finish_non_exhaustive()
     }
 }
 
@@ -488,12 +460,12 @@ mod tests {
             Some(WaitsToVote::ToFound { silent, founders: [].into() })
         };
         assert_eq!(end.tell_waits(None), None);
-        assert_eq!(end.tell_waits(waits(&[2, 3])), Some(VoteChange::Waits));
+        assert_eq!(end.tell_waits(waits(&[2, 3])), Some(false));
         assert_eq!(end.tell_waits(waits(&[2, 3])), None);
         assert_eq!(end.tell_waits(waits(&[3])), None);
         assert_eq!(own.waits(), waits(&[3]));
         assert_eq!(own.problem_of_vote(VOTES_WITHIN), None, "it has just begun");
-        assert_eq!(end.tell_waits(None), Some(VoteChange::Ends));
+        assert_eq!(end.tell_waits(None), Some(true));
         assert_eq!((own.waits(), end.tell_waits(None)), (None, None));
 
         let long_ago =

@@ -223,7 +223,7 @@ impl Election {
     /// Returns the address on which the node listens; `None` if it listens nowhere.
     #[must_use]
     pub fn address(&self) -> Option<SocketAddr> {
-        self.part.address()
+        self.part.address
     }
 
     /// Replaces the credentials with which the node proves itself by these, as
@@ -231,7 +231,7 @@ impl Election {
     /// Nothing happens if they are of another kind than before: that is the same on every node, and
     /// cannot change while they run.
     pub fn replace_credentials(&self, credentials: Credentials) {
-        self.part.replace_credentials(credentials);
+        self.part.credentials.replace(credentials);
     }
 
     /// Waits until the node has stopped taking part although it was not told to leave. Returns `Ok`
@@ -288,4 +288,4 @@ fn open<C: Runnable>(config: &Config<C>) -> Result<DurableState<C>, JoinError> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -5,13 +5,10 @@
 //! All of it is done by what an operator could ask of the node as well, a transfer and a freeze. So
 //! nothing here can give the cluster two leaders.
 
-use std::fmt::Debug;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 use tokio::sync::Mutex;
 use tokio::time::{Instant, sleep, timeout};
 
@@ -62,7 +59,7 @@ pub struct MaintenanceReport {
 pub(super) struct OwnStanding {
     pub(super) standings: ClusterFacts,
     /// Where the decision is kept.
-    kept: Kept<Maintenance>,
+    kept: Kept,
     /// Held while one is taken.
     turn: Arc<Mutex<()>>,
     /// Whether the node has groups: of none of them alone is anything told.
@@ -80,7 +77,7 @@ impl OwnStanding {
         mark: Mark,
     ) -> Result<Self, StorageError> {
         let path = config.directory().ok().flatten().filter(|_| C::REQUESTS);
-        let opened = path.map(|path| Kept::open(path, DIRECTORY, config.owner())).transpose()?;
+        let opened = path.map(|path| Kept::open(path, config.owner())).transpose()?;
         let (kept, maintenance) = opened.unwrap_or_default();
         let maintenance = maintenance.unwrap_or_default();
         let (standings, priority) = (links.standings.clone(), config.priority());
@@ -89,11 +86,6 @@ impl OwnStanding {
         let grouped = !config.groups().is_empty();
         let without_requests = (!C::REQUESTS).then_some(C::NAME);
         Ok(Self { standings, kept, turn: Arc::default(), grouped, without_requests })
-    }
-
-    /// What another member says of itself, if it is heard.
-    pub(super) fn of(&self, node: NodeId) -> Option<NodeFacts> {
-        self.standings.heard().get(&node).copied()
     }
 
     /// Closes what is kept.
@@ -166,8 +158,10 @@ impl Handle {
         let node = self.leadership().now().node;
         let members = self.lists.now().latest().clone();
         let others: Vec<_> = members.iter().filter(|&id| id != node).collect();
-        let knows =
-            |node: &NodeId| standing.of(*node).is_some_and(|other| other.maintenance >= decision);
+        let knows = |node: &NodeId| {
+            let heard = standing.standings.heard();
+            heard.get(node).is_some_and(|other| other.maintenance >= decision)
+        };
         let all = async {
             while !others.iter().all(knows) {
                 sleep(AT_ONCE * 10).await;
@@ -203,8 +197,6 @@ impl Handle {
 pub(super) struct Keeper {
     /// Of the node in each group.
     handles: Vec<Handle>,
-    /// The first of them.
-    handle: Handle,
     /// How long a node must be preferred before the leader hands over to it.
     delay: Duration,
     /// Whether a leader hands over to a node that is preferred.
@@ -218,16 +210,15 @@ pub(super) struct Keeper {
 impl Keeper {
     /// Of the node in each of its groups: at least one.
     pub(super) fn new<C: Runnable>(config: &Config<C>, handles: Vec<Handle>) -> Self {
-        let handle = handles[0].clone();
         let prefers = config.groups().is_empty() && C::prefers_by_priority(config.core());
         let (delay, preferred) = (config.preempt_delay(), None);
-        Self { handles, handle, delay, prefers, preferred, failed: (0, Instant::now()) }
+        Self { handles, delay, prefers, preferred, failed: (0, Instant::now()) }
     }
 
     pub(super) async fn run(mut self) {
-        let standings = self.handle.standing.standings.clone();
+        let standings = self.handles[0].standing.standings.clone();
         if standings.own().maintenance.on {
-            let node = self.handle.leadership().now().node.get();
+            let node = self.handles[0].leadership().now().node.get();
             tracing::warn!(node, "the cluster is in maintenance: no node runs until it is ended");
         }
         let mut own = standings.changes();
@@ -239,26 +230,26 @@ impl Keeper {
             }
             self.keep_maintenance().await;
             self.tell_lists();
-            self.handle.tell_fitness();
+            self.handles[0].tell_fitness();
             self.prefer().await;
         }
     }
 
     /// Members with older lists are told: one that observes may know no leader by them.
     fn tell_lists(&self) {
-        let standings = &self.handle.standing.standings;
+        let standings = &self.handles[0].standing.standings;
         let own = standings.own().mark;
         let behind = standings.heard().into_iter().filter(|(_, other)| other.mark < own);
-        behind.for_each(|(node, _)| self.handle.lists.tell(node));
+        behind.for_each(|(node, _)| self.handles[0].lists.tell(node));
     }
 
     /// Learns of a decision that another node knows; and if this node was asked something else
     /// meanwhile, it does not run all the same.
     async fn keep_maintenance(&self) {
-        let standing = &self.handle.standing;
+        let standing = &self.handles[0].standing;
         let heard = standing.standings.heard();
         if let Some(newest) = heard.values().map(|other| other.maintenance).max() {
-            standing.take(&self.handle, newest).await;
+            standing.take(&self.handles[0], newest).await;
         }
         for handle in &self.handles {
             handle.keep_to_maintenance().await;
@@ -267,10 +258,10 @@ impl Keeper {
 
     /// Hands over to a node that has been preferred for long enough.
     async fn prefer(&mut self) {
-        let (standings, now) = (&self.handle.standing.standings, Instant::now());
-        let leadership = self.handle.leadership().now();
+        let (standings, now) = (&self.handles[0].standing.standings, Instant::now());
+        let leadership = self.handles[0].leadership().now();
         let own = standings.own();
-        let (heard, members) = (standings.heard(), self.handle.lists.now());
+        let (heard, members) = (standings.heard(), self.handles[0].lists.now());
         let better = heard.iter().filter(|&(&id, other)| {
             let may_lead = self.prefers && members.latest().may_lead(id);
             may_lead && other.fit && other.priority > own.priority
@@ -297,7 +288,7 @@ impl Keeper {
             priority,
             "hands over to node {peer}, which has a higher priority"
         );
-        match self.handle.transfer(best).await {
+        match self.handles[0].transfer(best).await {
             Ok(_) => self.failed = (0, Instant::now()),
             Err(error) => {
                 let times = 2_u32.saturating_pow(self.failed.0).min(LONGEST_BACKOFF);
@@ -311,25 +302,13 @@ impl Keeper {
 
 /// A value that a node remembers through restarts beside the state of its protocol, in a directory
 /// of its own below that of the node. A clone is the same.
-#[derive(Debug)]
-struct Kept<T>(Arc<Mutex<Option<Directory<T>>>>);
+#[derive(Clone, Debug, Default)]
+struct Kept(Arc<Mutex<Option<Directory<Maintenance>>>>);
 
-impl<T> Clone for Kept<T> {
-    fn clone(&self) -> Self {
-        Self(Arc::clone(&self.0))
-    }
-}
-
-impl<T> Default for Kept<T> {
-    fn default() -> Self {
-        Self(Arc::default())
-    }
-}
-
-impl<T: Debug + Serialize + DeserializeOwned + Send + Sync + 'static> Kept<T> {
-    /// Opens the directory with this name below that of a node, and reads what was saved last.
-    fn open(node: &Path, name: &str, owner: Owner) -> Result<(Self, Option<T>), StorageError> {
-        let mut directory = Directory::open(&node.join(name), owner)?;
+impl Kept {
+    /// Opens the directory below that of a node, and reads what was saved last.
+    fn open(node: &Path, owner: Owner) -> Result<(Self, Option<Maintenance>), StorageError> {
+        let mut directory = Directory::open(&node.join(DIRECTORY), owner)?;
         let value = directory.load()?;
         Ok((Self(Arc::new(Mutex::new(Some(directory)))), value))
     }
@@ -340,7 +319,7 @@ impl<T: Debug + Serialize + DeserializeOwned + Send + Sync + 'static> Kept<T> {
     }
 
     /// Returns when the value is durable. It goes on if that is not awaited.
-    async fn save(&self, value: T) -> Result<(), String> {
+    async fn save(&self, value: Maintenance) -> Result<(), String> {
         let kept = Arc::clone(&self.0);
         let save = async move {
             let mut kept = kept.lock().await;
@@ -378,19 +357,21 @@ mod tests {
     #[tokio::test]
     async fn what_is_saved_is_there_when_it_is_opened_again_although_it_was_not_awaited() {
         let directory = tempfile::tempdir().expect("a directory");
-        let open = || Kept::<u64>::open(directory.path(), "number", owner());
+        let open = || Kept::open(directory.path(), owner());
+        let first = Maintenance::default().decide(true);
+        let second = first.decide(false);
         let (kept, none) = open().expect("usable");
         assert_eq!(none, None);
-        kept.save(7).await.expect("saved");
+        kept.save(first).await.expect("saved");
         let dropped = kept.clone();
-        let saving = tokio::spawn(async move { dropped.save(8).await });
+        let saving = tokio::spawn(async move { dropped.save(second).await });
         tokio::task::yield_now().await;
         saving.abort();
         // A handle is left, and the directory can be opened all the same.
         kept.close().await;
         assert!(!kept.is_open().await);
-        assert!(kept.save(9).await.is_err());
+        assert!(kept.save(second.decide(true)).await.is_err());
         let (_, value) = open().expect("it is closed");
-        assert!(value == Some(7) || value == Some(8), "{value:?}");
+        assert!(value == Some(first) || value == Some(second), "{value:?}");
     }
 }

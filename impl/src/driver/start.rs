@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use futures::FutureExt as _;
-use futures::future::BoxFuture;
+use futures::future::{BoxFuture, OptionFuture};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, JoinSet};
@@ -31,7 +31,7 @@ use super::standing::{Keeper, OwnStanding};
 use super::trace::Trace;
 use super::{CLOSED_WITHIN, DurableState, JoinError, Stopped, known};
 use crate::clock::{Clock as _, SystemClock};
-use crate::config::{self, Config, Credentials, Current, Runnable, StoreAccess};
+use crate::config::{self, Config, Current, Runnable, StoreAccess};
 use crate::member::{Member, Setup};
 use crate::protocol::quorum::Lists;
 use crate::protocol::{Core, Node};
@@ -41,7 +41,7 @@ use crate::store::STORE;
 use crate::store_client::StoreClient;
 use crate::transport::frame::Hello;
 use crate::transport::incoming::Inboxes;
-use crate::transport::{self, Arrival, Limits, Links, Mailbox, Report, Reports, Terms};
+use crate::transport::{self, Limits, Links, Mailbox, Reports, Terms};
 
 /// What the program gets of each group.
 pub(super) type Started = Vec<(Handle, Option<Preparation>)>;
@@ -63,7 +63,8 @@ pub(super) fn start<C: Runnable>(
     let address = listener.as_ref().map(TcpListener::local_addr).transpose();
     let address = address.map_err(JoinError::Listener)?;
     let credentials = Current::new(config.credentials()?);
-    let nodes = nodes(config, &states)?;
+    let node = |(number, state)| known::start(config, number, Option::clone(state));
+    let nodes: Vec<_> = states.iter().enumerate().map(node).collect::<Result<_, _>>()?;
     let setup = setup(config, store.is_some(), prepares)?;
     let hello = hello(config, incarnation());
     let (mut trace, written) = Trace::of(config, &nodes, &hello, SystemClock.now())?.unzip();
@@ -103,7 +104,10 @@ pub(super) fn start<C: Runnable>(
     let (started, loops): (Started, Vec<Loop>) = groups
         .into_iter()
         .zip(arrivals)
-        .map(|(group, arrivals)| group.begin(arrivals, stop.clone()))
+        .map(|(group, arrivals)| {
+            let runs = group.actor.run(arrivals, group.commands, stop.clone());
+            ((group.handle, group.preparation), runs.instrument(group.span).boxed())
+        })
         .unzip();
     // Boxed, as all that is spawned for one protocol: a task of its own kind for each of them
     // would be a quarter of the program.
@@ -111,21 +115,13 @@ pub(super) fn start<C: Runnable>(
     let (standing, commit) = (common.standing.clone(), common.commit.clone());
     let tasks = async move {
         let result = take_part(node, loops, connections, told).await;
-        let closed = async {
-            if let Some(commit) = commit {
-                let _ = timeout(CLOSED_WITHIN, commit.alone()).await;
-            }
-        };
-        let written = async {
-            if let Some(written) = written {
-                let _ = timeout(CLOSED_WITHIN, written).await;
-            }
-        };
-        tokio::join!(standing.close(), closed, written);
+        let closed = commit.as_ref().map(|commit| timeout(CLOSED_WITHIN, commit.alone()));
+        let written = written.map(|written| timeout(CLOSED_WITHIN, written));
+        tokio::join!(standing.close(), OptionFuture::from(closed), OptionFuture::from(written));
         result
     };
-    let tasks = tasks.boxed();
-    Ok((started, Part::new(address, credentials, tasks, stop)))
+    let (task, stop) = (Some(tokio::spawn(tasks.boxed())), Some(stop.drop_guard()));
+    Ok((started, Part { address, credentials, task, stop }))
 }
 
 /// A store of the lease of one group, and what is on its way there.
@@ -178,7 +174,7 @@ impl<C: Runnable> Common<'_, C> {
         let (lease_writer, leases) = LeaseWriter::new(config.node(), clock, setup.silence);
         let ignored = Arc::new(AtomicU64::new(0));
         // A configuration has at most 2048 groups.
-        let links = links.for_group(u16::try_from(number).unwrap_or(u16::MAX));
+        let links = links.clone().for_group(u16::try_from(number).unwrap_or(u16::MAX));
         let disk = Disk::of(commit.clone(), number);
         let leader_timeout = LeaderTimeout::of(config, clock);
         let fitness = leader_timeout.fitness.clone();
@@ -240,35 +236,10 @@ impl<C: Runnable> Common<'_, C> {
     }
 }
 
-impl<C: Runnable> Group<C> {
-    /// What the program gets of it, and its loop, which reads what arrives.
-    fn begin(
-        self,
-        arrivals: mpsc::Receiver<Arrival<C::Message>>,
-        stop: CancellationToken,
-    ) -> ((Handle, Option<Preparation>), Loop) {
-        let Self { actor, commands, handle, preparation, span, .. } = self;
-        let runs = actor.run(arrivals, commands, stop).instrument(span).boxed();
-        ((handle, preparation), runs)
-    }
-}
-
-/// The node in each election, with what it made durable before.
-fn nodes<C: Runnable>(
-    config: &Config<C>,
-    states: &[Option<C::Durable>],
-) -> Result<Vec<Node<C>>, JoinError> {
-    let node = |(number, state): (usize, &Option<C::Durable>)| -> Result<Node<C>, JoinError> {
-        let node = known::start(config, number, state.clone())?;
-        Ok(if config.trace().is_some() { node.recording() } else { node })
-    };
-    states.iter().enumerate().map(node).collect()
-}
-
 /// The links to the other members.
 fn links<C: Runnable>(config: &Config<C>, known: &Lists, lifetime: Duration) -> Links<C::Message> {
     let others = config.addresses().filter(|&(id, _)| id != config.node());
-    let links = Links::of_groups(config.elections(), others, lifetime, SystemClock);
+    let links = Links::new(config.elections(), others, lifetime, SystemClock);
     if known.each().any(|list| list.contains(config.node())) {
         links.set_members(actor::peers(known, config.node()));
     }
@@ -280,9 +251,9 @@ fn reports<C: Runnable>(config: &Config<C>, groups: &[Group<C>]) -> Reports {
     let name = |number: usize| config.groups().get(number).cloned();
     let report =
         |(number, group): (usize, &Group<C>)| (name(number), Arc::clone(&group.handle.report));
-    let reports: Vec<(_, Report)> = groups.iter().enumerate().map(report).collect();
     let watches: Vec<_> = groups.iter().map(|group| group.handle.leadership()).collect();
-    Reports::new(reports, move || watches.iter().any(|watch| watch.now().is_self()))
+    let leads = Box::new(move || watches.iter().any(|watch| watch.now().is_self()));
+    Reports { groups: groups.iter().enumerate().map(report).collect(), leads }
 }
 
 /// Says in the log when a group has no leader for too long, and which certificates expire.
@@ -293,9 +264,7 @@ fn watch<C: Runnable>(
 ) -> BoxFuture<'static, ()> {
     let watched = |group: &Group<C>| leaderless::Watched {
         leader_timeout: group.leader_timeout.clone(),
-        leadership: group.handle.leadership(),
-        report: Arc::clone(&group.handle.report),
-        lists: group.handle.lists.clone(),
+        handle: group.handle.clone(),
         span: group.span.clone(),
         told: false,
     };
@@ -373,36 +342,16 @@ fn incarnation() -> u64 {
 /// The loop around the member of one group, until it ends.
 type Loop = BoxFuture<'static, Result<(), StorageError>>;
 
-/// A node that takes part.
+/// A node that takes part, until this is dropped.
 #[derive(Debug)]
 pub(super) struct Part {
-    address: Option<SocketAddr>,
-    credentials: Current,
+    pub(super) address: Option<SocketAddr>,
+    pub(super) credentials: Current,
     task: Option<JoinHandle<Result<(), StorageError>>>,
-    stop: DropGuard,
+    stop: Option<DropGuard>,
 }
 
 impl Part {
-    /// A node listens there, if anywhere, and these are its tasks. They end once `stop` is
-    /// cancelled, as it is when this is dropped.
-    fn new(
-        address: Option<SocketAddr>,
-        credentials: Current,
-        tasks: impl Future<Output = Result<(), StorageError>> + Send + 'static,
-        stop: CancellationToken,
-    ) -> Self {
-        let (task, stop) = (Some(tokio::spawn(tasks)), stop.drop_guard());
-        Self { address, credentials, task, stop }
-    }
-
-    pub(super) fn address(&self) -> Option<SocketAddr> {
-        self.address
-    }
-
-    pub(super) fn replace_credentials(&self, credentials: Credentials) {
-        self.credentials.replace(credentials);
-    }
-
     /// See [`Election::stopped`](super::Election::stopped).
     pub(super) async fn stopped(&mut self) -> Result<(), Stopped> {
         let Some(task) = &mut self.task else { return Ok(()) };
@@ -412,11 +361,9 @@ impl Part {
     }
 
     /// See [`Election::leave`](super::Election::leave).
-    pub(super) async fn leave(self) -> Result<(), Stopped> {
-        let Self { task, stop, .. } = self;
-        drop(stop);
-        let Some(task) = task else { return Ok(()) };
-        Ok(task.await.map_err(|_| Stopped::Panicked)??)
+    pub(super) async fn leave(mut self) -> Result<(), Stopped> {
+        drop(self.stop.take());
+        self.stopped().await
     }
 }
 

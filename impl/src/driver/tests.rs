@@ -160,7 +160,7 @@ fn note(cx: &mut Context<'_, Recorder>, what: What) {
     cx.persist((what, u64::try_from(now).expect("fits")));
 }
 
-pub(super) fn id(number: u16) -> NodeId {
+pub(crate) fn id(number: u16) -> NodeId {
     NodeId::new(number).expect("not zero")
 }
 
@@ -171,7 +171,7 @@ pub(super) fn names(said: &str, parts: &[&str]) {
     }
 }
 
-const fn ms(milliseconds: u64) -> Duration {
+pub(super) const fn ms(milliseconds: u64) -> Duration {
     Duration::from_millis(milliseconds)
 }
 
@@ -228,7 +228,7 @@ fn around<C: Core>(
     let setup = Setup { stores: storage.is_some(), ..setup };
     let actor = Actor {
         member: Member::new(node, &setup, clock.now()),
-        links: Links::new(std::iter::empty(), ms(1_000), clock.clone()),
+        links: Links::new(1, std::iter::empty(), ms(1_000), clock.clone()),
         lists: lists::channel(Lists::first(Members::of_any_size([id]))).0,
         disk: Disk::new(storage),
         publisher,

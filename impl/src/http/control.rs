@@ -6,11 +6,11 @@ use std::time::Duration;
 use axum::Json;
 use axum::extract::{FromRequestParts, Query, State};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde_json::json;
+use serde_json::{Value, json};
 use subtle::ConstantTimeEq;
 use tokio::time::timeout;
 
@@ -64,113 +64,92 @@ fn shown(headers: &HeaderMap) -> Option<&[u8]> {
     scheme.eq_ignore_ascii_case(b"Bearer ").then(|| token.trim_ascii())
 }
 
-/// To which node: `?to=2`.
-pub(super) struct To(NodeId);
+/// Why a request cannot be read.
+type BadRequest = (StatusCode, Json<Value>);
 
-impl FromRequestParts<Shared> for To {
-    type Rejection = Response;
-
-    async fn from_request_parts(parts: &mut Parts, _: &Shared) -> Result<Self, Response> {
-        #[derive(Deserialize)]
-        struct Asked {
-            to: String,
-        }
-        let to = asked(parts, |Asked { to }| to.parse().map_err(|error| format!("{error}")));
-        to.map(Self).map_err(|error| bad(&error))
-    }
-}
-
-/// For how long: `?for=30s`.
-pub(super) struct Length(Duration);
-
-impl FromRequestParts<Shared> for Length {
-    type Rejection = Response;
-
-    async fn from_request_parts(parts: &mut Parts, _: &Shared) -> Result<Self, Response> {
-        #[derive(Deserialize)]
-        struct Asked {
-            #[serde(rename = "for")]
-            time: String,
-        }
-        let time = asked(parts, |Asked { time }| {
-            let time = crate::config::duration(&time)?;
-            let fits = (Duration::from_millis(1)..=LONGEST).contains(&time);
-            fits.then_some(time).ok_or_else(|| "the time must be between 1ms and 24h".to_owned())
-        });
-        time.map(Self).map_err(|error| bad(&error))
-    }
-}
-
-/// Whether the maintenance begins: `?on=true`, or `?on=false`.
-pub(super) struct On(bool);
-
-impl FromRequestParts<Shared> for On {
-    type Rejection = Response;
-
-    async fn from_request_parts(parts: &mut Parts, _: &Shared) -> Result<Self, Response> {
-        #[derive(Deserialize)]
-        struct Asked {
-            on: bool,
-        }
-        asked(parts, |Asked { on }| Ok(Self(on))).map_err(|error| bad(&error))
-    }
-}
-
-/// What stands in the address behind the question mark.
+/// Reads what stands in the address behind the question mark.
 fn asked<Q: DeserializeOwned, T>(
-    parts: &Parts,
+    uri: &Uri,
     read: impl FnOnce(Q) -> Result<T, String>,
-) -> Result<T, String> {
-    let query = Query::try_from_uri(&parts.uri).map_err(|error| error.body_text());
-    query.and_then(|Query(query)| read(query))
+) -> Result<T, BadRequest> {
+    let query = Query::try_from_uri(uri).map_err(|error| error.body_text());
+    let read = query.and_then(|Query(query)| read(query));
+    read.map_err(|error| (StatusCode::BAD_REQUEST, Json(json!({ "error": error }))))
 }
 
-fn bad(error: &str) -> Response {
-    refuse(StatusCode::BAD_REQUEST, error)
-}
-
-/// Lets another node lead: done is when that is heard to lead.
-pub(super) async fn transfer(_: Allowed, State(shared): State<Shared>, To(to): To) -> Response {
-    tracing::info!(node = shared.node(), peer = to.get(), "asked to hand over");
-    match timeout(shared.longest(), shared.handle.transfer(to)).await {
-        Ok(Ok(epoch)) => Json(json!({ "done": true, "next": to, "epoch": epoch })).into_response(),
-        Ok(Err(error)) => answer(Ok(Err(error))),
-        Err(elapsed) => answer(Err(elapsed)),
+/// Reads for how long: `?for=30s`.
+fn length(uri: &Uri) -> Result<Duration, BadRequest> {
+    #[derive(Deserialize)]
+    struct Asked {
+        #[serde(rename = "for")]
+        time: String,
     }
+    asked(uri, |Asked { time }| {
+        let time = crate::config::duration(&time)?;
+        let fits = (Duration::from_millis(1)..=LONGEST).contains(&time);
+        fits.then_some(time).ok_or_else(|| "the time must be between 1ms and 24h".to_owned())
+    })
+}
+
+/// Lets another node lead, as `?to=2` says: done is when that is heard to lead.
+pub(super) async fn transfer(
+    _: Allowed,
+    State(shared): State<Shared>,
+    uri: Uri,
+) -> Result<Response, BadRequest> {
+    #[derive(Deserialize)]
+    struct Asked {
+        to: String,
+    }
+    let read = |Asked { to }: Asked| to.parse::<NodeId>().map_err(|error| error.to_string());
+    let to = asked(&uri, read)?;
+    tracing::info!(node = shared.node(), peer = to.get(), "asked to hand over");
+    let done = |epoch| json!({ "done": true, "next": to, "epoch": epoch });
+    Ok(answer(timeout(shared.longest(), shared.handle.transfer(to)).await, done))
 }
 
 /// Leads no longer, and does not run for a time.
 pub(super) async fn step_down(
     _: Allowed,
     State(shared): State<Shared>,
-    Length(time): Length,
-) -> Response {
+    uri: Uri,
+) -> Result<Response, BadRequest> {
+    let time = length(&uri)?;
     tracing::info!(node = shared.node(), "asked to step down for {time:?}");
-    answer(timeout(shared.longest(), shared.handle.step_down(time)).await)
+    let done = |next| json!({ "done": true, "next": next });
+    Ok(answer(timeout(shared.longest(), shared.handle.step_down(time)).await, done))
 }
 
 /// Does not run for a time.
 pub(super) async fn freeze(
     _: Allowed,
     State(shared): State<Shared>,
-    Length(time): Length,
-) -> Response {
+    uri: Uri,
+) -> Result<Response, BadRequest> {
+    let time = length(&uri)?;
     tracing::info!(node = shared.node(), "asked not to run for {time:?}");
-    answer(timeout(LIMIT, async { shared.handle.freeze(time).await.map(|()| None) }).await)
+    let done = |()| json!({ "done": true, "next": null });
+    Ok(answer(timeout(LIMIT, shared.handle.freeze(time)).await, done))
 }
 
-/// Begins or ends the maintenance of the cluster. It is done at the members that are `known` to
-/// know it; the others learn of it once they are connected.
-pub(super) async fn maintenance(_: Allowed, State(shared): State<Shared>, On(on): On) -> Response {
-    tracing::info!(node = shared.node(), on, "asked for maintenance");
-    match timeout(LIMIT, shared.handle.set_maintenance(on)).await {
-        Ok(Ok(MaintenanceReport { maintenance, known, missing })) => {
-            let answer = json!({ "maintenance": maintenance, "known": known, "missing": missing });
-            Json(answer).into_response()
-        }
-        Ok(Err(error)) => answer(Ok(Err(error))),
-        Err(elapsed) => answer(Err(elapsed)),
+/// Begins the maintenance of the cluster, or ends it: `?on=true`, or `?on=false`. It is done at the
+/// members that are `known` to know it; the others learn of it once they are connected.
+pub(super) async fn maintenance(
+    _: Allowed,
+    State(shared): State<Shared>,
+    uri: Uri,
+) -> Result<Response, BadRequest> {
+    #[derive(Deserialize)]
+    struct Asked {
+        on: bool,
     }
+    let on = asked(&uri, |Asked { on }| Ok(on))?;
+    tracing::info!(node = shared.node(), on, "asked for maintenance");
+    let done = |report: MaintenanceReport| {
+        let MaintenanceReport { maintenance, known, missing } = report;
+        json!({ "maintenance": maintenance, "known": known, "missing": missing })
+    };
+    Ok(answer(timeout(LIMIT, shared.handle.set_maintenance(on)).await, done))
 }
 
 impl Shared {
@@ -187,15 +166,19 @@ impl Shared {
     }
 }
 
-/// What the node says.
-fn answer(
-    answered: Result<Result<Option<NodeId>, RequestError>, tokio::time::error::Elapsed>,
+/// What the node says, which is `done`, or the reason why not.
+fn answer<T>(
+    answered: Result<Result<T, RequestError>, tokio::time::error::Elapsed>,
+    done: impl FnOnce(T) -> Value,
 ) -> Response {
-    let error = match answered {
-        Ok(Ok(next)) => return Json(json!({ "done": true, "next": next })).into_response(),
-        Ok(Err(error)) => error,
-        Err(_) => return refuse(StatusCode::GATEWAY_TIMEOUT, "the node is busy"),
-    };
+    match answered {
+        Ok(Ok(answer)) => Json(done(answer)).into_response(),
+        Ok(Err(error)) => refused(&error),
+        Err(_) => refuse(StatusCode::GATEWAY_TIMEOUT, "the node is busy"),
+    }
+}
+
+fn refused(error: &RequestError) -> Response {
     let status = match error {
         RequestError::Unsupported { .. } => StatusCode::NOT_IMPLEMENTED,
         RequestError::NotTaken { leader: None, .. } => StatusCode::GATEWAY_TIMEOUT,
@@ -209,7 +192,7 @@ fn answer(
         // The type can grow: each new reason gets a status of its own above.
         _ => StatusCode::INTERNAL_SERVER_ERROR,
     };
-    refuse(status, &error)
+    refuse(status, error)
 }
 
 /// The list that is decided, and the one that is pending, if there is one.
@@ -218,52 +201,43 @@ pub(super) async fn members(State(shared): State<Shared>) -> Response {
     Json(json!({ "list": list, "next": next })).into_response()
 }
 
-/// What is to be changed: `?change=add&node=4&address=10.0.0.4:7000`.
-pub(super) struct Change(MemberChange);
-
-impl FromRequestParts<Shared> for Change {
-    type Rejection = Response;
-
-    async fn from_request_parts(parts: &mut Parts, _: &Shared) -> Result<Self, Response> {
-        #[derive(Deserialize)]
-        struct Asked {
-            change: String,
-            node: String,
-            address: Option<String>,
-        }
-        let read = |Asked { change, node, address }: Asked| {
-            let node = node.parse().map_err(|error| format!("{error}"))?;
-            let address = || {
-                let address = address.ok_or("`address` is missing: HOST:PORT of the node")?;
-                address.parse().map_err(|error| format!("{error}"))
-            };
-            Ok(Self(match change.as_str() {
-                "add" => MemberChange::Add(node, address()?),
-                "add-observer" => MemberChange::AddObserver(node, address()?),
-                "remove" => MemberChange::Remove(node),
-                "observe" => MemberChange::Observe(node),
-                "vote" => MemberChange::Vote(node),
-                _ => {
-                    let all = "add, add-observer, remove, observe or vote";
-                    return Err(format!("`{change}` is no change of the members: use {all}"));
-                }
-            }))
-        };
-        asked(parts, read).map_err(|error| bad(&error))
-    }
-}
-
-/// Changes the members. It is done when the new list is decided.
+/// Changes the members: `?change=add&node=4&address=10.0.0.4:7000`. It is done when the new list is
+/// decided.
 pub(super) async fn change_members(
     _: Allowed,
     State(shared): State<Shared>,
-    Change(change): Change,
-) -> Response {
-    match shared.handle.change_members(&change).await {
+    uri: Uri,
+) -> Result<Response, BadRequest> {
+    #[derive(Deserialize)]
+    struct Asked {
+        change: String,
+        node: String,
+        address: Option<String>,
+    }
+    let read = |Asked { change, node, address }: Asked| {
+        let node = node.parse().map_err(|error| format!("{error}"))?;
+        let address = || {
+            let address = address.ok_or("`address` is missing: HOST:PORT of the node")?;
+            address.parse().map_err(|error| format!("{error}"))
+        };
+        Ok(match change.as_str() {
+            "add" => MemberChange::Add(node, address()?),
+            "add-observer" => MemberChange::AddObserver(node, address()?),
+            "remove" => MemberChange::Remove(node),
+            "observe" => MemberChange::Observe(node),
+            "vote" => MemberChange::Vote(node),
+            _ => {
+                let all = "add, add-observer, remove, observe or vote";
+                return Err(format!("`{change}` is no change of the members: use {all}"));
+            }
+        })
+    };
+    let change = asked(&uri, read)?;
+    Ok(match shared.handle.change_members(&change).await {
         Ok(config_epoch) => {
             Json(json!({ "done": true, "config_epoch": config_epoch })).into_response()
         }
-        Err(MembersError::Request(error)) => answer(Ok(Err(error))),
+        Err(MembersError::Request(error)) => refused(&error),
         Err(error) => {
             let status = match error {
                 MembersError::Change { .. } => StatusCode::BAD_REQUEST,
@@ -272,5 +246,5 @@ pub(super) async fn change_members(
             };
             refuse(status, &error)
         }
-    }
+    })
 }

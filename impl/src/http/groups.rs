@@ -13,7 +13,7 @@ use serde_json::json;
 use tokio::sync::Semaphore;
 use tower::ServiceExt as _;
 
-use super::{FOLLOWERS, Options, Shared, fresh, look, metrics, refuse, routes};
+use super::{FOLLOWERS, Options, Shared, fresh, look, metrics, other_method, refuse, routes};
 use crate::driver::{Groups, Handle};
 use crate::report::GroupReport;
 
@@ -38,10 +38,7 @@ pub fn groups_router(groups: &Groups, options: Options) -> Router {
         .route("/livez", get(livez))
         .route("/readyz", get(readyz))
         .route("/metrics", get(all_metrics))
-        .method_not_allowed_fallback(async || {
-            let error = "this endpoint has another method: see the header `Allow`";
-            refuse(StatusCode::METHOD_NOT_ALLOWED, error)
-        })
+        .method_not_allowed_fallback(other_method)
         .fallback(async || refuse(StatusCode::NOT_FOUND, "there is no such endpoint: see /groups"))
         .with_state(SharedGroups { handles, options, followers })
         .layer(axum::middleware::map_response(fresh))

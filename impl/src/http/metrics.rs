@@ -18,13 +18,13 @@ use prometheus_client::registry::Registry;
 
 use super::{Shared, refuse};
 use crate::driver::Handle;
-use crate::protocol::Role;
+use crate::protocol::{NodeId, Role};
 use crate::status::{Link, LinkMeasurements, Measurements, MemberReport, StatusReport};
 
 /// How many of something there have been, or how something is.
 enum Kind {
-    /// Counters of the node.
-    Count(fn(&StatusReport) -> u64),
+    /// Counters of the node; none if it has not measured them.
+    Count(fn(&Seen) -> Option<u64>),
     /// Counters of each other member.
     CountEach(fn(&MemberReport) -> u64),
     /// One value of the node; none if it has none.
@@ -33,10 +33,6 @@ enum Kind {
     ValueEach(fn(&MemberReport) -> f64),
     /// The end of each certificate.
     Certificates,
-    /// Counters of what the node measures; none if it has not.
-    MeasuredCount(fn(&Measurements) -> Option<u64>),
-    /// One value that the node measures; none if it has not.
-    Measured(fn(&Measurements) -> Option<f64>),
     /// Counters of the link to each other member.
     LinkCount(fn(&LinkMeasurements) -> u64),
     /// One value of the link to each other member; none if there is none.
@@ -68,9 +64,11 @@ impl Seen {
 /// A metric: its name, what it says, and how.
 struct Metric(&'static str, &'static str, Kind);
 
-/// All metrics of the status. The name of a counter ends with `_total` when it is written.
+/// All metrics. The name of a counter ends with `_total` when it is written.
 const METRICS: &[Metric] = {
-    use Kind::{Certificates, Count, CountEach, Holder, Info, Role, Value, ValueEach};
+    use Kind::{
+        Certificates, Count, CountEach, Holder, Info, LinkCount, LinkValue, Role, Value, ValueEach,
+    };
     &[
         Metric("bellwether", "The node, its cluster, its protocol and the version", Info),
         Metric(
@@ -132,7 +130,7 @@ const METRICS: &[Metric] = {
         Metric(
             "bellwether_late_renewals",
             "Renewals of the node's own lease with less than a third of it left",
-            Count(|status| status.counters.late_renewals),
+            Count(|seen| Some(seen.status.counters.late_renewals)),
         ),
         Metric(
             "bellwether_store_holder",
@@ -142,7 +140,7 @@ const METRICS: &[Metric] = {
         Metric(
             "bellwether_store_regressions",
             "How often the store of the lease, which is no member, had lost its record",
-            Count(|status| status.counters.store_regressions),
+            Count(|seen| Some(seen.status.counters.store_regressions)),
         ),
         Metric(
             "bellwether_uptime_seconds",
@@ -152,37 +150,37 @@ const METRICS: &[Metric] = {
         Metric(
             "bellwether_changes",
             "Changes of leader, epoch or role, and rivals",
-            Count(|status| status.seq),
+            Count(|seen| Some(seen.status.seq)),
         ),
         Metric(
             "bellwether_attempts",
             "Attempts to find a leader, without one before and after",
-            Count(|status| status.counters.attempts),
+            Count(|seen| Some(seen.status.counters.attempts)),
         ),
         Metric(
             "bellwether_refused_handshakes",
             "Handshakes that the node refused",
-            Count(|status| status.counters.refused_handshakes),
+            Count(|seen| Some(seen.status.counters.refused_handshakes)),
         ),
         Metric(
             "bellwether_bad_frames",
             "Frames that made no sense",
-            Count(|status| status.counters.bad_frames),
+            Count(|seen| Some(seen.status.counters.bad_frames)),
         ),
         Metric(
             "bellwether_ignored_messages",
             "Messages that the protocol ignored",
-            Count(|status| status.counters.ignored_messages),
+            Count(|seen| Some(seen.status.counters.ignored_messages)),
         ),
         Metric(
             "bellwether_rivals",
             "Nodes that led at the same time as this one",
-            Count(|status| status.counters.rivals),
+            Count(|seen| Some(seen.status.counters.rivals)),
         ),
         Metric(
             "bellwether_dropped_log_lines",
             "Lines of the log that were dropped",
-            Count(|status| status.counters.dropped_log_lines),
+            Count(|seen| Some(seen.status.counters.dropped_log_lines)),
         ),
         Metric(
             "bellwether_certificate_not_after_timestamp_seconds",
@@ -219,14 +217,6 @@ const METRICS: &[Metric] = {
             "Messages for the member that were dropped",
             CountEach(|member| member.dropped),
         ),
-    ]
-};
-
-/// All metrics of what a node measures beside its status. The name of a counter ends with `_total`
-/// when it is written.
-const MEASURED: &[Metric] = {
-    use Kind::{LinkCount, LinkValue, Measured, MeasuredCount};
-    &[
         Metric(
             "bellwether_link_up",
             "1 if there is a connection to the member, and the member is heard",
@@ -255,32 +245,32 @@ const MEASURED: &[Metric] = {
         Metric(
             "bellwether_store_connected",
             "1 if the store of the lease answers, which is no member",
-            Measured(|node| node.store_connected.map(flag)),
+            Value(|seen| seen.measured.store_connected.map(flag)),
         ),
         Metric(
             "bellwether_storage_syncs",
             "Writes to the storage that were made durable",
-            MeasuredCount(|node| node.storage.map(|storage| storage.syncs)),
+            Count(|seen| seen.measured.storage.map(|storage| storage.syncs)),
         ),
         Metric(
             "bellwether_storage_sync_seconds",
             "How long the latest write to the storage took, or one has taken so far",
-            Measured(|node| node.storage.map(|storage| storage.last.as_secs_f64())),
+            Value(|seen| seen.measured.storage.map(|storage| storage.last.as_secs_f64())),
         ),
         Metric(
             "bellwether_storage_longest_sync_seconds",
             "How long the longest write to the storage took",
-            Measured(|node| node.storage.map(|storage| storage.longest.as_secs_f64())),
+            Value(|seen| seen.measured.storage.map(|storage| storage.longest.as_secs_f64())),
         ),
         Metric(
             "bellwether_storage_age_seconds",
             "How long ago the latest write to the storage was made durable",
-            Measured(|node| node.storage?.age.map(|time| time.as_secs_f64())),
+            Value(|seen| seen.measured.storage?.age.map(|time| time.as_secs_f64())),
         ),
         Metric(
             "bellwether_frozen_seconds",
             "For how long the node does not run, as it was asked to; else 0",
-            Measured(|node| Some(node.frozen.as_secs_f64())),
+            Value(|seen| Some(seen.measured.frozen.as_secs_f64())),
         ),
     ]
 };
@@ -297,14 +287,13 @@ pub fn names() -> Vec<String> {
         Kind::Info => format!("{name}_info"),
         _ => (*name).to_owned(),
     };
-    METRICS.iter().chain(MEASURED).map(name).collect()
+    METRICS.iter().map(name).collect()
 }
 
 impl Kind {
     /// Whether it is something that is counted.
     fn is_counter(&self) -> bool {
-        let counts = matches!(self, Self::Count(_) | Self::CountEach(_));
-        counts || matches!(self, Self::MeasuredCount(_) | Self::LinkCount(_))
+        matches!(self, Self::Count(_) | Self::CountEach(_) | Self::LinkCount(_))
     }
 }
 
@@ -315,7 +304,7 @@ struct Collected(Handle);
 impl Collector for Collected {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
         let seen = Seen::of(&self.0);
-        for Metric(name, help, kind) in METRICS.iter().chain(MEASURED) {
+        for Metric(name, help, kind) in METRICS {
             encode(&mut encoder, name, help, kind, &seen)?;
         }
         Ok(())
@@ -329,7 +318,8 @@ fn encode(
     kind: &Kind,
     seen: &Seen,
 ) -> Result<(), fmt::Error> {
-    let (status, measured) = (&seen.status, &seen.measured);
+    let status = &seen.status;
+    let member = |node: NodeId| [("member", node.to_string())];
     let of = match kind {
         _ if kind.is_counter() => MetricType::Counter,
         Kind::Info => MetricType::Info,
@@ -337,18 +327,19 @@ fn encode(
     };
     let mut metric = encoder.encode_descriptor(name, help, None, of)?;
     match kind {
-        Kind::Count(count) => ConstCounter::new(count(status)).encode(metric),
+        Kind::Count(count) => match count(seen) {
+            Some(count) => ConstCounter::new(count).encode(metric),
+            None => Ok(()),
+        },
         Kind::Value(value) => match value(seen) {
             Some(value) => ConstGauge::new(value).encode(metric),
             None => Ok(()),
         },
-        Kind::CountEach(count) => status.members.iter().try_for_each(|member| {
-            let labels = [("member", member.node.to_string())];
-            ConstCounter::new(count(member)).encode(metric.encode_family(&labels)?)
+        Kind::CountEach(count) => status.members.iter().try_for_each(|other| {
+            ConstCounter::new(count(other)).encode(metric.encode_family(&member(other.node))?)
         }),
-        Kind::ValueEach(value) => status.members.iter().try_for_each(|member| {
-            let labels = [("member", member.node.to_string())];
-            ConstGauge::new(value(member)).encode(metric.encode_family(&labels)?)
+        Kind::ValueEach(value) => status.members.iter().try_for_each(|other| {
+            ConstGauge::new(value(other)).encode(metric.encode_family(&member(other.node))?)
         }),
         Kind::Certificates => status.certificates.iter().try_for_each(|certificate| {
             let which = certificate.which.name().to_owned();
@@ -357,22 +348,12 @@ fn encode(
             let end = since.unwrap_or_default().as_secs_f64();
             ConstGauge::new(end).encode(metric.encode_family(&labels)?)
         }),
-        Kind::MeasuredCount(count) => match count(measured) {
-            Some(count) => ConstCounter::new(count).encode(metric),
-            None => Ok(()),
-        },
-        Kind::Measured(value) => match value(measured) {
-            Some(value) => ConstGauge::new(value).encode(metric),
-            None => Ok(()),
-        },
-        Kind::LinkCount(count) => measured.links.iter().try_for_each(|link| {
-            let labels = [("member", link.node.to_string())];
-            ConstCounter::new(count(link)).encode(metric.encode_family(&labels)?)
+        Kind::LinkCount(count) => seen.measured.links.iter().try_for_each(|link| {
+            ConstCounter::new(count(link)).encode(metric.encode_family(&member(link.node))?)
         }),
-        Kind::LinkValue(value) => measured.links.iter().try_for_each(|link| {
+        Kind::LinkValue(value) => seen.measured.links.iter().try_for_each(|link| {
             let Some(value) = value(link) else { return Ok(()) };
-            let labels = [("member", link.node.to_string())];
-            ConstGauge::new(value).encode(metric.encode_family(&labels)?)
+            ConstGauge::new(value).encode(metric.encode_family(&member(link.node))?)
         }),
         Kind::Role => ROLES.iter().try_for_each(|role| {
             let labels = [("role", role.to_string())];
@@ -434,8 +415,8 @@ impl CollectedGroups {
 impl Collector for CollectedGroups {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
         let Some(seen) = self.seen() else { return Ok(()) };
-        let all = METRICS.iter().chain(MEASURED);
-        for Metric(name, help, kind) in all.filter(|metric| !OF_ONE.contains(&metric.0)) {
+        for Metric(name, help, kind) in METRICS.iter().filter(|metric| !OF_ONE.contains(&metric.0))
+        {
             encode(&mut encoder, name, help, kind, &seen)?;
         }
         let leads: Vec<_> = self.0.iter().map(|(name, node)| (name, node.leads_now())).collect();

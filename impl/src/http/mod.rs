@@ -137,13 +137,15 @@ fn routes(shared: Shared) -> Router {
         .route("/freeze", post(control::freeze))
         .route("/maintenance", post(control::maintenance))
         .route("/members", get(control::members).post(control::change_members))
-        .method_not_allowed_fallback(async || {
-            let error = "this endpoint has another method: see the header `Allow`";
-            refuse(StatusCode::METHOD_NOT_ALLOWED, error)
-        })
+        .method_not_allowed_fallback(other_method)
         .fallback(async || refuse(StatusCode::NOT_FOUND, "there is no such endpoint"))
         .with_state(shared)
         .layer(axum::middleware::map_response(fresh))
+}
+
+async fn other_method() -> Response {
+    let error = "this endpoint has another method: see the header `Allow`";
+    refuse(StatusCode::METHOD_NOT_ALLOWED, error)
 }
 
 /// The status page.

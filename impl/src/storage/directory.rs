@@ -28,7 +28,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::slot::{self, Alien, Content};
+use super::slot::{self, Content};
 #[cfg(test)]
 use super::tests::cuts;
 use super::{Damage, Owner, Storage, StorageError};
@@ -114,13 +114,7 @@ impl<D> Directory<D> {
             Ok(file) => file.take(slot::LARGEST as u64 + 1).read_to_end(&mut bytes),
         }
         .map_err(|cause| StorageError::Read { path: path.clone(), cause })?;
-        slot::decode(&self.owner, &bytes).map_err(|alien| match alien {
-            Alien::NotASlot => StorageError::NotASlot { path },
-            Alien::Newer(theirs) => StorageError::Newer { path, theirs, ours: slot::VERSION },
-            Alien::Foreign { what, theirs, ours } => {
-                StorageError::Foreign { path, what, theirs, ours }
-            }
-        })
+        slot::decode(&self.owner, path, &bytes)
     }
 
     /// Writes a slot, and returns when it is on disk.

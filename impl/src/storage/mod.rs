@@ -15,10 +15,11 @@ mod directory;
 mod error;
 mod slot;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 pub use self::directory::Directory;
 pub use self::error::{Damage, StorageError};
+use crate::lock::lock;
 use crate::protocol::{ClusterId, NodeId};
 
 /// A storage in which one node keeps its durable state of type `D`. The calls may block: the driver
@@ -67,7 +68,7 @@ impl<D: Clone> Memory<D> {
     /// Returns the state that was saved last.
     #[must_use]
     pub fn saved(&self) -> Option<D> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        lock(&self.0).clone()
     }
 }
 
@@ -77,7 +78,7 @@ impl<D: Clone + Send + 'static> Storage<D> for Memory<D> {
     }
 
     fn save(&mut self, state: &D) -> Result<(), StorageError> {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(state.clone());
+        *lock(&self.0) = Some(state.clone());
         Ok(())
     }
 }

@@ -10,13 +10,15 @@
 //!
 //! The first two fields never move, so that every release knows a slot of a later one.
 
+use std::path::PathBuf;
+
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::{Damage, Owner};
+use super::{Damage, Owner, StorageError};
 
 /// The version of everything in this file.
-pub(super) const VERSION: u16 = 1;
+const VERSION: u16 = 1;
 
 /// The largest slot that is read, in bytes. What protocols must remember is a few numbers; but it
 /// can be that for each of many groups.
@@ -47,17 +49,6 @@ pub(super) enum Content {
     Damaged(Damage),
 }
 
-/// Why a slot must not be used, nor overwritten.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Alien {
-    /// It is something else.
-    NotASlot,
-    /// A later release wrote it.
-    Newer(u16),
-    /// It is another node's.
-    Foreign { what: &'static str, theirs: String, ours: String },
-}
-
 /// The bytes of a slot; `None` if the state is too large or cannot be written as bytes.
 pub(super) fn encode(owner: &Owner, sequence: u64, state: &impl Serialize) -> Option<Vec<u8>> {
     let record = Record {
@@ -75,20 +66,21 @@ pub(super) fn encode(owner: &Owner, sequence: u64, state: &impl Serialize) -> Op
     (slot.len() <= LARGEST).then_some(slot)
 }
 
-/// Reads the bytes of a slot.
-pub(super) fn decode(owner: &Owner, bytes: &[u8]) -> Result<Content, Alien> {
+/// Reads the bytes of the slot with this path.
+pub(super) fn decode(owner: &Owner, path: PathBuf, bytes: &[u8]) -> Result<Content, StorageError> {
     let magic = &bytes[..bytes.len().min(MAGIC.len())];
     if magic != MAGIC {
         // A write that did not finish leaves a part, or zeros where the file has grown already.
         let is_part = magic.iter().zip(MAGIC).all(|(&byte, whole)| byte == 0 || byte == *whole);
         let damaged = Content::Damaged(Damage::Truncated);
-        return if is_part { Ok(damaged) } else { Err(Alien::NotASlot) };
+        return if is_part { Ok(damaged) } else { Err(StorageError::NotASlot { path }) };
     }
     let Some(version) = number(bytes, MAGIC.len(), 2) else {
         return Ok(Content::Damaged(Damage::Truncated));
     };
     if version > u32::from(VERSION) {
-        return Err(Alien::Newer(u16::try_from(version).unwrap_or(u16::MAX)));
+        let theirs = u16::try_from(version).unwrap_or(u16::MAX);
+        return Err(StorageError::Newer { path, theirs, ours: VERSION });
     }
     let (Some(length), Some(sum)) = (number(bytes, LENGTH_AT, 4), number(bytes, CHECKSUM_AT, 4))
     else {
@@ -105,11 +97,11 @@ pub(super) fn decode(owner: &Owner, bytes: &[u8]) -> Result<Content, Alien> {
     let Ok((record, [])) = postcard::take_from_bytes::<Record<Vec<u8>>>(body) else {
         return Ok(Content::Damaged(Damage::Checksum));
     };
-    owned(owner, record)
+    owned(owner, path, record)
 }
 
 /// What the record says, if it is this node's.
-fn owned(owner: &Owner, record: Record<Vec<u8>>) -> Result<Content, Alien> {
+fn owned(owner: &Owner, path: PathBuf, record: Record<Vec<u8>>) -> Result<Content, StorageError> {
     let names = [
         ("cluster", record.cluster, owner.cluster.to_string()),
         ("protocol", record.protocol, owner.protocol.clone()),
@@ -117,7 +109,7 @@ fn owned(owner: &Owner, record: Record<Vec<u8>>) -> Result<Content, Alien> {
     ];
     for (what, theirs, ours) in names {
         if theirs != ours {
-            return Err(Alien::Foreign { what, theirs, ours });
+            return Err(StorageError::Foreign { path, what, theirs, ours });
         }
     }
     Ok(Content::State(record.sequence, record.state))

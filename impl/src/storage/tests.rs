@@ -18,7 +18,7 @@ fn owner(node: u16) -> Owner {
     Owner {
         cluster: "orders".parse().expect("a name"),
         protocol: "stoller".to_owned(),
-        node: NodeId::new(node).expect("not zero"),
+        node: crate::driver::tests::id(node),
     }
 }
 

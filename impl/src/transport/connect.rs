@@ -12,7 +12,7 @@
 use std::io::{self, Error, ErrorKind};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::pin::pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures::StreamExt;
@@ -26,7 +26,7 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 use super::frame::{Opening, Reply};
 use super::handshake::{self, Failure};
 use crate::config::{Address, Credentials};
-use crate::protocol::NodeId;
+use crate::lock::lock;
 
 /// How long until all addresses are called once more. The system itself takes longer with each
 /// attempt, and a link that heals is to be used soon.
@@ -63,12 +63,6 @@ struct LookupState {
     problem: Option<String>,
     /// Whether a thread is looking.
     looking: bool,
-}
-
-impl std::fmt::Debug for Resolver {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Resolver({})", self.0.address)
-    }
 }
 
 impl Resolver {
@@ -131,7 +125,7 @@ impl Resolver {
         loop {
             let found = self.0.found.notified();
             {
-                let mut known = self.0.known();
+                let mut known = lock(&self.0.known);
                 let fresh = known.since.is_some_and(|since| since.elapsed() < FRESH);
                 if !known.looking && !fresh && !asked {
                     asked = true;
@@ -156,7 +150,7 @@ impl Resolver {
         let inner = Arc::clone(&self.0);
         let look = move || {
             let result = (inner.lookup)(inner.address.as_str());
-            let mut known = inner.known();
+            let mut known = lock(&inner.known);
             known.looking = false;
             match result {
                 Ok(mut addresses) if !addresses.is_empty() => {
@@ -174,12 +168,6 @@ impl Resolver {
             Ok(_) => known.looking = true,
             Err(error) => known.problem = Some(error.to_string()),
         }
-    }
-}
-
-impl Inner {
-    fn known(&self) -> MutexGuard<'_, LookupState> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -229,18 +217,6 @@ impl Backoff {
     }
 }
 
-/// Whether this run of the node is `there`.
-pub(super) async fn is_running(
-    there: &Resolver,
-    credentials: &Credentials,
-    node: NodeId,
-    incarnation: u64,
-) -> bool {
-    let question = Opening::AreYou { node, incarnation };
-    let credentials = credentials.clone().asking(node);
-    matches!(ask(there, &credentials, &question).await, Ok(Reply::Is(true)))
-}
-
 /// Returns the answer of the node that is `there`.
 pub(crate) async fn ask(
     there: &Resolver,
@@ -288,17 +264,10 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::sync::mpsc;
 
-    use tokio::net::TcpListener;
-
+    use super::super::tests::bind;
     use super::*;
 
     const LIMIT: Duration = Duration::from_secs(40);
-
-    async fn listening() -> (TcpListener, SocketAddr) {
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-        let address = listener.local_addr().expect("an address");
-        (listener, address)
-    }
 
     fn name() -> Address {
         "db.example.org:7000".parse().expect("an address")
@@ -317,7 +286,7 @@ mod tests {
     /// the system says so or not.
     #[tokio::test]
     async fn a_dead_address_is_not_in_the_way_of_one_that_lives() {
-        let (_listener, alive) = listening().await;
+        let (_listener, alive) = bind().await;
         let dead = SocketAddr::from(([192, 0, 2, 1], 7_000));
         let lookup = move |_: &str| Ok(vec![dead, alive]);
         let resolver = Resolver::with(name(), Box::new(lookup));
@@ -329,7 +298,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_resolver_that_hangs_is_asked_once_and_what_was_known_stays_in_use() {
-        let (_listener, alive) = listening().await;
+        let (_listener, alive) = bind().await;
         let (answer, answers) = mpsc::channel::<()>();
         let asked = Arc::new(AtomicUsize::new(0));
         let counter = Arc::clone(&asked);

@@ -26,12 +26,9 @@ use crate::protocol::{ClusterId, LeaseTerms, NodeId};
 use crate::report::{GroupsReport, StatusReport};
 
 /// The largest frame that is read or written, in bytes: the status of a node with 254 peers, each
-/// with the longest address, the longest problem and the longest error, fits.
+/// with the longest address, the longest problem and the longest error, fits. Nearly all frames are
+/// tiny.
 pub(crate) const MAX_FRAME: usize = 192 * 1024;
-
-/// The largest frame after the first, in bytes. Nearly all are tiny; a node tells another the lists
-/// of members in one, and only a side that has proved itself gets so far.
-pub(crate) const MAX_MESSAGE: usize = MAX_FRAME;
 
 /// The largest frame that is read from a side that is not known yet, in bytes.
 pub(crate) const MAX_OPENING: usize = 512;
@@ -261,52 +258,23 @@ pub(crate) fn codec(longest: usize) -> LengthDelimitedCodec {
     LengthDelimitedCodec::builder().max_frame_length(longest).new_codec()
 }
 
-fn encode(frame: &impl Serialize) -> Result<Bytes, FrameError> {
+/// The bytes of any frame but a greeting.
+pub(crate) fn encode(frame: &impl Serialize) -> Result<Bytes, FrameError> {
     let bytes = postcard::to_stdvec(frame).map_err(|_| FrameError::Malformed)?;
     if bytes.len() > MAX_FRAME { Err(FrameError::Malformed) } else { Ok(bytes.into()) }
 }
 
 /// Reads a value, which must take up all of the bytes.
-fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, FrameError> {
+pub(crate) fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, FrameError> {
     match postcard::take_from_bytes(bytes) {
         Ok((value, [])) => Ok(value),
         Ok(_) | Err(_) => Err(FrameError::Malformed),
     }
 }
 
-impl Opening {
-    /// The bytes of it.
-    pub(crate) fn encode(&self) -> Result<Bytes, FrameError> {
-        encode(self)
-    }
-
-    /// Reads one.
-    pub(crate) fn decode(bytes: &[u8]) -> Result<Self, FrameError> {
-        decode(bytes)
-    }
-}
-
-impl Reply {
-    /// The bytes of it.
-    pub(crate) fn encode(&self) -> Result<Bytes, FrameError> {
-        encode(self)
-    }
-
-    /// Reads one.
-    pub(crate) fn decode(bytes: &[u8]) -> Result<Self, FrameError> {
-        decode(bytes)
-    }
-}
-
-/// The bytes of a later frame.
-pub(crate) fn encode_frame(frame: &Frame<impl Serialize>) -> Result<Bytes, FrameError> {
-    let bytes = postcard::to_stdvec(frame).map_err(|_| FrameError::Malformed)?;
-    if bytes.len() > MAX_MESSAGE { Err(FrameError::Malformed) } else { Ok(bytes.into()) }
-}
-
 /// Reads a later frame.
 pub(crate) fn decode_frame<M: DeserializeOwned>(bytes: &[u8]) -> Result<Frame<M>, FrameError> {
-    if bytes.len() > MAX_MESSAGE { Err(FrameError::Malformed) } else { decode(bytes) }
+    if bytes.len() > MAX_FRAME { Err(FrameError::Malformed) } else { decode(bytes) }
 }
 
 #[cfg(test)]
@@ -560,7 +528,7 @@ mod tests {
         });
         let all = messages.into_iter().chain(others).chain(numbered);
         for frame in all.chain([standing]) {
-            let bytes = encode_frame(&frame).expect("fits");
+            let bytes = encode(&frame).expect("fits");
             assert_eq!(decode_frame(&bytes), Ok(frame));
             assert_eq!(decode_frame::<Message>(&[]), Err(FrameError::Malformed));
         }
@@ -572,7 +540,7 @@ mod tests {
         let list = list_ring::List::new(&ids).expect("as long as may be");
         assert_eq!(ids.len(), list_ring::List::MAX);
         let message = list_ring::Message::Election(list);
-        assert!(encode_frame(&Frame::numbered(u16::MAX, u64::MAX, message)).is_ok());
+        assert!(encode(&Frame::numbered(u16::MAX, u64::MAX, message)).is_ok());
     }
 
     #[test]
@@ -584,19 +552,19 @@ mod tests {
                 .encode(Bytes::from(vec![0; MAX_FRAME + 1]), &mut BytesMut::new())
                 .is_err()
         );
-        assert!(decode_frame::<Message>(&[0; MAX_MESSAGE + 1]).is_err());
+        assert!(decode_frame::<Message>(&[0; MAX_FRAME + 1]).is_err());
     }
 
     #[test]
     fn a_message_that_is_too_long_is_neither_sent_nor_read_though_it_makes_sense() {
         let frame = |length| Frame::Message("x".repeat(length));
         // The kind of the frame is one byte, and the length of such a text three.
-        let bytes = postcard::to_stdvec(&frame(MAX_MESSAGE - 4)).expect("a value");
-        assert_eq!(bytes.len(), MAX_MESSAGE);
-        assert_eq!(decode_frame(&bytes), Ok(frame(MAX_MESSAGE - 4)));
-        assert_eq!(encode_frame(&frame(MAX_MESSAGE - 4)), Ok(bytes.into()));
-        let bytes = postcard::to_stdvec(&frame(MAX_MESSAGE - 3)).expect("a value");
+        let bytes = postcard::to_stdvec(&frame(MAX_FRAME - 4)).expect("a value");
+        assert_eq!(bytes.len(), MAX_FRAME);
+        assert_eq!(decode_frame(&bytes), Ok(frame(MAX_FRAME - 4)));
+        assert_eq!(encode(&frame(MAX_FRAME - 4)), Ok(bytes.into()));
+        let bytes = postcard::to_stdvec(&frame(MAX_FRAME - 3)).expect("a value");
         assert_eq!(decode_frame::<String>(&bytes), Err(FrameError::Malformed));
-        assert_eq!(encode_frame(&frame(MAX_MESSAGE - 3)), Err(FrameError::Malformed));
+        assert_eq!(encode(&frame(MAX_FRAME - 3)), Err(FrameError::Malformed));
     }
 }

@@ -103,35 +103,23 @@ pub(crate) async fn call(
 
 /// Says what the caller wants, and returns the answer.
 pub(crate) async fn ask(channel: &mut Channel, opening: &Opening) -> Result<Reply, Failure> {
-    send(channel, opening.encode()?).await?;
+    send(channel, frame::encode(opening)?).await?;
     // The other side is known, or need not be.
     channel.expect(sealed(frame::MAX_FRAME));
-    Ok(Reply::decode(&receive(channel).await?)?)
+    Ok(frame::decode(&receive(channel).await?)?)
 }
 
-/// Who has called, as far as that is proved.
-pub(crate) enum Caller {
-    /// One that may say that it is any node of the cluster.
-    Any,
-    /// One with a certificate.
-    Certified(Box<ShownCertificate>),
+/// Whether a caller may say that it is this node: one with this certificate, or without any.
+pub(crate) fn may_be(caller: Option<&ShownCertificate>, node: NodeId) -> bool {
+    caller.is_none_or(|shown| shown.is(node))
 }
 
-impl Caller {
-    /// Whether it may say that it is this node.
-    pub(crate) fn may_be(&self, node: NodeId) -> bool {
-        match self {
-            Self::Any => true,
-            Self::Certified(shown) => shown.is(node),
-        }
-    }
-}
-
-/// Greets a caller, and returns what it wants. `None` if it wants nothing.
+/// Greets a caller, and returns its certificate, if nodes have some, and what it wants. `None` if it
+/// wants nothing.
 pub(crate) async fn accept(
     credentials: &Credentials,
     stream: TcpStream,
-) -> Result<Option<(Channel, Caller, Opening)>, Failure> {
+) -> Result<Option<(Channel, Option<ShownCertificate>, Opening)>, Failure> {
     let mut first = [0];
     let encrypted = match stream.peek(&mut first).await {
         // A look at whether the port is open.
@@ -142,11 +130,10 @@ pub(crate) async fn accept(
     let (stream, caller): (Box<dyn Stream>, _) = match (&credentials.kind, encrypted) {
         (Kind::Tls(tls), true) => {
             let (stream, shown) = tls.accept(stream).await.map_err(told)?;
-            let shown = shown.ok_or(Failure::Unnamed)?;
-            (Box::new(stream), Caller::Certified(Box::new(shown)))
+            (Box::new(stream), Some(shown.ok_or(Failure::Unnamed)?))
         }
         (_, true) => return Err(Failure::Tls),
-        (_, false) => (Box::new(stream), Caller::Any),
+        (_, false) => (Box::new(stream), None),
     };
     let mut channel = Channel::new(stream, frame::MAX_OPENING);
     let heard = receive(&mut channel).await.map_err(|failure| match failure {
@@ -175,8 +162,8 @@ pub(crate) async fn accept(
         let proof = receive(&mut channel).await?;
         channel.protect(offer.accept(&proof).ok_or(Failure::Secret)?);
     }
-    let opening = Opening::decode(&receive(&mut channel).await?)?;
-    channel.expect(sealed(frame::MAX_MESSAGE));
+    let opening = frame::decode(&receive(&mut channel).await?)?;
+    channel.expect(sealed(frame::MAX_FRAME));
     Ok(Some((channel, caller, opening)))
 }
 

@@ -8,7 +8,7 @@
 
 use std::fmt;
 use std::io::{self, ErrorKind};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bellwether_stores::causes::causes;
@@ -18,6 +18,7 @@ use tokio::time::Instant;
 use super::limiter::Source;
 use super::peer::Peer;
 use super::{Context, Links};
+use crate::lock::lock;
 use crate::protocol::NodeId;
 use crate::report::LinkMeasurements;
 
@@ -184,45 +185,40 @@ impl State {
 impl Health {
     /// There is a connection to the peer.
     pub(super) fn connected(&self) -> Option<Heal> {
-        let mut state = self.state();
+        let mut state = lock(&self.0);
         state.connected = true;
         state.rise()
     }
 
     /// The connection to the peer has ended.
     pub(super) fn disconnected(&self, cause: &Cause) -> Option<Break> {
-        let mut state = self.state();
+        let mut state = lock(&self.0);
         state.connected = false;
         state.fall(cause)
     }
 
     /// The peer was heard.
     pub(super) fn heard(&self) -> Option<Heal> {
-        let mut state = self.state();
+        let mut state = lock(&self.0);
         (state.hears, state.heard) = (true, Some(Instant::now()));
         state.rise()
     }
 
     /// The connection from the peer has ended.
     pub(super) fn unheard(&self, cause: &Cause) -> Option<Break> {
-        self.state().fall(cause)
+        lock(&self.0).fall(cause)
     }
 
     /// The peer could not be connected to.
     pub(super) fn attempt_failed(&self, problem: String) {
-        let mut state = self.state();
+        let mut state = lock(&self.0);
         state.attempts += 1;
         state.failure = Some((Instant::now(), problem));
     }
 
-    /// Whether the link is up.
-    fn is_up(&self) -> bool {
-        self.state().up
-    }
-
     /// How the link is now, in words.
     pub(super) fn describe(&self) -> String {
-        let state = self.state();
+        let state = lock(&self.0);
         let heard = match state.heard {
             Some(heard) => format!("last heard {} ago", short(heard.elapsed())),
             None => "never heard".to_owned(),
@@ -242,16 +238,12 @@ impl Health {
             None => format!("{text}; {heard}"),
         }
     }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl<M> Peer<M> {
     /// What is measured of the link.
     pub(super) fn measurements(&self) -> LinkMeasurements {
-        let state = self.health.state();
+        let state = lock(&self.health.0);
         LinkMeasurements {
             node: self.id,
             up: state.up,
@@ -275,7 +267,7 @@ impl<M> Links<M> {
         if let Some(peer) = peers.get(&leader) {
             return tell(peer);
         }
-        let down: Vec<_> = peers.values().filter(|peer| !peer.health.is_up()).collect();
+        let down: Vec<_> = peers.values().filter(|peer| !lock(&peer.health.0).up).collect();
         let mut told: Vec<String> = down.iter().copied().take(DESCRIBED).map(tell).collect();
         if down.len() > DESCRIBED {
             told.push(format!("{} more links are down", down.len() - DESCRIBED));
@@ -338,6 +330,7 @@ mod tests {
     use super::*;
     use crate::clock::tests::ManualClock;
     use crate::config::Address;
+    use crate::driver::tests::id;
 
     const MS: Duration = Duration::from_millis(1);
 
@@ -375,7 +368,7 @@ mod tests {
                     process is gone)";
         assert_eq!(heal.to_string(), text);
         assert_eq!(health.heard(), None, "once");
-        let state = health.state();
+        let state = lock(&health.0);
         assert_eq!((state.breaks, state.heals, state.up), (1, 1, true));
     }
 
@@ -403,8 +396,8 @@ mod tests {
         assert_eq!(health.disconnected(&Cause::HungUp), None);
         assert_eq!(health.connected(), None);
         assert_eq!(health.heard(), None);
-        assert!(health.is_up());
-        assert_eq!(health.state().breaks, 0);
+        assert!(lock(&health.0).up);
+        assert_eq!(lock(&health.0).breaks, 0);
     }
 
     /// Killed, restarted, paused, cut off: the text says which.
@@ -459,9 +452,8 @@ mod tests {
     async fn the_loss_of_a_leader_is_explained_by_its_link_and_of_this_node_by_those_that_are_down()
     {
         let address: Address = "10.0.0.1:7400".parse().expect("an address");
-        let id = |number| NodeId::new(number).expect("not zero");
         let others = (2..=7).map(|number| (id(number), &address));
-        let links = Links::<()>::new(others, MS, ManualClock::new());
+        let links = Links::<()>::new(1, others, MS, ManualClock::new());
         for peer in links.peers.now().values().filter(|peer| peer.id != id(7)) {
             assert_eq!((peer.health.connected(), peer.health.heard()), (None, None));
         }

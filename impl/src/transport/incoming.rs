@@ -18,12 +18,13 @@ use tokio::time::timeout;
 use super::channel::{Broken, Channel};
 use super::connect;
 use super::frame::{self, Frame, Hello, Opening, Refusal, Reply};
-use super::handshake::{self, Caller, Failure};
+use super::handshake::{self, Failure};
 use super::health::Cause;
 use super::limiter::Source;
 use super::peer::{Peer, Session};
 use super::pending::{PendingConnections, PendingSlot};
 use super::{Arrival, Context, Terms};
+use crate::config::ShownCertificate;
 use crate::protocol::{LeaseTerms, NodeId};
 
 /// How many questions are answered at a time.
@@ -39,9 +40,9 @@ const OUT_OF_RESOURCES: Duration = Duration::from_millis(100);
 /// Serves every connection, for as long as the task lives.
 pub(super) async fn listen<M>(context: Arc<Context<M>>, listener: TcpListener, inboxes: Inboxes<M>)
 where
-    M: Serialize + DeserializeOwned + Send + Sync + 'static,
+    M: Serialize + DeserializeOwned + Clone + Send + Sync + 'static,
 {
-    let pending = PendingConnections::new(context.peers.now().len());
+    let pending = PendingConnections::new(context.links.peers.now().len());
     let questions = Arc::new(Semaphore::new(QUESTIONS));
     // Owned here, so that they end with this task.
     let mut connections = JoinSet::new();
@@ -59,37 +60,33 @@ where
                 continue;
             }
         };
-        pending.set_peers(context.peers.now().len());
+        pending.set_peers(context.links.peers.now().len());
         let (slot, evicted) = pending.add(from.ip());
         if evicted {
             context.warn(from, "too many connections say nothing: the oldest one is closed");
         }
         connect::set_options(&stream, context.terms.limits.step);
-        let incoming = Incoming { from, slot, questions: Arc::clone(&questions) };
         let (context, inboxes) = (Arc::clone(&context), inboxes.clone());
-        connections.spawn(async move { serve(&context, stream, incoming, inboxes).await }.boxed());
+        let questions = Arc::clone(&questions);
+        let served = async move { serve(&context, stream, from, slot, &questions, &inboxes).await };
+        connections.spawn(served.boxed());
     }
-}
-
-/// Where a connection comes from, and what it has of what there is for all.
-struct Incoming {
-    from: SocketAddr,
-    slot: PendingSlot,
-    questions: Arc<Semaphore>,
 }
 
 /// One connection, from its first frame to its end.
 async fn serve<M: Serialize + DeserializeOwned>(
     context: &Context<M>,
     stream: TcpStream,
-    Incoming { from, slot, questions }: Incoming,
-    inboxes: Inboxes<M>,
+    from: SocketAddr,
+    slot: PendingSlot,
+    questions: &Semaphore,
+    inboxes: &Inboxes<M>,
 ) {
     let over = slot.over.clone();
     let admitted = tokio::select! {
         biased;
         () = over.cancelled() => return,
-        admitted = receive(context, stream, from, slot, &questions) => admitted,
+        admitted = receive(context, stream, from, slot, questions) => admitted,
     };
     let Some((mut channel, peer, session, incarnation)) = admitted else { return };
     context.log_heal(&peer, peer.health.heard());
@@ -99,7 +96,7 @@ async fn serve<M: Serialize + DeserializeOwned>(
         // What a peer still says that is removed is not heard.
         () = peer.removed.cancelled() => {}
         () = session.replaced.cancelled() => {}
-        ended = read_frames(context, &mut channel, &peer, incarnation, &inboxes) => {
+        ended = read_frames(context, &mut channel, &peer, incarnation, inboxes) => {
             if let Some(cause) = ended {
                 end(context, &peer, &session, &cause);
             }
@@ -107,8 +104,8 @@ async fn serve<M: Serialize + DeserializeOwned>(
     }
     if !session.replaced.is_cancelled() {
         let is_peer = |now: &Arc<Peer<M>>| Arc::ptr_eq(now, &peer);
-        if context.peers.now().get(&peer.id).is_none_or(is_peer) {
-            context.standings.forget(peer.id);
+        if context.links.peers.now().get(&peer.id).is_none_or(is_peer) {
+            context.links.standings.forget(peer.id);
         }
     }
 }
@@ -144,8 +141,8 @@ async fn receive<M>(
         Ok(Err(Failure::HungUp | Failure::Io(_))) => return None,
         Ok(Err(failure)) => {
             let counter = match failure {
-                Failure::Frame(_) => &context.bad_frames,
-                _ => &context.refused,
+                Failure::Frame(_) => &context.links.bad_frames,
+                _ => &context.links.refused,
             };
             counter.fetch_add(1, Ordering::Relaxed);
             context.warn(from, &format!("connection closed: {failure}"));
@@ -157,11 +154,13 @@ async fn receive<M>(
         }
     };
     let asked = match opening {
-        Opening::Hello(hello) => return admit(context, channel, from, &caller, hello).await,
+        Opening::Hello(hello) => {
+            return admit(context, channel, from, caller.as_ref(), hello).await;
+        }
         asked => asked,
     };
-    if !is_member(context, &caller) {
-        context.refused.fetch_add(1, Ordering::Relaxed);
+    if !is_member(context, caller.as_ref()) {
+        context.links.refused.fetch_add(1, Ordering::Relaxed);
         context.warn(from, "connection closed: its certificate is of another cluster");
         return None;
     }
@@ -184,7 +183,7 @@ async fn admit<M>(
     context: &Context<M>,
     mut channel: Channel,
     from: SocketAddr,
-    caller: &Caller,
+    caller: Option<&ShownCertificate>,
     hello: Hello,
 ) -> Option<Admitted<M>> {
     let incarnation = hello.incarnation;
@@ -199,7 +198,7 @@ async fn admit<M>(
     let (peer, session) = match admitted {
         Ok(admitted) => admitted,
         Err((refusal, other)) => {
-            context.refused.fetch_add(1, Ordering::Relaxed);
+            context.links.refused.fetch_add(1, Ordering::Relaxed);
             context.warn(from, &warning(&hello, &refusal, other));
             answer(context, &mut channel, &Reply::Refused(refusal)).await;
             return None;
@@ -211,21 +210,23 @@ async fn admit<M>(
 
 /// Whether this run of the peer answers at its address.
 async fn is_alive<M>(context: &Context<M>, peer: &Peer<M>, incarnation: u64) -> bool {
-    let credentials = context.terms.credentials.now();
-    let there = connect::is_running(&peer.resolver, &credentials, peer.id, incarnation);
-    timeout(context.terms.limits.probe, there).await.unwrap_or_default()
+    let credentials = context.terms.credentials.now().asking(peer.id);
+    let question = Opening::AreYou { node: peer.id, incarnation };
+    let asked = connect::ask(&peer.resolver, &credentials, &question);
+    matches!(timeout(context.terms.limits.probe, asked).await, Ok(Ok(Reply::Is(true))))
 }
 
 /// Whether it is a node of this cluster that asks.
-fn is_member<M>(context: &Context<M>, caller: &Caller) -> bool {
+fn is_member<M>(context: &Context<M>, caller: Option<&ShownCertificate>) -> bool {
     let own = context.hello.node;
-    caller.may_be(own) || context.peers.now().keys().any(|&peer| caller.may_be(peer))
+    handshake::may_be(caller, own)
+        || context.links.peers.now().keys().any(|&peer| handshake::may_be(caller, peer))
 }
 
 /// Whether this node talks to that one.
 fn check_hello<M>(
     context: &Context<M>,
-    caller: &Caller,
+    caller: Option<&ShownCertificate>,
     hello: &Hello,
 ) -> Result<Arc<Peer<M>>, Refusal> {
     let own = context.hello_now();
@@ -235,10 +236,10 @@ fn check_hello<M>(
         Err(Refusal::Protocol(own.protocol))
     } else if hello.node == own.node {
         Err(Refusal::SameId(own.node))
-    } else if !caller.may_be(hello.node) {
+    } else if !handshake::may_be(caller, hello.node) {
         Err(Refusal::Certificate(hello.node))
     } else {
-        let peer = context.peers.now().get(&hello.node).cloned();
+        let peer = context.links.peers.now().get(&hello.node).cloned();
         let peer = peer.ok_or(Refusal::UnknownNode(hello.node))?;
         if own.members.zip(hello.members).is_some_and(|(own, theirs)| own != theirs) {
             return Err(Refusal::Members);
@@ -338,7 +339,7 @@ async fn read_frames<M: DeserializeOwned>(
         let (frame, inbox) = match read {
             Ok(read) => read,
             Err(problem) => {
-                context.bad_frames.fetch_add(1, Ordering::Relaxed);
+                context.links.bad_frames.fetch_add(1, Ordering::Relaxed);
                 let text = format!("connection closed: {problem}");
                 if context.admits_line(Source::Member(peer.id), &text) {
                     tracing::warn!(node = context.hello.node.get(), peer = peer.id.get(), "{text}");
@@ -349,7 +350,7 @@ async fn read_frames<M: DeserializeOwned>(
         context.log_heal(peer, peer.health.heard());
         match frame {
             Frame::Message(_) | Frame::Numbered(..) => {
-                Peer::<M>::count(&peer.received);
+                peer.received.fetch_add(1, Ordering::Relaxed);
             }
             Frame::Heartbeat | Frame::Rival => {}
             Frame::Ping(number) => {
@@ -361,7 +362,7 @@ async fn read_frames<M: DeserializeOwned>(
                 continue;
             }
             Frame::NodeFacts(standing) => {
-                context.standings.hear(peer.id, standing);
+                context.links.standings.hear(peer.id, standing);
                 continue;
             }
         }
@@ -375,7 +376,7 @@ async fn read_frames<M: DeserializeOwned>(
 
 /// Sends a reply; false if the other side cannot be told.
 async fn answer<M>(context: &Context<M>, channel: &mut Channel, reply: &Reply) -> bool {
-    let Ok(bytes) = reply.encode() else {
+    let Ok(bytes) = frame::encode(reply) else {
         tracing::error!(node = context.hello.node.get(), "a reply is too large to be sent");
         return false;
     };
@@ -383,13 +384,8 @@ async fn answer<M>(context: &Context<M>, channel: &mut Channel, reply: &Reply) -
 }
 
 /// The inboxes of all groups, by their numbers.
+#[derive(Clone)]
 pub(crate) struct Inboxes<M>(Arc<[Sender<Arrival<M>>]>);
-
-impl<M> Clone for Inboxes<M> {
-    fn clone(&self) -> Self {
-        Self(Arc::clone(&self.0))
-    }
-}
 
 impl<M> Inboxes<M> {
     /// Those of so many groups, and where what arrives can be read.
@@ -429,13 +425,13 @@ mod tests {
     fn a_frame_goes_to_its_group_and_to_none_that_there_is_not() {
         let (inboxes, arrivals) = Inboxes::<u8>::new(300);
         for group in [0, 1, 255, 256, 299] {
-            let bytes = frame::encode_frame(&Frame::numbered(group, 1, 7_u8)).expect("fits");
+            let bytes = frame::encode(&Frame::numbered(group, 1, 7_u8)).expect("fits");
             let (frame, inbox) = inboxes.read(&bytes).expect("there is such a group");
             assert_eq!((frame.group(), frame.is_message()), (group, true));
             let all = (0..300).filter(|&number: &usize| inboxes.0[number].same_channel(inbox));
             assert_eq!(all.collect::<Vec<_>>(), [usize::from(group)]);
         }
-        let bytes = frame::encode_frame(&Frame::numbered(300, 1, 7_u8)).expect("fits");
+        let bytes = frame::encode(&Frame::numbered(300, 1, 7_u8)).expect("fits");
         let error = inboxes.read(&bytes).expect_err("there are 300");
         assert_eq!(error, "a message for group number 300, and there are 300");
         drop(arrivals);

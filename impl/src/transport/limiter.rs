@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use tokio::time::Instant;
 
+use crate::lock::lock;
 use crate::protocol::NodeId;
 
 /// After this long a line is worth repeating.
@@ -47,7 +48,7 @@ impl LogLimiter {
     /// Whether the line is worth writing down. If so, it is taken to be written, and so is how many
     /// others were withheld since the last one.
     pub(crate) fn admit(&self, source: Source, text: &str) -> Option<u64> {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = lock(&self.0);
         known.lines.retain(|_, lines| {
             lines.retain(|_, since| since.elapsed() < AGAIN);
             !lines.is_empty()

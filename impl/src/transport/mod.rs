@@ -126,30 +126,12 @@ pub(crate) type Report = Arc<dyn Fn() -> StatusReport + Send + Sync>;
 /// What says how a node is in each of its groups.
 pub(crate) struct Reports {
     /// By the number of the group. One without a name is the only one.
-    groups: Vec<(Option<GroupName>, Report)>,
+    pub(crate) groups: Vec<(Option<GroupName>, Report)>,
     /// Whether the node leads in any of them.
-    leads: Box<dyn Fn() -> bool + Send + Sync>,
+    pub(crate) leads: Box<dyn Fn() -> bool + Send + Sync>,
 }
 
 impl Reports {
-    /// That of these groups.
-    pub(crate) fn new(
-        groups: Vec<(Option<GroupName>, Report)>,
-        leads: impl Fn() -> bool + Send + Sync + 'static,
-    ) -> Self {
-        Self { groups, leads: Box::new(leads) }
-    }
-
-    /// Whether there are several groups.
-    fn are_many(&self) -> bool {
-        self.groups.len() > 1
-    }
-
-    /// Whether the node leads in any group.
-    fn leads(&self) -> bool {
-        (self.leads)()
-    }
-
     /// How a node without groups is; none if it has groups.
     fn of_one(&self) -> Option<StatusReport> {
         match self.groups.as_slice() {
@@ -180,18 +162,15 @@ impl Reports {
 struct Context<M> {
     hello: Hello,
     terms: Terms,
-    peers: Arc<Peers<M>>,
-    standings: ClusterFacts,
+    links: Links<M>,
     limiter: LogLimiter,
-    refused: Arc<AtomicU64>,
-    bad_frames: Arc<AtomicU64>,
     reports: Reports,
 }
 
 impl<M> Context<M> {
     /// How long the peers may take, as many as they are now.
     fn limits(&self) -> Limits {
-        self.terms.limits.among(self.peers.now().len())
+        self.terms.limits.among(self.links.peers.now().len())
     }
 
     /// What a node says of itself that was called. Without credentials any process may be on
@@ -203,7 +182,7 @@ impl<M> Context<M> {
 
     /// What a node says of itself now: its list of members may be the first one no longer.
     fn hello_now(&self) -> Hello {
-        let is_first = self.standings.own().mark == Mark::FIRST;
+        let is_first = self.links.standings.own().mark == Mark::FIRST;
         let members = self.hello.members.filter(|_| is_first);
         Hello { members, ..self.hello.clone() }
     }
@@ -285,19 +264,9 @@ pub(crate) struct Links<M> {
 }
 
 impl<M> Links<M> {
-    /// The links of a node without groups.
-    #[cfg(test)]
-    pub(crate) fn new<'a>(
-        others: impl Iterator<Item = (NodeId, &'a Address)>,
-        lifetime: Duration,
-        clock: impl Clock,
-    ) -> Self {
-        Self::of_groups(1, others, lifetime, clock)
-    }
-
     /// The links to the `others` of a node with so many groups; those of the first one. A message
     /// is worth sending for as long as `lifetime`.
-    pub(crate) fn of_groups<'a>(
+    pub(crate) fn new<'a>(
         groups: usize,
         others: impl Iterator<Item = (NodeId, &'a Address)>,
         lifetime: Duration,
@@ -334,12 +303,8 @@ impl<M> Links<M> {
     }
 
     /// The same connections, for the group with this number.
-    pub(crate) fn for_group(&self, group: u16) -> Self {
-        let Self { peers, refused, bad_frames, gone, stores, .. } = self;
-        let (peers, gone, stores) = (Arc::clone(peers), gone.clone(), Arc::clone(stores));
-        let (refused, bad_frames) = (Arc::clone(refused), Arc::clone(bad_frames));
-        let standings = self.standings.clone();
-        Self { peers, refused, bad_frames, gone, stores, group, standings }
+    pub(crate) fn for_group(self, group: u16) -> Self {
+        Self { group, ..self }
     }
 
     /// The same, for a node whose groups each ask a store through one of these mailboxes, if there
@@ -503,7 +468,7 @@ impl<M> Mailbox<M> {
         lifetime: Duration,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        let outbox = Outbox::of_groups(1, lifetime, Arc::clone(&clock));
+        let outbox = Outbox::new(1, lifetime, Arc::clone(&clock));
         let (is_connected, view) = (AtomicBool::new(false), watch::Sender::new(view));
         Self { id, outbox, lifetime, clock, is_connected, view }
     }
@@ -551,11 +516,8 @@ where
     let context = Arc::new(Context {
         hello,
         terms,
-        peers: Arc::clone(&links.peers),
-        standings: links.standings.clone(),
+        links: links.clone(),
         limiter: LogLimiter::default(),
-        refused: Arc::clone(&links.refused),
-        bad_frames: Arc::clone(&links.bad_frames),
         reports,
     });
     let mut tasks = JoinSet::new();
@@ -563,17 +525,17 @@ where
         tasks.spawn(incoming::listen(Arc::clone(&context), listener, inboxes).boxed());
     }
     tasks.spawn(outgoing::maintain_all(Arc::clone(&context)).boxed());
-    tasks.spawn(isolation(context, links.clone()).boxed());
+    tasks.spawn(isolation(context).boxed());
     tasks
 }
 
 /// Says so when this node leads alone, and when that is over.
-async fn isolation<M>(context: Arc<Context<M>>, links: Links<M>) {
+async fn isolation<M>(context: Arc<Context<M>>) {
     let node = context.hello.node.get();
     let mut told = None;
     loop {
         tokio::time::sleep(LOOK).await;
-        let problem = links.isolation(context.reports.leads());
+        let problem = context.links.isolation((context.reports.leads)());
         match &problem {
             Some(problem) if told.is_none() => tracing::warn!(node, "{problem}"),
             None if told.is_some() => tracing::info!(node, "this node is no longer alone"),

@@ -2,12 +2,13 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::sync::Notify;
 
 use crate::clock::Clock;
+use crate::lock::lock;
 use crate::protocol::Time;
 
 /// How many messages of one group wait for one peer. A node says at most a few things to a peer
@@ -34,14 +35,8 @@ pub(crate) struct Outbox<M> {
 }
 
 impl<M> Outbox<M> {
-    /// A queue for the messages of one group.
-    #[cfg(test)]
-    pub(crate) fn new(lifetime: Duration, clock: Arc<dyn Clock>) -> Self {
-        Self::of_groups(1, lifetime, clock)
-    }
-
     /// A queue for the messages of so many groups.
-    pub(crate) fn of_groups(groups: usize, lifetime: Duration, clock: Arc<dyn Clock>) -> Self {
+    pub(crate) fn new(groups: usize, lifetime: Duration, clock: Arc<dyn Clock>) -> Self {
         let (waiting, room) = (Mutex::default(), CAPACITY * groups);
         let (taken, dropped) = (AtomicBool::new(false), AtomicU64::new(0));
         Self { waiting, taken, arrived: Notify::new(), room, lifetime, clock, dropped }
@@ -49,7 +44,7 @@ impl<M> Outbox<M> {
 
     /// Queues a message.
     pub(crate) fn push(&self, message: M) {
-        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut waiting = lock(&self.waiting);
         if waiting.len() >= self.room {
             waiting.pop_front();
             self.dropped.fetch_add(1, Ordering::Relaxed);
@@ -64,7 +59,7 @@ impl<M> Outbox<M> {
     pub(crate) async fn next(&self) -> M {
         self.taken.store(false, Ordering::Release);
         loop {
-            if let Some(message) = self.pop_fresh() {
+            if let Some(message) = self.another() {
                 return message;
             }
             // A push between the two lines leaves its permit behind, so this returns at once.
@@ -75,22 +70,7 @@ impl<M> Outbox<M> {
     /// The next message that is still worth sending, if one waits, after [`Outbox::next`] has
     /// returned one that is not dealt with yet: so that both can be sent together.
     pub(crate) fn another(&self) -> Option<M> {
-        self.pop_fresh()
-    }
-
-    /// Whether no message waits, and the one that was taken out last is dealt with.
-    pub(crate) fn is_done(&self) -> bool {
-        let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        waiting.is_empty() && !self.taken.load(Ordering::Acquire)
-    }
-
-    /// How many messages were dropped because they were too many or too old.
-    pub(crate) fn dropped(&self) -> u64 {
-        self.dropped.load(Ordering::Relaxed)
-    }
-
-    fn pop_fresh(&self) -> Option<M> {
-        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut waiting = lock(&self.waiting);
         while let Some((since, message)) = waiting.pop_front() {
             if self.clock.now().since(since) <= self.lifetime {
                 self.taken.store(true, Ordering::Release);
@@ -100,6 +80,17 @@ impl<M> Outbox<M> {
         }
         None
     }
+
+    /// Whether no message waits, and the one that was taken out last is dealt with.
+    pub(crate) fn is_done(&self) -> bool {
+        let waiting = lock(&self.waiting);
+        waiting.is_empty() && !self.taken.load(Ordering::Acquire)
+    }
+
+    /// How many messages were dropped because they were too many or too old.
+    pub(crate) fn dropped(&self) -> u64 {
+        self.dropped.load(Ordering::Relaxed)
+    }
 }
 
 #[cfg(test)]
@@ -108,7 +99,7 @@ mod tests {
     use crate::clock::tests::ManualClock;
 
     fn outbox<M>() -> Outbox<M> {
-        Outbox::new(Duration::from_secs(1), Arc::new(ManualClock::new()))
+        Outbox::new(1, Duration::from_secs(1), Arc::new(ManualClock::new()))
     }
 
     #[tokio::test(start_paused = true)]
@@ -127,7 +118,7 @@ mod tests {
     async fn a_message_that_has_waited_too_long_is_not_sent_whether_the_machine_slept_or_not() {
         for asleep in [false, true] {
             let clock = ManualClock::new();
-            let outbox = Outbox::new(Duration::from_secs(1), Arc::new(clock.clone()));
+            let outbox = Outbox::new(1, Duration::from_secs(1), Arc::new(clock.clone()));
             outbox.push("stale");
             let time = Duration::from_millis(1_001);
             if asleep {
@@ -152,11 +143,11 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_message_that_comes_just_before_the_wait_ends_it() {
         let outbox = outbox();
-        assert_eq!(outbox.pop_fresh(), None);
+        assert_eq!(outbox.another(), None);
         outbox.push("now");
         let told = tokio::time::timeout(Duration::from_secs(1), outbox.arrived.notified());
         assert!(told.await.is_ok());
-        assert_eq!(outbox.pop_fresh(), Some("now"));
+        assert_eq!(outbox.another(), Some("now"));
     }
 
     #[tokio::test(start_paused = true)]

@@ -1,6 +1,5 @@
 //! The connection to each peer: called until it answers, fed from the outbox, called again.
 
-use std::fmt;
 use std::io::ErrorKind;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -14,13 +13,12 @@ use tokio::time::{Instant, sleep_until, timeout};
 
 use super::channel::{Broken, Channel};
 use super::connect::{self, Backoff};
-use super::frame::{self, Frame, Hello, Opening, Refusal, Reply};
+use super::frame::{self, Frame, Hello, Opening, Reply};
 use super::handshake::{self, Failure};
 use super::health::Cause;
 use super::limiter::Source;
 use super::peer::{Peer, Snapshot, except};
 use super::{Context, Limits, incoming};
-use crate::config::Address;
 use crate::protocol::NodeId;
 use crate::report::Link;
 
@@ -32,7 +30,7 @@ pub(super) async fn maintain_all<M>(context: Arc<Context<M>>)
 where
     M: Serialize + Clone + Send + Sync + 'static,
 {
-    let mut changes = context.peers.changes();
+    let mut changes = context.links.peers.changes();
     let mut called = Snapshot::default();
     // Owned here, so that they end with this task.
     let mut connections = JoinSet::new();
@@ -91,18 +89,11 @@ pub(super) async fn maintain<M: Serialize + Clone>(context: Arc<Context<M>>, pee
 }
 
 /// Why a peer could not be connected to.
-enum Problem {
-    /// It is not there, or not yet: nothing to worry about.
-    Unreachable(String),
-    /// It is there, and the configuration must be corrected.
-    Wrong(String),
-}
-
-impl fmt::Display for Problem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Self::Unreachable(text) | Self::Wrong(text)) = self;
-        f.write_str(text)
-    }
+struct Problem {
+    /// Connecting: the peer is not there, or not yet, which is nothing to worry about. Refused: the
+    /// peer is there, and the configuration must be corrected.
+    link: Link,
+    text: String,
 }
 
 /// Opens a connection and shakes hands. Says what is different there, and should not be.
@@ -117,29 +108,32 @@ async fn dial<M>(
         Err(error) if error.kind() == ErrorKind::ConnectionRefused => peer.presence.refused(),
         Err(_) => {}
     }
-    let stream = stream.map_err(|error| Problem::Unreachable(Cause::Io(error).to_string()))?;
+    let away = |text| Problem { link: Link::Connecting, text };
+    let stream = stream.map_err(|error| away(Cause::Io(error).to_string()))?;
     connect::set_options(&stream, limit);
     // The other side may wait for a moment before it refuses.
     let limit = handshake + admission;
-    let late = |_| {
-        Problem::Unreachable(format!("no answer within {limit:?}: it is paused, cut off or slow"))
-    };
+    let late = |_| away(format!("no answer within {limit:?}: it is paused, cut off or slow"));
     let (channel, reply) =
         timeout(limit, shake_hands(context, peer.id, stream)).await.map_err(late)??;
+    let wrong = |text| Err(Problem { link: Link::Refused, text });
     match reply {
         Reply::Hello(hello) if hello.node == peer.id && hello.groups != context.hello.groups => {
-            Err(Problem::Wrong(incoming::group_mismatch(peer.id, hello.groups.is_some())))
+            wrong(incoming::group_mismatch(peer.id, hello.groups.is_some()))
         }
         Reply::Hello(hello) if hello.node == peer.id => match context.hello.leases {
             Some(own) if !context.hello.fits(&hello) => {
-                Err(Problem::Wrong(incoming::lease_mismatch(peer.id, &own, &hello.terms())))
+                wrong(incoming::lease_mismatch(peer.id, &own, &hello.terms()))
             }
             _ => Ok((channel, difference(context, &hello))),
         },
-        Reply::Hello(hello) => Err(Problem::Wrong(wrong_node(hello.node, peer.id, &peer.address))),
-        Reply::Refused(refusal) => Err(Problem::Wrong(refused(&refusal))),
+        Reply::Hello(hello) => wrong(format!(
+            "the node at {} is {}, not {}: correct the addresses in [members]",
+            peer.address, hello.node, peer.id
+        )),
+        Reply::Refused(refusal) => wrong(format!("it refuses this node: {refusal}")),
         Reply::Status(_) | Reply::Groups(_) | Reply::Is(_) => {
-            Err(Problem::Wrong("it answers a question that was not asked".to_owned()))
+            wrong("it answers a question that was not asked".to_owned())
         }
     }
 }
@@ -157,8 +151,8 @@ async fn shake_hands<M>(
 
 impl From<Failure> for Problem {
     fn from(failure: Failure) -> Self {
-        let problem = if failure.passes() { Self::Unreachable } else { Self::Wrong };
-        problem(failure.to_string())
+        let link = if failure.passes() { Link::Connecting } else { Link::Refused };
+        Self { link, text: failure.to_string() }
     }
 }
 
@@ -171,14 +165,6 @@ fn difference<M>(context: &Context<M>, there: &Hello) -> Option<String> {
     ))
 }
 
-fn wrong_node(found: NodeId, expected: NodeId, address: &Address) -> String {
-    format!("the node at {address} is {found}, not {expected}: correct the addresses in [members]")
-}
-
-fn refused(refusal: &Refusal) -> String {
-    format!("it refuses this node: {refusal}")
-}
-
 /// Sends what is in the outbox until the connection ends, and returns why it has.
 async fn send_queued<M: Serialize + Clone>(
     context: &Context<M>,
@@ -186,7 +172,7 @@ async fn send_queued<M: Serialize + Clone>(
     mut to: Channel,
 ) -> Cause {
     let step = context.terms.limits.step;
-    let mut standing = context.standings.changes();
+    let mut standing = context.links.standings.changes();
     let mut next_ping = Instant::now();
     loop {
         let frame = tokio::select! {
@@ -233,14 +219,14 @@ async fn send<M: Serialize + Clone>(
     to: &mut Channel,
     frame: Frame<M>,
 ) -> std::io::Result<u64> {
-    if frame.is_message() && context.reports.are_many() {
+    if frame.is_message() && context.reports.groups.len() > 1 {
         // The other groups are about to say what they say at this moment.
         tokio::task::yield_now().await;
     }
     let (mut messages, mut next) = (0, Some(frame));
     while let Some(frame) = next.take() {
         let is_message = frame.is_message();
-        match frame::encode_frame(&frame) {
+        match frame::encode(&frame) {
             Ok(bytes) => {
                 to.feed(bytes).await?;
                 messages += u64::from(is_message);
@@ -270,21 +256,14 @@ fn ended(heard: Option<Result<Bytes, Broken>>) -> Cause {
 }
 
 /// Says once, not at every attempt, what is wrong with a peer.
-fn report<M>(context: &Context<M>, peer: &Peer<M>, problem: &Problem) {
-    let link = match problem {
-        Problem::Unreachable(_) => Link::Connecting,
-        Problem::Wrong(_) => Link::Refused,
-    };
-    peer.health.attempt_failed(problem.to_string());
-    let news = peer.set_link(link, Some(problem.to_string()));
+fn report<M>(context: &Context<M>, peer: &Peer<M>, Problem { link, text }: &Problem) {
+    peer.health.attempt_failed(text.clone());
+    let news = peer.set_link(*link, Some(text.clone()));
     let (node, address) = (context.hello.node.get(), &peer.address);
     let id = peer.id.get();
-    match problem {
-        Problem::Wrong(text) if news && context.admits_line(Source::Member(peer.id), text) => {
-            tracing::warn!(node, peer = id, %address, "cannot talk to peer: {text}");
-        }
-        Problem::Wrong(text) | Problem::Unreachable(text) => {
-            tracing::debug!(node, peer = id, %address, "cannot reach peer: {text}");
-        }
+    if *link == Link::Refused && news && context.admits_line(Source::Member(peer.id), text) {
+        tracing::warn!(node, peer = id, %address, "cannot talk to peer: {text}");
+    } else {
+        tracing::debug!(node, peer = id, %address, "cannot reach peer: {text}");
     }
 }

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 use std::pin::pin;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::sync::{Notify, watch};
@@ -17,6 +17,7 @@ use super::health::Health;
 use super::outbox::Outbox;
 use crate::clock::Clock;
 use crate::config::Address;
+use crate::lock::lock;
 use crate::protocol::NodeId;
 use crate::report::Link;
 
@@ -27,7 +28,6 @@ const GRACE: Duration = Duration::from_millis(500);
 pub(crate) const LONGEST_PROBLEM: usize = 160;
 
 /// Another member of the cluster.
-#[derive(Debug)]
 pub(crate) struct Peer<M> {
     pub(crate) id: NodeId,
     pub(crate) address: Address,
@@ -65,7 +65,6 @@ struct Caller {
 }
 
 /// The right to speak as a peer; over when dropped.
-#[derive(Debug)]
 pub(crate) struct Session<M> {
     peer: Arc<Peer<M>>,
     /// Cancelled when a newer connection of the same process takes its place.
@@ -98,7 +97,7 @@ impl<M> Peer<M> {
 
     /// How the connection to the peer is, and what is wrong with it.
     pub(crate) fn link(&self) -> (Link, Option<String>) {
-        self.link.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        lock(&self.link).clone()
     }
 
     /// Notes how the connection to the peer is; true if that is news.
@@ -109,9 +108,9 @@ impl<M> Peer<M> {
         }
         if link != Link::Connected {
             let error = problem.clone().unwrap_or_else(|| "the connection has ended".to_owned());
-            *self.last_error() = Some((Instant::now(), error));
+            *lock(&self.error) = Some((Instant::now(), error));
         }
-        let mut current = self.link.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut current = lock(&self.link);
         let next = (link, problem);
         let news = *current != next;
         *current = next;
@@ -120,20 +119,12 @@ impl<M> Peer<M> {
 
     /// Why there was no connection to the peer last, and how long ago that was found.
     pub(crate) fn error(&self) -> Option<(Duration, String)> {
-        self.last_error().as_ref().map(|(since, error)| (since.elapsed(), error.clone()))
-    }
-
-    fn last_error(&self) -> MutexGuard<'_, Option<(Instant, String)>> {
-        self.error.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.error).as_ref().map(|(since, error)| (since.elapsed(), error.clone()))
     }
 
     /// Whether the peer has a connection to this node.
     pub(crate) fn is_heard(&self) -> bool {
-        self.caller().is_some()
-    }
-
-    pub(crate) fn count(counter: &AtomicU64) {
-        counter.fetch_add(1, Ordering::Relaxed);
+        lock(&self.caller).is_some()
     }
 
     /// Lets a process speak as this peer.
@@ -162,7 +153,7 @@ impl<M> Peer<M> {
                 () = left => {}
                 found = &mut answers, if !asked => {
                     if found {
-                        return Ok(self.replace(&mut self.caller(), incarnation));
+                        return Ok(self.replace(&mut lock(&self.caller), incarnation));
                     }
                     asked = true;
                 }
@@ -174,7 +165,7 @@ impl<M> Peer<M> {
     }
 
     fn try_admit(self: &Arc<Self>, incarnation: u64) -> Result<Session<M>, u64> {
-        let mut caller = self.caller();
+        let mut caller = lock(&self.caller);
         match &*caller {
             Some(caller) if caller.incarnation != incarnation => Err(caller.incarnation),
             _ => Ok(self.replace(&mut caller, incarnation)),
@@ -194,17 +185,13 @@ impl<M> Peer<M> {
         }
         Session { peer: Arc::clone(self), replaced }
     }
-
-    fn caller(&self) -> MutexGuard<'_, Option<Caller>> {
-        self.caller.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl<M> Session<M> {
     /// The peer has ended the connection. See [`Presence::ended`].
     pub(super) fn ended(&self, steady: Duration) {
         // While this is held, no other connection takes its place.
-        let _caller = self.peer.caller();
+        let _caller = lock(&self.peer.caller);
         if !self.replaced.is_cancelled() {
             self.peer.presence.ended(steady);
         }
@@ -215,7 +202,7 @@ impl<M> Drop for Session<M> {
     fn drop(&mut self) {
         // While this is held, no other connection takes its place. What replaced this session is
         // not to be ended with it.
-        let mut caller = self.peer.caller();
+        let mut caller = lock(&self.peer.caller);
         if !self.replaced.is_cancelled() {
             *caller = None;
             self.peer.left.notify_waiters();
@@ -271,8 +258,8 @@ impl<M> Peers<M> {
     }
 
     fn peer(&self, id: NodeId, address: Address) -> Arc<Peer<M>> {
-        let outbox = Outbox::of_groups(self.gone.len(), self.lifetime, Arc::clone(&self.clock));
-        let presence = Presence::new(Arc::clone(&self.gone));
+        let outbox = Outbox::new(self.gone.len(), self.lifetime, Arc::clone(&self.clock));
+        let presence = Presence { signs: Mutex::default(), news: Arc::clone(&self.gone) };
         Arc::new(Peer::new(id, address, outbox, presence))
     }
 }
@@ -317,21 +304,16 @@ impl Signs {
 }
 
 impl Presence {
-    /// Tells `news` when the peer is gone.
-    fn new(news: Arc<[Notify]>) -> Self {
-        Self { signs: Mutex::default(), news }
-    }
-
     /// It has opened a connection to this node.
     fn heard(&self) {
-        *self.signs() = Signs { heard: Some(Instant::now()), ..Signs::default() };
+        *lock(&self.signs) = Signs { heard: Some(Instant::now()), ..Signs::default() };
     }
 
     /// It has ended the connection, after all that it had sent. That is a sign only if the
     /// connection had lasted for so long: a process that starts and fails again and again raises
     /// one alarm, and not one for each time.
     fn ended(&self, steady: Duration) {
-        let mut signs = self.signs();
+        let mut signs = lock(&self.signs);
         let lasted = signs.heard.take().is_some_and(|since| since.elapsed() >= steady);
         signs.ended |= lasted;
         self.notify_if_gone(&signs);
@@ -339,7 +321,7 @@ impl Presence {
 
     /// Its address has refused a connection.
     pub(super) fn refused(&self) {
-        let mut signs = self.signs();
+        let mut signs = lock(&self.signs);
         let news = !signs.refused;
         signs.refused = true;
         if news {
@@ -349,22 +331,18 @@ impl Presence {
 
     /// A process listens at its address.
     pub(super) fn reached(&self) {
-        self.signs().refused = false;
+        lock(&self.signs).refused = false;
     }
 
     /// Whether it is gone, as far as this node can see.
     pub(super) fn is_gone(&self) -> bool {
-        self.signs().is_gone()
+        lock(&self.signs).is_gone()
     }
 
     fn notify_if_gone(&self, signs: &Signs) {
         if signs.is_gone() {
             self.news.iter().for_each(Notify::notify_one);
         }
-    }
-
-    fn signs(&self) -> MutexGuard<'_, Signs> {
-        self.signs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -395,7 +373,7 @@ struct Pings {
 impl RoundTrip {
     /// Returns the number of the next ping, which is sent now.
     pub(super) fn ping(&self) -> u8 {
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         state.number = state.number.wrapping_add(1);
         state.sent = Some(Instant::now());
         state.number
@@ -403,7 +381,7 @@ impl RoundTrip {
 
     /// The peer has answered a ping. Only the answer to the latest one counts.
     pub(super) fn answered(&self, number: u8) {
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         if state.number == number
             && let Some(sent) = state.sent.take()
         {
@@ -413,7 +391,7 @@ impl RoundTrip {
 
     /// The peer has sent a ping.
     pub(super) fn asked(&self, number: u8) {
-        self.state().owed = Some(number);
+        lock(&self.state).owed = Some(number);
         self.asked.notify_one();
     }
 
@@ -421,7 +399,7 @@ impl RoundTrip {
     /// lost when the future is dropped.
     pub(super) async fn owed(&self) -> u8 {
         loop {
-            if let Some(number) = self.take_owed() {
+            if let Some(number) = lock(&self.state).owed.take() {
                 return number;
             }
             // A ping between the two lines leaves its permit behind, so this returns at once.
@@ -431,24 +409,16 @@ impl RoundTrip {
 
     /// The connection to the peer has ended: what was measured is over.
     pub(super) fn reset(&self) {
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         (state.sent, state.last) = (None, None);
     }
 
     /// Returns how long the latest answer took; or how long one is awaited, if that is longer. None
     /// if there was none on this connection.
     pub(super) fn last(&self) -> Option<Duration> {
-        let state = self.state();
+        let state = lock(&self.state);
         let waiting = state.sent.map_or(Duration::ZERO, |sent| sent.elapsed());
         Some(state.last?.max(waiting))
-    }
-
-    fn take_owed(&self) -> Option<u8> {
-        self.state().owed.take()
-    }
-
-    fn state(&self) -> MutexGuard<'_, Pings> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -465,13 +435,13 @@ mod tests {
     const STEADY: Duration = Duration::from_secs(1);
 
     fn presence() -> Presence {
-        Presence::new([Notify::new()].into())
+        Presence { signs: Mutex::default(), news: [Notify::new()].into() }
     }
 
     fn peer() -> Arc<Peer<()>> {
         let id = NodeId::new(3).expect("not zero");
         let address = "127.0.0.1:7003".parse().expect("an address");
-        let outbox = Outbox::new(Duration::from_secs(1), Arc::new(ManualClock::new()));
+        let outbox = Outbox::new(1, Duration::from_secs(1), Arc::new(ManualClock::new()));
         Arc::new(Peer::new(id, address, outbox, presence()))
     }
 

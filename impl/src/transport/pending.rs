@@ -9,9 +9,11 @@
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv6Addr};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use tokio_util::sync::CancellationToken;
+
+use crate::lock::lock;
 
 /// How many wait at most, besides one for each member: all may call at the same moment.
 const UNIDENTIFIED: usize = 128;
@@ -55,7 +57,7 @@ impl PendingConnections {
 
     /// The node has so many peers now.
     pub(super) fn set_peers(&self, peers: usize) {
-        self.state().room = UNIDENTIFIED + peers;
+        lock(&self.0).room = UNIDENTIFIED + peers;
     }
 
     /// With room for so many.
@@ -65,7 +67,7 @@ impl PendingConnections {
 
     /// A place for one that comes from there, and whether another had to go for it.
     pub(crate) fn add(&self, from: IpAddr) -> (PendingSlot, bool) {
-        let mut state = self.state();
+        let mut state = lock(&self.0);
         let evicted = state.slots.len() >= state.room;
         if evicted && let Some(number) = state.next_to_evict() {
             let gone = state.slots.remove(&number);
@@ -77,10 +79,6 @@ impl PendingConnections {
             Connection { from: machine(from), over: over.clone(), since: number, busy: false };
         state.slots.insert(number, connection);
         (PendingSlot { pending: self.clone(), number, over }, evicted)
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -101,7 +99,7 @@ impl State {
 
 impl Drop for PendingSlot {
     fn drop(&mut self) {
-        self.pending.state().slots.remove(&self.number);
+        lock(&self.pending.0).slots.remove(&self.number);
     }
 }
 
@@ -129,7 +127,7 @@ impl PendingSlot {
 #[cfg(feature = "http")]
 impl Answering {
     fn set(&self, busy: bool) {
-        let mut state = self.pending.state();
+        let mut state = lock(&self.pending.0);
         let since = state.next;
         state.next += 1;
         if let Some(connection) = state.slots.get_mut(&self.number) {

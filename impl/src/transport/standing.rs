@@ -5,11 +5,12 @@
 //! follows from it is what an operator could ask of a node as well.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use serde::{Deserialize, Serialize};
 use tokio::sync::{Notify, watch};
 
+use crate::lock::lock;
 use crate::protocol::NodeId;
 use crate::protocol::quorum::Mark;
 
@@ -45,10 +46,10 @@ impl Maintenance {
 }
 
 /// What this node says of itself, and what the others say that are heard. A clone is the same.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct ClusterFacts(Arc<State>);
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct State {
     own: watch::Sender<NodeFacts>,
     others: Mutex<BTreeMap<NodeId, NodeFacts>>,
@@ -57,12 +58,6 @@ struct State {
 }
 
 impl ClusterFacts {
-    /// Of a node that says this of itself.
-    pub(crate) fn new(own: NodeFacts) -> Self {
-        let (own, others, news) = (watch::Sender::new(own), Mutex::default(), Notify::new());
-        Self(Arc::new(State { own, others, news }))
-    }
-
     pub(crate) fn own(&self) -> NodeFacts {
         *self.0.own.borrow()
     }
@@ -84,33 +79,23 @@ impl ClusterFacts {
     }
 
     pub(crate) fn hear(&self, from: NodeId, standing: NodeFacts) {
-        self.others().insert(from, standing);
+        lock(&self.0.others).insert(from, standing);
         self.0.news.notify_one();
     }
 
     /// The node is heard no longer.
     pub(super) fn forget(&self, node: NodeId) {
-        self.others().remove(&node);
+        lock(&self.0.others).remove(&node);
     }
 
     /// What the other nodes say that are heard.
     pub(crate) fn heard(&self) -> BTreeMap<NodeId, NodeFacts> {
-        self.others().clone()
+        lock(&self.0.others).clone()
     }
 
     /// Returns when another node has said something new.
     pub(crate) async fn news(&self) {
         self.0.news.notified().await;
-    }
-
-    fn others(&self) -> MutexGuard<'_, BTreeMap<NodeId, NodeFacts>> {
-        self.0.others.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Default for ClusterFacts {
-    fn default() -> Self {
-        Self::new(NodeFacts::default())
     }
 }
 

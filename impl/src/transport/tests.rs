@@ -13,11 +13,12 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::channel::Channel;
-use super::frame::{Opening, encode_frame};
+use super::frame::{Opening, encode};
 use super::handshake::Failure;
 use super::*;
 use crate::clock::SystemClock;
 use crate::config::{Credentials, Digests, Kind, Secret};
+use crate::driver::tests::id;
 use crate::protocol::bully::Message;
 use crate::protocol::{LeaseTerms, Role};
 use crate::report::Counters;
@@ -28,11 +29,7 @@ const LIMIT: Duration = Duration::from_secs(30);
 /// Where node 2 is that is not called.
 const NOWHERE: ([u8; 4], u16) = ([127, 0, 0, 1], 1);
 
-fn id(number: u16) -> NodeId {
-    NodeId::new(number).expect("not zero")
-}
-
-fn hello(node: u16) -> Hello {
+pub(crate) fn hello(node: u16) -> Hello {
     Hello {
         cluster: "orders".parse().expect("a name"),
         protocol: "bully".to_owned(),
@@ -90,7 +87,7 @@ pub(super) fn nothing_special() -> StatusReport {
 fn context(peer: impl Into<SocketAddr>) -> Context<Message> {
     let (peer, lifetime): (SocketAddr, _) = (peer.into(), Duration::from_secs(10));
     let address = peer.to_string().parse().expect("an address");
-    let links = Links::new([(id(2), &address)].into_iter(), lifetime, SystemClock);
+    let links = Links::new(1, [(id(2), &address)].into_iter(), lifetime, SystemClock);
     Context {
         hello: hello(1),
         terms: Terms {
@@ -98,12 +95,12 @@ fn context(peer: impl Into<SocketAddr>) -> Context<Message> {
             lifetime,
             limits: Limits::new(Duration::from_secs(2)),
         },
-        peers: links.peers,
-        standings: links.standings,
+        links,
         limiter: LogLimiter::default(),
-        refused: links.refused,
-        bad_frames: links.bad_frames,
-        reports: Reports::new(vec![(None, Arc::new(nothing_special))], || false),
+        reports: Reports {
+            groups: vec![(None, Arc::new(nothing_special))],
+            leads: Box::new(|| false),
+        },
     }
 }
 
@@ -117,15 +114,7 @@ fn with_credentials(credentials: Credentials) -> Context<Message> {
     Context { terms: Terms { credentials, ..context.terms }, ..context }
 }
 
-/// The links of a node whose connections share this.
-fn links_of(context: &Context<Message>) -> Links<Message> {
-    let (refused, bad_frames) = (Arc::clone(&context.refused), Arc::clone(&context.bad_frames));
-    let (peers, standings) = (Arc::clone(&context.peers), context.standings.clone());
-    let stores = [].into();
-    Links { peers, refused, bad_frames, gone: None, stores, group: 0, standings }
-}
-
-async fn bind() -> (TcpListener, SocketAddr) {
+pub(super) async fn bind() -> (TcpListener, SocketAddr) {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address");
     (listener, address)
@@ -149,7 +138,7 @@ impl Node {
         let (context, (inboxes, mut arrivals)) = (Arc::new(context), Inboxes::new(1));
         let mut tasks = JoinSet::new();
         tasks.spawn(incoming::listen(Arc::clone(&context), listener, inboxes));
-        let peer = Arc::clone(&context.peers.now()[&id(2)]);
+        let peer = Arc::clone(&context.links.peers.now()[&id(2)]);
         Self { context, peer, address, arrivals: arrivals.remove(0), tasks }
     }
 
@@ -171,7 +160,7 @@ impl Node {
     }
 
     fn refused(&self) -> u64 {
-        self.context.refused.load(Ordering::Relaxed)
+        self.context.links.refused.load(Ordering::Relaxed)
     }
 }
 
@@ -181,7 +170,7 @@ async fn answer_with(listener: &TcpListener, hello: Hello) -> (Channel, Opening)
     let accepted = timeout(LIMIT, handshake::accept(&Credentials::none(), stream)).await;
     let (mut channel, _, opening) =
         accepted.expect("in time").expect("a handshake").expect("a question");
-    channel.send(Reply::Hello(hello).encode().expect("fits")).await.expect("sent");
+    channel.send(encode(&Reply::Hello(hello)).expect("fits")).await.expect("sent");
     (channel, opening)
 }
 
@@ -198,7 +187,7 @@ async fn next(connection: &mut Channel) -> Frame<Message> {
 }
 
 async fn send(connection: &mut Channel, frame: Frame<Message>) {
-    connection.send(encode_frame(&frame).expect("fits")).await.expect("sent");
+    connection.send(encode(&frame).expect("fits")).await.expect("sent");
 }
 
 async fn hangs_up(connection: &mut Channel) {
@@ -261,7 +250,7 @@ async fn another_node_at_the_address_of_a_peer_gets_no_messages() {
 async fn a_heartbeat_is_kept_until_it_can_be_sent_and_goes_before_the_messages() {
     let (listener, address) = bind().await;
     let context = context(address);
-    let links = links_of(&context);
+    let links = context.links.clone();
     links.send(Sent { to: id(2), id: 7, message: Message::Election });
     links.send(Sent { to: id(2), id: 8, message: Message::Ok });
     links.heartbeat();
@@ -281,7 +270,7 @@ async fn a_heartbeat_is_kept_until_it_can_be_sent_and_goes_before_the_messages()
 async fn each_peer_gets_its_own_messages() {
     let address = "127.0.0.1:1".parse().expect("an address");
     let others = [2, 3].map(|other| (id(other), &address));
-    let links = Links::new(others.into_iter(), LIMIT, SystemClock);
+    let links = Links::new(1, others.into_iter(), LIMIT, SystemClock);
     links.send(Sent { to: id(3), id: 7, message: Message::Ok });
     let waiting = [2, 3].map(|other| links.take_waiting(id(other)));
     let expected = Frame::numbered(0, 7, Message::Ok);
@@ -308,7 +297,7 @@ async fn a_connection_with_a_frame_that_makes_no_sense_is_closed() {
     hangs_up(&mut connection).await;
     assert_eq!(node.hears().await, (id(2), Frame::Message(Message::Ok)));
     assert!(node.has_heard_nothing_more(), "nothing after what makes no sense counts");
-    assert_eq!(node.context.bad_frames.load(Ordering::Relaxed), 1);
+    assert_eq!(node.context.links.bad_frames.load(Ordering::Relaxed), 1);
 }
 
 /// Nothing but the configuration says how slow a network may be.
@@ -322,7 +311,7 @@ async fn a_peer_that_is_far_away_is_given_as_long_as_is_configured() {
         sleep(SHORT.admission + far).await;
         let accepted = handshake::accept(&Credentials::none(), stream).await;
         let Ok(Some((mut channel, _, _))) = accepted else { return node.peer.link().0 };
-        let reply = Reply::Hello(hello(2)).encode().expect("fits");
+        let reply = encode(&Reply::Hello(hello(2))).expect("fits");
         channel.send(reply).await.expect("sent");
         let connected = async {
             while node.peer.link().0 != Link::Connected {

@@ -2,6 +2,7 @@
 //! changes. It is no Kubernetes: what it does is what the documents of that say. For the tests of
 //! the library; and for the soak, where it is a process that can be killed, restarted and stopped.
 
+use std::fmt;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,7 +13,7 @@ use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 use crate::http_server::{Asked, Said, serve_at};
 use crate::mistakes::{Mistake, STRANGER};
-use crate::servers::ask;
+use crate::servers::tell;
 
 /// Where it has the Lease, `orders`.
 pub const ALL: &str = "/apis/coordination.k8s.io/v1/namespaces/shop/leases";
@@ -215,16 +216,9 @@ const CONFLICTS: u32 = 3;
 impl Trouble {
     const ALL: [Self; 3] = [Self::Conflicts, Self::Cut, Self::Forgotten];
 
-    /// How the stand-in is told.
-    fn path(self) -> String {
-        format!("/{self:?}")
-    }
-
     /// Tells the stand-in at this port.
     pub fn begin(self, port: u16) -> anyhow::Result<()> {
-        let said = ask(port, &format!("GET {} HTTP/1.0\r\n\r\n", self.path()))?;
-        anyhow::ensure!(said.ends_with("ok\n"), "{said}");
-        Ok(())
+        tell(port, self)
     }
 
     fn happen(self, api: &mut LeaseApi) {
@@ -251,10 +245,11 @@ pub fn serve(port: u16, file: &Path) -> anyhow::Result<()> {
 
 fn answer(api: &mut LeaseApi, asked: &Asked) -> Said {
     let path = asked.path.as_str();
-    let text = if let Some(trouble) = Trouble::ALL.iter().find(|one| one.path() == path) {
+    let is_told = |what: &dyn fmt::Debug| path == format!("/{what:?}");
+    let text = if let Some(trouble) = Trouble::ALL.into_iter().find(|one| is_told(one)) {
         trouble.happen(api);
         "ok".to_owned()
-    } else if let Some(&mistake) = Mistake::ALL.iter().find(|one| one.path() == path) {
+    } else if let Some(mistake) = Mistake::ALL.into_iter().find(|one| is_told(one)) {
         api.suffer(mistake);
         "ok".to_owned()
     } else if path == "/readyz" {

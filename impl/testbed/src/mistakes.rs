@@ -5,7 +5,7 @@ use std::process::Command;
 use rusqlite::Connection;
 
 use crate::process::command;
-use crate::servers::{Server, Store, ask, postgres};
+use crate::servers::{Server, Store, ask, postgres, tell};
 use crate::wait::LIMIT;
 
 /// A holder that is no member.
@@ -49,17 +49,9 @@ impl Mistake {
                 anyhow::ensure!(!said.lines().any(|line| line.starts_with('-')), "{said}");
             }
             Store::Etcd => self.etcd(port, lease)?,
-            Store::Kubernetes => {
-                let said = ask(port, &format!("GET {} HTTP/1.0\r\n\r\n", self.path()))?;
-                anyhow::ensure!(said.ends_with("ok\n"), "{said}");
-            }
+            Store::Kubernetes => tell(port, self)?,
         }
         Ok(())
-    }
-
-    /// Returns the path by which the stand-in for Kubernetes is told.
-    pub(crate) fn path(self) -> String {
-        format!("/{self:?}")
     }
 
     /// Returns the statement for SQLite or PostgreSQL.

@@ -3,6 +3,7 @@
 //! For Kubernetes another process of the program `bellwether-soak` stands in, which is no API
 //! server. Only that program can start one.
 
+use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
@@ -334,6 +335,13 @@ pub fn ask(port: u16, question: &str) -> io::Result<String> {
     let mut said = String::new();
     stream.read_to_string(&mut said)?;
     Ok(said)
+}
+
+/// Tells what stands in for Kubernetes that this happens there.
+pub(crate) fn tell(port: u16, what: impl fmt::Debug) -> anyhow::Result<()> {
+    let said = ask(port, &format!("GET /{what:?} HTTP/1.0\r\n\r\n"))?;
+    anyhow::ensure!(said.ends_with("ok\n"), "{said}");
+    Ok(())
 }
 
 /// Begins to write, and does not end.

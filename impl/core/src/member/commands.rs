@@ -118,9 +118,9 @@ impl Command {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct PendingReplies {
     /// Those who have asked that it leads no longer, and the node that is next.
-    handovers: Vec<(u64, Option<NodeId>)>,
+    pub(super) handovers: Vec<(u64, Option<NodeId>)>,
     /// Those who have asked that this node leads instead.
-    transfers: Vec<(u64, NodeId)>,
+    pub(super) transfers: Vec<(u64, NodeId)>,
     /// Those who have said that the program is prepared.
     prepared: Vec<u64>,
 }
@@ -198,17 +198,6 @@ impl<C: Core> Member<C> {
             | Command::Freeze(_)
             | Command::SetHealthy(_) => None,
         }
-    }
-
-    /// The answer to this question is due once the node leads no longer.
-    pub(super) fn reply_after_step_down(&mut self, ticket: u64, next: Option<NodeId>) {
-        self.pending.handovers.push((ticket, next));
-    }
-
-    /// The answer to this question is due once the node leads no longer, or leads on because that
-    /// one has not come.
-    pub(super) fn reply_after_transfer(&mut self, ticket: u64, to: NodeId) {
-        self.pending.transfers.push((ticket, to));
     }
 
     /// Answers those that have asked it to lead no longer, once it does not; and those that have

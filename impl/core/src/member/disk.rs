@@ -25,7 +25,7 @@ pub(super) struct Disk {
     /// Why it could not answer last time.
     failure: Option<String>,
     /// Whether it is taken for stalled.
-    stalled: bool,
+    pub(super) stalled: bool,
     /// Whether the node leads, and can say nothing, as a save takes too long.
     pub(super) withdrawn: bool,
 }
@@ -60,11 +60,6 @@ impl Disk {
         (stores, bound, failure) == (&other.stores, &other.bound, &other.failure)
             && (stalled, withdrawn) == (&other.stalled, &other.withdrawn)
             && saves(under_way) == saves(&other.under_way)
-    }
-
-    /// Whether it is taken for stalled.
-    pub(super) fn is_stalled(&self) -> bool {
-        self.stalled
     }
 
     /// What is wrong with it, if it does not answer in time, or has failed to.
@@ -119,7 +114,7 @@ impl<C: Core> Member<C> {
                     self.unsaved.finish_save();
                 }
                 if !self.is_behind() && std::mem::take(&mut self.disk.withdrawn) {
-                    self.resume = Some(now + self.pause_detector.silence());
+                    self.resume = Some(now + self.pause_detector.silence);
                 }
             }
         }

@@ -20,7 +20,7 @@ pub struct PreparationRequest {
 }
 
 /// What stands between a leader and its program.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Gate {
     /// How often the node has come to lead.
     number: u64,
@@ -30,9 +30,10 @@ pub(super) struct Gate {
 }
 
 /// What the program was told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum State {
     /// The node does not lead.
+    #[default]
     Away,
     /// It does, for this reason, and the program prepares itself.
     Held(Reason),
@@ -41,10 +42,6 @@ enum State {
 }
 
 impl Gate {
-    pub(super) fn new() -> Self {
-        Self { number: 0, state: State::Away, request: None }
-    }
-
     /// The node has come to lead, or leads the next epoch. Returns what the program is asked.
     pub(super) fn request_preparation(
         &mut self,
@@ -64,11 +61,6 @@ impl Gate {
         self.request.take().is_some()
     }
 
-    /// Whether the program is prepared.
-    pub(super) fn is_open(&self) -> bool {
-        self.state == State::Open
-    }
-
     /// Whether the program prepares itself for what it was asked by this number.
     fn is_preparing(&self, number: u64) -> bool {
         matches!(self.state, State::Held(_)) && self.number == number
@@ -82,15 +74,9 @@ impl Gate {
         Some(reason)
     }
 
-    /// Whether another differs in nothing but how often its node has come to lead.
-    pub(super) fn is_like(&self, other: &Self) -> bool {
-        let asks = |gate: &Self| gate.request.map(|request| (request.epoch, request.reason));
-        self.state == other.state && asks(self) == asks(other)
-    }
-
-    /// What the program is asked now.
-    fn asks(&self) -> Option<PreparationRequest> {
-        self.request
+    /// All but how often the node has come to lead.
+    pub(super) fn facts(&self) -> (State, Option<(Option<Epoch>, Reason)>) {
+        (self.state, self.request.map(|request| (request.epoch, request.reason)))
     }
 
     /// Whether this is the epoch for which the program was asked.
@@ -126,12 +112,12 @@ impl<C: Core> Member<C> {
     /// of a program that never does.
     #[must_use]
     pub fn is_prepared(&self) -> bool {
-        self.gate.as_ref().is_none_or(Gate::is_open)
+        self.gate.as_ref().is_none_or(|gate| gate.state == State::Open)
     }
 
     /// Returns what the program is asked now.
     #[must_use]
     pub fn asks(&self) -> Option<PreparationRequest> {
-        self.gate.as_ref().and_then(Gate::asks)
+        self.gate.as_ref()?.request
     }
 }

@@ -139,13 +139,6 @@ impl Rivals {
 }
 
 impl<C: Core> Member<C> {
-    /// The core leads, and has heard that this node does.
-    pub(super) fn on_rival_heard(&mut self, rival: NodeId) {
-        if self.report_rival(rival) {
-            self.actions.push(Action::TellRival(rival));
-        }
-    }
-
     /// Tells the program once in a term of its own that this node led at the same time. Returns
     /// whether it did. A program that was never told that its node leads has done nothing as a
     /// leader, and one that leads no longer has done it in its last term.

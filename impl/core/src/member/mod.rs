@@ -165,7 +165,7 @@ impl<C: Core> Member<C> {
             unsaved: Unsaved::new(setup.lifetime, setup.members),
             disk: Disk::new(setup.stores, setup.bound, now),
             rivals: Rivals::default(),
-            gate: setup.prepares.then(Gate::new),
+            gate: setup.prepares.then(Gate::default),
             pause_detector: PauseDetector::new(setup.silence, now),
             resume: None,
             unannounced: None,
@@ -269,7 +269,7 @@ impl<C: Core> Member<C> {
             && disk.is_like(&other.disk)
             && facts(view) == facts(&other.view)
             && rivals.of(view.terms()).eq(other.rivals.of(other.view.terms()))
-            && same_gate(gate.as_ref(), other.gate.as_ref())
+            && gate.as_ref().map(Gate::facts) == other.gate.as_ref().map(Gate::facts)
             && (watch.is_none() && other.watch.is_none())
             && (unannounced, healthy, gone) == (&other.unannounced, &other.healthy, &other.gone)
             && resume.is_some() == other.resume.is_some()
@@ -303,13 +303,6 @@ fn unnumbered<M: Clone>(step: &Deferred<M>) -> Deferred<M> {
     match step {
         Deferred::Send(sent) => Deferred::Send(Sent { id: 0, ..sent.clone() }),
         other => other.clone(),
-    }
-}
-
-fn same_gate(one: Option<&Gate>, two: Option<&Gate>) -> bool {
-    match (one, two) {
-        (Some(one), Some(two)) => one.is_like(two),
-        (one, two) => one.is_none() && two.is_none(),
     }
 }
 

@@ -11,19 +11,14 @@ use crate::protocol::{Core, Input, Reason, Role, Status, Time};
 #[derive(Clone, Debug)]
 pub(super) struct PauseDetector {
     /// For how long a leader may do nothing.
-    silence: Duration,
-    last_run: Time,
+    pub(super) silence: Duration,
+    pub(super) last_run: Time,
     due: Time,
 }
 
 impl PauseDetector {
     pub(super) fn new(silence: Duration, now: Time) -> Self {
         Self { silence, last_run: now, due: now }
-    }
-
-    /// For how long a leader may do nothing.
-    pub(super) fn silence(&self) -> Duration {
-        self.silence
     }
 
     /// The member waits until its deadline, and for no longer than a process sleeps. That counts
@@ -33,11 +28,6 @@ impl PauseDetector {
         let longest = self.last_run + LONGEST_SLEEP;
         self.due = deadline.map_or(longest, |deadline| deadline.min(longest));
         self.due
-    }
-
-    /// The member has run until now.
-    pub(super) fn pass(&mut self, now: Time) {
-        self.last_run = now;
     }
 
     /// The member runs. Whether it did nothing for longer than it may, which is no wait that it
@@ -59,7 +49,7 @@ impl<C: Core> Member<C> {
             if self.view.leads() {
                 self.announce(Role::Waiting, None, Reason::PAUSED);
             }
-            self.resume = self.leads().then_some(now + self.pause_detector.silence());
+            self.resume = self.leads().then_some(now + self.pause_detector.silence);
         }
         // A node that gives up its lease has nothing to resume.
         if !self.awaits_work() && self.may_resume(now) {

@@ -101,8 +101,8 @@ impl<C: Core> Member<C> {
             }
             Task::Command(ticket, command) => self.handle_command(now, ticket, command),
             Task::Reply(ticket, next) => self.actions.push(Action::Reply(ticket, Ok(next))),
-            Task::ReplyAfterStepDown(ticket, next) => self.reply_after_step_down(ticket, next),
-            Task::ReplyAfterTransfer(ticket, to) => self.reply_after_transfer(ticket, to),
+            Task::ReplyAfterStepDown(ticket, next) => self.pending.handovers.push((ticket, next)),
+            Task::ReplyAfterTransfer(ticket, to) => self.pending.transfers.push((ticket, to)),
             Task::Resume => self.resume(now),
             Task::ReportRival(rival) => {
                 self.report_rival(rival);
@@ -135,7 +135,7 @@ impl<C: Core> Member<C> {
     /// Has the steps written that the node has just taken, if it records them. Nothing of what they
     /// put out was looked at yet. If one of them is that a message arrived, it is this one.
     fn write_steps(&mut self, mut received: Option<Received<C::Message>>) {
-        let mut number = self.unsaved.last_number();
+        let mut number = self.unsaved.numbered;
         for taken in self.node.take_steps() {
             let step = traced_step(taken, &mut received, &mut number);
             self.actions.push(Action::Trace(Box::new(step)));
@@ -182,7 +182,11 @@ impl<C: Core> Member<C> {
             protocol::Event::Ignored { from, cause } => {
                 self.actions.push(Action::Log(LogLine::Ignored { from, cause }));
             }
-            protocol::Event::RivalHeard { rival } => self.on_rival_heard(rival),
+            protocol::Event::RivalHeard { rival } => {
+                if self.report_rival(rival) {
+                    self.actions.push(Action::TellRival(rival));
+                }
+            }
         }
     }
 

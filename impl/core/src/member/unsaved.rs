@@ -67,7 +67,7 @@ pub struct Unsaved<D, M> {
     /// How many steps wait for one state at most.
     longest: usize,
     /// How many messages the node has put out.
-    numbered: u64,
+    pub(super) numbered: u64,
 }
 
 impl<D, M> Unsaved<D, M> {
@@ -147,11 +147,6 @@ impl<D, M> Unsaved<D, M> {
     /// The state that was under way is durable.
     pub(super) fn finish_save(&mut self) {
         self.under_way = false;
-    }
-
-    /// The number of the message that the node has put out last; 0 before the first.
-    pub(super) fn last_number(&self) -> u64 {
-        self.numbered
     }
 
     /// Whether a state of the node is not durable yet.

@@ -42,29 +42,17 @@ struct Process {
     paused: bool,
 }
 
-/// A port that was free, and that no other process gets until this is dropped.
-struct Reserved(std::net::TcpListener);
-
-impl Reserved {
-    fn new() -> std::io::Result<Self> {
-        std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map(Self)
-    }
-
-    fn address(&self) -> std::io::Result<SocketAddr> {
-        self.0.local_addr()
-    }
-}
-
 impl Nodes {
     /// Starts nodes `1..=count` with all that they keep in `folder`.
     pub(super) async fn start(count: u16, folder: &Path) -> anyhow::Result<Self> {
         // A relay that got the port of its own target would be its own other side, and each of its
         // connections would bring another one.
+        let reserve = || std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0));
         let mut reserved = BTreeMap::new();
         let mut ports = BTreeMap::new();
         for node in 1..=count {
-            let (listen, http) = (Reserved::new()?, Reserved::new()?);
-            ports.insert(node, (listen.address()?, http.address()?));
+            let (listen, http) = (reserve()?, reserve()?);
+            ports.insert(node, (listen.local_addr()?, http.local_addr()?));
             reserved.insert(node, [listen, http]);
         }
         let mut nodes = BTreeMap::new();

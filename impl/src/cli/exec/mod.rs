@@ -26,7 +26,6 @@ use bellwether::config::{self, Log, Runnable, Visitor};
 use bellwether::http::Options;
 use bellwether::{Config, Election, Work};
 use clap::ValueEnum;
-use futures::FutureExt as _;
 use humantime::format_duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::Notify;
@@ -37,7 +36,6 @@ use super::health::Checker;
 use super::node::{self, Http};
 use super::overrides::OriginArgs;
 use super::reload::{self, Reload};
-use super::run::founding;
 use super::script::Scripts;
 use super::{Failure, hooks, log, service};
 
@@ -188,22 +186,14 @@ impl Visitor for Exec<'_> {
                            `run`, with hooks for each group";
             return Err(Failure::configuration(anyhow!(problem)));
         }
-        let config = founding(config, args.new_cluster).map_err(Failure::configuration)?;
-        node::check(&config).map_err(Failure::configuration)?;
-        config.open_trace().map_err(Failure::configuration)?;
+        let config = node::startable(config, args.new_cluster).map_err(Failure::configuration)?;
         args.check(C::NAME, C::shortest_lease(config.core())).map_err(Failure::configuration)?;
         args.command.first().map_or(Ok(()), |program| command::check(program))?;
-        let cannot = |error| Failure { status: CANNOT, error };
         let started = log::start(&log, config.node())?;
         let (origin, overrides) = (args.origin.origin(), args.origin.overrides());
         let reload = Reload::new(origin, overrides, &config, &log);
-        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-        let runtime = runtime.map_err(|error| cannot(anyhow!("cannot start: {error}")))?;
-        let part = take_part(args, config, &started, reload);
-        let ended = runtime.block_on(part.boxed_local()).map_err(cannot);
-        runtime.shutdown_timeout(log::LAST_WORDS);
-        started.lines.flush(log::LAST_WORDS);
-        Ok(ExitCode::from(ended?))
+        let ended = started.conduct(take_part(args, config, &started, reload));
+        ended.map_err(|error| Failure { status: CANNOT, error })
     }
 }
 
@@ -233,13 +223,6 @@ impl Args {
         }
         Ok(())
     }
-}
-
-/// What came while this node did not lead.
-enum Waited {
-    Leads(Work),
-    Signal(i32),
-    Stopped,
 }
 
 async fn take_part<C: Runnable>(
@@ -318,9 +301,8 @@ async fn commands(
     let mut backoff = BACKOFF[0];
     loop {
         let work = match wait(election, signals, args.least(), reload).await {
-            Waited::Leads(work) => work,
-            Waited::Signal(signal) => return Ok(Some(by_signal(signal))),
-            Waited::Stopped => return Ok(None),
+            Ok(work) => work,
+            Err(status) => return Ok(status),
         };
         let epoch = work.guard().epoch().number();
         tracing::info!(node = node.get(), epoch, "starting the command");
@@ -369,31 +351,32 @@ fn by_signal(signal: i32) -> u8 {
     u8::try_from(128 + signal).unwrap_or(u8::MAX)
 }
 
-/// Waits until the node leads, and so much of its lease is left.
+/// Waits until the node leads, and so much of its lease is left. The error is the status with which
+/// this program is to end; none if the node has stopped.
 async fn wait(
     election: &Election,
     signals: &mut Signals,
     least: Duration,
     reload: &Notify,
-) -> Waited {
+) -> Result<Work, Option<u8>> {
     let leadership = election.leadership();
     let mut tick = tokio::time::interval(LOOK);
     loop {
         tokio::select! {
             _ = tick.tick() => {}
             asked = signals.while_waiting() => match asked {
-                SignalAction::End(signal) => return Waited::Signal(signal),
+                SignalAction::End(signal) => return Err(Some(by_signal(signal))),
                 _ => reload.notify_one(),
             },
         }
         if leadership.is_over() {
-            return Waited::Stopped;
+            return Err(None);
         }
         let enough = |until: u64| until.saturating_sub(keeper::now()) >= nanoseconds(least);
         if let Some(work) = election.begin_work()
             && work.guard().until().is_some_and(|until| enough(until.as_nanos()))
         {
-            return Waited::Leads(work);
+            return Ok(work);
         }
     }
 }

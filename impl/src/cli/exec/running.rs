@@ -21,7 +21,7 @@ use super::super::script::Scripts;
 use super::super::{itself, service};
 use super::descendants::Killing;
 use super::group::Group;
-use super::{Args, CANNOT, LOOK, SignalAction, Signals, keeper, nanoseconds};
+use super::{Args, CANNOT, LOOK, SignalAction, Signals, by_signal, keeper, nanoseconds};
 
 /// How much longer than it may need the keeper is waited for, before it is taken for stopped.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
@@ -167,7 +167,6 @@ impl Running {
         };
         self.clean_up(answer.is_none()).await?;
         let code = |word: &str| answer.as_ref()?.strip_prefix(word)?.trim().parse::<u8>().ok();
-        let by_signal = |signal| u8::try_from(128 + signal).unwrap_or(u8::MAX);
         let (ended, started) = (code("ended"), code("late").is_none());
         Ok(match self.asked {
             Some(signal) if !started => Ended::AsAsked(by_signal(signal)),

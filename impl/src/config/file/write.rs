@@ -11,9 +11,7 @@ use super::settings::{Levels, Log, LogFormat};
 use super::values::detector_keys;
 use crate::config::fields::{self, Field, Fields};
 use crate::config::sections::Preference;
-use crate::config::{
-    Config, GroupName, Health, Hooks, Http, Mode, NetworkSettings, Runnable, Security,
-};
+use crate::config::{Config, Health, Hooks, Http, Mode, Runnable, Security};
 use crate::protocol::{Core, NodeId, Recommended};
 
 /// The keys that may stand at the top, besides the sections of the protocols.
@@ -119,19 +117,24 @@ impl<C: Runnable> Config<C> {
             storage = section("storage", storage),
             security = section("security", security_entries(&self.security)),
             http = section("http", http_entries(&self.http)),
-            network =
-                section("network", network_entries(self.network, C::message_lifetime(&self.core))),
+            network = section("network", self.network_entries()),
             hooks = section("hooks", hook_entries(&self.hooks)),
             health = section("health", health_entries(&self.health)),
-            groups = section("groups", group_entries(self.groups())),
+            groups = section("groups", self.group_entries()),
         )
     }
-}
 
-/// The names of the groups; nothing without groups.
-fn group_entries(groups: &[GroupName]) -> Option<Entry> {
-    let names: Vec<_> = groups.iter().map(ToString::to_string).collect();
-    (!names.is_empty()).then(|| ("names", words(&names)))
+    fn network_entries(&self) -> [Entry; 2] {
+        [
+            ("timeout", time(self.network_timeout())),
+            ("suspect_refused", self.suspects_refused().to_string()),
+        ]
+    }
+
+    fn group_entries(&self) -> Option<Entry> {
+        let names: Vec<_> = self.groups().iter().map(ToString::to_string).collect();
+        (!names.is_empty()).then(|| ("names", words(&names)))
+    }
 }
 
 /// A section with these entries; nothing if there are none.
@@ -196,14 +199,6 @@ fn http_entries(http: &Http) -> impl Iterator<Item = Entry> {
     HTTP.into_iter().zip(values).filter_map(|(key, value)| Some((key, value?)))
 }
 
-/// The time-out is that of a node whose messages are worth sending for so long.
-fn network_entries(network: NetworkSettings, lifetime: Duration) -> [Entry; 2] {
-    [
-        ("timeout", time(network.timeout(lifetime))),
-        ("suspect_refused", network.suspects_refused().to_string()),
-    ]
-}
-
 fn hook_entries(hooks: &Hooks) -> Vec<Entry> {
     let Hooks { before_leading, on_change, timeout, retry } = hooks;
     let values = [words(before_leading), words(on_change), time(*timeout), time(*retry)];
@@ -221,22 +216,14 @@ fn health_entries(health: &Health) -> Vec<Entry> {
 /// if the key has none.
 #[must_use]
 pub fn reference() -> Vec<(String, String)> {
-    let sections = [
-        "members", "storage", "security", "http", "network", "detector", "hooks", "health",
-        "groups", "log",
-    ];
-    let top = TOP.iter().filter(|key| !sections.contains(key)).map(|&key| key.to_owned());
-    let tables = [
-        ("members", &["ID"][..]),
-        ("storage", &STORAGE),
-        ("security", &SECURITY),
-        ("http", &HTTP),
-        ("network", &NETWORK),
-        ("groups", &GROUPS),
-        ("log", &LOG),
-    ];
-    let below = tables
-        .into_iter()
+    let is_section = |key: &str| {
+        ["members", "detector"].contains(&key) || SECTIONS.iter().any(|(name, _)| *name == key)
+    };
+    let top = TOP.iter().filter(|key| !is_section(key)).map(|&key| key.to_owned());
+    let members: (&str, &[&str]) = ("members", &["ID"]);
+    let tables = SECTIONS.into_iter().filter(|(name, _)| !["hooks", "health"].contains(name));
+    let below = std::iter::once(members)
+        .chain(tables)
         .flat_map(|(section, keys)| keys.iter().map(move |key| format!("{section}.{key}")));
     let value = |key: String| {
         let value = match key.as_str() {

@@ -163,7 +163,7 @@ async fn a_round_is_sent_once_to_each_node_and_no_renewal_is_a_heartbeat() {
     let mut leader = leader().await;
     let address = "127.0.0.1:1".parse().expect("an address");
     let others = [1, 2].map(|other| (id(other), &address));
-    leader.actor.links = Links::new(others.into_iter(), ms(1_000), leader.clock.clone());
+    leader.actor.links = Links::new(1, others.into_iter(), ms(1_000), leader.clock.clone());
     leader.round().await;
     leader.hears(Message::Ack(Epoch::new(1), 2, Mark::default())).await;
     for other in [1, 2] {

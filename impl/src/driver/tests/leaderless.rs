@@ -21,11 +21,11 @@ const FAST: Timing = Timing {
     ..Timing::DEFAULT
 };
 
-type Ports = Vec<(TcpListener, String)>;
+pub(super) type Ports = Vec<(TcpListener, String)>;
 
-async fn ports() -> Ports {
+pub(super) async fn ports(count: usize) -> Ports {
     let mut ports = Vec::new();
-    for _ in 0..3 {
+    for _ in 0..count {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address").to_string();
         ports.push((listener, address));
@@ -79,7 +79,7 @@ async fn problem(node: &Election) -> String {
 
 #[tokio::test]
 async fn a_port_at_which_no_process_listens_is_named_as_refused() {
-    let (listener, address) = ports().await.remove(0);
+    let (listener, address) = ports(3).await.remove(0);
     // A process that has a port and does not listen keeps the others from it.
     let others = [(); 2].map(|()| tokio::net::TcpSocket::new_v4().expect("a socket"));
     let [two, three] = others.each_ref().map(|other| {
@@ -101,7 +101,7 @@ async fn a_port_at_which_no_process_listens_is_named_as_refused() {
 /// The system may say so, or not answer either.
 #[tokio::test]
 async fn a_name_that_leads_nowhere_is_named() {
-    let (listener, address) = ports().await.remove(0);
+    let (listener, address) = ports(3).await.remove(0);
     let addresses = [address, "no-such-host.invalid:7002".into(), "127.0.0.1:1".into()];
     let one = alone(listener, &addresses);
     let said = problem_that(&one, |said| !said.contains("no answer yet")).await;
@@ -110,7 +110,7 @@ async fn a_name_that_leads_nowhere_is_named() {
 
 #[tokio::test]
 async fn a_process_that_accepts_connections_and_says_nothing_is_named_as_silent() {
-    let mut ports = ports().await;
+    let mut ports = ports(3).await;
     let addresses: Vec<_> = ports.iter().map(|(_, address)| address.clone()).collect();
     let (listener, _) = ports.remove(0);
     let one = alone(listener, &addresses);
@@ -120,14 +120,14 @@ async fn a_process_that_accepts_connections_and_says_nothing_is_named_as_silent(
 
 #[tokio::test]
 async fn a_node_of_another_cluster_is_named_with_what_it_says() {
-    let nodes = join(ports().await, &["orders", "invoices", "invoices"], false);
+    let nodes = join(ports(3).await, &["orders", "invoices", "invoices"], false);
     let said = problem(&nodes[0].0).await;
     names(&said, &["node 2 (", "it refuses this node: it belongs to cluster `invoices`"]);
 }
 
 #[tokio::test]
 async fn frozen_nodes_say_so_and_are_suspected_by_the_others() {
-    let nodes = join(ports().await, &["orders"; 3], false);
+    let nodes = join(ports(3).await, &["orders"; 3], false);
     for (node, _) in &nodes[1..] {
         node.step_down(LIMIT * 10).await.expect("it can");
     }
@@ -149,7 +149,7 @@ async fn frozen_nodes_say_so_and_are_suspected_by_the_others() {
 #[tokio::test]
 async fn a_node_that_could_not_prepare_itself_says_so() {
     let mut nodes = Vec::new();
-    for (node, preparation) in join(ports().await, &["orders"; 3], true) {
+    for (node, preparation) in join(ports(3).await, &["orders"; 3], true) {
         nodes.push(node);
         let mut preparation = preparation.expect("it prepares itself");
         tokio::spawn(async move {
@@ -178,7 +178,7 @@ async fn ten_minutes_without_a_majority_are_one_change_and_many_attempts() {
         roles.push(reader.now().role);
         tokio::task::yield_now().await;
     }
-    let changes = leader.actor.publisher.history().since(before.seq);
+    let changes = leader.actor.publisher.history.since(before.seq);
     let told: Vec<_> = changes.iter().map(|change| (change.leader, change.reason.name())).collect();
     assert_eq!(told, [(None, "lease_over")]);
     assert_eq!((woken, reader.now().seq), (1, before.seq + 1));

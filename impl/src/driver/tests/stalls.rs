@@ -2,6 +2,7 @@
 
 use std::sync::mpsc as channel;
 
+use super::leaderless::ports;
 use super::*;
 
 /// A disk that answers each save when it is let.
@@ -74,14 +75,8 @@ async fn says_problem(node: &Election, problem: Option<&str>) {
 /// the node, and everything else goes on.
 #[tokio::test]
 async fn a_vote_waits_for_the_disk_and_the_rest_of_the_node_does_not() {
-    let mut listeners = Vec::new();
-    for _ in 0..2 {
-        listeners.push(TcpListener::bind("127.0.0.1:0").await.expect("a port"));
-    }
-    let members: Vec<_> = (1..)
-        .zip(&listeners)
-        .map(|(node, listener)| (node, listener.local_addr().expect("an address").to_string()))
-        .collect();
+    let (mut listeners, addresses): (Vec<_>, Vec<_>) = ports(2).await.into_iter().unzip();
+    let members: Vec<_> = (1..).zip(addresses).collect();
     let (answer, answers) = channel::channel();
     let config = |node| {
         let config = config::Config::new("orders", node, members.clone()).expect("valid");

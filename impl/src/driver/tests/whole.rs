@@ -10,6 +10,7 @@ use crate::trace::{Deed, Entry, Happened, Line, Out, Step};
 use crate::transport::channel::Channel;
 use crate::transport::frame::{self, Hello};
 use crate::transport::handshake;
+use crate::transport::tests::hello;
 
 /// A node that takes part, and a connection as its member 2.
 async fn election() -> (Election, Channel) {
@@ -32,17 +33,8 @@ async fn joined(
     let stream = tokio::net::TcpStream::connect(address).await.expect("it listens");
     let credentials = config::Credentials::none();
     let mut two = handshake::call(&credentials, None, stream).await.expect("a greeting");
-    let cluster = "orders".parse().expect("a name");
-    let hello = Hello {
-        cluster,
-        protocol: "recorder".to_owned(),
-        node: id(2),
-        incarnation: 1,
-        digests,
-        members: None,
-        leases: None,
-        groups: None,
-    };
+    let protocol = "recorder".to_owned();
+    let hello = Hello { protocol, incarnation: 1, digests, ..hello(2) };
     handshake::ask(&mut two, &frame::Opening::Hello(hello)).await.expect("an answer");
     (election, two)
 }
@@ -51,7 +43,7 @@ async fn joined(
 #[tokio::test]
 async fn a_link_that_panics_ends_the_node() {
     let (mut election, mut two) = election().await;
-    let poison = frame::encode_frame(&Frame::Message(Order::Poison(Poison))).expect("fits");
+    let poison = frame::encode(&Frame::Message(Order::Poison(Poison))).expect("fits");
     two.send(poison).await.expect("sent");
 
     let stopped = tokio::time::timeout(LIMIT, election.stopped()).await;
@@ -76,7 +68,7 @@ fn a_loop_that_is_stuck_does_not_respond_and_is_not_alive() {
         let request = Request::get(path).body(Body::empty()).expect("valid");
         router.clone().oneshot(request).await.expect("a router does not fail").status()
     };
-    let block = frame::encode_frame(&Frame::Message(Order::Block)).expect("fits");
+    let block = frame::encode(&Frame::Message(Order::Block)).expect("fits");
     nodes.block_on(two.send(block)).expect("sent");
     // Another runtime: a thread that is kept may have been the one that waits for all others.
     let probes = Builder::new_current_thread().enable_all().build().expect("a runtime");
@@ -117,7 +109,7 @@ async fn a_node_writes_what_happens_to_it_and_what_is_done_for_it() {
     let (election, mut two) = joined(|config| config.with_trace(&path)).await;
     let said = [Frame::numbered(0, 7, Order::Note(1)), Frame::Message(Order::Note(2))];
     for frame in said {
-        two.send(frame::encode_frame(&frame).expect("fits")).await.expect("sent");
+        two.send(frame::encode(&frame).expect("fits")).await.expect("sent");
     }
     let started = Instant::now();
     let saved = Entry::Did(Deed::Saved);

@@ -4,6 +4,7 @@
 use std::any::TypeId;
 use std::time::Duration;
 
+use crate::driver::tests::id;
 use crate::protocol::{
     Core, Epoch, Members, NodeId, Nothing, bully, chang_roberts, commit, garcia_molina, invitation,
     lease, list_ring, quorum, ring, stoller,
@@ -39,10 +40,6 @@ pub(super) trait Crashes: Core {
 /// Whether nodes must remember anything.
 pub(super) fn persists<C: Core>() -> bool {
     TypeId::of::<C::Durable>() != TypeId::of::<Nothing>()
-}
-
-pub(super) fn id(number: u16) -> NodeId {
-    NodeId::new(number).expect("not zero")
 }
 
 fn members() -> Members {

@@ -9,9 +9,10 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
-use super::cores::{Crashes, NODES, id, persists};
+use super::cores::{Crashes, NODES, persists};
 use super::cuts::{Point, left_by};
 use crate::detector::Detection;
+use crate::driver::tests::id;
 use crate::member::{Action, Command, Event, Member, Setup, StorageAnswer};
 use crate::protocol::commit::{ThreePhaseCommit, TwoPhaseCommit};
 use crate::protocol::quorum::Quorum;

@@ -56,7 +56,7 @@ impl Point {
 }
 
 /// What a state needs to be tried.
-trait State: Debug + PartialEq + Serialize + DeserializeOwned + 'static {}
+pub(super) trait State: Debug + PartialEq + Serialize + DeserializeOwned + 'static {}
 
 impl<D: Debug + PartialEq + Serialize + DeserializeOwned + 'static> State for D {}
 
@@ -95,11 +95,7 @@ fn put(path: &Path, content: Option<&[u8]>) {
 /// # Panics
 ///
 /// If it is not what it must be.
-pub(super) fn left_by<D: Debug + PartialEq + Serialize + DeserializeOwned + 'static>(
-    old: Option<&D>,
-    new: &D,
-    point: Point,
-) -> Option<D> {
+pub(super) fn left_by<D: State>(old: Option<&D>, new: &D, point: Point) -> Option<D> {
     let folder = holding(old);
     let steps = match point {
         Point::Before => 0,

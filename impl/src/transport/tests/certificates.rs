@@ -113,7 +113,7 @@ async fn a_certificate_of_another_authority_is_worth_nothing() {
         let mut stream = TcpStream::connect(node.address).await.expect("it listens");
         let greeting = Greeting::new(mode).encode();
         stream.write_all(&[&[0, 0, 0, 39], &greeting[..]].concat()).await.expect("sent");
-        let hello = Opening::Hello(hello(2)).encode().expect("fits");
+        let hello = encode(&Opening::Hello(hello(2))).expect("fits");
         let length = u8::try_from(hello.len()).expect("short");
         let _ = stream.write_all(&[&[0, 0, 0, length], &hello[..]].concat()).await;
         let mut answer = Vec::new();

@@ -62,7 +62,7 @@ async fn a_rival_is_told_once_there_is_a_connection_and_once() {
     let context = with_limits(address, SHORT);
     // Node 9 is not a member.
     for rival in [2, 2, 9] {
-        links_of(&context).tell_rival(id(rival));
+        context.links.tell_rival(id(rival));
     }
     let node = Node::calling(context).await;
     let mut connection = answer(&listener, 2).await;
@@ -140,14 +140,15 @@ async fn the_newest_connection_of_a_peer_has_its_place() {
     for _ in 0..3 {
         let mut newer = speak(node.address, 2).await;
         // The system may know already that the other side has closed it.
-        let late = encode_frame(&Frame::Message(Message::Coordinator)).expect("fits");
+        let late = encode(&Frame::Message(Message::Coordinator)).expect("fits");
         let _ = older.send(late).await;
         send(&mut newer, Frame::Message(Message::Ok)).await;
         assert_eq!(node.hears().await, (id(2), Frame::Message(Message::Ok)));
         hangs_up(&mut older).await;
         older = newer;
         assert!(node.has_heard_nothing_more() && node.peer.is_heard());
-        assert_eq!(node.context.standings.heard().get(&id(2)), Some(&facts), "it is the same peer");
+        let heard = node.context.links.standings.heard();
+        assert_eq!(heard.get(&id(2)), Some(&facts), "it is the same peer");
     }
     // Another process with its id, which does not answer at its address, is let in by none of that.
     let double = Hello { incarnation: 7, ..hello(2) };
@@ -162,7 +163,7 @@ async fn the_newest_connection_of_a_peer_has_its_place() {
     drop(older);
     until(&node.peer, |link| link.breaks == 1).await;
     let is_forgotten = async {
-        while node.peer.is_heard() || !node.context.standings.heard().is_empty() {
+        while node.peer.is_heard() || !node.context.links.standings.heard().is_empty() {
             sleep(Duration::from_millis(5)).await;
         }
     };
@@ -173,7 +174,7 @@ async fn the_newest_connection_of_a_peer_has_its_place() {
 #[tokio::test(start_paused = true)]
 async fn the_lines_about_a_link_that_flaps_are_limited_and_disturb_no_other() {
     let context = context(NOWHERE);
-    let peer = Arc::clone(&context.peers.now()[&id(2)]);
+    let peer = Arc::clone(&context.links.peers.now()[&id(2)]);
     context.log_heal(&peer, peer.health.connected());
     for _ in 0..100 {
         context.log_heal(&peer, peer.health.heard());
@@ -189,7 +190,7 @@ async fn the_lines_about_a_link_that_flaps_are_limited_and_disturb_no_other() {
 /// Node 1, which knows node 2 at this address and calls all members, however they change.
 async fn among_members(two: SocketAddr) -> (Node, Links<Message>) {
     let mut node = Node::listening(context(two)).await;
-    let links = links_of(&node.context);
+    let links = node.context.links.clone();
     node.tasks.spawn(outgoing::maintain_all(Arc::clone(&node.context)));
     (node, links)
 }

@@ -44,7 +44,7 @@ async fn through(network: [Way; 2]) -> (Result<(), Failure>, Result<Option<Openi
     let node = async {
         let accepted = handshake::accept(&secret, there).await?;
         let Some((mut channel, _, opening)) = accepted else { return Ok(None) };
-        let reply = Reply::Is(true).encode().expect("fits");
+        let reply = encode(&Reply::Is(true)).expect("fits");
         channel.send(reply).await.map_err(Failure::Io)?;
         Ok::<_, Failure>(Some(opening))
     };

@@ -54,6 +54,28 @@ pub(crate) struct Setup {
     pub(crate) network_timeout: Duration,
 }
 
+impl Setup {
+    /// Returns what a cluster is made of in which all nodes are members, nothing protects them, and
+    /// no leader writes.
+    pub(crate) fn new(
+        program: PathBuf,
+        nodes: u16,
+        protocol: &str,
+        section: impl Fn(u16) -> String + 'static,
+    ) -> Self {
+        Self {
+            program,
+            nodes,
+            members: Members::of(1..=nodes),
+            section: Box::new(section),
+            protocol: protocol.to_owned(),
+            security: Security::Plain,
+            resource: None,
+            network_timeout: Duration::from_secs(1),
+        }
+    }
+}
+
 /// The section `[quorum]` for a node whose clock goes at `rate`. A clock that is slow makes
 /// everything last longer; so does a longer duration. What differs is what a node tells its peers
 /// of its leases: these durations have the drift in them, so they say that there is none besides.
@@ -124,13 +146,13 @@ pub(crate) struct Cluster {
     pub(crate) network: Box<dyn Network>,
     pub(crate) http: BTreeMap<u16, String>,
     /// The list that all nodes have, unless it is being changed.
-    members: Members,
+    pub(crate) members: Members,
     /// The section with which the nodes prove themselves.
     security: String,
     /// What lets a process ask something of a node.
     token: String,
-    /// Whether the nodes write traces.
-    traced: bool,
+    /// Whether the nodes that start from now on write traces.
+    pub(crate) traced: bool,
 }
 
 impl Cluster {
@@ -144,7 +166,7 @@ impl Cluster {
             Self { processes, setup, network, http, members, security, token, traced };
         cluster.security = cluster.credentials()?;
         let token = cluster.token_file();
-        cluster.keys(&["secret".to_owned(), token.display().to_string()])?;
+        cluster.tool("keys", &["secret", &token.display().to_string()])?;
         cluster.token = fs::read_to_string(token)?.trim().to_owned();
         for node in 1..=cluster.setup.nodes {
             fs::create_dir(cluster.place(node))?;
@@ -164,11 +186,6 @@ impl Cluster {
         self.folder().join(node.to_string())
     }
 
-    /// The nodes that start from now on write traces.
-    pub(crate) fn trace(&mut self) {
-        self.traced = true;
-    }
-
     /// Where a node writes its trace.
     pub(crate) fn trace_of(&self, node: u16) -> PathBuf {
         self.place(node).join("trace.ndjson")
@@ -186,22 +203,8 @@ impl Cluster {
         self.folder().join("token")
     }
 
-    /// The list of members.
-    pub(crate) fn members(&self) -> &Members {
-        &self.members
-    }
-
-    /// Says that all nodes have this list from now on.
-    pub(crate) fn set_members(&mut self, members: Members) {
-        self.members = members;
-    }
-
-    fn keys(&self, arguments: &[String]) -> anyhow::Result<()> {
-        self.tool("keys", arguments)
-    }
-
     /// A command of the daemon that does something, and ends.
-    fn tool(&self, what: &str, arguments: &[String]) -> anyhow::Result<()> {
+    fn tool(&self, what: &str, arguments: &[&str]) -> anyhow::Result<()> {
         let program = &self.setup.program;
         let made = quiet(program).arg(what).args(arguments).output();
         let made = made.with_context(|| format!("cannot start {}", program.display()))?;
@@ -211,31 +214,29 @@ impl Cluster {
 
     /// Makes what the store of a node needs.
     pub(crate) fn init_store(&self, node: u16) -> anyhow::Result<()> {
-        let config = self.config(node).display().to_string();
-        self.tool("store", &["init".to_owned(), "--config".to_owned(), config])
+        self.tool("store", &["init", "--config", &self.config(node).display().to_string()])
     }
 
     /// Makes what the nodes prove themselves with, and returns the section that says so.
     fn credentials(&self) -> anyhow::Result<String> {
         let path = self.folder().join("keys").display().to_string();
-        let ids: Vec<_> = (1..=self.setup.nodes).map(|node| node.to_string()).collect();
-        let (arguments, section) = match self.setup.security {
+        let section = match self.setup.security {
             Security::Plain => return Ok(String::new()),
-            Security::Secret => (
-                vec!["secret".to_owned(), path.clone()],
-                format!("mode = \"secret\"\nsecret_file = \"{path}\""),
-            ),
+            Security::Secret => {
+                self.tool("keys", &["secret", &path])?;
+                format!("mode = \"secret\"\nsecret_file = \"{path}\"")
+            }
             Security::Tls => {
-                let init = ["init", &path, "--cluster", CLUSTER, "--nodes", &ids.join(",")];
-                let section = format!(
+                let ids: Vec<_> = (1..=self.setup.nodes).map(|node| node.to_string()).collect();
+                let nodes = ids.join(",");
+                self.tool("keys", &["init", &path, "--cluster", CLUSTER, "--nodes", &nodes])?;
+                format!(
                     "mode = \"tls\"\nca_file = \"{path}/ca.pem\"\n\
                      certificate_file = \"{path}/node-{{node}}.pem\"\n\
                      key_file = \"{path}/node-{{node}}.key\""
-                );
-                (init.map(str::to_owned).to_vec(), section)
+                )
             }
         };
-        self.keys(&arguments)?;
         Ok(format!("[security]\n{section}\n"))
     }
 
@@ -275,7 +276,7 @@ impl Cluster {
             command.arg("--trace").arg(self.trace_of(node));
         }
         if let Some(resource) = &self.setup.resource {
-            let place = format!("{}:{}", self.network.host(node), resource.port());
+            let place = format!("{}:{}", self.network.host(node), resource.port);
             // Short, so that a lease of a few hundred milliseconds is enough for a command.
             command.args(["--grace", "20ms", "--margin", "30ms", "--min-lease", "50ms"]);
             command.args(["--stop-timeout", "1s", "--restart", "always"]);
@@ -365,16 +366,19 @@ impl Cluster {
 
     /// Waits until a node that was started answers by HTTP.
     pub(crate) fn wait_until_it_answers(&self, node: u16, limit: Duration) -> anyhow::Result<()> {
-        let url = format!("http://{}/leader", self.http[&node]);
-        let answers = || get(&url, Duration::from_secs(1)).is_some();
+        let answers = || self.get(node, "leader", Duration::from_secs(1)).is_some();
         wait::until(&format!("node {node} is up"), limit, answers)?;
         Ok(())
     }
 
+    /// Returns the status and the text of what a node answers to this question by HTTP.
+    pub(crate) fn get(&self, node: u16, what: &str, limit: Duration) -> Option<(u16, String)> {
+        get(&format!("http://{}/{what}", self.http[&node]), limit)
+    }
+
     /// The list that a node has, if none is pending and no voter waits to be let in.
     pub(crate) fn list_of(&self, node: u16) -> Option<Members> {
-        let url = format!("http://{}/members", self.http[&node]);
-        let (_, text) = get(&url, Duration::from_secs(1))?;
+        let (_, text) = self.get(node, "members", Duration::from_secs(1))?;
         let lists: Value = serde_json::from_str(&text).ok()?;
         let list = &lists["list"];
         let ids =
@@ -405,7 +409,7 @@ impl Cluster {
 
     /// Returns the problem of a node as a whole, as its status has it; empty if there is none.
     pub(crate) fn problem(&self, node: u16) -> String {
-        let answer = get(&format!("http://{}/cluster", self.http[&node]), Duration::from_secs(1));
+        let answer = self.get(node, "cluster", Duration::from_secs(1));
         let status = answer.and_then(|(_, text)| serde_json::from_str::<Value>(&text).ok());
         let problem = status.and_then(|status| Some(status["problem"].as_str()?.to_owned()));
         problem.unwrap_or_default()

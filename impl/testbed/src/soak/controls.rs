@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::Context as _;
 use bellwether_testbed::probe::Probe;
@@ -12,11 +12,10 @@ use bellwether_testbed::wait;
 use serde_json::{Value, json};
 
 use super::cluster::{Cluster, Security, Setup, daemon, quorum_section};
-use super::members::Members;
 use super::network::Loopback;
-use super::report::{note, say, table};
+use super::report::{conclude, note, say, table};
 use super::resource::Resource;
-use super::soak::{ENDED_EARLY, LIMIT, timing};
+use super::soak::{LIMIT, timing};
 
 /// Of what was violated, so much is printed.
 const SHOWN: usize = 10;
@@ -60,15 +59,11 @@ impl Watched {
                 .with_context(|| format!("--program {}", file.display()))?,
         };
         let (resource, timing) = (Resource::serve()?, timing(args.pace));
+        let section = move |_| quorum_section(&timing, 1.0);
         let setup = Setup {
-            program,
-            nodes,
-            members: Members::of(1..=nodes),
-            section: Box::new(move |_| quorum_section(&timing, 1.0)),
-            protocol: "quorum".to_owned(),
             security: args.security,
             resource: Some(resource.clone()),
-            network_timeout: Duration::from_secs(1),
+            ..Setup::new(program, nodes, "quorum", section)
         };
         let mut cluster = Cluster::new(setup, Box::new(Loopback::new(nodes)))?;
         (1..=nodes).try_for_each(|node| cluster.start(node))?;
@@ -94,19 +89,7 @@ impl Watched {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let report = report(args)?;
-    if args.json {
-        say(format_args!("{report:#}"));
-    } else {
-        print(&report);
-    }
-    Ok(if report["violations"] != json!([]) {
-        ExitCode::FAILURE
-    } else if report["ended_early"] == true {
-        ExitCode::from(ENDED_EARLY)
-    } else {
-        ExitCode::SUCCESS
-    })
+    Ok(conclude(args.json, &report(args)?, print).into())
 }
 
 /// All rounds, and their report.

@@ -66,12 +66,8 @@ impl Etcd {
         let ports = (1..=nodes).map(|node| (node, (free_port(), free_port()))).collect();
         let (servers, clients) = (BTreeMap::new(), BTreeMap::new());
         let mut etcd = Self { folder, times, resource, ports, servers, clients };
-        for node in 1..=nodes {
-            etcd.serve(node)?;
-        }
-        for node in 1..=nodes {
-            etcd.join(node)?;
-        }
+        (1..=nodes).try_for_each(|node| etcd.serve(node))?;
+        (1..=nodes).try_for_each(|node| etcd.join(node))?;
         Ok(etcd)
     }
 
@@ -107,7 +103,7 @@ impl Etcd {
         command.args(["lock", "--ttl", &self.times.lease.as_secs().to_string(), "bench"]);
         command.arg(std::env::current_exe()?);
         command.args(["hammer", &node.to_string()]);
-        command.arg(format!("127.0.0.1:{}", self.resource.port())).arg(self.client(node));
+        command.arg(format!("127.0.0.1:{}", self.resource.port)).arg(self.client(node));
         let client = Process::spawn(&mut command).context("etcdctl does not start")?;
         self.clients.insert(node, client);
         Ok(())

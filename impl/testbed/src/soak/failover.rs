@@ -4,17 +4,15 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use bellwether::protocol::quorum::Timing;
-use bellwether_testbed::probe::get;
 use bellwether_testbed::wait;
 use rand::{Rng as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
 use serde_json::{Value, json};
 
-use super::cluster::{Cluster, Security, Setup, daemon, quorum_section};
+use super::cluster::{Cluster, Setup, daemon, quorum_section};
 use super::etcd::{self, Etcd, Times};
-use super::members::Members;
 use super::network::Loopback;
-use super::report::{milliseconds, note, quantile, say, table};
+use super::report::{conclude, milliseconds, note, quantile, say, table};
 use super::resource::Resource;
 
 /// Nothing takes longer.
@@ -87,27 +85,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
     let wrong: Vec<_> = all.iter().flat_map(|one| one.resource.seen().violations).collect();
     anyhow::ensure!(wrong.is_empty(), "{wrong:#?}");
-    let report = report(&all);
-    if args.json {
-        say(format_args!("{report:#}"));
-    } else {
-        print(&report);
-    }
-    Ok(ExitCode::SUCCESS)
+    Ok(conclude(args.json, &report(&all), print).into())
 }
 
 fn ours() -> anyhow::Result<Measured> {
     let resource = Resource::serve()?;
-    let setup = Setup {
-        program: daemon()?,
-        nodes: NODES,
-        members: Members::of(1..=NODES),
-        section: Box::new(|_| quorum_section(&Timing::DEFAULT, 1.0)),
-        protocol: "quorum".to_owned(),
-        security: Security::Plain,
-        resource: Some(resource.clone()),
-        network_timeout: Duration::from_secs(1),
-    };
+    let section = |_| quorum_section(&Timing::DEFAULT, 1.0);
+    let setup = Setup::new(daemon()?, NODES, "quorum", section);
+    let setup = Setup { resource: Some(resource.clone()), ..setup };
     let mut cluster = Cluster::new(setup, Box::new(Loopback::new(NODES)))?;
     (1..=NODES).try_for_each(|node| cluster.start(node))?;
     let subject = Subject::Ours(Box::new(cluster));
@@ -126,8 +111,7 @@ impl Measured {
         // Anywhere between two rounds, heartbeats or renewals.
         wait::sleep(Duration::from_millis(700).mul_f64(part))?;
         self.mend()?;
-        let latest = self.resource.latest().map(|latest| (latest.epoch, latest.node));
-        let (epoch, node) = latest.unwrap_or((0, 1));
+        let (epoch, node) = self.resource.leader();
         let (which, floor) = self.floor(node);
         let at = Instant::now();
         match &mut self.subject {
@@ -148,8 +132,8 @@ impl Measured {
         match &mut self.subject {
             Subject::Ours(cluster) => {
                 cluster.start(node)?;
-                let url = format!("http://{}/readyz", cluster.http[&node]);
-                let knows = || get(&url, Duration::from_secs(1)).is_some_and(|(s, _)| s == 200);
+                let answer = || cluster.get(node, "readyz", Duration::from_secs(1));
+                let knows = || answer().is_some_and(|(status, _)| status == 200);
                 wait::until("the node is back", LIMIT, knows)?;
                 // Until then it grants nothing, so that it keeps what it may have promised.
                 wait::sleep(Timing::DEFAULT.promise)?;

@@ -9,6 +9,7 @@ use bellwether::protocol::quorum::Timing;
 use bellwether_testbed::probe::Probe;
 use bellwether_testbed::process::Signal;
 use bellwether_testbed::wait;
+use clap::ValueEnum;
 use rand::seq::{IndexedRandom as _, SliceRandom as _};
 use rand::{Rng as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
@@ -18,7 +19,7 @@ use super::members::change;
 use super::network::{Network, Way};
 
 /// What can happen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 pub(crate) enum Kind {
     KillLeader,
     KillFollower,
@@ -46,32 +47,6 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    pub(crate) const ALL: [Self; 23] = [
-        Self::KillLeader,
-        Self::KillFollower,
-        Self::KillTwo,
-        Self::KillKeeper,
-        Self::PauseLeader,
-        Self::PauseDaemon,
-        Self::PauseFollower,
-        Self::IsolateLeader,
-        Self::IsolateFollower,
-        Self::MuteLeader,
-        Self::DeafLeader,
-        Self::CutLink,
-        Self::CutOneWay,
-        Self::Partition,
-        Self::SlowLinks,
-        Self::FullDisk,
-        Self::FullDiskOfLeader,
-        Self::HandOver,
-        Self::RestartFollower,
-        Self::Transfer,
-        Self::StepDown,
-        Self::Reload,
-        Self::ChangeMembers,
-    ];
-
     /// What happens, for people.
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -164,8 +139,8 @@ impl<K: Copy> Faults<K> {
 impl Faults<Kind> {
     /// Faults of every kind that the network has.
     pub(crate) fn of(seed: u64, network: &dyn Network, can_delay: bool) -> Self {
-        let kinds = Kind::ALL.into_iter().filter(|kind| kind.fits(network, can_delay)).collect();
-        Self::new(seed, kinds)
+        let kinds = Kind::value_variants().iter().copied();
+        Self::new(seed, kinds.filter(|kind| kind.fits(network, can_delay)).collect())
     }
 
     /// Strikes. What is returned must be healed.
@@ -221,7 +196,7 @@ impl Faults<Kind> {
                 struck.ending = Some(node);
             }
             Kind::Transfer => {
-                let candidates = cluster.members().candidates();
+                let candidates = cluster.members.candidates();
                 let able: Vec<_> =
                     others.iter().filter(|node| candidates.contains(*node)).collect();
                 let to = able.choose(&mut self.random).map_or(leader, |&&node| node);
@@ -246,9 +221,12 @@ impl Faults<Kind> {
         rules: &Rules<'_>,
         struck: &mut Struck,
     ) -> anyhow::Result<()> {
-        let changes = cluster.members().changes(rules.nodes, rules.voters);
+        let changes = cluster.members.changes(rules.nodes, rules.voters);
         let chosen = *changes.choose(&mut self.random).context("no change")?;
-        let agreed = |nodes: &[u16], since: Instant| rules.agreed(nodes, since);
+        let agreed = |nodes: &[u16], since: Instant| {
+            wait::until("all follow one", rules.limit, || rules.probe.agreed(nodes, since))
+                .map(|_| ())
+        };
         let took = change(cluster, chosen, rules.limit, agreed);
         struck.took = took.with_context(|| format!("{chosen:?}"))?;
         struck.leads_on = !chosen.deposes(leader);
@@ -284,13 +262,6 @@ pub(crate) struct Rules<'a> {
     pub(crate) voters: usize,
     /// Nothing is waited for longer.
     pub(crate) limit: Duration,
-}
-
-impl Rules<'_> {
-    /// Waits until all of these say that the same one of them leads.
-    pub(crate) fn agreed(&self, nodes: &[u16], since: Instant) -> anyhow::Result<()> {
-        wait::until("all follow one", self.limit, || self.probe.agreed(nodes, since)).map(|_| ())
-    }
 }
 
 /// SIGHUP to all nodes. Each reads its configuration again, and says so.
@@ -366,7 +337,7 @@ impl Struck {
         }
         cluster.network.cut(&BTreeSet::new())?;
         cluster.network.delay(Duration::ZERO);
-        for node in cluster.members().all() {
+        for node in cluster.members.all() {
             if cluster.has_ended(node) {
                 cluster.start(node)?;
             }

@@ -9,15 +9,13 @@ use std::time::{Duration, Instant};
 use anyhow::Context as _;
 use bellwether::config;
 use bellwether::protocol::quorum::Timing;
-use bellwether_testbed::probe::get;
 use bellwether_testbed::wait;
 use serde_json::{Value, json};
 
 use super::cluster::{Cluster, Security, Setup, daemon, quorum_section};
-use super::members::Members;
 use super::network::Loopback;
 use super::quiescent::{Said, allow_many_files, spent};
-use super::report::{milliseconds, note, quantile, say, table};
+use super::report::{conclude, milliseconds, note, quantile, say, table};
 
 /// How long between two questions for the leaders, after a daemon was killed.
 const LOOK: Duration = Duration::from_millis(20);
@@ -58,31 +56,29 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let report = measure(args)?;
-    if args.json {
-        say(format_args!("{report:#}"));
-    } else {
-        let heads = [
-            ("cluster", "cluster"),
-            ("elections", "elections"),
-            ("daemons", "daemons"),
-            ("messages / s, each", "messages"),
-            ("CPU ms / s, each", "cpu_ms"),
-            ("KiB, each", "kib"),
-            ("changes", "changes"),
-        ];
-        say(table(&heads, report["quiescent"].as_array().into_iter().flatten()).trim_end());
-        let heads = [
-            ("killed", "killed"),
-            ("groups", "groups"),
-            ("median, ms", "median_ms"),
-            ("p99, ms", "p99_ms"),
-            ("longest, ms", "longest_ms"),
-        ];
-        say(table(&heads, [&report["failover"]]).trim_end());
-        say(format_args!("groups that each node leads: {}", report["led"]));
-    }
-    Ok(ExitCode::SUCCESS)
+    Ok(conclude(args.json, &measure(args)?, print).into())
+}
+
+fn print(report: &Value) {
+    let heads = [
+        ("cluster", "cluster"),
+        ("elections", "elections"),
+        ("daemons", "daemons"),
+        ("messages / s, each", "messages"),
+        ("CPU ms / s, each", "cpu_ms"),
+        ("KiB, each", "kib"),
+        ("changes", "changes"),
+    ];
+    say(table(&heads, report["quiescent"].as_array().into_iter().flatten()).trim_end());
+    let heads = [
+        ("killed", "killed"),
+        ("groups", "groups"),
+        ("median, ms", "median_ms"),
+        ("p99, ms", "p99_ms"),
+        ("longest, ms", "longest_ms"),
+    ];
+    say(table(&heads, [&report["failover"]]).trim_end());
+    say(format_args!("groups that each node leads: {}", report["led"]));
 }
 
 fn measure(args: &Args) -> anyhow::Result<Value> {
@@ -109,22 +105,12 @@ fn start(nodes: u16, groups: u16) -> anyhow::Result<Cluster> {
     if groups > 0 {
         section += &format!("[groups]\ncount = {groups}\n");
     }
-    let setup = Setup {
-        program: daemon()?,
-        nodes,
-        members: Members::of(1..=nodes),
-        section: Box::new(move |_| section.clone()),
-        protocol: "quorum".to_owned(),
-        security: Security::Secret,
-        resource: None,
-        network_timeout: Duration::from_secs(1),
-    };
+    let setup = Setup::new(daemon()?, nodes, "quorum", move |_| section.clone());
+    let setup = Setup { security: Security::Secret, ..setup };
     let mut cluster = Cluster::new(setup, Box::new(Loopback::new(nodes)))?;
     (1..=nodes).try_for_each(|node| cluster.start(node))?;
-    let is_ready = |node: u16| {
-        let answer = get(&format!("http://{}/readyz", cluster.http[&node]), ANSWER);
-        answer.is_some_and(|(status, _)| status == 200)
-    };
+    let is_ready =
+        |node: u16| cluster.get(node, "readyz", ANSWER).is_some_and(|(status, _)| status == 200);
     wait::until("every election has a leader", LIMIT, || (1..=nodes).all(is_ready))?;
     Ok(cluster)
 }
@@ -177,7 +163,7 @@ fn row(name: &str, clusters: &[Cluster], elections: u32, time: Duration) -> anyh
 
 /// Which node leads each group, as this one sees it; none where it knows none.
 fn leaders(cluster: &Cluster, node: u16) -> Option<BTreeMap<String, Option<u64>>> {
-    let (_, text) = get(&format!("http://{}/groups", cluster.http[&node]), ANSWER)?;
+    let (_, text) = cluster.get(node, "groups", ANSWER)?;
     let told: Value = serde_json::from_str(&text).ok()?;
     let group =
         |group: &Value| Some((group["name"].as_str()?.to_owned(), group["leader"].as_u64()));

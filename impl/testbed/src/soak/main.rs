@@ -72,6 +72,12 @@ fn main() -> ExitCode {
 }
 
 fn run(command: Command) -> anyhow::Result<ExitCode> {
+    match &command {
+        Command::Hammer { .. } | Command::StandIn { .. } => {}
+        Command::Soak(args) => contain(args.network == soak::Choice::Namespaces)?,
+        Command::Recorded(_) | Command::KilledTogether(_) => contain(false)?,
+        _ => wait::heed_signals()?,
+    }
     match command {
         Command::Hammer { node, resource, etcd, alone } => {
             resource::hammer(node, &resource, etcd.as_deref(), alone.as_deref())?;
@@ -81,34 +87,13 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
             lease_api::serve(port, &file)?;
             Ok(ExitCode::SUCCESS)
         }
-        Command::Failover(args) => {
-            wait::heed_signals()?;
-            failover::run(&args)
-        }
-        Command::Quiescent(args) => {
-            wait::heed_signals()?;
-            quiescent::run(&args)
-        }
-        Command::Groups(args) => {
-            wait::heed_signals()?;
-            groups::run(&args)
-        }
-        Command::Stores(args) => {
-            wait::heed_signals()?;
-            stores::run(&args)
-        }
-        Command::Recorded(args) => {
-            contain(false)?;
-            recorded::run(&args)
-        }
-        Command::Soak(args) => {
-            contain(args.network == soak::Choice::Namespaces)?;
-            soak::run(&args)
-        }
-        Command::KilledTogether(args) => {
-            contain(false)?;
-            controls::run(&args)
-        }
+        Command::Failover(args) => failover::run(&args),
+        Command::Quiescent(args) => quiescent::run(&args),
+        Command::Groups(args) => groups::run(&args),
+        Command::Stores(args) => stores::run(&args),
+        Command::Recorded(args) => recorded::run(&args),
+        Command::Soak(args) => soak::run(&args),
+        Command::KilledTogether(args) => controls::run(&args),
     }
 }
 

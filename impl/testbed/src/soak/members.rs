@@ -158,8 +158,8 @@ pub(crate) fn change(
     agreed: impl Fn(&[u16], Instant) -> anyhow::Result<()>,
 ) -> anyhow::Result<Duration> {
     let start = Instant::now();
-    let mut next = cluster.members().after(change);
-    let (old, new) = (cluster.members().all(), next.all());
+    let mut next = cluster.members.after(change);
+    let (old, new) = (cluster.members.all(), next.all());
     for &node in new.difference(&old) {
         cluster.configure(node, &next)?;
         cluster.start(node)?;
@@ -181,7 +181,7 @@ pub(crate) fn change(
     let members: Vec<u16> = new.iter().copied().collect();
     let list = new.iter().find_map(|&node| cluster.list_of(node));
     next.config_epoch = list.map_or(next.config_epoch, |list| list.config_epoch);
-    cluster.set_members(next);
+    cluster.members = next;
     let changed = Instant::now();
     agreed(&members, changed)?;
     for &node in old.difference(&new) {

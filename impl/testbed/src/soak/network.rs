@@ -27,7 +27,9 @@ pub(crate) trait Network {
     fn address(&self, node: u16) -> String;
 
     /// Where `from` reaches `to`.
-    fn member(&self, from: u16, to: u16) -> String;
+    fn member(&self, _from: u16, to: u16) -> String {
+        self.address(to)
+    }
 
     /// Whether a node has one address for all others, as in a list that is changed by a request.
     fn has_one_address_each(&self) -> bool {
@@ -57,7 +59,9 @@ pub(crate) trait Network {
     fn cut(&mut self, cut: &BTreeSet<Way>) -> anyhow::Result<()>;
 
     /// All data takes so much longer from now on. False if this network cannot do that.
-    fn delay(&mut self, delay: Duration) -> bool;
+    fn delay(&mut self, delay: Duration) -> bool {
+        delay.is_zero()
+    }
 
     /// Some round trips are slow from now on, besides. False if this network cannot do that.
     fn slow_trips(&mut self, _slow: Slow) -> bool {
@@ -88,17 +92,9 @@ impl Network for Loopback {
         format!("127.0.0.1:{}", self.0[usize::from(node) - 1])
     }
 
-    fn member(&self, _from: u16, to: u16) -> String {
-        self.address(to)
-    }
-
     fn cut(&mut self, cut: &BTreeSet<Way>) -> anyhow::Result<()> {
         anyhow::ensure!(cut.is_empty(), "nothing can be cut here");
         Ok(())
-    }
-
-    fn delay(&mut self, delay: Duration) -> bool {
-        delay.is_zero()
     }
 }
 
@@ -284,10 +280,6 @@ impl Network for Namespaces {
         format!("10.77.{node}.1:{PORT}")
     }
 
-    fn member(&self, _from: u16, to: u16) -> String {
-        self.address(to)
-    }
-
     fn http(&self, node: u16) -> String {
         format!("10.77.{node}.1:{HTTP}")
     }
@@ -313,10 +305,6 @@ impl Network for Namespaces {
         self.cut.clone_from(cut);
         Ok(())
     }
-
-    fn delay(&mut self, delay: Duration) -> bool {
-        delay.is_zero()
-    }
 }
 
 fn ip(arguments: &[&str]) -> anyhow::Result<()> {
@@ -341,7 +329,6 @@ mod tests {
 
     use super::*;
     use crate::cluster::{Cluster, Security, Setup, daemon, section};
-    use crate::members::Members;
     use crate::quiescent::{Said, most_followed};
     use crate::report::note;
 
@@ -373,14 +360,9 @@ mod tests {
         anyhow::ensure!(network.delay(DELAY), "relays can delay");
         let (section, _) = section(protocol, PACE, nodes)?;
         let setup = Setup {
-            program: daemon()?,
-            nodes,
-            members: Members::of(1..=nodes),
-            section: Box::new(move |_| section.clone()),
-            protocol: protocol.to_owned(),
             security: Security::Tls,
-            resource: None,
             network_timeout: Duration::from_secs(2),
+            ..Setup::new(daemon()?, nodes, protocol, move |_| section.clone())
         };
         let mut cluster = Cluster::new(setup, Box::new(network))?;
         (1..=nodes).try_for_each(|node| cluster.start(node))?;

@@ -11,8 +11,7 @@ use bellwether_testbed::wait;
 use rustix::process::{Resource as Limited, Rlimit, getrlimit, setrlimit};
 use serde_json::{Value, json};
 
-use super::cluster::{Cluster, Security, Setup, daemon, section};
-use super::members::Members;
+use super::cluster::{Cluster, Setup, daemon, section};
 use super::network::Loopback;
 use super::report::{milliseconds, note, say, table};
 
@@ -100,20 +99,11 @@ pub(crate) fn allow_many_files() -> anyhow::Result<()> {
 
 fn measure(args: &Args, nodes: u16, protocol: &str, traced: bool) -> anyhow::Result<Value> {
     let (section, _) = section(protocol, args.pace, nodes)?;
-    let setup = Setup {
-        program: daemon()?,
-        nodes,
-        members: Members::of(1..=nodes),
-        section: Box::new(move |_| section.clone()),
-        protocol: protocol.to_owned(),
-        security: Security::Plain,
-        resource: None,
-        network_timeout: Duration::from_secs(1).mul_f64(args.pace.max(1.0)),
-    };
+    let network_timeout = Duration::from_secs(1).mul_f64(args.pace.max(1.0));
+    let setup = Setup::new(daemon()?, nodes, protocol, move |_| section.clone());
+    let setup = Setup { network_timeout, ..setup };
     let mut cluster = Cluster::new(setup, Box::new(Loopback::new(nodes)))?;
-    if traced {
-        cluster.trace();
-    }
+    cluster.traced = traced;
     let start = Instant::now();
     (1..=nodes).try_for_each(|node| cluster.start(node))?;
     let started = start.elapsed();

@@ -23,11 +23,9 @@ use rand::{Rng as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
 use serde_json::{Value, json};
 
-use super::cluster::{Cluster, Security, Setup, daemon, section};
-use super::members::Members;
+use super::cluster::{Cluster, Setup, daemon, section};
 use super::network::{Relays, Way};
-use super::report::{note, say};
-use super::soak::ENDED_EARLY;
+use super::report::{conclude, note, say};
 
 /// The program that judges.
 const JUDGE: &str = "bellwether-conformance";
@@ -120,19 +118,7 @@ struct Shown {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let report = recorded(args)?;
-    if args.json {
-        say(format_args!("{report:#}"));
-    } else {
-        print(&report);
-    }
-    Ok(if report["rejected"] != json!([]) {
-        ExitCode::FAILURE
-    } else if report["ended_early"].is_null() {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::from(ENDED_EARLY)
-    })
+    Ok(conclude(args.json, &recorded(args)?, print).into())
 }
 
 /// All runs, and their report.
@@ -220,18 +206,12 @@ fn sum(name: &str, value: &Value, counts: &mut BTreeMap<String, u64>) {
 fn one(args: &Args, program: &Path, judge: &Path, seed: u64) -> anyhow::Result<Shown> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let (section, lease) = section(&args.protocol, args.pace, args.nodes)?;
-    let setup = Setup {
-        program: program.to_owned(),
-        nodes: args.nodes,
-        members: Members::of(1..=args.nodes),
-        section: Box::new(move |_| section.clone()),
-        protocol: args.protocol.clone(),
-        security: Security::Plain,
-        resource: None,
-        network_timeout: Duration::from_secs(1).mul_f64(args.pace.max(0.2)),
-    };
+    let network_timeout = Duration::from_secs(1).mul_f64(args.pace.max(0.2));
+    let (program, protocol) = (program.to_owned(), args.protocol.as_str());
+    let setup = Setup::new(program, args.nodes, protocol, move |_| section.clone());
+    let setup = Setup { network_timeout, ..setup };
     let mut cluster = Cluster::new(setup, Box::new(Relays::start(args.nodes)?))?;
-    cluster.trace();
+    cluster.traced = true;
     (1..=args.nodes).try_for_each(|node| cluster.start(node))?;
     let store = (args.protocol == Lease::NAME).then_some(args.nodes);
     let mut struck = Struck { store, lease, ..Struck::default() };

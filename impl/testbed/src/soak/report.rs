@@ -17,6 +17,24 @@ pub(crate) fn note(line: impl Display) {
     let _ = writeln!(io::stderr(), "{line}");
 }
 
+/// The exit status of a run that has ended before all was done, and violated nothing.
+pub(crate) const ENDED_EARLY: u8 = 3;
+
+/// Prints a report, as JSON or as `print` does, and returns the exit status of the run.
+pub(crate) fn conclude(json: bool, report: &Value, print: impl FnOnce(&Value)) -> u8 {
+    if json {
+        say(format_args!("{report:#}"));
+    } else {
+        print(report);
+    }
+    let some = |key| report[key].as_array().is_some_and(|all| !all.is_empty());
+    match &report["ended_early"] {
+        _ if some("violations") || some("rejected") => 1,
+        Value::Null | Value::Bool(false) => 0,
+        _ => ENDED_EARLY,
+    }
+}
+
 /// With one digit after the point.
 pub(crate) fn milliseconds(time: Duration) -> f64 {
     (time.as_secs_f64() * 1e4).round() / 10.0

@@ -81,7 +81,7 @@ impl State {
 #[derive(Clone)]
 pub(crate) struct Resource {
     state: Arc<Mutex<State>>,
-    port: u16,
+    pub(crate) port: u16,
 }
 
 impl Resource {
@@ -101,22 +101,23 @@ impl Resource {
         Ok(resource)
     }
 
-    pub(crate) fn port(&self) -> u16 {
-        self.port
-    }
-
     pub(crate) fn seen(&self) -> Seen {
         self.state().seen.clone()
     }
 
     /// The newest epoch in which something was written; 0 if nothing was.
     pub(crate) fn epoch(&self) -> u64 {
-        self.state().seen.latest.map_or(0, |latest| latest.epoch)
+        self.leader().0
     }
 
     /// The node that has written last, and in which epoch.
     pub(crate) fn latest(&self) -> Option<Accepted> {
         self.state().seen.latest
+    }
+
+    /// Returns the epoch of the write that was accepted last, and the node.
+    pub(crate) fn leader(&self) -> (u64, u16) {
+        self.latest().map_or((0, 1), |latest| (latest.epoch, latest.node))
     }
 
     /// The longest time between two accepted writes from the last question to now.

@@ -22,7 +22,7 @@ use super::cluster::{Cluster, Security, Setup, daemon, quorum_section};
 use super::fault::{Faults, Kind, Rules};
 use super::members::Members;
 use super::network::{Namespaces, Network, Relays, are_ours};
-use super::report::{COSTS, Cost, milliseconds, note, say, say_violations, table};
+use super::report::{COSTS, Cost, conclude, milliseconds, note, say, say_violations, table};
 use super::resource::Resource;
 
 /// Nothing is waited for longer, so that the report says what has become of it.
@@ -42,9 +42,6 @@ const VOTERS: u16 = 5;
 /// The voter that never leads, and the member that observes at first.
 const WITNESS: u16 = 3;
 const OBSERVER: u16 = 6;
-
-/// The exit status of a run that has ended before all faults were struck, and violated nothing.
-pub(crate) const ENDED_EARLY: u8 = 3;
 
 /// Strike a cluster with faults, and check that it never has two leaders, and always one
 ///
@@ -168,18 +165,7 @@ pub(crate) fn timing(pace: f64) -> Timing {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let report = soak(args)?;
-    if args.json {
-        say(format_args!("{report:#}"));
-    } else {
-        print(&report);
-    }
-    let good = report["violations"].as_array().is_some_and(Vec::is_empty);
-    Ok(match (good, report["ended_early"].is_null()) {
-        (false, _) => ExitCode::FAILURE,
-        (true, false) => ExitCode::from(ENDED_EARLY),
-        (true, true) => ExitCode::SUCCESS,
-    })
+    Ok(conclude(args.json, &soak(args)?, print).into())
 }
 
 /// The whole run, and its report.
@@ -223,20 +209,18 @@ impl Soak {
         note(format_args!("{members}; {}; rates of the clocks: {rates}.", network.name()));
         let resource = Resource::serve()?;
         let network_timeout = Duration::from_secs(1).mul_f64(args.pace.max(1.0));
+        let section = move |node| quorum_section(&timing, rate(node, drift));
         let setup = Setup {
-            program: daemon()?,
-            nodes: NODES,
             members,
-            section: Box::new(move |node| quorum_section(&timing, rate(node, drift))),
-            protocol: "quorum".to_owned(),
             security: args.security,
             resource: Some(resource.clone()),
             network_timeout,
+            ..Setup::new(daemon()?, NODES, "quorum", section)
         };
         let mut cluster = Cluster::new(setup, network)?;
         let can_delay = cluster.network.delay(Duration::from_millis(1));
         cluster.network.delay(Duration::ZERO);
-        cluster.members().all().into_iter().try_for_each(|node| cluster.start(node))?;
+        cluster.members.all().into_iter().try_for_each(|node| cluster.start(node))?;
         let probe = Probe::start(cluster.http.clone());
         wait::until("the first leader writes", LIMIT, || resource.epoch() > 0)?;
         let (nodes, since) = (cluster.up(), Instant::now());
@@ -277,10 +261,7 @@ impl Soak {
 
     fn fault(&mut self, number: usize) -> anyhow::Result<()> {
         let kind = self.faults.draw();
-        let (epoch, leader) = {
-            let latest = self.resource.latest();
-            latest.map_or((0, 1), |latest| (latest.epoch, latest.node))
-        };
+        let (epoch, leader) = self.resource.leader();
         self.resource.take_gap();
         self.lateness.take();
         self.resource.excuse((kind == Kind::PauseLeader).then_some(leader));
@@ -361,8 +342,8 @@ impl Soak {
             "slower_ms": milliseconds(self.slower),
             "pieces": moved.pieces,
             "pieces_slow": moved.slow,
-            "config_epoch": self.cluster.members().config_epoch,
-            "members": self.cluster.members().to_string(),
+            "config_epoch": self.cluster.members.config_epoch,
+            "members": self.cluster.members.to_string(),
             "epochs": epochs,
             "commands_beside": seen.beside,
             "writes_accepted": seen.accepted,

@@ -22,13 +22,13 @@ use rand::seq::IndexedRandom as _;
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
-use super::cluster::{Cluster, Security, Setup, daemon};
+use super::cluster::{Cluster, Setup, daemon};
 use super::fault::Faults;
 use super::members::Members;
 use super::network::Loopback;
-use super::report::{COSTS, Cost, note, say, say_violations, table};
+use super::report::{COSTS, Cost, ENDED_EARLY, conclude, note, say, say_violations, table};
 use super::resource::Resource;
-use super::soak::{ENDED_EARLY, LIMIT};
+use super::soak::LIMIT;
 
 use self::fault::Kind;
 
@@ -130,7 +130,7 @@ impl What {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let mut code = ExitCode::SUCCESS;
+    let mut code = 0;
     let mut skipped = Vec::new();
     for what in &args.what {
         if let Some((name, why)) = what.missing() {
@@ -144,23 +144,16 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             // So that the old lease lasts long enough to be seen beside the new one.
             (None, _) => lost(durations(args.pace * 2.0))?,
         };
-        if args.json {
-            say(format_args!("{report:#}"));
-        } else {
-            print(&report);
-        }
-        let violated = report["violations"].as_array().is_some_and(|all| !all.is_empty());
-        if violated {
-            return Ok(ExitCode::FAILURE);
-        }
-        if !report["ended_early"].is_null() {
-            code = ExitCode::from(ENDED_EARLY);
+        match conclude(args.json, &report, print) {
+            0 => {}
+            ENDED_EARLY => code = ENDED_EARLY,
+            failure => return Ok(failure.into()),
         }
     }
     if let Some(line) = left_out(args.what.len(), &skipped)? {
         note(line);
     }
-    Ok(code)
+    Ok(code.into())
 }
 
 /// What is said at the end if these were skipped of so many; an error if all were.
@@ -295,7 +288,7 @@ impl Soak {
             // Each node has read the record by then, and so knows the newest token.
             wait::sleep(self.times.keep + self.times.retry)?;
         }
-        let (token, leader) = self.stand.leader();
+        let (token, leader) = self.stand.resource.leader();
         let others: Vec<u16> = (1..=NODES).filter(|&node| node != leader).collect();
         let follower = *others.choose(&mut self.faults.random).unwrap_or(&leader);
         self.stand.resource.take_gap();
@@ -312,7 +305,7 @@ impl Soak {
         if kind.deposes() {
             let what = format!("{}: another leader writes", kind.name());
             let writes = || {
-                let latest = self.stand.leader();
+                let latest = self.stand.resource.leader();
                 latest.0 > token && latest.1 != leader
             };
             // A node that stands still inside its transaction keeps the others out of the file.
@@ -398,15 +391,11 @@ impl Stand {
         let addresses: BTreeMap<u16, String> =
             (1..=nodes + 1).map(|node| (node, address(node))).collect();
         let resource = Resource::serve()?;
+        let section = move |node: u16| section(&addresses[&node], &times);
         let setup = Setup {
-            program: daemon()?,
-            nodes: nodes + 1,
             members: Members::of(1..=nodes),
-            section: Box::new(move |node| section(&addresses[&node], &times)),
-            protocol: "lease".to_owned(),
-            security: Security::Plain,
             resource: Some(resource.clone()),
-            network_timeout: Duration::from_secs(1),
+            ..Setup::new(daemon()?, nodes + 1, "lease", section)
         };
         let mut cluster = Cluster::new(setup, Box::new(Loopback::new(nodes + 1)))?;
         cluster.init_store(1)?;
@@ -417,11 +406,6 @@ impl Stand {
     /// What passes between these nodes and the store.
     fn gate(&self, nodes: &[u16], gate: Gate) {
         nodes.iter().filter_map(|node| self.relays.get(node)).for_each(|relay| relay.set(gate));
-    }
-
-    /// The token of the write that was accepted last, and the node.
-    fn leader(&self) -> (u64, u16) {
-        self.resource.latest().map_or((0, 1), |latest| (latest.epoch, latest.node))
     }
 }
 
@@ -449,10 +433,10 @@ fn lost(times: Durations) -> anyhow::Result<Value> {
     wait::until("the replica has what the other has", LIMIT, in_step)?;
 
     link.set(Gate::Cut);
-    let (token, first) = stand.leader();
+    let (token, first) = stand.resource.leader();
     stand.cluster.kill(first)?;
     wait::until("another leader writes", LIMIT, || stand.resource.epoch() > token)?;
-    let (granted, holder) = stand.leader();
+    let (granted, holder) = stand.resource.leader();
     stand.gate(&[holder], Gate::Cut);
     stand.server.kill();
     let promoted = ask(replica.port(), "REPLICAOF NO ONE\r\nQUIT\r\n")?;

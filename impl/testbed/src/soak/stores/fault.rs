@@ -5,6 +5,7 @@ use bellwether_testbed::mistakes::Mistake;
 use bellwether_testbed::process::Signal;
 use bellwether_testbed::relay::Gate;
 use bellwether_testbed::servers::Store;
+use clap::ValueEnum;
 
 use super::{COPY, Stand};
 use crate::cluster::CLUSTER;
@@ -12,7 +13,7 @@ use crate::etcd;
 use crate::soak::LIMIT;
 
 /// What can happen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 pub(super) enum Kind {
     KillLeader,
     KillFollower,
@@ -32,39 +33,15 @@ pub(super) enum Kind {
     CutWatches,
     Forgotten,
     CopyLeader,
+    #[value(skip)]
     Mistaken(Mistake),
 }
 
 impl Kind {
-    const ALL: [Self; 23] = [
-        Self::KillLeader,
-        Self::KillFollower,
-        Self::PauseLeader,
-        Self::PauseDaemon,
-        Self::HandOver,
-        Self::CutLeader,
-        Self::CutFollower,
-        Self::CutAll,
-        Self::WithholdLeader,
-        Self::WithholdAll,
-        Self::KillStore,
-        Self::RestartStore,
-        Self::StopStore,
-        Self::Conflicts,
-        Self::ConflictsAndKill,
-        Self::CutWatches,
-        Self::Forgotten,
-        Self::CopyLeader,
-        Self::Mistaken(Mistake::Deleted),
-        Self::Mistaken(Mistake::Flushed),
-        Self::Mistaken(Mistake::Older),
-        Self::Mistaken(Mistake::Far),
-        Self::Mistaken(Mistake::Stranger),
-    ];
-
     /// What can happen with this store. A file is never away, only taken by another.
     pub(super) fn of(store: Store) -> Vec<Self> {
-        let all = Self::ALL.into_iter();
+        let all = Self::value_variants().iter().copied();
+        let all = all.chain(Mistake::ALL.map(Self::Mistaken));
         let can = |kind: &Self| match store {
             Store::Sqlite => kind.needs_no_server(),
             Store::Kubernetes => true,

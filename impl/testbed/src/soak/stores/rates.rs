@@ -85,7 +85,7 @@ fn ours(
     let mut random = ChaCha8Rng::seed_from_u64(1);
     for _ in 0..kills {
         wait::sleep(durations(pace).keep.mul_f64(1.0 + random.random::<f64>()))?;
-        let (token, leader) = stand.leader();
+        let (token, leader) = stand.resource.leader();
         let at = Instant::now();
         stand.cluster.kill_all(leader)?;
         wait::until("another writes", LIMIT, || stand.resource.epoch() > token)?;
