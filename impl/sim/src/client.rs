@@ -180,7 +180,7 @@ impl Client {
                 let is_over = |&(_, since, lasts): &(u64, Time, Duration)| since + lasts <= now;
                 let over = self.observed.filter(is_over).map(|(version, ..)| version);
                 let overdue = claim.overdue.and_then(|version| version.parse().ok()).or(over);
-                Ask::Acquire { holder, seen: claim.seen, watched: claim.watched, overdue }
+                Ask::Acquire { holder, seen: claim.seen, waits: claim.waits, overdue }
             }
             Question::Renew(token) => Ask::Renew(holder, token),
             Question::Release(token) => Ask::Release(holder, token),

@@ -83,7 +83,7 @@ pub(crate) enum Ask {
     Acquire {
         holder: Holder,
         seen: Token,
-        watched: bool,
+        waits: bool,
         overdue: Option<u64>,
     },
     Renew(Holder, Token),
@@ -149,10 +149,10 @@ impl Store {
     pub(crate) fn answer(&mut self, at: Moment, ask: &Ask) -> Option<Answer> {
         let now = self.clock.read(at);
         match ask {
-            Ask::Acquire { holder, seen, watched, overdue } => {
+            Ask::Acquire { holder, seen, waits, overdue } => {
                 let is_free = self.holder(now).is_none_or(|it| it == holder)
                     || *overdue == Some(self.version);
-                if is_free && (self.row.token >= *seen || *watched) {
+                if is_free && (self.row.token >= *seen || *waits) {
                     let token = Token::new(self.row.token.max(*seen).get() + 1);
                     self.grant(at, holder, token);
                     return Some(Answer::Granted(token));

@@ -76,6 +76,9 @@ fn a_lease_has_one_holder_whatever_people_do_to_its_store() {
         }
     }
     many("lease:5:all+mistakes:1", 50, 2);
+    for (nodes, faults) in [(2, "mistakes"), (3, "cuts+pauses+mistakes")] {
+        many(&format!("lease:{nodes}:{faults}:1"), 500, 2);
+    }
 }
 
 /// Where a store breaks its word there may be two leaders. Tokens grow for each process all the

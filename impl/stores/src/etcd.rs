@@ -248,7 +248,7 @@ impl Kept {
         let is_own = |(grant, _): &(Grant, LeaseId)| grant.holder == *claim.holder;
         let is_overdue = claim.overdue == Some(self.version().as_str());
         let is_free = is_overdue || self.held.as_ref().is_none_or(is_own);
-        is_free && (self.newest() >= claim.seen || claim.watched)
+        is_free && (self.newest() >= claim.seen || claim.waits)
     }
 
     /// Returns the higher one of the tokens in the two keys.

@@ -244,7 +244,7 @@ impl Connection {
                 .overdue
                 .is_some_and(|doubt| self.lasts(&record).is_none() && record.version() == doubt);
             let free = own || overdue || record.is_free() || self.is_over(&record);
-            if !free || record.token() < claim.seen && !claim.watched {
+            if !free || record.token() < claim.seen && !claim.waits {
                 return Ok(Answer::Refused(self.recorded(&record)?));
             }
             let Some(object) = record.granted(claim, whole_seconds(self.keep)) else {

@@ -436,7 +436,7 @@ impl LeaseStore for Session {
                 (&self.channel, Type::TEXT),
                 (&seen, Type::INT8),
                 (&claim.overdue, Type::TEXT),
-                (&claim.watched, Type::BOOL),
+                (&claim.waits, Type::BOOL),
             ];
             match self.row(ACQUIRE, &parameters).await? {
                 Some(row) => Ok(Answer::Granted(values::token(column(&row, 0)?)?)),

@@ -56,7 +56,7 @@ Redis acknowledges what it may lose: two nodes may have the lease at once, with 
 a replica takes over that lacks the last writes, or if the server starts again without them";
 
 /// Grants the lease to the holder `ARGV[1]` for `ARGV[2]` milliseconds, with a token above
-/// `ARGV[3]`. A server with an older token refuses, unless `ARGV[5]` is `watched`. A lease
+/// `ARGV[3]`. A server with an older token refuses, unless `ARGV[5]` is `waits`. A lease
 /// `ARGV[4]` is taken from another holder if it still does not end in time, also with an older
 /// token: the client has watched that lease. The script compares tokens as text: the numbers of
 /// Lua lose digits.
@@ -66,7 +66,7 @@ local lease = redis.call('GET', KEYS[1])
 local token = redis.call('GET', KEYS[2]) or '0'
 local older = #token < #ARGV[3] or #token == #ARGV[3] and token < ARGV[3]
 local free = not lease or string.match(lease, '^%S+') == ARGV[1]
-free = free and (not older or ARGV[5] == 'watched')
+free = free and (not older or ARGV[5] == 'waits')
 if lease == ARGV[4] then
   local left = redis.call('PTTL', KEYS[1])
   free = free or left < 0 or left > tonumber(string.match(lease, '%d+$'))
@@ -357,8 +357,8 @@ impl LeaseStore for Session {
         Box::pin(async move {
             let (holder, keep) = (claim.holder.to_string(), self.keep.to_string());
             let (seen, overdue) = (claim.seen.to_string(), claim.overdue.unwrap_or("none"));
-            let watched = if claim.watched { "watched" } else { "none" };
-            self.ask(ACQUIRE, &[&holder, &keep, &seen, overdue, watched]).await
+            let waits = if claim.waits { "waits" } else { "none" };
+            self.ask(ACQUIRE, &[&holder, &keep, &seen, overdue, waits]).await
         })
     }
 

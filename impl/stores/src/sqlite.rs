@@ -306,7 +306,7 @@ fn record(token: i64, held: Option<Held>) -> StoreResult<Record> {
 }
 
 enum Wish {
-    Grant { seen: i64, watched: bool, overdue: Option<String> },
+    Grant { seen: i64, waits: bool, overdue: Option<String> },
     Renewal(i64),
 }
 
@@ -328,10 +328,10 @@ fn ask(
     let is_own = held.as_ref().is_some_and(|held| held.holder == *client);
     let granted = match wish {
         Wish::Renewal(token) => (is_own && *token == newest).then_some(newest),
-        Wish::Grant { seen, watched, overdue } => {
+        Wish::Grant { seen, waits, overdue } => {
             let is_over = |held: &Held| overdue.is_some() && held.doubt == *overdue;
             let is_free = is_own || held.as_ref().is_none_or(is_over);
-            let may = is_free && (newest >= *seen || *watched);
+            let may = is_free && (newest >= *seen || *waits);
             let next = newest.max(*seen).checked_add(1);
             may.then(|| next.ok_or_else(|| damaged("there is no higher token"))).transpose()?
         }
@@ -407,8 +407,8 @@ impl Session {
 impl LeaseStore for Session {
     fn acquire<'a>(&'a mut self, claim: Claim<'a>) -> Asking<'a, Answer> {
         let overdue = claim.overdue.map(str::to_owned);
-        let (seen, watched) = (number(claim.seen), claim.watched);
-        self.ask(claim.holder, Wish::Grant { seen, watched, overdue })
+        let (seen, waits) = (number(claim.seen), claim.waits);
+        self.ask(claim.holder, Wish::Grant { seen, waits, overdue })
     }
 
     fn renew<'a>(&'a mut self, holder: &'a Holder, token: Token) -> Asking<'a, Answer> {

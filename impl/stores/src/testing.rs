@@ -23,7 +23,7 @@ pub(crate) async fn acquire(
     store: &mut Box<dyn LeaseStore>,
     holder: &Holder,
 ) -> StoreResult<Answer> {
-    store.acquire(Claim { holder, seen: Token::default(), watched: false, overdue: None }).await
+    store.acquire(Claim { holder, seen: Token::default(), waits: false, overdue: None }).await
 }
 
 pub(crate) fn granted(number: u64) -> StoreResult<Answer> {
@@ -103,7 +103,7 @@ pub(crate) async fn serves(
     assert_eq!(one.init().await, Ok(()), "it is there");
     assert_eq!(two.read().await, Ok(Record::default()));
     let seen = Token::new(1_000_000);
-    let claim = Claim { holder: &other, seen, watched: false, overdue: None };
+    let claim = Claim { holder: &other, seen, waits: false, overdue: None };
     assert_eq!(refused(two.acquire(claim).await), Record::default(), "it may have lost a record");
     assert_eq!(acquire(one, &own).await, granted(first));
     assert_eq!(refused(acquire(two, &other).await).holder.as_ref(), Some(&own));
@@ -140,7 +140,7 @@ pub(crate) async fn serves(
     assert_eq!(two.release(&other, newest).await, Ok(()));
     let record = Record { token: newest, ..Record::default() };
     assert_eq!(refused(two.acquire(claim).await), record);
-    let claim = Claim { watched: true, ..claim };
+    let claim = Claim { waits: true, ..claim };
     assert_eq!(two.acquire(claim).await, granted(seen.get() + 1));
     assert_eq!(one.read().await.expect("a record").token, Token::new(seen.get() + 1));
 }
@@ -153,13 +153,13 @@ pub(crate) async fn ends_what_is_doubted(store: &mut Box<dyn LeaseStore>) {
     assert_eq!(record.holder.as_ref(), Some(&own));
     let version = record.doubt.expect("a doubt");
     for overdue in [None, Some("another")] {
-        let claim = Claim { holder: &other, seen: Token::default(), watched: false, overdue };
+        let claim = Claim { holder: &other, seen: Token::default(), waits: false, overdue };
         let refused = refused(store.acquire(claim).await);
         assert_eq!(refused.holder.as_ref(), Some(&own), "{overdue:?}");
         assert_eq!(refused.doubt.as_ref(), Some(&version), "{overdue:?}");
     }
     let (seen, overdue) = (Token::default(), Some(version.as_str()));
-    let claim = Claim { holder: &other, seen, watched: false, overdue };
+    let claim = Claim { holder: &other, seen, waits: false, overdue };
     assert_eq!(store.acquire(claim).await, granted(record.token.get() + 1));
     let record = store.read().await.expect("a record");
     assert_eq!((record.holder.as_ref(), record.doubt), (Some(&other), None));

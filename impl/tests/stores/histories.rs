@@ -435,7 +435,7 @@ async fn ask(
     Ok(match call {
         Call::Acquire => {
             let seen = Token::default();
-            let claim = Claim { holder: &own, seen, watched: false, overdue: None };
+            let claim = Claim { holder: &own, seen, waits: false, overdue: None };
             said(store.acquire(claim).await?)
         }
         Call::Renew(token) => said(store.renew(&own, Token::new(token)).await?),

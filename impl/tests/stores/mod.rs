@@ -63,14 +63,14 @@ fn holder(number: u16) -> Holder {
     Holder::member(id(number), 1)
 }
 
-/// Claims the lease for a client that has not watched the store.
+/// Claims the lease for a client that does not wait.
 async fn acquire(store: &mut dyn LeaseStore, holder: &Holder, seen: Token) -> StoreResult<Answer> {
-    store.acquire(Claim { holder, seen, watched: false, overdue: None }).await
+    store.acquire(Claim { holder, seen, waits: false, overdue: None }).await
 }
 
-/// Claims the lease for a client that has watched the store, and returns the token.
+/// Claims the lease for a client that waits, and returns the token.
 async fn granted(store: &mut dyn LeaseStore, holder: &Holder, seen: Token) -> Token {
-    match store.acquire(Claim { holder, seen, watched: true, overdue: None }).await {
+    match store.acquire(Claim { holder, seen, waits: true, overdue: None }).await {
         Ok(Answer::Granted(token)) => token,
         other => panic!("{other:?}"),
     }

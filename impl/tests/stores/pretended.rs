@@ -181,7 +181,7 @@ impl LeaseStore for Connection {
                 let read = read.unwrap_or_else(|| state.clone());
                 let holder = self.holder(&read);
                 let is_free = holder.is_none_or(|holder| self.is(&holder, claim.holder));
-                if is_free && (read.token >= claim.seen.get() || claim.watched) {
+                if is_free && (read.token >= claim.seen.get() || claim.waits) {
                     self.granted(&mut state, claim)
                 } else {
                     self.refused(&read)

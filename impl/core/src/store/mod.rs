@@ -13,8 +13,8 @@
 //!   expired, or belongs to the [holder](Holder) that asks, and to a claim that names the version
 //!   of a [doubted](Record::doubt) record. Each grant has a higher token than every grant before, also
 //!   after a release, and a higher token than the asker [has seen](Claim::seen). A store whose
-//!   newest token is lower than that grants the lease only to a client that has
-//!   [watched](Claim::watched) the store;
+//!   newest token is lower than that grants the lease only to a client that [waits](Claim::waits)
+//!   before it leads;
 //! - *renew* and *release* change the record only if the record has this holder, with this start of
 //!   its process, and this token;
 //! - a grant lasts for [`Settings::keep`] from the moment at which the store wrote it, by the
@@ -156,11 +156,11 @@ pub struct Claim<'a> {
     pub holder: &'a Holder,
     /// The highest token that the asker has seen: a grant has a higher one.
     pub seen: Token,
-    /// The asker has watched the store, which has lost its record, for as long as a lease lasts.
-    /// Without that, a store whose newest token is lower than [`Claim::seen`] refuses the claim:
-    /// the store may have forgotten a lease that another client still holds. A store without a
-    /// record has the newest token 0.
-    pub watched: bool,
+    /// The asker knows that the store has lost its record, and does not lead before a lease has
+    /// lasted for its whole duration. Without that, a store whose newest token is lower than
+    /// [`Claim::seen`] refuses the claim: the store may have forgotten a lease that another client
+    /// still holds. A store without a record has the newest token 0.
+    pub waits: bool,
     /// The version of a [doubted](Record::doubt) record that the asker has watched for longer than
     /// a lease lasts: the store grants the lease as if a record of exactly this version had
     /// expired.

@@ -6,10 +6,12 @@
 //!   lease has run out. A record that can be read does not show that the lease can be claimed, so
 //!   the first claim on each connection asks the store. A renewal always asks the store.
 //! - The client claims above the highest token that it has seen. A store that has no record, or a
-//!   record with a lower token, may have forgotten a lease that another client still holds, so the
-//!   client claims nothing before it has watched such a store for as long as a grant lasts. The
-//!   store may forget after the client has read the record. So each claim carries that token, and
-//!   the store grants a lease that it may have forgotten only to a client that has watched it.
+//!   record with a lower token, may have forgotten a lease that another client still holds. The
+//!   first grant of such a store only makes the forgotten lease end: nobody can renew that lease
+//!   any more, the client leads with the new one at no time, and claims again when a lease has
+//!   lasted for its whole duration. The store may forget after the client has read the record. So
+//!   each claim carries that token, and the store grants a lease that it may have forgotten only to
+//!   a client that says that it waits.
 //! - A record that the store would never end ([`Record::doubt`]) is watched as well. A record that
 //!   stays the same for longer than a grant lasts has no holder that renews it, and the client
 //!   claims the lease as if that record had expired.
@@ -68,7 +70,7 @@ pub enum Problem {
         token: Token,
         /// The highest token that the client has seen.
         seen: Token,
-        /// The time for which the client watches the store before it claims the lease.
+        /// The time for which the client waits after the first grant.
         keep: Duration,
     },
     /// The store would not end the lease of the holder with this name in time.
@@ -104,8 +106,8 @@ impl fmt::Display for Problem {
                 f,
                 "the store has lost its record of the lease: the store has token {token}, and \
                  token {seen} was granted before; find out who deleted the record or restored an \
-                 older one; another node may hold a lease that the store has forgotten, so this \
-                 node claims the lease only after the store was watched for {}",
+                 older one; another node may hold a lease that the store has forgotten, so no node \
+                 leads for {} after the store has granted the lease again",
                 format_duration(*keep)
             ),
             Self::Doubted { name, keep } => write!(
@@ -158,7 +160,9 @@ pub struct Session {
     has_claimed: bool,
     asked: Option<Asked>,
     known: Option<Known>,
-    lost: Option<Lost>,
+    /// The token of a store without a record, or with a lower token than the client has seen.
+    lost: Option<Token>,
+    trial: Option<Trial>,
     /// The version of a doubted record, and since when the store has that version.
     doubted: Option<(String, Time)>,
     /// Since when another process with the client's name holds the lease.
@@ -189,12 +193,16 @@ struct Known {
     until: Time,
 }
 
-/// A store without a record, or with a lower token than the client has seen.
+/// A claim to a store that has lost its record.
 #[derive(Clone, Copy, Debug)]
-struct Lost {
-    token: Token,
-    /// The moment since which the client has watched the store.
-    since: Time,
+struct Trial {
+    /// The token that the store had.
+    lost: Token,
+    /// The highest token that the client had seen.
+    seen: Token,
+    /// The moment at which each lease is over that the store may have forgotten, once the client
+    /// knows of the grant.
+    until: Option<Time>,
 }
 
 impl Session {
@@ -226,6 +234,7 @@ impl Session {
             asked: None,
             known: None,
             lost: None,
+            trial: None,
             doubted: None,
             twin: None,
             late: None,
@@ -242,15 +251,14 @@ impl Session {
     /// Returns the step for a message that the core sent at the moment `sent`.
     pub fn ask(&mut self, now: Time, sent: Time, message: Message) -> Step {
         let question = match message {
+            Message::Acquire(request) if self.tries(now) => {
+                return Step::Answer(Message::Refused(request, None));
+            }
             Message::Acquire(request) => {
-                let waits = self.waits(now);
-                let refuses = |known: &&Known| {
-                    let is_held = self.is_other(known.holder.as_ref());
-                    waits || is_held && self.has_claimed && self.overdue(now).is_none()
-                };
-                match self.believed(now).filter(refuses) {
+                let is_held = |known: &&Known| self.is_other(known.holder.as_ref());
+                let refuses = self.has_claimed && self.overdue(now).is_none();
+                match self.believed(now).filter(is_held).filter(|_| refuses) {
                     Some(known) => return Step::Answer(Message::Refused(request, known.id)),
-                    None if waits => Question::Read,
                     None => Question::Acquire,
                 }
             }
@@ -275,6 +283,9 @@ impl Session {
             | Message::Refused(..)
             | Message::Available => return Step::Ignore,
         };
+        if let Some(lost) = self.lost.filter(|_| question == Question::Acquire) {
+            self.trial = Some(Trial { lost, seen: self.seen, until: None });
+        }
         self.asked = Some(Asked { message, question, sent, at: now });
         Step::Ask(question)
     }
@@ -282,8 +293,8 @@ impl Session {
     /// Returns the claim for [`Question::Acquire`].
     #[must_use]
     pub fn claim(&self, now: Time) -> Claim<'_> {
-        let watched = self.lost.is_some() && !self.waits(now);
-        Claim { holder: &self.own, seen: self.seen, watched, overdue: self.overdue(now) }
+        let (seen, waits) = (self.seen, self.lost.is_some());
+        Claim { holder: &self.own, seen, waits, overdue: self.overdue(now) }
     }
 
     /// Returns the message for the core that the answer to the latest question makes; `None` if
@@ -308,7 +319,11 @@ impl Session {
             Answer::Granted(token) => {
                 let (holder, left) = (Some(self.own.clone()), Some(self.keep));
                 self.learn(now, Record { holder, token, left, doubt: None });
-                Message::Granted(request, token)
+                if self.tries(now) {
+                    Message::Refused(request, None)
+                } else {
+                    Message::Granted(request, token)
+                }
             }
             Answer::Refused(record) => Message::Refused(request, self.learn(now, record)),
         })
@@ -317,9 +332,9 @@ impl Session {
     /// Takes note of the record, which was read without a message of the core. Returns the message
     /// that the lease can be claimed, if so: a client that waits to ask again asks at once.
     pub fn learned(&mut self, now: Time, record: Record) -> Option<Message> {
-        let is_free = record.holder.is_none();
+        let is_free = !self.is_other(record.holder.as_ref());
         self.learn(now, record);
-        let claims = if is_free { !self.waits(now) } else { self.overdue(now).is_some() };
+        let claims = !self.tries(now) && (is_free || self.overdue(now).is_some());
         claims.then_some(Message::Available)
     }
 
@@ -328,10 +343,10 @@ impl Session {
     #[must_use]
     pub fn next_look(&self) -> Option<Time> {
         let known = self.known.as_ref()?;
-        let watched = [self.lost.map(|lost| lost.since), self.doubted.as_ref().map(|&(_, at)| at)];
-        let watched = watched.into_iter().flatten().map(|since| since + self.keep);
-        let over = (self.watches || self.lost.is_some()).then_some(known.until);
-        watched.chain(over).filter(|&moment| moment > known.at).min()
+        let overdue = self.doubted.as_ref().map(|&(_, since)| since + self.keep);
+        let over = self.watches.then_some(known.until);
+        let moments = [overdue, self.trial.and_then(|trial| trial.until), over];
+        moments.into_iter().flatten().filter(|&moment| moment > known.at).min()
     }
 
     /// Returns what is wrong with the store, although it answers.
@@ -340,8 +355,10 @@ impl Session {
         let (keep, renew) = (self.keep, self.renew);
         let holder = self.known.as_ref().and_then(|known| known.holder.as_ref());
         let name = || holder.map(|holder| holder.name().to_owned()).unwrap_or_default();
-        if let Some(Lost { token, .. }) = self.lost.filter(|lost| lost.token < self.seen) {
-            return Some(Problem::Lost { token, seen: self.seen, keep });
+        let trial = self.trial.filter(|_| self.tries(now)).map(|trial| (trial.lost, trial.seen));
+        let lost = self.lost.map(|token| (token, self.seen)).or(trial);
+        if let Some((token, seen)) = lost.filter(|(token, seen)| token < seen) {
+            return Some(Problem::Lost { token, seen, keep });
         }
         if self.doubted.is_some() && holder.is_some() {
             return Some(Problem::Doubted { name: name(), keep });
@@ -377,20 +394,22 @@ impl Session {
     /// Takes note of the record. Returns the id of its holder.
     fn learn(&mut self, now: Time, record: Record) -> Option<NodeId> {
         let Record { holder, token, left, doubt } = record;
-        let is_watched = self.is_fresh(now);
         let is_empty = token == Token::default() && holder.is_none();
-        self.lost = if is_empty || token < self.seen {
-            let before = self.lost.filter(|lost| lost.token <= token);
-            self.regressions += u64::from(before.is_none() && token < self.seen);
-            let since = before.filter(|_| is_watched).map_or(now, |lost| lost.since);
-            Some(Lost { token, since })
-        } else {
-            None
-        };
+        let fell = token < self.seen && self.lost.is_none_or(|before| token < before);
+        self.regressions += u64::from(fell);
+        self.lost = (is_empty || token < self.seen).then_some(token);
         self.seen = self.seen.max(token);
         let is_other = self.is_other(holder.as_ref());
         if is_other {
             self.late = None;
+        }
+        // The answer to the claim may have been lost: the record tells of the grant then.
+        if let Some(Trial { until: until @ None, .. }) = &mut self.trial {
+            if holder.is_some() && !is_other {
+                *until = Some(now + self.keep);
+            } else {
+                self.trial = None;
+            }
         }
         let before = self.doubted.take();
         self.doubted = doubt.filter(|_| is_other).map(|version| {
@@ -403,9 +422,7 @@ impl Session {
             Some(holder) if is_other => self.ids.of(holder),
             holder => holder.as_ref().map(|_| self.id),
         };
-        // A look that is a little late breaks no watch of a store that has lost its record.
-        let most = if self.lost.is_some() { self.keep / 2 } else { self.keep };
-        let until = now + left.unwrap_or(most).max(SHORTEST).min(most);
+        let until = now + left.unwrap_or(self.keep).max(SHORTEST).min(self.keep);
         self.known = Some(Known { holder, id, at: now, until });
         id
     }
@@ -414,19 +431,15 @@ impl Session {
         holder.is_some_and(|holder| *holder != self.own)
     }
 
-    /// Returns whether the record was read so lately that no lease was granted and ended since.
-    fn is_fresh(&self, now: Time) -> bool {
-        self.known.as_ref().is_some_and(|known| now <= known.at + self.keep)
-    }
-
     /// Returns the record, if it is believed because the store would have told of a change.
     fn believed(&self, now: Time) -> Option<&Known> {
         self.known.as_ref().filter(|known| self.watches && now < known.until)
     }
 
-    /// Returns whether another client may hold a lease that the store has forgotten.
-    fn waits(&self, now: Time) -> bool {
-        self.lost.is_some_and(|lost| now < lost.since + self.keep || !self.is_fresh(now))
+    /// Returns whether another client may hold a lease that the store had forgotten when it granted
+    /// the lease to this one.
+    fn tries(&self, now: Time) -> bool {
+        self.trial.and_then(|trial| trial.until).is_some_and(|until| now < until)
     }
 
     /// Returns the version of a doubted record that was watched for long enough.
@@ -516,7 +529,6 @@ mod tests {
     }
 
     const CLAIMS: Step = Step::Ask(Question::Acquire);
-    const READS: Step = Step::Ask(Question::Read);
 
     #[test]
     fn a_store_that_watches_is_claimed_once_and_then_believed() {
@@ -531,60 +543,81 @@ mod tests {
         assert_eq!(session.answered(at(16_000), None), None, "the answer was lost");
         assert_eq!(session.learned(at(17_000), record(0, 4)), Some(Message::Available));
         let claim = session.claim(at(17_000));
-        assert_eq!((claim.seen, claim.watched), (Token::new(4), false), "it has lost nothing");
+        assert_eq!((claim.seen, claim.waits), (Token::new(4), false), "it has lost nothing");
+    }
+
+    /// Grants the lease to the client, which has asked for it. Returns the message for the core.
+    fn grant(session: &mut Session, seconds: u64, token: u64) -> Option<Message> {
+        session.answered(at(seconds * 1_000), Some(Answer::Granted(Token::new(token))))
+    }
+
+    /// Returns whether the client claims above this token, and says that it waits.
+    fn claims(session: &Session, seconds: u64) -> (u64, bool) {
+        let claim = session.claim(at(seconds * 1_000));
+        (claim.seen.get(), claim.waits)
     }
 
     #[test]
-    fn a_store_without_a_record_is_watched_before_it_is_claimed() {
+    fn the_first_grant_of_a_store_without_a_record_is_no_lease() {
         for watches in [false, true] {
             let mut session = session(watches);
-            assert_eq!(session.learned(at(0), record(0, 0)), None);
-            let step = acquire(&mut session, 7, 1);
-            if watches {
-                assert_eq!(step, Step::Answer(refused(1, 0)));
-            } else {
-                assert_eq!(step, READS);
-                let answer = Some(Answer::Refused(record(0, 0)));
-                assert_eq!(session.answered(at(7_000), answer), Some(refused(1, 0)));
+            assert_eq!(session.learned(at(0), record(0, 0)), Some(Message::Available));
+            assert_eq!(acquire(&mut session, 1, 1), CLAIMS);
+            assert_eq!(claims(&session, 1), (0, true));
+            assert_eq!(grant(&mut session, 2, 1), Some(refused(1, 0)));
+            assert_eq!((session.problem(at(2_000)), session.regressions()), (None, 0));
+            assert_eq!(session.next_look(), Some(at(17_000)));
+            for second in [3, 16] {
+                assert_eq!(acquire(&mut session, second, 2), Step::Answer(refused(2, 0)));
+                assert_eq!(session.learned(at(second * 1_000), record(0, 1)), None);
             }
-            let look = if watches { 7_500 } else { 14_500 };
-            assert_eq!(session.next_look(), Some(at(look)));
-            assert_eq!(session.learned(at(10_000), record(0, 0)), None);
-            assert_eq!(session.next_look(), Some(at(15_000)));
-            assert_eq!((session.problem(at(15_000)), session.regressions()), (None, 0));
-            assert_eq!(session.learned(at(15_001), record(0, 0)), Some(Message::Available));
-            assert_eq!(acquire(&mut session, 16, 2), CLAIMS);
+            // A connection is no reason to wait anew.
+            session.connected(at(16_500), watches);
+            assert_eq!(session.learned(at(16_500), record(1, 1)), None);
+            assert_eq!(session.learned(at(17_000), record(1, 1)), Some(Message::Available));
+            assert_eq!(acquire(&mut session, 17, 3), CLAIMS);
+            assert_eq!(claims(&session, 17), (1, false));
+            let granted = Message::Granted(request(3), Token::new(2));
+            assert_eq!(grant(&mut session, 17, 2), Some(granted));
 
-            // The store may have been emptied again between two connections.
-            session.connected(at(16_000), watches);
-            assert_eq!(session.learned(at(16_000), record(0, 0)), None);
-            assert_ne!(acquire(&mut session, 17, 3), CLAIMS);
-            assert_eq!(session.learned(at(18_000), record(2, 1)), None);
-            assert_eq!(session.learned(at(19_000), record(0, 1)), Some(Message::Available));
-            assert_eq!(acquire(&mut session, 19, 4), CLAIMS, "it has a record");
+            // The store may have been emptied again meanwhile.
+            assert_eq!(session.learned(at(18_000), record(0, 0)), Some(Message::Available));
+            assert_eq!(acquire(&mut session, 18, 4), CLAIMS);
+            assert_eq!(claims(&session, 18), (2, true));
+            assert_eq!(session.answered(at(19_000), None), None, "the answer was lost");
+            session.connected(at(20_000), watches);
+            assert_eq!(session.learned(at(20_000), record(1, 3)), None, "the store had granted it");
+            assert_eq!(acquire(&mut session, 34, 5), Step::Answer(refused(5, 0)));
+            assert_eq!(acquire(&mut session, 35, 6), CLAIMS);
+            assert_eq!(claims(&session, 35), (3, false), "it has a record");
+            assert_eq!(
+                grant(&mut session, 35, 4),
+                Some(Message::Granted(request(6), Token::new(4)))
+            );
         }
     }
 
     #[test]
-    fn a_token_that_falls_is_a_problem_and_the_store_is_watched() {
+    fn a_token_that_falls_is_a_problem_until_forgotten_leases_are_over() {
         let mut session = session(false);
         assert_eq!(session.learned(at(0), record(2, 9)), None);
         for (second, older) in [(1, record(0, 0)), (2, record(3, 4)), (3, record(0, 3))] {
-            assert_eq!(session.learned(at(second * 1_000), older), None);
+            session.learned(at(second * 1_000), older);
             assert!(matches!(session.problem(at(3_000)), Some(Problem::Lost { .. })));
         }
         assert_eq!(session.regressions(), 2, "the token fell twice");
         let told = session.problem(at(3_000)).map(|problem| problem.to_string());
         assert!(told.is_some_and(|told| told.contains("has token 3, and token 9 was granted")));
-        assert_eq!(acquire(&mut session, 17, 1), READS);
-        session.answered(at(17_000), Some(Answer::Refused(record(0, 3))));
-        assert_eq!(acquire(&mut session, 18, 2), CLAIMS);
-        let claims = [17_999, 18_000].map(|milliseconds| session.claim(at(milliseconds)));
-        assert_eq!(claims.map(|claim| (claim.seen.get(), claim.watched)), [(9, false), (9, true)]);
-        let granted = session.answered(at(18_000), Some(Answer::Granted(Token::new(10))));
-        assert_eq!(granted, Some(Message::Granted(request(2), Token::new(10))));
-        assert_eq!((session.problem(at(18_000)), session.regressions()), (None, 2));
-        assert_eq!(session.holder(at(18_000)), Some(&holder(1)));
+        assert_eq!(acquire(&mut session, 3, 1), CLAIMS);
+        assert_eq!(claims(&session, 3), (9, true));
+        assert_eq!(grant(&mut session, 4, 10), Some(refused(1, 0)));
+        let told = session.problem(at(18_999)).map(|problem| problem.to_string());
+        assert!(told.is_some_and(|told| told.contains("has token 3, and token 9 was granted")));
+        assert_eq!((session.problem(at(19_000)), session.regressions()), (None, 2));
+        assert_eq!(acquire(&mut session, 19, 2), CLAIMS);
+        let granted = Message::Granted(request(2), Token::new(11));
+        assert_eq!(grant(&mut session, 19, 11), Some(granted));
+        assert_eq!(session.holder(at(19_000)), Some(&holder(1)));
     }
 
     #[test]

@@ -80,7 +80,8 @@ subjects! {
 }
 
 /// A record that nobody renews is noticed within the time of a lease, and is then watched for as
-/// long. The first attempt may be in vain.
+/// long; after the first grant of a store that had lost its record, nobody leads for as long. The
+/// first attempt may be in vain.
 fn bound(delay: Duration) -> Duration {
     (DURATIONS.keep * 2 + LONGEST_BACKOFF + LIMIT + DURATIONS.retry + delay * 4) * 2
 }

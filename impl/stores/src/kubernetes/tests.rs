@@ -63,7 +63,7 @@ async fn connect(way: &Kubernetes) -> Box<dyn LeaseStore> {
 }
 
 fn claim(holder: &Holder) -> Claim<'_> {
-    Claim { holder, seen: Token::default(), watched: false, overdue: None }
+    Claim { holder, seen: Token::default(), waits: false, overdue: None }
 }
 
 /// Returns the token of a grant, or the number of the holder that a refusal names; 0 is no holder.
@@ -185,7 +185,7 @@ async fn a_doubted_lease_is_granted_by_its_version_only() {
 async fn a_grant_has_a_higher_token_than_the_client_has_seen() {
     let (_, mut one) = ready().await;
     let first = holder(1);
-    let claim = Claim { seen: Token::new(41), watched: true, ..claim(&first) };
+    let claim = Claim { seen: Token::new(41), waits: true, ..claim(&first) };
     assert_eq!(outcome(one.acquire(claim).await), Ok(42));
     assert_eq!(outcome(one.acquire(claim).await), Ok(43));
     let most = Claim { seen: Token::new(2_147_483_647), ..claim };

@@ -418,7 +418,8 @@ fn section(address: &str, times: &Durations) -> String {
 }
 
 /// A Redis grants the lease; its replica does not hear of that. The holder is cut from both, and
-/// the replica takes over, for the others. Returns what was found, which must be two leaders.
+/// the replica takes over, for another node, which has just started: a node that has seen the
+/// newest token waits. Returns what was found, which must be two leaders.
 fn lost(times: Durations) -> anyhow::Result<Value> {
     let mut stand = Stand::start(Store::Redis, NODES, times, true)?;
     let link = Relay::start(stand.runtime.handle(), stand.server.port())?;
@@ -437,12 +438,16 @@ fn lost(times: Durations) -> anyhow::Result<Value> {
     stand.cluster.kill(first)?;
     wait::until("another leader writes", LIMIT, || stand.resource.epoch() > token)?;
     let (granted, holder) = stand.resource.leader();
+    let starts = stand.relays.keys().copied().find(|node| ![first, holder].contains(node));
+    let starts = starts.context("a third node")?;
+    stand.cluster.kill(starts)?;
     stand.gate(&[holder], Gate::Cut);
     stand.server.kill();
     let promoted = ask(replica.port(), "REPLICAOF NO ONE\r\nQUIT\r\n")?;
     anyhow::ensure!(promoted.contains("+OK"), "{promoted}");
     let others = stand.relays.iter().filter(|(node, _)| **node != holder);
     others.for_each(|(_, relay)| relay.aim(replica.port()));
+    stand.cluster.start(starts)?;
 
     let found = || [probe.judge().1, stand.resource.seen().violations].concat();
     let two = wait::until("two leaders", times.keep * 3, || !found().is_empty());
